@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from arviz_stats.ecdf_utils import ecdf_pit
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m
+from bsvdd.models.model import Model
 from scipy import stats
 
 from bsvdd import kernels, priors
@@ -88,15 +88,16 @@ def _bdd_m(rng: np.random.Generator) -> np.ndarray:
 
 def _exact_bdd(gram: Gram, scale: float, seed: int) -> np.ndarray:
     posterior = bdd.NormalPosterior(gram, NORMAL, scale)
-    return posterior.draw(DRAWS, 0, 1, np.random.default_rng(seed))["w"][0]
+    return posterior.draw(DRAWS, 1, np.random.default_rng(seed))[0]
 
 
-def _sampled(model: Any, *of: priors.Prior) -> Posterior:
-    """Return draws by parallel chains, of a model with these priors."""
+def _sampled(of: type[Model], **own: priors.Prior) -> Posterior:
+    """Return draws by parallel chains, of a model with this prior of the minority."""
 
     def posterior(gram: Gram, scale: float, seed: int) -> np.ndarray:
         with quietly():
-            tree = sample(model.build(gram, *of, scale), "hmc", STEPS * DRAWS, TUNE, 1, seed)
+            model = of(NORMAL, scale, **own)
+            tree = sample(model, gram, "hmc", STEPS * DRAWS, TUNE, 1, seed)
         return tree["posterior"]["w"].values[0, STEPS - 1 :: STEPS]
 
     return posterior
@@ -104,9 +105,9 @@ def _sampled(model: Any, *of: priors.Prior) -> Posterior:
 
 CASES = {
     "BDD": Case(_normal, _exact_bdd, False),
-    "BSVDD": Case(_simplex, _sampled(bsvdd, NORMAL), False),
-    "BDD-M": Case(_bdd_m, _sampled(bdd_m, NORMAL, CUBE), True),
-    "BSVDD-M": Case(_bsvdd_m, _sampled(bsvdd_m, NORMAL, SHARE), True),
+    "BSVDD": Case(_simplex, _sampled(bsvdd.Model), False),
+    "BDD-M": Case(_bdd_m, _sampled(bdd_m.Model, minority_prior=CUBE), True),
+    "BSVDD-M": Case(_bsvdd_m, _sampled(bsvdd_m.Model, minority_prior=SHARE), True),
 }
 
 

@@ -24,7 +24,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from bsvdd import BDD, BSVDD, BSVDDM, OCSVM, SVDD, SVDDM, kernels
+from bsvdd import BDD, BSVDD, BSVDDM, OCSVM, SVDD, SVDDM, kernels, left_out, p_value, select
 
 from .shared import band, by_part, computed, found, quietly, ratio, real_sets, write
 
@@ -65,8 +65,8 @@ def rows(kind: str, n: int, p: int, rng: np.random.Generator) -> np.ndarray:
 
 def realised(est: Any, Z: np.ndarray) -> list[float]:
     """Return the share of rows with p <= each rate; NaN if n is too small for the rate."""
-    p = est.p_value(Z)
-    smallest = 1.0 / (len(est.left_out_scores()) + 1)
+    p = p_value(est, Z)
+    smallest = 1.0 / (len(left_out(est)) + 1)
     return [
         float((p <= rate + 1e-12).mean()) if rate >= smallest - 1e-12 else float("nan")
         for rate in RATES
@@ -148,7 +148,7 @@ def discovery_cell(n: int, p: int, repetition: int) -> list[dict[str, Any]]:
     y = np.repeat([False, True], [180, 20])
     fits = {"BSVDD": BSVDD(**SMALL).fit(X), "SVDD": SVDD().fit(X)}
     selected = {
-        f"{name}, {method}": est.select(Z, 0.1, method)
+        f"{name}, {method}": select(est, Z, 0.1, method)
         for name, est in fits.items()
         for method in ("left-out", "split")
     }
@@ -184,7 +184,7 @@ def cost(_: Namespace) -> dict[str, float]:
     est = BSVDD().fit(rng.normal(size=(900, 10)))
     Z = rng.normal(size=(10_000, 10))
     value, seconds = ratio(
-        {"p_value": lambda: est.p_value(Z), "probability": lambda: est.probability_normal(Z)}, 7
+        {"p_value": lambda: p_value(est, Z), "probability": lambda: est.probability_normal(Z)}, 7
     )
     return seconds | {"ratio": value}
 

@@ -96,7 +96,7 @@ def fit(name: str, bandwidth: str, chosen: str, seed: int = 0) -> dict[str, Any]
         "n1": est.gram_.n1,
         "bandwidth": bandwidth,
         "priors": chosen,
-        "sampler": est.fit_.draws.report.sampler,
+        "sampler": est.fit_.learned.draws.report.sampler,
         "r_hat": float(diagnostics["r_hat"]),
         "ess": float(diagnostics["ess"]),
         "spread": float((means.std(axis=0, ddof=1) / sd).max()),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bsvdd import BSVDD, kernels
+from bsvdd import BSVDD, explain, kernels
 
 from .shared import computed, options, quietly, write
 
@@ -68,9 +68,9 @@ def of_table(seed: int, rho: float) -> list[dict[str, Any]]:
     """Return what is found of each kind in one table, and its false alarms."""
     X, planted = table(seed)
     est = BSVDD(kernel=kernels.Tabular(rho=rho)).fit(X)
-    found = est.training_decision()
+    found = est.decision()
     rows = [number for number, _ in planted.values()]
-    first = est.explain(rows=rows, changes=False).top_columns(1)["column_1"].tolist()
+    first = explain(est, rows=rows, changes=False).top_columns(1)["column_1"].tolist()
     others = np.ones(len(X), dtype=bool)
     others[rows] = False
     beyond = (found["p_value"] <= RATE) | ~found["normal"]

@@ -48,7 +48,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from bsvdd import BDD, BSVDD, SVDD, Cutoff, cutoffs
+from bsvdd import BDD, BSVDD, SVDD, Cutoff, cutoffs, left_out, prior_draws
 
 from .shared import computed, options, quietly, raw_sets, write
 
@@ -137,9 +137,9 @@ def curve(name: str, wrong: np.ndarray, certainty: np.ndarray) -> dict[str, Any]
 
 def spreads(est: Any, X: np.ndarray, Z: np.ndarray) -> dict[str, float]:
     """Return the variance of s_z over that of the prior, and its sd over that of samples."""
-    center = est.fit_.center
+    center = est.fit_.score
     variance = center.similarity(Z).var(axis=0)
-    drawn = est.prior_draws(X, draws=1000)["w"].values
+    drawn = prior_draws(est, X, draws=1000)["w"].values
     prior = center.with_weights(drawn.reshape(-1, drawn.shape[-1])).similarity(Z).var(axis=0)
     of_samples = est.kernel_(Z, X).var(axis=1) / (len(X) + 1)
     with np.errstate(invalid="ignore"):
@@ -149,10 +149,10 @@ def spreads(est: Any, X: np.ndarray, Z: np.ndarray) -> dict[str, float]:
 
 def covered(est: Any, Z: np.ndarray, s: np.ndarray) -> float:
     """Return the share of 90 % intervals of the rows Z that contain their true similarities s."""
-    center = est.fit_.center
+    center = est.fit_.score
     zero = np.zeros_like(center.boundary.threshold)
     at_zero = replace(center.boundary, threshold=zero, reference=zero)
-    low, high = -center.deciding(at_zero).decision(Z)[:1:-1]  # of the values themselves
+    low, high = -center.with_boundary(at_zero).decision(Z)[:1:-1]  # of the values themselves
     value = np.log(s) if center.logarithmic else s
     return float(((low <= value) & (value <= high)).mean())
 
@@ -160,7 +160,7 @@ def covered(est: Any, Z: np.ndarray, s: np.ndarray) -> float:
 def covered_surprise(est: Any, Z: np.ndarray, s: np.ndarray, cut: float) -> float:
     """Return the share of 90 % intervals of the surprise that contain that of s at the cutoff."""
     found = est.decision(Z, p_value=None)
-    true = np.log(cut / s) if est.fit_.center.logarithmic else cut - s
+    true = np.log(cut / s) if est.fit_.score.logarithmic else cut - s
     return float(((found["surprise_low"] <= true) & (true <= found["surprise_high"])).mean())
 
 
@@ -177,10 +177,10 @@ def measured(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str,
     cut = np.quantile(of_truth, RATE)
     inside = s >= cut
     score, p, normal = est.score_samples(Z), est.probability_normal(Z), est.predict(Z) == 1
-    low, high = np.nanquantile(est.left_out_scores(), NEAR, method="inverted_cdf")
+    low, high = np.nanquantile(left_out(est), NEAR, method="inverted_cdf")
     near = (low <= score) & (score <= high)
     result = {}
-    if len(est.fit_.center.weights) > 1:
+    if len(est.fit_.score.weights) > 1:
         low, high = np.quantile(of_truth, NEAR)
         truly = (low <= s) & (s <= high)
         result = spreads(est, X, Z[near]) | {
@@ -191,7 +191,7 @@ def measured(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str,
     hard = est.with_cutoff(Cutoff(uncertain=False)).decision(Z, p_value=None)
     hard_wrong = hard["normal"].to_numpy() != inside
     margin = -hard["surprise"].to_numpy()  # in log s, where the score is a logarithm
-    in_s = np.expm1(margin) if est.fit_.center.logarithmic else margin  # in units of the cutoff
+    in_s = np.expm1(margin) if est.fit_.score.logarithmic else margin  # in units of the cutoff
     place = np.minimum((p * BINS).astype(int), BINS - 1)
     flagged = [est.with_cutoff(cutoffs.FalseAlarm(r)).predict(Z) == -1 for r in RATES]
     return {

@@ -22,12 +22,12 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from bsvdd.estimators.questions.p_values import one_fold
+from bsvdd.estimators.p_values import fold_of
 from bsvdd.estimators.questions.stream import BETS, JUMP
 from bsvdd.estimators.questions.tail import DOUBTFUL, Tail
 from scipy.stats import genpareto
 
-from bsvdd import BSVDD
+import bsvdd
 
 from .guarantee import KINDS, SMALL, rows
 from .shared import by_part, computed, quietly, write
@@ -39,10 +39,10 @@ TAILS = tuple(product(KINDS, (2, 10)))
 LONG = 2000  # rows of a stream
 
 
-def fitted(X: np.ndarray) -> BSVDD:
+def fitted(X: np.ndarray) -> bsvdd.BSVDD:
     """Return a fit with a quarter of the draws."""
     with quietly():
-        return BSVDD(**SMALL).fit(X)
+        return bsvdd.BSVDD(**SMALL).fit(X)
 
 
 def table(relation: str, p: int, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -58,7 +58,10 @@ def given_cell(relation: str, p: int, n: int = 300, m: int = 1000) -> dict[str, 
     est, Z = fitted(table(relation, p, n, rng)), table(relation, p, 2 * m, rng)
     Z[:m, -1] += SHIFT * NOISE * rng.choice([-1.0, 1.0], m)
     cell: dict[str, Any] = {"relation": relation, "columns": p, "n": n}
-    for name, p_value in (("joint", est.p_value(Z)), ("given", est.p_value(Z, given=range(p)))):
+    for name, p_value in (
+        ("joint", bsvdd.p_value(est, Z)),
+        ("given", bsvdd.given(est, Z, range(p))),
+    ):
         flagged = p_value <= RATE
         cell |= {f"{name} found": flagged[:m].mean(), f"{name} false": flagged[m:].mean()}
     return cell
@@ -70,15 +73,15 @@ def given(chosen: Namespace) -> list[dict[str, Any]]:
 
 
 @quietly()
-def both_tails(est: BSVDD, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def both_tails(est: bsvdd.BSVDD, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Return the p-values of the package, those of maximum likelihood, and that of the check."""
-    left_out = -one_fold(est).left_out
+    left_out = -fold_of(est.fit_, "left-out").left_out
     fitted_tail = Tail.of(left_out)
     surprise, k = -est.score_samples(Z), len(fitted_tail.excesses)
     shape, _, scale = genpareto.fit(fitted_tail.excesses, floc=0.0)
     beyond = genpareto.sf(surprise - fitted_tail.threshold, shape, scale=scale)
     plugged = np.where(surprise > fitted_tail.threshold, beyond * (k + 1) / (len(left_out) + 1), 1)
-    return est.p_value(Z, tail="pareto"), plugged, fitted_tail.check
+    return bsvdd.p_value(est, Z, tail="pareto"), plugged, fitted_tail.check
 
 
 @quietly()
@@ -93,7 +96,7 @@ def tail_cell(kind: str, p: int, repetition: int) -> dict[str, Any]:
     for name, q in (("predictive", predictive), ("plugged in", plugged)):
         cell[name] = [float((q <= rate).mean()) for rate in RATES]
     for tail in ("rank", "pareto"):
-        found = est.select(batch, 0.1, tail=tail)
+        found = bsvdd.select(est, batch, 0.1, tail=tail)
         cell[f"{tail} fdp"] = float(found[20:].sum() / max(1, found.sum()))
         cell[f"{tail} power"] = float(found[:20].mean())
     return cell
@@ -114,7 +117,7 @@ def stream_cell(n: int, p: int, normal: int, repetition: int) -> int | None:
     rng = np.random.default_rng([repetition, n, p])
     est, Z = fitted(rng.normal(size=(n, p))), rng.normal(size=(LONG, p))
     Z[normal:] += 0.5
-    monitor = est.monitor()
+    monitor = bsvdd.monitor(est)
     monitor.update(Z)
     return monitor.alarm
 
@@ -169,7 +172,7 @@ def draw_given() -> plt.Figure:
     for ax, title, p in zip(
         axes,
         ("the joint p-value", "the p-value of y given x"),
-        (est.p_value(Z), est.p_value(Z, given=[0])),
+        (bsvdd.p_value(est, Z), bsvdd.given(est, Z, [0])),
         strict=True,
     ):
         ax.plot(*X.T, ".", color="#bbbbbb", markersize=4, label="training rows")
@@ -187,7 +190,7 @@ def draw_tail(fits: int = 20) -> plt.Figure:
     for number in range(fits):
         rng = np.random.default_rng(number)
         est, Z = fitted(rows("normal", 200, 2, rng)), rows("normal", 50_000, 2, rng)
-        p = (est.p_value(Z), *both_tails(est, Z)[:2])
+        p = (bsvdd.p_value(est, Z), *both_tails(est, Z)[:2])
         shares.append([(np.sort(each)[:, None] <= asked).mean(axis=0) for each in p])
     figure, ax = plt.subplots(figsize=(6.5, 4.5), layout="constrained")
     names = ("rank", "generalised Pareto, predictive", "generalised Pareto, plugged in")
@@ -212,7 +215,7 @@ def draw_stream() -> plt.Figure:
         for number in range(8):
             Z = np.random.default_rng([number, 1]).normal(size=(600, 5))
             Z[200:] += shift
-            evidence = est.monitor().update(Z) / np.log(10.0)
+            evidence = bsvdd.monitor(est).update(Z) / np.log(10.0)
             ax.plot(evidence, color=color, alpha=0.6, label=None if number else label)
     ax.axhline(2.0, color="#333333", linewidth=1)
     ax.axvline(200, color="#333333", linestyle=":", linewidth=1)

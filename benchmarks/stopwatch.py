@@ -34,13 +34,15 @@ from bsvdd.comparison.run.workers import Workers
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.inference.center import Center
 from bsvdd.inference.density import Density
-from bsvdd.models import Gram, bsvdd
+from bsvdd.models import Gram
+from bsvdd.models.bsvdd import Model
 from rich.console import Console
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import OneClassSVM
 
+import bsvdd
 from bsvdd import BSVDD, BSVDDM, SVDD, cutoffs, kernels, priors
 
 from .browser import chromium, served
@@ -239,7 +241,7 @@ def study_seconds(quick: bool) -> Measured:
 @row("logp and gradient of 16 vectors, n0 = 900", 1.3, against="one product w @ K")
 def density(quick: bool) -> Measured:
     g = gram()
-    compiled = Density.of(bsvdd.build(g, priors.StandardizedRowSum()))
+    compiled = Density(Model(priors.StandardizedRowSum()), g)
     x, w = np.random.default_rng(2).normal(size=(16, 900)), dirichlet(16, 900)
     sides = {
         "logp and gradient": lambda: [compiled.value_and_gradient(x) for _ in range(200)],
@@ -256,8 +258,8 @@ def density(quick: bool) -> Measured:
 def distances(quick: bool) -> Measured:
     """And what predict and probability_normal make of them."""
     g = gram(900, 20)
-    center = Center.of(dirichlet(1000 if quick else 4000, 900), g)
-    center = center.deciding(center.within(0.9))
+    center = Center(dirichlet(1000 if quick else 4000, 900), g)
+    center = center.with_boundary(center.boundary_at(0.9))
     Z = rows(4000 if quick else 10_000, 20, seed=1)
     K = g.kernel(g.points, Z)
     return ratio(
@@ -341,8 +343,8 @@ def explain(quick: bool) -> Measured:
     est, Z = BSVDD().fit(rows(900, 10)), rows(1000 if quick else 10_000, 10, seed=1)
     return ratio(
         {
-            "explain": lambda: est.explain(Z),
-            "explain without the smallest changes": lambda: est.explain(Z, changes=False),
+            "explain": lambda: bsvdd.explain(est, Z),
+            "explain without the smallest changes": lambda: bsvdd.explain(est, Z, changes=False),
             "probability_normal": lambda: est.probability_normal(Z),
         }
     )
@@ -368,7 +370,7 @@ def _svdd(n: int) -> Callable[[], Any]:
 
 
 def _scoring(n: int) -> Callable[[], Any]:
-    center, Z = Center.of(dirichlet(1000, n), gram(n, 20)), rows(1000, 20, seed=1)
+    center, Z = Center(dirichlet(1000, n), gram(n, 20)), rows(1000, 20, seed=1)
     return lambda: center.scores(Z, 0.5)
 
 
@@ -511,7 +513,7 @@ def naive(gram: Gram, prior: priors.GaussianPrior) -> pm.Model:
 
 def smallest_ess(w: np.ndarray, gram: Gram, points: int = 100, method: str = "bulk") -> float:
     """Return the smallest ESS of d_z over training rows; w has shape (chain, draw, M)."""
-    center = Center.of(w.reshape(-1, w.shape[-1]), gram)
+    center = Center(w.reshape(-1, w.shape[-1]), gram)
     chosen = gram.points[np.linspace(0, gram.n_points - 1, points).astype(int)]
     d = center.distances(chosen).reshape(*w.shape[:2], -1)
     data = xr.Dataset({"d": (("chain", "draw", "obs"), d)})
@@ -546,7 +548,7 @@ def rate_of_fit(case: str, n0: int, seed: int) -> float:
     with quietly():
         est.fit(rows(n0))
     seconds = time.perf_counter() - start
-    return smallest_ess(est.fit_.draws.w, est.gram_) / seconds
+    return smallest_ess(est.fit_.learned.draws.w, est.gram_) / seconds
 
 
 def against_pymc(case: str, sampler: str, quick: bool) -> Measured:
@@ -605,7 +607,7 @@ def parallel_chains(quick: bool) -> Measured:
 
     def rate(est: Any, data: tuple[np.ndarray, ...], **settings: Any) -> float:
         with quietly():
-            drawn = est.set_params(**settings).fit(*data).fit_.draws
+            drawn = est.set_params(**settings).fit(*data).fit_.learned.draws
         ess = min(smallest_ess(drawn.w, est.gram_, 20, method) for method in ("bulk", "tail"))
         return ess / drawn.report.seconds
 

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 from bsvdd.comparison.scenarios import datasets
 
-from bsvdd import BSVDD, SVDD, Views, plots
+from bsvdd import BSVDD, SVDD, Views, explain, plots
 
 from .detection import SMALL
 from .planted import ONE_COLUMN, TABLES, table
@@ -78,7 +78,7 @@ def of_table(seed: int) -> list[dict[str, Any]]:
     X, kinds = table(seed)
     est = Views().fit(X)
     rows = [number for number, _ in kinds.values()]
-    why = est.explain(rows=rows)
+    why = explain(est, rows=rows)
     first = why.top_columns(1)["column_1"].tolist()
     return [
         {

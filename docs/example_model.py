@@ -19,9 +19,9 @@ import pymc as pm
 from bsvdd.estimators.bayesian import CALIBRATED, Bayesian
 from bsvdd.estimators.bsvdd import BSVDD
 from bsvdd.estimators.registry import REGISTRY, Record
+from bsvdd.models import model
 from bsvdd.models.gram import Gram
 from bsvdd.models.potential import kernel_potential
-from bsvdd.models.priors import Prior
 from bsvdd.models.priors.base import make_variable
 
 
@@ -43,15 +43,22 @@ class SoftplusMap:
         return (slope * (g - np.vecdot(w, g)[:, None]),)
 
 
-def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
-    """Build the model of the weights ``w``."""
-    with pm.Model(coords={"point": range(gram.n_points)}) as model:
-        beta = make_variable(prior, gram, "beta", "point")
-        s = pm.math.log1pexp(beta)
-        w = pm.Deterministic("w", s / s.sum(), dims="point")
-        w.tag.map = SoftplusMap()
-        kernel_potential(w, gram, likelihood_scale)
-    return model
+class Model(model.Model):
+    """The model of the weights: its definition, and its map in numbers."""
+
+    nonnegative: ClassVar[bool] = True
+
+    @override
+    def build(self, gram: Gram) -> pm.Model:
+        with pm.Model(coords={"point": range(gram.n_points)}) as built:
+            s = pm.math.log1pexp(make_variable(self.prior, gram, "beta", "point"))
+            w = pm.Deterministic("w", s / s.sum(), dims="point")
+            kernel_potential(w, gram, self.scale)
+        return built
+
+    @override
+    def weight_map(self, gram: Gram) -> SoftplusMap:
+        return SoftplusMap()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -65,10 +72,7 @@ class SoftplusDD(Bayesian):
 
     likelihood_scale: float | str = CALIBRATED
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = BSVDD._parameter_constraints
-
-    @override
-    def _build(self, gram: Gram) -> pm.Model:
-        return build(gram, self.prior, self._scale)
+    _model = Model
 
 
 RECORD = Record(

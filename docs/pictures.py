@@ -88,8 +88,8 @@ def three_numbers() -> Figure:
     rng = np.random.default_rng(SEED)
     X, rows = rng.normal(size=(200, 2)), np.array(list(THREE.values()))
     est = BSVDD(random_state=SEED).fit(X)
-    found, left_out = est.decision(rows), est.training_decision()["surprise"]
-    center = est.fit_.center
+    found, left_out = est.decision(rows), est.decision()["surprise"]
+    center = est.fit_.score
     draws = center.boundary.threshold[:, None] - center.values_of_draws(rows)
     figure = plt.figure(figsize=(10, 5.6), layout="constrained")
     grid = figure.add_gridspec(3, 2, width_ratios=[1, 1.25])

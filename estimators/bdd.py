@@ -2,26 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, override
+import time
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, override
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ..inference.draws import Draws
-from ..inference.left_out import leave_one_out
+from ..inference.density import Density
+from ..inference.draws import Draws, SamplerReport
+from ..inference.learned import Data, Learned, Posterior
+from ..inference.leave import Leave, Leaving, Rescaled
 from ..inference.sampling import SAMPLERS
 from ..models import bdd, bdd_m
 from ..models.bdd import NormalPosterior
-from ..models.gram import Gram
-from ..models.potential import WeightMap
+from ..models.model import CALIBRATED
 from ..models.priors import EqualWeights, GaussianPrior, Prior, TruncatedNormal
-from .bayesian import CALIBRATED, SCALE_OR_CALIBRATED, Bayesian
-from .training import TrainingData
+from ..models.priors.base import describe
+from .bayesian import SCALE_OR_CALIBRATED, Bayesian
 
-if TYPE_CHECKING:
-    import pymc as pm
+
+@dataclass(frozen=True)
+class NormalLearner(Posterior):
+    """BDD, whose posterior has a closed form for a normal prior."""
+
+    model: bdd.Model
+
+    @property
+    def _one_estimate(self) -> bool:
+        return self.model.simplex or self.settings.sampler == "map"
+
+    @property
+    @override
+    def closed_form(self) -> bool:
+        # without a normal prior only refits, as the weights do not sum to one
+        return self.model.simplex or isinstance(self.model.prior, GaussianPrior)
+
+    @override
+    def learn(self, data: Data) -> Learned:
+        gram, sampler = data.gram, self.settings.sampler
+        if self._one_estimate:
+            of_mode = NormalPosterior(gram, self.model.prior, self.model.scale)
+            w = of_mode.simplex_mode() if self.model.simplex else of_mode.mean
+            return self.learned(Draws.of_weights(w), data)
+        posterior = self.model.posterior(gram)
+        if sampler not in ("auto", "exact") or (sampler == "auto" and posterior is None):
+            return super().learn(data)
+        if posterior is None:
+            raise TypeError(
+                "sampler='exact' needs the closed form of BDD, which exists for normal priors only "
+                "(priors.Flat, RowSum, StandardizedRowSum, Normal, ...), got "
+                f"prior={describe(self.model.prior)}; use sampler='auto' or 'nuts'"
+            )
+        self.check_size(data)
+        settings, start = self.settings, time.perf_counter()
+        rng = np.random.default_rng(data.seed)
+        w = posterior.draw(settings.draws, settings.chains, rng)
+        seconds = time.perf_counter() - start
+        draws = Draws(
+            {"w": w, "alpha0": w},
+            SamplerReport("exact", why="the posterior is normal", seconds=seconds),
+            {"alpha0": self.model.prior.log_density(gram, w)},
+            dims={"w": ("point",), "alpha0": ("point",)},
+            coords={"point": np.arange(gram.n_points)},
+        )
+        return self.learned(draws, data)
+
+    @override
+    def learned(self, draws: Draws, data: Data, density: Density | None = None) -> Learned:
+        found = super().learned(draws, data, density)
+        posterior = self.model.posterior(data.gram)
+        leave: Leave | None = None
+        if self.model.simplex:
+            leave = Rescaled()
+        elif posterior is not None:
+            leave = OfPosterior(posterior, data.seed, self._one_estimate)
+        if self._one_estimate:  # whose prior has no draws
+            return replace(found, leave=leave, density=None)
+        return replace(found, leave=leave)
+
+
+@dataclass(frozen=True, eq=False)
+class OfPosterior:
+    """A row leaves the normal posterior itself, in closed form; see :class:`.leave.Leave`.
+
+    Attributes
+    ----------
+    posterior : NormalPosterior
+    seed : int
+    is_mode : bool
+        Whether the weights are the mode, and no draws.
+    """
+
+    posterior: NormalPosterior
+    seed: int
+    is_mode: bool
+
+    def similarity(self, weights: np.ndarray, leaving: Leaving) -> np.ndarray:
+        """Return the similarities (S, q) of rows to the centre without each of them."""
+        if self.is_mode:
+            modes, _ = self.posterior.left_out()
+            of_points = (self.posterior.gram.K_left_out.T * modes).sum(axis=0)[None]
+        else:
+            rng = np.random.default_rng(self.seed)
+            of_points = self.posterior.leave_one_out(weights, rng)
+        found, others = of_points[:, leaving.point], np.flatnonzero(leaving.point < 0)
+        if len(others):
+            found[:, others] = weights @ leaving.part(others).k.T
+        return found
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -103,71 +191,29 @@ class BDD(Bayesian):
         "simplex": ["boolean"],
     }
 
-    _on_simplex: ClassVar[bool] = False
+    _model = bdd.Model
 
     prior: Prior = EqualWeights()
     likelihood_scale: float | str = CALIBRATED
     simplex: bool = False
 
-    @property
     @override
-    def _nonnegative(self) -> bool:
-        return self.simplex
-
-    @override
-    def _build(self, gram: Gram) -> pm.Model:
-        return bdd.build(gram, self.prior, self._scale)
-
-    @override
-    def _weight_map(self, variables: Mapping[str, np.ndarray]) -> WeightMap | None:
-        return bdd.Identity()
-
-    @override
-    def _closed_form(self, gram: Gram) -> NormalPosterior | None:
-        if not isinstance(self.prior, GaussianPrior):
-            return None
-        return NormalPosterior(gram, self.prior, self._scale)
-
-    @property
-    @override
-    def _one_estimate(self) -> bool:
-        return self.simplex or self.sampler == "map"
-
-    @override
-    def _draw(self, gram: Gram, seed: int) -> Draws:
-        if not self._one_estimate:
-            return super()._draw(gram, seed)
-        posterior = NormalPosterior(gram, self.prior, self._scale)
-        return Draws.of_weights(posterior.simplex_mode() if self.simplex else posterior.mean)
-
-    @property
-    @override
-    def _leaves_out(self) -> str:
-        if self.simplex:
-            return "rescaled"
-        # without a closed form only refits, as the weights do not sum to one
-        return "closed form" if isinstance(self.prior, GaussianPrior) else "refits"
-
-    @override
-    def _left_out_sums(
-        self, data: TrainingData, weights: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray | None] | None:
-        gram, posterior = data.gram, self._closed_form(data.gram)
-        if self.simplex or posterior is None:
-            return super()._left_out_sums(data, weights)
-        if self.sampler == "map":  # the mode without each row
-            modes, _ = posterior.left_out()
-            return (gram.K_left_out.T * modes).sum(axis=0)[None], None
-        return posterior.leave_one_out(weights, np.random.default_rng(data.seed))
+    def _learner(self) -> NormalLearner:
+        found = super()._learner()
+        assert isinstance(found.model, bdd.Model)
+        return NormalLearner(found.model, found.settings)
 
     @property
     def map_weights_(self) -> np.ndarray:
         """The mode of the normal posterior, shape (M,), for a normal prior."""
-        posterior = self._closed_form(self.gram_)
+        model = self.fit_.bayesian.model
+        assert isinstance(model, bdd.Model)
+        posterior = model.posterior(self.gram_)
         if posterior is None:
             raise AttributeError(
-                f"map_weights_ exists for a normal prior only, got {self.prior!r}; use the mean "
-                "of the draws, idata_['posterior']['w']"
+                "map_weights_ exists for a normal prior only, got "
+                f"{model.prior!r}; use the mean of the draws, "
+                "idata_['posterior']['w']"
             )
         return posterior.mean
 
@@ -177,30 +223,46 @@ class BDDM(Bayesian):
     r"""Bayesian data description with minority rows, for one target class.
 
     .. math::
-        w = [\alpha_0, -\alpha_1], \quad \alpha_1 \sim N(m_2, \Sigma_2) \text{ on } [0, 1]^{n_1},
-        \quad \alpha_0 \mid \alpha_1 \sim N(m_1, \Sigma_1), \quad \sum w_j = 1
+        w = [\alpha_0, -\alpha_1], \quad \alpha_1 \sim N(m_2, \sigma_2^2 I) \text{ on }
+        [0, 1]^{n_1}, \quad \alpha_0 \mid \alpha_1 \sim N(m_1, \Sigma_1), \quad \sum w_j = 1
 
     Parameters
     ----------
-    kernel, likelihood_scale, dictionary, sampler, draws, tune, chains : optional
+    kernel, likelihood_scale, dictionary, draws, tune, chains : optional
         As in :class:`BSVDDM`: lambda is 1.
-    cutoff, minor_label, random_state, progressbar : optional
+    cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
+        As in :class:`BSVDD`. By default, rows are left out of the posterior itself, with the draws
+        of the one fit (see Notes). This needs a ``TruncatedNormal`` minority prior. With another
+        prior, 5 folds are refitted; if the fit holds a sample of the rows only, points are left
+        out of the centre as in BSVDDM, which is an approximation.
+    minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.
     prior : GaussianPrior or preliz.Normal, default=StandardizedRowSum()
         Prior of alpha0, before the condition on its sum. It must be normal.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
         Prior of alpha1.
+    sampler : {"auto", "exact", "hmc", "nuts", "metropolis"}, default="auto"
+        ``"exact"`` draws alpha1 from its truncated normal posterior by exact Hamiltonian Monte
+        Carlo, and alpha0 given alpha1 independently from its normal posterior. ``"auto"`` is
+        ``"exact"`` if the minority prior is ``TruncatedNormal``, else as in :class:`BSVDD`.
 
     Attributes
     ----------
+    map_weights_ : ndarray of shape (M,)
+        The posterior mode, by a quadratic program; only for a ``TruncatedNormal`` minority prior.
     idata_, model_, kernel_, gram_, cutoff_
         As in :class:`BSVDDM`.
 
     Notes
     -----
-    The prior of alpha0 is conditional on alpha1, so it leaves that of alpha1 as it is. The free
-    variable ``x`` of the model is alpha0 before the condition on its sum
-    (:mod:`bsvdd.models.bdd_m`). A left-out row leaves the centre, as in :class:`BSVDDM`.
+    Leave-one-out removes row j from the dictionary, and a majority row from the likelihood too.
+    Each draw keeps its alpha1 (the weight of a left-out minority row becomes 0) and gets alpha0
+    from its normal posterior without row j. Its importance weight is the ratio of the densities
+    of alpha1 without and with row j. Means and covariances of the priors still use all rows.
+
+    The prior of alpha0 is conditional on alpha1, so it leaves that of alpha1 as it is. If both
+    priors are to hold together on the plane of the sum, this changes the prior of alpha1 to
+    another truncated normal; :mod:`bsvdd.models.bdd_m` has its mean and precision.
 
     References
     ----------
@@ -221,16 +283,12 @@ class BDDM(Bayesian):
     """
 
     _learns_from_minority = True
-    _leaves_out = "closed form"  # alpha0 may be negative, so s_z is not rescaled draw by draw
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Bayesian._parameter_constraints,
+        "sampler": [StrOptions({"exact", *SAMPLERS})],
+    }
+
+    _model = bdd_m.Model
 
     minority_prior: Prior = TruncatedNormal()
-
-    @override
-    def _build(self, gram: Gram) -> pm.Model:
-        return bdd_m.build(gram, self.prior, self.minority_prior, self._scale)
-
-    @override
-    def _left_out_sums(
-        self, data: TrainingData, weights: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray | None] | None:
-        return leave_one_out(weights, data.gram.K_left_out, data.gram.n1), None

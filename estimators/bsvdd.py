@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, override
+from typing import Any, ClassVar, override
 
-import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..models import bsvdd, bsvdd_m
-from ..models.gram import Gram
-from ..models.potential import WeightMap
+from ..models.model import CALIBRATED, Model
 from ..models.priors import Beta, Flat, InverseRowSum, Prior
-from .bayesian import CALIBRATED, SCALE, SCALE_OR_CALIBRATED, Bayesian
-
-if TYPE_CHECKING:
-    import pymc as pm
+from .bayesian import SCALE, SCALE_OR_CALIBRATED, Bayesian
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -131,7 +125,7 @@ class BSVDD(Bayesian):
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 
-    _nonnegative = True
+    _model: ClassVar[type[Model]] = bsvdd.Model
 
     prior: Prior = Flat(sd=1.5)
     likelihood_scale: float | str = CALIBRATED
@@ -149,18 +143,8 @@ class BSVDD(Bayesian):
             )
 
     @override
-    def _reason_for_all_rows(self) -> str | None:
-        if self.outlier_fraction < 1:
-            return f"outlier_fraction={self.outlier_fraction!r} needs every row as a point"
-        return super()._reason_for_all_rows()
-
-    @override
-    def _build(self, gram: Gram) -> pm.Model:
-        return bsvdd.build(gram, self.prior, self._scale, self.outlier_fraction)
-
-    @override
-    def _weight_map(self, variables: Mapping[str, np.ndarray]) -> WeightMap | None:
-        return bsvdd.Softmax()
+    def _needs_all_rows(self) -> bool:
+        return self.outlier_fraction < 1 or super()._needs_all_rows()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -228,7 +212,7 @@ class BSVDDM(BSVDD):
     """
 
     _learns_from_minority = True
-    _nonnegative = False
+    _model = bsvdd_m.Model
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BSVDD._parameter_constraints,
         "likelihood_scale": SCALE,
@@ -239,18 +223,3 @@ class BSVDDM(BSVDD):
     likelihood_scale: float | str = 1.0
     minority_prior: Prior = Beta()
     minority_fraction: float = 0.1
-
-    @override
-    def _build(self, gram: Gram) -> pm.Model:
-        return bsvdd_m.build(
-            gram,
-            self.prior,
-            self.minority_prior,
-            self._scale,
-            self.outlier_fraction,
-            self.minority_fraction,
-        )
-
-    @override
-    def _weight_map(self, variables: Mapping[str, np.ndarray]) -> WeightMap | None:
-        return bsvdd_m.ScaledSoftmax(variables["tau"].shape[-1]) if "tau" in variables else None

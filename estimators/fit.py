@@ -1,34 +1,67 @@
-"""A fit: training rows and labels as they are read, and all that is learned from them."""
+"""A fit is a value: training data, what was learned from them, and the cutoff."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-import pandas as pd
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
-from ..inference import left_out
-from ..inference.center import Center, Score
-from ..inference.cutoff import Cutoff, as_cutoff
-from ..inference.density import LazyPrior
-from ..inference.draws import Draws
+from ..inference import diagnostics, left_out
+from ..inference.center import Boundary, Center, Score
+from ..inference.cutoff import Cutoff
+from ..inference.cutoffs import FalseAlarm, Own, Rank
+from ..inference.decision import LeftOut
+from ..inference.density import Density, prior_draws
+from ..inference.draws import Draws, monitored_rows
+from ..inference.learned import Learned, Learner, Posterior
+from ..inference.leave import Rescaled
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
-from ..models.kernels import Kernel, as_kernel
-from ..models.potential import KernelLikelihood, Likelihood, likelihood_of
-from ..models.priors import GraphLaplacian
-from . import training
-from .inputs import numbers_of, training_names, validated, warn_of_columns
-from .labels import classes_of
-from .rows import files
-from .rows.blocks import ArrayRows, Rows, is_lazy
-from .training import Dictionary, TrainingData
+from ..models.kernels.base import is_number
+from .labels import minority_of
+from .near_cutoff import NearCutoff
+from .training import TrainingData
+
+CACHED = "prior", "near_cutoff"  # of a fit, whatever its cutoff
+FEW_DIGITS = 1e-4  # rounding error, relative to a squared distance, that leaves few digits
+
+
+@dataclass(frozen=True, eq=False)
+class Spec:
+    """What was asked for: the class of the estimator, and its parameters at the time of the fit."""
+
+    estimator: type[Any]
+    parameters: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name of the class."""
+        return self.estimator.__name__
+
+    def changed(self, **parameters: Any) -> Spec:
+        """Return what was asked for with other parameters."""
+        return Spec(self.estimator, {**self.parameters, **parameters})
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """What a cutoff chose.
+
+    Attributes
+    ----------
+    boundary : Boundary
+    distance : float
+        D_opt.
+    left_out : ndarray of shape (n,) or None
+        Scores of the training rows when they are left out, from which it was chosen; NaN if a row
+        cannot be left out. None if the cutoff needs none.
+    """
+
+    boundary: Boundary
+    distance: float
+    left_out: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -37,269 +70,334 @@ class Fit:
 
     Attributes
     ----------
+    spec : Spec
+    learner : Learner
+        The model, with its numbers.
     data : TrainingData
         Rows, classes and Gram statistics.
-    draws : Draws
-        Of the weights; one for a model without a posterior.
-    center : Score
-        The score of a row, with its boundary: of a description, a
-        :class:`bsvdd.inference.center.Center`.
+    learned : Learned
     diagnostics : dict of float
         See :func:`bsvdd.inference.diagnostics.diagnose`.
-    distance : float
-        D_opt.
-    level : float
-        A row is normal if its score at this level is at least 0.
-    left_out : ndarray of shape (n,) or None
-        Scores of the training rows when they are left out, from which the cutoff was chosen; NaN
-        if a row cannot be left out. None if the cutoff needs none.
-    cv : str or int
-        How rows are left out, as in :class:`bsvdd.Cutoff`.
-    prior : LazyPrior or None
-        The prior, whose draws are made when they are first asked for; None without a posterior.
-    attrs : dict
-        What ``idata_["posterior"]`` says of the model beside its draws, such as its priors.
+    cutoff : Cutoff
+        The rule that chose the cutoff.
+    chosen : Chosen
     """
 
+    spec: Spec
+    learner: Learner
     data: TrainingData
-    draws: Draws
-    center: Score
+    learned: Learned
     diagnostics: Mapping[str, float] = field(default_factory=dict)
-    distance: float = np.nan
-    level: float = 0.5
-    left_out: np.ndarray | None = None
-    cv: str | int = "auto"
-    prior: LazyPrior | None = None
-    attrs: Mapping[str, Any] = field(default_factory=dict)
+    cutoff: Cutoff = Cutoff()
+    chosen: Chosen = field(default_factory=lambda: Chosen(Boundary.at(), np.nan))
 
     def __repr__(self) -> str:
-        sizes = f"{len(self.data.rows)} rows, {self.center.gram.n_points} points"
-        return f"Fit({sizes}, {len(self.center.weights)} draws, distance={self.distance:.6g})"
+        sizes = f"{len(self.data.rows)} rows"
+        if isinstance(self.score, Center):
+            sizes += f", {self.score.gram.n_points} points"
+        return f"Fit({sizes}, {self.score.n_draws} draws, distance={self.distance:.6g})"
+
+    @cached_property
+    def score(self) -> Score:
+        """The score of a row, with its boundary; of a description, a ``Center``."""
+        return self.learned.score.with_boundary(self.chosen.boundary)
+
+    @property
+    def distance(self) -> float:
+        """D_opt."""
+        return self.chosen.distance
+
+    @property
+    def level(self) -> float:
+        """A row is normal if its score at this level is at least 0."""
+        return self.cutoff.level
 
     @property
     def has_center(self) -> bool:
         """Whether the score is the similarity to a centre in kernel space."""
-        return isinstance(self.center, Center)
+        return isinstance(self.score, Center)
+
+    def require_center(self, why: str) -> Center:
+        """Return the centre; a ValueError that says ``why`` it is needed, if there is none."""
+        if not isinstance(self.score, Center):
+            raise ValueError(f"{self.spec.name} has no centre in kernel space, {why}")
+        return self.score
+
+    def require_posterior(self) -> Draws:
+        """Return the draws of the posterior; a ValueError if there is none."""
+        if self.learned.posterior is None:
+            raise ValueError(f"{self.spec.name} has one estimate of the weights and no posterior")
+        return self.learned.posterior
+
+    @property
+    def bayesian(self) -> Posterior:
+        """The learner of a fit with a PyMC model."""
+        assert isinstance(self.learner, Posterior)
+        return self.learner
+
+    @property
+    def draws(self) -> Draws:
+        """The draws of the weights, or the one estimate of them."""
+        assert self.learned.draws is not None  # of a score with weights
+        return self.learned.draws
+
+    @property
+    def density(self) -> Density | None:
+        """The density of the posterior; None without one, and for draws of the user."""
+        return self.learned.density
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """What a DataTree says of the model beside its draws; draws of the user have no prior."""
+        attrs = self.learner.attrs
+        own = self.learned.is_own
+        return {name: v for name, v in attrs.items() if not (own and name.endswith("prior"))}
+
+    @cached_property
+    def prior(self) -> Draws | None:
+        """Draws of the prior; None if it is improper, or there is none."""
+        return None if self.density is None else prior_draws(self.density, seed=self.data.seed)
 
     @cached_property
     def decision(self) -> np.ndarray:
-        """What ``center.decision`` has of the training rows, shape (4, n)."""
-        return self.center.decision(self.data.rows, self.level)
+        """What ``score.decision`` has of the training rows, shape (4, n)."""
+        return self.score.decision(self.data.rows, self.level)
 
     @cached_property
-    def likelihood(self) -> Likelihood:
-        """The likelihood of the weights in numbers; made when it is first asked for."""
-        if self.prior is None:
-            return KernelLikelihood(self.attrs.get("likelihood_scale", 1.0))
-        return likelihood_of(self.prior.build())
+    def left_out(self) -> np.ndarray:
+        """Scores that the training rows would have as new rows, shape (n,); NaN for none."""
+        found = self.chosen.left_out
+        if found is None or self.cutoff.cv not in ("auto", "loo"):
+            values = left_out_values(self, Cutoff(level=self.level))
+            found = values.scores(self.score.boundary, self.level)
+        found = found.view()
+        found.setflags(write=False)
+        return found
 
-    def for_scoring(self) -> Self:
-        """Return the fit without its training rows; it still scores new rows."""
-        return replace(self, data=self.data.part(slice(0)), left_out=None, prior=None)
+    def training_decision(self, prob: float = 0.9) -> np.ndarray:
+        """Return what ``score.decision`` has, (4, n), of the training rows, each left out."""
+        values, scores = left_out_values(self, Cutoff(level=self.level)), self.left_out
+        found = values.decision(self.score, self.level, prob)
+        found[0] = scores
+        found[:, np.isnan(scores)] = self.decision[:, np.isnan(scores)]
+        return found
+
+    @cached_property
+    def near_cutoff(self) -> NearCutoff:
+        """The training rows near the cutoff, each left out; of a fit with a centre."""
+        center = self.require_center("to which rows are near")
+        return NearCutoff.of(self.data, center.weights, isinstance(self.learned.leave, Rescaled))
+
+    def minority_of(self, y: Any, n_rows: int) -> np.ndarray:
+        """Return which of new rows with labels y are minority, by the labels of the fit."""
+        known, n_kinds = self.data.labels, len(self.data.kind_labels)
+        return minority_of(known, n_kinds, self.spec.parameters["minor_label"], y, n_rows)
+
+    def positions(self, rows: Any = None) -> np.ndarray:
+        """Return positions of training rows, all by default; a ValueError if they are none."""
+        n = len(self.data.rows)
+        found = np.arange(n) if rows is None else np.atleast_1d(np.asarray(rows))
+        if found.ndim != 1 or found.dtype.kind not in "iu" or not len(found):
+            raise ValueError(f"rows must be positions of training rows, 0 to {n - 1}, got {rows!r}")
+        if found.min() < 0 or found.max() >= n:
+            raise ValueError(f"rows must lie between 0 and {n - 1}, got {rows!r:.80}")
+        return found
 
 
-def read(est: Any, X: Any, y: Any, policy: Cutoff) -> TrainingData:
-    """Return the training data of an estimator: rows, labels, columns and Gram statistics.
+def fitted(spec: Spec, learner: Learner, data: TrainingData, cutoff: Cutoff) -> Fit:
+    """Return the fit of a model to training data."""
+    return judged(spec, learner, data, learner.learn(data), cutoff)
 
-    A row or label that cannot be, or a number of rows that cutoff and model cannot have, is a
-    ValueError.
+
+def judged(
+    spec: Spec, learner: Learner, data: TrainingData, learned: Learned, cutoff: Cutoff
+) -> Fit:
+    """Return the fit with what was learned, with its diagnostics and their warnings."""
+    found = dict(learned.diagnostics)
+    if learned.draws is not None and isinstance(learned.score, Center):
+        monitored = learned.score.similarity(data.rows[monitored_rows(len(data.rows))])
+        found |= diagnostics.diagnose(learned.draws, monitored)
+    found |= data.dictionary.diagnostics(data)
+    fit = Fit(spec=spec, learner=learner, data=data, learned=learned, diagnostics=found)
+    warn_of(fit)
+    return decided(fit, cutoff)
+
+
+def decided(fit: Fit, cutoff: Cutoff, chosen: Chosen | None = None) -> Fit:
+    """Return a fit with another cutoff; ``chosen`` is what it chose, if that is known."""
+    fit = _changed(fit, cutoff=cutoff, chosen=chosen or _chosen(fit, cutoff))
+    of_one_class = cutoff.choose is None or isinstance(cutoff.choose, FalseAlarm | Rank)
+    if of_one_class and chosen is None:
+        warn_of_far_rows(fit)
+    return fit
+
+
+def _chosen(fit: Fit, cutoff: Cutoff) -> Chosen:
+    score, data, own = fit.learned.score, fit.data, fit.learned.own
+    if isinstance(cutoff.choose, Own):
+        assert own is not None  # by check_cutoff
+        boundary = Boundary.at(own)
+        return Chosen(boundary, score.with_boundary(boundary).distance_at_cutoff)
+    if not cutoff.of_rows:
+        number: Any = cutoff.choose
+        distance = float(number)
+        return Chosen(score.boundary_at(distance), distance)
+    values = left_out_values(fit, cutoff)
+    boundary, distance = values.boundary(
+        cutoff, score, data.rows, data.minority, data.point_of_row, data.seed
+    )
+    return Chosen(boundary, distance, values.scores(boundary, cutoff.level))
+
+
+def check_cutoff(name: str, learner: Learner, cutoff: Cutoff) -> None:
+    """Raise a ValueError for a cutoff that a model cannot have for any rows."""
+    if isinstance(cutoff.choose, Own) and not learner.has_own:
+        raise ValueError(
+            "cutoff: Own() is for models with a boundary of their own, such as SVDD; "
+            f"{name} has none: use another of bsvdd.cutoffs"
+        )
+    if cutoff.cv == "loo" and not learner.closed_form:
+        raise ValueError(
+            f"cutoff: {name} has no leave-one-out in closed form here (BDD has it for a "
+            "normal prior); use cv='auto' or a number of folds"
+        )
+    number: Any = cutoff.choose
+    if learner.has_center and is_number(number) and number < 0:
+        raise ValueError(f"cutoff: a distance is at least 0, got {number!r}")
+
+
+def auto_cv(fit: Fit) -> str | int:
+    """Return what ``Cutoff(cv="auto")`` stands for: "loo", or the most folds."""
+    return "loo" if fit.learned.closed_form else fit.learner.folds
+
+
+def with_cutoff(fit: Fit, cutoff: Cutoff, asked: Any) -> Fit:
+    """Return a fit with another cutoff, after its checks; the model is not fitted again.
+
+    ``asked`` is the parameter that the cutoff was given as.
     """
-    kernel = as_kernel(est.kernel)
-    source, labels = _source(est, kernel, X, y)
-    may_lack = isinstance(getattr(est, "prior", None), GraphLaplacian)
-    classes = classes_of(labels, source.n_rows, est.minor_label, may_lack)
-    minority_of_all, gap, n1 = classes.minority, classes.gap, int(classes.minority.sum())
-    n = len(minority_of_all)
-    if est.minor_label is None and n1 > n - n1:
+    check_cutoff(fit.spec.name, fit.learner, cutoff)
+    left_out.check(cutoff, fit.data.minority, fit.data.all_rows, auto_cv(fit))
+    return decided(_changed(fit, spec=fit.spec.changed(cutoff=asked)), cutoff)
+
+
+def _changed(fit: Fit, **changes: Any) -> Fit:
+    """Return a fit with another cutoff, on which draws of the prior do not depend."""
+    other, known = replace(fit, **changes), vars(fit)
+    vars(other).update({k: known[k] for k in CACHED if k in known})
+    return other
+
+
+# rows that are left out
+
+
+def left_out_values(fit: Fit, cutoff: Cutoff) -> LeftOut:
+    """Return the values of the training rows when they are left out."""
+    data, learned = fit.data, fit.learned
+    score, minority = learned.score, data.minority
+    cv = left_out.choose_cv(cutoff, minority, data.all_rows, auto_cv(fit))
+    if isinstance(cv, int):
+
+        def of_fold(train: np.ndarray, test: np.ndarray) -> np.ndarray:
+            other = refitted(fit, train)
+            found = other.score.values_left_out(data.rows[test], minority[test])
+            if learned.own is None or other.own is None:
+                return found
+            return left_out.aligned(found, other.score, other.own, learned.own)
+
+        return LeftOut(left_out.refitted_values(left_out.folds(minority, cv, data.seed), of_fold))
+    if cv == "train":
+        return LeftOut(score.values_of_draws(data.rows))
+    if learned.left_out is not None:
+        return LeftOut(learned.left_out)
+    if not isinstance(score, Center):
+        return LeftOut(score.values_of_draws(data.rows))
+    leaving = data.leaving()
+    if learned.leave is None:  # folds cannot be refitted to a sample of the rows
+        values = score.values_left_out(data.rows, minority)
+        values[:, data.point_of_row >= 0] = np.nan
+        return LeftOut(values)
+    similarity = learned.leave.similarity(score.weights, leaving)
+    return LeftOut(score.values_without(similarity, leaving))
+
+
+def refitted(fit: Fit, train: np.ndarray, own_kernel: bool = False) -> Learned:
+    """Return what the model learns from the rows ``train``.
+
+    With ``own_kernel``, all that is learned from rows before the weights is learned from the rows
+    ``train``: bandwidth, scaling and a calibrated lambda.
+    """
+    _require_learner(fit)
+    data = fit.data.fold(train, own_kernel)
+    learner = fit.learner.resolved(data) if own_kernel else fit.learner
+    return learner.learn(data)
+
+
+def fit_to(fit: Fit, train: np.ndarray) -> Fit:
+    """Return a fit of the same kind to the rows ``train``, with its own bandwidth and lambda."""
+    _require_learner(fit)
+    data = fit.data.fold(train, own_kernel=True)
+    return fitted(fit.spec, fit.learner.resolved(data), data, fit.cutoff)
+
+
+def _require_learner(fit: Fit) -> None:
+    """Raise a ValueError if nothing can be learned as the draws of a fit were made."""
+    if fit.learned.is_own:
+        raise ValueError(
+            "the draws are your own, so nothing can be fitted to a part of the rows; use what "
+            "leaves rows out by rescaling, such as Cutoff(cv='auto') and method='left-out'"
+        )
+
+
+# warnings
+
+
+def warn_of(fit: Fit) -> None:
+    """Warn if numbers of a fit are unreliable."""
+    learned, gram, draws = fit.learned, fit.data.gram, fit.learned.posterior
+    if draws is not None:
+        diagnostics.warn_of_draws(fit.diagnostics, *draws.shape, gram.n1)
+    if isinstance(fit.learner, Posterior):
+        diagnostics.warn_of_collapse(fit.diagnostics, gram.n_points, lambda: prior_support(fit))
+    # with minority rows a large lambda would switch the labels off, which is worse
+    if draws is not None and not gram.n1 and fit.prior is not None:
+        ratio = fit.near_cutoff.variance_ratio(draws.weights, fit.prior.weights)
+        diagnostics.warn_of_prior(ratio, is_calibrated(fit))
+    fit.learner.warn_of(learned)
+    if isinstance(learned.score, Center):
+        _warn_of_rounding(fit, learned.score)
+
+
+def is_calibrated(fit: Fit) -> bool:
+    """Return whether lambda is calibrated."""
+    return isinstance(fit.learner, Posterior) and fit.learner.model.is_calibrated
+
+
+def prior_support(fit: Fit) -> float:
+    """Return the prior median of the effective number of support points, NaN if it has none."""
+    if fit.prior is None:
+        return np.nan
+    return float(np.median(diagnostics.effective_support(fit.prior.weights)))
+
+
+def _warn_of_rounding(fit: Fit, center: Center) -> None:
+    """Warn if kernel values are so large that distances have few digits."""
+    gram, rows = fit.data.gram, fit.data.majority_rows
+    if not np.ptp(rows, axis=0).any():
+        return  # equal rows, whose distances are all 0
+    typical = float(np.median(center.distances(rows[monitored_rows(len(rows))])))
+    if gram.rounding >= FEW_DIGITS * typical**2:
         warn(
-            f"the minority, -1 in {{-1, 1}} or 1 in {{0, 1}}, has {n1} of {n} rows, and the model "
-            "describes the other class as normal; if the labels are the other way round, name the "
-            "minority's label by minor_label=",
+            f"kernel values of up to {gram.largest:.3g} leave few digits to distances of "
+            f"{typical:.3g}; centre the columns of X, for instance by "
+            "kernels.Standardized(kernel)",
             DataWarning,
         )
-    seed = int(check_random_state(est.random_state).randint(2**31 - 1))
-    dictionary = _dictionary(est, minority_of_all)
-    held = _held_rows(est, dictionary, minority_of_all, policy, seed, y is None)
-    minority, unlabelled, row_numbers = minority_of_all[held], None, held
-    if gap.any():
-        source, unlabelled = _separated(source, gap, minority_of_all, dictionary, kernel)
-        row_numbers = np.flatnonzero(~gap)[held]
-    rows = np.array(source.take(held), order="C")  # a copy: the caller may change X
-    rows.setflags(write=False)
-    # columns: bandwidth and scales, learned from the majority rows
-    warn_of_columns(kernel, rows[~minority])
-    kernel = resolved_kernel(est, rows[~minority], source.categorical)
-    gram, row_of_point = dictionary.statistics(
-        kernel, rows, minority, source, minority_of_all, seed
-    )
-    return TrainingData(
-        rows=rows,
-        gram=replace(gram, unlabelled=unlabelled),
-        row_of_point=row_of_point,
-        dictionary=dictionary,
-        seed=seed,
-        all_rows=len(minority) == n,
-        label=y if isinstance(y, str) else None,
-        labels=classes.labels,
-        kind=classes.kind[held],
-        kind_labels=classes.kind_labels,
-        names=training_names(X, row_numbers, len(rows)),
-        dates=source.dates,
-    )
-
-
-def of_rows(est: Any, data: TrainingData) -> TrainingData:
-    """Return the training data of another estimator of the same rows, with its own points."""
-    rows, minority = data.rows, data.minority
-    dictionary = _dictionary(est, minority)
-    kernel = resolved_kernel(est, rows[~minority], data.kernel.categorical_columns)
-    source = ArrayRows(rows, is_checked=True)
-    gram, row_of_point = dictionary.statistics(kernel, rows, minority, source, minority, data.seed)
-    return replace(data, gram=gram, row_of_point=row_of_point, dictionary=dictionary)
-
-
-def resolved_kernel(est: Any, majority: np.ndarray, categorical: tuple[int, ...]) -> Kernel:
-    """Return the kernel of an estimator with what it learns from majority rows."""
-    names = getattr(est, "feature_names_in_", None)
-    return as_kernel(est.kernel).with_columns(names, categorical).resolve(majority)
-
-
-def check_rows(est: Any, minority: np.ndarray) -> None:
-    """Raise a ValueError if so many rows of each class cannot be fitted, whatever they are.
-
-    Nothing is computed, so that a model can be refused before others are fitted.
-
-    Parameters
-    ----------
-    est : estimator
-    minority : ndarray of bool, shape (n,)
-        Which of the training rows are minority.
-
-    Raises
-    ------
-    ValueError
-        Too many rows without a ``dictionary``, too few for the cutoff, or no minority row for a
-        model that learns from them. The message says what to do.
-    """
-    policy = as_cutoff(est.cutoff)
-    est._check_policy(policy)
-    _held_rows(est, _dictionary(est, minority), minority, policy, 0)
-
-
-def _dictionary(est: Any, minority: np.ndarray) -> Dictionary:
-    """Return the dictionary of an estimator for so many rows of each class."""
-    n = len(minority) if est._learns_from_minority else int((~minority).sum())
-    dictionary: Dictionary = est._dictionary(n)
-    return dictionary
-
-
-def _held_rows(
-    est: Any,
-    dictionary: Dictionary,
-    minority: np.ndarray,
-    policy: Cutoff,
-    seed: int,
-    no_labels: bool = False,
-) -> np.ndarray | slice:
-    """Return the rows that a fit holds, after all checks that need no values of rows."""
-    if est._learns_from_minority and not minority.any():
-        raise ValueError(
-            f"{type(est).__name__} learns from minority rows, but there is none (n1 = 0)"
-            + ("; it requires y to be passed, but the target y is None" if no_labels else "")
-            + "; give y with at least one minority row, or use a one-class model such as BSVDD"
-        )
-    held = dictionary.held_rows(minority, seed)
-    of_held = minority[held]
-    left_out.check(policy, of_held, len(of_held) == len(minority), est._auto_cv)
-    return held
-
-
-def _source(est: Any, kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Any]:
-    """Return the training rows and their labels; blocks are not read yet."""
-    is_path = isinstance(X, str | os.PathLike)
-    if is_path:
-        X = files.open_npy(Path(X))
-    elif hasattr(X, "columns") and isinstance(y, str):
-        X, y = files.split(X, y, "y", "the data frame")
-        y = y.compute().to_numpy() if is_lazy(y) else y
-    in_blocks = (
-        is_path
-        or not isinstance(X, np.ndarray)
-        or not est._dictionary(len(X) if X.ndim else 0).points_are_rows
-    )
-    source = _in_blocks(X) if in_blocks and not kernel.pairwise else None
-    if isinstance(y, str):
-        raise ValueError(
-            f"y={y!r}: the name of a column is for the columns of a data frame (of a file: "
-            "bsvdd.read_table); give one label for each row"
-        )
-    if source is None:
-        X, categorical, dates = numbers_of(kernel, X)
-        X = validated(est, X, True, kernel.pairwise)
-        rows = ArrayRows(kernel.training_rows(X), is_checked=True)
-        rows.categorical, rows.dates = categorical, dates
-        return rows, y
-    if kernel.takes_categories:
-        source.categorical = kernel.categorical_columns or source.found_categories()
-    if source.n_rows < 2:
-        raise ValueError(f"X has {source.n_rows} row(s); expected at least 2")
-    head = np.zeros((1, source.n_columns))
-    validate_data(est, head if source.names is None else pd.DataFrame(head, None, source.names))
-    return source, y
-
-
-def _in_blocks(X: Any) -> Rows | None:
-    """Return a source that reads X in blocks, or None if X must become an array first."""
-    if is_lazy(X):
-        from .rows.dask import DaskRows
-
-        return DaskRows(X)
-    plain = isinstance(X, np.ndarray) and not np.ma.isMaskedArray(X)
-    if plain and X.ndim == 2 and X.size and X.dtype.kind in "fiub":
-        return ArrayRows(X)
-    return None
-
-
-def _separated(
-    source: Rows, gap: np.ndarray, minority: np.ndarray, dictionary: Dictionary, kernel: Kernel
-) -> tuple[Rows, np.ndarray]:
-    """Return the rows with a label as a source of their own, and those without one, shape (u, p).
-
-    A ValueError if the kernel is precomputed, rows are read in blocks, one row only has a label,
-    or the rows are too many for a graph.
-    """
-    u = int(gap.sum())
-    n = u + int((~minority).sum())
-    no_label = f"y has no label in {u} row(s), and"
-    if kernel.pairwise:
-        raise ValueError(
-            f"{no_label} with a precomputed kernel priors.GraphLaplacian takes no unlabelled rows; "
-            "leave out these rows and columns of X and these labels, or use a kernel of rows such "
-            "as kernels.RBF"
-        )
-    if not dictionary.points_are_rows:
-        raise ValueError(
-            f"{no_label} a fit with landmarks reads rows in blocks and takes no unlabelled rows "
-            "from y; give these rows by priors.GraphLaplacian(unlabelled=rows), or use "
-            f"dictionary=None (up to {training.MAX_POINTS} rows)"
-        )
-    if n > training.MAX_POINTS:
-        raise ValueError(
-            f"{no_label} the graph of {n} majority and unlabelled rows needs {8e-9 * n * n:.1f} "
-            f"GB; up to {training.MAX_POINTS} rows are accepted: leave out some of the rows "
-            "without a label"
-        )
-    if len(minority) < 2:
-        raise ValueError(f"y has a label in {len(minority)} row(s); expected at least 2")
-    rows = source.take(slice(None))
-    with_label = ArrayRows(rows[~gap], is_checked=True)
-    with_label.categorical = source.categorical
-    return with_label, rows[gap]
 
 
 def warn_of_far_rows(fit: Fit) -> None:
     """Warn if rows that resemble no training row are normal."""
-    center = fit.center
+    center = fit.score
     if not isinstance(center, Center) or center.logarithmic or not fit.data.kernel.normalized:
         return
     if (center.boundary.threshold <= 0.0).mean() > fit.level:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import copy
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from ..inference.center import Score
 from ..inference.warning import DataWarning, warn
 from ..models.kernels import Kernel, Tabular
 from ..models.kernels.numeric import DistanceKernel
 from .messages import did_you_mean, listed, quoted
-from .rows import columns
 from .rows.blocks import checked, is_lazy
-from .rows.columns import Dates
+from .rows.columns import Dates, found, numbers
+from .rows.names import Columns
+from .training import TrainingData
 
-Summary = Callable[[Score, np.ndarray], np.ndarray]  # one number per row
+Summary = Callable[[np.ndarray], np.ndarray]  # one number per row
 
 LARGEST = 2**63  # below it a whole number has 64 bits
 SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
@@ -37,11 +36,11 @@ def numbers_of(kernel: Kernel, X: Any) -> tuple[Any, tuple[int, ...], dict[int, 
         return X, (), {}
     _require_different(X.columns)
     own = tuple(i for i in kernel.categorical_columns if i < X.shape[1])
-    categorical, dates = columns.found(X, own, kernel.takes_categories)
-    return columns.numbers(X, categorical, dates), categorical, dates
+    categorical, dates = found(X, own, kernel.takes_categories)
+    return numbers(X, categorical, dates), categorical, dates
 
 
-def matched(est: Any, X: Any) -> Any:
+def matched(columns: Columns, X: Any) -> Any:
     """Return new rows with the columns in the order of the fit, by their names.
 
     Raises
@@ -52,16 +51,15 @@ def matched(est: Any, X: Any) -> Any:
     if not isinstance(X, pd.DataFrame):
         return X
     _require_different(X.columns)
-    names = getattr(est, "feature_names_in_", None)
-    if names is None:
+    if columns.names is None:
         return X
-    lacking = [name for name in names if name not in X.columns]
+    lacking = [name for name in columns.names if name not in X.columns]
     if lacking:
         raise ValueError(
             f"X lacks {listed(lacking)}{did_you_mean(lacking[0], X.columns)}, which the fit "
             f"has; it has {quoted(X.columns)}"
         )
-    return X[list(names)] if X.shape[1] == len(names) else X  # others are named by scikit-learn
+    return X[list(columns.names)] if X.shape[1] == columns.n else X  # scikit-learn names others
 
 
 def _require_different(names: pd.Index) -> None:
@@ -70,13 +68,14 @@ def _require_different(names: pd.Index) -> None:
         raise ValueError(f"X has the column {str(name)!r} twice; rename one")
 
 
-def validated(est: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
+def validated(checking: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
     """Return X as a table of finite numbers in float64.
 
     Parameters
     ----------
-    est : estimator
-        Its names and number of columns are set (``reset``), or compared with those of X.
+    checking : object
+        Of ``Columns.checking``. Its names and number of columns are set
+        (``reset``), or compared with those of X.
     X : array-like
     reset : bool
     pairwise : bool
@@ -93,14 +92,16 @@ def validated(est: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
         if not reset and pairwise:
             X = check_array(X, **how)
         else:
-            X = validate_data(est, X, reset=reset, ensure_min_samples=2 if reset else 1, **how)
+            X = validate_data(checking, X, reset=reset, ensure_min_samples=2 if reset else 1, **how)
     except OverflowError as error:
         raise ValueError(f"X has a number that is too large for any float: {error}") from error
     except (TypeError, ValueError) as error:  # some messages do not name X
         if "X" in str(error):
             raise
         kind = ValueError if isinstance(error, ValueError) else TypeError
-        named = not reset and hasattr(est, "feature_names_in_") and not isinstance(X, pd.DataFrame)
+        named = hasattr(checking, "feature_names_in_") and not (
+            reset or isinstance(X, pd.DataFrame)
+        )
         text = f"X must be a table of numbers (rows, columns): {error}"
         if named:
             text = text.removesuffix(".")
@@ -212,35 +213,33 @@ def training_names(X: Any, row_numbers: np.ndarray | slice, n: int) -> np.ndarra
 # new rows: from arrays, data frames or dask
 
 
-def table(est: Any, X: Any) -> np.ndarray:
+def table(data: TrainingData, X: Any) -> np.ndarray:
     """Return new rows in the form that the kernel of a fit expects, shape (n, p)."""
-    return expected(est, est.kernel_, _without_label(est, X), est.fit_.data.dates)
+    return expected(data, without_label(data, X))
 
 
-def expected(est: Any, kernel: Kernel, X: Any, dates: Mapping[int, Dates]) -> np.ndarray:
-    """Return new rows in the form that ``kernel``, resolved by a fit, expects.
-
-    ``dates`` are the columns that were dates in the fit.
-    """
-    X = matched(est, X)
-    if isinstance(X, pd.DataFrame) and X.shape[1] == est.n_features_in_:
-        X = columns.numbers(X, kernel.categorical_columns, dates)
-    X = validated(est, X, reset=False, pairwise=kernel.pairwise)
-    return kernel.new_rows(X, est.n_features_in_)
+def expected(data: TrainingData, X: Any) -> np.ndarray:
+    """Return new rows in the form that the kernel of a fit expects."""
+    X, columns, kernel = matched(data.columns, X), data.columns, data.kernel
+    if isinstance(X, pd.DataFrame) and X.shape[1] == columns.n:
+        X = numbers(X, kernel.categorical_columns, data.dates)
+    X = validated(columns.checking(), X, reset=False, pairwise=kernel.pairwise)
+    return kernel.new_rows(X, columns.n)
 
 
-def by_row(est: Any, X: Any, summary: Summary) -> np.ndarray:
+def by_row(data: TrainingData, X: Any, summary: Summary) -> np.ndarray:
     """Return one number per row of X; for a dask collection, as a lazy array."""
-    check_is_fitted(est)
     if is_lazy(X):
         from .rows.dask import by_block
 
-        scorer = copy.copy(est)  # workers get the score without the training rows
-        scorer.fit_ = est.fit_.for_scoring()
-        scorer.__dict__.pop("idata_", None)
-        lazy: Any = by_block(_without_label(est, X), partial(_of_blocks, scorer, summary=summary))
+        columns = data.part(slice(0))  # workers need no training rows
+        lazy: Any = by_block(without_label(data, X), partial(_of_rows, columns, summary=summary))
         return lazy
-    return _of_blocks(est, X, summary)
+    return _of_rows(data, X, summary)
+
+
+def _of_rows(data: TrainingData, X: Any, summary: Summary) -> np.ndarray:
+    return summary(table(data, X))
 
 
 def in_memory(X: Any, what: str, instead: str) -> None:
@@ -249,13 +248,9 @@ def in_memory(X: Any, what: str, instead: str) -> None:
         raise TypeError(f"X is a dask collection, but {what}; {instead}")
 
 
-def _of_blocks(est: Any, X: Any, summary: Summary) -> np.ndarray:
-    return summary(est.fit_.center, table(est, X))
-
-
-def _without_label(est: Any, X: Any) -> Any:
+def without_label(data: TrainingData, X: Any) -> Any:
     """Return X; without the column of the labels if it is a data frame with this column."""
-    label = est.fit_.data.label
+    label = data.label
     if label is not None and hasattr(X, "columns") and label in X.columns:
         return X[[name for name in X.columns if name != label]]
     return X

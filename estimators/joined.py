@@ -26,15 +26,17 @@ National Academy of Sciences 116, 1195-1200. doi:10.1073/pnas.1814092116
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import override
 
 import numpy as np
 
-from ..inference.center import Score, deciding_quantile
-from .questions.p_values import p_values
+from ..inference.center import Score, level_quantile
+from ..models.rarity import Rarity
+from .fit import Fit
+from .p_values import p_values
 
 BEYOND = 1e-4  # weight of the z-scores, which rank rows beyond all training rows
 
@@ -96,9 +98,18 @@ class Joined(Score):
     Attributes
     ----------
     views : tuple of View
+    fits : dict of str to Fit
+        The fits among the views.
+    failed : dict of str to str
+        Views that could not be fitted, and why.
+    rarity : Rarity
+        How many majority rows have a value near to a given one, by column.
     """
 
     views: tuple[View, ...]
+    fits: Mapping[str, Fit]
+    failed: Mapping[str, str]
+    rarity: Rarity
 
     uncertain = True
 
@@ -109,15 +120,11 @@ class Joined(Score):
 
     @override
     def values(self, rows: np.ndarray) -> np.ndarray:
-        return deciding_quantile(self.values_of_draws(rows))
+        return level_quantile(self.values_of_draws(rows))
 
     @override
     def values_of_draws(self, rows: np.ndarray) -> np.ndarray:
         return self._joined([view.values(rows) for view in self.views])
-
-    @override
-    def values_left_out(self, rows: np.ndarray, minority: np.ndarray) -> np.ndarray:
-        return self.values_of_draws(rows)  # by fits without them
 
     @property
     def left_out(self) -> np.ndarray:

@@ -168,8 +168,13 @@ def factorized(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     return number, labels
 
 
-def minority_of(est: Any, y: Any, n_rows: int) -> np.ndarray:
-    """Return which rows are minority, by the labels that ``est`` was fitted with, (n_rows,).
+def minority_of(
+    known: tuple[Any, ...], n_kinds: int, minor_label: Any, y: Any, n_rows: int
+) -> np.ndarray:
+    """Return which rows are minority, by the labels that a fit has, shape (n_rows,).
+
+    ``known`` are its labels, of which the first ``n_kinds`` are of the minority; without labels,
+    ``minor_label`` decides.
 
     Raises
     ------
@@ -178,20 +183,20 @@ def minority_of(est: Any, y: Any, n_rows: int) -> np.ndarray:
     """
     if y is None:
         raise ValueError("y must have the labels of X, which say what rows are minority, got None")
-    if not est.labels_:
-        return classes_of(y, n_rows, est.minor_label).minority
+    if not known:
+        return classes_of(y, n_rows, minor_label).minority
     number, labels = factorized(y, n_rows)
     if (number < 0).any():
         raise ValueError(
             f"y has no label (NaN) in row {np.argmax(number < 0)}; leave out these rows of X and y"
         )
-    unseen = [label for label in labels.tolist() if label not in est.labels_]
+    unseen = [label for label in labels.tolist() if label not in known]
     if unseen:
         raise ValueError(
             f"y has the label {unseen[0]!r}, but the labels of fit were "
-            f"{', '.join(map(repr, est.labels_[:5]))}; give the same labels"
+            f"{', '.join(map(repr, known[:5]))}; give the same labels"
         )
-    of_minority = est.labels_[: max(1, len(est.fit_.data.kind_labels))]
+    of_minority = known[: max(1, n_kinds)]
     is_minority = np.array([label in of_minority for label in labels.tolist()], dtype=bool)
     return is_minority[number]
 

@@ -18,7 +18,6 @@ from sklearn.pipeline import Pipeline
 from ..inference.decision import evaluate
 from ..models.kernels.base import LARGEST
 from .detector import Detector
-from .labels import minority_of
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Scorer:
             y has a label that ``fit`` has not seen, or one class only.
         """
         est, flagged = detector_in(estimator), np.asarray(estimator.predict(X)) == -1
-        minority = minority_of(est, y, len(flagged))
+        minority = est.fit_.minority_of(y, len(flagged))
         if minority.all() or not minority.any():
             only = "minority" if minority.all() else "majority"
             raise ValueError(

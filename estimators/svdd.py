@@ -2,18 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, override
+from typing import Any, ClassVar, cast, override
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..inference.center import Score
+from ..inference.center import Center
 from ..inference.draws import Draws
+from ..inference.learned import Data, Learned, Learner
 from ..models import svdd
-from ..models.gram import Gram
+from ..models.kernels import Kernel, Tabular
 from .detector import Detector
+
+
+@dataclass(frozen=True)
+class Ball(Learner):
+    """SVDD, with the largest weights C and C2, or the fractions that they follow from."""
+
+    C: float | None
+    outlier_fraction: float
+    with_minority: bool = False
+    C2: float | None = None
+    minority_fraction: float = 0.1
+
+    folds: ClassVar[int] = 10  # the other weights without a support vector are of another problem
+    has_own: ClassVar[bool] = True
+    has_center: ClassVar[bool] = True
+
+    @override
+    def learn(self, data: Data) -> Learned:
+        C = _largest_weight(self.C, data.gram.n0, self.outlier_fraction)
+        bounds = {"C": C}
+        if self.with_minority:
+            bounds["C2"] = _largest_weight(self.C2, data.gram.n1, self.minority_fraction)
+        w = svdd.solve(data.gram, *bounds.values()).weights
+        return self.learned(Draws.of_weights(w, bounds), data)
+
+    @override
+    def learned(self, draws: Draws, data: Data) -> Learned:
+        bounds = draws.solution
+        sphere = svdd.describe(draws.weights[0], data.gram, bounds["C"], bounds.get("C2"))
+        center = Center(draws.weights, data.gram, nonnegative=not self.with_minority)
+        own = float(center.boundary_at(sphere.boundary).reference[0])
+        return Learned(center, own=own, draws=draws, solution=sphere)
+
+
+def _largest_weight(C: float | None, n: int, fraction: float) -> float:
+    """Return C, or 1/(n fraction) if C is None (Tax and Duin 2004)."""
+    return 1.0 / (n * fraction) if C is None else float(C)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -74,52 +113,39 @@ class SVDD(Detector):
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 
+    kernel: Kernel | Callable[..., Any] = Tabular()
     C: float | None = None
     outlier_fraction: float = 0.1
 
-    _folds = 10
-    _has_own_cutoff = True
-    _leaves_out = "refits"  # the other weights without a support vector are of another problem
-    _nonnegative = True
-
-    def _bounds(self, gram: Gram) -> tuple[float, float | None]:
-        """Return the largest weights: C, and C2 if the model learns from minority rows."""
-        return _largest_weight(self.C, gram.n0, self.outlier_fraction), None
-
     @override
-    def _draw(self, gram: Gram, seed: int) -> Draws:
-        C, C2 = self._bounds(gram)
-        w = svdd.solve(gram, C, C2).weights
-        return Draws.of_weights(w, {"C": C} if C2 is None else {"C": C, "C2": C2})
-
-    @override
-    def _own_cutoff(self, draws: Draws, score: Score) -> float:
-        return float(score.within(_sphere(draws, score).boundary).reference[0])
+    def _learner(self) -> Learner:
+        return Ball(self.C, self.outlier_fraction)
 
     @property
     def C_(self) -> float:
         """The largest weight of a majority row in the fit."""
-        return self.fit_.draws.solution["C"]
+        learner = cast("Ball", self.fit_.learner)
+        return _largest_weight(learner.C, self.gram_.n0, learner.outlier_fraction)
 
     @property
     def weights_(self) -> np.ndarray:
         """The weights of the dictionary: majority rows first, then minority rows if it has them."""
-        return self.fit_.center.weights[0]
+        return self.fit_.learned.solution.weights
 
     @property
     def radius_(self) -> float:
         """The radius R, on the scale of d_z."""
-        return _sphere(self.fit_.draws, self.fit_.center).radius
+        return self.fit_.learned.solution.radius
 
     @property
     def support_case_(self) -> np.ndarray:
         """Where each dictionary point lies: "inside", "on the sphere" or "outside"."""
-        return _sphere(self.fit_.draws, self.fit_.center).case
+        return self.fit_.learned.solution.case
 
     @property
     def kkt_residual_(self) -> float:
         """The largest violation of the optimality (KKT) conditions, on the scale of d^2."""
-        return _sphere(self.fit_.draws, self.fit_.center).kkt_residual
+        return self.fit_.learned.solution.kkt_residual
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -167,7 +193,6 @@ class SVDDM(SVDD):
     """
 
     _learns_from_minority = True
-    _nonnegative = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SVDD._parameter_constraints,
         "C2": [Interval(Real, 0, None, closed="neither"), None],
@@ -178,16 +203,5 @@ class SVDDM(SVDD):
     minority_fraction: float = 0.1
 
     @override
-    def _bounds(self, gram: Gram) -> tuple[float, float | None]:
-        C, _ = super()._bounds(gram)
-        return C, _largest_weight(self.C2, gram.n1, self.minority_fraction)
-
-
-def _largest_weight(C: float | None, n: int, fraction: float) -> float:
-    """Return C, or 1/(n fraction) if C is None (Tax and Duin 2004)."""
-    return 1.0 / (n * fraction) if C is None else float(C)
-
-
-def _sphere(draws: Draws, score: Score) -> svdd.Sphere:
-    bounds = draws.solution
-    return svdd.describe(score.weights[0], score.gram, bounds["C"], bounds.get("C2"))
+    def _learner(self) -> Learner:
+        return Ball(self.C, self.outlier_fraction, True, self.C2, self.minority_fraction)

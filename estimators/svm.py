@@ -2,34 +2,165 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, override
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..inference.center import Hyperplane, Score
+from ..inference.center import Hyperplane
 from ..inference.cutoff import Cutoff
 from ..inference.cutoffs import Chooser, Own
 from ..inference.draws import Draws
+from ..inference.learned import Data, Learned, Learner
 from ..inference.warning import DataWarning, warn
 from ..models import ls_svm, one_class_svm, svm
 from ..models.gram import Gram
+from ..models.kernels import Kernel, Tabular
 from .detector import Detector
-from .fit import Fit
-from .training import AllRows, Dictionary, TrainingData
+from .training import AllRows, Dictionary
 
 MAX_RESIDUAL = 1e-6  # of a linear system with 1 and -1 on its right-hand side
 DENSE_ROWS = 10_000  # most rows for which the kernel matrix (800 MB) is formed
 
 
+# what the machines learn
+
+
+@dataclass(frozen=True)
+class DensityWeights:
+    """The share of each row in the cost of errors; less in sparse regions."""
+
+    neighbors: int
+    count_self: bool
+    density: str
+
+    def __call__(self, gram: Gram) -> np.ndarray:
+        """Return the weights d of the points, shape (M,)."""
+        rows, m, k = gram.kernel.inputs(gram.points), gram.n_majority_points, self.neighbors
+        if self.density == "train":
+            d = svm.density_weights(rows, k, self.count_self, "the training set")
+        else:
+            parts = [svm.density_weights(part, k, self.count_self) for part in (rows[:m], rows[m:])]
+            d = np.concatenate(parts)
+        for name, part in (("majority", d[:m]), ("minority", d[m:])):
+            if not part.any():
+                raise ValueError(
+                    f"the density weights of all {len(part)} {name} rows are zero with "
+                    f"neighbors={k}; use another number of neighbors, or more rows"
+                )
+        return d
+
+
+def equal_costs(gram: Gram) -> np.ndarray:
+    """Return the weight 1 of each point."""
+    return np.ones(gram.n_points)
+
+
+class Machine(Learner):
+    """A separating machine; a subclass computes its weights in ``solve``."""
+
+    has_own = True
+
+    def solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
+        """Return the signed weights, and the numbers of the solver by name, such as ``offset``."""
+        raise NotImplementedError
+
+    @override
+    def learn(self, data: Data) -> Learned:
+        return self.learned(Draws.of_weights(*self.solve(data.gram)), data)
+
+    @override
+    def learned(self, draws: Draws, data: Data) -> Learned:
+        score = Hyperplane(draws.weights, data.gram, draws.solution["offset"])
+        found = {"support_vectors": int((draws.weights != 0.0).sum())}
+        return Learned(score, own=0.0, draws=draws, diagnostics=found)
+
+
+@dataclass(frozen=True)
+class OneClass(Machine):
+    """The one-class SVM."""
+
+    nu: float
+
+    folds: ClassVar[int] = 10
+
+    @override
+    def solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
+        plane = one_class_svm.solve(gram, self.nu)
+        # in units of rho, f does not depend on the number of rows with alpha > 0, so that left-out
+        # values of folds are comparable with those of the full fit
+        unit = plane.rho if plane.norm > 0 and plane.rho > 0 else 1.0
+        return plane.alpha / unit, {"offset": -plane.rho / unit, "unit": unit}
+
+    @override
+    def learned(self, draws: Draws, data: Data) -> Learned:
+        weights = draws.weights[0] * draws.solution["unit"]
+        plane = one_class_svm.describe(weights, data.gram, self.nu)
+        return replace(super().learned(draws, data), solution=plane)
+
+    @override
+    def warn_of(self, learned: Learned) -> None:
+        if not learned.solution.norm > 0:
+            warn(
+                "the origin of the kernel space lies among the majority rows, so no hyperplane "
+                "separates them from it (w = 0) and f has no information; use kernels.RBF or "
+                "SVDD, or do not centre the columns",
+                DataWarning,
+            )
+
+
+@dataclass(frozen=True)
+class SupportVectors(Machine):
+    """The SVM with costs by class, and by density weights."""
+
+    C: float
+    balanced: bool
+    weighting: Callable[[Gram], np.ndarray] = equal_costs
+
+    @override
+    def solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
+        prices = svm.class_prices(gram, self.C) if self.balanced else float(self.C)
+        w, offset = svm.solve(gram, prices * self.weighting(gram))
+        return w, {"offset": offset}
+
+
+@dataclass(frozen=True)
+class LeastSquares(Machine):
+    """The least-squares SVM, also with density weights."""
+
+    C: float
+    epsilon: float
+    weighting: Callable[[Gram], np.ndarray] = equal_costs
+    zero_weight: str = "drop"
+
+    @override
+    def solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
+        solved = ls_svm.solve(gram, self.C, self.weighting(gram), self.epsilon, self.zero_weight)
+        return solved.weights, {"offset": solved.offset, "kkt_residual": solved.residual}
+
+    @override
+    def warn_of(self, learned: Learned) -> None:
+        assert learned.draws is not None  # of its weights
+        residual = learned.draws.solution["kkt_residual"]
+        name = "LSSVM" if self.weighting is equal_costs else "IDLSSVM"
+        if not residual <= MAX_RESIDUAL:
+            warn(
+                f"the solution of the linear system of {name} has a residual of {residual:.2g}, "
+                "where y is 1 or -1: the system is nearly singular with "
+                f"C={self.C:g}; use a smaller C, epsilon > 0, or centre and scale the columns",
+                DataWarning,
+            )
+
+
+# the estimators
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class HyperplaneDetector(Detector):
-    """A detector by f(z) = sum_j w_j k(u_j, z) + b, with -f(z) as the distance and cutoff 0.
-
-    A subclass computes the weights in ``_solve``.
-    """
+    """A detector by f(z) = sum_j w_j k(u_j, z) + b, with -f(z) as the distance and cutoff 0."""
 
     # of all machines: names that are no parameter of a class constrain nothing
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -44,46 +175,23 @@ class HyperplaneDetector(Detector):
         "zero_weight": [StrOptions({"drop", "epsilon"})],
     }
 
+    kernel: Kernel | Callable[..., Any] = Tabular()
     cutoff: Cutoff | Chooser | float | None = Own()
-
-    _centered = False
-    _leaves_out = "refits"
-    _has_own_cutoff = True
-
-    def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
-        """Return the signed weights, and the numbers of the solver by name, such as ``offset``."""
-        raise NotImplementedError
-
-    def _density_weights(self, gram: Gram) -> np.ndarray:
-        """Return the share of each row in the cost of errors, majority first."""
-        return np.ones(gram.n_points)
-
-    @override
-    def _draw(self, gram: Gram, seed: int) -> Draws:
-        return Draws.of_weights(*self._solve(gram))
-
-    @override
-    def _score(self, draws: Draws, gram: Gram) -> Hyperplane:
-        return Hyperplane(draws.weights, gram, draws.solution["offset"])
-
-    @override
-    def _diagnose(self, draws: Draws, score: Score, data: TrainingData) -> dict[str, float]:
-        return {"support_vectors": int((draws.weights != 0.0).sum())}
-
-    @override
-    def _own_cutoff(self, draws: Draws, score: Score) -> float:
-        return 0.0
 
     @property
     def weights_(self) -> np.ndarray:
         """The weights of the training rows: majority first, then minority if it has them."""
-        return self.fit_.center.weights[0] * self.fit_.draws.solution.get("unit", 1.0)
+        return self.fit_.draws.weights[0] * self._unit
 
     @property
     def intercept_(self) -> float:
         """The offset b of the hyperplane with ``weights_``."""
-        solution = self.fit_.draws.solution
-        return solution["offset"] * solution.get("unit", 1.0)
+        return self.fit_.draws.solution["offset"] * self._unit
+
+    @property
+    def _unit(self) -> float:
+        """What f is divided by: rho of the one-class SVM."""
+        return self.fit_.draws.solution.get("unit", 1.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -94,21 +202,8 @@ class DensityWeighted(HyperplaneDetector):
     count_self: bool = False
     density: str = "class"
 
-    @override
-    def _density_weights(self, gram: Gram) -> np.ndarray:
-        rows, m, k = gram.kernel.inputs(gram.points), gram.n_majority_points, self.neighbors
-        if self.density == "train":
-            d = svm.density_weights(rows, k, self.count_self, "the training set")
-        else:
-            parts = [svm.density_weights(part, k, self.count_self) for part in (rows[:m], rows[m:])]
-            d = np.concatenate(parts)
-        for name, part in (("majority", d[:m]), ("minority", d[m:])):
-            if not part.any():
-                raise ValueError(
-                    f"the density weights of all {len(part)} {name} rows are zero with "
-                    f"neighbors={k}; use another number of neighbors, or more rows"
-                )
-        return d
+    def _weighting(self) -> DensityWeights:
+        return DensityWeights(self.neighbors, self.count_self, self.density)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -157,35 +252,14 @@ class OCSVM(HyperplaneDetector):
     cutoff: Cutoff | Chooser | float | None = None
     nu: float = 0.1
 
-    _folds = 10
-
     @override
-    def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
-        plane = one_class_svm.solve(gram, self.nu)
-        # in units of rho, f does not depend on the number of rows with alpha > 0, so that left-out
-        # values of folds are comparable with those of the full fit
-        unit = plane.rho if plane.norm > 0 and plane.rho > 0 else 1.0
-        return plane.alpha / unit, {
-            "offset": -plane.rho / unit,
-            "unit": unit,
-            "nu": float(self.nu),
-            "norm": plane.norm,
-        }
-
-    @override
-    def _warn_of(self, fit: Fit) -> None:
-        if not fit.draws.solution["norm"] > 0:
-            warn(
-                "the origin of the kernel space lies among the majority rows, so no hyperplane "
-                "separates them from it (w = 0) and f has no information; use kernels.RBF or "
-                "SVDD, or do not centre the columns",
-                DataWarning,
-            )
+    def _learner(self) -> Learner:
+        return OneClass(self.nu)
 
     @property
     def plane_(self) -> one_class_svm.Plane:
         """The hyperplane, with rho, ||w||, and the position of each majority row."""
-        return one_class_svm.describe(self.weights_, self.gram_, self.fit_.draws.solution["nu"])
+        return self.fit_.learned.solution
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -230,10 +304,8 @@ class SVM(HyperplaneDetector):
     balanced: bool = True
 
     @override
-    def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
-        prices = svm.class_prices(gram, self.C) if self.balanced else float(self.C)
-        w, offset = svm.solve(gram, prices * self._density_weights(gram))
-        return w, {"offset": offset}
+    def _learner(self) -> Learner:
+        return SupportVectors(self.C, self.balanced)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -280,6 +352,10 @@ class DSVM(DensityWeighted, SVM):
     """
 
     balanced: bool = False
+
+    @override
+    def _learner(self) -> Learner:
+        return SupportVectors(self.C, self.balanced, self._weighting())
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -330,28 +406,13 @@ class LSSVM(HyperplaneDetector):
     C: float = 1.0
     epsilon: float = 0.0
 
-    zero_weight = "drop"  # no row has the density weight 0
-
     @override
     def _dictionary(self, n_points: int) -> Dictionary:
         return AllRows(with_minority=True, unlimited=True, matrix_free_above=DENSE_ROWS)
 
     @override
-    def _solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
-        d = self._density_weights(gram)
-        solved = ls_svm.solve(gram, self.C, d, self.epsilon, self.zero_weight)
-        return solved.weights, {"offset": solved.offset, "kkt_residual": solved.residual}
-
-    @override
-    def _warn_of(self, fit: Fit) -> None:
-        if not fit.draws.solution["kkt_residual"] <= MAX_RESIDUAL:
-            warn(
-                f"the solution of the linear system of {type(self).__name__} has a residual of "
-                f"{fit.draws.solution['kkt_residual']:.2g}, where y is 1 or -1: the system is "
-                f"nearly singular with C={self.C:g}; use a smaller C, epsilon > 0, or centre and "
-                "scale the columns",
-                DataWarning,
-            )
+    def _learner(self) -> Learner:
+        return LeastSquares(self.C, self.epsilon)
 
     @property
     def kkt_residual_(self) -> float:
@@ -361,7 +422,7 @@ class LSSVM(HyperplaneDetector):
     @property
     def slack_(self) -> np.ndarray:
         """The slack 1 - y f(x) of each training row, majority first."""
-        f = self.fit_.center.values(self.gram_.points)
+        f = self.fit_.score.values(self.gram_.points)
         return 1.0 - svm.labels(self.gram_) * f
 
 
@@ -410,7 +471,13 @@ class IDLSSVM(DensityWeighted, LSSVM):
 
     zero_weight: str = "drop"
 
+    @override
+    def _learner(self) -> Learner:
+        return LeastSquares(self.C, self.epsilon, self._weighting(), self.zero_weight)
+
     @property
     def density_weights_(self) -> np.ndarray:
         """The density weights of the training rows, majority first."""
-        return self._density_weights(self.gram_)
+        learner: Any = self.fit_.learner
+        weights: np.ndarray = learner.weighting(self.gram_)
+        return weights

@@ -11,13 +11,15 @@ from typing import Any, Self
 import numpy as np
 import xarray as xr
 
+from ..inference.leave import Leaving
 from ..inference.warning import DataWarning, warn
 from ..models.gram import Gram
 from ..models.kernels import Kernel
 from ..models.landmarks import Landmarks, as_landmarks, check_number, choose, residual
 from .labels import to_save
-from .rows.blocks import Rows
+from .rows.blocks import ArrayRows, Rows
 from .rows.columns import Dates
+from .rows.names import Columns
 
 MAX_POINTS = 20_000  # their kernel matrix takes 3.2 GB
 KEPT_ROWS = 10_000  # per class, drawn at random, that a fit with landmarks holds
@@ -33,10 +35,15 @@ class TrainingData:
     ----------
     rows : ndarray of shape (n, p)
         Training rows in the form that the kernel expects; a read-only copy.
+    kernel : Kernel
+        With the bandwidth and scales that it learned from the rows.
+    asked : Kernel
+        The same, before it learned them.
     gram : Gram
-    row_of_point : ndarray of int, shape (M,)
-        For each dictionary point its index in ``rows``, or -1 if it is not a row.
-    dictionary : AllRows or LandmarkPoints
+        The Gram statistics; without points it is not there.
+    point_of_row : ndarray of int, shape (n,)
+        The point that each row belongs to; -1 if it belongs to none.
+    dictionary : AllRows, LandmarkPoints or NoPoints
         The rule that chose the points.
     seed : int
     all_rows : bool
@@ -52,13 +59,18 @@ class TrainingData:
     names : ndarray of shape (n,), optional
         The user's names of the rows: the index of a data frame, or the numbers of sampled rows.
         None if the names are 0, 1, ..., n - 1.
+    columns : Columns
+        The columns of X.
     dates : dict of int to Dates
         The columns that were dates, by their positions: how they became numbers.
     """
 
     rows: np.ndarray
-    gram: Gram
-    row_of_point: np.ndarray
+    kernel: Kernel
+    asked: Kernel
+    gram: Any
+    point_of_row: np.ndarray
+    columns: Columns
     dictionary: Dictionary
     seed: int
     all_rows: bool = True
@@ -80,29 +92,61 @@ class TrainingData:
         return np.arange(len(self.rows)) if self.names is None else self.names
 
     @property
-    def kernel(self) -> Kernel:
-        """The resolved kernel, with the bandwidth and scales that it learned from the rows."""
-        return self.gram.kernel
-
-    @property
     def majority_rows(self) -> np.ndarray:
         """The majority rows, shape (n0, p)."""
         return self.rows[~self.minority]
 
     @cached_property
-    def point_of_row(self) -> np.ndarray:
-        """The point that each row is, shape (n,); -1 if it is none."""
-        found, is_row = np.full(len(self.rows), -1), self.row_of_point >= 0
-        found[self.row_of_point[is_row]] = np.flatnonzero(is_row)
+    def count(self) -> np.ndarray:
+        """The number of rows of each point, shape (M,); 1 for a point that is no row."""
+        inside = self.point_of_row[self.point_of_row >= 0]
+        return np.maximum(np.bincount(inside, minlength=self.gram.n_points), 1)
+
+    @cached_property
+    def row_of_point(self) -> np.ndarray:
+        """The first row of each point, shape (M,); -1 for a point that is no row."""
+        found, inside = np.full(self.gram.n_points, -1), np.flatnonzero(self.point_of_row >= 0)
+        found[self.point_of_row[inside[::-1]]] = inside[::-1]
         return found
 
-    def fold(self, train: np.ndarray, kernel: Kernel | None = None) -> Gram:
-        """Return the Gram statistics of the rows ``train``, without points that are other rows.
+    @property
+    def rows_beside_points(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """The majority rows and which of them are points; None where all rows are points."""
+        if self.dictionary.points_are_rows:
+            return None, None
+        majority = ~self.minority
+        return self.rows[majority], self.point_of_row[majority] >= 0
 
-        With a kernel, which is that of these rows, landmarks are chosen among them anew.
+    def leaving(self, which: np.ndarray | slice = slice(None)) -> Leaving:
+        """Return some rows, by their numbers, as they leave the centre."""
+        rows, point, minority = self.rows[which], self.point_of_row[which], self.minority[which]
+        return Leaving(self.gram, rows, point, minority, self.count)
+
+    def fold(self, train: np.ndarray, own_kernel: bool = False) -> Self:
+        """Return the data of the rows ``train``, without points that are other rows.
+
+        With ``own_kernel`` the kernel learns from these rows, and landmarks are chosen among them.
         """
-        gram = self.dictionary.fold(self, train, kernel)
-        return replace(gram, unlabelled=self.gram.unlabelled)
+        kernel = None
+        if own_kernel:
+            kernel = self.asked.resolve(self.rows[train[~self.minority[train]]])
+        gram, point_of_row = self.dictionary.fold(self, train, kernel)
+        if gram is not None:
+            gram = replace(gram, unlabelled=self.gram.unlabelled)
+        kernel = kernel or self.kernel
+        return replace(self.part(train), gram=gram, point_of_row=point_of_row, kernel=kernel)
+
+    def seen_by(self, asked: Kernel, dictionary: Dictionary) -> Self:
+        """Return the data of the same rows with another kernel and its points."""
+        rows, minority = self.rows, self.minority
+        asked = asked.with_columns(self.columns.names, self.kernel.categorical_columns)
+        kernel = asked.resolve(self.majority_rows)
+        source = ArrayRows(rows, is_checked=True)
+        gram, point_of_row = dictionary.statistics(
+            kernel, rows, minority, source, minority, self.seed
+        )
+        own = replace(self, kernel=kernel, asked=asked, dictionary=dictionary)
+        return replace(own, gram=gram, point_of_row=point_of_row)
 
     def part(self, which: np.ndarray | slice) -> Self:
         """Return the data of some rows; Gram statistics and kernel stay."""
@@ -110,19 +154,20 @@ class TrainingData:
             self,
             rows=self.rows[which],
             kind=self.kind[which],
+            point_of_row=self.point_of_row[which],
             names=None if self.names is None else self.names[which],
         )
 
     def groups(self) -> dict[str, xr.Dataset]:
         """Return the groups of the DataTree: ``constant_data``, and ``gram`` of landmarks."""
-        gram, unlabelled = self.gram, self.gram.unlabelled
+        gram = self.gram
         named = {"labels": to_save(self.labels), "kinds": to_save(self.kind_labels)}
         variables: dict[str, Any] = {
             "X": (("obs", "feature"), self.rows),
             "minority": ("obs", self.minority),
             "kind": ("obs", self.kind if len(self.kind_labels) > 1 else None),
             "name": ("obs", self.names),
-            "unlabelled": (("row", "feature"), unlabelled),
+            "unlabelled": (("row", "feature"), None if gram is None else gram.unlabelled),
         }
         attrs = {name: json.dumps(labels) for name, labels in named.items() if labels}
         constant = xr.Dataset(
@@ -135,7 +180,7 @@ class TrainingData:
         statistics = xr.Dataset(
             {
                 "points": (("point", "feature"), gram.points),
-                "place": ("point", self.row_of_point),
+                "point_of_row": ("obs", self.point_of_row),
                 "r": ("point", gram.r),
                 "T": gram.T,
                 "n0": gram.n0,
@@ -186,21 +231,24 @@ class AllRows:
         minority_of_all: np.ndarray | None = None,
         seed: int = 0,
     ) -> tuple[Gram, np.ndarray]:
-        """Return the Gram statistics, and the row of each point: majority rows first."""
+        """Return the Gram statistics, and the point of each row: majority rows first."""
         majority = rows[~minority]
         minority_points = rows[minority] if self.with_minority else rows[:0]
         n_points = len(majority) + len(minority_points)
         large = self.matrix_free_above is not None and n_points > self.matrix_free_above
         gram = (Gram.matrix_free if large else Gram.from_rows)(kernel, majority, minority_points)
-        return gram, np.argsort(minority, kind="stable")[:n_points]
+        return gram, points_of(np.argsort(minority, kind="stable")[:n_points], len(rows))
 
-    def fold(self, data: TrainingData, train: np.ndarray, kernel: Kernel | None = None) -> Gram:
-        """Return the Gram statistics of the rows ``train``; see :meth:`TrainingData.fold`."""
+    def fold(
+        self, data: TrainingData, train: np.ndarray, kernel: Kernel | None = None
+    ) -> tuple[Gram, np.ndarray]:
+        """Return what :meth:`statistics` has of the rows ``train``; see ``TrainingData.fold``."""
         minority = data.minority[train]
-        gram, _ = self.statistics(kernel or data.kernel, data.rows[train], minority)
+        gram, point = self.statistics(kernel or data.kernel, data.rows[train], minority)
         index = np.cumsum(~data.minority)[train][~minority] - 1
         minority_index = np.cumsum(data.minority)[train][minority][: gram.n1] - 1
-        return replace(gram, index_in_full_fit=index, minority_index_in_full_fit=minority_index)
+        gram = replace(gram, index_in_full_fit=index, minority_index_in_full_fit=minority_index)
+        return gram, point
 
     def diagnostics(self, data: TrainingData) -> dict[str, float]:
         """Return no diagnostic: the points span all rows."""
@@ -252,7 +300,7 @@ class LandmarkPoints:
         minority_of_all: np.ndarray,
         seed: int,
     ) -> tuple[Gram, np.ndarray]:
-        """Return the Gram statistics from one pass over all rows, and the row of each point.
+        """Return the Gram statistics from one pass over all rows, and the point of each row.
 
         Parameters
         ----------
@@ -266,7 +314,7 @@ class LandmarkPoints:
         """
         points, row_of_point, n1 = self._points(kernel, rows, minority, seed)
         sums = source.sums(kernel, points, minority_of_all, self.progressbar)
-        return Gram.from_sums(kernel, sums, points, n1), row_of_point
+        return Gram.from_sums(kernel, sums, points, n1), points_of(row_of_point, len(rows))
 
     def _points(
         self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, seed: int
@@ -297,21 +345,26 @@ class LandmarkPoints:
             len(others),
         )
 
-    def fold(self, data: TrainingData, train: np.ndarray, kernel: Kernel | None = None) -> Gram:
-        """Return the Gram statistics of the rows ``train``; see :meth:`TrainingData.fold`."""
+    def fold(
+        self, data: TrainingData, train: np.ndarray, kernel: Kernel | None = None
+    ) -> tuple[Gram, np.ndarray]:
+        """Return what :meth:`statistics` has of the rows ``train``; see ``TrainingData.fold``."""
         rows, minority = data.rows[train], data.minority[train]
         if kernel is not None:
-            chosen, _, n1 = self._points(kernel, rows, minority, data.seed)
+            chosen, row_of_point, n1 = self._points(kernel, rows, minority, data.seed)
             cut = len(chosen) - n1
-            return Gram.from_rows(kernel, rows[~minority], chosen[cut:], chosen[:cut])
+            gram = Gram.from_rows(kernel, rows[~minority], chosen[cut:], chosen[:cut])
+            return gram, points_of(row_of_point, len(rows))
         stays = (data.row_of_point < 0) | np.isin(data.row_of_point, train)
         m, points = data.gram.n_majority_points, data.gram.points
         own, others = points[:m][stays[:m]], points[m:][stays[m:]]
-        return replace(
+        gram = replace(
             Gram.from_rows(data.kernel, rows[~minority], others, own),
             index_in_full_fit=np.flatnonzero(stays[:m]),
             minority_index_in_full_fit=np.flatnonzero(stays[m:]),
         )
+        new, point = np.cumsum(stays) - 1, data.point_of_row[train]
+        return gram, np.where(point >= 0, new[point], -1)
 
     def diagnostics(self, data: TrainingData) -> dict[str, float]:
         """Return the share of the rows' images that the points miss, with a warning if needed."""
@@ -338,4 +391,35 @@ class LandmarkPoints:
         return {"nystroem_residual": share}
 
 
-Dictionary = AllRows | LandmarkPoints
+class NoPoints:
+    """The score of a model has no centre, so there are no points."""
+
+    points_are_rows = True
+
+    def held_rows(self, minority: np.ndarray, seed: int) -> slice:
+        """Return all rows."""
+        return slice(None)
+
+    def statistics(self, kernel: Kernel, rows: np.ndarray, *others: Any) -> tuple[None, np.ndarray]:
+        """Return no Gram statistics."""
+        return None, np.full(len(rows), -1)
+
+    def fold(
+        self, data: TrainingData, train: np.ndarray, kernel: Kernel | None = None
+    ) -> tuple[None, np.ndarray]:
+        """Return no Gram statistics."""
+        return None, np.full(len(train), -1)
+
+    def diagnostics(self, data: TrainingData) -> dict[str, float]:
+        """Return no diagnostic."""
+        return {}
+
+
+Dictionary = AllRows | LandmarkPoints | NoPoints
+
+
+def points_of(row_of_point: np.ndarray, n: int) -> np.ndarray:
+    """Return the point of each of n rows, -1 for none, from the row of each point."""
+    point, is_row = np.full(n, -1), row_of_point >= 0
+    point[row_of_point[is_row]] = np.flatnonzero(is_row)
+    return point

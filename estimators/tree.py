@@ -5,7 +5,7 @@ group              content
 =================  =====================================================================
 posterior          draws of ``w``, its parameters and deterministic variables; of a few numbers
                    on the weights, and of ``log_s`` (or ``s``), the similarity of up to 20 left-out
-                   training rows near the cutoff: :mod:`bsvdd.estimators.questions.summary`
+                   training rows near the cutoff: :mod:`bsvdd.estimators.summary`
 log_prior          log prior density of each free variable in each draw
 sample_stats       statistics of the sampler
 prior              the same from the prior, if it is proper
@@ -23,46 +23,55 @@ gram               Gram statistics of landmarks, which do not follow from the ro
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import xarray as xr
 
-from ..inference.center import Center
 from ..inference.draws import Draws
 from ..models.potential import Likelihood, parameters_of
+from . import summary
 from .fit import Fit
-from .questions import summary
 from .training import TrainingData
 
+_trees: WeakKeyDictionary[Fit, xr.DataTree] = WeakKeyDictionary()  # each is made once
 
-def of_fit(est: Any) -> xr.DataTree:
-    """Return the tree of a fitted estimator."""
-    fit: Fit = est.fit_
-    data, draws, center = fit.data, fit.draws, fit.center
-    groups = {**draws.datasets(), **data.groups()}
-    groups["posterior"] = groups["posterior"].assign_attrs(fit.attrs)
-    if isinstance(center, Center):
-        d = draws.of_rows(center.distances(data.rows))
+
+def of_fit(fit: Fit) -> xr.DataTree:
+    """Return the tree of a fit, made when it is first asked for."""
+    if fit not in _trees:
+        _trees[fit] = _of_fit(fit)
+    return _trees[fit]
+
+
+def _of_fit(fit: Fit) -> xr.DataTree:
+    data, draws, score = fit.data, fit.learned.draws, fit.score
+    groups: dict[str, Any] = {**data.groups()}
+    if draws is not None:
+        groups |= draws.datasets()
+        groups["posterior"] = groups["posterior"].assign_attrs(fit.attrs)
+    if draws is not None and fit.has_center:
+        d = draws.of_rows(fit.require_center("so no distance").distances(data.rows))
         groups["distance"] = d.to_dataset()
-        groups["log_likelihood"] = _log_likelihood(fit.likelihood, draws, d, data)
+        likelihood = fit.learner.likelihood(data.gram)
+        groups["log_likelihood"] = _log_likelihood(likelihood, draws, d, data)
     else:
         obs = {"obs": np.arange(len(data.rows))}
-        groups["score"] = xr.Dataset({"f": ("obs", center.values(data.rows))}, obs)
-    if draws.is_posterior:
-        prior = None if fit.prior is None else fit.prior.draws
-        if prior is not None:
-            drawn = prior.datasets()["posterior"]
-            groups["prior"] = drawn[[v for v in drawn if v in draws.variables]]
-        for group, of_group in summary.variables(fit, est._leaves_out == "rescaled").items():
+        groups["score"] = xr.Dataset({"f": ("obs", score.values(data.rows))}, obs)
+    if fit.learned.posterior is not None:
+        if fit.prior is not None:
+            drawn = fit.prior.datasets()["posterior"]
+            names = fit.learned.posterior.variables
+            groups["prior"] = drawn[[v for v in drawn if v in names]]
+        for group, of_group in summary.variables(fit).items():
             groups[group] = groups[group].assign(of_group)
     groups["diagnostics"] = xr.Dataset(dict(fit.diagnostics))
     return xr.DataTree.from_dict({**groups, "decision": _decision(fit)})
 
 
-def _of_rows(fit: Fit, decision: np.ndarray) -> dict[str, Any]:
-    """Return the variables of a decision on rows, as ``center.decision`` has it."""
-    score, probability, low, high = decision
-    return {
+def _decision(fit: Fit) -> xr.Dataset:
+    score, probability, low, high = fit.decision
+    variables: dict[str, Any] = {
         "probability_normal": ("obs", probability),
         "normal": ("obs", score >= 0.0),
         "surprise": ("obs", 0.0 - score),
@@ -71,15 +80,12 @@ def _of_rows(fit: Fit, decision: np.ndarray) -> dict[str, Any]:
         "cutoff": fit.distance,
         "level": fit.level,
     }
-
-
-def _decision(fit: Fit) -> xr.Dataset:
-    variables = _of_rows(fit, fit.decision)
-    if fit.left_out is not None:
-        variables["left_out"] = ("obs", fit.center.distance_of(fit.left_out))
-        variables["left_out_surprise"] = ("obs", 0.0 - fit.left_out)
-    obs = {"obs": np.arange(len(fit.data.rows))}
-    return xr.Dataset(variables, obs, {} if fit.left_out is None else {"cv": str(fit.cv)})
+    left_out, attrs = fit.chosen.left_out, {}
+    if left_out is not None:
+        variables["left_out"] = ("obs", fit.score.distance_of(left_out))
+        variables["left_out_surprise"] = ("obs", 0.0 - left_out)
+        attrs = {"cv": str(fit.cutoff.cv)}
+    return xr.Dataset(variables, {"obs": np.arange(len(fit.data.rows))}, attrs)
 
 
 def _log_likelihood(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, override
@@ -15,21 +15,21 @@ from sklearn.utils.validation import check_is_fitted
 from ..inference.center import Center, Score
 from ..inference.cutoff import Cutoff
 from ..inference.cutoffs import Rank
-from ..inference.decision import LeftOut
-from ..inference.draws import Draws
+from ..inference.draws import thinned
+from ..inference.learned import Learned, Learner
+from ..inference.leave import Rescaled
 from ..inference.warning import DataWarning, collected, warn
-from ..models.gram import Gram
-from ..models.kernels import Kernel, Linear, Tabular, as_kernel
+from ..models.kernels import Tabular, as_kernel
 from ..models.kernels.base import is_number
 from ..models.rarity import Rarity
+from . import summary
 from .bsvdd import BSVDD
-from .detector import Detector
-from .fit import Fit, of_rows
+from .detector import COORDINATES, Detector
+from .fit import Fit, Spec, fitted, left_out_values
 from .joined import Joined, Values, View
 from .messages import did_you_mean, quoted
-from .questions import p_values, summary
-from .questions.views import ViewsExplanation, explain
-from .training import AllRows, Dictionary, TrainingData
+from .reading import Asked
+from .training import Dictionary, NoPoints, TrainingData
 
 # of kernels.Tabular, a view each
 SCALES: tuple[Literal["standardised", "normal scores"], ...] = ("standardised", "normal scores")
@@ -39,6 +39,134 @@ WEIGHTS = {"standardised": 0.3, "normal scores": 0.6, COLUMNS: 0.05, RAREST: 0.0
 FURTHER = 0.3  # weight of a view of the user
 CUTOFF = Rank(0.9)  # of an estimator itself, which any number of rows has
 DRAWS = 500  # of a description, evenly spaced, that are joined
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """An estimator among the views: what was asked for, and what it asks of data."""
+
+    spec: Spec
+    asked: Asked
+
+
+@dataclass(frozen=True, eq=False)
+class Joiner(Learner):
+    """Fits the views, and joins their answers.
+
+    Attributes
+    ----------
+    parts : dict of str to Part
+        Estimators by the names of their views.
+    functions : dict of str to callable
+        Views that are functions of a data frame of rows.
+    weights : dict of str to float
+        c of all views by name, in the order in which they are joined.
+    """
+
+    parts: Mapping[str, Part]
+    functions: Mapping[str, Callable[[pd.DataFrame], Any]]
+    weights: Mapping[str, float]
+
+    @property
+    @override
+    def closed_form(self) -> bool:
+        """Rows leave each view in its own way."""
+        return True
+
+    @override
+    def learn(self, data: TrainingData) -> Learned:
+        fits: dict[str, Fit] = {}
+        failed: dict[str, str] = {}
+        for name, part in self.parts.items():
+            asked = part.asked
+            with collected() as messages:
+                try:
+                    own = data.seen_by(asked.kernel, asked.dictionary_for(data.minority))
+                    learner = asked.learner.resolved(own)
+                    fits[name] = fitted(part.spec, learner, own, asked.cutoff)
+                except ValueError as error:
+                    failed[name] = str(error)
+            for message, category in messages:
+                warn(f"view {name!r}: {message}", category)
+        return self.joined(data, fits, failed)
+
+    def joined(
+        self, data: TrainingData, fits: Mapping[str, Fit], failed: Mapping[str, str]
+    ) -> Learned:
+        """Return the joined score of views that are fitted to ``data``."""
+        rarity = Rarity.of(data.majority_rows, data.kernel.categorical_columns)
+        found, failed = [], dict(failed)
+        columns = data.columns.labels.tolist()
+        for name, weight in self.weights.items():
+            if name in fits:
+                values, of_rows = _of_fit(fits[name])
+            elif name in (COLUMNS, RAREST):
+                values = partial(_frequency, rarity, name)
+                of_rows = values(data.rows, ~data.minority)
+            elif name in self.functions:
+                values = partial(_of_function, self.functions[name], name, columns)
+                try:
+                    of_rows = values(data.rows)
+                except Exception as error:  # whatever a function of the user raises
+                    failed[name] = f"{type(error).__name__}: {error}"
+                    continue
+            else:
+                continue
+            if weight:
+                found.append(View(name, weight, values, of_rows, ~data.minority))
+        if not found:
+            raise ValueError(f"no view can be fitted: {next(iter(failed.values()))}")
+        score = Joined(tuple(found), fits, failed, rarity)
+        of_fits = [each.diagnostics for each in fits.values()]
+        diagnostics = {
+            name: worst(each[name] for each in of_fits)
+            for name, worst in (("r_hat", max), ("ess", min))
+            if of_fits and all(name in each for each in of_fits)
+        }
+        return Learned(score, left_out=score.left_out, diagnostics=diagnostics)
+
+    @override
+    def warn_of(self, learned: Learned) -> None:
+        for name, reason in joined_of(learned).failed.items():
+            warn(f"view {name!r} cannot be fitted, and the others answer: {reason}", DataWarning)
+
+
+def joined_of(learned: Learned) -> Joined:
+    """Return the joined score that was learned."""
+    assert isinstance(learned.score, Joined)
+    return learned.score
+
+
+def _of_fit(fit: Fit) -> tuple[Values, np.ndarray]:
+    """Return the values of rows under a fit, and those of its left-out rows."""
+    center, leave = fit.learned.score, fit.learned.leave
+    if isinstance(center, Center) and fit.learned.posterior and isinstance(leave, Rescaled):
+        weights = center.weights[thinned(len(center.weights), DRAWS)]
+        some = replace(fit.learned, score=center.with_weights(weights))
+        values = left_out_values(replace(fit, learned=some), Cutoff()).values
+        return some.score.values_of_draws, values
+    return partial(_scores, fit.score, fit.level), fit.left_out[None]
+
+
+def _scores(score: Score, level: float, rows: np.ndarray) -> np.ndarray:
+    return score.scores(rows, level)[None]
+
+
+def _frequency(rarity: Rarity, name: str, rows: np.ndarray, itself: Any = False) -> np.ndarray:
+    frequency = rarity.counts(rows, itself)[2]
+    return np.atleast_2d(frequency.sum(axis=1) if name == COLUMNS else frequency.min(axis=1))
+
+
+def _of_function(
+    function: Callable[[pd.DataFrame], Any], name: str, columns: list[Any], rows: np.ndarray
+) -> np.ndarray:
+    found = np.asarray(function(pd.DataFrame(rows, columns=columns)), dtype=float)
+    if found.shape != (len(rows),) or np.isnan(found).any():
+        raise ValueError(
+            f"view {name!r} must return one number for each of {len(rows)} rows, got shape "
+            f"{found.shape}{' with NaN' if np.isnan(found).any() else ''}"
+        )
+    return -found[None]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -67,9 +195,8 @@ class Views(Detector):
     weights : mapping of str to float, optional
         c by the names of views, where they differ from .3, .6, .05 and .05, in the order above,
         and .3 for a further view; 0 leaves a view out. Only their ratios count.
-    kernel : Kernel, default=Tabular(Linear())
-        Only its columns of categories are used, ``Tabular(Linear(), categorical=(1,))`` for an
-        array.
+    categorical : sequence of str or int, optional
+        Columns of categories by name or position, as in :class:`~bsvdd.kernels.Tabular`.
     cutoff, minor_label, random_state : optional
         As in :class:`BSVDD`. ``Cutoff(cv=K)`` refits all views.
 
@@ -79,11 +206,7 @@ class Views(Detector):
         The fitted estimators: ``est.views_["standardised"].idata_``.
     failed_ : dict of str to str
         Views that could not be fitted, and why. The others answer.
-    joined_ : tuple of View
-        The views with a part in the answer: weight, function of rows, values of left-out rows.
-    rarity_ : Rarity
-        How many majority rows have a value near to a given one, by column.
-    kernel_, gram_, idata_, cutoff_
+    kernel_, idata_, cutoff_
         As in :class:`BSVDD`; ``idata_["score"]`` has the joined score.
 
     Warns
@@ -98,8 +221,8 @@ class Views(Detector):
     Notes
     -----
     P(normal) is a share of up to 500 draws: draw t of the two descriptions has p-values among its
-    own left-out rows. BDD and BDD-M, whose weights may be negative, and estimators without a
-    posterior have one p-value; then P(normal) counts the uncertainty of the cutoff.
+    own left-out rows. BDD and BDD-M, whose left-out rows need draws of their own, and estimators
+    without a posterior have one p-value; then P(normal) counts the uncertainty of the cutoff.
 
     References
     ----------
@@ -112,6 +235,7 @@ class Views(Detector):
     Examples
     --------
     >>> import numpy as np
+    >>> import bsvdd
     >>> from bsvdd import BDD, Views
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=200)
@@ -119,17 +243,14 @@ class Views(Detector):
     >>> est = Views(estimator=BDD(simplex=True)).fit(X)
     >>> est.predict([[0.0, 0.0], [1.5, -1.5], [9.0, 0.0]])
     array([ 1, -1, -1])
-    >>> est.explain([[1.5, -1.5], [9.0, 0.0]]).rows["cause"].tolist()
+    >>> bsvdd.explain(est, [[1.5, -1.5], [9.0, 0.0]]).rows["cause"].tolist()
     ['combination', 'column']
     """
 
     estimator: Detector | None = None
     views: Mapping[str, Any] | None = None
     weights: Mapping[str, float] | None = None
-    kernel: Kernel | Callable[..., Any] = Tabular(Linear())
-
-    _centered = False
-    _leaves_out = "closed form"  # each view in its own way
+    categorical: Sequence[Any] = ()
 
     # the views
 
@@ -156,7 +277,7 @@ class Views(Detector):
     def _estimators(self) -> dict[str, Detector]:
         """Return the estimators of the views, not yet fitted, by name."""
         estimator = self._estimator
-        kernel = as_kernel(estimator.kernel)
+        kernel = as_kernel(estimator.get_params(deep=False)["kernel"])
         if not isinstance(kernel, Tabular):
             kernel = Tabular(kernel)
         found: dict[str, Detector] = {
@@ -180,100 +301,50 @@ class Views(Detector):
                 raise ValueError(f"views: {name!r} is no name for a further view")
             if not isinstance(each, Detector) and (isinstance(each, type) or not callable(each)):
                 raise TypeError(f"views: {name!r} must be an estimator or a function, got {each!r}")
-        if as_kernel(self._estimator.kernel).categorical_columns:
+        if as_kernel(self._estimator.get_params(deep=False)["kernel"]).categorical_columns:
             raise ValueError(
-                "estimator: give the columns of categories to all views, "
-                "Views(kernel=kernels.Tabular(kernels.Linear(), categorical=...))"
+                "estimator: give the columns of categories to all views, Views(categorical=...)"
             )
         for each in self._estimators().values():
             each._validate_params()
 
     @property
     def _learns_from_minority(self) -> bool:  # type: ignore[override]
+        if self.__sklearn_is_fitted__():
+            fits = joined_of(self.fit_.learned).fits.values()
+            return any(each.spec.estimator._learns_from_minority for each in fits)
         return any(each._learns_from_minority for each in self._estimators().values())
 
     @override
+    def _asked(self) -> Asked:
+        kernel = COORDINATES
+        if len(self.categorical):
+            kernel = replace(kernel, categorical=tuple(self.categorical))
+        return replace(super()._asked(), kernel=kernel)
+
+    @override
     def _dictionary(self, n_points: int) -> Dictionary:
-        return AllRows(self._learns_from_minority, matrix_free_above=0)
+        return NoPoints()
 
     @override
-    def _learn(self, gram: Gram, data: TrainingData) -> None:
-        self.views_: dict[str, Detector] = {}
-        self.failed_: dict[str, str] = {}
-        names = {"n_features_in_", "feature_names_in_"} & set(vars(self))
-        for name, each in self._estimators().items():
-            vars(each).update({attribute: getattr(self, attribute) for attribute in names})
-            with collected() as messages:
-                try:
-                    self.views_[name] = each._fit_rows(data)
-                except ValueError as error:
-                    self.failed_[name] = str(error)
-            for message, category in messages:
-                warn(f"view {name!r}: {message}", category)
-        self._join(data)
-        for name, reason in self.failed_.items():
-            warn(f"view {name!r} cannot be fitted, and the others answer: {reason}", DataWarning)
-
-    def _join(self, data: TrainingData) -> None:
-        """Set the views, from the fitted estimators and the training rows."""
-        self.rarity_ = Rarity.of(data.majority_rows, data.kernel.categorical_columns)
-        own, joined = self.views or {}, []
-        columns = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
-        for name, weight in self._weights().items():
-            if name in self.views_:
-                values, of_rows = _of_estimator(self.views_[name])
-            elif name in (COLUMNS, RAREST):
-                values = partial(_frequency, self.rarity_, name)
-                of_rows = values(data.rows, ~data.minority)
-            elif name not in self.failed_ and callable(own.get(name)):
-                values = partial(_of_function, own[name], name, columns)
-                try:
-                    of_rows = values(data.rows)
-                except Exception as error:  # whatever a function of the user raises
-                    self.failed_[name] = f"{type(error).__name__}: {error}"
-                    continue
-            else:
-                continue
-            if weight:
-                joined.append(View(name, weight, values, of_rows, ~data.minority))
-        if not joined:
-            raise ValueError(f"no view can be fitted: {next(iter(self.failed_.values()))}")
-        self.joined_ = tuple(joined)
-
-    # the fit
-
-    @override
-    def _draw(self, gram: Gram, seed: int) -> Draws:
-        return Draws.of_weights(np.full(gram.n_points, 1.0 / gram.n_points))
-
-    @override
-    def _score(self, draws: Draws, gram: Gram) -> Joined:
-        return Joined(draws.weights, gram, self.joined_)
-
-    @override
-    def _diagnose(self, draws: Draws, score: Score, data: TrainingData) -> dict[str, float]:
-        found = [each.fit_.diagnostics for each in self.views_.values()]
-        return {
-            name: worst(each[name] for each in found)
-            for name, worst in (("r_hat", max), ("ess", min))
-            if found and all(name in each for each in found)
+    def _learner(self) -> Learner:
+        parts = {
+            name: Part(Spec(type(each), each.get_params(deep=False)), each._asked())
+            for name, each in self._estimators().items()
         }
+        own = {k: v for k, v in (self.views or {}).items() if not isinstance(v, Detector)}
+        return Joiner(parts, own, self._weights())
 
-    @override
-    def _left_out_rows(self, fit: Fit, policy: Cutoff) -> LeftOut:
-        if policy.cv in ("auto", "loo") and isinstance(fit.center, Joined):
-            return LeftOut(fit.center.left_out)
-        return super()._left_out_rows(fit, policy)
+    @property
+    def views_(self) -> dict[str, Detector]:
+        """The fitted estimators among the views, by name."""
+        fits = joined_of(self.fit_.learned).fits
+        return {name: each.spec.estimator()._with_fit(each) for name, each in fits.items()}
 
-    @override
-    def _refit(
-        self, data: TrainingData, train: np.ndarray, own_kernel: bool = False
-    ) -> tuple[Draws, Score]:
-        new = self._copy()
-        data = of_rows(new, data.part(train))
-        new._learn(data.gram, data)
-        draws = new._draw(data.gram, data.seed)
-        return draws, new._score(draws, data.gram)
+    @property
+    def failed_(self) -> dict[str, str]:
+        """The views that could not be fitted, and why."""
+        return dict(joined_of(self.fit_.learned).failed)
 
     # why
 
@@ -283,7 +354,7 @@ class Views(Detector):
         Returns
         -------
         pandas.DataFrame
-            A row for each quantity, see :mod:`bsvdd.estimators.questions.summary`. The columns are
+            A row for each quantity, see :mod:`bsvdd.estimators.summary`. The columns are
             (view, column of its table).
 
         Raises
@@ -301,90 +372,8 @@ class Views(Detector):
         True
         """
         check_is_fitted(self)
-        drawn = {k: each for k, each in self.views_.items() if each.fit_.draws.is_posterior}
+        fits = joined_of(self.fit_.learned).fits
+        drawn = {k: each for k, each in fits.items() if each.learned.posterior is not None}
         if not drawn:
             raise ValueError("no view has a posterior; use a Bayesian estimator such as BSVDD")
         return pd.concat({name: summary.table(each) for name, each in drawn.items()}, axis=1)
-
-    def explain(  # type: ignore[override]
-        self,
-        X: Any = None,
-        prob: float = 0.9,
-        draws: int = 50,
-        top: int = 5,
-        *,
-        rows: Any = None,
-        changes: bool = False,
-        given: None = None,
-    ) -> ViewsExplanation:
-        """Return why rows are abnormal: which view is surprised, by which columns and which rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p), optional
-            By default the training rows are explained, each left out.
-        prob, draws, top
-            As in :meth:`~bsvdd.estimators.detector.Detector.explain`, for the descriptions among
-            the views.
-        rows : sequence of int, optional
-            Positions of the training rows to explain, without X. Default: all.
-        changes : bool, default=False
-            Whether the descriptions search for the smallest change that makes a row normal to
-            them.
-        given : None
-            ``est.views_["standardised"].explain(X, given=...)`` takes given columns.
-
-        Returns
-        -------
-        ViewsExplanation
-            See :class:`bsvdd.estimators.questions.views.ViewsExplanation`.
-
-        Raises
-        ------
-        ValueError
-            As in :meth:`~bsvdd.estimators.detector.Detector.explain`, but for machines, which have
-            no shares of columns; ``given`` is not None.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bsvdd import BDD, Views
-        >>> X = np.random.default_rng(0).normal(size=(200, 2))
-        >>> est = Views(estimator=BDD(simplex=True)).fit(X)
-        >>> est.explain([[9.0, 0.0]]).rows[["cause", "near"]].values.tolist()
-        [['column', 0]]
-        """
-        check_is_fitted(self)
-        return explain(self, X, prob, draws, top, changes, rows, given)
-
-
-def _of_estimator(est: Detector) -> tuple[Values, np.ndarray]:
-    """Return the values of rows under a fitted estimator, and those of its left-out rows."""
-    fit = est.fit_
-    if isinstance(fit.center, Center) and fit.draws.is_posterior and est._leaves_out == "rescaled":
-        kept = p_values.thinned(len(fit.center.weights), DRAWS)
-        center = fit.center.with_weights(fit.center.weights[kept])
-        left_out = est._left_out_rows(replace(fit, center=center), Cutoff())
-        return center.values_of_draws, left_out.values
-    return partial(_scores, fit.center, fit.level), est.left_out_scores()[None]
-
-
-def _scores(score: Score, level: float, rows: np.ndarray) -> np.ndarray:
-    return score.scores(rows, level)[None]
-
-
-def _frequency(rarity: Rarity, name: str, rows: np.ndarray, itself: Any = False) -> np.ndarray:
-    frequency = rarity.counts(rows, itself)[2]
-    return np.atleast_2d(frequency.sum(axis=1) if name == COLUMNS else frequency.min(axis=1))
-
-
-def _of_function(
-    function: Callable[[pd.DataFrame], Any], name: str, columns: list[Any], rows: np.ndarray
-) -> np.ndarray:
-    found = np.asarray(function(pd.DataFrame(rows, columns=columns)), dtype=float)
-    if found.shape != (len(rows),) or np.isnan(found).any():
-        raise ValueError(
-            f"view {name!r} must return one number for each of {len(rows)} rows, got shape "
-            f"{found.shape}{' with NaN' if np.isnan(found).any() else ''}"
-        )
-    return -found[None]

@@ -15,34 +15,40 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 from sklearn import covariance, ensemble, neighbors
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
-from ..inference.center import Score
-from ..inference.draws import Draws
-from ..models.gram import Gram
+from ..inference.center import OfFunction
+from ..inference.learned import Learned, Learner
 from ..models.kernels import Kernel, Linear, Tabular
 from .detector import Detector
-from .training import AllRows, Dictionary
+from .training import Dictionary, NoPoints, TrainingData
 
-DENSE_ROWS = 5000  # most rows for which est.gram_ has a kernel matrix (200 MB)
 COUNTS = ("n_neighbors", "n_estimators")  # parameters of yardsticks, positive whole numbers
 
 
-@dataclass(frozen=True, eq=False)
-class YardstickScore(Score):
-    """The score of a fitted detector of scikit-learn.
+@dataclass(frozen=True)
+class Foreign(Learner):
+    """A detector of another package, with ``fit``, that gives scores.
 
     Attributes
     ----------
+    detector : callable
+        Returns the detector for rows (n, p) and a seed, not yet fitted.
     score : callable
-        Takes rows (n, p), in the coordinates of the kernel, and returns scores (n,).
+        Returns scores of rows by a fitted detector, larger for more normal rows.
     """
 
-    score: Callable[[np.ndarray], np.ndarray]
+    detector: Callable[[np.ndarray, int], Any]
+    score: Callable[[Any, np.ndarray], np.ndarray]
+
+    folds: ClassVar[int] = 10
 
     @override
-    def values(self, rows: np.ndarray) -> np.ndarray:
-        return self.score(self.gram.kernel.inputs(rows))
+    def learn(self, data: TrainingData) -> Learned:
+        rows = data.kernel.inputs(data.majority_rows)
+        fitted = self.detector(rows, data.seed).fit(rows)
+        return Learned(OfFunction(partial(self.score, fitted), data.kernel))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -54,7 +60,7 @@ class Yardstick(Detector):
     Parameters
     ----------
     kernel : Kernel, default=Tabular(Linear())
-        Only its columns are used: see ``inputs`` of :class:`bsvdd.kernels.Kernel`.
+        Gives the coordinates of rows: see ``inputs`` of :class:`bsvdd.kernels.Kernel`.
     cutoff, minor_label, random_state
         As in :class:`bsvdd.BSVDD`; 10 folds are refitted.
 
@@ -74,10 +80,6 @@ class Yardstick(Detector):
 
     kernel: Kernel | Callable[..., Any] = Tabular(Linear())
 
-    _centered = False
-    _leaves_out = "refits"
-    _folds = 10
-
     def _detector(self, rows: np.ndarray, seed: int) -> Any:
         """Return the detector of scikit-learn for ``rows``, not yet fitted."""
         raise NotImplementedError
@@ -89,19 +91,11 @@ class Yardstick(Detector):
 
     @override
     def _dictionary(self, n_points: int) -> Dictionary:
-        # no kernel matrix is needed, so its size limits nothing
-        return AllRows(with_minority=False, unlimited=True, matrix_free_above=DENSE_ROWS)
+        return NoPoints()
 
     @override
-    def _draw(self, gram: Gram, seed: int) -> Draws:
-        # all rows count alike; the seed lets a saved file fit the same detector
-        return Draws.of_weights(np.full(gram.n_points, 1.0 / gram.n_points), {"seed": float(seed)})
-
-    @override
-    def _score(self, draws: Draws, gram: Gram) -> YardstickScore:
-        rows = gram.kernel.inputs(gram.points)
-        fitted = self._detector(rows, int(draws.solution["seed"])).fit(rows)
-        return YardstickScore(draws.weights, gram, partial(self._score_of_rows, fitted))
+    def _learner(self) -> Learner:
+        return Foreign(self._owned()._detector, self._score_of_rows)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -190,3 +184,34 @@ class KDE(Yardstick):
     @override
     def _detector(self, rows: np.ndarray, seed: int) -> Any:
         return neighbors.KernelDensity(bandwidth="scott")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Described(Yardstick):
+    """Any detector with ``fit`` and ``score_samples``, such as those of scikit-learn.
+
+    It gets the cutoff, p-values and decisions of all models, from refitted folds.
+
+    Parameters
+    ----------
+    detector : object
+        Not fitted; larger scores are more normal. A file cannot keep it.
+    kernel, cutoff, minor_label, random_state
+        As in :class:`Yardstick`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.mixture import GaussianMixture
+    >>> from bsvdd.estimators.yardsticks import Described
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> est = Described(detector=GaussianMixture(2, random_state=0)).fit(X)
+    >>> est.predict([[0.0, 0.0], [9.0, 9.0]])
+    array([ 1, -1])
+    """
+
+    detector: Any
+
+    @override
+    def _detector(self, rows: np.ndarray, seed: int) -> Any:
+        return clone(self.detector)

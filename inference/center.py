@@ -23,17 +23,18 @@ from functools import cached_property
 from typing import ClassVar, Self, override
 
 import numpy as np
-from scipy.special import softmax
 
 from ..models.gram import Gram, squared_norm
+from ..models.kernels import Kernel
 from . import threads
+from .leave import Leaving
 
 BLOCK_VALUES = 4_000_000  # most values in memory at once: 32 MB
 BLOCK_ROWS = 256  # most rows of a thread at once: more do not make the products faster
 UNDERFLOW = 1e-280  # below it a sum of kernel values has lost digits, or all of them
 SINGLE = 2.0**-24  # rounding of a float32, relative
 ROWS_TO_BOUND = 4  # rows for each draw or point, from which a bound of the variance pays
-WIDEST = 1e-30  # below it a float32 has lost digits
+SMALLEST_FLOAT32 = 1e-30  # below it a float32 has lost digits
 # 1/2 and 1/4 (twice the bandwidth) give P(normal) a larger Brier score: benchmarks.posterior
 FALL = 1.0 / 9.0
 AT_CUTOFF = 1e-12  # relative difference of two values that rounding explains
@@ -79,35 +80,22 @@ def needed(level: float, draws: int) -> int:
     return min(rank, draws - 1)  # a level near 1 needs all draws
 
 
-def deciding_quantile(
-    similarity: np.ndarray, level: float = 0.5, log_weight: np.ndarray | None = None
-) -> np.ndarray:
+def level_quantile(similarity: np.ndarray, level: float = 0.5) -> np.ndarray:
     """Return the similarity that decides each row, (draws, rows) -> (rows,).
 
     At level 0.5 it is the (lower) median. A row is normal if it is at least the cutoff, so this
     one number per row is all that a cutoff, a ranking or a score needs.
 
-    Parameters
-    ----------
-    similarity : ndarray of shape (draws, rows)
-    level : float, default=0.5
-    log_weight : ndarray of shape (draws, rows), optional
-        Log weights of the draws. Then it is the largest similarity such that the draws that are
-        at least as large have more than a share ``level`` of the weight of their row.
-
     Examples
     --------
     >>> import numpy as np
-    >>> from bsvdd.inference.center import deciding_quantile
-    >>> deciding_quantile(np.array([[1.0, 1.0], [1.0, 3.0], [3.0, 3.0]])).tolist()
+    >>> from bsvdd.inference.center import level_quantile
+    >>> level_quantile(np.array([[1.0, 1.0], [1.0, 3.0], [3.0, 3.0]])).tolist()
     [1.0, 3.0]
     """
-    if log_weight is None:
-        rank = len(similarity) - 1 - needed(level, len(similarity))
-        quantile: np.ndarray = np.partition(similarity.T, rank, axis=1)[:, rank]
-        return quantile
-    q, weight = max(0.0, 1.0 - level - 1e-9), softmax(log_weight, axis=0)
-    return np.quantile(similarity, q, axis=0, method="inverted_cdf", weights=weight)
+    rank = len(similarity) - 1 - needed(level, len(similarity))
+    quantile: np.ndarray = np.partition(similarity.T, rank, axis=1)[:, rank]
+    return quantile
 
 
 def with_unseen(values: np.ndarray, log_added: np.ndarray, logarithmic: bool) -> np.ndarray:
@@ -119,13 +107,12 @@ def with_unseen(values: np.ndarray, log_added: np.ndarray, logarithmic: bool) ->
     return added
 
 
-def decided(
+def decision_of(
     values: np.ndarray,
     at: Boundary,
     level: float,
     prob: float,
     logarithmic: bool,
-    log_weight: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return scores, P(normal) and the ends of the interval of the surprise, (4, rows).
 
@@ -139,16 +126,13 @@ def decided(
     at : Boundary
     level, prob : float
     logarithmic : bool
-    log_weight : ndarray of shape (draws, rows), optional
-        As in :func:`deciding_quantile`.
     """
     margins, end = (values.T - at.threshold).T, (1.0 + prob) / 2.0
-    weight = None if log_weight is None else softmax(log_weight, axis=0)
-    share = np.average(margins >= 0.0, axis=0, weights=weight)
-    score = deciding_quantile(margins, level, log_weight)
+    share = np.mean(margins >= 0.0, axis=0)
+    score = level_quantile(margins, level)
     raised = with_unseen(values.T, at.log_whole, logarithmic)
-    low = deciding_quantile((at.reference - raised).T, end, log_weight)
-    high = -deciding_quantile((values.T - at.reference).T, end, log_weight)
+    low = level_quantile((at.reference - raised).T, end)
+    high = -level_quantile((values.T - at.reference).T, end)
     return np.stack([score, share, np.minimum(low, -score), np.maximum(high, -score)])
 
 
@@ -158,17 +142,12 @@ class Score:
 
     Attributes
     ----------
-    weights : ndarray of shape (draws, M)
-    gram : Gram
-        With the dictionary u_1..u_M.
     boundary : Boundary
         Where rows are normal; 0 until a cutoff is chosen.
     uncertain : bool
         Whether P(normal) counts what is uncertain; else it is 0 or 1.
     """
 
-    weights: np.ndarray
-    gram: Gram
     boundary: Boundary = field(default_factory=Boundary.at, kw_only=True)
 
     uncertain: ClassVar[bool] = False
@@ -176,7 +155,7 @@ class Score:
     @property
     def n_draws(self) -> int:
         """The number of draws of the values."""
-        return len(self.weights)
+        return 1
 
     @property
     def logarithmic(self) -> bool:
@@ -197,14 +176,14 @@ class Score:
         """Rows at once."""
         return max(1, BLOCK_VALUES // self._draws)
 
-    def deciding(self, boundary: Boundary) -> Self:
+    def with_boundary(self, boundary: Boundary) -> Self:
         """Return this score with a boundary."""
         return replace(self, boundary=boundary)
 
     @property
     def leaving_out(self) -> Self:
-        """The score of training rows, which leave what the kernel has learned from them."""
-        return replace(self, gram=replace(self.gram, kernel=self.gram.kernel.leaving_out))
+        """The score of training rows, which leave what was learned of columns from them."""
+        return self
 
     def values(self, rows: np.ndarray) -> np.ndarray:
         """Return the value of each row, shape (rows,)."""
@@ -215,7 +194,7 @@ class Score:
 
         def of_block(block: slice) -> np.ndarray:
             margins = self.values_of_draws(rows[block]).T - self.boundary.threshold
-            return deciding_quantile(margins.T, level)
+            return level_quantile(margins.T, level)
 
         return _joined(of_block, len(rows), self._step)
 
@@ -228,11 +207,11 @@ class Score:
         return self.decision(rows)[1]
 
     def decision(self, rows: np.ndarray, level: float = 0.5, prob: float = 0.9) -> np.ndarray:
-        """Return what :func:`decided` has of rows, shape (4, rows)."""
+        """Return what :func:`decision_of` has of rows, shape (4, rows)."""
 
         def of_block(block: slice) -> np.ndarray:
             values = self.values_of_draws(rows[block])
-            return decided(values, self.boundary, level, prob, self.logarithmic)
+            return decision_of(values, self.boundary, level, prob, self.logarithmic)
 
         return _joined(of_block, len(rows), self._step, (4,))
 
@@ -247,12 +226,12 @@ class Score:
     def values_left_out(self, rows: np.ndarray, minority: np.ndarray) -> np.ndarray:
         """Return the values in all draws, (draws, rows), of training rows that are no points.
 
-        Majority rows leave what the kernel has learned from them; it learned nothing from
+        Majority rows leave what was learned of columns from them; nothing was learned from
         ``minority`` rows.
         """
         if not minority.any():
             return self.leaving_out.values_of_draws(rows)
-        values = np.empty((len(self.weights), len(rows)))
+        values = np.empty((self.n_draws, len(rows)))
         values[:, ~minority] = self.leaving_out.values_of_draws(rows[~minority])
         values[:, minority] = self.values_of_draws(rows[minority])
         return values
@@ -262,9 +241,59 @@ class Score:
         """The distance of a row at the boundary, D_opt."""
         return float(self.distance_of(np.zeros(())))
 
-    def within(self, distance: float) -> Boundary:
+    def boundary_at(self, distance: float) -> Boundary:
         """Return the boundary at D_opt = ``distance``."""
         return Boundary.at(-distance)
+
+
+@dataclass(frozen=True, eq=False)
+class OfFunction(Score):
+    """The score of any detector: one value for each row.
+
+    Attributes
+    ----------
+    function : callable
+        Takes rows (n, p), in the coordinates of the kernel, and returns values (n,).
+    kernel : Kernel
+        Of which only the coordinates count.
+    """
+
+    function: Callable[[np.ndarray], np.ndarray]
+    kernel: Kernel
+
+    @property
+    @override
+    def leaving_out(self) -> Self:
+        return replace(self, kernel=self.kernel.leaving_out)
+
+    @override
+    def values(self, rows: np.ndarray) -> np.ndarray:
+        return self.function(self.kernel.inputs(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted(Score):
+    """Values that are weighted sums of kernel values.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (draws, M)
+    gram : Gram
+        With the dictionary u_1..u_M.
+    """
+
+    weights: np.ndarray
+    gram: Gram
+
+    @property
+    @override
+    def n_draws(self) -> int:
+        return len(self.weights)
+
+    @property
+    @override
+    def leaving_out(self) -> Self:
+        return replace(self, gram=replace(self.gram, kernel=self.gram.kernel.leaving_out))
 
     @cached_property
     def support(self) -> np.ndarray:
@@ -281,7 +310,7 @@ class Score:
 
 
 @dataclass(frozen=True, eq=False)
-class Hyperplane(Score):
+class Hyperplane(Weighted):
     r"""A separating hyperplane, :math:`f(z) = \sum_j w_j k(u_j, z) + b`, f > 0 for the majority.
 
     Attributes
@@ -304,7 +333,7 @@ class Hyperplane(Score):
 
 
 @dataclass(frozen=True, eq=False)
-class Center(Score):
+class Center(Weighted):
     r"""Draws of the centre of a description.
 
     Where k(z, z) differs between rows, :math:`s_z - k(z, z) / 2` takes the place of s_z. One draw
@@ -312,46 +341,25 @@ class Center(Score):
 
     Attributes
     ----------
-    squared_norm : ndarray of shape (draws,)
-        w'Kw.
+    norm : ndarray of shape (draws,), optional
+        w'Kw, if it is known.
     nonnegative : bool
         Whether the model has no negative weights, in this and in all other fits.
     """
 
-    squared_norm: np.ndarray
+    norm: np.ndarray | None = None
     nonnegative: bool = False
 
     uncertain = True
 
-    @classmethod
-    def of(
-        cls,
-        weights: np.ndarray,
-        gram: Gram,
-        norm: np.ndarray | None = None,
-        nonnegative: bool = False,
-    ) -> Center:
-        """Return the centre of ``weights`` (draws, M); ``norm`` is its squared norm, if known."""
-        norm = squared_norm(weights, gram.K) if norm is None else norm
-        return cls(weights, gram, norm, nonnegative)
+    @cached_property
+    def squared_norm(self) -> np.ndarray:
+        """The squared norms w'Kw of the draws."""
+        return squared_norm(self.weights, self.gram.K) if self.norm is None else self.norm
 
-    def with_weights(self, weights: np.ndarray) -> Center:
-        """Return the centre of other draws of the weights, without its norm and its boundary."""
-        norm = np.full(len(weights), math.nan)
-        return replace(self, weights=weights, squared_norm=norm, boundary=Boundary.at())
-
-    def without(self, point: int) -> Center:
-        """Return the centre without a point, whose other weights are rescaled if none is negative.
-
-        The boundary stays.
-        """
-        weights = self.weights.copy()
-        weights[:, point] = 0.0
-        if self.nonnegative:
-            with np.errstate(divide="ignore", invalid="ignore"):  # a point with all the weight
-                weights /= 1.0 - self.weights[:, point, None]
-            weights[~np.isfinite(weights)] = 0.0
-        return replace(self, weights=weights)
+    def with_weights(self, weights: np.ndarray) -> Self:
+        """Return the centre of other draws of the weights, without its boundary."""
+        return replace(self, weights=weights, norm=None, boundary=Boundary.at())
 
     @property
     @override
@@ -361,7 +369,7 @@ class Center(Score):
     @cached_property
     def median_norm(self) -> float:
         """The median of the squared norms."""
-        return -float(deciding_quantile(-self.squared_norm[:, None])[0])
+        return -float(level_quantile(-self.squared_norm[:, None])[0])
 
     # similarity and distance
 
@@ -386,14 +394,26 @@ class Center(Score):
     @override
     def values_of_draws(self, rows: np.ndarray) -> np.ndarray:
         """Return the values in all draws, shape (draws, rows): the similarity or its logarithm."""
-        return self.as_values(self.similarity(rows), rows)
+        return self._as_values(self.similarity(rows), lambda far: self.log_similarity(rows[far]))
 
-    def as_values(
-        self, similarity: np.ndarray, rows: np.ndarray, own: np.ndarray | None = None
+    def values_without(self, similarity: np.ndarray, leaving: Leaving) -> np.ndarray:
+        """Return the values (draws, rows) of training rows that leave the centre.
+
+        ``similarity`` (draws, rows), by :class:`.leave.Leave`, is overwritten.
+        """
+        kernel = self.gram.kernel
+        if not kernel.normalized:
+            similarity -= kernel.diag(leaving.rows) / 2.0
+        return self._as_values(
+            similarity, lambda far: self.log_similarity(leaving.rows[far], leaving.part(far))
+        )
+
+    def _as_values(
+        self, similarity: np.ndarray, again: Callable[[np.ndarray], np.ndarray]
     ) -> np.ndarray:
         """Return the values of similarities (draws, rows), which are overwritten.
 
-        ``own`` as in :meth:`log_similarity`.
+        ``again`` returns log similarities (rows, draws) of rows that are far, without underflow.
         """
         if not self.logarithmic:
             return similarity
@@ -401,8 +421,7 @@ class Center(Score):
         with np.errstate(divide="ignore", invalid="ignore"):
             np.log(similarity, out=similarity)
         if far.any():
-            of_far = None if own is None else own[far]
-            similarity[:, far] = self.log_similarity(rows[far], of_far).T
+            similarity[:, far] = again(far).T
         return similarity
 
     def distances(self, rows: np.ndarray) -> np.ndarray:
@@ -426,7 +445,7 @@ class Center(Score):
         return np.sqrt(np.maximum(self._self_similarity - 2.0 * value, 0.0))
 
     @override
-    def within(self, distance: float) -> Boundary:
+    def boundary_at(self, distance: float) -> Boundary:
         r"""Return the boundary of the printed rule, :math:`d_z \le D_{\mathrm{opt}}` in a draw."""
         limit = self._self_similarity - distance * distance
         similarity = (self.squared_norm + limit) / 2.0
@@ -476,21 +495,18 @@ class Center(Score):
         """Return in which draws rows are normal, shape (draws, rows)."""
         return self.values_of_draws(rows) >= self.boundary.threshold[:, None]
 
-    def log_similarity(self, rows: np.ndarray, own: np.ndarray | None = None) -> np.ndarray:
+    def log_similarity(self, rows: np.ndarray, leaving: Leaving | None = None) -> np.ndarray:
         """Return log s_z of all draws, shape (rows, draws), without underflow.
 
-        ``own`` has the numbers of the points that the rows are (-1: none), which leave their own
-        sums; the other weights are rescaled.
+        Training rows that are ``leaving`` leave the points; the other weights are rescaled.
         """
         weights, points = self.supported_points
-        log_k = self.gram.kernel.log(rows, points)
-        remaining = np.ones((len(rows), len(weights)))
-        if own is not None:
-            log_k[own[:, None] == self.support] = -np.inf
-            remaining[own >= 0] -= self.weights[:, own[own >= 0]].T
+        if leaving is None:
+            return log_sums(self.gram.kernel.log(rows, points), weights)
+        total, rest = leaving.rest(self.weights)
         with np.errstate(divide="ignore", invalid="ignore"):  # a point with all the weight
-            log_s = log_sums(log_k, weights) - np.log(remaining)
-        return np.where(remaining > 0.0, log_s, -np.inf)
+            log_s = log_sums(leaving.log_k(self.support), weights) - np.log(rest / total).T
+        return np.where(rest.T > 0.0, log_s, -np.inf)
 
     # parts
 
@@ -534,7 +550,7 @@ class Center(Score):
             return np.count_nonzero(self.normal_in_draws(rows), axis=0)
 
         least = self._least
-        if not self.logarithmic or not least.min() > WIDEST:
+        if not self.logarithmic or not least.min() > SMALLEST_FLOAT32:
             return _joined(lambda block: in_double(rows[block]), len(rows), self._step)
         # in float32, twice as fast; rows with a draw that its rounding may decide are done again
         weights, points = self.supported_points

@@ -50,8 +50,8 @@ from .center import (
     Boundary,
     Center,
     Score,
-    decided,
-    deciding_quantile,
+    decision_of,
+    level_quantile,
     with_unseen,
 )
 from .cutoff import Cutoff
@@ -64,7 +64,7 @@ MOST_UNSEEN = 100.0  # u, in units of the cutoff
 NEWTON_STEPS = 50
 UNSEEN = 0.5  # shape of the Gamma distribution: half a row beside z was not drawn
 BLOCK_VALUES = 2_000_000
-NEAR = (0.3, 3.3)  # of the rate of false alarms: rows between these shares lie near the cutoff
+NEAR_RATES = 0.3, 3.3  # times the rate of false alarms: rows between lie near the cutoff
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +75,9 @@ class LeftOut:
     ----------
     values : ndarray of shape (draws, n)
         Similarities, or their logarithms; NaN for a row that cannot be left out.
-    log_weight : ndarray of shape (draws, n), optional
-        Log importance weights of the draws, for each row.
     """
 
     values: np.ndarray
-    log_weight: np.ndarray | None = None
 
     @cached_property
     def known(self) -> np.ndarray:
@@ -88,11 +85,8 @@ class LeftOut:
         return ~np.isnan(self.values).any(axis=0)
 
     @cached_property
-    def _of_known(self) -> tuple[np.ndarray, np.ndarray | None]:
-        if self.known.all():
-            return self.values, self.log_weight
-        weight = None if self.log_weight is None else self.log_weight[:, self.known]
-        return self.values[:, self.known], weight
+    def _of_known(self) -> np.ndarray:
+        return self.values if self.known.all() else self.values[:, self.known]
 
     def boundary(
         self,
@@ -115,18 +109,16 @@ class LeftOut:
             The points that the rows are; -1 for none.
         seed : int
         """
-        known, (values, weight) = np.flatnonzero(self.known), self._of_known
+        known, values = np.flatnonzero(self.known), self._of_known
         minority = minority[known]
         choose = policy.chooser(minority)
         if isinstance(score, Center) and not policy.uncertain:
             similarity = np.exp(values) if score.logarithmic else values
             similarity = similarity - score.squared_norm[:, None] / 2.0
-            distance = score.distance_of_own_norm(
-                deciding_quantile(similarity, policy.level, weight)
-            )
+            distance = score.distance_of_own_norm(level_quantile(similarity, policy.level))
             limit = -choose(-distance, minority) * (1.0 + AT_CUTOFF)
-            return score.within(limit), limit
-        middle = deciding_quantile(values, policy.level, weight)
+            return score.boundary_at(limit), limit
+        middle = level_quantile(values, policy.level)
         fixed = choose(middle, minority, score.far)  # as one number, or an error
         if score.uncertain and policy.uncertain:
             rate = choose.rate_at(fixed, middle, minority)
@@ -138,7 +130,7 @@ class LeftOut:
             chosen = self._uncertain(policy, score, minority, fixed, rate, unseen, seed)
         else:
             chosen = Boundary.at(fixed)
-        return chosen, score.deciding(chosen).distance_at_cutoff
+        return chosen, score.with_boundary(chosen).distance_at_cutoff
 
     def _uncertain(
         self,
@@ -154,7 +146,7 @@ class LeftOut:
 
         ``fixed`` is s_0, or its logarithm, ``rate`` its rate of false alarms, and ``unseen`` is u.
         """
-        (values, weight), logarithmic = self._of_known, score.logarithmic
+        values, logarithmic = self._of_known, score.logarithmic
         rng = np.random.default_rng(seed)
         draws = len(values) if len(values) > 1 else DRAWS
         q = _quantiles(values[:, ~minority], rate, draws, rng)
@@ -171,12 +163,12 @@ class LeftOut:
 
         def margins(rows: slice) -> np.ndarray:
             m = with_unseen(values[:, rows], log_half[:, None], logarithmic) - q[:, None]
-            return deciding_quantile(m, policy.level, None if weight is None else weight[:, rows])
+            return level_quantile(m, policy.level)
 
         step = max(1, BLOCK_VALUES // draws)
         m = np.concatenate(threads.each(margins, values.shape[1], step))
         scale = 1.0 if logarithmic else float(np.median(np.abs(q)))
-        far = deciding_quantile((score.far - q)[:, None], policy.level)[0]
+        far = level_quantile((score.far - q)[:, None], policy.level)[0]
         if math.isfinite(far):
             far += 2.0 * AT_CUTOFF * max(abs(far), scale)  # what c loses below, twice
         c = policy.chooser(minority)(m, minority, far)
@@ -192,18 +184,15 @@ class LeftOut:
 
     def scores(self, at: Boundary, level: float) -> np.ndarray:
         """Return the score of each row, shape (n,); NaN if it cannot be left out."""
-        values, weight = self._of_known
         found = np.full(len(self.known), np.nan)
-        found[self.known] = deciding_quantile(values - at.threshold[:, None], level, weight)
+        found[self.known] = level_quantile(self._of_known - at.threshold[:, None], level)
         return found
 
     def decision(self, score: Score, level: float, prob: float = 0.9) -> np.ndarray:
         """Return what ``score.decision`` has, (4, n); NaN for a row that cannot be left out."""
-        values, weight = self._of_known
         found = np.full((4, len(self.known)), np.nan)
-        found[:, self.known] = decided(
-            values, score.boundary, level, prob, score.logarithmic, weight
-        )
+        at = score.boundary
+        found[:, self.known] = decision_of(self._of_known, at, level, prob, score.logarithmic)
         return found
 
 
@@ -251,8 +240,8 @@ def near(values: np.ndarray, rate: float) -> np.ndarray:
     They are some 3 rows at least.
     """
     order = np.argsort(values, kind="stable")
-    first = int(NEAR[0] * rate * len(order))
-    last = max(int(NEAR[1] * rate * len(order)), first + 3)
+    first = int(NEAR_RATES[0] * rate * len(order))
+    last = max(int(NEAR_RATES[1] * rate * len(order)), first + 3)
     return order[first:last]
 
 

@@ -15,17 +15,17 @@ asked through PyTensor (:mod:`.prior_density`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..models.bdd import Identity
 from ..models.bsvdd import Softmax
 from ..models.bsvdd_m import ScaledSoftmax
 from ..models.gram import Gram, squared_norm
+from ..models.model import Identity, Model
 from ..models.potential import (
     KernelLikelihood,
     NoDensityError,
@@ -34,14 +34,13 @@ from ..models.potential import (
     prior_potentials,
 )
 from ..models.priors.numbers import Correlated, Independent
-from .diagnostics import effective_support
-from .draws import Draws, SamplerReport, spread
+from .draws import Draws, SamplerReport, monitored_rows
 from .warning import DiagnosticWarning, warn
 
 if TYPE_CHECKING:
     import pymc as pm
 
-    from ..models.priors.numbers import Numbers
+    from ..models.priors.numbers import VariableDensity
     from .prior_density import PriorDensity
 
 PRIOR_DRAWS = 200
@@ -54,7 +53,7 @@ class PackagePrior:
 
     Attributes
     ----------
-    blocks : dict of Numbers
+    blocks : dict of VariableDensity
         By the name of the free variable, in the order of the unconstrained vector.
     map : WeightMap
     inputs : tuple of str
@@ -62,7 +61,7 @@ class PackagePrior:
         each free variable, in the same order.
     """
 
-    blocks: dict[str, Numbers]
+    blocks: dict[str, VariableDensity]
     map: WeightMap
     inputs: tuple[str, ...]
     parts: dict[str, slice] = field(init=False)
@@ -121,45 +120,60 @@ class PackagePrior:
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """The log density of one model.
+    """The log density of a model for Gram statistics, and draws of its prior.
 
     Attributes
     ----------
-    model : pymc.Model
+    model : Model
     gram : Gram
-    likelihood : Likelihood
-        With ``value_and_pull``.
-    map : WeightMap
-    prior : PackagePrior or PriorDensity
     """
 
-    model: pm.Model
+    model: Model
     gram: Gram
-    likelihood: Any
-    map: WeightMap
-    prior: PackagePrior | PriorDensity
 
-    @classmethod
-    def of(cls, model: pm.Model) -> Self:
-        """Return the log density of ``model``.
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields: what is made from them, such as a PyMC model, may not be pickled."""
+        return {"model": self.model, "gram": self.gram}
 
-        Raises
-        ------
-        NoDensityError
-            The likelihood does not say its value and gradient in numbers.
-        """
-        carried = [p for p in model.potentials if hasattr(p.tag, "likelihood")]
-        if len(carried) != 1 or not hasattr(carried[0].tag, "gram") or model.observed_RVs:
-            raise NoDensityError("the likelihood of the model is not one of this package")
-        likelihood, gram = carried[0].tag.likelihood, carried[0].tag.gram
-        prior = package_prior(model)
-        if prior is not None:
-            return cls(model, gram, likelihood, prior.map, prior)
-        from .prior_density import PriorDensity
+    @cached_property
+    def pymc(self) -> pm.Model:
+        """The PyMC model; a NotImplementedError if it lacks the potential of the likelihood."""
+        found, name = self.model.build(self.gram), self.likelihood.potential
+        potentials = [potential.name for potential in found.potentials]
+        if name not in potentials:
+            raise NotImplementedError(
+                f"the likelihood of the model in numbers is that of the potential {name!r}, and "
+                f"the PyMC model that it builds has {', '.join(map(repr, potentials)) or 'none'}; "
+                "let likelihood(gram) return the numbers of its own potential, with its name"
+            )
+        return found
 
-        weights = getattr(model["w"].tag, "map", Identity(("w",)))
-        inputs = (*weights.inputs, *parameters_of(likelihood))
-        return cls(model, gram, likelihood, weights, PriorDensity.of(model, inputs))
+    @cached_property
+    def likelihood(self) -> Any:
+        """The likelihood in numbers."""
+        return self.model.likelihood(self.gram)
+
+    @cached_property
+    def map(self) -> WeightMap:
+        """The map of variables to the weights."""
+        return self.model.weight_map(self.gram)
+
+    @cached_property
+    def prior(self) -> PackagePrior | PriorDensity:
+        """The prior of the free variables."""
+        model = self.pymc  # its priors are checked first
+        inputs = (*self.map.inputs, *parameters_of(self.likelihood))
+        blocks = self.model.variables(self.gram)
+        if blocks is not None:
+            return PackagePrior(blocks, self.map, inputs)
+        from .prior_density import PriorDensity  # late: it imports PyMC
+
+        return PriorDensity.of(model, inputs, self.likelihood)
+
+    def require_numbers(self) -> None:
+        """Raise a NoDensityError if the likelihood does not say its value and gradient."""
+        if not hasattr(self.likelihood, "value_and_pull"):
+            raise NoDensityError("the likelihood of the model says no value and gradient")
 
     @property
     def size(self) -> int:
@@ -167,7 +181,7 @@ class Density:
         return len(self.prior.start)
 
     @property
-    def blocks(self) -> dict[str, tuple[slice, Numbers]]:
+    def blocks(self) -> dict[str, tuple[slice, VariableDensity]]:
         """The free variables of the package's priors, with their parts of the vector."""
         if not isinstance(self.prior, PackagePrior):
             return {}
@@ -178,7 +192,7 @@ class Density:
         """Whether weights are proportional to the exponentials of the first free variable."""
         return isinstance(self.map, Softmax | ScaledSoftmax)
 
-    def normal_precision(self, numbers: Numbers) -> np.ndarray | None:
+    def normal_precision(self, numbers: VariableDensity) -> np.ndarray | None:
         r"""Return :math:`\lambda n_0 K + \Sigma^{-1}` if the posterior is normal, else None.
 
         It is normal if the weights are one variable with a normal prior (BDD).
@@ -208,49 +222,27 @@ class Density:
 
     def monitored(self, named: Values) -> np.ndarray:
         """Return d^2 (S, q) of up to 20 points, by which draws are judged."""
-        j = spread(self.gram.n_points)
+        j = monitored_rows(self.gram.n_points)
         d2: np.ndarray = named["w"] @ self.gram.K[:, j]
         d2 *= -2.0
         d2 += named["squared_norm"][:, None] + np.diag(self.gram.K)[j]
         return d2
 
 
-def package_prior(model: pm.Model) -> PackagePrior | None:
-    """Return the prior in numbers if the map and all free variables are of this package."""
-    variables, weights = model.free_RVs, getattr(model["w"].tag, "map", None)
-    if weights is None or not variables or prior_potentials(model):
-        return None
-    if not all(hasattr(v.tag, "numbers") for v in variables):
-        return None
-    of_likelihood = (v.name for v in variables[len(weights.inputs) :])
-    blocks = {v.name: v.tag.numbers for v in variables}
-    return PackagePrior(blocks, weights, (*weights.inputs, *of_likelihood))
-
-
 # the prior of a model: its densities in draws, and draws of itself
 
 
-def _prior(model: pm.Model) -> PackagePrior | PriorDensity:
-    known = package_prior(model)
-    if known is not None:
-        return known
-    from .prior_density import PriorDensity  # late: it imports PyMC
-
-    return PriorDensity.of(model, ())
-
-
-def log_prior(model: pm.Model, draws: Draws) -> Values:
-    """Return the log prior density of each free variable of ``model``, (chains, draws) each.
+def log_prior(density: Density, draws: Draws) -> Values:
+    """Return the log prior density of each free variable, (chains, draws) each, in draws.
 
     Potentials that the prior adds have a density too, by their name.
     """
-    values = {v.name: draws.flat(v.name) for v in model.free_RVs}
-    found = _prior(model).log_prior(values)
-    return {name: v.reshape(draws.shape) for name, v in found.items()}
+    free = {v.name: draws.flat(v.name) for v in density.pymc.free_RVs}
+    return {name: v.reshape(draws.shape) for name, v in density.prior.log_prior(free).items()}
 
 
-def prior_draws(model: pm.Model, n: int = PRIOR_DRAWS, seed: int | None = None) -> Draws | None:
-    """Return n draws of the weights ``w`` and the free variables of ``model`` from the prior.
+def prior_draws(density: Density, n: int = PRIOR_DRAWS, seed: int | None = None) -> Draws | None:
+    """Return n draws of the weights ``w`` and the free variables from the prior.
 
     Potentials that the prior adds are ignored, with a warning.
 
@@ -259,7 +251,7 @@ def prior_draws(model: pm.Model, n: int = PRIOR_DRAWS, seed: int | None = None) 
     Draws
         One chain; None if the prior of the weights is improper, so that it has no draws.
     """
-    added = [v.name for v in prior_potentials(model)]
+    added = [v.name for v in prior_potentials(density.pymc, density.likelihood)]
     if added:
         warn(
             f"draws of the prior ignore the potential(s) {', '.join(added)} that the prior adds, "
@@ -267,11 +259,11 @@ def prior_draws(model: pm.Model, n: int = PRIOR_DRAWS, seed: int | None = None) 
             DiagnosticWarning,
         )
     try:
-        values = _prior(model).draw(n, seed)
+        values = density.prior.draw(n, seed)
     except NotImplementedError:
         return None
     one_chain = {name: v[None] for name, v in values.items()}
-    return Draws.of_model(one_chain, model, SamplerReport("prior"), {})
+    return Draws.of_model(one_chain, density.pymc, SamplerReport("prior"), {})
 
 
 def proper(draws: Draws | None) -> Draws:
@@ -279,27 +271,3 @@ def proper(draws: Draws | None) -> Draws:
     if draws is None:
         raise ValueError("the prior is improper, as pm.Flat is, so it has no draws to show")
     return draws
-
-
-@dataclass(frozen=True, eq=False)
-class LazyPrior:
-    """The prior of a fit, with draws that are made when they are first asked for.
-
-    Attributes
-    ----------
-    build : callable
-        Returns the PyMC model.
-    seed : int
-    """
-
-    build: Callable[[], pm.Model]
-    seed: int
-
-    @cached_property
-    def draws(self) -> Draws | None:
-        """See :func:`prior_draws`."""
-        return prior_draws(self.build(), seed=self.seed)
-
-    def effective_support(self) -> float:
-        """Return the median effective number of support points, NaN for an improper prior."""
-        return np.nan if self.draws is None else float(np.median(effective_support(self.draws.w)))

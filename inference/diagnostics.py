@@ -20,8 +20,8 @@ HOPEFUL = 1.1  # R-hat: beyond it, a few times as many draws do not help
 MIN_ESS_PER_CHAIN = 100
 MIN_DRAWS = 8  # in each chain; ArviZ needs 4 in each half for R-hat
 MIN_SUPPORT = 5
+SPREAD = (0.5, 2.0)  # posterior sd over the sd between samples: outside, a warning
 IS_PRIOR = 0.9  # ratio of variances from which a posterior is its prior
-MIN_LEFT_OUT = 50  # effective draws for a left-out row
 
 
 def effective_support(weights: np.ndarray) -> np.ndarray:
@@ -246,18 +246,13 @@ def warn_of_prior(variance_ratio: float, calibrated: bool) -> None:
         )
 
 
-def warn_of_weights(log_weight: np.ndarray) -> None:
-    r"""Warn if left-out distances rest on few draws; log importance weights (draws, rows).
-
-    The effective number of draws of a row is :math:`(\sum \omega)^2 / \sum \omega^2`.
-    """
-    weight = np.exp(log_weight - log_weight.max(axis=0))
-    effective = effective_support(weight.T)
-    few = effective < min(MIN_LEFT_OUT, len(weight) / 4)  # few draws have their own warning
-    if few.any():
+def warn_of_spread(spread: float) -> None:
+    """Warn if the posterior sd of s_z near the cutoff is far from its sd between samples."""
+    if not SPREAD[0] <= spread <= SPREAD[1]:
+        width = "wide" if spread > 1.0 else "narrow"
         warn(
-            f"cutoff: leave-one-out of {few.sum()} of {len(few)} rows depends on few draws (as few "
-            f"as {effective.min():.1f} effective draws of {len(weight)}): these rows change the "
-            "posterior strongly; use more draws, or Cutoff(cv=5), which refits",
+            "near the cutoff the posterior standard deviation of the similarity of a row to the "
+            f"centre is {spread:.2g} times that between samples of this size, so intervals and "
+            f"P(normal) are too {width}; use another likelihood_scale, or another prior",
             DiagnosticWarning,
         )

@@ -12,12 +12,18 @@ if TYPE_CHECKING:
     import pymc as pm
 
 SAMPLE = ("chain", "draw")
+OWN = "own"  # the sampler of draws that a user made
 POINTS = 20  # evenly spaced training rows whose d_z are monitored
 
 
-def spread(n: int) -> np.ndarray:
+def monitored_rows(n: int) -> np.ndarray:
     """Return the indices of the monitored rows: at most 20 of n rows, evenly spaced."""
     return np.linspace(0, n - 1, min(POINTS, n)).astype(int)
+
+
+def thinned(n: int, most: int) -> np.ndarray:
+    """Return up to ``most`` of n numbers, evenly spaced."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
 
 
 @dataclass(frozen=True)
@@ -49,8 +55,8 @@ class SamplerReport:
     Attributes
     ----------
     sampler : str
-        The sampler that made the draws: "hmc", "nuts", "metropolis", "exact", or "none" for a
-        single estimate.
+        The sampler that made the draws: "hmc", "nuts", "metropolis", "exact", ``OWN`` for the
+        user's, or "none" for a single estimate.
     why : str
         Why this sampler was used.
     library : str

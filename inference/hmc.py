@@ -74,7 +74,7 @@ class Info(NamedTuple):
     step_size: np.ndarray
 
 
-class Kernel(NamedTuple):
+class Transition(NamedTuple):
     """What moves the chains.
 
     Attributes
@@ -143,45 +143,45 @@ def warm_up(
     chains: int,
     trajectories: int,
     rng: np.random.Generator,
-    moved: Callable[[], None] = lambda: None,
-) -> tuple[Kernel, State]:
+    advance: Callable[[], None] = lambda: None,
+) -> tuple[Transition, State]:
     """Return the kernel with its coordinates and its angle, and the states of the chains.
 
     The first half of the trajectories is in the coordinates of the prior, and starts there. Its
     second half says the coordinates for the draws. A narrow posterior has those of its mode from
-    the start. ``moved`` is called after each trajectory.
+    the start. ``advance`` is called after each trajectory.
     """
     start = rng.standard_normal((chains, density.size))
     if is_narrow(density):
-        kernel = Kernel(density, Coordinates.of_mode(density))
-        kernel, state, _ = adapted(kernel, kernel.init(start), trajectories, rng, moved)
+        kernel = Transition(density, Coordinates.of_mode(density))
+        kernel, state, _ = adapted(kernel, kernel.init(start), trajectories, rng, advance)
         return kernel, state
     coordinates, half = Coordinates.of_prior(density), trajectories // 2
-    kernel = Kernel(density, coordinates)
-    kernel, state, _ = adapted(kernel, kernel.init(start), half // 2, rng, moved)
-    kernel, state, y = adapted(kernel, found(state, rng), half - half // 2, rng, moved)
+    kernel = Transition(density, coordinates)
+    kernel, state, _ = adapted(kernel, kernel.init(start), half // 2, rng, advance)
+    kernel, state, y = adapted(kernel, revived(state, rng), half - half // 2, rng, advance)
     x = coordinates.x(np.concatenate(y))
     new = mapped(density, coordinates, x) if can_map(density) else coordinates.scaled(x)
-    kernel = Kernel(density, new)
+    kernel = Transition(density, new)
     state = kernel.init(new.of(coordinates.x(state.y)))
-    kernel, state, _ = adapted(kernel, state, trajectories - half, rng, moved)
+    kernel, state, _ = adapted(kernel, state, trajectories - half, rng, advance)
     return kernel, state
 
 
 def adapted(
-    kernel: Kernel,
+    kernel: Transition,
     state: State,
     trajectories: int,
     rng: np.random.Generator,
-    moved: Callable[[], None],
-) -> tuple[Kernel, State, list[np.ndarray]]:
+    advance: Callable[[], None],
+) -> tuple[Transition, State, list[np.ndarray]]:
     """Return the kernel with the angle that its trajectories suggest, the states, and all y."""
     center, error, log_mean = math.log(10.0 * kernel.angle), 0.0, math.log(kernel.angle)
     moving, y = kernel._replace(max_steps=WARM_UP_STEPS), []
     for t in range(1, trajectories + 1):
         state, info = moving.step(state, rng)
         y.append(state.y)
-        moved()
+        advance()
         with np.errstate(divide="ignore", over="ignore"):  # of a chain that does not move
             harmonic = 1.0 / np.mean(1.0 / info.acceptance_rate)
         error += (TARGET - harmonic - error) / (t + T0)
@@ -191,7 +191,7 @@ def adapted(
     return kernel._replace(angle=math.exp(log_mean)), state, y
 
 
-def found(state: State, rng: np.random.Generator) -> State:
+def revived(state: State, rng: np.random.Generator) -> State:
     """Return the states with those of lost chains replaced by those of others.
 
     A chain is lost if its log density lies far below the best: its start failed.

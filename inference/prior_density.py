@@ -24,7 +24,7 @@ import pytensor.tensor as pt
 from pytensor.compile.mode import Mode
 from pytensor.graph.replace import graph_replace, vectorize_graph
 
-from ..models.potential import NoDensityError, prior_potentials
+from ..models.potential import Likelihood, NoDensityError, prior_potentials
 
 if TYPE_CHECKING:
     from pytensor.graph.basic import Variable
@@ -52,21 +52,24 @@ class PriorDensity:
     model : pymc.Model
     inputs : tuple of str
         The variables that the likelihood takes.
+    likelihood : Likelihood
+        Whose potential is not of the prior.
     start : ndarray of shape (n,)
         PyMC's initial point.
     """
 
     model: pm.Model
     inputs: tuple[str, ...]
+    likelihood: Likelihood
     start: np.ndarray
     _point: Values
 
     @classmethod
-    def of(cls, model: pm.Model, inputs: Sequence[str]) -> Self:
+    def of(cls, model: pm.Model, inputs: Sequence[str], likelihood: Likelihood) -> Self:
         """Return the prior of ``model``."""
         point = start_of(model)
-        start = np.concatenate([np.ravel(point[v.name]) for v in model.value_vars])
-        return cls(model, tuple(inputs), start, point)
+        start = np.concatenate([[], *(np.ravel(point[v.name]) for v in model.value_vars)])
+        return cls(model, tuple(inputs), likelihood, start, point)
 
     # batches
 
@@ -108,7 +111,7 @@ class PriorDensity:
     def _joined(self) -> tuple[list[Variable], Variable]:
         """The log prior, then the inputs of the likelihood, and the vector x."""
         model = self.model
-        variables = [*model.free_RVs, *prior_potentials(model)]
+        variables = [*model.free_RVs, *prior_potentials(model, self.likelihood)]
         wanted = [model[name] for name in self.inputs]
         outputs = [model.logp(vars=variables), *model.replace_rvs_by_values(wanted)]
         return pm.pytensorf.join_nonshared_inputs(self._point, outputs, list(model.value_vars))
@@ -180,7 +183,7 @@ class PriorDensity:
         free = list(self.model.free_RVs)
         values = {rv: rv.type(name=rv.name) for rv in free}
         logps = [pt.sum(pm.logp(rv, value)) for rv, value in values.items()]
-        logps += [pt.sum(potential) for potential in prior_potentials(self.model)]
+        logps += [pt.sum(potential) for potential in prior_potentials(self.model, self.likelihood)]
         outputs = graph_replace(logps, values, strict=False)
         return self._function(outputs, list(values.values()), one_by_one=True)
 
@@ -191,7 +194,7 @@ class PriorDensity:
         of the variables themselves, without the Jacobian of the unconstrained scale.
         """
         names = [v.name for v in self.model.free_RVs]
-        keys = [*names, *(v.name for v in prior_potentials(self.model))]
+        keys = [*names, *(v.name for v in prior_potentials(self.model, self.likelihood))]
         values = self._log_prior(*(free[name] for name in names))
         return dict(zip(keys, values, strict=True))
 

@@ -24,17 +24,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from ..models.gram import Gram
+from ..models.model import Model
 from ..models.potential import NoDensityError
 from . import threads
-from .density import Density, log_prior, package_prior
+from .density import Density, PackagePrior, log_prior
 from .diagnostics import Verdict
 from .draws import Draws, SamplerReport, SamplerSettings
 from .warning import DiagnosticWarning, warn
 
 if TYPE_CHECKING:
-    import pymc as pm
-
-    from .hmc import Info, Kernel, State
+    from .hmc import Info, State, Transition
 
 SAMPLERS = ["auto", "hmc", "nuts", "metropolis"]
 PARALLEL = 8  # chains of ``hmc``
@@ -45,7 +45,8 @@ MOST_THIN = 4  # trajectories for a draw, in chains that are continued until the
 
 
 def sample(
-    model: pm.Model,
+    model: Model,
+    gram: Gram,
     sampler: str,
     draws: int,
     tune: int,
@@ -53,11 +54,12 @@ def sample(
     seed: int | None = None,
     progressbar: bool = False,
 ) -> xr.DataTree:
-    """Sample ``model``.
+    """Sample a model for Gram statistics.
 
     Parameters
     ----------
-    model : pymc.Model
+    model : Model
+    gram : Gram
     sampler : {"auto", "hmc", "nuts", "metropolis"}
     draws, tune, chains : int
     seed : int, optional
@@ -77,27 +79,27 @@ def sample(
         The run was interrupted; the draws of a partial run are never returned.
     """
     settings = SamplerSettings(sampler, draws, tune, chains, seed, progressbar)
-    return xr.DataTree.from_dict(draw(model, settings).datasets())
+    return xr.DataTree.from_dict(draw(Density(model, gram), settings).datasets())
 
 
-def draw(model: pm.Model, settings: SamplerSettings) -> Draws:
-    """Return draws of ``model``, with the log prior density of each."""
+def draw(density: Density, settings: SamplerSettings) -> Draws:
+    """Return draws of a model, with the log prior density of each."""
     sampler = settings.sampler
     if sampler not in SAMPLERS:
         raise ValueError(f"sampler must be one of {SAMPLERS}, got {sampler!r}")
     if settings.tune < 1 and sampler != "metropolis":
         raise ValueError(f"tune must be at least 1 for sampler={sampler!r}, got {settings.tune}")
     start = time.perf_counter()
-    if package_prior(model) is None:  # those of the package are finite everywhere
+    if not isinstance(density.prior, PackagePrior):  # those of the package are finite everywhere
         from .prior_density import check
 
-        check(model)
-    drawn, why = _drawn(model, settings)
+        check(density.pymc)
+    drawn, why = _drawn(density, settings)
     report = replace(drawn.report, why=why, seconds=time.perf_counter() - start)
-    return replace(drawn, report=report, log_prior=log_prior(model, drawn))
+    return replace(drawn, report=report, log_prior=log_prior(density, drawn))
 
 
-def _drawn(model: pm.Model, settings: SamplerSettings) -> tuple[Draws, str]:
+def _drawn(density: Density, settings: SamplerSettings) -> tuple[Draws, str]:
     """Return draws, and the reason for their sampler.
 
     Raises
@@ -109,20 +111,22 @@ def _drawn(model: pm.Model, settings: SamplerSettings) -> tuple[Draws, str]:
 
     sampler, rng = settings.sampler, np.random.default_rng(settings.seed)
     if sampler == "metropolis":
-        return pymc_samplers.metropolis(model, settings), "asked for"
+        return pymc_samplers.metropolis(density.pymc, settings), "asked for"
     try:
-        density = Density.of(model)
-        with threads.one_if_small(density.size), _progress(settings, "warm-up") as moved:
+        density.require_numbers()
+        with threads.one_if_small(density.size), _progress(settings, "warm-up") as advance:
             trajectories = max(MIN_WARM_UP, settings.tune // TUNE_DRAWS)
             chains = max(1, PARALLEL // settings.chains) * settings.chains
-            kernel, state = hmc.warm_up(density, chains, trajectories, rng, moved)
+            kernel, state = hmc.warm_up(density, chains, trajectories, rng, advance)
     except NoDensityError as error:
         if sampler == "hmc":
             raise ValueError(f"sampler='hmc' cannot be used: {error}; use 'nuts'") from error
-        return pymc_samplers.nuts(model, settings), "asked for" if sampler == "nuts" else str(error)
+        return pymc_samplers.nuts(
+            density.pymc, settings
+        ), "asked for" if sampler == "nuts" else str(error)
     if sampler == "nuts":
         return pymc_samplers.nuts(
-            model, settings, _apart(kernel, state, settings.chains)
+            density.pymc, settings, _apart(kernel, state, settings.chains)
         ), "asked for"
     with threads.one_if_small(density.size):
         drawn, verdict, state = _parallel(kernel, state, settings, rng)
@@ -135,14 +139,14 @@ def _drawn(model: pm.Model, settings: SamplerSettings) -> tuple[Draws, str]:
         return drawn, f"asked for; {why}"
     if verdict.safe or math.isnan(verdict.r_hat):  # weights that never change are no case for NUTS
         return drawn, why
-    drawn = pymc_samplers.nuts(model, settings, _apart(kernel, state, settings.chains))
+    drawn = pymc_samplers.nuts(density.pymc, settings, _apart(kernel, state, settings.chains))
     if settings.chains == 1:  # it has no R-hat of its own
         drawn = replace(drawn, report=replace(drawn.report, r_hat=verdict.r_hat))
     return drawn, why
 
 
 def _parallel(
-    kernel: Kernel, state: State, settings: SamplerSettings, rng: np.random.Generator
+    kernel: Transition, state: State, settings: SamplerSettings, rng: np.random.Generator
 ) -> tuple[Draws, Verdict, State]:
     """Return draws by parallel chains, the verdict on them, and the last states.
 
@@ -156,12 +160,12 @@ def _parallel(
     infos: list[Info] = []
     thin = 1
     while True:
-        with _progress(settings, "draws") as moved:
+        with _progress(settings, "draws") as advance:
             while len(y) < thin * n:
                 state, info = kernel.step(state, rng)
                 y.append(state.y)
                 infos.append(info)
-                moved()
+                advance()
         every = np.stack(y[thin - 1 :: thin], axis=1)  # (parallel chains, n, parameters)
         named = density.named(kernel.coordinates.x(every.reshape(-1, density.size)))
         divergences = int(np.sum([info.diverging for info in infos]))
@@ -181,7 +185,7 @@ def _parallel(
     statistics = [np.stack(of_all, axis=1) for of_all in zip(*last, strict=True)]
     drawn = Draws.of_model(
         {name: joined(v.reshape(*shape, *v.shape[1:])) for name, v in named.items()},
-        density.model,
+        density.pymc,
         SamplerReport(
             "hmc",
             library="bsvdd",
@@ -194,7 +198,7 @@ def _parallel(
     return drawn, verdict, state
 
 
-def _apart(kernel: Kernel, state: State, chains: int) -> np.ndarray:
+def _apart(kernel: Transition, state: State, chains: int) -> np.ndarray:
     """Return the states of ``chains`` parallel chains that are far apart, (chains, n).
 
     If the parallel chains are in several modes, so are these, and R-hat shows it.

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from . import model as base
 from . import quadratic_program
 from .gram import Gram
 from .linear_algebra import WithoutEach, cholesky_factor, factor_with_digits, kernel_sums
@@ -35,39 +36,56 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Identity:
-    """The weights are a variable of the model, w = alpha0."""
-
-    inputs: tuple[str, ...] = ("alpha0",)
-
-    def weights(self, alpha0: np.ndarray) -> np.ndarray:
-        """Return the weights of a batch, shape (S, M)."""
-        return alpha0
-
-    def pull(self, w: np.ndarray, g: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return g."""
-        return (g,)
-
-
-def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
-    """Build the model of the weights ``w``.
+class Model(base.Model):
+    """The model of BDD.
 
     Parameters
     ----------
-    gram : Gram
-        Statistics of the majority rows; without minority points.
     prior : prior of alpha0
-    likelihood_scale : float, default=1
-        lambda.
+    likelihood_scale, is_calibrated
+        As in :class:`bsvdd.models.model.Model`.
+    simplex : bool, default=False
+        Whether the estimate is the mode on the simplex.
     """
-    import pymc as pm
 
-    with pm.Model(coords={"point": range(gram.n_points)}) as model:
-        alpha0 = make_variable(prior, gram, "alpha0", "point")
-        w = pm.Deterministic("w", alpha0, dims="point")
-        w.tag.map = Identity()
-        kernel_potential(w, gram, likelihood_scale)
-    return model
+    simplex: bool = False
+
+    on_simplex: ClassVar[bool] = False
+
+    @property
+    def sums_to_one(self) -> bool:  # type: ignore[override]
+        """Whether the weights sum to one."""
+        return self.simplex
+
+    @property
+    def nonnegative(self) -> bool:  # type: ignore[override]
+        """Whether no weight is negative."""
+        return self.simplex
+
+    @override
+    def build(self, gram: Gram) -> pm.Model:
+        import pymc as pm
+
+        with pm.Model(coords={"point": range(gram.n_points)}) as model:
+            alpha0 = make_variable(self.prior, gram, "alpha0", "point")
+            w = pm.Deterministic("w", alpha0, dims="point")
+            kernel_potential(w, gram, self.scale)
+        return model
+
+    @override
+    def weight_map(self, gram: Gram) -> base.Identity:
+        return base.Identity(("alpha0",))
+
+    def posterior(self, gram: Gram) -> NormalPosterior | None:
+        """Return the posterior in closed form, or None if the prior is not normal."""
+        if not isinstance(self.prior, GaussianPrior):
+            return None
+        return NormalPosterior(gram, self.prior, self.scale)
+
+
+def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
+    """Build the PyMC model of the weights ``w``; the arguments are those of :class:`Model`."""
+    return Model(prior, likelihood_scale).build(gram)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +108,6 @@ class NormalPosterior:
     gram: Gram
     prior: Any
     likelihood_scale: float = 1.0
-
-    reason: ClassVar[str] = "the posterior is normal"
-    dims: ClassVar[dict[str, tuple[str, ...]]] = {"w": ("point",), "alpha0": ("point",)}
 
     def __post_init__(self) -> None:
         if not isinstance(self.prior, GaussianPrior):
@@ -133,17 +148,11 @@ class NormalPosterior:
         """Return the mode under sum w = 1, w >= 0, shape (M,)."""
         return quadratic_program.minimize(*self.natural_parameters)
 
-    def draw(
-        self, draws: int, tune: int, chains: int, rng: np.random.Generator
-    ) -> dict[str, np.ndarray]:
-        """Return independent draws; nothing needs tuning."""
+    def draw(self, draws: int, chains: int, rng: np.random.Generator) -> np.ndarray:
+        """Return independent draws of the weights, (chains, draws, M)."""
         noise = rng.standard_normal((len(self.mean), chains * draws))
-        w = (self.mean + solve_triangular(self.upper, noise).T).reshape(chains, draws, -1)
-        return {"w": w, "alpha0": w}
-
-    def log_prior(self, w: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the log prior density of alpha0 = w, shape (..., M) -> (...)."""
-        return {"alpha0": self.prior.log_density(self.gram, w)}
+        w: np.ndarray = self.mean + solve_triangular(self.upper, noise).T
+        return w.reshape(chains, draws, -1)
 
     def left_out(self) -> tuple[np.ndarray, WithoutEach]:
         r"""Return the posteriors without each point, and without the row that it is.
@@ -165,7 +174,7 @@ class NormalPosterior:
         shifts = shift[:, None] - scaled - P * (P @ self.prior.mean(self.gram) / np.diag(P))
         return without.times(shifts), without
 
-    def leave_one_out(self, w: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, None]:
+    def leave_one_out(self, w: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         r"""Return kernel sums (draws, M) of points with the centre without them, for draws w.
 
         The weights without point j, of :meth:`left_out`, are
@@ -175,7 +184,7 @@ class NormalPosterior:
             u \sim N(0, 1).
 
         z is made of a draw of the posterior of all rows, so that left-out and new rows have the
-        noise of a draw in common. All draws count the same.
+        noise of a draw in common.
         """
         means, without = self.left_out()
         z = (w - self.mean) @ self.upper.T @ without.root.T
@@ -185,4 +194,4 @@ class NormalPosterior:
             (-z / np.sqrt(np.diag(without.S)), without.b),
             (u, without.q),
         ]
-        return kernel_sums(self.gram.K_left_out.T, z, moves), None
+        return kernel_sums(self.gram.K_left_out.T, z, moves)

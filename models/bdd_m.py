@@ -3,7 +3,8 @@ r"""BDD-M, Bayesian data description with minority rows (Turkoz and Kim 2022, on
 Minority rows join the dictionary with negative weights, and all weights sum to one:
 
 .. math::
-    w &= [\alpha_0, -\alpha_1], \qquad \alpha_1 \sim N(m_2, \Sigma_2) \text{ on } [0, 1]^{n_1}, \\
+    w &= [\alpha_0, -\alpha_1], \qquad \alpha_1 \sim N(m_2, \sigma_2^2 I) \text{ on }
+    [0, 1]^{n_1}, \\
     \alpha_0 \mid \alpha_1 &\sim N(m_1, \Sigma_1) \text{ given } 1^\top \alpha_0 = 1 +
     1^\top \alpha_1
 
@@ -20,14 +21,16 @@ prior.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
 
+from . import model as base
 from .gram import Gram
 from .potential import kernel_potential
-from .priors import GaussianPrior, Normal, Prior
+from .priors import GaussianPrior, Normal, Prior, TruncatedNormal
 from .priors.base import is_foreign, make_variable
+from .priors.numbers import VariableDensity
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -63,40 +66,65 @@ class Affine:
         return (g[:, :m] - mean, mean - g[:, m:])[: len(self.inputs)]
 
 
-def build(
-    gram: Gram, prior: Prior, minority_prior: Prior, likelihood_scale: float = 1.0
-) -> pm.Model:
-    """Build the model of the weights ``w``, minority points last.
+@dataclass(frozen=True)
+class Model(base.Model):
+    """The model of BDD-M.
 
     Parameters
     ----------
-    gram : Gram
-        Without minority points it is BDD on the hyperplane of sum one.
     prior : GaussianPrior of alpha0
+    likelihood_scale, is_calibrated
+        As in :class:`bsvdd.models.model.Model`.
     minority_prior : prior of alpha1
-    likelihood_scale : float, default=1
-        lambda.
+    """
+
+    minority_prior: Any = TruncatedNormal()
+
+    @override
+    def build(self, gram: Gram) -> pm.Model:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        with pm.Model(coords=gram.coords) as model:
+            x = make_variable(require_normal(self.prior), gram, "x", "majority")
+            alpha1 = []
+            if gram.n1:
+                alpha1 = [make_variable(self.minority_prior, gram, "alpha1", "minority")]
+            missing = 1 + sum(pt.sum(v) for v in alpha1) - pt.sum(x)
+            alpha0 = x + pm.Data("gain", self._gain(gram), dims="majority") * missing
+            w = pm.Deterministic("w", pt.concatenate([alpha0, *(-v for v in alpha1)]), dims="point")
+            kernel_potential(w, gram, self.scale)
+        return model
+
+    def _gain(self, gram: Gram) -> np.ndarray:
+        """Return c, the share of each weight in a change of the sum."""
+        total: np.ndarray = require_normal(self.prior).covariance(gram).sum(axis=1)
+        return total / total.sum()
+
+    @override
+    def weight_map(self, gram: Gram) -> Affine:
+        return Affine(self._gain(gram), ("x", "alpha1")[: 1 + (gram.n1 > 0)])
+
+    @override
+    def variables(self, gram: Gram) -> dict[str, VariableDensity] | None:
+        priors = {"x": require_normal(self.prior), "alpha1": self.minority_prior}
+        return base.numbers_of(gram, dict(list(priors.items())[: 1 + (gram.n1 > 0)]))
+
+
+def build(
+    gram: Gram, prior: Prior, minority_prior: Prior, likelihood_scale: float = 1.0
+) -> pm.Model:
+    """Build the PyMC model of the weights ``w``, minority points last.
+
+    The arguments are those of :class:`Model`; without minority points it is BDD on the hyperplane
+    of sum one.
 
     Raises
     ------
     TypeError
         The prior of alpha0 is not normal: it could not be conditioned on its sum.
     """
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    with pm.Model(coords=gram.coords) as model:
-        prior = require_normal(prior)
-        x = make_variable(prior, gram, "x", "majority")
-        total = prior.covariance(gram).sum(axis=1)
-        c = total / total.sum()
-        minority = [make_variable(minority_prior, gram, "alpha1", "minority")] if gram.n1 else []
-        missing = 1 + sum(pt.sum(alpha1) for alpha1 in minority) - pt.sum(x)
-        alpha0 = x + pm.Data("gain", c, dims="majority") * missing
-        w = pm.Deterministic("w", pt.concatenate([alpha0, *(-v for v in minority)]), dims="point")
-        w.tag.map = Affine(c, ("x", "alpha1")[: 1 + len(minority)])
-        kernel_potential(w, gram, likelihood_scale)
-    return model
+    return Model(prior, likelihood_scale, minority_prior=minority_prior).build(gram)
 
 
 def require_normal(prior: Prior) -> GaussianPrior:

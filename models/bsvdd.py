@@ -13,14 +13,16 @@ sphere as a parameter (``bsvdd.models.potential``).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, override
 
 import numpy as np
 
+from . import model as base
 from .gram import Gram
-from .potential import svdd_potential
+from .potential import Likelihood, radius, svdd_likelihood, svdd_potential
 from .priors import Prior
 from .priors.base import make_variable
+from .priors.numbers import VariableDensity
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -49,25 +51,17 @@ class Softmax:
         return (pull,)
 
 
-def build(
-    gram: Gram, prior: Prior, likelihood_scale: float = 1.0, outlier_fraction: float = 1.0
-) -> pm.Model:
-    """Build the model of the weights ``w``.
+@dataclass(frozen=True)
+class Model(base.Model):
+    r"""The model of BSVDD.
 
     Parameters
     ----------
-    gram : Gram
-        Without minority points.
     prior : prior of beta
-    likelihood_scale : float, default=1
-        lambda.
+    likelihood_scale, is_calibrated
+        As in :class:`bsvdd.models.model.Model`.
     outlier_fraction : float, default=1
         nu, in (0, 1]. 1 is the published likelihood.
-
-    Raises
-    ------
-    ValueError
-        The fraction lies outside (0, 1], or it is below 1 and the points are not the rows.
 
     Examples
     --------
@@ -75,15 +69,47 @@ def build(
     >>> from bsvdd import kernels, priors
     >>> from bsvdd.models import Gram, bsvdd
     >>> rows = np.random.default_rng(0).normal(size=(20, 2))
-    >>> model = bsvdd.build(Gram.from_rows(kernels.RBF(1.0), rows), priors.Flat())
+    >>> model = bsvdd.Model(priors.Flat()).build(Gram.from_rows(kernels.RBF(1.0), rows))
     >>> [variable.name for variable in model.free_RVs]
     ['beta']
     """
-    import pymc as pm
 
-    with pm.Model(coords={"point": range(gram.n_points)}) as model:
-        beta = make_variable(prior, gram, "beta", "point")
-        w = pm.Deterministic("w", pm.math.softmax(beta), dims="point")
-        w.tag.map = Softmax()
-        svdd_potential(w, gram, outlier_fraction, likelihood_scale=likelihood_scale)
-    return model
+    outlier_fraction: float = 1.0
+
+    nonnegative: ClassVar[bool] = True
+
+    @override
+    def build(self, gram: Gram) -> pm.Model:
+        import pymc as pm
+
+        with pm.Model(coords={"point": range(gram.n_points)}) as model:
+            beta = make_variable(self.prior, gram, "beta", "point")
+            w = pm.Deterministic("w", pm.math.softmax(beta), dims="point")
+            svdd_potential(w, gram, self.outlier_fraction, likelihood_scale=self.scale)
+        return model
+
+    @override
+    def weight_map(self, gram: Gram) -> Softmax:
+        return Softmax()
+
+    @override
+    def likelihood(self, gram: Gram) -> Likelihood:
+        return svdd_likelihood(gram, self.outlier_fraction, likelihood_scale=self.scale)
+
+    @override
+    def variables(self, gram: Gram) -> dict[str, VariableDensity] | None:
+        found = super().variables(gram)
+        return found and found | radius(gram, self.outlier_fraction, self.scale)
+
+
+def build(
+    gram: Gram, prior: Prior, likelihood_scale: float = 1.0, outlier_fraction: float = 1.0
+) -> pm.Model:
+    """Build the PyMC model of the weights ``w``; the arguments are those of :class:`Model`.
+
+    Raises
+    ------
+    ValueError
+        The fraction lies outside (0, 1], or it is below 1 and the points are not the rows.
+    """
+    return Model(prior, likelihood_scale, outlier_fraction=outlier_fraction).build(gram)

@@ -17,15 +17,17 @@ the sphere have a term too.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 
+from . import model as base
 from .bsvdd import Softmax
 from .gram import Gram
-from .potential import svdd_potential
-from .priors import Prior
+from .potential import Likelihood, radius, svdd_likelihood, svdd_potential
+from .priors import Beta, Prior
 from .priors.base import make_variable
+from .priors.numbers import VariableDensity
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -62,6 +64,58 @@ class ScaledSoftmax:
         return alpha0 * (g0 - mean), mean - g1
 
 
+@dataclass(frozen=True)
+class Model(base.Model):
+    r"""The model of BSVDD-M.
+
+    Parameters
+    ----------
+    prior : prior of tau
+    likelihood_scale, is_calibrated
+        As in :class:`bsvdd.models.model.Model`.
+    minority_prior : prior of alpha1
+    outlier_fraction : float, default=1
+        nu, in (0, 1]. 1 is the published likelihood.
+    minority_fraction : float, default=0.1
+        mu, in (0, 1], if nu is below 1.
+    """
+
+    minority_prior: Any = Beta()
+    outlier_fraction: float = 1.0
+    minority_fraction: float = 0.1
+
+    @override
+    def build(self, gram: Gram) -> pm.Model:
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        if gram.n1 < 1:
+            raise ValueError(
+                "BSVDD-M learns from minority rows, but there is none (n1 = 0); give y with at "
+                "least one minority row, or use BSVDD"
+            )
+        with pm.Model(coords=gram.coords) as model:
+            tau = make_variable(self.prior, gram, "tau", "majority")
+            alpha1 = make_variable(self.minority_prior, gram, "alpha1", "minority")
+            alpha0 = (1 + pt.sum(alpha1)) * pm.math.softmax(tau)
+            w = pm.Deterministic("w", pt.concatenate([alpha0, -alpha1]), dims="point")
+            svdd_potential(w, gram, self.outlier_fraction, self.minority_fraction, self.scale)
+        return model
+
+    @override
+    def weight_map(self, gram: Gram) -> ScaledSoftmax:
+        return ScaledSoftmax(gram.n_majority_points)
+
+    @override
+    def likelihood(self, gram: Gram) -> Likelihood:
+        return svdd_likelihood(gram, self.outlier_fraction, self.minority_fraction, self.scale)
+
+    @override
+    def variables(self, gram: Gram) -> dict[str, VariableDensity] | None:
+        found = super().variables(gram)
+        return found and found | radius(gram, self.outlier_fraction, self.scale)
+
+
 def build(
     gram: Gram,
     prior: Prior,
@@ -70,20 +124,9 @@ def build(
     outlier_fraction: float = 1.0,
     minority_fraction: float = 0.1,
 ) -> pm.Model:
-    """Build the model of the weights ``w``, minority points last.
+    """Build the PyMC model of the weights ``w``, minority points last.
 
-    Parameters
-    ----------
-    gram : Gram
-        With at least one minority point.
-    prior : prior of tau
-    minority_prior : prior of alpha1
-    likelihood_scale : float, default=1
-        lambda.
-    outlier_fraction : float, default=1
-        nu, in (0, 1]. 1 is the published likelihood.
-    minority_fraction : float, default=0.1
-        mu, in (0, 1], if nu is below 1.
+    The arguments are those of :class:`Model`.
 
     Raises
     ------
@@ -91,19 +134,10 @@ def build(
         There is no minority point, a fraction lies outside (0, 1], or ``outlier_fraction`` is below
         1 and the points are not the rows.
     """
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    if gram.n1 < 1:
-        raise ValueError(
-            "BSVDD-M learns from minority rows, but there is none (n1 = 0); give y with at least "
-            "one minority row, or use BSVDD"
-        )
-    with pm.Model(coords=gram.coords) as model:
-        tau = make_variable(prior, gram, "tau", "majority")
-        alpha1 = make_variable(minority_prior, gram, "alpha1", "minority")
-        alpha0 = (1 + pt.sum(alpha1)) * pm.math.softmax(tau)
-        w = pm.Deterministic("w", pt.concatenate([alpha0, -alpha1]), dims="point")
-        w.tag.map = ScaledSoftmax(gram.n_majority_points)
-        svdd_potential(w, gram, outlier_fraction, minority_fraction, likelihood_scale)
-    return model
+    return Model(
+        prior,
+        likelihood_scale,
+        minority_prior=minority_prior,
+        outlier_fraction=outlier_fraction,
+        minority_fraction=minority_fraction,
+    ).build(gram)

@@ -60,7 +60,7 @@ from scipy.optimize import brentq
 from .gram import Gram
 
 SD = 1.5  # of the default priors of BSVDD and BDD
-NEAR = (0.03, 0.33)  # quantiles of similarity between which a row is near the cutoff
+NEAR_QUANTILES = (0.03, 0.33)  # quantiles of similarity between which a row is near the cutoff
 FEWEST = 3  # rows near the cutoff
 SMALLEST_VARIANCE = 1e-8  # of the kernel values of a row, in units of k(z, z)^2
 MOST_ROWS = 2000  # that are no points, for the spread of samples
@@ -292,7 +292,7 @@ def _near(similarity: np.ndarray, own: np.ndarray, samples: np.ndarray) -> np.nd
         Left-out similarity for equal weights, k(z, z), and the variance of kernel values.
     """
     closeness = 2.0 * similarity - own  # minus the squared distance
-    low, high = np.quantile(closeness, NEAR)
+    low, high = np.quantile(closeness, NEAR_QUANTILES)
     near = (closeness >= low) & (closeness <= high)
     if near.sum() < FEWEST:
         return f"{len(own)} rows are too few to tell the spread of samples"

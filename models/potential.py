@@ -9,11 +9,9 @@ With a = sum_j w_j phi(u_j) the majority rows contribute
 In kernel space N(a, I) has no density, so this is a quasi-likelihood; its weight lambda
 against the prior is a choice (Ghasemi et al. 2012 and the later models take 1).
 
-A model carries its likelihood as numbers too: :func:`likelihood_of` returns the object that gives
-the log-likelihood of single rows and of all rows. A model with another potential brings its own
-(:class:`Likelihood` says what it must have); a potential without one is an error, because nothing
-else could know its pointwise terms. :class:`WeightMap` and :class:`ClosedForm` say what else a
-model may have in numbers.
+A model says its likelihood in numbers too (:meth:`bsvdd.models.model.Model.likelihood`), which give
+the log-likelihood of single rows and of all rows. A model with another potential brings its own;
+:class:`Likelihood` says what it must have, and :class:`WeightMap` what its map to the weights must.
 
 **SVDD's loss.** The radius of the sphere is a parameter beside its centre.
 SVDD minimises (Tax and Duin 2004), over the centre a and the squared radius R^2,
@@ -53,7 +51,7 @@ import numpy as np
 from scipy.stats import halfnorm
 
 from .gram import Gram
-from .priors.numbers import Numbers, Values
+from .priors.numbers import Values, VariableDensity
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -67,14 +65,22 @@ class NoDensityError(Exception):
 class Likelihood(Protocol):
     """What a model says of its likelihood, in numbers.
 
+    ``potential`` is the name of its potential in the PyMC model; other potentials are of priors.
     A likelihood of more variables than the weights names the others in ``parameters``, a tuple of
     str, and all methods take their draws by these names. If minority rows have terms too, the
     method ``minority_pointwise`` gives them as ``pointwise`` does. With the method
     ``value_and_pull`` (see :class:`KernelLikelihood`) its model is sampled without a compiler.
     """
 
+    @property
+    def potential(self) -> str: ...  # noqa: D102
+
     def pointwise(self, *args: Any, **kwargs: Any) -> np.ndarray:
         """Return the log-likelihood of each majority row from its distance d, shape (..., n)."""
+        ...
+
+    def total(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        """Return the log-likelihood of all rows from w (..., M) and the Gram statistics, (...)."""
         ...
 
 
@@ -99,50 +105,6 @@ class WeightMap(Protocol):
         ...
 
 
-class ClosedForm(Protocol):
-    """The posterior of the weights where it is known and needs no general sampler.
-
-    Attributes
-    ----------
-    reason : str
-        Why the posterior is known.
-    dims : dict of tuple of str
-        Dimensions of the variables that are drawn.
-    """
-
-    reason: ClassVar[str]
-    dims: ClassVar[dict[str, tuple[str, ...]]]
-
-    def draw(
-        self, draws: int, tune: int, chains: int, rng: np.random.Generator
-    ) -> dict[str, np.ndarray]:
-        """Return draws of the model's variables and of w, each (chains, draws, length)."""
-        ...
-
-    def log_prior(self, w: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the log prior densities of weights (..., M) by variable, each (...)."""
-        ...
-
-    def leave_one_out(
-        self, w: np.ndarray, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        r"""Return the kernel sum of each point with the posterior centre without it.
-
-        Parameters
-        ----------
-        w : ndarray of shape (draws, M)
-            Draws of the posterior of all rows.
-        rng : Generator
-
-        Returns
-        -------
-        tuple
-            Kernel sums :math:`f_j = \langle \varphi_j, a_{-j} \rangle`, shape (draws, M), and the
-            log importance weights of the draws (draws, M), or None where all draws count the same.
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class KernelLikelihood:
     r"""The likelihood of the kernel potential, :math:`-\tfrac{\lambda}{2} d_i^2` for row i.
@@ -155,11 +117,17 @@ class KernelLikelihood:
 
     scale: float = 1.0
 
+    potential: ClassVar[str] = "kernel"
+
     def pointwise(self, d: np.ndarray) -> np.ndarray:
         """Return the log-likelihood of each row from its distance, shape (..., n)."""
         value = np.square(d)
         value *= -self.scale / 2
         return value
+
+    def total(self, w: np.ndarray, gram: Gram) -> np.ndarray:
+        """Return the log-likelihood of all rows from the weights, shape (..., M) -> (...)."""
+        return self.value_and_pull(w, gram)[0]
 
     def value_and_pull(self, w: np.ndarray, gram: Gram) -> tuple[np.ndarray, np.ndarray]:
         r"""Return the log-likelihood (...) of weights (..., M), and its gradient by them.
@@ -195,6 +163,7 @@ class SVDDLikelihood:
     weight: float = 1.0
 
     parameters: ClassVar[tuple[str, ...]] = ("squared_radius",)
+    potential: ClassVar[str] = "svdd"
 
     def pointwise(self, d: np.ndarray, squared_radius: np.ndarray) -> np.ndarray:
         r"""Return the log-likelihood of majority rows, shape (..., n), for R^2 of shape (...).
@@ -211,6 +180,10 @@ class SVDDLikelihood:
         """
         cost = self.weight / self.minority_fraction
         return -self.scale / 2 * cost * np.maximum(squared_radius[..., None] - d**2, 0.0)
+
+    def total(self, w: np.ndarray, gram: Gram, squared_radius: np.ndarray) -> np.ndarray:
+        """Return the log-likelihood of all rows, (..., M) and (...) -> (...)."""
+        return self.value_and_pull(w, gram, squared_radius)[0]
 
     def value_and_pull(
         self, w: np.ndarray, gram: Gram, squared_radius: np.ndarray
@@ -239,7 +212,7 @@ class SVDDLikelihood:
 
 
 @dataclass(frozen=True, eq=False)
-class SquaredRadius(Numbers):
+class SquaredRadius(VariableDensity):
     """The squared radius of a sphere, with a wide half-normal prior; x is its log.
 
     Attributes
@@ -297,8 +270,7 @@ def kernel_potential(w: TensorVariable, gram: Gram, likelihood_scale: float = 1.
     T, n0 = pm.Data("T", float(gram.T)), pm.Data("n0", float(gram.n0))
     scale = pm.Data("likelihood_scale", float(likelihood_scale))
     norm = pm.Deterministic("squared_norm", w @ K @ w)
-    added = pm.Potential("kernel", -scale / 2 * (T - 2 * (w @ r) + n0 * norm))
-    added.tag.likelihood, added.tag.gram = KernelLikelihood(float(likelihood_scale)), gram
+    pm.Potential("kernel", -scale / 2 * (T - 2 * (w @ r) + n0 * norm))
 
 
 def svdd_potential(
@@ -357,22 +329,40 @@ def svdd_potential(
     penalty = pm.Data("penalty", np.repeat([C1, C2], [m, gram.n1]), dims="point")
     side = pm.Data("side", np.repeat([1.0, -1.0], [m, gram.n1]), dims="point")
     n0, scale = pm.Data("n0", float(m)), pm.Data("likelihood_scale", float(likelihood_scale))
-    # the mean d^2 of the majority rows from their plain mean; equal rows have d = 0
-    mean = (gram.T - float(gram.r[:m].sum()) / m) / m
-    start = max(mean, gram.rounding) or 1.0
-    sd = 10.0 * (start + 2.0 / (likelihood_scale * m))
-    R2 = pm.HalfNormal("squared_radius", pm.Data("squared_radius_sd", sd), initval=start)
-    R2.tag.numbers = SquaredRadius(start, sd)
+    of_radius = radius(gram, outlier_fraction, likelihood_scale)["squared_radius"]
+    sd = pm.Data("squared_radius_sd", of_radius.sd)
+    R2 = pm.HalfNormal("squared_radius", sd, initval=of_radius.initial)
     pm.Deterministic("radius", pm.math.sqrt(R2))
     Kw = K @ w
     norm = pm.Deterministic("squared_norm", w @ Kw)
     d2 = diagonal - 2.0 * Kw + norm
     slack = pm.math.maximum(side * (d2 - R2), 0.0)
-    added = pm.Potential("svdd", -scale * n0 / 2 * (R2 + pm.math.sum(penalty * slack)))
-    added.tag.gram = gram
-    added.tag.likelihood = SVDDLikelihood(
-        float(outlier_fraction), float(minority_fraction), float(likelihood_scale), m / n1
-    )
+    pm.Potential("svdd", -scale * n0 / 2 * (R2 + pm.math.sum(penalty * slack)))
+
+
+def svdd_likelihood(
+    gram: Gram,
+    outlier_fraction: float,
+    minority_fraction: float = 0.1,
+    likelihood_scale: float = 1.0,
+) -> Likelihood:
+    """Return what :func:`svdd_potential` adds, in numbers."""
+    if outlier_fraction == 1:
+        return KernelLikelihood(float(likelihood_scale))
+    weight = gram.n_majority_points / max(gram.n1, 1)
+    fractions = float(outlier_fraction), float(minority_fraction)
+    return SVDDLikelihood(*fractions, float(likelihood_scale), weight)
+
+
+def radius(gram: Gram, outlier_fraction: float, likelihood_scale: float) -> dict[str, Any]:
+    """Return R^2 in numbers, by its name; nothing for the kernel potential, which has none."""
+    if outlier_fraction == 1:
+        return {}
+    m = gram.n_majority_points
+    # the mean d^2 of the majority rows from their plain mean; equal rows have d = 0
+    mean = (gram.T - float(gram.r[:m].sum()) / m) / m
+    start = max(mean, gram.rounding) or 1.0
+    return {"squared_radius": SquaredRadius(start, 10.0 * (start + 2.0 / (likelihood_scale * m)))}
 
 
 def parameters_of(likelihood: Likelihood) -> tuple[str, ...]:
@@ -380,25 +370,6 @@ def parameters_of(likelihood: Likelihood) -> tuple[str, ...]:
     return getattr(likelihood, "parameters", ())
 
 
-def prior_potentials(model: pm.Model) -> list[TensorVariable]:
-    """Return the potentials that priors have added: those that carry no likelihood."""
-    return [p for p in model.potentials if not hasattr(p.tag, "likelihood")]
-
-
-def likelihood_of(model: pm.Model) -> Likelihood:
-    """Return the likelihood that a potential of ``model`` carries as ``tag.likelihood``.
-
-    Raises
-    ------
-    NotImplementedError
-        Not exactly one potential carries a likelihood, so the pointwise log-likelihood is unknown.
-    """
-    carried = [p.tag.likelihood for p in model.potentials if hasattr(p.tag, "likelihood")]
-    if len(carried) != 1:
-        names = ", ".join(p.name for p in model.potentials) or "no potential"
-        raise NotImplementedError(
-            f"{len(carried)} potentials of the model carry a likelihood (it has {names}), expected "
-            "exactly one; add the likelihood by kernel_potential, or set tag.likelihood of your "
-            "own potential to an object with the method pointwise"
-        )
-    return carried[0]
+def prior_potentials(model: pm.Model, likelihood: Likelihood) -> list[TensorVariable]:
+    """Return the potentials that priors have added: those that are not the likelihood's."""
+    return [p for p in model.potentials if p.name != likelihood.potential]

@@ -3,6 +3,7 @@
 import numpy as np
 import preliz
 import pymc as pm
+from bsvdd.inference.density import Density
 from bsvdd.models import Gram, bdd, bdd_m, bsvdd, bsvdd_m
 
 from bsvdd import kernels, priors
@@ -81,21 +82,28 @@ MINORITIES = {
     "Beta": priors.Beta(2, 3),
     "Beta with a total": priors.Beta(0.7, 1.5, total=0.6),
     "TruncatedNormal": priors.TruncatedNormal(0.3, 0.2),
-    "TruncatedNormal, by row": priors.TruncatedNormal((0.1, 0.2, 0.3), 0.5),
+    "TruncatedNormal, by row": priors.TruncatedNormal((0.1, 0.5, 0.8), 0.2),
 }
 
-# models, by name: how each is built from a prior, and from one of each class
+# densities, by name: how each is made from a prior, and from one of each class
+
+
+def of_both(of, prior, minority_prior, **own):
+    return Density(of.Model(prior, SCALE, minority_prior=minority_prior, **own), TWO)
+
 
 MAJORITY_MODELS = {
-    "BSVDD": lambda prior: bsvdd.build(ONE, prior, SCALE),
-    "BDD": lambda prior: bdd.build(ONE, prior, SCALE),
-    "BSVDD, loss": lambda prior: bsvdd.build(ONE, prior, SCALE, 0.3),
-    "BDD-M without minority": lambda prior: bdd_m.build(ONE, prior, None),
+    "BSVDD": lambda prior: Density(bsvdd.Model(prior, SCALE), ONE),
+    "BDD": lambda prior: Density(bdd.Model(prior, SCALE), ONE),
+    "BSVDD, loss": lambda prior: Density(bsvdd.Model(prior, SCALE, outlier_fraction=0.3), ONE),
+    "BDD-M without minority": lambda prior: Density(bdd_m.Model(prior), ONE),
 }
 MINORITY_MODELS = {
-    "BSVDD-M": lambda *both: bsvdd_m.build(TWO, *both, SCALE),
-    "BSVDD-M, loss": lambda *both: bsvdd_m.build(TWO, *both, SCALE, 0.4, 0.5),
-    "BDD-M": lambda *both: bdd_m.build(TWO, *both, SCALE),
+    "BSVDD-M": lambda *both: of_both(bsvdd_m, *both),
+    "BSVDD-M, loss": lambda *both: of_both(
+        bsvdd_m, *both, outlier_fraction=0.4, minority_fraction=0.5
+    ),
+    "BDD-M": lambda *both: of_both(bdd_m, *both),
 }
 
 
@@ -109,7 +117,7 @@ def package_cases():
             minority = minorities[turn % 4]
             given = NORMAL[prior], MINORITIES[minority]
             found[f"{model}, {prior}, {minority}"] = (MINORITY_MODELS[model], *given)
-    landmarks = lambda prior: bsvdd.build(LANDMARKS, prior, SCALE)  # noqa: E731
+    landmarks = lambda prior: Density(bsvdd.Model(prior, SCALE), LANDMARKS)  # noqa: E731
     return found | {"BSVDD, landmarks": (landmarks, NORMAL["Flat"])}
 
 
@@ -126,7 +134,7 @@ def foreign_cases():
 PACKAGE, STRANGE = package_cases(), foreign_cases()
 
 
-def build(name):
-    """Return the PyMC model of a case."""
+def density(name):
+    """Return the density of a case."""
     make, *given = (PACKAGE | STRANGE)[name]
     return make(*given)

@@ -24,7 +24,7 @@ def weights_of(est):
 
 def thresholds(est):
     """Return the value at the cutoff in each draw, shape (draws,)."""
-    return est.fit_.center.boundary.threshold
+    return est.fit_.score.boundary.threshold
 
 
 def squared_norms(est):

@@ -62,7 +62,7 @@ def compare(
     own: options.ModelOptions,
     published: bool,
     replicates: int | None,
-    sampling: dict[str, int],
+    sampling: dict[str, Any],
     seed: int,
     jobs: int,
     out: Path,

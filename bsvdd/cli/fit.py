@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from ..estimators.detector import Detector
     from ..estimators.rows.files import Layout
 
 
@@ -85,7 +86,9 @@ def fit(
             import matplotlib
 
             matplotlib.use("agg")
-            est.report(report)
+            from ..estimators.report.report import report as write_report
+
+            write_report(est, report)
         click.echo(f"report: {report}")
 
 
@@ -95,7 +98,7 @@ def prepared(
     minor: str | None,
     missing: str | None,
     own: options.FitOptions,
-) -> tuple[Any, pd.DataFrame, np.ndarray | None]:
+) -> tuple[Detector, pd.DataFrame, np.ndarray | None]:
     """Return an estimator, and the rows and labels of CSV that it is to be fitted to.
 
     The labels are 1 for the minority, 0 for the majority, and NaN for rows without a label.
@@ -117,7 +120,7 @@ def prepared(
     return est, X, y
 
 
-def fit_in_time(est: Any, X: pd.DataFrame, y: np.ndarray | None) -> None:
+def fit_in_time(est: Detector, X: pd.DataFrame, y: np.ndarray | None) -> None:
     """Fit an estimator, and say on stderr what it does."""
     with time_so_far(f"fit of {type(est).__name__}"):
         est.fit(X, y)

@@ -15,6 +15,7 @@ from ..estimators import messages, registry, rows
 from .prior import read_prior
 
 if TYPE_CHECKING:
+    from ..estimators.detector import Detector
     from ..estimators.rows.files import Layout
     from ..inference.cutoff import Cutoff
 
@@ -123,12 +124,15 @@ class FitOptions(ModelOptions):
     chains: int
     seed: int
 
-    def estimator(self, parameters: dict[str, Any], categorical: tuple[int, ...] | None) -> Any:
+    def estimator(
+        self, parameters: dict[str, Any], categorical: tuple[int, ...] | None
+    ) -> Detector:
         """Return the estimator; ``categorical`` are the positions of columns of categories."""
         sampling = {name: getattr(self, name) for name in SAMPLER}
         protocol = run.protocol.Protocol(cutoff=self.cutoff(), categorical=categorical, **sampling)
         candidate = run.protocol.Candidate(self.model, self.model, parameters)
-        return protocol.estimator(candidate, self.seed)
+        est: Detector = protocol.estimator(candidate, self.seed)
+        return est
 
 
 def as_option(parameter: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .. import estimators
 from ..comparison import run
 from ..estimators import atomic, messages, report, rows
 from . import options
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from rich.table import Table
+
+    from ..estimators.detector import Detector
 
 SHARES = (0.05, 0.1)  # smallest shares of the first column and of others that are reasons
 NAMED = 3  # groups of copies that are named
@@ -83,7 +86,7 @@ def outliers(
             odd, order = ~found["normal"], found["surprise"].argsort(kind="stable")[::-1].to_numpy()
             if given:
                 found.insert(1, "p_given", p_given(est, X, given))
-                odd = found["p_given"] <= est.cutoff.rate
+                odd = found["p_given"] <= est.fit_.cutoff.rate
                 order = order[found["p_given"].iloc[order].argsort(kind="stable")]
             shown = order[:top]
             step("reasons")
@@ -113,40 +116,47 @@ def outliers(
             click.echo(f"saved {path}")
 
 
-def p_given(est: Any, X: pd.DataFrame, given: tuple[str, ...]) -> pd.Series:
+def p_given(est: Detector, X: pd.DataFrame, given: tuple[str, ...]) -> pd.Series:
     """Return the p-values of the other columns of each row of X, to which ``est`` was fitted."""
     import pandas as pd
 
-    from ..estimators.questions.p_values import of_training_given
+    from ..estimators.questions import given as conditional
 
-    p = pd.Series(of_training_given(est, given), est.fit_.data.row_names).reindex(X.index)
+    held = conditional.of_training_given(est.fit_, given)
+    p = pd.Series(held, est.fit_.data.row_names).reindex(X.index)
     others = p.isna()
     if others.any():
-        p[others] = est.p_value(X[others], given=given)
+        p[others] = conditional.given(est, X[others], given)
     return p
 
 
 def reasons(
-    est: Any, X: pd.DataFrame, odd: np.ndarray, shown: np.ndarray, given: tuple[str, ...]
+    est: Detector, X: pd.DataFrame, odd: np.ndarray, shown: np.ndarray, given: tuple[str, ...]
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the columns with the largest shares of odd and shown rows, and why there are none."""
     import numpy as np
     import pandas as pd
+
+    from ..estimators.questions.explain import explain
+    from ..estimators.questions.explanation import Explanation
 
     wanted = np.union1d(np.flatnonzero(odd), shown)
     inside = pd.Index(est.fit_.data.row_names).get_indexer(wanted)
     held, others = inside[inside >= 0], X.loc[wanted[inside < 0]]
     asked: list[dict[str, Any]] = [{"rows": held}] if len(held) else []
     asked += [{"X": others}] if len(others) else []
+    found = []
     try:
-        why = [replace(est.explain(**each, changes=False), given=given) for each in asked]
-        found = [each.top_columns() for each in why]
+        for each in asked:
+            why = explain(est, **each, changes=False)
+            assert isinstance(why, Explanation)  # no command fits views
+            found.append(replace(why, given=given).top_columns())
     except ValueError as error:  # no centre, or no columns
         return pd.DataFrame(index=X.index), [f"No reasons: {error}."]
     return as_cells(pd.concat(found).reindex(X.index)), []
 
 
-def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
+def reason(row: pd.Series, columns: pd.Series, est: Detector) -> str:
     """Return the columns that make a row odd, with their values and shares; - without any."""
     codes = {row.index[i] for i in est.kernel_.categorical_columns}
     parts: list[str] = []
@@ -159,11 +169,11 @@ def reason(row: pd.Series, columns: pd.Series, est: Any) -> str:
     return ", ".join(parts) or "-"
 
 
-def summary(est: Any, found: pd.DataFrame, given: tuple[str, ...]) -> list[str]:
+def summary(est: Detector, found: pd.DataFrame, given: tuple[str, ...]) -> list[str]:
     """Return how many rows are beyond the cutoff, how many are so by chance, and what is given."""
     n, odd = len(found), int((~found["normal"]).sum())
-    rate = est.cutoff.rate
-    chance = report.words.none_beyond(n, rate) or (
+    rate = est.fit_.cutoff.rate
+    chance = estimators.words.none_beyond(n, rate) or (
         f"{rate:.0%} of normal rows do so, about {rate * n:.0f} in a table without odd rows."
     )
     lines = [
@@ -179,18 +189,19 @@ def summary(est: Any, found: pd.DataFrame, given: tuple[str, ...]) -> list[str]:
     return lines
 
 
-def copies(est: Any, names: pd.Index) -> list[str]:
+def copies(est: Detector, names: pd.Index) -> list[str]:
     """Return which rows are normal beside their copies only, or that most rows have copies."""
     from ..estimators.questions.copies import copied, hidden_copies
 
-    n, of_copies = len(est.fit_.data.rows), int(copied(est).sum())
+    fit = est.fit_
+    n, of_copies = len(fit.data.rows), int(copied(fit).sum())
     if 2 * of_copies > n:
         rows = f"All {n}" if of_copies == n else f"{of_copies} of {n}"
         return [f"{rows} rows have copies: each is judged beside its copy; drop duplicates first."]
-    groups = hidden_copies(est)
+    groups = hidden_copies(fit)
     if not groups:
         return []
-    held = est.fit_.data.row_names
+    held = fit.data.row_names
     named = [", ".join(str(names[held[i]]) for i in group) for group in groups[:NAMED]]
     more = f" and {len(groups) - NAMED} more groups" if len(groups) > NAMED else ""
     return [

@@ -18,9 +18,10 @@ from .errors import check_outputs, plain_errors
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..estimators.detector import Detector
     from ..estimators.rows.files import Layout
 
-# those of estimators.questions.p_values, which takes long to import
+# those of estimators.p_values, which takes long to import
 METHODS = ["left-out", "split"]
 
 
@@ -93,7 +94,8 @@ def score(
     if strict and table.missing in ("drop", "impute"):
         raise click.UsageError(f"--strict stops at a gap, and --missing {table.missing} does not")
     with plain_errors():
-        from ..estimators.questions.selection import check_rate, discoveries
+        from ..estimators.p_values import check_rate
+        from ..estimators.questions.selection import discoveries
 
         if fdr is not None:
             check_rate("fdr", fdr)
@@ -101,7 +103,7 @@ def score(
         layout = table.layout()
         with waiting("score") as step:
             step("reading")
-            est = estimators.saved_file.load(model)
+            est: Detector = estimators.loading.load(model)
             categories = _categories_of_fit(est, layout)
             new = rows.tables.read_own(csv, layout, categories)
             with rows.files.naming(csv):
@@ -148,18 +150,20 @@ def score(
                 f"{out}"
             )
     if watch:
-        monitor = est.monitor()
-        monitor.update(given)
-        if monitor.alarm is not None:
-            monitor.alarm = int(usable.index[monitor.alarm])  # its number in the file
-        click.echo(str(monitor), err=True)
+        from ..estimators.questions.stream import monitor
+
+        watched = monitor(est)
+        watched.update(given)
+        if watched.alarm is not None:
+            watched.alarm = int(usable.index[watched.alarm])  # its number in the file
+        click.echo(str(watched), err=True)
     if said:
         click.echo(f"{said}; the column problem has all reasons", err=True)
     for line in _notes(est, given, usable, result, fdr):
         click.echo(line, err=True)
 
 
-def _categories_of_fit(est: Any, layout: Layout) -> list[str]:
+def _categories_of_fit(est: Detector, layout: Layout) -> list[str]:
     """Return the columns that are categories in the model."""
     names = getattr(est, "feature_names_in_", None)
     positions = list(est.kernel_.categorical_columns)
@@ -171,7 +175,7 @@ def _categories_of_fit(est: Any, layout: Layout) -> list[str]:
     return found
 
 
-def _columns_of_fit(est: Any, new: pd.DataFrame, layout: Layout) -> list[str]:
+def _columns_of_fit(est: Detector, new: pd.DataFrame, layout: Layout) -> list[str]:
     """Return the columns that the model takes; all, if its fit was to rows without names."""
     names = list(getattr(est, "feature_names_in_", new.columns))
     if len(names) != est.n_features_in_:
@@ -189,7 +193,7 @@ def _columns_of_fit(est: Any, new: pd.DataFrame, layout: Layout) -> list[str]:
     return names
 
 
-def _typed(est: Any, new: pd.DataFrame, decimal: str) -> pd.DataFrame:
+def _typed(est: Detector, new: pd.DataFrame, decimal: str) -> pd.DataFrame:
     """Return numbers, dates, and categories as they are; rows are counted from 0."""
     dates, categories = est.fit_.data.dates, est.kernel_.categorical_columns
     new = new.reset_index(drop=True)
@@ -202,7 +206,7 @@ def _typed(est: Any, new: pd.DataFrame, decimal: str) -> pd.DataFrame:
     return new
 
 
-def _filled(est: Any, X: pd.DataFrame, new: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def _filled(est: Detector, X: pd.DataFrame, new: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Return rows with what the model's majority rows have in place of gaps, and which they were.
 
     A row that has no value keeps its gaps.
@@ -246,9 +250,11 @@ def _about_signs(numeric: pd.DataFrame, decimal: str) -> str:
     return f"; is {sign!r} the decimal sign, --decimal {sign!r}?"
 
 
-def _important_columns(est: Any, given: Any, X: pd.DataFrame) -> pd.DataFrame:
+def _important_columns(est: Detector, given: Any, X: pd.DataFrame) -> pd.DataFrame:
     """Return the most important columns of rows, by their names in the file, with their shares."""
-    important = est.explain(given, changes=False).top_columns().set_axis(X.index)
+    from ..estimators.questions.explain import explain
+
+    important = explain(est, given, changes=False).top_columns().set_axis(X.index)
     return as_cells(important, str if given is X else X.columns.__getitem__)
 
 
@@ -270,7 +276,7 @@ def _with_input(found: pd.DataFrame, csv: Path, layout: Layout) -> pd.DataFrame:
 
 
 def _notes(
-    est: Any, given: Any, X: pd.DataFrame, result: pd.DataFrame, fdr: float | None
+    est: Detector, given: Any, X: pd.DataFrame, result: pd.DataFrame, fdr: float | None
 ) -> Iterator[str]:
     """Yield what is to be known of scored rows: unseen categories, training rows, none selected."""
     import numpy as np
@@ -278,7 +284,8 @@ def _notes(
     from ..estimators.questions.copies import are_training_rows
 
     n = len(X)
-    numbers, known = estimators.inputs.table(est, given), est.fit_.data.rows
+    data = est.fit_.data
+    numbers, known = estimators.inputs.table(data, given), data.rows
     categorical = list(est.kernel_.categorical_columns)
     unseen = np.array([~np.isin(numbers[:, i], known[:, i]) for i in categorical])
     if unseen.any():
@@ -287,12 +294,12 @@ def _notes(
             f"{int(unseen.any(axis=0).sum())} of {n} rows have a category that no training row "
             f"has, in {messages.quoted(names)}: such a category differs from all others"
         )
-    equal = int(are_training_rows(est, numbers).sum())
+    equal = int(are_training_rows(est.fit_, numbers).sum())
     if equal:
         yield (
             f"{equal} of {n} rows equal a training row in all columns: a fit finds its own rows "
             "too normal; bsvdd outliers judges each row of one table by the others, and so does "
-            "est.training_decision()"
+            "est.decision()"
         )
     if fdr is not None and not result["selected"].any():  # by Benjamini and Hochberg
         smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))

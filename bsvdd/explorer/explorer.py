@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..estimators.bayesian import Bayesian
+from ..estimators.questions.elicitation import elicit_prior
 from ..estimators.rows.blocks import is_lazy
 from ..inference.threads import SupersededError, checkpoint, superseded
 from . import picture
@@ -210,7 +211,7 @@ class Explorer:
         self._request(own_prior=prior)
 
     def elicit(self, **stated: Any) -> None:
-        """Set the controls of the prior to what is stated, see ``est.elicit_prior``.
+        """Set the controls of the prior to what is stated, see :func:`bsvdd.elicit_prior`.
 
         Parameters
         ----------
@@ -222,7 +223,7 @@ class Explorer:
         ValueError
             No numbers that the sliders reach give what is stated; no control changes then.
         """
-        found = self.estimator.elicit_prior(self._X, self._y, **stated)
+        found = elicit_prior(self.setting.estimator(), self._X, self._y, **stated)
         names = [name for name in ("sd", "exponent", "power") if hasattr(found, name)]
         self.change(**{name: getattr(found, name) for name in names})
 

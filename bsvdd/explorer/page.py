@@ -279,5 +279,5 @@ def _statistics(view: View) -> dict[str, str]:
         "effective support, prior": f"{prior} of {M}",
         "largest weight, posterior": f"{diagnostics['largest_weight']:.3f}",
         "R-hat; effective draws": "one estimate" if one_estimate else f"{r_hat:.3f}; {ess:.0f}",
-        "sampler": est.fit_.draws.report.sampler,
+        "sampler": view.fit.draws.report.sampler,
     }

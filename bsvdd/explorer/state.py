@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, Self, override
@@ -13,15 +12,20 @@ from scipy import ndimage
 
 from ..estimators.as_published import PUBLICATIONS, as_published
 from ..estimators.bayesian import CALIBRATED, Bayesian
+from ..estimators.detector import asked_of, fitted_to
 from ..estimators.plots.common import with_feature_names
+from ..estimators.questions.explain import explain
 from ..estimators.questions.explanation import Explanation
+from ..estimators.reading import read
 from ..estimators.registry import REGISTRY, Record
 from ..inference import cutoffs
 from ..inference.center import Center
 from ..inference.cutoff import Cutoff
 from ..inference.diagnostics import effective_support
+from ..inference.draws import Draws
 from ..inference.warning import DataWarning, Messages, collected
 from ..models import kernels, priors
+from ..models.kernels import as_kernel
 
 DEFAULT_MODEL = "BSVDD"
 DIGITS = 3  # of a number on a slider; the code has the same digits
@@ -306,6 +310,13 @@ class Fitted:
     est: Bayesian
     warnings: Messages
 
+    @property
+    def draws(self) -> Draws:
+        """The draws of the weights, or their one estimate."""
+        draws = self.est.fit_.learned.draws
+        assert draws is not None  # of a centre
+        return draws
+
 
 def refit(new: Bayesian, previous: Fitted | None, X: Any, y: Any = None) -> Fitted:
     """Fit ``new`` to X and y, with as little work as its changed parameters allow.
@@ -316,15 +327,15 @@ def refit(new: Bayesian, previous: Fitted | None, X: Any, y: Any = None) -> Fitt
         Not fitted.
     previous : Fitted or None
         A fit to the same X and y. If only the cutoff has changed, its draws are reused; if only
-        priors or the likelihood scale have changed, its Gram statistics are reused.
+        priors, the likelihood scale or the cutoff have changed, its Gram statistics are reused.
     X, y
         Training rows and labels.
     """
     with collected() as warnings:
         if previous is None or type(previous.est) is not type(new):
             return Fitted(new.fit(X, y), warnings)
-        before, after = previous.est.get_params(deep=False), new.get_params(deep=False)
-        changed = {name for name, value in after.items() if before[name] != value}
+        fit, after = previous.est.fit_, new.get_params(deep=False)
+        changed = {name for name, v in after.items() if fit.spec.parameters[name] != v}
         if not changed:
             return previous
         if changed == {"cutoff"}:
@@ -332,9 +343,7 @@ def refit(new: Bayesian, previous: Fitted | None, X: Any, y: Any = None) -> Fitt
             return Fitted(est, list(dict.fromkeys(previous.warnings + warnings)))
         if changed - REUSES_STATISTICS:
             return Fitted(new.fit(X, y), warnings)
-        est = copy.copy(previous.est)
-        est.set_params(likelihood_scale=new.likelihood_scale, cutoff=new.cutoff)
-        est = est.with_prior(**{k: v for k, v in after.items() if k in ("prior", "minority_prior")})
+        est = fitted_to(new, fit.data)
         of_rows = [warning for warning in previous.warnings if warning[1] is DataWarning]
         return Fitted(est, of_rows + warnings)
 
@@ -351,9 +360,8 @@ class _RoundedRBF(kernels.RBF):
 def first_fit(X: Any, y: Any, options: dict[str, Any]) -> tuple[Fitted, ExplorerState]:
     """Return the first fit and its state.
 
-    The bandwidth and the criterion of the cutoff depend on the rows, which only ``fit`` reads and
-    checks. So the kernel of the fit finds the bandwidth, and the criterion is set after the fit;
-    neither needs a second fit.
+    The bandwidth and the criterion of the cutoff depend on the rows. So these are read with a
+    kernel that finds its bandwidth, and fitted with a kernel that has it.
 
     Parameters
     ----------
@@ -362,19 +370,21 @@ def first_fit(X: Any, y: Any, options: dict[str, Any]) -> tuple[Fitted, Explorer
     options : dict
         Fields of the state that have no control.
     """
-    state = ExplorerState(bandwidth=1.0, **options)  # the kernel of the fit is another one
+    state = ExplorerState(bandwidth=1.0, **options)  # the rows are read with another kernel
     kernel: kernels.Kernel = _RoundedRBF(
         REGISTRY[DEFAULT_MODEL].parameters["kernel"].kernel.bandwidth
     )
     kernel = kernels.Tabular(kernel) if state.standardize else kernel
-    # any number is a cutoff here: the criterion is not known yet
-    fit = refit(state.estimator().set_params(kernel=kernel, cutoff=1.0), None, X, y)
-    found: Any = fit.est.kernel_
-    state = replace(state, bandwidth=(found.kernel if state.standardize else found).bandwidth)
-    if not fit.est.fit_.data.minority.any():
-        state = replace(state, criterion=WITHOUT_MINORITY[0])
-    fit.est.set_params(kernel=state.estimator().kernel)
-    return refit(state.estimator(), fit, X, y), state
+    with collected() as warnings:
+        # any number is a cutoff here: the criterion is not known yet
+        data = read(asked_of(state.estimator().set_params(kernel=kernel, cutoff=1.0)), X, y)
+        found: Any = data.kernel
+        state = replace(state, bandwidth=(found.kernel if state.standardize else found).bandwidth)
+        if not data.minority.any():
+            state = replace(state, criterion=WITHOUT_MINORITY[0])
+        est = state.estimator()
+        named = as_kernel(est.kernel).with_columns(data.columns.names, found.categorical_columns)
+        return Fitted(fitted_to(est, replace(data, asked=named)), warnings), state
 
 
 def allowed(state: ExplorerState, fit: Fitted) -> dict[str, Range | tuple[Any, ...]]:
@@ -451,20 +461,19 @@ class View:
         row = data.rows[[state.row]]
         named = with_feature_names(est, row)
         prior, prior_d, prior_support = est.fit_.prior, np.empty(0), np.empty(0)
-        if prior is not None and prior.draws is not None:  # one estimate, such as a mode, has none
-            center = Center.of(prior.draws.weights, data.gram)
-            prior_d = center.distances(row).ravel()
-            prior_support = effective_support(center.weights)
+        if prior is not None:  # one estimate, such as a mode, has none
+            prior_d = Center(prior.weights, data.gram).distances(row).ravel()
+            prior_support = effective_support(prior.weights)
         of_point: dict[str, Any] = {
             "state": state,
             "decision": est.decision(named).iloc[0],
             "d": est.distance(named).values.ravel(),
             "prior_d": prior_d,
-            "why": est.explain(named, top=3),
+            "why": explain(est, named, top=3),
         }
         if same is not None:
             return replace(same, **of_point)
-        on_plane, w = with_feature_names(est, grid), est.fit_.draws.weights
+        on_plane, w = with_feature_names(est, grid), fit.draws.weights
         classes = (~data.minority, data.minority)
         p = est.probability_normal(on_plane).reshape(GRID, GRID)
         normal = p > est.fit_.level
@@ -472,7 +481,7 @@ class View:
         near = ndimage.maximum_filter(normal, 3) != ndimage.minimum_filter(normal, 3)
         if near.any():
             score[near] = est.score_samples(with_feature_names(est, grid[near.ravel()]))
-        left_out: Any = est.fit_.left_out  # NaN is a row that cannot be left out
+        left_out = est.fit_.left_out  # NaN is a row that cannot be left out
         return cls(
             **of_point,
             fit=fit,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -223,7 +222,7 @@ def pictures(study: Study, results: pd.DataFrame) -> Figures:
         first = mine[(mine["replicate"] == 0) & (mine["error"] == "")]["model"].tolist()
         seed, pair = replicate_seed(0, study.seed), replicate_pair(Real(data), 0, study.seed)
         protocol, train = study.protocol.for_data(data), pair.train
-        fitted: dict[str, Any] = {
+        fitted = {
             model: protocol.fit(special[model], train.X, train.minority, seed)[0]
             for model in dict.fromkeys((best.best, *PICTURED))
             if model in first
@@ -276,7 +275,7 @@ def example(protocol: Protocol, seed: int = 0, candidates: Sequence[Candidate] =
     data = moon(seed=seed)
     y = data.minority.astype(int)
     special = {candidate.name: candidate for candidate in candidates}
-    fitted: dict[str, Any] = {
+    fitted = {
         name: protocol.estimator(special.get(name, name), seed).fit(data.X, y) for name in PICTURED
     }
     bayes = fitted["BSVDD"]

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from ...estimators.messages import as_cell
 from ...estimators.registry import MODELS
-from ...estimators.report.words import none_beyond
+from ...estimators.words import none_beyond
 from ..run.runner import Study
 from ..scenarios.datasets import Dataset
 from .own_data import alike, warnings_of

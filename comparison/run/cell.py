@@ -17,6 +17,7 @@ from sklearn.metrics import average_precision_score, brier_score_loss
 from threadpoolctl import threadpool_limits
 
 from ...estimators.detector import Detector
+from ...estimators.questions.kinds import kinds
 from ...inference.decision import evaluate
 from ...inference.warning import DataWarning, DiagnosticWarning
 from ..scenarios.scenario import Pair, Scenario
@@ -114,7 +115,7 @@ def decided(est: Detector, X: Any) -> pd.DataFrame:
     X : ndarray or data frame of shape (n, p)
         The rows of the fit; a data frame has their numbers as its index.
     """
-    found: pd.DataFrame = est.training_decision().drop(columns="left_out")
+    found: pd.DataFrame = est.decision().drop(columns="left_out")
     others = np.setdiff1d(np.arange(len(X)), found.index)
     if not len(others):
         return found
@@ -249,9 +250,9 @@ def _of_answers(est: Detector, unseen: np.ndarray, pair: Pair) -> dict[str, floa
     The names of those without a background, which are Platt's, begin with "platt_".
     """
     minority, X = pair.test.minority, pair.test.X
-    base_rate, answers = float(pair.train.minority.mean()), est.kinds(X).to_numpy()
+    base_rate, answers = float(pair.train.minority.mean()), kinds(est, X).to_numpy()
     values = scores_of_answers(answers, minority, unseen, base_rate)
-    without = scores_of_answers(est.kinds(X, background=0).to_numpy(), minority, unseen, base_rate)
+    without = scores_of_answers(kinds(est, X, background=0).to_numpy(), minority, unseen, base_rate)
     values |= {f"platt_{name}": value for name, value in without.items()}
     found = measure_kinds(minority, unseen, answers[:, 0] < 0.5, 1.0 - answers[:, 0])
     return values | {f"answers_auc_{each}": found[f"auc_{each}"] for each in ("seen", "unseen")}

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...estimators.as_published import PUBLICATIONS
+from ...estimators.bayesian import Bayesian
 from ...estimators.detector import Detector
 from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
 from ...inference.cutoff import Cutoff
@@ -165,17 +166,18 @@ class Protocol:
             choices = choices[:1]
         self.check(len(choices))
         best: tuple[float, Detector, dict[str, Any]] | None = None
-        last: tuple[Any, dict[str, Any]] | None = None  # a fit, and its choices but the priors
+        last: tuple[Bayesian, dict[str, Any]] | None = None  # a fit, its choices but the priors
         errors = []
         for choice in choices:
             prior = {name: value for name, value in choice.items() if name.endswith("prior")}
             others = {name: value for name, value in choice.items() if name not in prior}
             try:
                 if prior and last is not None and last[1] == others:
-                    est = last[0].with_prior(**prior)
+                    est: Detector = last[0].with_prior(**prior)
                 else:
-                    est = self.estimator(candidate, seed, **choice)
-                    last = est.fit(X, minority.astype(int)), others
+                    est = self.estimator(candidate, seed, **choice).fit(X, minority.astype(int))
+                    if isinstance(est, Bayesian):
+                        last = est, others
             except ValueError as error:  # a penalty may be infeasible in a fold; others may not
                 errors.append(error)
                 continue
@@ -197,12 +199,11 @@ class Protocol:
 
     def _value(self, est: Detector) -> float:
         """Return the cutoff's metric on the left-out scores, at the cutoff chosen on them."""
-        fit = est.fit_
-        left_out: Any = fit.left_out  # there are some: Best needs them
+        left_out, minority = est.fit_.left_out, est.fit_.data.minority
         available = ~np.isnan(left_out)
-        metrics = evaluate(fit.data.minority[available], left_out[available] < 0.0)
-        best: Any = self.cutoff.chooser(fit.data.minority)
-        return metrics[best.metric]
+        best = self.cutoff.chooser(minority)
+        assert isinstance(best, Best)  # by check
+        return evaluate(minority[available], left_out[available] < 0.0)[best.metric]
 
 
 FAIR = Protocol(

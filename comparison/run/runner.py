@@ -12,8 +12,9 @@ from pathlib import Path
 import pandas as pd
 
 from ...estimators import training
-from ...estimators.fit import check_rows
+from ...estimators.detector import asked_of
 from ...estimators.messages import FORMULA, as_cell, quoted
+from ...estimators.reading import check_rows
 from ...estimators.registry import REGISTRY, YARDSTICKS
 from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, Scenario
@@ -107,7 +108,8 @@ class Study:
             train, key = replicate_pair(cell.scenario, 0, self.seed).train, cell.candidate.name
             n = len(train.X)
             try:
-                check_rows(self.protocol.estimator(cell.candidate, self.seed), train.minority)
+                est = self.protocol.estimator(cell.candidate, self.seed)
+                check_rows(asked_of(est), train.minority)
             except ValueError as error:
                 reasons[cell.scenario.name, key] = str(error)
             else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,9 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 from sklearn.utils.validation import check_is_fitted
+
+from ..detector import Detector
+from ..fit import Fit
 
 MAJORITY, MINORITY = "#0072B2", "#D55E00"  # safe for colour-blind readers (Okabe and Ito 2008)
 PRIOR = "#999999"
@@ -28,7 +30,7 @@ def row_classes(minority: np.ndarray) -> list[RowClass]:
     return [each for each in classes if each[0].any()]
 
 
-def by_name(est: Any | Mapping[str, Any]) -> dict[str, Any]:
+def by_name(est: Detector | Mapping[str, Detector]) -> dict[str, Detector]:
     """Return one estimator or several by their names."""
     return dict(est) if isinstance(est, Mapping) else {type(est).__name__: est}
 
@@ -48,7 +50,7 @@ def label_rows(ax: Axes, names: np.ndarray) -> None:
             ax.tick_params(axis="x", labelrotation=45)
 
 
-def point_names(est: Any) -> list[str]:
+def point_names(est: Detector) -> list[str]:
     """Return the name of each dictionary point: that of its training row, or its own number."""
     data = est.fit_.data
     return [
@@ -81,18 +83,18 @@ def show_probability(
     return image
 
 
-def with_feature_names(est: Any, X: np.ndarray) -> np.ndarray | pd.DataFrame:
+def with_feature_names(est: Detector, X: np.ndarray) -> np.ndarray | pd.DataFrame:
     """Return X with the column names of the fit, if the fit had a data frame.
 
     Without these names scikit-learn warns of an array.
     """
-    names = getattr(est, "feature_names_in_", None)
-    return X if names is None else pd.DataFrame(X, columns=names)
+    columns = est.fit_.data.columns
+    return X if columns.names is None else pd.DataFrame(X, columns=columns.labels)
 
 
-def require_center(est: Any) -> None:
-    """Raise an error if ``est`` is no estimator, or has no distance from a centre."""
-    if not hasattr(est, "predict"):
+def require_center(est: Detector) -> Fit:
+    """Return the fit; an error if ``est`` is no estimator, or has no distance from a centre."""
+    if not isinstance(est, Detector):
         raise TypeError(
             f"the first argument must be a fitted estimator, got {type(est).__name__}; the second "
             "one has the rows"
@@ -103,6 +105,7 @@ def require_center(est: Any) -> None:
             "plot_boundary shows it"
         )
     check_is_fitted(est)
+    return est.fit_
 
 
 def surprise_axis(ax: Axes, surprise: np.ndarray) -> None:

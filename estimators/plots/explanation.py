@@ -11,6 +11,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..detector import Detector
+from ..questions.explain import explain
 from ..questions.explanation import Explanation
 from .common import (
     MAJORITY,
@@ -25,14 +27,14 @@ SHOWN = 0.005  # smallest share that is shown
 
 
 def plot_explanation(
-    est: Any, x: Any = None, most: int = 10, prob: float = 0.9, row: int | None = None
+    est: Detector, x: Any = None, most: int = 10, prob: float = 0.9, row: int | None = None
 ) -> Figure:
     """Show which columns and which training rows make one row abnormal.
 
     The left panel has the terms of the columns with their posterior intervals, and as a tick what
     normal training rows have. The labels have the values of the row, and for an abnormal row the
     values after the smallest change that makes it normal. The right panel has the training rows
-    with the largest shares or terms. See ``est.explain``.
+    with the largest shares or terms. See :func:`bsvdd.explain`.
 
     Parameters
     ----------
@@ -73,7 +75,7 @@ def plot_explanation(
             raise ValueError(f"x must be one row, got {len(X)} rows; plot them one by one")
         X = X if isinstance(X, pd.DataFrame) else with_feature_names(est, X)
         asked = {"X": X}
-    why = est.explain(**asked, prob=prob, top=most)
+    why: Any = explain(est, **asked, prob=prob, top=most)
     of_row = why.rows.iloc[0]
     n = 1 if why.columns is None else 2
     size = 3 + 3 * n, 1.6 + 0.28 * most
@@ -90,7 +92,7 @@ def plot_explanation(
     return figure
 
 
-def _values(est: Any, X: Any) -> list[str]:
+def _values(est: Detector, X: Any) -> list[str]:
     """Return the values of one row for labels; nothing for the number of a category's text."""
     values = X.iloc[0] if isinstance(X, pd.DataFrame) else X[0]
     categorical = est.kernel_.categorical_columns

@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from scipy.stats import betabinom
-from sklearn.base import clone
 from sklearn.metrics import (
     average_precision_score,
     precision_recall_curve,
@@ -21,10 +20,12 @@ from sklearn.metrics import (
 )
 
 from ...inference.left_out import folds
-from ...models.kernels import as_kernel
 from ...models.kernels.base import LARGEST
-from ..labels import minority_of
-from .common import by_name, plain, with_feature_names
+from ..detector import Detector
+from ..fit import fit_to
+from ..p_values import fold_of
+from ..questions.p_value import p_value
+from .common import by_name, plain
 
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 LEFT_OUT_FOLDS = 5
@@ -32,7 +33,7 @@ SMALL_RATES = 0.2  # the second panel shows rates up to it
 
 
 def plot_calibration(
-    est: Any | Mapping[str, Any],
+    est: Detector | Mapping[str, Detector],
     X: Any = None,
     method: str = "left-out",
     probability: float = 0.95,
@@ -51,7 +52,7 @@ def plot_calibration(
         New normal rows. Without them, training rows are used: 5 times the model is fitted to four
         fifths of the rows, with a new bandwidth, and gives p-values to the others.
     method : str, default="left-out"
-        As in ``est.p_value``.
+        As in :func:`bsvdd.p_value`.
     probability : float, default=0.95
         Of the band, at each rate by itself. It is that of a beta-binomial distribution: the n
         left-out rows and the m new rows are both random.
@@ -118,33 +119,27 @@ def band(rate: np.ndarray, n: int, m: int, probability: float = 0.95) -> np.ndar
 
 
 def _p_values(
-    est: Any, X: Any, method: str, on_fit: Callable[[int, int], None] | None
+    est: Detector, X: Any, method: str, on_fit: Callable[[int, int], None] | None
 ) -> np.ndarray:
     """Return the p-values of new rows, or of training rows by fits without them."""
     if X is not None:
-        return np.asarray(est.p_value(X, method))
+        return np.asarray(p_value(est, X, method))
     data = est.fit_.data
     if data.kernel.pairwise or not data.all_rows:
         raise ValueError(
             "training rows can be left out only if the fit holds all of them and the kernel is "
             "not precomputed; give new normal rows, plot_calibration(est, X)"
         )
-    # rows of a fit have no types that would tell columns of categories
-    kernel = as_kernel(est.kernel).with_columns(None, data.kernel.categorical_columns)
-    unlabelled = data.rows[:0] if data.gram.unlabelled is None else data.gram.unlabelled
     p = np.empty(len(data.rows))
     for i, (train, test) in enumerate(folds(data.minority, LEFT_OUT_FOLDS, data.seed), 1):
         if on_fit is not None:
             on_fit(i, LEFT_OUT_FOLDS)
-        new = clone(est).set_params(minor_label=1, kernel=kernel)
-        rows = np.concatenate([data.rows[train], unlabelled])
-        y = np.concatenate([data.minority[train], np.full(len(unlabelled), np.nan)])
-        new.fit(with_feature_names(est, rows), y)
-        p[test] = new.p_value(with_feature_names(est, data.rows[test]), method)
+        fold = fold_of(fit_to(est.fit_, train), method)
+        p[test] = fold.p_values(data.rows[test])
     return p[~data.minority]
 
 
-def plot_roc(est: Any | Mapping[str, Any], X: Any = None, y: Any = None) -> Figure:
+def plot_roc(est: Detector | Mapping[str, Detector], X: Any = None, y: Any = None) -> Figure:
     """Show the ROC curve and the precision-recall curve, with the point of the cutoff.
 
     Positive means minority, abnormal. Rows are ranked by ``-est.score_samples(X)``. AUC is the
@@ -213,17 +208,17 @@ def plot_roc(est: Any | Mapping[str, Any], X: Any = None, y: Any = None) -> Figu
     return figure
 
 
-def scored(est: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def scored(est: Detector, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return of each row whether it is minority, its abnormality, and whether it is flagged."""
     if X is None:
-        minority, score = est.fit_.data.minority, est.left_out_scores()
+        minority, score = est.fit_.data.minority, est.fit_.left_out
         known = ~np.isnan(score)
         minority, score = minority[known], score[known]
     else:
         if y is None:
             raise ValueError("plot_roc needs the labels y of X: which rows are minority")
         score = np.maximum(est.score_samples(X), -LARGEST)
-        minority = minority_of(est, y, len(score))
+        minority = est.fit_.minority_of(y, len(score))
     if minority.all() or not minority.any():
         raise ValueError(
             "ROC and precision need majority and minority rows, got "

@@ -13,7 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from .. import inputs
-from ..labels import classes_of, minority_of
+from ..detector import Detector
+from ..labels import classes_of
+from ..questions.explain import explain
+from ..views import Views
 from .common import (
     MAJORITY,
     MINORITY,
@@ -30,7 +33,7 @@ from .common import (
 LENGTH = 80  # characters of a reason
 
 
-def plot_distance_posterior(est: Any, X: Any, names: Sequence[str] | None = None) -> Figure:
+def plot_distance_posterior(est: Detector, X: Any, names: Sequence[str] | None = None) -> Figure:
     """Show the posterior of d_z with the cutoff D_opt and P(normal), one panel per row of X.
 
     P(normal) counts the uncertainty of the cutoff too; with ``Cutoff(uncertain=False)`` it is the
@@ -112,7 +115,7 @@ def plot_distance_posterior(est: Any, X: Any, names: Sequence[str] | None = None
 
 
 def plot_distances(
-    est: Any,
+    est: Detector,
     X: Any = None,
     y: Any = None,
     prob: float = 0.9,
@@ -151,18 +154,17 @@ def plot_distances(
     >>> est = BDD().fit(X)
     >>> figure = plots.plot_distances(est)
     """
-    require_center(est)
-    fit = est.fit_
+    fit = require_center(est)
     if X is None:
         minority, own_names = fit.data.minority, fit.data.row_names
-        score, _, low, high = est._training(prob)
+        score, _, low, high = fit.training_decision(prob)
     else:
-        rows = inputs.table(est, X)
+        rows = inputs.table(fit.data, X)
         minority, own_names = (
-            np.zeros(len(rows), bool) if y is None else minority_of(est, y, len(rows)),
+            np.zeros(len(rows), bool) if y is None else fit.minority_of(y, len(rows)),
             inputs.row_names(X, len(rows)),
         )
-        score, _, low, high = fit.center.decision(rows, fit.level, prob)
+        score, _, low, high = fit.score.decision(rows, fit.level, prob)
     figure, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
     _surprises(ax, -score, low, high, row_classes(minority))
     ax.set_title(f"{type(est).__name__}: surprise by row")
@@ -171,7 +173,7 @@ def plot_distances(
     return figure
 
 
-def plot_outliers(est: Any, most: int = 10) -> Figure:
+def plot_outliers(est: Detector, most: int = 10) -> Figure:
     """Show the surprise of each training row, left out, and the columns of the oddest rows.
 
     Parameters
@@ -197,11 +199,11 @@ def plot_outliers(est: Any, most: int = 10) -> Figure:
     >>> X[7, 1] = 9.0
     >>> figure = plots.plot_outliers(BSVDD().fit(X))
     """
-    if not hasattr(est, "views_"):
+    if not isinstance(est, Views):
         require_center(est)
-    found = est.training_decision()
+    found = est.decision()
     order = np.argsort(-found["surprise"].to_numpy(), kind="stable")[:most]
-    why = est.explain(rows=order, changes=False)
+    why = explain(est, rows=order, changes=False)
     reasons = [why.reason(i) for i in range(len(order))]
     figure = draw_outliers(found, found.index.to_numpy(), order, reasons, type(est).__name__)
     if not est.fit_.has_center:
@@ -217,7 +219,7 @@ def draw_outliers(
     Parameters
     ----------
     found : pandas.DataFrame
-        As ``est.training_decision()`` has it.
+        As ``est.decision()`` has it.
     names : ndarray of shape (n,)
     order : ndarray of int
         Positions of the rows on the right side, the oddest first.
@@ -274,7 +276,7 @@ def _short(text: str) -> str:
 
 
 def plot_boundary(
-    estimators: Any | Mapping[str, Any],
+    estimators: Detector | Mapping[str, Detector],
     X: Any,
     y: Any = None,
     minor_label: Any = None,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
@@ -11,7 +9,8 @@ from matplotlib.figure import Figure
 from scipy.stats import gaussian_kde
 
 from ...inference.density import proper
-from ..questions.summary import of_groups
+from ..detector import Detector
+from ..summary import of_groups
 from .common import (
     MAJORITY,
     MINORITY,
@@ -35,7 +34,7 @@ LABELS = {
 }
 
 
-def plot_weights(est: Any, most: int = 25, prob: float = 0.9) -> Figure:
+def plot_weights(est: Detector, most: int = 25, prob: float = 0.9) -> Figure:
     """Show the largest weights, by posterior mean of ``|w|``, with their posterior intervals.
 
     Parameters
@@ -63,8 +62,7 @@ def plot_weights(est: Any, most: int = 25, prob: float = 0.9) -> Figure:
     >>> est = BDD().fit(X)
     >>> figure = plots.plot_weights(est, most=10)
     """
-    require_center(est)
-    w = est.fit_.draws.weights
+    w = require_center(est).draws.weights
     points = _largest(w, most)
     probabilities = [(1 - prob) / 2, 0.25, 0.5, 0.75, (1 + prob) / 2]
     low, lower_quartile, median, upper_quartile, high = np.quantile(
@@ -90,7 +88,9 @@ def plot_weights(est: Any, most: int = 25, prob: float = 0.9) -> Figure:
     return figure
 
 
-def plot_weights_pair(est: Any, points: tuple[int, int] | None = None, prob: float = 0.9) -> Figure:
+def plot_weights_pair(
+    est: Detector, points: tuple[int, int] | None = None, prob: float = 0.9
+) -> Figure:
     """Show the joint posterior of two weights, P(w_i, w_j | data), with its mode.
 
     The density is a Gaussian kernel estimate from the draws. The lines enclose the regions of
@@ -121,8 +121,7 @@ def plot_weights_pair(est: Any, points: tuple[int, int] | None = None, prob: flo
     >>> X = np.random.default_rng(0).normal(size=(50, 2))
     >>> figure = plots.plot_weights_pair(BDD().fit(X), (3, 7))
     """
-    require_center(est)
-    w = est.fit_.draws.weights
+    w = require_center(est).draws.weights
     if len(w) < 3:
         raise ValueError(
             f"{est!r} has {len(w)} draw(s) of the weights and no posterior to show; use BDD, BDDM, "
@@ -165,7 +164,7 @@ def _largest(w: np.ndarray, most: int) -> np.ndarray:
     return np.sort(np.argsort(-np.abs(w).mean(axis=0), kind="stable")[:most])
 
 
-def plot_prior_check(est: Any) -> Figure:
+def plot_prior_check(est: Detector) -> Figure:
     """Compare the prior and the posterior of the quantities of ``est.summary()``.
 
     Each panel has two densities of one quantity, by ``az.plot_prior_posterior``. Where prior and
@@ -183,7 +182,7 @@ def plot_prior_check(est: Any) -> Figure:
     Raises
     ------
     ValueError
-        The prior is improper, or the model has no posterior.
+        The prior is improper, the draws are the user's own, or the model has no posterior.
 
     Examples
     --------
@@ -195,8 +194,10 @@ def plot_prior_check(est: Any) -> Figure:
     """
     import arviz as az
 
-    groups = of_groups(est)
-    proper(est.fit_.prior.draws)
+    if est.fit_.learned.is_own:
+        raise ValueError("the draws are your own, so their prior has no draws here to show")
+    groups = of_groups(est.fit_)
+    proper(est.fit_.prior)
     tree = {
         name: xr.Dataset({LABELS[k]: (("chain", "draw"), v[None]) for k, v in of_group.items()})
         for name, of_group in groups.items()

@@ -1,1 +1,1 @@
-"""Questions to a fit, a file each: functions of a :class:`bsvdd.estimators.fit.Fit`."""
+"""Questions to a fitted estimator, a file each."""

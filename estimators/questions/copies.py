@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from ...inference.center import Center, deciding_quantile
+from ...inference.center import Center, level_quantile
+from ..fit import Fit
 
 ALIKE = 0.999  # kernel value of two rows from which one is a copy of the other
 FEW = 5  # rows of a group of copies; more of them are a part of the normal class
 DISTINCT = 0.9  # share of training rows that differ, above which an equal row is no coincidence
-BLOCK_VALUES = 4_000_000
 
 
 def _as_bytes(rows: np.ndarray) -> list[bytes]:
     return [row.tobytes() for row in rows + 0.0]  # -0.0 is 0.0
 
 
-def are_training_rows(est: Any, rows: np.ndarray) -> np.ndarray:
+def are_training_rows(fit: Fit, rows: np.ndarray) -> np.ndarray:
     """Return which rows (m, p) equal a training row in all columns; none where most rows do.
 
     ``rows`` are in the form that the kernel expects.
     """
-    known = set(_as_bytes(est.fit_.data.rows))
-    by_chance = est.kernel_.pairwise or len(known) < DISTINCT * len(est.fit_.data.rows)
+    known = set(_as_bytes(fit.data.rows))
+    by_chance = fit.data.kernel.pairwise or len(known) < DISTINCT * len(fit.data.rows)
     return np.array([row in known and not by_chance for row in _as_bytes(rows)], dtype=bool)
 
 
-def copied(est: Any) -> np.ndarray:
+def copied(fit: Fit) -> np.ndarray:
     """Return which training rows equal 1 to 4 others in all columns, shape (n,)."""
-    known = _as_bytes(est.fit_.data.rows)
+    known = _as_bytes(fit.data.rows)
     times = Counter(known)
     return np.array([1 < times[row] <= FEW for row in known], dtype=bool)
 
 
-def hidden_copies(est: Any) -> list[tuple[int, ...]]:
+def hidden_copies(fit: Fit) -> list[tuple[int, ...]]:
     r"""Return groups of training rows that are beyond the cutoff if all copies leave together.
 
     A left-out row that has a copy is at least as similar to the others as the copy makes it, which
@@ -61,23 +61,23 @@ def hidden_copies(est: Any) -> list[tuple[int, ...]]:
     >>> from bsvdd.estimators.questions.copies import hidden_copies
     >>> X = np.random.default_rng(0).normal(size=(99, 8))
     >>> X[[7, 30]] = 6.0
-    >>> hidden_copies(BSVDD().fit(X))
+    >>> hidden_copies(BSVDD().fit(X).fit_)
     [(7, 30)]
     """
-    fit = est.fit_
-    center, gram, row = fit.center, fit.data.gram, fit.data.row_of_point
-    if not isinstance(center, Center) or not center.logarithmic or gram.n1 or (row < 0).any():
+    center, data = fit.score, fit.data
+    if not isinstance(center, Center) or not center.logarithmic or data.gram.n1:
         return []
-    alike, weights = gram.K >= ALIKE, center.weights.T
+    row = data.row_of_point
+    if (row < 0).any():
+        return []
+    alike = data.gram.K >= ALIKE
     n_alike = alike.sum(axis=1)
-    normal = est.left_out_scores()[row] >= 0.0
-    points = np.flatnonzero((n_alike > 1) & (n_alike <= FEW) & normal)
-    groups = set()
-    for some in np.array_split(points, len(points) * max(weights.shape) // BLOCK_VALUES + 1):
-        others = ~alike[some]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            s = np.log((gram.K_left_out[some] * others) @ weights / (others @ weights))
-            margins = s.T - center.boundary.threshold[:, None]
-        odd = ~(deciding_quantile(margins, fit.level) >= 0.0)
-        groups |= {tuple(sorted(row[alike[point]].tolist())) for point in some[odd]}
-    return sorted(groups)
+    points = np.flatnonzero((n_alike > 1) & (n_alike <= FEW) & (fit.left_out[row] >= 0.0))
+    if not len(points):
+        return []
+    itself = points[:, None] == np.arange(len(alike))
+    leaving = replace(data.leaving(row[points]), with_it=alike[points] & ~itself)
+    values = center.values_without(leaving.similarity(center.weights), leaving)
+    margins = values - center.boundary.threshold[:, None]
+    odd = ~(level_quantile(margins, fit.level) >= 0.0)
+    return sorted({tuple(sorted(row[alike[point]].tolist())) for point in points[odd]})

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from sklearn.utils.validation import check_is_fitted
 
 from ...inference import threads
 from ...inference.center import Center
-from ...models.kernels.base import SMALLEST, is_number
+from ...inference.draws import thinned
+from ...models.kernels.base import SMALLEST
 from .. import inputs
 from ..fit import Fit
-from . import p_values
 from . import terms as parts
-from .given import positions
-from .selection import check_rate
+from .given import fold_given, of_training_given, positions
 from .smallest_change import smallest_change
 
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
 BLOCK = 512  # rows at once
-SHOWN, NEAR = 10, 3  # rows that are printed; names in a sentence
+SHOWN, NAMES_SHOWN = 10, 3  # rows that are printed; names in a sentence
 REASON = 0.1  # smallest share of a column that is a reason
 ENDS = ("mean", "low", "high")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    r"""Why rows are abnormal, the result of ``est.explain(X)``.
+    r"""Why rows are abnormal, the result of :func:`bsvdd.explain`.
 
     Row numbers of training rows are positions in ``est.idata_["constant_data"]``: those in the X of
     ``fit``, if the fit holds all its rows. ``mean``, ``low`` and ``high`` are the posterior
@@ -114,7 +112,7 @@ class Explanation:
             text += f" Columns: {self.shares(i)}."
         if self.given:
             text += f" Given {', '.join(map(str, self.given))}: p = {row['p_given']:.3g}."
-        near = self.nearest["name"].values[i, :NEAR]
+        near = self.nearest["name"].values[i, :NAMES_SHOWN]
         if len(near):
             text += f" Nearest normal training rows: {', '.join(map(str, near))}."
         if self.changes is not None and not row["normal"]:
@@ -130,8 +128,8 @@ class Explanation:
             return ""
         changed = [f for f in np.argsort(-size, kind="stable") if size[f] > 0.0]
         parts = [f"{of_row['column'].values[f]} = {of_row['value'].values[f]:.4g}" for f in changed]
-        more = f" and {len(parts) - NEAR} more changes" if len(parts) > NEAR else ""
-        return ", ".join(parts[:NEAR]) + more
+        more = f" and {len(parts) - NAMES_SHOWN} more changes" if len(parts) > NAMES_SHOWN else ""
+        return ", ".join(parts[:NAMES_SHOWN]) + more
 
     def reason(self, i: int) -> str:
         """Return the columns with large shares of row number i; empty if there are no shares."""
@@ -152,9 +150,9 @@ class Explanation:
         Examples
         --------
         >>> import numpy as np
-        >>> from bsvdd import SVDD
+        >>> from bsvdd import SVDD, explain
         >>> X = np.random.default_rng(0).normal(size=(99, 2))
-        >>> SVDD().fit(X).explain([[0.0, 6.0]]).to_frame()[["column", "share"]].round(2)
+        >>> explain(SVDD().fit(X), [[0.0, 6.0]]).to_frame()[["column", "share"]].round(2)
            column  share
         0       0    0.0
         1       1    0.9
@@ -200,41 +198,43 @@ def largest_shares(share: np.ndarray, names: np.ndarray, rows: pd.Index, most: i
     return pd.DataFrame(table, rows)
 
 
-def explain(
-    est: Any, X: Any, prob: float, draws: int, top: int, changes: bool, rows: Any, given: Any
-) -> Explanation:
-    """Return why rows are abnormal; see ``est.explain``."""
-    if not est._centered:
-        raise ValueError(
-            f"{type(est).__name__} has no centre in kernel space, whose distance explain "
-            "shares among columns and training rows; use a description such as BSVDD or SVDD"
-        )
-    check_is_fitted(est)
-    if est.kernel_.pairwise:
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What an explanation is asked for: the arguments of :func:`bsvdd.explain`."""
+
+    X: Any
+    rows: Any
+    prob: float
+    draws: int
+    top: int
+    changes: bool
+    given: Any = None
+
+
+def explained_by(fit: Fit, asked: Asked) -> Explanation:
+    """Return why rows are abnormal, by the centre of a fit."""
+    decides = fit.require_center(
+        "whose distance explain shares among columns and training rows; use a description such as "
+        "BSVDD or SVDD"
+    )
+    if fit.data.kernel.pairwise:
         raise ValueError(
             "explain needs the rows, and a precomputed kernel has only kernel values: there "
             "are no columns to share the surprise, and none to change; fit with a kernel of "
             "rows such as kernels.RBF"
         )
-    inputs.in_memory(X, "explain computes its result at once", "give few rows as an array")
-    check_rate("prob", prob)
-    for name, number in (("draws", draws), ("top", top)):
-        if not (is_number(number) and int(number) == number and number >= 1):
-            raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
-    given_columns = positions(est, given)
-    fit: Fit = est.fit_
-    data, decides, some = fit.data, cast(Center, fit.center), p_values.some_draws(fit, draws)
+    X, prob, top, given = asked.X, asked.prob, asked.top, asked.given
+    given_columns = positions(fit, given)
+    data, some = fit.data, some_draws(fit, asked.draws)
     center, cutoff = decides.with_weights(decides.weights[some]), parts.cutoff_of(decides, some)
     if X is None:  # training rows, each left out
-        members = est._positions(rows)
+        members = fit.positions(asked.rows)
         table, index = data.rows[members], data.row_names[members]
-        training = est._training(prob)
+        training = fit.training_decision(prob)
         decided, normal = training[:, members], training[0] >= 0.0
         terms = _left_out_terms(fit, center, members, cutoff, prob, top)
-    elif rows is not None:
-        raise ValueError("rows are positions of training rows; give them without X")
     else:
-        members, table = None, inputs.table(est, X)
+        members, table = None, inputs.table(data, X)
         index = inputs.row_names(X, len(table))
         decided = decides.decision(table, fit.level, prob)
         normal = decides.is_normal(data.rows, fit.level)
@@ -248,12 +248,12 @@ def explain(
     counts = np.isfinite(excess) & (np.abs(excess) > rounding)
     found["base"] = parts.base(center, cutoff) + np.where(counts, excess, 0.0)
     found["remainder"] = terms["remainder"][:, 0]
-    names: Any = getattr(est, "feature_names_in_", np.arange(est.n_features_in_))
+    names: Any = data.columns.labels
     if given_columns:
         found["p_given"] = (
-            est.p_value(X, given=given)
+            fold_given(fit, given).p_values(table)
             if members is None
-            else p_values.of_training_given(est, given)[members]
+            else of_training_given(fit, given)[members]
         )
 
     def dataset(dim: str, labels: Sequence[Any], **variables: Any) -> xr.Dataset:
@@ -275,12 +275,12 @@ def explain(
     of_columns = changed = None
     if parts.has_columns(center):
         sample = np.flatnonzero(~data.minority)[:: -(-len(majority) // TYPICAL_ROWS)]
-        typical = parts.typical_columns(center, data.rows[sample], data.point_of_row[sample])
+        typical = parts.typical_columns(center, data.leaving(sample))
         shares = _ends(terms["shares"], ("share", "share_low", "share_high"))
         of_columns = dataset(
             "column", names, typical=("column", typical), **_ends(terms["columns"]), **shares
         ).assign_attrs(dates)
-    if changes and not data.kernel.categorical_columns:
+    if asked.changes and not data.kernel.categorical_columns:
         value = _changed(fit, table, is_normal, members, data.rows[of_normal], sd)
         change = value - table
         changed = dataset(
@@ -309,6 +309,14 @@ def _ends(summary: np.ndarray, names: Sequence[str] = ENDS) -> dict[str, np.ndar
     return {name: summary[..., i] for i, name in enumerate(names)}
 
 
+def some_draws(fit: Fit, draws: int) -> np.ndarray:
+    """Return the numbers, over all chains, of evenly spaced draws."""
+    assert fit.learned.draws is not None  # of a centre
+    chains, n = fit.learned.draws.shape
+    kept = thinned(n, max(1, draws // chains))
+    return (np.arange(chains)[:, None] * n + kept).ravel()
+
+
 def _left_out_terms(
     fit: Fit, center: Center, members: np.ndarray, cutoff: np.ndarray, prob: float, top: int
 ) -> parts.Terms:
@@ -317,8 +325,8 @@ def _left_out_terms(
     for kind, of_kind in ((False, center.leaving_out), (True, center)):
         group = np.flatnonzero(data.minority[members] == kind)
         if len(group):
-            rows, own = data.rows[members[group]], data.point_of_row[members[group]]
-            found.append(parts.terms(of_kind, rows, cutoff, prob, top, own))
+            leaving = data.leaving(members[group])
+            found.append(parts.terms(of_kind, leaving.rows, cutoff, prob, top, leaving))
             order.append(group)
     place = np.argsort(np.concatenate(order))
     return {name: values[place] for name, values in parts.joined(found).items()}
@@ -333,15 +341,28 @@ def _changed(
     sd: np.ndarray,
 ) -> np.ndarray:
     """Return the rows after their smallest changes; a training row is judged without itself."""
-    center, value, abnormal = cast(Center, fit.center), rows.copy(), np.flatnonzero(~is_normal)
+    center, value = fit.require_center("to which rows are moved"), rows.copy()
+    abnormal = np.flatnonzero(~is_normal)
     if members is None:
         value[abnormal] = smallest_change(center, rows[abnormal], normal, fit.level, sd)
         return value
     for i in abnormal:
-        point = fit.data.point_of_row[members[i]]
-        judge = center if point < 0 else center.without(point)
+        judge = center
+        if fit.data.point_of_row[members[i]] >= 0:
+            judge = replace(center, weights=_without(fit, center, members[[i]]))
         value[i] = smallest_change(judge, rows[[i]], normal, fit.level, sd)[0]
     return value
+
+
+def _without(fit: Fit, center: Center, member: np.ndarray) -> np.ndarray:
+    """Return the weights without a training row."""
+    leaving = fit.data.leaving(member)
+    if center.nonnegative:
+        w = leaving.weights(center.weights)
+        return np.where(np.isfinite(w), w, 0.0)
+    w = center.weights.copy()  # the others stay: the centre of a posterior has no other
+    w[:, leaving.point] = 0.0
+    return w
 
 
 def _why_no_columns(center: Center) -> str:

@@ -25,28 +25,34 @@ anomaly detection in tabular data. arXiv:2509.09030.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, override
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ...inference import threads
-from ...inference.center import Center, Score, deciding_quantile, log_sums
+from ...inference.center import Center, Score, Weighted, level_quantile, log_sums
 from ...inference.cutoff import Cutoff
-from ...inference.left_out import folds, resolved
+from ...inference.leave import Leaving
+from ...inference.left_out import choose_cv, folds
 from ...models.kernels.base import is_number
-from ..fit import Fit
+from .. import inputs
+from ..detector import Detector
+from ..fit import Fit, auto_cv, refitted
+from ..joined import Joined
 from ..messages import listed
+from ..p_values import Fold, check_method, of_training, split
 from . import terms
+from .p_value import with_tail
 
-FAR = 0.01  # of the points have a smaller f(x) than epsilon
+EPSILON_QUANTILE = 0.01  # of the points have a smaller f(x) than epsilon
 MOST_POINTS = 1000  # whose f(x) gives epsilon
 BLOCK_VALUES = 2_000_000  # rows x (points + draws) in memory of a thread at once: 16 MB
 
 
 @dataclass(frozen=True, eq=False)
-class Conditional(Score):
+class Conditional(Weighted):
     """The score of some columns given others: the quantile over the draws of minus S(y | x).
 
     Attributes
@@ -62,6 +68,7 @@ class Conditional(Score):
     @classmethod
     def of(cls, center: Score, given: tuple[int, ...]) -> Conditional:
         """Return the score by the draws of a centre."""
+        assert isinstance(center, Weighted)  # by positions
         points, kernel = center.gram.points, center.gram.kernel
         some = np.unique(np.linspace(0, len(points) - 1, MOST_POINTS).astype(int))
         of_given = np.zeros((len(some), len(points)))
@@ -70,18 +77,14 @@ class Conditional(Score):
                 of_given -= cost
         of_given[np.arange(len(some)), some] = -np.inf  # each without itself
         log_f = log_sums(of_given, center.weights.mean(axis=0, keepdims=True))
-        log_epsilon = float(np.quantile(log_f, FAR, method="lower"))
+        log_epsilon = float(np.quantile(log_f, EPSILON_QUANTILE, method="lower"))
         return cls(center.weights, center.gram, given, log_epsilon)
 
     @override
     def scores(
-        self, rows: np.ndarray, level: float = 0.5, own: np.ndarray | None = None
+        self, rows: np.ndarray, level: float = 0.5, leaving: Leaving | None = None
     ) -> np.ndarray:
-        """Return the scores, shape (rows,).
-
-        ``own`` has the numbers of the points that the rows are (-1: none), which leave their own
-        sums.
-        """
+        """Return the scores, shape (rows,); training rows that are ``leaving`` leave the sums."""
         weights, points = self.supported_points
 
         def of_block(block: slice) -> np.ndarray:
@@ -91,20 +94,78 @@ class Conditional(Score):
                     of_x -= cost
                 else:
                     of_y -= cost
-            if own is not None:
-                itself = own[block, None] == self.support
-                of_x[itself] = of_y[itself] = -np.inf
+            if leaving is not None:
+                leaves = leaving.part(block)
+                of_x, of_y = (leaves.hide(each, self.support) for each in (of_x, of_y))
             xy, x, y = (log_sums(each, weights) for each in (of_x + of_y, of_x, of_y))
             with np.errstate(invalid="ignore"):
                 score = np.logaddexp(xy, self.log_epsilon + y) - np.logaddexp(x, self.log_epsilon)
             score[np.isnan(score)] = -np.inf  # no point is left
-            return deciding_quantile(score.T, level)
+            return level_quantile(score.T, level)
 
         step = max(1, BLOCK_VALUES // (len(points) + len(weights)))
         return np.concatenate([np.empty(0), *threads.each(of_block, len(rows), step)])
 
 
-def positions(est: Any, given: Any) -> tuple[int, ...]:
+def given(
+    est: Detector, X: Any, columns: Any, method: str = "left-out", tail: str = "rank"
+) -> np.ndarray:
+    r"""Return the p-value of the other columns of each row, given some columns.
+
+    The score is :math:`\log f(x, y) - \log f(x)`, see the module.
+
+    Parameters
+    ----------
+    est : Detector
+        Fitted, with weights of at least 0 and a kernel that is a product over columns.
+    X : array-like of shape (n, p), or dask collection
+    columns : name or position of a column, or a sequence of these
+        The given columns, x.
+    method, tail
+        As in :func:`bsvdd.p_value`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Raises
+    ------
+    ValueError
+        A column that there is not, or all columns; a model or kernel that has no such score; others
+        as in :func:`bsvdd.p_value`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bsvdd
+    >>> X = np.random.default_rng(0).normal(size=(99, 2))
+    >>> X[:, 1] += 2.0 * X[:, 0]
+    >>> est = bsvdd.BSVDD().fit(X)
+    >>> row = [[0.0, 3.0]]  # no column is odd, but the second is far off for this first
+    >>> bool(bsvdd.given(est, row, [0])[0] < bsvdd.p_value(est, row)[0])
+    True
+    """
+    check_is_fitted(est)
+    fold = with_tail(fold_given(est.fit_, columns, method), tail, est.fit_.data.seed)
+    return inputs.by_row(est.fit_.data, X, fold.p_values)
+
+
+def fold_given(fit: Fit, columns: Any, method: str = "left-out") -> Fold:
+    """Return the left-out rows that are compared with new rows, given some columns."""
+    check_method(method)
+    x = positions(fit, columns)
+    if method == "split":
+        return split(fit, lambda score: Conditional.of(score, x))
+    scores = np.sort(left_out_given(fit, x)[~fit.data.minority])
+    return Fold(Conditional.of(fit.score, x), scores, fit.level)
+
+
+def of_training_given(fit: Fit, columns: Any) -> np.ndarray:
+    """Return the p-values of training rows given some columns, each left out, shape (n,)."""
+    return of_training(left_out_given(fit, positions(fit, columns)), ~fit.data.minority)
+
+
+def positions(fit: Fit, given: Any) -> tuple[int, ...]:
     """Return the positions of the given columns, after all checks; none for None.
 
     Raises
@@ -115,9 +176,9 @@ def positions(est: Any, given: Any) -> tuple[int, ...]:
     """
     if given is None:
         return ()
-    if hasattr(est, "views_"):
+    if isinstance(fit.score, Joined):
         raise ValueError("Views has no p-value given other columns; use est.views_['standardised']")
-    names: Sequence[Any] = list(getattr(est, "feature_names_in_", range(est.n_features_in_)))
+    names = fit.data.columns.labels.tolist()
     asked = [given] if isinstance(given, str | bool) or is_number(given) else list(given)
     found = set()
     for column in asked:
@@ -134,33 +195,32 @@ def positions(est: Any, given: Any) -> tuple[int, ...]:
             f"given names {len(found)} of {len(names)} columns; name at least one, and leave at "
             "least one, which is judged given these"
         )
-    center = est.fit_.center
+    center = fit.score
     if not (isinstance(center, Center) and terms.has_surprise(center)):
         raise ValueError(
             "given needs weights of at least 0 (BSVDD, SVDD, BDD(simplex=True)) and a kernel that "
             "is a product over columns: kernels.Tabular, Standardized, RBF or Laplacian; got "
-            f"{type(est).__name__} with {est.kernel_!r}"
+            f"{fit.spec.name} with {fit.data.kernel!r}"
         )
     return tuple(sorted(found))
 
 
-def left_out(est: Any, given: tuple[int, ...]) -> np.ndarray:
+def left_out_given(fit: Fit, given: tuple[int, ...]) -> np.ndarray:
     """Return the scores of training rows, shape (n,), of normal rows without themselves.
 
     They are left out as for the cutoff: in closed form, or in refitted folds.
     """
-    fit: Fit = est.fit_
     data, majority = fit.data, np.flatnonzero(~fit.data.minority)
-    scores, whole = np.empty(len(data.rows)), Conditional.of(fit.center, given)
+    scores, whole = np.empty(len(data.rows)), Conditional.of(fit.score, given)
     others = data.rows[data.minority]  # no model that has these scores learns from them
     scores[data.minority] = whole.scores(others, fit.level)
-    cv = resolved(Cutoff(), data.minority, data.all_rows, est._auto_cv)
+    cv = choose_cv(Cutoff(), data.minority, data.all_rows, auto_cv(fit))
     if not isinstance(cv, int):
-        own, rows = data.point_of_row[majority], data.rows[majority]
-        scores[majority] = whole.leaving_out.scores(rows, fit.level, own)
+        rows, leaving = data.rows[majority], data.leaving(majority)
+        scores[majority] = whole.leaving_out.scores(rows, fit.level, leaving)
         return scores
     for train, test in folds(data.minority, cv, data.seed):
-        score = Conditional.of(est._refit(data, train)[1], given).leaving_out
+        score = Conditional.of(refitted(fit, train).score, given).leaving_out
         normal = test[~data.minority[test]]
         scores[normal] = score.scores(data.rows[normal], fit.level)
     return scores

@@ -43,21 +43,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize_scalar
 from scipy.special import log_expit, log_softmax, logit, softmax
+from sklearn.utils.validation import check_is_fitted
 
 from ...inference.center import Center
+from ...inference.leave import Leaving
 from ...inference.warning import DataWarning, warn
 from ...models.gram import Gram
 from ...models.kernels import RBF
 from .. import inputs
+from ..detector import Detector
+from ..fit import Fit
+from ..p_values import check_rate, p_values
 from ..training import TrainingData
-from .p_values import p_values
-from .selection import check_rate
 from .terms import REMOTE
 
 NORMAL, UNKNOWN = "normal", "unknown"
@@ -126,8 +130,61 @@ class Kinds:
         return values
 
 
-def table(est: Any, X: Any, background: float) -> pd.DataFrame:
-    """Return the probabilities of new rows, by name; see ``est.kinds``."""
+def kinds(est: Detector, X: Any, background: float = 0.01) -> pd.DataFrame:
+    r"""Return the probability that a row is normal, of each labelled kind, or of another kind.
+
+    P(normal) follows from the score of this model, calibrated on left-out rows, and from the
+    p-value of the row under a description of the normal class by BSVDD, which no minority row
+    has part in: at the p-value ``background`` the odds of an unknown kind to normal are 1. A
+    row that the score calls abnormal is of a labelled kind as far as it is like the rows of
+    that kind. See :mod:`bsvdd.estimators.questions.kinds`.
+
+    The shares of normal and labelled rows are taken to be those of the training rows. The
+    p-value of a row far from all training rows is 1/(n0 + 1), so with fewer than
+    1/``background`` normal rows it does not make a row more likely unknown than normal. With
+    few labelled rows the score is not sure of them either, and a row in their midst that is
+    far from all normal rows can be more likely unknown than known.
+
+    Parameters
+    ----------
+    est : Detector
+        Fitted.
+    X : array-like of shape (n, p)
+    background : float, default=0.01
+        The p-value at which a row is as likely of an unknown kind as normal, in [0, 1): about
+        this share of normal rows is more likely unknown. With 0 no row is unknown: P(normal) is
+        then the score alone, calibrated by Platt's sigmoid.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each row of X, with its index if X is a data frame. The columns are "normal",
+        the labels of the minority, and "unknown"; each row sums to one.
+
+    Raises
+    ------
+    ValueError
+        The kernel is precomputed, a label is "normal" or "unknown", ``background`` is out of
+        range, or X is invalid as in ``est.predict``.
+    TypeError
+        X is a dask collection.
+
+    Warns
+    -----
+    DataWarning
+        All rows of a kind are majority rows too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bsvdd
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(size=(150, 2)), rng.normal([5, 0], 0.5, (20, 2))])
+    >>> est = bsvdd.LSSVM(minor_label="leak").fit(X, ["ok"] * 150 + ["leak"] * 20)
+    >>> bsvdd.kinds(est, [[0.0, 0.0], [5.0, 0.0], [-9.0, 9.0]]).idxmax(axis=1).tolist()
+    ['normal', 'leak', 'unknown']
+    """
+    check_is_fitted(est)
     inputs.in_memory(
         X,
         "kinds returns a data frame in memory",
@@ -135,17 +192,18 @@ def table(est: Any, X: Any, background: float) -> pd.DataFrame:
     )
     if background != 0:
         check_rate("background", background)
-    if est._kinds is None:
-        est._kinds = rule_of(est.fit_.data, est.left_out_scores())
-    rule, kernel = est._kinds, est.kernel_
-    rows, scores = inputs.table(est, X), est.fit_.center.scores
-    values = rule.probabilities(kernel.inputs(rows), scores(rows, est.fit_.level), background)
+    fit = est.fit_
+    rule = rule_of(fit)  # first: without rows of the kernel there is none
+    rows = inputs.table(fit.data, X)
+    scores, Z = fit.score.scores(rows, fit.level), fit.data.kernel.inputs(rows)
     index = X.index if isinstance(X, pd.DataFrame) else None
-    return pd.DataFrame(values, index, columns(est.fit_.data))
+    return pd.DataFrame(rule.probabilities(Z, scores, background), index, columns(fit.data))
 
 
-def rule_of(data: TrainingData, scores: np.ndarray) -> Kinds:
-    """Return the rule for a fit to ``data``, whose left-out rows have ``scores`` (NaN: none)."""
+@lru_cache(maxsize=1)  # of the fit that was asked last
+def rule_of(fit: Fit) -> Kinds:
+    """Return the rule for a fit."""
+    data, scores = fit.data, fit.left_out
     if data.kernel.pairwise:
         raise ValueError(
             "kinds describes the rows of each class, and a precomputed kernel has no rows; fit "
@@ -198,7 +256,7 @@ def description(kernel: RBF, rows: np.ndarray) -> Center:
     [-0.5]
     """
     gram = Gram.from_rows(kernel, rows)
-    return Center.of(np.full((1, len(rows)), 1.0 / len(rows)), gram, nonnegative=True)
+    return Center(np.full((1, len(rows)), 1.0 / len(rows)), gram, nonnegative=True)
 
 
 def log_proximity(center: Center, rows: np.ndarray) -> np.ndarray:
@@ -211,8 +269,10 @@ def left_out_proximity(center: Center) -> np.ndarray:
 
     The other weights are rescaled to sum to one.
     """
-    points = center.gram.points
-    return center.log_similarity(points, np.arange(len(points)))[:, 0]
+    points, n = center.gram.points, center.gram.n_points
+    none, one = np.zeros(n, dtype=bool), np.ones(n, dtype=int)
+    leaving = Leaving(center.gram, points, np.arange(n), none, one)
+    return center.log_similarity(points, leaving)[:, 0]
 
 
 def sigmoid(scores: np.ndarray, minority: np.ndarray) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from ...inference.center import Center
 from .terms import REMOTE, largest
 
 STARTS = 3  # normal rows whose values are taken
-FAR = 2.0  # standard deviations that a column counts at most in the choice of these rows
+MOST_SD = 2.0  # standard deviations that a column counts at most in the choice of these rows
 HALVINGS = 10  # of the way back
 LEAST = np.finfo(float).min  # score of a row that is remote in another column too
 BLOCK_VALUES = 1_000_000  # rows x columns x points in memory of a thread at once
@@ -49,7 +49,7 @@ def smallest_change(
 
     def of_block(block: slice) -> None:
         away = np.abs(rows[block, None] - normal) / sd
-        near = largest(-np.minimum(away, FAR).sum(axis=-1), min(STARTS, m))
+        near = largest(-np.minimum(away, MOST_SD).sum(axis=-1), min(STARTS, m))
         found[block] = _of_block(center, rows[block], normal[near], level, sd)
 
     m, p = normal.shape

@@ -35,16 +35,58 @@ from bisect import bisect_left, bisect_right
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .. import inputs
-from . import p_values, selection
+from ..detector import Detector
+from ..fit import Fit
+from ..p_values import check_rate, split
 
 BETS = (-1.0, 0.0, 1.0)  # epsilon
 JUMP = 0.01  # J
 
 
+def monitor(est: Detector, level: float = 0.01) -> Monitor:
+    """Return a test that tells when rows of a stream are no longer like the training rows.
+
+    It takes batches, in the order of the stream. A stream without a change, of any length, gets
+    an alarm with a probability of at most ``level``. The model is refitted to half of the
+    majority rows, and the stream is compared with the other half, as in the method "split" of
+    :func:`bsvdd.p_value`; see :mod:`bsvdd.estimators.questions.stream`.
+
+    Parameters
+    ----------
+    est : Detector
+        Fitted.
+    level : float, default=0.01
+
+    Returns
+    -------
+    bsvdd.estimators.questions.stream.Monitor
+        ``update(batch)``, ``alarm``, and a line when it is printed.
+
+    Raises
+    ------
+    ValueError
+        The level does not lie between 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bsvdd
+    >>> rng = np.random.default_rng(0)
+    >>> monitor = bsvdd.monitor(bsvdd.BSVDD().fit(rng.normal(size=(200, 2))))
+    >>> for shift in [0.0, 0.0, 2.0]:
+    ...     evidence = monitor.update(rng.normal(size=(50, 2)) + shift)
+    >>> monitor.alarm is not None and 100 < monitor.alarm < 150
+    True
+    """
+    check_is_fitted(est)
+    return Monitor(est.fit_, level)
+
+
 class Monitor:
-    """A test that rows of a stream are like the training rows; made by ``est.monitor()``.
+    """A test that rows of a stream are like the training rows; made by :func:`bsvdd.monitor`.
 
     Attributes
     ----------
@@ -58,14 +100,14 @@ class Monitor:
         Largest probability of a false alarm, in a stream of any length.
     """
 
-    def __init__(self, est: Any, level: float) -> None:
-        selection.check_rate("level", level)
+    def __init__(self, fit: Fit, level: float) -> None:
+        check_rate("level", level)
         self.level, self.rows, self.log_martingale = level, 0, 0.0
         self.alarm: int | None = None
-        self._est, self._fold = est, p_values.one_fold(est, "split")
+        self._data, self._fold = fit.data, split(fit)
         self._known: list[float] = self._fold.left_out.tolist()  # in ascending order
         self._shares = [1.0 / len(BETS)] * len(BETS)  # of the capital in each bet
-        self._rng = np.random.default_rng(est.fit_.data.seed)
+        self._rng = np.random.default_rng(fit.data.seed)
 
     def update(self, X: Any) -> np.ndarray:
         """Take the next rows, and return log M after each of them, shape (rows,).
@@ -88,7 +130,7 @@ class Monitor:
         inputs.in_memory(X, "the rows of a stream have an order", "give one batch after another")
         if hasattr(X, "__len__") and len(X) == 0:
             return np.empty(0)
-        scores = inputs.by_row(self._est, X, self._fold.scores)
+        scores = inputs.by_row(self._data, X, self._fold.scores)
         found = np.empty(len(scores))
         for i, (score, u) in enumerate(
             zip(scores.tolist(), self._rng.random(len(scores)), strict=True)

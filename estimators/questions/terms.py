@@ -41,6 +41,7 @@ import numpy as np
 
 from ...inference import threads
 from ...inference.center import Center
+from ...inference.leave import Leaving
 
 ROUNDING = 1e-12  # share of the sum of the terms
 REMOTE = 1e300  # -log k, at most: a sum of such is finite
@@ -76,7 +77,7 @@ def terms(
     cutoff: np.ndarray,
     prob: float,
     top: int,
-    own: np.ndarray | None = None,
+    leaving: Leaving | None = None,
 ) -> Terms:
     """Return the terms of rows.
 
@@ -91,9 +92,9 @@ def terms(
         Probability of the equal-tailed intervals.
     top : int
         Number of points.
-    own : ndarray of int, shape (rows,), optional
-        The points that the rows are, which leave their own sums; -1 for none. The other weights are
-        rescaled in a surprise; in a distance the kernel value of the row itself is 0.
+    leaving : Leaving, optional
+        The rows, if they are training rows that leave the sums. The other weights are rescaled in a
+        surprise; in a distance the kernel value of the row itself is 0.
 
     Returns
     -------
@@ -114,8 +115,8 @@ def terms(
     of_rows = _surprise if has_surprise(center) else _distance
 
     def of_block(block: slice) -> Terms:
-        itself = None if own is None else own[block]
-        return of_rows(center, rows[block], cutoff, prob, top, itself)
+        part = None if leaving is None else leaving.part(block)
+        return of_rows(center, rows[block], cutoff, prob, top, part)
 
     wide = max(len(center.support), len(center.weights)) * (rows.shape[1] + 1)
     return joined(threads.each(of_block, len(rows), max(1, BLOCK_VALUES // wide)))
@@ -141,17 +142,17 @@ def _margin(center: Center, cutoff: np.ndarray) -> np.ndarray:
     return 2.0 * (np.exp(cutoff) if center.logarithmic else cutoff)
 
 
-def typical_columns(center: Center, rows: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Return the mean terms of columns (p,) of rows, each without its own point.
+def typical_columns(center: Center, leaving: Leaving) -> np.ndarray:
+    """Return the mean terms of columns (p,) of training rows, each without itself.
 
     The surprise is by the mean weights; squared distances are averaged over the draws. A row
     stays in a centre whose weights may be negative: its other weights cannot be rescaled.
     """
     if not has_surprise(center):
-        found = _linear_columns(center, rows, own)
+        found = _linear_columns(center, leaving.rows, leaving)
         return found[np.isfinite(found).all(axis=(1, 2))].mean(axis=(0, 1))
     mean = center.leaving_out.with_weights(center.weights.mean(axis=0, keepdims=True))
-    columns = terms(mean, rows, np.zeros(1), 0.5, 1, own)["columns"][..., 0]
+    columns = terms(mean, leaving.rows, np.zeros(1), 0.5, 1, leaving)["columns"][..., 0]
     return columns[np.isfinite(columns).all(axis=1)].mean(axis=0)
 
 
@@ -161,16 +162,17 @@ def _surprise(
     cutoff: np.ndarray,
     prob: float,
     top: int,
-    own: np.ndarray | None,
+    leaving: Leaving | None,
 ) -> Terms:
     """Return the terms of the surprise; see :func:`terms`."""
     weights, points = center.supported_points
     kernel = center.gram.kernel
     log_k = np.maximum(kernel.log(rows, points), -REMOTE)
     remaining = np.ones((len(rows), len(weights)))
-    if own is not None:
-        log_k[own[:, None] == center.support] = -np.inf
-        remaining[own >= 0] -= center.weights[:, own[own >= 0]].T
+    if leaving is not None:
+        log_k = leaving.hide(log_k, center.support)
+        total_weight, rest = leaving.rest(center.weights)
+        remaining = (rest / total_weight).T
     nearest = log_k.max(axis=1, keepdims=True)
     nearest[np.isinf(nearest)] = 0.0
     k = np.exp(log_k - nearest)
@@ -202,13 +204,11 @@ def _distance(
     cutoff: np.ndarray,
     prob: float,
     top: int,
-    own: np.ndarray | None,
+    leaving: Leaving | None,
 ) -> Terms:
     """Return the terms of the squared distance; see :func:`terms`."""
     gram, (weights, points) = center.gram, center.supported_points
-    K = gram.kernel(rows, points)
-    if own is not None:
-        K[own[:, None] == center.support] = 0.0
+    K = gram.kernel(rows, points) if leaving is None else leaving.k[:, center.support]
     k_zz, length = np.zeros(len(rows)), np.zeros(len(rows))
     if not gram.kernel.normalized:
         k_zz = gram.kernel.diag(rows)
@@ -218,7 +218,7 @@ def _distance(
     of_points = np.take_along_axis(excess, point, axis=1)[..., None] * weights.T[point]
     columns = shares = np.empty((len(rows), 0, 3))
     if gram.kernel.euclidean:
-        of_columns = np.moveaxis(_linear_columns(center, rows, own), 1, -1)
+        of_columns = np.moveaxis(_linear_columns(center, rows, leaving), 1, -1)
         d2 = of_columns.sum(axis=1, keepdims=True)
         columns = _summary(of_columns, prob)
         shares = _summary(np.divide(of_columns, d2, where=d2 > 0.0, out=0.0 * of_columns), prob)
@@ -232,18 +232,19 @@ def _distance(
     }
 
 
-def _linear_columns(center: Center, rows: np.ndarray, own: np.ndarray | None) -> np.ndarray:
+def _linear_columns(center: Center, rows: np.ndarray, leaving: Leaving | None) -> np.ndarray:
     """Return (z_f - a_f)^2 of a linear kernel, shape (rows, draws, columns).
 
-    ``own`` as in :func:`terms`; a row stays in a centre whose weights may be negative.
+    A training row that is ``leaving`` stays in a centre whose weights may be negative.
     """
     weights, points = center.supported_points
     inputs = center.gram.kernel.inputs
     z, centers = inputs(rows)[:, None], weights @ inputs(points)
-    if own is not None and center.nonnegative:
-        w = np.where(own >= 0, center.weights[:, own], 0.0).T[..., None]
+    if leaving is not None and center.nonnegative:
+        total, rest = leaving.rest(center.weights)
+        share = (rest / total).T[..., None]  # that is left
         with np.errstate(divide="ignore", invalid="ignore"):  # no point is left
-            centers = (centers - w * z) / (1.0 - w)
+            centers = (centers - (1.0 - share) * z) / share
     return np.square(z - centers)
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .. import inputs
+from .. import decisions, inputs
+from ..fit import Fit
 from ..messages import of_value, printable
-from .explanation import NEAR, SHOWN, Explanation, largest_shares
+from ..training import TrainingData
+from .explanation import NAMES_SHOWN, SHOWN, Asked, Explanation, explained_by, largest_shares
 from .given import positions
 
 RARE = 0.05  # share of training rows with so rare a value in one of their columns: it is odd
@@ -22,7 +24,7 @@ NONE_ALONE = f"No single value is among the rarest {RARE:.0%}"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ViewsExplanation:
-    """Why rows are abnormal, the result of ``Views.explain``.
+    """Why rows are abnormal, the result of ``bsvdd.explain`` of ``Views``.
 
     Attributes
     ----------
@@ -83,7 +85,7 @@ class ViewsExplanation:
             order = np.argsort(-self.rarity.iloc[i].to_numpy(), kind="stable")
             if row["cause"] == COLUMN:
                 order = order[self.odd.iloc[i].to_numpy()[order]]
-            seen = self._seen(i, order[:NEAR])
+            seen = self._seen(i, order[:NAMES_SHOWN])
             if row["cause"] == COLUMN:
                 return seen
             return f"Several values are rare together. {seen}. {NONE_ALONE}"
@@ -93,7 +95,7 @@ class ViewsExplanation:
         if part.columns is None:
             return f"The combination is odd (by {row['view']}). {NONE_ALONE}"
         share = part.columns["share"].values[i]
-        largest = [f for f in np.argsort(-share, kind="stable")[:NEAR] if share[f] >= RARE]
+        largest = [f for f in np.argsort(-share, kind="stable")[:NAMES_SHOWN] if share[f] >= RARE]
         shares = ", ".join(f"{self.near.columns[f]} {share[f]:.0%}" for f in largest)
         return f"The combination is odd: {shares} (by {row['view']}). {NONE_ALONE}"
 
@@ -116,7 +118,7 @@ class ViewsExplanation:
     def _nearest(self, i: int) -> str:
         view = self.rows["view"].iloc[i]
         part = self.parts.get(view) or next(iter(self.parts.values()), None)
-        near: Any = [] if part is None else part.nearest["name"].values[i, :NEAR]
+        near: Any = [] if part is None else part.nearest["name"].values[i, :NAMES_SHOWN]
         return f" Nearest normal training rows: {', '.join(map(str, near))}." if len(near) else ""
 
     def top_columns(self, most: int = 3) -> pd.DataFrame:
@@ -142,27 +144,26 @@ class ViewsExplanation:
         return largest_shares(share, self.near.columns.to_numpy(), self.rows.index, most)
 
 
-def explain(
-    est: Any, X: Any, prob: float, draws: int, top: int, changes: bool, rows: Any, given: Any
-) -> ViewsExplanation:
-    """Return why rows are abnormal; see :meth:`bsvdd.Views.explain`."""
-    positions(est, given)
-    inputs.in_memory(X, "explain computes its result at once", "give few rows as an array")
-    data, views = est.fit_.data, est.joined_
-    asked: dict[str, Any] = {"prob": prob, "draws": draws, "top": top, "changes": changes}
+def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
+    """Return why rows are abnormal, by the views of a fit; see :func:`bsvdd.explain`."""
+    positions(fit, asked.given)
+    score: Any = fit.score
+    data, views, X = fit.data, score.views, asked.X
     if X is None:
-        asked["rows"] = members = est._positions(rows)
+        members = fit.positions(asked.rows)
         table, itself = data.rows[members], ~data.minority[members]
         values = [view.left_out[:, members] for view in views]
-        decided = est.training_decision().iloc[members]
-    elif rows is not None:
-        raise ValueError("rows are positions of training rows; give them without X")
+        decided = decisions.of_training(fit).iloc[members]
+        asked = replace(asked, rows=members)
     else:
-        asked["X"], table = X, inputs.table(est, X)
+        table = inputs.table(data, X)
         itself = np.zeros(len(table), dtype=bool)
         values = [view.values(table) for view in views]
-        decided = est.decision(X).set_axis(inputs.row_names(X, len(table)))
-    parts = {name: each.explain(**asked) for name, each in est.views_.items() if each._centered}
+        decided = decisions.of_rows(fit, X, 0.9, "left-out")
+        decided = decided.set_axis(inputs.row_names(X, len(table)))
+    parts = {
+        name: explained_by(each, asked) for name, each in score.fits.items() if each.has_center
+    }
     p = pd.DataFrame(
         {
             view.name: np.median(view.p_values(of_rows, itself), axis=0)
@@ -170,9 +171,9 @@ def explain(
         },
         decided.index,
     )
-    near, larger, frequency = est.rarity_.counts(table, itself)
+    near, larger, frequency = score.rarity.counts(table, itself)
     larger[:, list(data.kernel.categorical_columns)] = 0  # categories have no order
-    rarest = np.sort(est.rarity_.counts(data.majority_rows, True)[2].min(axis=1))
+    rarest = np.sort(score.rarity.counts(data.majority_rows, True)[2].min(axis=1))
     n, others = len(rarest), ~itself[:, None]
     as_rare = np.searchsorted(rarest, frequency, side="right") + others  # with the row itself
     odd = (as_rare <= RARE * (n + others)) | (as_rare == 1)
@@ -180,7 +181,7 @@ def explain(
     # ties: a description is sure of a row that a column alone explains too
     view = p[sorted(p, key=lambda name: name in COLUMN_VIEWS)].idxmin(axis=1)
     causes = dict.fromkeys(parts, COMBINATION) | dict.fromkeys(COLUMN_VIEWS, SEVERAL)
-    shown = _shown(est, table, X).set_axis(decided.index)
+    shown = _shown(data, table, X).set_axis(decided.index)
     found = decided[["normal", "p_value", "surprise"]].copy()
     found["view"] = view
     found["cause"] = view.map(lambda v: causes.get(v, v)).mask(odd.any(axis=1), COLUMN)
@@ -198,14 +199,13 @@ def explain(
         **{k: pd.DataFrame(v, shown.index, shown.columns) for k, v in of_columns.items()},
         odd=pd.DataFrame(odd, shown.index, shown.columns),
         parts=parts,
-        failed=est.failed_,
+        failed=score.failed,
     )
 
 
-def _shown(est: Any, table: np.ndarray, X: Any) -> pd.DataFrame:
+def _shown(data: TrainingData, table: np.ndarray, X: Any) -> pd.DataFrame:
     """Return the values of rows as the user has them; None for a text, which no fit keeps."""
-    data = est.fit_.data
-    columns = list(getattr(est, "feature_names_in_", range(est.n_features_in_)))
+    columns = data.columns.labels.tolist()
     shown = pd.DataFrame(table, columns=columns, dtype=object)
     for f in data.kernel.categorical_columns:
         if isinstance(X, pd.DataFrame) and columns[f] in X:

@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from sklearn.utils.validation import check_is_fitted
 
 from ...inference.threads import steps
 from ...inference.warning import collected
 from ...models.kernels import Tabular, as_kernel
 from ...models.kernels.base import Wrapper
 from ...models.kernels.numeric import DistanceKernel
-from ...models.priors.base import describe
-from .. import inputs, plots
-from ..labels import minority_of
+from .. import inputs, plots, summary, words
+from ..detector import Detector
+from ..fit import Fit
 from ..questions.copies import are_training_rows
+from ..questions.explain import explain
 from ..questions.views import ViewsExplanation
-from . import pages, words
+from ..views import Views
+from . import pages
 
 LISTED, EXPLAINED = 10, 3  # abnormal rows in the table, and those with a picture
 MOST_COLUMNS = 40  # in the table of columns
@@ -52,7 +55,7 @@ class Page:
         Captions of the figures of abnormal rows, by the names of the figures.
     """
 
-    est: Any
+    est: Detector
     X: Any
     y: Any
     found: pd.DataFrame
@@ -71,25 +74,74 @@ class Page:
             self.omitted[name] = f"{without}: {error}."
 
     def rows(self, numbers: Any) -> Any:
-        """Return some of the new rows, as ``est.explain`` takes them."""
+        """Return some of the new rows, as :func:`bsvdd.explain` takes them."""
         X = self.X
         return X.iloc[numbers] if isinstance(X, pd.DataFrame) else np.asarray(X)[numbers]
 
 
-def write(est: Any, path: Path, X: Any, y: Any, calibration: bool) -> Path:
-    """Write the report of ``est`` to ``path``; see ``est.report``."""
+def report(
+    est: Detector, path: Any, X: Any = None, y: Any = None, calibration: bool = True
+) -> Path:
+    """Write a report of this fit as one HTML file, which needs no network.
+
+    It says what was learnt from, and shows kernel and bandwidth, prior beside posterior,
+    convergence in words, the cutoff with its realised false alarms, the distances of the rows,
+    calibration, ROC and precision-recall where there are labels, the most abnormal rows with
+    their explanation, and how to cite and to rerun.
+
+    Parameters
+    ----------
+    est : Detector
+        Fitted.
+    path : str or path
+        The file is complete or absent. Its folder must exist.
+    X : array-like of shape (m, p), optional
+        New rows to report. By default the training rows are reported: their ROC and their
+        false alarms are those of left-out rows.
+    y : array-like of shape (m,), optional
+        Labels of X, with the rules of ``fit``. They are only compared with the decisions.
+    calibration : bool, default=True
+        Whether to refit the model five times, each time without a fifth of the rows, to show
+        the p-values of left-out rows. Without it the report takes a few seconds. Progress is
+        printed to stderr after 3 seconds.
+
+    Returns
+    -------
+    path
+
+    Raises
+    ------
+    ValueError
+        y is given without X; X and y as in ``est.decision`` and ``fit``.
+    OSError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from bsvdd import SVDD, report
+    >>> est = SVDD().fit(np.random.default_rng(0).normal(size=(50, 2)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = report(est, Path(folder) / "model.html", calibration=False)
+    ...     "What P(normal) is" in page.read_text(encoding="utf-8")
+    True
+    """
+    check_is_fitted(est)
+    path = Path(path)
     if X is None and y is not None:
-        raise ValueError("y has the labels of X, but X is not given: est.report(path, X, y)")
+        raise ValueError("y has the labels of X, but X is not given: report(est, path, X, y)")
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"the folder {path.absolute().parent} does not exist; make it")
     with steps("report") as step:
         step("decision of the rows")
         if X is None:
-            page = Page(est, X, y, est.training_decision(), est.fit_.data.minority)
+            page = Page(est, X, y, est.decision(), est.fit_.data.minority)
         else:
             found = est.decision(X)
-            minority = None if y is None else minority_of(est, y, len(found))
-            known = int(are_training_rows(est, inputs.table(est, X)).sum())
+            minority = None if y is None else est.fit_.minority_of(y, len(found))
+            known = int(are_training_rows(est.fit_, inputs.table(est.fit_.data, X)).sum())
             page = Page(est, X, y, found, minority, known)
         try:
             content = _content(page, calibration, step)
@@ -105,9 +157,9 @@ def _content(page: Page, calibration: bool, step: Step) -> bytes:
     table, noted = None, 0
     step("bandwidths")
     _bandwidths(page)
-    if fit.draws.is_posterior:
+    if fit.learned.posterior is not None:
         step("prior and posterior")
-        table = est.summary()
+        table = summary.table(fit)
         without = "The prior cannot stand beside the posterior"  # an improper one has no draws
         page.draw("prior", without, plots.plot_prior_check, est)
     step("distances")
@@ -129,8 +181,8 @@ def _content(page: Page, calibration: bool, step: Step) -> bytes:
     step("explanations")
     _abnormal(page)
     step("drawing of the figures")
-    record, parameters = words.record_of(est), sorted(est.get_params(deep=False).items())
-    worth = [] if table is None else words.worth(est, table["posterior"])
+    record = words.record_of(fit)
+    worth = [] if table is None else words.worth(fit, table["posterior"])
     return pages.render(
         "model.html",
         {name: pages.image(name, pages.png(f), "") for name, f in page.figures.items()},
@@ -142,32 +194,31 @@ def _content(page: Page, calibration: bool, step: Step) -> bytes:
         est=est,
         data=fit.data,
         gram=fit.data.gram,
-        columns=[] if fit.data.kernel.pairwise else _columns(est),
-        priors={name: describe(v) for name, v in parameters[::-1] if name.endswith("prior")},
+        columns=[] if fit.data.kernel.pairwise else _columns(fit),
+        priors={name: value for name, value in fit.attrs.items() if name.endswith("prior")},
         prior_check=[] if table is None else _prior_check(table),
-        has_posterior=fit.draws.is_posterior,
-        convergence=[*words.convergence(est), *worth],
-        cutoff=words.cutoff(est),
+        has_posterior=fit.learned.posterior is not None,
+        convergence=[*words.convergence(fit), *worth],
+        cutoff=words.cutoff(fit),
         counts=_counts(page),
         noted=noted,
-        code=words.code(est),
-        rerun=words.rerun(est),
+        code=words.code(fit),
+        rerun=words.rerun(fit),
     )
 
 
-def _columns(est: Any) -> list[tuple[str, list[str]]]:
+def _columns(fit: Fit) -> list[tuple[str, list[str]]]:
     """Return name, mean, sd, smallest and largest value of the majority in the first columns.
 
     A column of categories has their number instead.
     """
-    rows = est.fit_.data.majority_rows[:, :MOST_COLUMNS]
-    names = getattr(est, "feature_names_in_", np.arange(est.fit_.data.rows.shape[1]))
+    rows, names = fit.data.majority_rows[:, :MOST_COLUMNS], fit.data.columns.labels
     numbers = np.array([rows.mean(axis=0), rows.std(axis=0), rows.min(axis=0), rows.max(axis=0)])
     table = [
         (str(name), [f"{value:.4g}" for value in of_column])
         for name, of_column in zip(names, numbers.T, strict=False)
     ]
-    for i in est.kernel_.categorical_columns:
+    for i in fit.data.kernel.categorical_columns:
         if i < len(table):
             table[i] = table[i][0], [f"{len(np.unique(rows[:, i]))} categories", "", "", ""]
     return table
@@ -235,7 +286,7 @@ def _abnormal(page: Page) -> None:
         page.omitted["explanation"] = "No row is abnormal."
         return
     try:
-        why = est.explain(rows=listed) if page.X is None else est.explain(page.rows(listed))
+        why = _explained(page, listed)
     except ValueError as error:  # no centre, or no columns
         page.omitted["explanation"] = str(error)
         return
@@ -244,7 +295,12 @@ def _abnormal(page: Page) -> None:
         for i, (j, row) in enumerate(zip(listed, page.abnormal, strict=True)):
             row["columns"], view = why.reason(i), why.rows["view"].iloc[i]
             if i < EXPLAINED and view in why.parts:
-                _picture(page, j, est.views_[view], f"Under the view {view!r}. {row['columns']}.")
+                _picture(
+                    page,
+                    j,
+                    cast(Views, est).views_[view],
+                    f"Under the view {view!r}. {row['columns']}.",
+                )
         return
     what = "which training rows make it abnormal."
     if why.columns is None:
@@ -266,7 +322,14 @@ def _abnormal(page: Page) -> None:
         _picture(page, j, est, what)
 
 
-def _picture(page: Page, j: int, est: Any, what: str) -> None:
+def _explained(page: Page, listed: np.ndarray) -> Any:
+    """Return the explanation of some rows of the page."""
+    if page.X is None:
+        return explain(page.est, rows=listed)
+    return explain(page.est, page.rows(listed))
+
+
+def _picture(page: Page, j: int, est: Detector, what: str) -> None:
     """Add the picture of row number j."""
     x = {"row": j} if page.X is None else {"x": page.rows([j])}
     page.figures[f"row_{j}"] = plots.plot_explanation(est, **x)

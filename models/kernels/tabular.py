@@ -266,7 +266,7 @@ class Tabular(Wrapper):
         """The number of columns of numbers that vary."""
         return sum(column.sd > 0.0 for column in self.numbers or ())
 
-    @property
+    @cached_property
     @override
     def leaving_out(self) -> Kernel:
         return _LeavingOut(**{each.name: getattr(self, each.name) for each in fields(self)})

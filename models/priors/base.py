@@ -16,7 +16,7 @@ import scipy
 
 from ..gram import Gram
 from ..kernels.base import SMALLEST, is_number
-from .numbers import Correlated, Independent
+from .numbers import Correlated, Gaussian, Independent
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
@@ -88,12 +88,6 @@ def make_variable(prior: Any, gram: Gram, name: str, dims: str) -> TensorVariabl
             f"prior of {name}: {prior!r} must make one value for each of the {length} points of "
             f"{dims!r} (pass dims=dims), but made a variable of dims {found} and shape "
             f"{variable.type.shape}"
-        )
-    numbers = getattr(variable.tag, "numbers", None)
-    if numbers is not None and len(numbers.start) != length:
-        raise ValueError(
-            f"prior of {name}: {prior!r} has {len(numbers.start)} values, and {dims!r} has "
-            f"{length} points; it is a prior of the points of the other class"
         )
     new = [v.name for v in model.free_RVs if v.name not in before]
     others = [other for other in new if other != name and not other.startswith(f"{name}_")]
@@ -173,11 +167,14 @@ class GaussianPrior:
         import pymc as pm
 
         mean, sd = self.mean(gram), self.scale(gram)
-        x = pm.Normal(
+        require_points(self, name, dims, len(mean))
+        return pm.Normal(
             name, pm.Data(f"{name}_mean", mean, dims=dims), pm.Data(f"{name}_sd", sd), dims=dims
         )
-        x.tag.numbers = Independent(name, mean, sd)
-        return x
+
+    def numbers(self, gram: Gram, name: str) -> Gaussian:
+        """Return the variable in numbers."""
+        return Independent(name, self.mean(gram), self.scale(gram))
 
 
 @dataclass(frozen=True)
@@ -193,10 +190,30 @@ class CorrelatedPrior(GaussianPrior):
         import pymc as pm
 
         mean, root = self.mean(gram), scipy.linalg.cholesky(self.covariance(gram), lower=True)
+        require_points(self, name, dims, len(mean))
         mean_data = pm.Data(f"{name}_mean", mean, dims=dims)
-        x = pm.MvNormal(name, mean_data, chol=pm.Data(f"{name}_chol", root), dims=dims)
-        x.tag.numbers = Correlated(name, mean, root)
-        return x
+        return pm.MvNormal(name, mean_data, chol=pm.Data(f"{name}_chol", root), dims=dims)
+
+    @override
+    def numbers(self, gram: Gram, name: str) -> Gaussian:
+        root = scipy.linalg.cholesky(self.covariance(gram), lower=True)
+        return Correlated(name, self.mean(gram), root)
+
+
+def require_points(prior: Any, name: str, dims: str, values: int) -> None:
+    """Raise a ValueError unless a prior has as many values as the model in context has points."""
+    import pymc as pm
+
+    require_values(prior, name, dims, len(pm.modelcontext(None).coords[dims]), values)
+
+
+def require_values(prior: Any, name: str, dims: str, length: int, values: int) -> None:
+    """Raise a ValueError unless a prior has as many values as there are points."""
+    if values != length:
+        raise ValueError(
+            f"prior of {name}: {prior!r} has {values} values, and {dims!r} has {length} points; "
+            "it is a prior of the points of the other class"
+        )
 
 
 def inverse(S: np.ndarray) -> np.ndarray:

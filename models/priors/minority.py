@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..gram import Gram
-from .base import as_location, require_positive, values_of_points
+from .base import as_location, require_points, require_positive, values_of_points
 from .numbers import OnCube, Shares
 
 if TYPE_CHECKING:
@@ -56,11 +56,14 @@ class TruncatedNormal:
         from .pymc_distributions import Probit
 
         m, sd = values_of_points(self, "mean", gram, "minority"), float(self.sd)
+        require_points(self, name, dims, len(m))
         mean, scale = pm.Data(f"{name}_mean", m, dims=dims), pm.Data(f"{name}_sd", sd)
         on_cube: Any = {"lower": 0.0, "upper": 1.0, "default_transform": Probit(), "dims": dims}
-        x = pm.TruncatedNormal(name, mean, scale, **on_cube)
-        x.tag.numbers = OnCube(name, m, sd)
-        return x
+        return pm.TruncatedNormal(name, mean, scale, **on_cube)
+
+    def numbers(self, gram: Gram, name: str) -> OnCube:
+        """Return the variable in numbers."""
+        return OnCube(name, values_of_points(self, "mean", gram, "minority"), float(self.sd))
 
 
 @dataclass(frozen=True)
@@ -113,17 +116,26 @@ class Beta:
 
         from .pymc_distributions import Probit
 
-        a, b = float(self.a), float(self.b)
-        share = name if self.total is None else f"{name}_share"
-        scale = 1.0 if self.total is None else float(self.total) / gram.n1
+        require_points(self, name, dims, gram.n1)
+        share, scale = self._share(gram, name)
         u = pm.Beta(
             share,
-            pm.Data(f"{name}_a", a),
-            pm.Data(f"{name}_b", b),
+            pm.Data(f"{name}_a", float(self.a)),
+            pm.Data(f"{name}_b", float(self.b)),
             dims=dims,
             default_transform=Probit(),
         )
-        u.tag.numbers = Shares(share, name, gram.n1, a, b, scale)
         if self.total is None:
             return u
         return pm.Deterministic(name, pm.Data(f"{name}_scale", scale) * u, dims=dims)
+
+    def _share(self, gram: Gram, name: str) -> tuple[str, float]:
+        """Return the name of the free variable, and the weight at a share of 1."""
+        if self.total is None:
+            return name, 1.0
+        return f"{name}_share", float(self.total) / gram.n1
+
+    def numbers(self, gram: Gram, name: str) -> Shares:
+        """Return the variable in numbers."""
+        share, scale = self._share(gram, name)
+        return Shares(share, name, gram.n1, float(self.a), float(self.b), scale)

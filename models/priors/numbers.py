@@ -1,7 +1,7 @@
 r"""The priors of this package as numbers, beside the PyMC variables that they make.
 
-A prior's ``__call__`` makes a PyMC variable, and stores what it says of it here as ``tag.numbers``.
-x is the unconstrained vector of the variable, as PyMC's value variable is. All methods take batches
+A prior's ``__call__`` makes a PyMC variable, and its ``numbers`` says here what that variable is. x
+is the unconstrained vector of the variable, as PyMC's value variable is. All methods take batches
 of S vectors.
 """
 
@@ -22,7 +22,7 @@ SHARES = (np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)  # smallest and la
 Values = dict[str, np.ndarray]
 
 
-class Numbers:
+class VariableDensity:
     """A free variable in numbers; by default it is x itself, and the model takes it."""
 
     name: str
@@ -63,7 +63,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, eq=False)
-class Gaussian(Numbers):
+class Gaussian(VariableDensity):
     """Normal variables, of a mean of shape (n,)."""
 
     name: str
@@ -134,7 +134,7 @@ class Correlated(Gaussian):
         return {self.name: self.mean + rng.standard_normal((n, len(self.mean))) @ self.root.T}
 
 
-class Probits(Numbers):
+class Probits(VariableDensity):
     r"""Variables on [0, 1], with x their probits, :math:`u = \Phi(x)`: x is normal for a uniform u.
 
     Its tails are short. Log odds would have long ones, in which chains lose their way.

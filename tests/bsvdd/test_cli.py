@@ -124,7 +124,7 @@ def test_compare_without_a_label_says_which_rows_most_models_call_odd(csv, tmp_p
     rows = pd.read_csv(out / "rows.csv").set_index("p_value")  # the ids have this name in the file
     assert len(rows) == 72 and rows.index[0] == "'=n5" and rows["odd_by"].iloc[0] == 10
     est = BSVDD(draws=100, tune=100).fit(table[["a", "b"]])  # as bsvdd outliers
-    expected = est.training_decision()["p_value"].set_axis("'" + table["p_value"])
+    expected = est.decision()["p_value"].set_axis("'" + table["p_value"])
     np.testing.assert_allclose(rows["p_value BSVDD"], expected[rows.index], rtol=1e-4)
     results = pd.read_csv(out / "results.csv")
     assert results["model"].isin(list(REGISTRY) + list(YARDSTICKS)).all() and "odd" not in results

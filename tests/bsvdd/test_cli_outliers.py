@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+import bsvdd
 from bsvdd import BSVDD
 from bsvdd.cli import main
 
@@ -51,7 +52,7 @@ def test_rows_are_ordered_by_the_other_columns_given_some(csv, table, tmp_path):
     assert "p given: the other columns, given size and city; P(normal), surprise and" in text
     found, X = pd.read_csv(out), table.drop(columns="name")
     est = BSVDD(draws=50, tune=100).fit(X)
-    p = est.explain(changes=False, given=["size", "city"]).rows["p_given"].to_numpy()
+    p = bsvdd.explain(est, changes=False, given=["size", "city"]).rows["p_given"].to_numpy()
     expected = pd.Series(p, table["name"])
     np.testing.assert_allclose(found["p_given"], expected[found["name"]], atol=1e-9)
     assert found["p_given"].is_monotonic_increasing
@@ -101,14 +102,14 @@ def test_all_rows_are_written_as_python_has_them(csv, table, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
     found = pd.read_csv(out)
     est = BSVDD(draws=50, tune=100).fit(table.drop(columns="name"))
-    expected = est.training_decision().drop(columns="left_out")
+    expected = est.decision().drop(columns="left_out")
     expected.insert(0, "name", table["name"])
     expected = expected.sort_values("surprise", ascending=False, kind="stable")
     pd.testing.assert_frame_equal(
         expected.reset_index(drop=True), found[list(expected)], rtol=1e-6, atol=1e-9
     )
     assert (found["column_1"].notna() == ~found["normal"]).all()
-    why = est.explain(rows=[3, 17, 41], changes=False).top_columns(1)["column_1"]
+    why = bsvdd.explain(est, rows=[3, 17, 41], changes=False).top_columns(1)["column_1"]
     assert why.tolist() == [column for column, _ in ODD.values()]
     first = found.set_index("name").loc[["n03", "n17", "n41"], "column_1"]
     assert first.tolist() == why.tolist()

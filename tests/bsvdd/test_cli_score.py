@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.questions import p_values
+from bsvdd.estimators import p_values
 from click.testing import CliRunner
 
+import bsvdd
 from bsvdd import SVDD, cutoffs, load, priors
 from bsvdd.cli import main
 from bsvdd.cli.score import METHODS
@@ -85,7 +86,7 @@ def test_a_selection_by_split_rows(folder, table, scores):
     assert tuple(METHODS) == p_values.METHODS  # the command need not import them to show help
     options = ["--fdr", "0.2", "--p-value", "split"]
     result, frame = scores(folder / "BDD", folder / "t.csv", *options)
-    expected = load(folder / "BDD").select(table[["a", "b"]], 0.2, "split")
+    expected = bsvdd.select(load(folder / "BDD"), table[["a", "b"]], 0.2, "split")
     np.testing.assert_array_equal(frame["selected"], expected)
     assert f"{int(expected.sum())} selected" in result.output
 
@@ -103,7 +104,7 @@ def test_rows_that_cannot_be_scored_are_marked_and_counted(folder, table, scores
     est, X = load(model), table.loc[good, ["a", "b"]]
     np.testing.assert_allclose(frame["distance"][good], est.decision(X)["distance"], rtol=1e-6)
     with pytest.warns(UserWarning, match="no row is selected"):
-        assert (frame["selected"][good].astype(bool) == est.select(X, 0.2)).all()
+        assert (frame["selected"][good].astype(bool) == bsvdd.select(est, X, 0.2)).all()
     result = call("score", model, csv, "--strict", "--out", tmp_path / "none", code=1)
     assert "gaps.csv: 3 of 72 rows cannot be scored, the first is row 2" in result.output
     assert not (tmp_path / "none").exists()
@@ -150,7 +151,7 @@ def test_a_fit_to_rows_without_names_takes_all_columns(folder, scores, tmp_path)
     assert frame["column_1"].tolist()[2:] == ["b", "a"]
     rows = [[0.1, 9.0], [9.0, 0.1]]
     np.testing.assert_allclose(frame["surprise"][2:], -est.score_samples(rows))
-    why = est.explain(rows, changes=False).top_columns()
+    why = bsvdd.explain(est, rows, changes=False).top_columns()
     np.testing.assert_allclose(frame.loc[2:, "share_1"], why["share_1"])
 
 
@@ -161,7 +162,7 @@ def test_reasons_of_the_abnormal_rows_hold_no_formula(folder, table, scores, tmp
     renamed.to_csv(path, index=False)
     call("fit", path, *COLUMNS[:-2], "--model", "SVDD", "--out", model)
     _, frame = scores(model, path, "--explain")
-    why = load(model).explain(renamed[list(names.values())], changes=False).top_columns()
+    why = bsvdd.explain(load(model), renamed[list(names.values())], changes=False).top_columns()
     abnormal = ~frame["normal"]
     assert abnormal.any() and not abnormal.all()
     four = ["column_1", "share_1", "column_2", "share_2"]
@@ -205,7 +206,7 @@ def test_score_watches_the_rows_as_a_stream(tmp_path, scores, shift):
     pd.DataFrame(new, columns=names).to_csv(tmp_path / "new.csv", index=False)
     result, _ = scores(tmp_path / "m", tmp_path / "new.csv", "--watch")
     (line,) = (each for each in result.stderr.splitlines() if each.startswith("89 rows: "))
-    monitor = SVDD().fit(rows).monitor()
+    monitor = bsvdd.monitor(SVDD().fit(rows))
     monitor.update(np.delete(new, 3, axis=0))
     assert (monitor.alarm is not None) == (shift > 0)
     assert ("no alarm" in line) if not shift else (f"told at row {monitor.alarm + 1} (" in line)

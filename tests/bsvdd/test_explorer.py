@@ -281,8 +281,8 @@ def test_the_numbers_of_a_view(explorer, table):
     np.testing.assert_allclose(view.weights[0], w.mean(axis=0))
     pd.testing.assert_series_equal(view.decision, est.decision(X[:1]).iloc[0])
     d, z = est.distance(X[:1]).values.ravel(), view.decision
-    assert view.prior_d.shape == (est.fit_.prior.draws.shape[1],)
-    why = est.explain(X[:1], top=3)
+    assert view.prior_d.shape == (len(est.fit_.prior.weights),)
+    why = bsvdd.explain(est, X[:1], top=3)
     column, share = (why.top_columns(1)[name].iloc[0] for name in ("column_1", "share_1"))
     for shown in (
         r"majority\s+{}\b.*?{}\b.*minority\s+{}\b.*?{}\b".format(*view.counts.ravel()),
@@ -336,8 +336,10 @@ def test_only_what_has_changed_is_computed(table, monkeypatch):
     resolved = kernels.Tabular(kernels.RBF("likelihood")).resolve(table[0][table[1] == 0])
     assert explorer.setting.bandwidth == float(f"{resolved.kernel.bandwidth:.3g}")
     before = explorer.estimator
+    before.set_params(prior=priors.Flat(sd=9.0), cutoff=0.1)  # of no fit that is shown
     for changes in ({"criterion": "f1"}, {"level": 0.8}, {"row": 29}):
         assert np.shares_memory(draws(to(explorer, **changes).estimator), draws(before))
+    assert explorer.estimator.prior == priors.Flat(sd=1.5)
     for changes in ({"sd": 0.7}, {"calibrated": False, "likelihood_scale": 5.0}):
         est = to(explorer, **changes).estimator
         assert est.gram_ is before.gram_ and not np.shares_memory(draws(est), draws(before))

@@ -15,8 +15,8 @@ from bsvdd.comparison.run.cell import replicate_seed
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.scenario import halves
-from bsvdd.estimators.report.words import none_beyond
 from bsvdd.estimators.rows.files import Layout
+from bsvdd.estimators.words import none_beyond
 from bsvdd.inference.decision import evaluate
 from scipy.stats import studentized_range, ttest_rel
 from scipy.stats import t as student
@@ -235,7 +235,7 @@ def test_each_row_is_judged_by_the_others(judged):
     of_gaps = runner.compare([gaps], ["SVDD"])
     for results, data, rows in ((judged, DATA, DATA.X), (of_gaps, gaps, filled)):
         found = unlabelled.votes(results, data)
-        expected = SVDD(random_state=0).fit(rows).training_decision()
+        expected = SVDD(random_state=0).fit(rows).decision()
         decided, p = found.odd["SVDD"].sort_index(), found.p_values["SVDD"].sort_index()
         assert (decided == ~expected["normal"]).all() and decided.any()
         np.testing.assert_allclose(p, expected["p_value"], rtol=1e-5)

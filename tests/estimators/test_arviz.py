@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "samplers.md").read_text(encoding="utf-8")
@@ -60,7 +61,7 @@ def inputs(request):
         "observed_data": xr.Dataset({"abnormal": ("obs", y)}),
         "constant_data": xr.Dataset({"x1": ("obs", X[:, 0])}),
     }
-    p = xr.Dataset({"p": (("chain", "draw"), est.p_value(X[:24])[None])})
+    p = xr.Dataset({"p": (("chain", "draw"), bsvdd.p_value(est, X[:24])[None])})
     return request.param, {
         "draws": est.idata_,
         "loo": az.loo(est.idata_, pointwise=True),

@@ -54,7 +54,7 @@ def spread(model, population, n, kernel, seed=1, **parameters):
         K = est.kernel_(Z, est.gram_.points) @ projection
     low, high = np.quantile(K.mean(axis=1), calibration.NEAR)
     near = (K.mean(axis=1) >= low) & (K.mean(axis=1) <= high)
-    posterior = est.fit_.center.similarity(Z[near]).std(axis=0)
+    posterior = est.fit_.score.similarity(Z[near]).std(axis=0)
     return np.median(posterior / (K[near].std(axis=1) / np.sqrt(n)))
 
 
@@ -92,7 +92,7 @@ def test_the_number_is_kept_and_goes_on(est, rows, tmp_path):
         assert fit.with_prior(priors.Flat(sd=0.5)).likelihood_scale_ == est.likelihood_scale_
         assert fit.with_cutoff(0.9).likelihood_scale_ == est.likelihood_scale_
     number = type(est)(likelihood_scale=1.0).fit(rows).set_params(likelihood_scale="calibrated")
-    assert number.with_prior(est.prior).likelihood_scale_ == est.likelihood_scale_
+    assert number.with_prior(est.prior).likelihood_scale_ == 1.0  # the parameters of the fit
 
 
 def test_single_estimates_have_the_lambda_of_the_draws(rows):
@@ -117,8 +117,8 @@ def test_the_data_count(est, rows):
     """What is asked of a posterior has an answer: the posterior is not the prior."""
     loo = az.loo(est.idata_, var_name="kernel")
     assert loo.p > 0.1
-    prior = est.prior_draws(rows, draws=400)["w"].values.reshape(400, -1) @ est.gram_.K
-    posterior = est.fit_.center.similarity(rows)
+    prior = bsvdd.prior_draws(est, rows, draws=400)["w"].values.reshape(400, -1) @ est.gram_.K
+    posterior = est.fit_.score.similarity(rows)
     assert np.median(posterior.var(axis=0) / prior.var(axis=0)) <= 0.3
 
 

@@ -113,9 +113,9 @@ def test_columns_are_found_by_name_in_any_order(fitted, tmp_path):
 
 def test_answers_to_rows_with_both_kinds_of_columns(fitted, tmp_path):
     """p-values, shares, a report, and the weights of columns by their names; saved fits too."""
-    usual, unseen, far = fitted.p_value(NEW)
+    usual, unseen, far = bsvdd.p_value(fitted, NEW)
     assert usual > 0.3 and unseen < usual / 2 and far < 0.02
-    text = fitted.report(tmp_path / "r.html").read_text()
+    text = bsvdd.report(fitted, tmp_path / "r.html").read_text()
     assert "3 categories" in text and "4 categories" in text
     fitted.save(tmp_path / "m")
     same = bsvdd.load(tmp_path / "m")
@@ -124,9 +124,9 @@ def test_answers_to_rows_with_both_kinds_of_columns(fitted, tmp_path):
     weights = {"city": 3.0, "b": 0.5}
     est = BSVDD(kernel=kernels.Tabular(weights=weights), draws=40, tune=40).fit(FRAME)
     assert est.kernel_.weights == ((1, 3.0), (2, 0.5))
-    assert est.p_value(NEW, "split").shape == (3,)  # refits know the names
+    assert bsvdd.p_value(est, NEW, "split").shape == (3,)  # refits know the names
     est = BSVDD(kernel=KERNEL).fit(FRAME)
-    why = est.explain(NEW)
+    why = bsvdd.explain(est, NEW)
     assert why.top_columns(1)["column_1"].tolist()[1:] == ["city", "a"]
     total = why.columns["mean"].sum("column") + why.rows[["base", "remainder"]].sum(axis=1)
     np.testing.assert_allclose(total, why.rows["value"], rtol=1e-9)

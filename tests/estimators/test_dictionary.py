@@ -61,9 +61,9 @@ def test_the_likelihood_counts_all_rows(fitted, name):
     n1 = 12 if name == "BSVDDM" else 0
     assert (gram.n0, gram.n_majority_points, gram.n1) == (70, 20, n1)
     np.testing.assert_allclose(gram.r, KERNEL(gram.points, X[:70]).sum(axis=1), rtol=1e-12)
-    place = fitted(name).idata_["gram"]["place"].values
-    np.testing.assert_array_equal(gram.points, X[place])
-    assert (place[:20] < 70).all()
+    row = fitted(name).fit_.data.row_of_point
+    np.testing.assert_array_equal(gram.points, X[row])
+    assert (row[:20] < 70).all()
 
 
 @pytest.mark.parametrize("method", ["random", "kmeans", "leverage"])
@@ -83,10 +83,10 @@ def test_many_points_come_near_to_all(method):
 def test_points_of_the_user():
     est = BDD(**QUICK, dictionary=Z).fit(X, Y)
     np.testing.assert_array_equal(est.gram_.points, Z)
-    assert (est.idata_["gram"]["place"].values == -1).all()
+    assert (est.idata_["gram"]["point_of_row"].values == -1).all()
     np.testing.assert_array_equal(clone(est).dictionary, Z)
     # no row is a point, so all are left out
-    np.testing.assert_allclose(est.left_out_scores(), est.score_samples(X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(bsvdd.left_out(est), est.score_samples(X), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(
         BDD(**QUICK, dictionary=Z.tolist()).fit(X, Y).predict(Z), est.predict(Z)
     )
@@ -95,15 +95,16 @@ def test_points_of_the_user():
 def test_left_out_points_of_bdd_are_refits():
     published = dict(prior=priors.StandardizedRowSum(), likelihood_scale=1.0)
     est = BDD(kernel=KERNEL, **published, draws=20_000, chains=1, dictionary=8).fit(X[:70])
-    place = est.idata_["gram"]["place"].values
-    left_out = np.median(est._left_out_sums(est.fit_.data, weights_of(est))[0], axis=0)
+    data, leave = est.fit_.data, est.fit_.learned.leave
+    row = data.row_of_point
+    left_out = np.median(leave.similarity(weights_of(est), data.leaving(row)), axis=0)
     mean = -(est.gram_.r - est.gram_.r.mean()) / est.gram_.r.std()  # the prior's mean stays
     for j in (0, 3):
         others = np.delete(np.arange(8), j)
-        gram = Gram.from_rows(KERNEL, np.delete(X[:70], place[j], axis=0), None, X[place[others]])
+        gram = Gram.from_rows(KERNEL, np.delete(X[:70], row[j], axis=0), None, X[row[others]])
         posterior = bdd.NormalPosterior(gram, priors.Normal(m=mean[others]))
-        w = posterior.draw(20_000, 0, 1, np.random.default_rng(1))["w"][0]
-        score = w @ KERNEL(X[[place[j]]], gram.points)[0]
+        w = posterior.draw(20_000, 1, np.random.default_rng(1))[0]
+        score = w @ KERNEL(X[[row[j]]], gram.points)[0]
         # the standard error of a median is 1.25 of that of a mean, and there are two of them
         error = 9 * score.std() / 20_000**0.5
         assert left_out[j] == pytest.approx(np.median(score), abs=error)
@@ -156,8 +157,8 @@ def test_rows_that_are_no_points_choose_the_cutoff_where_points_cannot_be_left_o
         return pm.Laplace(name, 0.0, 0.1, dims=dims)
 
     est = BDD(**QUICK, sampler="nuts", dictionary=10, prior=prior).fit(X)
-    rows = np.setdiff1d(np.arange(30), est.idata_["gram"]["place"].values)
-    left_out = est.left_out_scores()
+    rows = np.flatnonzero(est.fit_.data.point_of_row < 0)
+    left_out = bsvdd.left_out(est)
     np.testing.assert_array_equal(np.flatnonzero(~np.isnan(left_out)), rows)
     np.testing.assert_allclose(
         left_out[rows], est.score_samples(est.fit_.data.rows)[rows], atol=1e-12

@@ -55,7 +55,7 @@ def check_scores(est, Z):
     if isinstance(est, OCSVM):
         f = (k(Z, points) @ w.T)[:, 0] + est.idata_["posterior"].attrs["offset"]
         scale = np.abs(k(Z, points)).max(initial=1.0) * np.abs(w).sum()
-        np.testing.assert_allclose(est.fit_.center.values(Z), f, rtol=1e-9, atol=1e-12 * scale)
+        np.testing.assert_allclose(est.fit_.score.values(Z), f, rtol=1e-9, atol=1e-12 * scale)
         return
     K = k(points)
     d2 = k.diag(Z) - 2 * w @ k(points, Z) + np.einsum("dj,jl,dl->d", w, K, w)[:, None]

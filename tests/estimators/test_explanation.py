@@ -10,6 +10,7 @@ from bsvdd.estimators.yardsticks import KNN
 from scipy.special import logsumexp, rel_entr
 from scipy.stats import rankdata
 
+import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, SVDDM, SVM, Landmarks, kernels
 from tests.scores import thresholds, upper_median
 
@@ -38,7 +39,7 @@ def assert_same_as_the_decision(why, decided):
 def test_tables_have_the_names_of_rows_and_columns():
     kernel = kernels.Standardized(kernels.RBF(BANDWIDTH))
     est = SVDD(kernel=kernel).fit(pd.DataFrame(ROWS, columns=NAMES))
-    why, names = est.explain(NEW, top=4), NEW.index.tolist()
+    why, names = bsvdd.explain(est, NEW, top=4), NEW.index.tolist()
     assert (why.kind, why.draws, why.prob, why.without_columns) == ("surprise", 1, 0.9, "")
     parts = ["normal", "value", "low", "high", "base", "remainder"]
     assert why.rows.columns.tolist() == parts and why.rows.index.tolist() == names
@@ -61,7 +62,7 @@ def test_tables_have_the_names_of_rows_and_columns():
     size = np.linalg.norm(change / ROWS.std(axis=0), axis=1)
     np.testing.assert_allclose(changes["size"], size)
     np.testing.assert_array_equal(size == 0.0, normal)
-    none = est.with_cutoff(0.0).explain(NEW)  # there is no normal row to compare with
+    none = bsvdd.explain(est.with_cutoff(0.0), NEW)  # there is no normal row to compare with
     assert none.nearest.sizes["rank"] == 0 and not none.rows["normal"].any()
     assert np.isnan(none.changes["value"]).all() and np.isnan(none.changes["size"]).all()
 
@@ -73,7 +74,7 @@ def test_the_identity_is_exact_in_each_draw(inner, standardised):
     kernel = kernels.Standardized(inner) if standardised else inner
     est = BSVDD(kernel=kernel, draws=20, tune=20).fit(SCALED)
     Z = np.concatenate([NEW_SCALED, [[30.0, 0.0, 0.0]]])
-    found = est.explain(Z, draws=40, prob=0.8, top=5, changes=False)
+    found = bsvdd.explain(est, Z, draws=40, prob=0.8, top=5, changes=False)
     w = est.idata_["posterior"]["w"].values.reshape(40, 47)
     away = np.abs(Z[:, None] - SCALED) / (SCALED.std(axis=0) if standardised else 1.0)
     s = inner.bandwidth
@@ -112,7 +113,7 @@ def test_typical_terms_are_those_of_rows_without_themselves(kernel):
         q = v * np.exp(-cost.sum(axis=1))
         linear = isinstance(kernel, kernels.Linear)
         terms.append((u - v @ others) ** 2 if linear else q @ cost / q.sum())
-    typical = est.explain(SCALED[:1], changes=False).columns["typical"]
+    typical = bsvdd.explain(est, SCALED[:1], changes=False).columns["typical"]
     np.testing.assert_allclose(typical, np.mean(terms, axis=0), rtol=1e-9)
 
 
@@ -120,7 +121,7 @@ def test_typical_terms_of_free_weights_are_comparable_with_those_of_rows():
     """Both have the posterior variance of the centre, which is large where units are small."""
     rows = ROWS / ROWS.std(axis=0) * 0.01
     est = BDD(kernel=kernels.Linear(), draws=500).fit(rows)
-    found = est.explain(rows, changes=False).columns
+    found = bsvdd.explain(est, rows, changes=False).columns
     np.testing.assert_allclose(found["typical"], found["mean"].mean("obs"), rtol=1e-9)
     means = est.idata_["posterior"]["w"].values.mean(axis=(0, 1))
     assert (found["typical"] > np.square(rows - means @ rows).mean(axis=0)).all()
@@ -131,7 +132,7 @@ def test_nearest_rows_are_normal_and_the_most_similar(kernel):
     est = BDD(kernel=kernel, draws=40).fit(SCALED, MINORITY)
     normal = np.flatnonzero(est.idata_["decision"]["normal"].values & ~MINORITY)
     assert 0 < len(normal) < (~MINORITY).sum()
-    nearest = est.explain(NEW_SCALED, top=6, changes=False).nearest
+    nearest = bsvdd.explain(est, NEW_SCALED, top=6, changes=False).nearest
     assert nearest["rank"].values.tolist() == list(range(6))
     rows, k = SCALED[normal], kernel(NEW_SCALED, SCALED[normal])
     # the squared distance in kernel space, up to k(z, z)
@@ -140,7 +141,7 @@ def test_nearest_rows_are_normal_and_the_most_similar(kernel):
     np.testing.assert_allclose(nearest["similarity"], np.take_along_axis(k, best, 1), rtol=1e-8)
     away = (NEW_SCALED[:, None] - rows[best]) / SCALED[~MINORITY].std(axis=0)
     np.testing.assert_allclose(nearest["distance"], np.linalg.norm(away, axis=2))
-    every = est.explain(NEW_SCALED, top=1000, changes=False).nearest
+    every = bsvdd.explain(est, NEW_SCALED, top=1000, changes=False).nearest
     assert every.sizes["rank"] == len(normal)
 
 
@@ -152,9 +153,9 @@ def test_signed_weights_are_explained_by_terms_of_points_that_add_up(model):
     y = np.arange(47) >= 40
     rows = SCALED + [0.8, 0.8, 0.8] * y[:, None]
     est, Z = model.fit(rows, y), rows[[0, 44]] + 0.1
-    found = est.explain(Z, draws=10**6, top=100)
+    found = bsvdd.explain(est, Z, draws=10**6, top=100)
     assert (found.kind, found.columns) == ("distance", None)
-    similarity = est.fit_.center.similarity(Z)
+    similarity = est.fit_.score.similarity(Z)
     cutoff = thresholds(est) if len(similarity) > 1 else [upper_median(thresholds(est))]
     margin = 2.0 * (np.mean(cutoff) - similarity.mean(axis=0))
     np.testing.assert_allclose(found.rows["value"], margin, rtol=1e-6, atol=1e-9)
@@ -187,7 +188,7 @@ class Rational(kernels.Kernel):
 @pytest.mark.parametrize("kernel", [kernels.Polynomial(2), Rational(), kernels.Linear()], ids=repr)
 def test_columns_have_terms_of_a_kernel_that_is_a_sum_or_a_product_over_them(kernel):
     est = BDD(kernel=kernel, draws=20).fit(SCALED)
-    found = est.explain(SCALED[:2], changes=False)
+    found = bsvdd.explain(est, SCALED[:2], changes=False)
     assert found.kind == "distance"
     if not isinstance(kernel, kernels.Linear):
         assert found.columns is None
@@ -202,7 +203,7 @@ def test_columns_have_terms_of_a_kernel_that_is_a_sum_or_a_product_over_them(ker
 
 def test_categories_have_no_distance_and_no_change():
     frame = pd.DataFrame(ROWS[:, :2], columns=["a", "b"]).assign(kind=["u", "v"] * 23 + ["w"])
-    found = SVDD(kernel=kernels.Tabular()).fit(frame).explain(frame[:3], top=5)
+    found = bsvdd.explain(SVDD(kernel=kernels.Tabular()).fit(frame), frame[:3], top=5)
     assert found.changes is None
     away = ROWS[:3, None, :2] - ROWS[found.nearest["row"].values][..., :2]
     expected = np.linalg.norm(away / ROWS[:, :2].std(axis=0), axis=2)
@@ -213,7 +214,7 @@ def test_categories_have_no_distance_and_no_change():
 def test_landmarks_that_are_rows_are_named(method):
     rows = np.tile(SCALED, (3, 1)) + 0.05 * RNG.normal(size=(141, 3))
     est = BDD(dictionary=Landmarks(9, method=method), draws=20).fit(rows)
-    points = est.explain(rows[:2] + 1.0, top=3, changes=False).points
+    points = bsvdd.explain(est, rows[:2] + 1.0, top=3, changes=False).points
     row, held = points["row"].values, est.idata_["constant_data"]["X"].values
     expected = est.gram_.points[points["point"].values]
     assert (row == -1).all() if method == "kmeans" else (held[row] == expected).all()
@@ -237,7 +238,7 @@ def test_the_change_is_that_of_its_definition(model):
     est, rng = model.fit(ROWS, MINORITY), np.random.default_rng(1)
     Z = ROWS[:15] + rng.normal(size=(15, 3)) * [4.0, 40.0, 0.4]
     Z[:3] = ROWS[20:23] + 1e-3
-    why, center = est.explain(Z), est.fit_.center
+    why, center = bsvdd.explain(est, Z), est.fit_.score
     normal = ROWS[est.idata_["decision"]["normal"].values & ~MINORITY]
     sd = ROWS[~MINORITY].std(axis=0)
     mean = center.with_weights(center.weights.mean(axis=0, keepdims=True))
@@ -267,13 +268,13 @@ def test_remote_rows_have_a_cause_and_a_change(model):
     est = model.fit(ROWS)
     remote = np.tile(ROWS[0], (3, 1))
     remote[:, 2] = 1e8, 1e12, 1e200
-    why = est.explain(remote)
+    why = bsvdd.explain(est, remote)
     np.testing.assert_allclose(why.columns["share"].sel(column=2), 1.0)
     assert np.isfinite(why.rows["base"]).all() and np.ptp(why.rows["base"]) < 1.0
     assert (why.changes["change"].values[:, 2] != 0.0).all()
     wide = ROWS.copy()
     wide[7, 2] = 1e200
-    assert SVDD().fit(wide).explain(rows=[7]).changes["standardized"].values[0, 2] < -1.0
+    assert bsvdd.explain(SVDD().fit(wide), rows=[7]).changes["standardized"].values[0, 2] < -1.0
 
 
 # planted shifts
@@ -305,12 +306,14 @@ def bayes():
 )
 def test_the_planted_column_is_first_and_is_changed(model):
     est = model.fit(MANY * SCALES)
-    why = est.explain(PLANTED * SCALES, changes=False)
+    why = bsvdd.explain(est, PLANTED * SCALES, changes=False)
     abnormal = ~why.rows["normal"].to_numpy()
     assert abnormal.mean() > 0.9
     first = why.top_columns(1)["column_1"].to_numpy()
     assert (first == COLUMN)[abnormal].mean() >= 0.95
-    changed = est.explain(PLANTED[:60] * SCALES).changes["change"].values[abnormal[:60]] != 0.0
+    changed = (
+        bsvdd.explain(est, PLANTED[:60] * SCALES).changes["change"].values[abnormal[:60]] != 0.0
+    )
     assert (changed.sum(axis=1) == 1).mean() >= 0.85  # without the shift, one in ten is abnormal
     assert changed[np.arange(len(changed)), COLUMN[:60][abnormal[:60]]].mean() >= 0.95
 
@@ -334,9 +337,9 @@ MATRIX = SVDD(kernel=kernels.Precomputed(), cutoff=1.0)
 )
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
 def test_errors_say_why(bayes, est, X, settings, message):
-    est = bayes if est is None else est if isinstance(est, SVM) else est.fit(X)
+    est = bayes if est is None else est.fit(X, MINORITY if isinstance(est, SVM) else None)
     with pytest.raises((ValueError, TypeError), match=message):
-        est.explain(X, **settings)
+        bsvdd.explain(est, X, **settings)
 
 
 def test_intervals_cover_the_exact_terms_of_the_population():
@@ -355,7 +358,7 @@ def test_intervals_cover_the_exact_terms_of_the_population():
     for seed in range(40):
         X = np.random.default_rng(seed).normal(size=(100, p))
         est = BSVDD(kernel=kernels.RBF(s), cutoff=1.0).fit(X)
-        why = est.explain(Z, draws=400, changes=False)
+        why = bsvdd.explain(est, Z, draws=400, changes=False)
         of, rows = why.columns, why.rows
         intervals = [
             (of["low"], columns, of["high"]),
@@ -374,7 +377,7 @@ def test_shap_ranks_the_columns_alike(bayes):
     Z, column = PLANTED[:40], COLUMN[:40]
     explainer = shap.ExactExplainer(lambda X: -bayes.score_samples(X), MANY[::10])
     values = np.asarray(explainer(Z).values)
-    terms = bayes.explain(Z, changes=False).columns
+    terms = bsvdd.explain(bayes, Z, changes=False).columns
     excess = (terms["mean"] - terms["typical"]).values
     assert (values.argmax(axis=1) == excess.argmax(axis=1)).mean() >= 0.9
     assert (values[np.arange(40), column] > 0).all() and (excess[np.arange(40), column] > 0).all()

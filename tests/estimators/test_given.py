@@ -81,7 +81,7 @@ def test_it_is_by_the_kernel_without_the_factors_of_the_others(kernel):
     left_out = [scores.upper_median(-log_ratio(est, X, w, eps, X[j], j)) for j in range(40)]
     surprise = [scores.upper_median(-log_ratio(est, X, w, eps, z)) for z in near]
     expected = (1 + (np.array(left_out)[:, None] >= surprise).sum(axis=0)) / 41
-    np.testing.assert_allclose(est.p_value(near, given=GIVEN), expected)
+    np.testing.assert_allclose(bsvdd.given(est, near, GIVEN), expected)
     assert len(np.unique(expected)) > 5
 
 
@@ -103,7 +103,7 @@ def test_with_equal_weights_it_is_a_conditional_kernel_density_of_scikit_learn()
 
     left_out = [conditional(np.delete(X, j, axis=0), X[j : j + 1])[0] for j in range(40)]
     expected = (1 + (np.array(left_out)[:, None] <= conditional(X, NEW)).sum(axis=0)) / 41
-    np.testing.assert_allclose(est.p_value(NEW, given=[0, 1]), expected)
+    np.testing.assert_allclose(bsvdd.given(est, NEW, [0, 1]), expected)
 
 
 @pytest.mark.parametrize("method", ["left-out", "split"])
@@ -121,7 +121,7 @@ def test_fits_without_rows_where_there_is_no_closed_form(method):
     judge = fold if method == "split" else est
     counted = (np.array(left_out)[:, None] <= ratios(judge, NEW[:10])).sum(axis=0)
     expected = (1 + counted) / (1 + len(left_out))
-    np.testing.assert_allclose(est.p_value(NEW[:10], method, given=GIVEN), expected)
+    np.testing.assert_allclose(bsvdd.given(est, NEW[:10], GIVEN, method), expected)
 
 
 def ratios(est, rows):
@@ -143,48 +143,52 @@ def est(frame):
 
 def test_ways_to_ask_are_the_same(est, frame, tmp_path):
     new = pd.DataFrame(NEW[:, :3], columns=["a", "b", "c"])
-    expected = est.p_value(new, given=["a"])
+    expected = bsvdd.given(est, new, ["a"])
     for given in ("a", 0, [np.int64(0)], ["a", 0]):
-        np.testing.assert_array_equal(est.p_value(new, given=given), expected)
-    np.testing.assert_array_equal(est.p_value(new[["c", "a", "b"]], given="a"), expected)
+        np.testing.assert_array_equal(bsvdd.given(est, new, given), expected)
+    np.testing.assert_array_equal(bsvdd.given(est, new[["c", "a", "b"]], "a"), expected)
     array = BSVDD(**QUICK).fit(frame.to_numpy())
-    lazy = array.p_value(da.from_array(new.to_numpy(), chunks=(4, 3)), given=0)
+    lazy = bsvdd.given(array, da.from_array(new.to_numpy(), chunks=(4, 3)), 0)
     np.testing.assert_array_equal(lazy.compute(), expected)
     est.save(tmp_path / "m.safetensors")
     loaded = bsvdd.load(tmp_path / "m.safetensors")
-    np.testing.assert_allclose(loaded.p_value(new, given="a"), expected, atol=1.1 / 41)
+    np.testing.assert_allclose(bsvdd.given(loaded, new, "a"), expected, atol=1.1 / 41)
 
 
 def test_a_value_is_odd_beside_the_others_only(est):
     """c is 2 a + noise; c = 2.5 and a = 0 are usual, and together they are not."""
     row = pd.DataFrame({"a": [0.0], "b": [0.0], "c": [2.5]})
-    assert est.p_value(row, given=["a", "b"])[0] < 0.1 < est.p_value(row, given=["b"])[0]
+    assert bsvdd.given(est, row, ["a", "b"])[0] < 0.1 < bsvdd.given(est, row, ["b"])[0]
     remote = pd.DataFrame({"a": [1e6], "b": [0.0], "c": [0.0]})  # no kernel value has a digit
-    assert est.p_value(remote, given=["b", "c"])[0] == 1 / 41
-    assert est.p_value(remote, given="a")[0] > 0.1  # no row tells what is usual beside this a
+    assert bsvdd.given(est, remote, ["b", "c"])[0] == 1 / 41
+    assert bsvdd.given(est, remote, "a")[0] > 0.1  # no row tells what is usual beside this a
 
 
 def test_minority_rows_and_landmarks():
     """Minority rows are new rows; rows that are no landmarks leave the ranks only."""
     y = np.repeat([0, 1], [40, 11])
     with_some = SVDD().fit(np.concatenate([X, NEW]), y)
-    of_training = with_some.explain(rows=range(40, 51), changes=False, given=0).rows["p_given"]
-    np.testing.assert_array_equal(of_training, with_some.p_value(NEW, given=0))
+    of_training = bsvdd.explain(with_some, rows=range(40, 51), changes=False, given=0).rows[
+        "p_given"
+    ]
+    np.testing.assert_array_equal(of_training, bsvdd.given(with_some, NEW, 0))
     few = BSVDD(dictionary=12, **QUICK).fit(X)
-    p = few.explain(changes=False, given=[0]).rows["p_given"]
+    p = bsvdd.explain(few, changes=False, given=[0]).rows["p_given"]
     assert sorted(np.round(40 * p)) == list(range(1, 41))  # each row has its rank
 
 
 def test_explanations_have_a_line_and_name_the_other_columns(est, frame):
     new = pd.DataFrame({"a": [0.0], "b": [0.0], "c": [9.0]}, index=["odd"])
-    why = est.explain(new, given=["a", "b"], changes=False)
-    assert why.rows["p_given"].tolist() == est.p_value(new, given=["a", "b"]).tolist()
+    why = bsvdd.explain(est, new, given=["a", "b"], changes=False)
+    assert why.rows["p_given"].tolist() == bsvdd.given(est, new, ["a", "b"]).tolist()
     assert why.top_columns()["column_1"].tolist() == ["c"]
     assert "Columns: c " in str(why) and " Given a, b: p = 0.0244." in str(why)
-    assert "Given" not in str(est.explain(new, changes=False))
-    p = est.explain(given="a", changes=False).rows["p_given"]
+    assert "Given" not in str(bsvdd.explain(est, new, changes=False))
+    p = bsvdd.explain(est, given="a", changes=False).rows["p_given"]
     assert sorted(np.round(40 * p)) == list(range(1, 41))
-    np.testing.assert_array_equal(est.explain(rows=[3], given="a").rows["p_given"], p.iloc[[3]])
+    np.testing.assert_array_equal(
+        bsvdd.explain(est, rows=[3], given="a").rows["p_given"], p.iloc[[3]]
+    )
 
 
 DRAWN = BSVDD(**QUICK)
@@ -207,6 +211,6 @@ DRAWN = BSVDD(**QUICK)
 )
 def test_what_cannot_be_given(frame, model, given, message):
     est = clone(model).fit(frame)
-    for ask in (est.p_value, est.select):
+    for ask in (bsvdd.given, lambda est, X, given: bsvdd.select(est, X, given=given)):
         with pytest.raises(ValueError, match=message):
-            ask(frame, given=given)
+            ask(est, frame, given)

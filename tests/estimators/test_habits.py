@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+import bsvdd
 from bsvdd import BDD, BSVDD, SVDD, kernels, load
 
 RNG = np.random.default_rng(8)
@@ -39,7 +40,7 @@ def test_the_column_of_the_labels_by_its_name():
         est.fit(FRAME.assign(kind=Y), "knd")
     with pytest.raises(ValueError, match="no column besides that of the labels"):
         est.fit(FRAME[["a"]], "a")
-    with pytest.raises(ValueError, match="y='kind': the name of a column is for rows with named"):
+    with pytest.raises(ValueError, match="y='kind': the name of a column is for the columns of"):
         est.fit(X, "kind")
 
 
@@ -47,7 +48,7 @@ def test_columns_in_another_order():
     est = SVDD().fit(FRAME)
     turned = FRAME[["c", "a", "b"]]
     np.testing.assert_array_equal(est.score_samples(turned), est.score_samples(FRAME))
-    pd.testing.assert_frame_equal(est.explain(turned).rows, est.explain(FRAME).rows)
+    pd.testing.assert_frame_equal(bsvdd.explain(est, turned).rows, bsvdd.explain(est, FRAME).rows)
     with pytest.raises(ValueError, match="X lacks column 'b', which the fit has; it has 'a', 'c'"):
         est.predict(FRAME[["a", "c"]])
     with pytest.raises(ValueError, match="Feature names unseen at fit time:\n- d"):
@@ -87,10 +88,10 @@ def test_a_decision_prints_what_matters_first_in_80_columns():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(99, 2)), columns=["a", "b"])
     rows = X.set_axis([f"order {i:06d}" for i in range(99)])
     est = SVDD().fit(rows)
-    head = ["p_value", "P(normal)", "surprise", "low", "high", "normal"]
-    for table, more in ((est.decision(rows), ["distance"]), (est.training_decision(), [])):
+    head = ["p_value", "P(normal)", "surprise", "low", "high", "normal", "distance"]
+    for table in (est.decision(rows), est.decision()):
         lines = repr(table.tail(3)).splitlines()
-        assert lines[0].split() == head + more and max(map(len, lines)) <= 80
+        assert lines[0].split() == head and max(map(len, lines)) <= 80
         assert lines[3].startswith("order 000098") and "True" in lines[3]
         assert len(repr(table).splitlines()) < 20  # the middle of many rows is left out
         assert repr(table[["p_value"]]) == repr(pd.DataFrame(table)[["p_value"]])

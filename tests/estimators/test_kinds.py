@@ -36,21 +36,21 @@ def test_the_fit_is_that_of_one_minority_class(fitted):
 
 def test_columns_and_rows(fitted, tmp_path):
     Z = [[0.0, 0.0], [5.0, 0.0], [-9.0, -9.0]]
-    P = fitted.kinds(Z)
+    P = bsvdd.kinds(fitted, Z)
     assert list(P.columns) == ["normal", "leak", "crack", "unknown"]
     np.testing.assert_allclose(P.sum(axis=1), 1.0)
     assert P.idxmax(axis=1).tolist() == ["normal", "leak", "unknown"]
-    of_no_kind = fitted.kinds(RNG.normal([-6, -6], 0.3, (20, 2)))
+    of_no_kind = bsvdd.kinds(fitted, RNG.normal([-6, -6], 0.3, (20, 2)))
     assert (of_no_kind.idxmax(axis=1) == "unknown").all()
     table = pd.DataFrame(X, columns=["u", "v"])
     est = SVDD(minor_label="leak").fit(table, Y)
-    assert est.kinds(table.tail(2)).index.tolist() == [128, 129]
-    assert list(est.kinds(table.head(1)).columns) == ["normal", "leak", "unknown"]
-    alone = SVDD().fit(X[:120]).kinds([[0.0, 0.0], [30.0, 30.0]])
+    assert bsvdd.kinds(est, table.tail(2)).index.tolist() == [128, 129]
+    assert list(bsvdd.kinds(est, table.head(1)).columns) == ["normal", "leak", "unknown"]
+    alone = bsvdd.kinds(SVDD().fit(X[:120]), [[0.0, 0.0], [30.0, 30.0]])
     assert list(alone.columns) == ["normal", "unknown"]
     assert alone.idxmax(axis=1).tolist() == ["normal", "unknown"]
     numbers = SVDD(minor_label=[3, 5]).fit(X, np.repeat([7, 3, 5], [120, 9, 1]))
-    assert list(numbers.kinds(X[:1]).columns) == ["normal", 3, 5, "unknown"]
+    assert list(bsvdd.kinds(numbers, X[:1]).columns) == ["normal", 3, 5, "unknown"]
 
 
 @pytest.mark.parametrize("background", [0.02, 0.1])
@@ -59,7 +59,7 @@ def test_the_background_is_calibrated(background):
     rng, shares = np.random.default_rng(3), []
     for _ in range(20):
         est = SVDD().fit(rng.normal(size=(150, 2)))
-        P = est.kinds(rng.normal(size=(200, 2)), background=background)
+        P = bsvdd.kinds(est, rng.normal(size=(200, 2)), background=background)
         shares.append((P["unknown"] > P["normal"]).mean())
     assert np.mean(shares) == pytest.approx(background, abs=0.02)
 
@@ -80,9 +80,9 @@ def platt(scores, minority):
 def test_without_a_background_it_is_platts_sigmoid_of_the_score(model):
     """Of the left-out scores, and beyond these no more extreme than they are."""
     fitted = model(minor_label=LABELS).fit(X, Y)
-    P = fitted.kinds(X, background=0)
+    P = bsvdd.kinds(fitted, X, background=0)
     assert (P["unknown"] == 0).all()
-    left_out, minority = fitted.left_out_scores(), np.isin(Y, LABELS)
+    left_out, minority = bsvdd.left_out(fitted), np.isin(Y, LABELS)
     slope, intercept = platt(left_out, minority).x
     odds = slope * np.clip(fitted.score_samples(X), left_out.min(), left_out.max()) + intercept
     np.testing.assert_allclose(P["normal"], 1 / (1 + np.exp(odds)), rtol=1e-3)
@@ -91,11 +91,11 @@ def test_without_a_background_it_is_platts_sigmoid_of_the_score(model):
 def test_saved_fits_keep_the_kinds(fitted, tmp_path):
     names = [f"kind {k}" for k in range(30)]
     many = SVDD(minor_label=names).fit(X, np.array(["ok"] * 100 + names))
-    assert list(many.kinds(X[:3]).columns) == ["normal", *names, "unknown"]
+    assert list(bsvdd.kinds(many, X[:3]).columns) == ["normal", *names, "unknown"]
     for est in (fitted, many):
         est.save(tmp_path / "fit.nc")
         loaded = bsvdd.load(tmp_path / "fit.nc")
-        pd.testing.assert_frame_equal(loaded.kinds(X), est.kinds(X))
+        pd.testing.assert_frame_equal(bsvdd.kinds(loaded, X), bsvdd.kinds(est, X))
         assert loaded.labels_ == est.labels_ or est is many
 
 
@@ -103,7 +103,7 @@ def test_a_kind_of_copies_of_majority_rows_is_named():
     rows, y = np.concatenate([X, X[:3]]), np.append(Y, ["copy"] * 3)
     est = SVDD(minor_label=["leak", "copy"]).fit(rows, y)
     with pytest.warns(DataWarning, match="all rows of the kind 'copy' are rows of the majority"):
-        P = est.kinds(X[:3])
+        P = bsvdd.kinds(est, X[:3])
     assert (P["normal"] > P["copy"]).all()
 
 
@@ -125,10 +125,10 @@ def test_bad_lists_of_labels(labels, message):
 def test_what_cannot_be_asked(fitted):
     for background in (1.0, -1.0, np.nan):
         with pytest.raises(ValueError, match="background"):
-            fitted.kinds(X, background=background)
+            bsvdd.kinds(fitted, X, background=background)
     y = np.repeat(["ok", "unknown"], [120, 10])
     with pytest.raises(ValueError, match="a labelled kind has the name 'unknown'"):
-        SVDD(minor_label="unknown").fit(X, y).kinds(X)
+        bsvdd.kinds(SVDD(minor_label="unknown").fit(X, y), X)
     K = kernels.RBF(1.0)(X)
     with pytest.raises(ValueError, match="a precomputed kernel has no rows"):
-        SVDD(kernel=kernels.Precomputed()).fit(K, Y == "leak").kinds(K)
+        bsvdd.kinds(SVDD(kernel=kernels.Precomputed()).fit(K, Y == "leak"), K)

@@ -36,7 +36,7 @@ with tempfile.TemporaryDirectory() as folder:
         model = models[i % len(models)]
         est = model(**(few if "draws" in model().get_params() else {}), random_state=i).fit(X, y)
         est.decision(X)
-        est.p_value(X[:5])
+        bsvdd.p_value(est, X[:5])
         if i % 10 == 0:
             est.save(Path(folder) / "model.nc")
             load(Path(folder) / "model.nc").predict(X)

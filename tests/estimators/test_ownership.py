@@ -28,7 +28,7 @@ def results(est, Z, tmp_path):
         "cutoff": np.array(est.with_cutoff(Cutoff(cutoffs.Best("f1"), cv="train")).cutoff_),
     }
     if hasattr(est, "with_prior"):
-        numbers["split"] = est.p_value(Z, "split")  # fits to a part choose points anew
+        numbers["split"] = bsvdd.p_value(est, Z, "split")  # fits to a part choose points anew
         other = est.with_prior(priors.Flat(0.8))
         numbers |= {"prior": other.score_samples(Z), "summary": est.summary().to_numpy()}
     return numbers
@@ -127,12 +127,13 @@ def test_labels_streams_and_scores(table, new_rows):
     y, labels = np.where(minority, np.resize(["b", "c"], len(X)), "a"), ["b", "c"]
     est = LSSVM(minor_label=labels).fit(X, y)
     labels[:] = ["a"]
-    assert est.minor_label == ["b", "c"]
+    assert est.fit_.spec.parameters["minor_label"] == ["b", "c"]
     stream = np.random.RandomState(0)  # a shared stream stays shared
-    assert BDD(random_state=stream, **QUICK).fit(*table).random_state is stream
-    before, scores = est.p_value(new_rows), est.left_out_scores()
+    fit = BDD(random_state=stream, **QUICK).fit(*table).fit_
+    assert fit.spec.parameters["random_state"] is stream
+    before, scores = bsvdd.p_value(est, new_rows), bsvdd.left_out(est)
     scores *= -1
-    np.testing.assert_array_equal(est.p_value(new_rows), before)
+    np.testing.assert_array_equal(bsvdd.p_value(est, new_rows), before)
 
 
 def test_a_refused_refit_leaves_the_fit_as_it_was(table, new_rows, tmp_path):

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
 
+import bsvdd
 from bsvdd import BDD, BSVDD, OCSVM, SVDD, kernels, plots
 
 DATA = datasets.moon(n0=40, n1=6)
@@ -65,7 +66,7 @@ def test_posterior_of_d_has_the_cutoff_as_a_line_and_the_probability_written_in(
 def test_surprises_with_the_cutoff_at_0(two):
     (ax,) = plots.plot_distances(two["BDD"]).axes
     intervals, majority = ax.collections[:2]
-    found = two["BDD"].training_decision()[Y == 0]  # the rows are left out
+    found = two["BDD"].decision()[Y == 0]  # the rows are left out
     np.testing.assert_allclose(majority.get_offsets()[:, 1], found["surprise"])
     ends = np.array(intervals.get_segments())[:, :, 1]
     np.testing.assert_allclose(ends, found[["surprise_low", "surprise_high"]])
@@ -81,7 +82,7 @@ def test_far_rows_leave_room_for_the_others():
     assert ax.get_yscale() == "linear"  # differences of similarities are never far off
     est = BSVDD(kernel=kernels.RBF(0.4), draws=200, tune=200).fit(X)
     (ax,) = plots.plot_distances(est).axes
-    surprise = est.training_decision()["surprise"]
+    surprise = est.decision()["surprise"]
     quantiles = ax.transData.transform([[0.0, v] for v in np.quantile(surprise, [0.05, 0.95])])
     low, high = ax.transAxes.inverted().transform(quantiles)[:, 1]
     assert high - low > 0.2 and ax.get_ylim()[1] > surprise.max()
@@ -120,7 +121,7 @@ BAD = [
 
 @pytest.mark.parametrize(("plot", "of", "arguments", "message"), BAD, ids=range(len(BAD)))
 def test_bad_input_is_named(two, plot, of, arguments, message):
-    given = {**two, "both": two, "plane": OCSVM(), "why": two["BDD"].explain(DATA.X[:1])}
+    given = {**two, "both": two, "plane": OCSVM(), "why": bsvdd.explain(two["BDD"], DATA.X[:1])}
     with pytest.raises((ValueError, TypeError), match=message):
         plot(given[of], *arguments)
 
@@ -160,7 +161,7 @@ def test_names_are_drawn_as_they_are(name, two, tmp_path):
             figure.savefig(tmp_path / "x.svg")
             if kind in ("roc", "calibration", "pair"):
                 assert name in (tmp_path / "x.svg").read_text(encoding="utf-8"), kind
-    page = named.report(tmp_path / "page.html", calibration=False)
+    page = bsvdd.report(named, tmp_path / "page.html", calibration=False)
     assert name in page.read_text(encoding="utf-8")
 
 
@@ -185,7 +186,7 @@ def test_a_pair_of_weights_has_its_mode(two):
 def test_explanation_has_the_terms_of_columns_and_the_training_rows(two):
     x = np.array([3.0, 0.0])
     figure = plots.plot_explanation(two["SVDD"], x)
-    why = two["SVDD"].explain(x[None], top=10)
+    why = bsvdd.explain(two["SVDD"], x[None], top=10)
     columns, points = figure.axes
     terms, share = why.columns["mean"].values[0], why.points["mean"].values[0]
     np.testing.assert_allclose(sorted(bar.get_width() for bar in columns.patches), np.sort(terms))

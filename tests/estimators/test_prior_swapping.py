@@ -6,6 +6,7 @@ import pymc as pm
 import pytest
 from scipy import stats
 
+import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -86,23 +87,23 @@ def test_every_fit_holds_its_log_prior_for_arviz():
 def test_prior_distance_has_the_moments_of_the_prior():
     """alpha ~ N(0, s^2 I): E d^2 = k(z, z) + s^2 tr K."""
     est = BDD(prior=priors.Flat(0.4), kernel=RBF)
-    d = est.prior_draws(MAJORITY, Z=ROWS[20:], draws=4000)["d"]
+    d = bsvdd.prior_draws(est, MAJORITY, Z=ROWS[20:], draws=4000)["d"]
     assert d.dims == ("chain", "draw", "obs") and d.sizes["obs"] == 5
     np.testing.assert_allclose((d**2).mean(("chain", "draw")), 1 + 0.16 * 20, rtol=0.05)
     assert not hasattr(est, "idata_")
-    assert est.prior_draws(MAJORITY)["d"].sizes == {"chain": 1, "draw": 200, "obs": 20}
+    assert bsvdd.prior_draws(est, MAJORITY)["d"].sizes == {"chain": 1, "draw": 200, "obs": 20}
     est = BSVDD(prior=lambda gram, name, dims: pm.Flat(name, dims=dims))
     with pytest.raises(ValueError, match="the prior is improper, as pm.Flat is"):
-        est.prior_draws(MAJORITY)
+        bsvdd.prior_draws(est, MAJORITY)
 
 
 def test_names_of_the_priors_are_shown_and_stored():
     few = {"kernel": RBF, "draws": 60, "tune": 60}
     est = BSVDDM(minority_prior=priors.Beta(total=0.5), **few)
-    shown = "minority_prior=Beta(a=1.0, b=1.0, total=0.5), prior=InverseRowSum(sd=0.5, power=0.5)"
-    assert repr(est) == f"BSVDDM(draws=60, kernel={RBF}, {shown}, tune=60)"
+    shown = "prior=InverseRowSum(sd=0.5, power=0.5), minority_prior=Beta(a=1.0, b=1.0, total=0.5)"
+    assert repr(est) == f"BSVDDM({shown}, draws=60, kernel={RBF}, tune=60)"
     attrs = est.fit(ROWS, Y).idata_["posterior"].attrs
-    assert f"minority_prior={attrs['minority_prior']}, prior={attrs['prior']}" == shown
+    assert f"prior={attrs['prior']}, minority_prior={attrs['minority_prior']}" == shown
     many = priors.Normal(m=np.arange(20.0))
     short = "Normal(sd=1.0, m=(0.0, 1.0, 2.0, 3.0, ...), sigma=None)"
     for prior, name in ((many, short), (student, f"{__name__}.student")):
@@ -118,7 +119,7 @@ MANY_ROWS = np.random.default_rng(0).normal(size=(400, 3))
 def test_equal_log_weights_have_the_support_of_the_closed_form():
     """Log weights N(0, s^2): M E[w]^2 / E[w^2] = M exp(-s^2), for many points."""
     est = BSVDD(prior=priors.Flat(), kernel=kernels.RBF(1.0))
-    prior = est.elicit_prior(MANY_ROWS, effective_support=400 * np.exp(-(0.6**2)))
+    prior = bsvdd.elicit_prior(est, MANY_ROWS, effective_support=400 * np.exp(-(0.6**2)))
     assert isinstance(prior, priors.Flat) and prior.sd == pytest.approx(0.6, rel=0.02)
 
 
@@ -127,12 +128,12 @@ def test_what_was_stated_holds_for_other_draws(stated):
     """The largest weight is one that 95 % of the draws stay below."""
     est = BDD(prior=priors.Flat(), kernel=kernels.RBF(1.0), random_state=1)
     rows = MANY_ROWS[:60]
-    prior = est.elicit_prior(rows, **{stated: 2.0})
+    prior = bsvdd.elicit_prior(est, rows, **{stated: 2.0})
     other = BDD(prior=prior, kernel=kernels.RBF(1.0), random_state=7)
     if stated == "typical_distance":
-        found = np.median(other.prior_draws(rows, draws=400)["d"].median("obs"))
+        found = np.median(bsvdd.prior_draws(other, rows, draws=400)["d"].median("obs"))
     else:
-        w = other.prior_draws(rows, draws=2000)["w"]
+        w = bsvdd.prior_draws(other, rows, draws=2000)["w"]
         found = np.quantile(np.abs(w).max(axis=-1), 0.95)
     assert float(found) == pytest.approx(2.0, rel=0.05)
 
@@ -153,7 +154,7 @@ FLAT = priors.Flat()
 )
 def test_bad_statements(prior, stated, error):
     with pytest.raises((ValueError, TypeError), match=error):
-        BSVDD(prior=prior, kernel=kernels.RBF(1.0)).elicit_prior(MANY_ROWS[:60], **stated)
+        bsvdd.elicit_prior(BSVDD(prior=prior, kernel=kernels.RBF(1.0)), MANY_ROWS[:60], **stated)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.report import report, words
+from bsvdd.estimators import words
+from bsvdd.estimators.report import report
 from bsvdd.inference.threads import steps
 
+import bsvdd
 from bsvdd import BDD, BSVDD, OCSVM, SVDD, Landmarks, cutoffs, kernels, load, plots, priors
 
 EVIL = "<script>alert(1)</script>"
@@ -34,7 +36,9 @@ class Parser(HTMLParser):
 @pytest.fixture
 def text(tmp_path):
     """Return a function that gives the text of a fit's report."""
-    return lambda est, *rows: Parser(est.report(tmp_path / "r.html", *rows, calibration=False)).text
+    return lambda est, *rows: (
+        Parser(bsvdd.report(est, tmp_path / "r.html", *rows, calibration=False)).text
+    )
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +56,7 @@ def bayes(make, frame):
 @pytest.fixture(scope="module")
 def written(bayes, tmp_path_factory):
     opened = plt.get_fignums()  # by other tests of this process
-    path = bayes.report(tmp_path_factory.mktemp("report") / "model.html", calibration=False)
+    path = bsvdd.report(bayes, tmp_path_factory.mktemp("report") / "model.html", calibration=False)
     assert plt.get_fignums() == opened
     return Parser(path)
 
@@ -64,7 +68,7 @@ def test_the_page_needs_nothing_else_and_escapes_what_the_user_wrote(written):
 
 
 def test_the_page_has_the_numbers_of_the_fit_and_the_names_of_the_user(bayes, frame, written):
-    scores, minority = bayes.left_out_scores(), np.arange(30) >= 24
+    scores, minority = bsvdd.left_out(bayes), np.arange(30) >= 24
     alarms = int((scores < bayes.offset_)[~minority].sum())
     misses = int((scores >= bayes.offset_)[minority].sum())
     prior, posterior = bayes.summary().loc["effective_support", ["prior", "posterior"]]
@@ -85,8 +89,7 @@ def test_the_page_has_the_numbers_of_the_fit_and_the_names_of_the_user(bayes, fr
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 def test_the_code_of_the_page_runs_again(bayes, frame, tmp_path):
     X, y = frame
-    labelled = tmp_path / "t.csv"
-    X.assign(kind=np.asarray(y)).to_csv(labelled, index=False)
+    labelled = X.assign(kind=np.asarray(y))
     landmarks = BSVDD(dictionary=Landmarks(5), prior=priors.Flat(sd=2.0), cutoff=cutoffs.Rank(3))
     own = SVDD(random_state=np.random.RandomState(3))
     fits = [
@@ -98,7 +101,7 @@ def test_the_code_of_the_page_runs_again(bayes, frame, tmp_path):
     ]
     for est, (rows, labels) in fits:
         space = {"X": rows, "y": labels}
-        exec(words.code(est), space)
+        exec(words.code(est.fit_), space)
         again = space["est"]
         assert again.labels_ == est.labels_
         if est is not own:  # a stream of the caller has moved on
@@ -109,7 +112,7 @@ def test_the_code_of_the_page_runs_again(bayes, frame, tmp_path):
 def test_training_rows_are_left_out_and_new_rows_that_equal_them_are_counted(make, frame, text):
     X, y = frame
     est = make("SVDD").fit(X, y)
-    found = est.training_decision()
+    found = est.decision()
     odd = found[~found["normal"]].sort_values("surprise", ascending=False)
     own = text(est)
     assert len(odd) and all(str(name) in own for name in odd.index[:10])
@@ -157,17 +160,17 @@ def test_what_is_said_of_a_fit(case, table, text):
 def test_bad_input_is_told_apart(fitted, table, tmp_path):
     est = fitted("SVDD")
     with pytest.raises(ValueError, match="X is not given"):
-        est.report(tmp_path / "a.html", y=table[1])
+        bsvdd.report(est, tmp_path / "a.html", y=table[1])
     with pytest.raises(FileNotFoundError, match="does not exist; make it"):
-        est.report(tmp_path / "nowhere" / "a.html", calibration=False)
+        bsvdd.report(est, tmp_path / "nowhere" / "a.html", calibration=False)
     assert not list(tmp_path.iterdir())
 
 
 def test_convergence_repeats_the_warnings_of_a_bad_fit(make, table):
     with pytest.warns(UserWarning):
         est = make("BSVDD", draws=5, tune=5).fit(*table)
-    assert any("Do not trust the draws yet" in sentence for sentence in words.convergence(est))
-    assert words.convergence(SVDD().fit(table[0]))[0].startswith("The model has one solution")
+    assert any("Do not trust the draws yet" in sentence for sentence in words.convergence(est.fit_))
+    assert words.convergence(SVDD().fit(table[0]).fit_)[0].startswith("The model has one solution")
 
 
 PRIOR = ["The posterior is its prior: ", "has 0.97 of", "0.5 times", "intervals are too narrow."]
@@ -184,16 +187,16 @@ IMPROPER = ["is 3 times that between samples", "intervals are too wide."]
     ],
     ids=["prior", "calibrated", "improper"],
 )
-def test_what_the_posterior_is_worth_is_said(numbers, said):
+def test_what_the_posterior_is_worth_is_said(bayes, numbers, said):
     value = dict(zip(("variance_ratio", "spread", "pull"), numbers, strict=True))
-    sentences = words.worth(BSVDD(), value)
+    sentences = words.worth(bayes.fit_, value)
     assert len(sentences) == np.isfinite(numbers).sum()
     assert all(part in " ".join(sentences) for part in said)
 
 
 def test_roc_counts_pairs_and_marks_the_cutoff(fitted, table):
     est, (X, y) = fitted("SVDD"), table
-    scores, minority = est.left_out_scores(), y == 1
+    scores, minority = bsvdd.left_out(est), y == 1
     pairs = scores[minority][:, None] - scores[~minority]
     auc = ((pairs < 0) + 0.5 * (pairs == 0)).mean()
     roc, pr = plots.plot_roc(est).axes
@@ -235,7 +238,7 @@ def test_the_table_of_abnormal_rows_has_digits_to_tell_them_apart(table, text):
 
 def test_a_report_says_what_it_does(fitted, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(report, "steps", lambda task: steps(task, every=0.0005))
-    page = fitted("SVDD").report(tmp_path / "page.html")
+    page = bsvdd.report(fitted("SVDD"), tmp_path / "page.html")
     assert "fitted five times" in Parser(page).text
     said = capsys.readouterr().err
     for what in ("distances", "calibration, fit 1 of 5", "explanations"):

@@ -147,7 +147,7 @@ def test_not_finite_in_the_seventh_block(monkeypatch, tmp_path, kind, value):
     monkeypatch.setattr("bsvdd.estimators.training.KEPT_ROWS", 5)  # the sample misses it
     message = rf"X contains NaN or infinity: X\[311, 2\] is {value} \(1 such rows\); drop or impute"
     with pytest.raises(ValueError, match=message):
-        make(dictionary=3).fit(stored(kind, tmp_path, with_bad(value)))
+        make(dictionary=3, cutoff=1.0).fit(stored(kind, tmp_path, with_bad(value)))
 
 
 @pytest.mark.parametrize("kind", ["parquet", "dask frame"])
@@ -266,7 +266,7 @@ def test_the_column_of_the_labels_is_left_out(expected, tmp_path, kind):
     labels, est = expected.predict(X), make().fit(data, "label")
     same(est, expected)
     assert list(est.feature_names_in_) == NAMES
-    left_out = np.where(est.training_decision()["normal"], 1, -1)
+    left_out = np.where(est.decision()["normal"], 1, -1)
     np.testing.assert_array_equal(np.asarray(make().fit_predict(data, "label")), left_out)
     est.save(tmp_path / "fit.nc")
     loaded = bsvdd.load(tmp_path / "fit.nc")
@@ -291,9 +291,10 @@ def test_scores_of_rows_of_a_file(expected, tmp_path, kind):
 
 
 def test_new_rows_are_no_path(expected, tmp_path):
-    names = "predict score_samples decision_function probability_normal distance decision p_value"
-    names += " select explain kinds"
-    asked = [expected.monitor().update, *(getattr(expected, name) for name in names.split())]
+    names = "predict score_samples decision_function probability_normal distance decision"
+    asked = [bsvdd.monitor(expected).update, *(getattr(expected, name) for name in names.split())]
+    questions = bsvdd.p_value, bsvdd.select, bsvdd.explain, bsvdd.kinds
+    asked += [partial(question, expected) for question in questions]
     words = r"X='.*' is text, expected rows; .*bsvdd\.read_table\(path\) .*numpy\.load\(path, mm"
     for ask in asked:
         for path in (tmp_path / "x.csv", str(stored("npy", tmp_path, X))):

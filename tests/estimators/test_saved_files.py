@@ -18,8 +18,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 from bsvdd.estimators.atomic import atomic
+from bsvdd.estimators.loading import UnreadableFileError
 from bsvdd.estimators.registry import REGISTRY
-from bsvdd.estimators.saved_file import UnreadableFileError, _digest
+from bsvdd.estimators.saved_file import _digest
 from safetensors import numpy as safetensors
 
 import bsvdd
@@ -91,11 +92,11 @@ def test_a_fit_comes_back(table, new_rows, tmp_path, name, changes):
         )
     assert new.labels_ == est.labels_
     if hasattr(est, "distance"):
-        pd.testing.assert_frame_equal(*(e.explain(Z[:2]).rows for e in (new, est)))
+        pd.testing.assert_frame_equal(*(bsvdd.explain(e, Z[:2]).rows for e in (new, est)))
     for ask in (
         lambda e: e.predict(Z),
-        lambda e: e.p_value(Z),
-        lambda e: e.p_value(Z, "split"),
+        lambda e: bsvdd.p_value(e, Z),
+        lambda e: bsvdd.p_value(e, Z, "split"),
         lambda e: e.with_prior(priors.Flat(0.5)).distance(Z) if record.bayesian else 0,
     ):
         np.testing.assert_array_equal(ask(new), ask(est))
@@ -152,10 +153,11 @@ def test_points_and_kernel_matrices_come_back(make, table, new_rows, tmp_path):
 )
 def test_any_order_in_memory_is_written_right(fitted, tmp_path, layout):
     est = copy.copy(fitted("BDD"))
-    w, more = layout(est.fit_.draws.w), layout(est.fit_.draws.w + 1.0)
+    w, more = layout(est.fit_.learned.draws.w), layout(est.fit_.learned.draws.w + 1.0)
     variables = {"w": w, "__metadata__": more}  # a name with a meaning to safetensors
-    est.fit_ = replace(est.fit_, draws=replace(est.fit_.draws, variables=variables))
-    new = saved_and_loaded(est, tmp_path).fit_.draws.variables
+    draws = replace(est.fit_.learned.draws, variables=variables)
+    est.fit_ = replace(est.fit_, learned=replace(est.fit_.learned, draws=draws))
+    new = saved_and_loaded(est, tmp_path).fit_.learned.draws.variables
     np.testing.assert_array_equal(new["w"], w.astype(np.float32))
     np.testing.assert_array_equal(new["__metadata__"], more.astype(np.float32))
 
@@ -338,7 +340,7 @@ def crafted(path, change_header=None, **changes):
         text = changed if isinstance(changed, str) else json.dumps(changed)
     for name, change in changes.items():
         tensors[name] = change(tensors[name].copy()) if callable(change) else change
-    tensors = {n: np.ascontiguousarray(v) for n, v in tensors.items() if v is not None}
+    tensors = {n: np.asarray(v, order="C") for n, v in tensors.items() if v is not None}
     tensors["sha256"] = _digest(text, tensors)
     path.write_bytes(safetensors.save(tensors, {"bsvdd": text}))
 
@@ -348,23 +350,27 @@ def first(value, at=0):
     return lambda x: np.where(np.arange(x.size).reshape(x.shape) == at % x.size, value, x)
 
 
+NAN = float("nan")
 W, FINITE = "posterior/w", "expected finite values from"
 WRONG = [
     ("SVDD", {W: lambda w: w.astype(int)}, r"posterior/w: expected .* kind f and .* got int64"),
-    ("SVDD", {W: lambda w: w[..., 1:]}, "expected weights of the rows, got 23"),
+    ("SVDD", {W: lambda w: w[..., 1:]}, r"expected draws of 24 weights, got \(1, 1, 23\)"),
     ("SVDD", {W: lambda w: w[0]}, r"shape \(chains, draws, M\), got float64 of shape \(1, 24\)"),
-    ("SVDD", {W: lambda w: w[:0]}, "expected at least one draw of one weight"),
+    ("SVDD", {W: lambda w: w[:0]}, r"expected draws of 24 weights, got \(0, 1, 24\)"),
     ("SVDD", {W: first(np.nan)}, f"posterior/w: {FINITE} -inf to below inf, got nan"),
-    ("SVDD", {W: None}, "posterior/w is missing"),
+    ("SVDD", {W: None}, "posterior/w: expected draws with the report"),
     ("SVDD", {"more": np.ones(3)}, "more is unknown"),
     ("SVDD", {"posterior": np.ones(3)}, "posterior is unknown"),
     ("SVDD", {"gram/r": np.ones(24)}, "gram/points is missing"),
     (
         "SVDD",
         {
-            "gram/r": np.ones(24),
             "gram/points": np.ones((24, 3)),
-            "gram/row_of_point": np.arange(24),
+            "gram/point_of_row": np.zeros(30, int),
+            "gram/r": np.ones(24),
+            "gram/T": np.array(24.0),
+            "gram/n0": np.array(24),
+            "gram/n1": np.array(0),
         },
         "gram/r: expected with landmarks, and",
     ),
@@ -374,10 +380,19 @@ WRONG = [
     ("small", {"kind": first(2)}, f"kind: {FINITE} 0 to below 2, got 2"),
     ("small", {"unlabelled": np.ones((7, 3))}, r"unlabelled: .* \(7, 2\)"),
     ("small", {"gram/points": np.zeros((4, 3))}, r"gram/points: .* \(4, 2\)"),
-    ("small", {"gram/row_of_point": first(-2)}, f"{FINITE} -1 to below 6, got -2"),
-    ("small", {"gram/row_of_point": first(6)}, f"{FINITE} -1 to below 6, got 6"),
+    ("small", {"gram/point_of_row": first(-2)}, f"{FINITE} -1 to below 4, got -2"),
+    ("small", {"gram/point_of_row": first(4)}, f"{FINITE} -1 to below 4, got 4"),
+    ("small", {"gram/point_of_row": np.zeros(4, int)}, r"gram/point_of_row: .* \(6\)"),
     ("small", {"gram/r": np.ones(3)}, r"gram/r: .* \(4\)"),
     ("small", {"gram/r": None}, "gram/r is missing"),
+    ("small", {"gram/T": np.array(NAN)}, f"gram/T: {FINITE} -inf to below inf, got nan"),
+    ("small", {"gram/T": np.array(6)}, "gram/T: expected values of kind f"),
+    ("small", {"gram/n0": np.array(0)}, f"gram/n0: {FINITE} 1 to below inf, got 0"),
+    ("small", {"gram/n0": None}, "gram/n0 is missing"),
+    *(
+        ("small", {"gram/n1": np.array(n)}, f"gram/n1: {FINITE} 0 to below 4, got {n}")
+        for n in (-1, 4)
+    ),
     ("small", {"boundary/reference": None}, "missing 1 required .* 'reference'"),
     ("small", {"boundary/threshold": np.ones(5)}, r"boundary/threshold: .* \(6\), got"),
     ("small", {"prior/w": np.ones((1, 3, 4))}, "prior/w is unknown"),
@@ -414,7 +429,6 @@ def changed(*keys, value):
     return change
 
 
-NAN = float("nan")
 KERNELS = '{"type": "Standardized", "fields": {"kernel": ' * 5000 + "0" + "}}" * 5000
 VALUES = {  # for each place in the header of SVDD, or of "small", wrong values
     ("estimator",): (..., ["SVDD"], "os.system", "Exec"),
@@ -439,23 +453,18 @@ VALUES = {  # for each place in the header of SVDD, or of "small", wrong values
     ("dims",): ({"w": 1}, {"w": ["point", "more"]}),
     ("coords",): ({"point": [1, 2]}, {"point": 1}),
     ("diagnostics",): ({"ess": "x"}, {"ess": None}),
-    ("cutoff",): (NAN, float("inf"), None, "1"),
-    ("offset",): (NAN, True),
-    ("level",): (1.0, -0.1, NAN),
-    ("calibrated_scale",): (-1.0, NAN, float("inf"), None),
-    ("cv",): (None, 0.5),
+    ("distance",): (NAN, float("inf"), None, "1", True),
+    ("likelihood_scale",): (-1.0, NAN, float("inf"), "x"),
     ("more",): (1,),
     ("failed",): (None, {"view": 1}),
-    ("small", "n0"): (None, ..., 0),
-    ("small", "n1"): (-1, 4),
-    ("small", "T"): (NAN, 6),
+    ("small", "likelihood_scale"): (-1.0, None, ...),
     ("small", "all_rows"): (1, ...),
 }
 HEADERS = {
     "deep nesting": lambda h: "[" * 100_000 + "]" * 100_000,
     "kernels of kernels": lambda h: json.dumps({**h, "kernel": "@"}).replace('"@"', KERNELS),
     "10,000 digits": lambda h: json.dumps({**h, "seed": "@"}).replace('"@"', "9" * 10_000),
-    "a key twice": lambda h: json.dumps(h).replace('"seed"', '"level": 0.5, "seed"'),
+    "a key twice": lambda h: json.dumps(h).replace('"seed"', '"seed": 1, "seed"'),
     **{f"the text {t}": lambda h, t=t: t for t in ("[]", "null", '"x"', '{"format"', "exit()")},
     **{f"{keys} {v!r:.40}": changed(*keys[keys[0] == "small" :], value=v)
        for keys, values in VALUES.items() for v in values},

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bsvdd.estimators.questions.p_values import p_values
+from bsvdd.estimators.p_values import p_values
 from bsvdd.estimators.questions.selection import discoveries
 from bsvdd.inference.decision import probability_error, three_way
 from hypothesis import given

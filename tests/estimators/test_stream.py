@@ -5,10 +5,11 @@ from types import SimpleNamespace
 import dask.array as da
 import numpy as np
 import pytest
-from bsvdd.estimators import inputs
-from bsvdd.estimators.questions import p_values
+from bsvdd.estimators import inputs, p_values
+from bsvdd.estimators.questions import stream
 from bsvdd.estimators.questions.stream import Monitor
 
+import bsvdd
 from bsvdd import SVDD
 
 RNG = np.random.default_rng(1)
@@ -25,10 +26,9 @@ def monitor(monkeypatch):
     monkeypatch.setattr(inputs, "by_row", lambda est, X, scores: np.asarray(X, dtype=float))
 
     def make(left_out, seed=0, level=0.01):
-        fold = p_values.Fold(np.sort(np.asarray(left_out, dtype=float)), 0.5)
-        monkeypatch.setattr(p_values, "one_fold", lambda est, method: fold)
-        data = SimpleNamespace(seed=seed)
-        return Monitor(SimpleNamespace(fit_=SimpleNamespace(data=data)), level)
+        fold = p_values.Fold(None, np.sort(np.asarray(left_out, dtype=float)), 0.5)
+        monkeypatch.setattr(stream, "split", lambda fit: fold)
+        return Monitor(SimpleNamespace(data=SimpleNamespace(seed=seed)), level)
 
     return make
 
@@ -64,7 +64,7 @@ def test_false_alarms_of_a_thousand_streams(monitor, scale):
 
 def test_batches_of_any_size_are_one_stream(est):
     Z = RNG.normal(size=(60, 3)) + np.linspace(0, 2, 60)[:, None]
-    whole, parts = est.monitor(level=0.2), est.monitor(level=0.2)
+    whole, parts = bsvdd.monitor(est, level=0.2), bsvdd.monitor(est, level=0.2)
     together = whole.update(Z)
     apart = np.concatenate([parts.update(Z[i:j]) for i, j in ((0, 1), (1, 7), (7, 60))])
     np.testing.assert_array_equal(together, apart)
@@ -73,7 +73,7 @@ def test_batches_of_any_size_are_one_stream(est):
 
 
 def test_a_change_is_told_at_its_row(est):
-    monitor, rng = est.monitor(), np.random.default_rng(8)
+    monitor, rng = bsvdd.monitor(est), np.random.default_rng(8)
     monitor.update(rng.normal(size=(100, 3)))
     assert monitor.alarm is None and str(monitor).startswith("100 rows: no alarm that they differ")
     assert "alarm at 100, which it reaches in at most 0.01 of streams" in str(monitor)
@@ -81,7 +81,7 @@ def test_a_change_is_told_at_its_row(est):
     assert 100 < monitor.alarm < 140
     assert f"they differ from the training rows, told at row {monitor.alarm} (" in str(monitor)
     assert not len(monitor.update(np.empty((0, 3))))
-    usual, far = est.monitor(), est.monitor()
+    usual, far = bsvdd.monitor(est), bsvdd.monitor(est)
     usual.update(0.01 * RNG.normal(size=(200, 3)))  # too usual is a change too
     assert usual.alarm is not None
     far.update(np.full((13, 3), 99.0) + RNG.normal(size=(13, 3)))
@@ -89,15 +89,15 @@ def test_a_change_is_told_at_its_row(est):
     far.update(np.full((7, 3), 999.0))
     assert far.alarm >= 13
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
-        est.monitor(level=1.0)
+        bsvdd.monitor(est, level=1.0)
 
 
 def test_a_batch_with_a_gap_is_an_error_and_not_taken(est):
-    monitor, Z = est.monitor(), np.zeros((3, 3))
+    monitor, Z = bsvdd.monitor(est), np.zeros((3, 3))
     gap = Z.copy()
     gap[1, 2] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         monitor.update(gap)
     with pytest.raises(TypeError, match="give one batch after another"):
         monitor.update(da.from_array(Z))
-    np.testing.assert_array_equal(monitor.update(Z), est.monitor().update(Z))
+    np.testing.assert_array_equal(monitor.update(Z), bsvdd.monitor(est).update(Z))

@@ -5,7 +5,7 @@ import warnings
 import arviz as az
 import numpy as np
 import pytest
-from bsvdd.inference import density
+from bsvdd.estimators import fit
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
@@ -47,8 +47,11 @@ def left_out(name, est, w, rows):
             terms = weights * k(ROWS[[row]], U)[0]
             others = (ROWS[row] != U).any(axis=1)
             majority, kept = terms[:m], others[:m]
-            scale = 1.0 if name.startswith("BDD") else weights[:m].sum() / weights[:m][kept].sum()
-            s[t, i] = scale * majority[kept].sum() + terms[m:].sum()
+            scale, rest = 1.0, weights[:m][kept].sum()
+            if name != "BDD":
+                scale = weights[:m].sum() / rest
+            if rest > 0.0 or name == "BDD":  # the row has not all of the weight
+                s[t, i] = scale * majority[kept].sum() + terms[m:].sum()
     return s
 
 
@@ -108,8 +111,8 @@ def test_quantities_with_draws_are_variables_for_arviz(case):
 
 def test_draws_of_the_prior_are_made_when_they_are_asked_for(monkeypatch, tmp_path):
     """The warning of a posterior that is its prior asks for them, once for all fits of a model."""
-    asked, genuine = [], density.prior_draws
-    monkeypatch.setattr(density, "prior_draws", lambda *a, **k: asked.append(1) or genuine(*a, **k))
+    asked, genuine = [], fit.prior_draws
+    monkeypatch.setattr(fit, "prior_draws", lambda *a, **k: asked.append(1) or genuine(*a, **k))
     est = BSVDD(**QUICK).fit(ROWS[:20])
     est.save(tmp_path / "fit.nc")
     other = est.with_cutoff(0.9)
@@ -141,7 +144,7 @@ def test_a_posterior_that_is_its_prior_is_warned_of(est, warns):
     est.set_params(random_state=0).fit(np.random.default_rng(5).normal(size=(60, 3)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        est._warn_of(est.fit_)
+        fit.warn_of(est.fit_)
     texts = [str(w.message) for w in caught if "is its prior" in str(w.message)]
     assert len(texts) == warns
     if warns:

@@ -61,7 +61,7 @@ def test_parts_are_stored_one_by_one(tmp_path):
 def test_the_naive_model_is_the_same_posterior(case):
     g, prior = gram(15, 3), stopwatch.CASES[case][1]
     x = np.random.default_rng(0).normal(size=(3, 15))
-    ours, _ = Density.of(bsvdd.build(g, prior)).value_and_gradient(x)
+    ours, _ = Density(bsvdd.Model(prior), g).value_and_gradient(x)
     # a few calls: nothing has to be compiled
     log_density = naive(g, prior).compile_logp(mode="FAST_COMPILE")
     theirs = [log_density({"beta": each}) for each in x]

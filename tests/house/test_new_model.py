@@ -107,6 +107,6 @@ def test_the_example_model_against_a_quadrature(worst_z):
     truth = (density * w).sum(axis=(0, 1)) / density.sum()
     assert truth[0] > 0.6  # without the data it is a half
 
-    model = example_model.build(gram, priors.Flat(sd), scale)
-    draws = sample(model, "auto", draws=4000, tune=500, chains=2, seed=1)
+    model = example_model.Model(priors.Flat(sd), scale)
+    draws = sample(model, gram, "auto", draws=4000, tune=500, chains=2, seed=1)
     assert worst_z(draws["posterior"]["w"].values, truth) < 4

@@ -40,7 +40,7 @@ for model in (SVDD, OCSVM, BDD, BDDM, BSVDD, BSVDDM):
         est.with_prior(priors.Flat()).summary()
         plots.plot_distances(est)
         est.idata_.to_netcdf("draws.nc")
-    est.report("report.html")
+    bsvdd.report(est, "report.html")
 BSVDD(sampler="nuts", draws=100, tune=100).fit(X)
 print("all fits")
 """

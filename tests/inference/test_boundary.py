@@ -9,6 +9,7 @@ from bsvdd.inference import decision
 from scipy.stats import beta, gamma, kstest
 from sklearn.base import clone
 
+import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, cutoffs, kernels, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -38,7 +39,7 @@ def similarity(est, rows):
 
 def parts(est):
     """Return q e^c and the threshold of each draw, on the scale of similarities."""
-    center = est.fit_.center
+    center = est.fit_.score
     at, scale = center.boundary, np.exp if center.logarithmic else np.asarray
     return scale(at.reference), scale(at.threshold)
 
@@ -62,7 +63,7 @@ def test_unseen_rows_are_half_a_neighbour_at_the_cutoff_and_a_whole_one_in_inter
         return
     K = est.kernel_(ROWS)
     np.fill_diagonal(K, 0.0)
-    scores = est.left_out_scores()
+    scores = bsvdd.left_out(est)
     near = np.argsort(scores)[int(0.03 * 99) : int(0.33 * 99)]
     kappa = np.quantile(np.square(K[near]).sum(axis=1) / K[near].sum(axis=1), 0.75)
     total = np.median(est.idata_["posterior"]["w"].sum("point"))
@@ -70,7 +71,7 @@ def test_unseen_rows_are_half_a_neighbour_at_the_cutoff_and_a_whole_one_in_inter
     w = est.idata_["posterior"]["w"].values.reshape(-1, 99)
     of_left_out = np.sort(w @ K / (1 - w), axis=0)[(len(w) - 1) // 2]
     at_cutoff = np.sort(of_left_out)[8]
-    u, whole = kappa * total / 99, np.exp(est.fit_.center.boundary.log_whole)
+    u, whole = kappa * total / 99, np.exp(est.fit_.score.boundary.log_whole)
     g = (limit - threshold) * (at_cutoff / threshold) ** (1 / 9) / u
     assert kstest(g, gamma(0.5).cdf).pvalue > 0.001
     assert kstest(whole * at_cutoff ** (1 / 9) / u, gamma(1.0).cdf).pvalue > 0.001
@@ -102,8 +103,8 @@ def test_printed_rule_is_the_share_of_distances_within_the_cutoff(est):
 
 
 def test_surprise_is_the_log_of_the_similarity_at_the_cutoff_over_that_of_the_row(est):
-    found, s, at = est.decision(NEW), similarity(est, NEW), est.fit_.center.boundary
-    values = np.log(s) if est.fit_.center.logarithmic else s
+    found, s, at = est.decision(NEW), similarity(est, NEW), est.fit_.score.boundary
+    values = np.log(s) if est.fit_.score.logarithmic else s
     surprise = at.threshold[:, None] - values
     middle = np.sort(surprise, axis=0)[len(surprise) // 2]
     np.testing.assert_allclose(found["surprise"], middle, rtol=1e-6, atol=1e-9)
@@ -115,13 +116,13 @@ def test_surprise_is_the_log_of_the_similarity_at_the_cutoff_over_that_of_the_ro
 
 
 def test_interval_ends_are_a_quantile_of_the_draws_and_of_the_draws_with_a_whole_row(est):
-    zero = np.zeros_like(est.fit_.center.boundary.threshold)
-    at_zero = replace(est.fit_.center.boundary, threshold=zero, reference=zero)
-    low, high = -est.fit_.center.deciding(at_zero).decision(NEW, prob=0.9)[:1:-1]
+    zero = np.zeros_like(est.fit_.score.boundary.threshold)
+    at_zero = replace(est.fit_.score.boundary, threshold=zero, reference=zero)
+    low, high = -est.fit_.score.with_boundary(at_zero).decision(NEW, prob=0.9)[:1:-1]
     s = similarity(est, NEW)
-    whole = np.exp(est.fit_.center.boundary.log_whole)
+    whole = np.exp(est.fit_.score.boundary.log_whole)
     raised = s + whole[:, None] * np.maximum(s, 0) ** (1 / 9)
-    log = np.log if est.fit_.center.logarithmic else np.asarray
+    log = np.log if est.fit_.score.logarithmic else np.asarray
     expected = log(np.quantile(s, 0.05, axis=0)), log(np.quantile(raised, 0.95, axis=0))
     np.testing.assert_allclose(low, expected[0], rtol=0.05, atol=0.02)
     np.testing.assert_allclose(high, expected[1], rtol=0.05, atol=0.02)
@@ -130,8 +131,8 @@ def test_interval_ends_are_a_quantile_of_the_draws_and_of_the_draws_with_a_whole
 @pytest.mark.parametrize(("rate", "level"), [(0.1, 0.5), (0.3, 0.3), (0.3, 0.8)])
 def test_rule_keeps_the_asked_rate_on_left_out_rows(est, rate, level):
     other = est.with_cutoff(Cutoff(cutoffs.FalseAlarm(rate), level=level))
-    assert (other.left_out_scores() < 0).sum() == int(rate * 100 + 1e-9) - 1
-    np.testing.assert_array_equal(other.p_value(NEW) <= rate, other.predict(NEW) == -1)
+    assert (bsvdd.left_out(other) < 0).sum() == int(rate * 100 + 1e-9) - 1
+    np.testing.assert_array_equal(bsvdd.p_value(other, NEW) <= rate, other.predict(NEW) == -1)
 
 
 @pytest.mark.parametrize("model", [BSVDDM(), BDDM()], ids=["BSVDDM", "BDDM"])
@@ -144,14 +145,14 @@ def test_with_labels_far_rows_are_abnormal(model, seed):
     far = rows[~minority].mean(axis=0) + 1e3 * rows[~minority].std(axis=0)
     est = clone(model).fit(rows, minority)
     assert est.predict([far]) == -1 and est.probability_normal([far]) <= 0.5
-    assert (est.left_out_scores()[~minority] >= 0).mean() > 0.7
+    assert (bsvdd.left_out(est)[~minority] >= 0).mean() > 0.7
 
 
 def test_far_rows_and_one_estimate():
     """What is unseen falls off: also where cutoffs are so low that one row would lift any."""
     est = BSVDD(kernel=kernels.RBF(0.05), likelihood_scale=20.0, draws=100).fit(ROWS)
     far = np.array([[50.0, 50.0], [4.0, 0.0]])
-    assert est.fit_.center.boundary.threshold.max() < np.log(1.0 / 99)
+    assert est.fit_.score.boundary.threshold.max() < np.log(1.0 / 99)
     assert est.probability_normal(far).tolist() == [0.0, 0.0]
     assert (est.decision(far)["surprise_low"] > 0).all()
     one = MODELS["SVDD"].fit(ROWS)

@@ -7,6 +7,7 @@ import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
+from bsvdd.estimators.fit import prior_support
 from bsvdd.inference import diagnostics, warning
 from bsvdd.inference.diagnostics import Verdict
 from bsvdd.inference.warning import DiagnosticWarning
@@ -113,13 +114,6 @@ def of_prior(ratio, calibrated):
     return lambda: diagnostics.warn_of_prior(ratio, calibrated)
 
 
-def of_weights(share, n=400):
-    """Three of eight rows depend on this share of the draws."""
-    log_weight = np.random.default_rng(1).normal(size=(n, 8)) / 10 - 900.0
-    log_weight[int(share * n) :, 2:5] -= 30.0
-    return lambda: diagnostics.warn_of_weights(log_weight)
-
-
 @pytest.mark.parametrize(
     ("warn", "messages"),
     [
@@ -146,8 +140,6 @@ def of_weights(share, n=400):
         (of_prior(0.95, True), ["has 0.95 of its prior variance, .* a prior with a larger sd"]),
         (of_prior(0.95, False), ["likelihood_scale='calibrated'"]),
         (of_prior(0.9, False), []),
-        (of_weights(0.05), ["leave-one-out of 3 of 8 rows depends on few draws (as few as 1"]),
-        (of_weights(0.2), []),
     ],
 )
 def test_what_is_warned_of(warn, messages):
@@ -162,7 +154,7 @@ def test_prior_support_is_that_of_the_prior():
     """Flat on n equal points, by simulation."""
     est = BDD(kernel=kernels.RBF(1.0), prior=priors.Flat(0.7), draws=2000)
     simulated = 0.7 * np.random.default_rng(74).normal(size=(4000, 50))
-    value = est.fit(ROWS[:50]).fit_.prior.effective_support()
+    value = prior_support(est.fit(ROWS[:50]).fit_)
     assert value == pytest.approx(np.median(support(simulated)), rel=0.05)
 
 

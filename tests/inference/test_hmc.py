@@ -10,7 +10,7 @@ from bsvdd.inference.coordinates import Coordinates, can_map, is_narrow, mapped
 from bsvdd.inference.density import Density
 from bsvdd.inference.diagnostics import Verdict
 from bsvdd.inference.draws import SamplerReport, SamplerSettings
-from bsvdd.inference.hmc import Kernel, State
+from bsvdd.inference.hmc import State, Transition
 from bsvdd.inference.sampling import sample
 from bsvdd.inference.threads import SupersededError
 from bsvdd.inference.warning import DiagnosticWarning
@@ -30,31 +30,35 @@ def rng(seed=81):
     return np.random.default_rng(seed)
 
 
+def of(prior, scale, **own):
+    return Density(bsvdd.Model(prior, scale, **own), GRAM)
+
+
 def skewed():
     """A model whose posterior is far from normal: 12 rows that count for 20 each."""
-    return bsvdd.build(GRAM, PRIOR, 20.0)
+    return of(PRIOR, 20.0)
+
+
+def with_minority(prior, scale):
+    return Density(bsvdd_m.Model(PRIOR, scale, minority_prior=prior), WITH_MINORITY)
 
 
 MODELS = {
     "mapped": skewed,
-    "mapped, with minority rows": lambda: bsvdd_m.build(
-        WITH_MINORITY, PRIOR, priors.Beta(2, 3), 20.0
-    ),
-    "correlated": lambda: bsvdd.build(GRAM, priors.GaussianProcess(nugget=0.1), 20.0),
-    "far apart": lambda: bsvdd.build(GRAM, priors.Normal(m=np.linspace(0.0, 40.0, 12)), 20.0),
-    "narrow": lambda: bsvdd.build(GRAM, PRIOR, 3000.0),
-    "narrow, correlated": lambda: bsvdd.build(GRAM, priors.GaussianProcess(nugget=0.1), 3e4),
-    "narrow, with minority rows": lambda: bsvdd_m.build(
-        WITH_MINORITY, PRIOR, priors.Beta(2, 3), 3000.0
-    ),
-    "loss": lambda: bsvdd.build(GRAM, PRIOR, 2.0, 0.3),
-    "on a cube": lambda: bsvdd_m.build(WITH_MINORITY, PRIOR, priors.TruncatedNormal(0.3), 2.0),
-    "user's": lambda: bsvdd.build(GRAM, lambda g, n, d: pm.StudentT(n, 4, dims=d), 2.0),
+    "mapped, with minority rows": lambda: with_minority(priors.Beta(2, 3), 20.0),
+    "correlated": lambda: of(priors.GaussianProcess(nugget=0.1), 20.0),
+    "far apart": lambda: of(priors.Normal(m=np.linspace(0.0, 40.0, 12)), 20.0),
+    "narrow": lambda: of(PRIOR, 3000.0),
+    "narrow, correlated": lambda: of(priors.GaussianProcess(nugget=0.1), 3e4),
+    "narrow, with minority rows": lambda: with_minority(priors.Beta(2, 3), 3000.0),
+    "loss": lambda: of(PRIOR, 2.0, outlier_fraction=0.3),
+    "on a cube": lambda: with_minority(priors.TruncatedNormal(0.3), 2.0),
+    "user's": lambda: of(lambda g, n, d: pm.StudentT(n, 4, dims=d), 2.0),
 }
 
 
-def warm(model, chains=4):
-    return hmc.warm_up(Density.of(model), chains, 60, rng())
+def warm(density, chains=4):
+    return hmc.warm_up(density, chains, 60, rng())
 
 
 # coordinates
@@ -84,9 +88,9 @@ def test_the_map_makes_each_conditional_nearly_normal():
     """Of a weight whose log is skewed, against quadrature of its conditional density."""
     rows = rng(1).normal(size=(60, 2))
     gram = Gram.from_rows(kernels.RBF(0.5), rows)
-    density = Density.of(bsvdd.build(gram, priors.Flat(1.5), 20.0))
+    density = Density(bsvdd.Model(priors.Flat(1.5), 20.0), gram)
     start = Coordinates.of_prior(density)
-    kernel = Kernel(density, start)
+    kernel = Transition(density, start)
     state = kernel.init(rng().normal(size=(16, 60)))
     kernel, state, _ = hmc.adapted(kernel, state, 60, rng(), lambda: None)
     _, _, y = hmc.adapted(kernel, state, 60, rng(), lambda: None)
@@ -111,7 +115,7 @@ def test_the_map_makes_each_conditional_nearly_normal():
 
 
 def test_the_curvature_at_the_mode_is_nearly_one():
-    kernel, _ = warm(bsvdd.build(GRAM, PRIOR, 1e5))
+    kernel, _ = warm(of(PRIOR, 1e5))
     at = np.concatenate([np.zeros((1, 12)), 1e-4 * np.eye(12)])
     _, gradient = kernel.coordinates.value_and_gradient(kernel.density, at)
     assert np.abs(gradient[0]).max() < 0.3
@@ -145,13 +149,13 @@ def test_the_error_of_the_energy_is_of_second_order(name, monkeypatch):
 
 def test_a_chain_without_a_density_is_lost_and_replaced():
     state = State(np.arange(6.0).reshape(3, 2), np.array([-1.0, -np.inf, -5000.0]), np.ones((3, 2)))
-    found = hmc.found(state, rng())
+    found = hmc.revived(state, rng())
     np.testing.assert_array_equal(found.y, np.tile([0.0, 1.0], (3, 1)))
     np.testing.assert_array_equal(found.logp, [-1.0, -1.0, -1.0])
     near = state._replace(logp=np.array([-1.0, -3.0, -5.0]))
-    assert hmc.found(near, rng()) is near
+    assert hmc.revived(near, rng()) is near
     nowhere = state._replace(logp=np.full(3, -np.inf))
-    assert hmc.found(nowhere, rng()) is nowhere
+    assert hmc.revived(nowhere, rng()) is nowhere
 
 
 def test_a_trajectory_that_diverges_is_rejected():
@@ -179,8 +183,8 @@ def test_parallel_chains_are_joined_chain_by_chain(monkeypatch, draws, chains, p
         info = hmc.Info(np.ones(n), zero > 1, np.arange(n) + 0.0, zero, zero)
         return State(state.y + 1.0, state.logp, state.force), info
 
-    monkeypatch.setattr(Kernel, "step", step)
-    tree = sample(bdd.build(GRAM, PRIOR), "hmc", draws, 50, chains, seed=2)
+    monkeypatch.setattr(Transition, "step", step)
+    tree = sample(bdd.Model(PRIOR), GRAM, "hmc", draws, 50, chains, seed=2)
     assert tree["posterior"]["w"].shape == (chains, draws, 12)
     energy = tree["sample_stats"]["energy"].values
     assert energy.shape == tree["sample_stats"]["diverging"].shape == (chains, draws)
@@ -193,7 +197,7 @@ def test_parallel_chains_are_joined_chain_by_chain(monkeypatch, draws, chains, p
 def test_draws_that_are_not_safe_yet_are_continued(monkeypatch):
     """Every second draw counts then, and every fourth."""
     judged, made = [], []
-    genuine, step = Verdict.of_parallel, Kernel.step
+    genuine, step = Verdict.of_parallel, Transition.step
 
     def of_parallel(values, chains, divergences):
         judged.append(values)
@@ -205,8 +209,8 @@ def test_draws_that_are_not_safe_yet_are_continued(monkeypatch):
         return step(self, state, random)
 
     monkeypatch.setattr(Verdict, "of_parallel", of_parallel)
-    monkeypatch.setattr(Kernel, "step", counted)
-    tree = sample(skewed(), "hmc", draws=1000, **QUICK)
+    monkeypatch.setattr(Transition, "step", counted)
+    tree = sample(bsvdd.Model(PRIOR, 20.0), GRAM, "hmc", draws=1000, **QUICK)
     assert tree["posterior"].attrs["r_hat"] == 1.0
     assert [v.shape for v in judged] == 3 * [(8, 250, 12)]
     assert len(made) == sampling.MIN_WARM_UP + 4 * 250
@@ -214,7 +218,7 @@ def test_draws_that_are_not_safe_yet_are_continued(monkeypatch):
     judged[:] = [None, None]  # nothing more can be done
     monkeypatch.setattr(sampling, "MOST_THIN", 1)
     made.clear()
-    sample(skewed(), "hmc", draws=1000, **QUICK)
+    sample(bsvdd.Model(PRIOR, 20.0), GRAM, "hmc", draws=1000, **QUICK)
     assert len(made) == sampling.MIN_WARM_UP + 250
 
 
@@ -253,5 +257,5 @@ def test_a_newer_request_ends_it(monkeypatch):
 
     monkeypatch.setattr(hmc, "checkpoint", checkpoint)
     with pytest.raises(SupersededError):
-        sample(skewed(), "hmc", draws=500, **QUICK)
+        sample(bsvdd.Model(PRIOR, 20.0), GRAM, "hmc", draws=500, **QUICK)
     assert len(calls) == 31

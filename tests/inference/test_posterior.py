@@ -16,6 +16,7 @@ import pymc as pm
 import pytest
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
+from bsvdd.models.model import Model
 from scipy import stats
 
 from bsvdd import kernels, priors
@@ -44,7 +45,8 @@ def squared_distances(w, points, rows):
 class Case(NamedTuple):
     """A model, its rows, and a grid of weights with the log prior density of each."""
 
-    model: pm.Model
+    model: Model
+    gram: Gram
     points: np.ndarray
     n0: int
     w: np.ndarray
@@ -88,8 +90,8 @@ def of_bsvdd():
     m = -np.sqrt(k(MAJORITY, MAJORITY).sum(axis=1))
     b = grid(*(value + SD * np.linspace(-6.5, 6.5, 61) for value in m))
     prior = priors.RowSum(sd=SD, exponent=0.5)
-    model = bsvdd.build(Gram.from_rows(KERNEL, MAJORITY), prior, SCALE)
-    return Case(model, MAJORITY, 3, softmax(b), stats.norm(m, SD).logpdf(b).sum(axis=1))
+    model, gram = bsvdd.Model(prior, SCALE), Gram.from_rows(KERNEL, MAJORITY)
+    return Case(model, gram, MAJORITY, 3, softmax(b), stats.norm(m, SD).logpdf(b).sum(axis=1))
 
 
 def of_narrow():
@@ -97,17 +99,18 @@ def of_narrow():
     z = np.linspace(-5.5, 5.5, 40_001)[:, None]
     w = softmax(SD * z * np.array([[1, -1]]) / np.sqrt(2))
     scale = 2000.0 / SD**2
-    model = bsvdd.build(Gram.from_rows(KERNEL, TWO), priors.Flat(SD), scale)
-    return Case(model, TWO, 2, w, stats.norm.logpdf(z[:, 0]), scale)
+    model, gram = bsvdd.Model(priors.Flat(SD), scale), Gram.from_rows(KERNEL, TWO)
+    return Case(model, gram, TWO, 2, w, stats.norm.logpdf(z[:, 0]), scale)
 
 
 def of_loss():
     """A shift of all beta leaves softmax unchanged, so two standard normal directions remain."""
     z = grid(*[np.linspace(-5.5, 5.5, 71)] * 2)
     basis = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
-    model = bsvdd.build(Gram.from_rows(KERNEL, MAJORITY), priors.Flat(SD), SCALE, NU)
+    model = bsvdd.Model(priors.Flat(SD), SCALE, outlier_fraction=NU)
+    gram = Gram.from_rows(KERNEL, MAJORITY)
     log_prior = stats.norm.logpdf(z).sum(axis=1)
-    return Case(model, MAJORITY, 3, softmax(SD * z @ basis), log_prior, loss=True)
+    return Case(model, gram, MAJORITY, 3, softmax(SD * z @ basis), log_prior, loss=True)
 
 
 def of_loss_m():
@@ -115,10 +118,11 @@ def of_loss_m():
     z, v = grid(np.linspace(-5.5, 5.5, 81), (np.arange(80) + 0.5) / 80).T
     alpha0 = (1 + v[:, None]) * softmax(SD * z[:, None] * np.array([[1, -1]]) / np.sqrt(2))
     gram = Gram.from_rows(KERNEL, TWO, MINORITY)
-    model = bsvdd_m.build(gram, priors.Flat(SD), priors.Beta(2, 3), SCALE, NU, MU)
+    own = {"outlier_fraction": NU, "minority_fraction": MU}
+    model = bsvdd_m.Model(priors.Flat(SD), SCALE, minority_prior=priors.Beta(2, 3), **own)
     log_prior = stats.norm.logpdf(z) + stats.beta(2, 3).logpdf(v)
     w = np.column_stack([alpha0, -v])
-    return Case(model, np.vstack([TWO, MINORITY]), 2, w, log_prior, loss=True)
+    return Case(model, gram, np.vstack([TWO, MINORITY]), 2, w, log_prior, loss=True)
 
 
 def of_corners(width=0.3):
@@ -128,8 +132,8 @@ def of_corners(width=0.3):
     def prior(gram, name, dims):
         return pm.Laplace(name, 0.0, width, dims=dims)
 
-    model = bdd.build(Gram.from_rows(KERNEL, PAIR), prior)
-    return Case(model, PAIR, 2, w, -np.abs(w).sum(axis=1) / width, 1.0)
+    gram = Gram.from_rows(KERNEL, PAIR)
+    return Case(bdd.Model(prior), gram, PAIR, 2, w, -np.abs(w).sum(axis=1) / width, 1.0)
 
 
 CASES = {
@@ -149,7 +153,8 @@ def test_draws_have_the_moments_of_the_quadrature(name, sampler, worst_z):
     case = CASES[name]()
     mean, variance = case.moments(case.scale)
     draws, tune = (4000, 500) if sampler == "nuts" else (4000, 1000)
-    p = sample(case.model, sampler, draws=draws, tune=tune, chains=2, seed=5)["posterior"]
+    how = dict(draws=draws, tune=tune, chains=2, seed=5)
+    p = sample(case.model, case.gram, sampler, **how)["posterior"]
     assert p.attrs["sampler"] == ("hmc" if sampler == "auto" else sampler)
     R2 = p["squared_radius"].values.ravel() if case.loss else None
     found = case.values(p["w"].values.reshape(2 * draws, -1), R2).reshape(2, draws, -1)
@@ -160,5 +165,5 @@ def test_draws_have_the_moments_of_the_quadrature(name, sampler, worst_z):
     else:  # the likelihood has its say
         assert worst_z(found, case.moments(0.0)[0]) > (10 if name == "corners" else 15)
     if case.scale == 1.0:
-        gram = Gram.from_rows(KERNEL, PAIR)
-        assert worst_z(p["w"], np.linalg.solve(gram.n0 * gram.K, gram.r)) > 10  # and the prior
+        found = np.linalg.solve(case.gram.n0 * case.gram.K, case.gram.r)
+        assert worst_z(p["w"], found) > 10  # and the prior

@@ -26,7 +26,8 @@ QUICK = dict(draws=30, tune=30, chains=2)
 
 @pytest.fixture(scope="module")
 def model(toy_gram):
-    return bsvdd.build(toy_gram, priors.StandardizedRowSum())
+    """A model and its statistics; the PyMC model is built once, for nutpie."""
+    return bsvdd.Model(priors.StandardizedRowSum()), toy_gram
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -56,7 +57,7 @@ def test_shape_dims_and_names_of_the_draws(model, sampler, library, monkeypatch)
 
     monkeypatch.setattr(nutpie, "sample", watched)
     with threadpool_limits(2, user_api="blas"):
-        tree = sample(model, sampler, seed=1, **QUICK)
+        tree = sample(*model, sampler, seed=1, **QUICK)
     assert found == {1} and threading.active_count() <= before
     posterior = tree["posterior"]
     assert posterior["w"].dims == ("chain", "draw", "point")
@@ -73,7 +74,7 @@ def test_shape_dims_and_names_of_the_draws(model, sampler, library, monkeypatch)
 @pytest.mark.parametrize("sampler", ["hmc", "nuts", "metropolis"])
 def test_seeds_reproduce(model, sampler):
     draws = [
-        sample(model, sampler, seed=seed, **QUICK)["posterior"]["w"].values for seed in (3, 3, 4)
+        sample(*model, sampler, seed=seed, **QUICK)["posterior"]["w"].values for seed in (3, 3, 4)
     ]
     np.testing.assert_array_equal(draws[0], draws[1])
     assert not np.allclose(draws[0], draws[2])
@@ -101,7 +102,7 @@ def test_what_ends_a_run_of_nutpie_early(monkeypatch, model, raised, error, mess
     run = SimpleNamespace(wait=wait, cancel=lambda: cancelled.append(True))
     monkeypatch.setattr(nutpie, "sample", lambda *args, **kwargs: run)
     with pytest.raises(error, match=message):
-        sample(model, "nuts", seed=1, **QUICK)
+        sample(*model, "nuts", seed=1, **QUICK)
     assert cancelled
 
 
@@ -110,11 +111,11 @@ def test_interruption_from_the_keyboard(model, request):
     # a shell starts what runs in its background with interrupts ignored
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
-    sample(model, "nuts", seed=1, **QUICK)  # an interrupt while it compiles could be lost there
+    sample(*model, "nuts", seed=1, **QUICK)  # an interrupt while it compiles could be lost there
     timer = threading.Timer(0.5, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        sample(model, "nuts", seed=1, draws=300_000, tune=1000, chains=2)
+        sample(*model, "nuts", seed=1, draws=300_000, tune=1000, chains=2)
     timer.join()
 
 
@@ -122,7 +123,7 @@ def test_interruption_from_the_keyboard(model, request):
 def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch, table):
     """Draws of a part of the run are never returned."""
     est, new = BSVDD(**QUICK).fit(*table), BSVDD(**QUICK)
-    before, calls, genuine = est.idata_, [], hmc.Kernel.step
+    before, calls, genuine = est.idata_, [], hmc.Transition.step
 
     def failing(self, *args):
         calls.append(1)
@@ -130,7 +131,7 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch, table):
             raise KeyboardInterrupt
         return genuine(self, *args)
 
-    monkeypatch.setattr(hmc.Kernel, "step", failing)
+    monkeypatch.setattr(hmc.Transition, "step", failing)
     for each in (est, new):
         with pytest.raises(KeyboardInterrupt):
             each.fit(*table)
@@ -146,7 +147,7 @@ def test_a_run_that_pymc_ended_early_is_an_interruption(model, monkeypatch):
 
     monkeypatch.setattr(pm, "sample", ended_early)
     with pytest.raises(KeyboardInterrupt):
-        sampling.sample(model, "metropolis", draws=20, tune=5, chains=1, seed=1)
+        sampling.sample(*model, "metropolis", draws=20, tune=5, chains=1, seed=1)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_a_run_that_pymc_ended_early_is_an_interruption(model, monkeypatch):
 )
 def test_settings_that_are_refused(sampler, message):
     with pytest.raises(ValueError, match=message):
-        sampling.sample(None, sampler, draws=10, tune=0, chains=1)
+        sampling.sample(None, None, sampler, draws=10, tune=0, chains=1)
 
 
 def test_nothing_is_compiled_for_the_parallel_chains():
@@ -204,7 +205,7 @@ NOT_FINITE = "log density is not finite at .*check the priors.* By variable: .*n
 )
 def test_models_that_cannot_be_sampled(toy_gram, prior, message, sampler):
     with pytest.raises(ValueError, match=message):
-        sample(bsvdd.build(toy_gram, prior), sampler, draws=10, tune=10, chains=1, seed=1)
+        sample(bsvdd.Model(prior), toy_gram, sampler, draws=10, tune=10, chains=1, seed=1)
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -260,7 +261,8 @@ def near_modes(gram, name, dims):
 
 def test_modes_between_which_chains_move(worst_z):
     """The draws have the mean and the variance of the mixture, whose data say nothing of it."""
-    tree = sample(bsvdd.build(GRAM, near_modes, 0.1), "auto", draws=500, tune=300, chains=4, seed=1)
+    settings = dict(draws=500, tune=300, chains=4, seed=1)
+    tree = sample(bsvdd.Model(near_modes, 0.1), GRAM, "auto", **settings)
     posterior = tree["posterior"]
     assert posterior.attrs["sampler"] == "hmc"
     which = posterior["beta_which"].values[..., None]
@@ -277,6 +279,6 @@ def test_chains_of_metropolis_start_apart(monkeypatch):
 
     monkeypatch.setattr(pm, "sample", stopped)
     with pytest.raises(Started) as caught:
-        sample(bsvdd.build(GRAM, two_halves, 0.1), "metropolis", seed=3, **QUICK)
+        sample(bsvdd.Model(two_halves, 0.1), GRAM, "metropolis", seed=3, **QUICK)
     first, second = (each["beta_which"] for each in caught.value.args[0])
     assert abs(second - first) > 0.01

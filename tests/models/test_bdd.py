@@ -41,9 +41,9 @@ def test_posterior_is_the_normal_of_likelihood_and_prior(kernel, prior, scale, w
     b = scale * gram.K.sum(axis=1) + np.linalg.solve(S, m)
     np.testing.assert_allclose(form.mean, np.linalg.solve(H, b), rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(form.upper.T @ form.upper, H, atol=1e-10)
-    w = form.draw(2000, 0, 2, np.random.default_rng(1))["w"]
+    w = form.draw(2000, 2, np.random.default_rng(1))
     assert moments_z(worst_z, w, np.linalg.solve(H, b), np.linalg.inv(H)) < 4.5
-    log_prior = form.log_prior(w[:, :3])["alpha0"]
+    log_prior = prior.log_density(gram, w[:, :3])
     np.testing.assert_allclose(log_prior, multivariate_normal(m, S).logpdf(w[:, :3]), rtol=1e-9)
     mode, best = form.simplex_mode(), quadratic_program(H, -b, 0.0, np.inf)
     assert mode.sum() == pytest.approx(1.0, abs=1e-12) and mode.min() >= 0
@@ -70,7 +70,7 @@ WIDE = priors.Flat(1e6)
             for use in (lambda: form.mean, form.left_out)  # noqa: B023
         ),
         (
-            lambda: NormalPosterior(LINEAR, WIDE).draw(1, 1, 1, RNG),
+            lambda: NormalPosterior(LINEAR, WIDE).draw(1, 1, RNG),
             ValueError,
             "of BDD has too few digits",
         ),
@@ -115,8 +115,8 @@ def test_left_out_posterior_is_that_of_a_refit(kernel, prior, scale):
     means, covariances = form.left_out()
     ones = (np.repeat(np.eye(N)[:, [k]], N, axis=1) for k in range(N))
     of_each = np.stack([covariances.times(Y) for Y in ones], axis=1)
-    inside = form.draw(DRAWS, 0, 1, np.random.default_rng(7))["w"][0]
-    found, _ = form.leave_one_out(inside, np.random.default_rng(6))
+    inside = form.draw(DRAWS, 1, np.random.default_rng(7))[0]
+    found = form.leave_one_out(inside, np.random.default_rng(6))
     moved = []
     for j in range(N):
         others, rest = without(gram, j)
@@ -139,8 +139,8 @@ def test_left_out_draws_move_as_the_draws_of_the_fit():
     """Of many rows, one that goes hardly changes the noise of a draw."""
     gram = Gram.from_rows(RBF, np.random.default_rng(16).normal(size=(60, 2)))
     form = NormalPosterior(gram, priors.Flat())
-    w, others = (form.draw(500, 0, 1, np.random.default_rng(seed))["w"][0] for seed in (14, 17))
-    found, _ = form.leave_one_out(w, np.random.default_rng(15))
+    w, others = (form.draw(500, 1, np.random.default_rng(seed))[0] for seed in (14, 17))
+    found = form.leave_one_out(w, np.random.default_rng(15))
     correlations = [np.corrcoef(f, s)[0, 1] for f, s in zip(found.T, gram.K @ w.T, strict=True)]
     assert np.median(correlations) > 0.9
     assert abs(np.corrcoef(found[:, 0], others @ gram.K[0])[0, 1]) < 0.2

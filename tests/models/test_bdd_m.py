@@ -6,12 +6,13 @@ Its draws are held against long runs of another program in inference/test_refere
 import numpy as np
 import preliz
 import pytest
-from bsvdd.inference.center import deciding_quantile
+from bsvdd.inference.center import level_quantile
 from bsvdd.inference.density import Density
-from bsvdd.inference.left_out import leave_one_out
+from bsvdd.inference.leave import Leaving
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd_m
 
+import bsvdd
 from bsvdd import BDDM, Cutoff, cutoffs, kernels, priors
 from tests.cases import covariance
 from tests.scores import thresholds
@@ -38,8 +39,8 @@ def test_alpha0_is_normal_given_the_sum_that_alpha1_asks_for(worst_z):
     gram = Gram.from_rows(RBF, *rows(34, 5, 3))
     m1, S1 = np.random.default_rng(35).normal(size=5), covariance(36, 5)
     minority = priors.TruncatedNormal((0.1, 0.5, 1.2), 0.4)
-    model = bdd_m.build(gram, priors.Normal(m=m1, sigma=S1), minority)
-    w = Density.of(model).prior.draw(4000, seed=4)["w"]
+    model = bdd_m.Model(priors.Normal(m=m1, sigma=S1), minority_prior=minority)
+    w = Density(model, gram).prior.draw(4000, seed=4)["w"]
     np.testing.assert_allclose(w.sum(axis=1), 1.0, atol=1e-12)
     a, g, S = conditional(m1, S1)
     sums = w[:, :5].sum(axis=1, keepdims=True)
@@ -57,7 +58,7 @@ def test_without_minority_rows_it_is_bdd_on_the_hyperplane(worst_z):
     free = C @ (scale * gram.r + np.linalg.solve(S1, m1))
     a, g, S = conditional(free, C)
     assert abs(free.sum() - 1) > 0.1
-    tree = sample(bdd_m.build(gram, prior, None, scale), "hmc", 2000, 100, 2, seed=3)
+    tree = sample(bdd_m.Model(prior, scale), gram, "hmc", 2000, 100, 2, seed=3)
     w = tree["posterior"]["w"].values
     np.testing.assert_allclose(w.sum(axis=2), 1.0, atol=1e-12)
     assert moments_z(worst_z, w, a + g, S) < 4.5
@@ -87,11 +88,12 @@ def test_automatic_cutoff_is_by_leave_one_out(minority_prior):
     est = BDDM(kernel=RBF, draws=50, tune=50, minority_prior=minority_prior)
     est.fit(X[order], y[order])
     w = est.idata_["posterior"]["w"].values.reshape(100, 32)
-    f = leave_one_out(w, est.gram_.K, 8)
+    of_points = np.arange(32), np.arange(32) >= 24, np.ones(32)
+    f = Leaving(est.gram_, est.gram_.points, *of_points).similarity(w)
     changed = est.with_cutoff(Cutoff(level=0.3))
     left = np.empty(32)
     margins = f - thresholds(changed)[:, None]
-    left[np.argsort(y[order], kind="stable")] = deciding_quantile(margins, 0.3)
-    np.testing.assert_allclose(changed.left_out_scores(), left, rtol=1e-9, atol=1e-12)
+    left[np.argsort(y[order], kind="stable")] = level_quantile(margins, 0.3)
+    np.testing.assert_allclose(bsvdd.left_out(changed), left, rtol=1e-9, atol=1e-12)
     assert est.cutoff_ == est.with_cutoff(Cutoff(cutoffs.Best("g_mean"), cv="loo")).cutoff_
     assert est.cutoff_ != est.with_cutoff(Cutoff(cutoffs.Best("g_mean"), cv="train")).cutoff_

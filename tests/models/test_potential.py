@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from bsvdd.inference.density import Density
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m, svdd
-from bsvdd.models.potential import KernelLikelihood, likelihood_of
+from bsvdd.models.potential import KernelLikelihood
 from scipy import stats
 
 from bsvdd import kernels, priors
@@ -62,15 +62,18 @@ class Case(NamedTuple):
     def points(self):
         return np.concatenate([MAJORITY, MINORITY]) if self.name == "bsvdd_m" else MAJORITY
 
-    def build(self, space):
-        prior, gram = priors.StandardizedRowSum(sd=0.8), Gram.from_rows(KERNELS[space], MAJORITY)
+    def density(self, space):
+        prior, k = priors.StandardizedRowSum(sd=0.8), KERNELS[space]
         if self.name == "bdd":
-            return bdd.build(gram, prior, SCALE)
+            return Density(bdd.Model(prior, SCALE), Gram.from_rows(k, MAJORITY))
+        own = {"outlier_fraction": self.nu}
         if self.name == "bsvdd":
-            return bsvdd.build(gram, prior, SCALE, self.nu)
-        gram = Gram.from_rows(KERNELS[space], MAJORITY, MINORITY)
-        beta = priors.Beta(2, 3, total=self.total)
-        return bsvdd_m.build(gram, prior, beta, SCALE, self.nu, self.mu)
+            return Density(bsvdd.Model(prior, SCALE, **own), Gram.from_rows(k, MAJORITY))
+        own |= {"minority_prior": priors.Beta(2, 3, total=self.total), "minority_fraction": self.mu}
+        return Density(bsvdd_m.Model(prior, SCALE, **own), Gram.from_rows(k, MAJORITY, MINORITY))
+
+    def build(self, space):
+        return self.density(space).pymc
 
     def prior(self, x, space):
         """The weights, R^2 (None in the published likelihood) and the log prior density."""
@@ -114,8 +117,7 @@ CASES = [
 @each_kernel
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_density_is_prior_times_likelihood(case, space):
-    model = case.build(space)
-    density = Density.of(model)
+    density = case.density(space)
     for x in np.random.default_rng(41).normal(size=(4, density.size)):
         w, R2, log_prior = case.prior(x, space)
         expected = case.likelihood(w, R2, space)
@@ -126,9 +128,8 @@ def test_density_is_prior_times_likelihood(case, space):
         if R2 is not None:
             assert named["squared_radius"][0] == pytest.approx(R2)
             assert named["radius"][0] == pytest.approx(R2**0.5)
-            gram = Gram.from_rows(KERNELS[space], MAJORITY, case.points[N0:])
-            of_all = (named["w"], gram, named["squared_radius"])
-            (value,) = likelihood_of(model).value_and_pull(*of_all)[0]
+            of_all = (named["w"], density.gram, named["squared_radius"])
+            (value,) = density.likelihood.value_and_pull(*of_all)[0]
             assert value == pytest.approx(expected, rel=1e-9)
 
 
@@ -153,7 +154,7 @@ def test_the_mode_is_the_solution_of_svdd(space, nu, mu):
     lower, upper = np.repeat([0.0, -(C2 or 0.0)], [N0, n1]), np.repeat([C1, 0.0], [N0, n1])
     dual = helpers.quadratic_program(2 * K, -np.diag(K), lower, upper)
     optimum = dual @ np.diag(K) - dual @ K @ dual
-    sphere, likelihood = svdd.solve(gram, C1, C2), likelihood_of(case.build(space))
+    sphere, likelihood = svdd.solve(gram, C1, C2), case.density(space).likelihood
     w, R2 = sphere.weights, np.array(sphere.radius**2)
     best = likelihood.value_and_pull(w, gram, R2)[0]
     assert best == pytest.approx(-SCALE * N0 / 2 * optimum, rel=1e-6)
@@ -178,21 +179,22 @@ NAMES = {
 def test_variables_have_the_names_of_the_papers_and_the_likelihood_is_one_potential(name):
     prior, minority = priors.Flat(), priors.TruncatedNormal()
     if name in cases.MINORITY_MODELS:
-        model = cases.MINORITY_MODELS[name](prior, minority)
+        density = cases.MINORITY_MODELS[name](prior, minority)
     else:
-        model = cases.MAJORITY_MODELS[name](prior)
+        density = cases.MAJORITY_MODELS[name](prior)
+    model = density.pymc
     dims = NAMES[name] | {"r": "point", "w": "point"}
     named = {k: v for k, v in model.named_vars_to_dims.items() if k in dims}
     assert named == {k: (v,) for k, v in dims.items()}
     assert {"K", "r", "T", "n0", "likelihood_scale", "squared_norm"} <= set(model.named_vars)
-    assert [v.name for v in model.potentials] == ["kernel"]
+    assert [v.name for v in model.potentials] == ["kernel"] == [density.likelihood.potential]
 
 
 def test_one_minority_row_is_enough_and_equal_rows_have_a_start():
     gram = Gram.from_rows(KERNELS["linear"], MAJORITY, MINORITY[:1])
-    assert Density.of(bsvdd_m.build(gram, priors.Flat(), priors.Beta())).size == N0 + 1
+    assert Density(bsvdd_m.Model(priors.Flat()), gram).size == N0 + 1
     equal = Gram.from_rows(KERNELS["RBF"], np.ones((4, 2)))
-    density = Density.of(bsvdd.build(equal, priors.Flat(), 1.0, 0.5))
+    density = Density(bsvdd.Model(priors.Flat(), outlier_fraction=0.5), equal)
     assert np.isfinite(density.value_and_gradient(density.prior.start[None])[0]).all()
 
 

@@ -139,13 +139,15 @@ def test_density_and_draws_of_a_truncated_normal(mean, sd):
     law = stats.truncnorm(-m / sd, (1.0 - m) / sd, m, sd)
     points = np.random.default_rng(57).uniform(size=(4, 3))
     points[3, 0] += 1.0
+    prior = P.TruncatedNormal(mean, sd)
+    numbers = prior.numbers(TWO, "x")
     with pm.Model(coords={"minority": range(3)}):
-        x = P.TruncatedNormal(mean, sd)(TWO, "x", "minority")
+        x = prior(TWO, "x", "minority")
         logp = [pm.logp(x, p).sum().eval(mode=PYTHON) for p in points]
     expected = law.logpdf(points).sum(axis=1)
     np.testing.assert_allclose(logp, expected, rtol=1e-6, atol=1e-5)
-    np.testing.assert_allclose(x.tag.numbers.log_prior({"x": points}), expected, rtol=1e-9)
-    draws = x.tag.numbers.draw(500, np.random.default_rng(58))["x"]
+    np.testing.assert_allclose(numbers.log_prior({"x": points}), expected, rtol=1e-9)
+    draws = numbers.draw(500, np.random.default_rng(58))["x"]
     assert (stats.kstest(law.cdf(draws), "uniform").pvalue > 1e-4).all()
 
 
@@ -154,11 +156,11 @@ def test_density_and_draws_of_a_truncated_normal(mean, sd):
 
 def test_preliz_is_the_prior_of_pymc(toy_gram):
     x = np.random.default_rng(31).normal(size=8)
-    ours = Density.of(bsvdd.build(toy_gram, preliz.StudentT(4, 0.5, 2.0)))
+    ours = Density(bsvdd.Model(preliz.StudentT(4, 0.5, 2.0)), toy_gram)
     log_prior = ours.prior.log_prior({"beta": x[None]})["beta"]
     np.testing.assert_allclose(log_prior, stats.t(4, 0.5, 2).logpdf(x).sum(), rtol=1e-12)
-    truncated = bsvdd.build(toy_gram, preliz.Truncated(preliz.Normal(0, 1), -1, 1))
-    assert Density.of(truncated).size == 8
+    truncated = bsvdd.Model(preliz.Truncated(preliz.Normal(0, 1), -1, 1))
+    assert Density(truncated, toy_gram).size == 8
 
 
 def test_a_prior_from_its_description(toy_gram):
@@ -223,7 +225,7 @@ NEGATIVE_SCALE = "prior of beta: its parameters must meet sigma > 0"
 )
 def test_what_is_no_prior_of_a_model(toy_gram, prior, error, message):
     with pytest.raises(error, match=message):
-        sample(bsvdd.build(toy_gram, prior), "auto", draws=10, tune=10, chains=1)
+        sample(bsvdd.Model(prior), toy_gram, "auto", draws=10, tune=10, chains=1)
 
 
 def both(prior, minority=P.Beta()):

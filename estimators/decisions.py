@@ -7,12 +7,11 @@ from typing import Any, override
 import numpy as np
 import pandas as pd
 
-from ...inference.center import Score
-from ...inference.cutoff import as_cutoff
-from ...inference.decision import probability_error, three_way
-from .. import inputs
-from . import p_values
-from .selection import check_rate
+from ..inference.decision import probability_error, three_way
+from . import inputs
+from .fit import Fit
+from .p_values import check_rate, fold_of, p_values
+from .p_values import of_training as training_p
 
 PRINTED = {
     "p_value": ("p_value", "{:.3f}"),
@@ -63,7 +62,7 @@ class DecisionTable(pd.DataFrame):
         return f"{text}\n\n[{len(self)} rows x {self.shape[1]} columns: list(table) names them]"
 
 
-def of_rows(est: Any, X: Any, prob: float, p_value: str | None) -> DecisionTable:
+def of_rows(fit: Fit, X: Any, prob: float, p_value: str | None) -> DecisionTable:
     """Return the decision on new rows; see ``est.decision``."""
     inputs.in_memory(
         X,
@@ -71,41 +70,45 @@ def of_rows(est: Any, X: Any, prob: float, p_value: str | None) -> DecisionTable
         "use probability_normal, score_samples or predict, which return lazy dask arrays",
     )
     check_rate("prob", prob)
-    method = None if p_value is None else p_values.method_of(est, p_value)
-    fit, center = est.fit_, est.fit_.center
-    decided = center.decision(inputs.table(est, X), fit.level, prob)
-    score, probability, *_ = decided
+    fold = None if p_value is None else fold_of(fit, p_value)
+    rows, score = inputs.table(fit.data, X), fit.score
+    decided = score.decision(rows, fit.level, prob)
     p = None
-    if p_value == "left-out":
-        p = p_values.p_values(score, p_values.normal_left_out(est))
-    elif method is not None:
-        p = inputs.by_row(est, X, method)
-    more = {"distance": center.distance_of(score), "cutoff": est.cutoff_, "level": fit.level}
-    undecided = as_cutoff(est.cutoff).undecided
-    if undecided is not None:
-        draws = len(center.boundary.threshold)  # of the cutoff, for one estimate of the weights
-        ess = fit.diagnostics["ess"] if fit.draws.is_posterior else draws
-        error = probability_error(probability, ess)
-        more["probability_error"] = error
-        more["decision"] = three_way(probability, error, *undecided)
-    return _table(center, decided, p, X.index if isinstance(X, pd.DataFrame) else None, more)
+    if fold is not None:  # the scores of the fit are known
+        scores = decided[0] if fold.score is score else fold.scores(rows)
+        p = p_values(scores, fold.left_out)
+    more: dict[str, Any] = {"distance": score.distance_of(decided[0])}
+    more |= {"cutoff": fit.distance, "level": fit.level}
+    return _table(fit, decided, p, X.index if isinstance(X, pd.DataFrame) else None, more)
 
 
-def of_training(est: Any) -> DecisionTable:
-    """Return the decision on each training row, left out; see ``est.training_decision``."""
-    fit, known = est.fit_, ~np.isnan(est.left_out_scores())
-    decided = est._training()
-    p = p_values.of_training(decided[0], known & ~fit.data.minority)
-    return _table(fit.center, decided, p, fit.data.row_names, {"left_out": known})
+def of_training(fit: Fit, prob: float = 0.9, p_value: str | None = "left-out") -> DecisionTable:
+    """Return the decision on each training row, left out; see ``est.decision``."""
+    check_rate("prob", prob)
+    if p_value not in (None, "left-out"):
+        raise ValueError(
+            f"p_value of training rows must be 'left-out' or None, got {p_value!r}; give rows as X"
+        )
+    known, decided = ~np.isnan(fit.left_out), fit.training_decision(prob)
+    p = None if p_value is None else training_p(decided[0], known & ~fit.data.minority)
+    more: dict[str, Any] = {"distance": fit.score.distance_of(decided[0])}
+    more |= {"cutoff": fit.distance, "level": fit.level, "left_out": known}
+    return _table(fit, decided, p, fit.data.row_names, more)
 
 
 def _table(
-    center: Score, decided: np.ndarray, p: np.ndarray | None, index: Any, more: dict[str, Any]
+    fit: Fit, decided: np.ndarray, p: np.ndarray | None, index: Any, more: dict[str, Any]
 ) -> DecisionTable:
-    """Return the table of what ``center.decision`` has of rows, shape (4, n)."""
+    """Return the table of what ``score.decision`` has of rows, shape (4, n)."""
     score, probability, low, high = decided
     columns: dict[str, Any] = {} if p is None else {"p_value": p}
     columns |= {"probability_normal": probability, "surprise": 0.0 - score}
-    if center.uncertain:
+    if fit.score.uncertain:
         columns |= {"surprise_low": low, "surprise_high": high}
+    if fit.cutoff.undecided is not None:
+        draws = len(fit.score.boundary.threshold)  # of the cutoff, for one estimate of the weights
+        ess = draws if fit.learned.posterior is None else fit.diagnostics["ess"]
+        error = probability_error(probability, ess)
+        decision = three_way(probability, error, *fit.cutoff.undecided)
+        more = {**more, "probability_error": error, "decision": decision}
     return DecisionTable(columns | {"normal": score >= 0.0} | more, index)

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from ...inference import cutoffs, diagnostics
-from ...inference.cutoff import Cutoff, as_cutoff
-from ...inference.warning import collected
-from ...models import kernels, priors
-from ...models.kernels.base import is_number
-from ...models.priors.base import describe
-from ..fit import Fit, warn_of_far_rows
-from ..joined import Joined
-from ..registry import ESTIMATORS, Record
+from ..inference import cutoffs, diagnostics
+from ..inference.cutoff import Cutoff
+from ..inference.draws import OWN
+from ..inference.warning import collected
+from ..models import kernels, priors
+from ..models.kernels.base import is_number
+from .fit import Fit, is_calibrated, prior_support, warn_of_far_rows
+from .joined import Joined
+from .registry import ESTIMATORS, Record
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
 SPREAD = (0.8, 1.25)  # of samples, within which intervals are about as wide as they should be
@@ -33,6 +33,7 @@ METRICS = {
     "f1": "F1 of the minority",
 }
 SAMPLERS = {
+    OWN: "The draws are your own.",
     "exact": "The posterior has a closed form, and its draws are independent.",
     "hmc": "The draws are those of Hamiltonian Monte Carlo, with parallel chains.",
     "nuts": "The draws are those of NUTS.",
@@ -40,57 +41,60 @@ SAMPLERS = {
 }
 
 
-def record_of(est: Any) -> Record | None:
+def record_of(fit: Fit) -> Record | None:
     """Return the record of the model; None for a class that is not in the registry."""
-    found = (record for record in ESTIMATORS.values() if record.class_name == type(est).__name__)
+    found = (record for record in ESTIMATORS.values() if record.class_name == fit.spec.name)
     return next(found, None)
 
 
-def described(est: Any) -> str:
+def described(fit: Fit) -> str:
     """Return a fit in some lines: rows, kernel, prior, draws, cutoff, and what to ask it next."""
-    fit, parameters = est.fit_, est.get_params(deep=False)
-    data, categories = fit.data, len(est.kernel_.categorical_columns)
+    data = fit.data
     n, n1 = len(data.rows), int(data.minority.sum())
-    columns = f"{est.n_features_in_} columns"
+    categories = len(data.kernel.categorical_columns)
+    columns = f"{data.columns.n} columns"
     if categories:
         columns += f" ({categories} of categories)"
+    points = "" if data.gram is None else f"; {data.gram.n_points} points"
+    parts = fit.learned.score.fits if isinstance(fit.learned.score, Joined) else {"": fit}
     lines = {
-        "rows": f"{n - n1} majority, {n1} minority; {columns}; {data.gram.n_points} points",
-        "kernel": "; ".join(
-            str(each.kernel_) for each in getattr(est, "views_", {"": est}).values()
-        ),
+        "rows": f"{n - n1} majority, {n1} minority; {columns}{points}",
+        "kernel": "; ".join(str(part.data.kernel) for part in parts.values()),
     }
-    priors_of = [f"{k} = {describe(v)}" for k, v in parameters.items() if k.endswith("prior")]
-    if fit.draws.is_posterior:
-        lines["prior"] = f"{', '.join(priors_of)}; λ = {est.likelihood_scale_:.4g}"
-    lines["draws"] = " ".join(convergence(est))
-    lines["cutoff"] = " ".join(cutoff(est))
+    if fit.learned.posterior is not None:
+        attrs = dict(fit.attrs)
+        scale = attrs.pop("likelihood_scale")
+        priors_of = ", ".join(f"{name} = {prior}" for name, prior in attrs.items())
+        lines["prior"] = f"{priors_of or 'that of your draws'}; λ = {scale:.4g}"
+    lines["draws"] = " ".join(convergence(fit))
+    lines["cutoff"] = " ".join(cutoff(fit))
     lines["next"] = (
-        "est.training_decision() for these rows, est.decision(X) for others, est.explain(X) for "
-        "reasons, est.report('model.html') for all"
+        "est.decision() for these rows, est.decision(X) for others, bsvdd.explain(est, X) for "
+        "reasons, bsvdd.report(est, 'model.html') for all"
     )
     filled = [
         textwrap.fill(f"{name:8}{text}", 98, subsequent_indent=" " * 10, break_long_words=False)
         for name, text in lines.items()
     ]
-    return "\n".join([f"{type(est).__name__}, fitted", *(f"  {line}" for line in filled)])
+    return "\n".join([f"{fit.spec.name}, fitted", *(f"  {line}" for line in filled)])
 
 
-def convergence(est: Any) -> list[str]:
+def convergence(fit: Fit) -> list[str]:
     """Return whether the draws can be trusted, and why; of views, one after another."""
-    if not isinstance(est.fit_.center, Joined):
-        return list(_convergence(est.fit_))
-    joined = ", ".join(f"{view.name} ({view.weight:g})" for view in est.fit_.center.views)
+    score = fit.learned.score
+    if not isinstance(score, Joined):
+        return list(_convergence(fit))
+    joined = ", ".join(f"{view.name} ({view.weight:g})" for view in score.views)
     return [
         f"Views that are joined, with their weights: {joined}.",
-        *(f"{name}: {' '.join(convergence(each))}" for name, each in est.views_.items()),
-        *(f"View {name!r} has no part: {reason}." for name, reason in est.failed_.items()),
+        *(f"{name}: {' '.join(convergence(each))}" for name, each in score.fits.items()),
+        *(f"View {name!r} has no part: {reason}." for name, reason in score.failed.items()),
     ]
 
 
 def _convergence(fit: Fit) -> Iterator[str]:
-    report, numbers, gram = fit.draws.report, fit.diagnostics, fit.data.gram
-    if not fit.draws.is_posterior:
+    numbers, draws_of = fit.diagnostics, fit.learned.posterior
+    if draws_of is None:
         yield "The model has one solution and no posterior, so there is nothing to converge. " + (
             "P(normal) and the intervals count the uncertainty of the cutoff and of rows that the "
             "sample has not shown."
@@ -98,14 +102,14 @@ def _convergence(fit: Fit) -> Iterator[str]:
             else "P(normal) is 0 or 1, and there are no intervals."
         )
     else:
-        chains, draws = fit.draws.shape
+        report, (chains, draws) = draws_of.report, draws_of.shape
         time = "" if report.seconds is None else f" in {report.seconds:.2g} s"
         sampler = SAMPLERS.get(report.sampler, report.sampler)
         yield f"{sampler} {chains} chains of {draws} draws{time}."
         if report.why is not None:
             yield f"Why this sampler: {report.why}."
         with collected() as messages:
-            diagnostics.warn_of_draws(numbers, chains, draws, gram.n1)
+            diagnostics.warn_of_draws(numbers, chains, draws, fit.data.gram.n1)
         yield from (f"Do not trust the draws yet: {text}." for text, _ in messages)
         if not messages:
             agree = (
@@ -119,14 +123,14 @@ def _convergence(fit: Fit) -> Iterator[str]:
                 "draws gave a warning."
             )
     if "effective_support" in numbers:
-        support = (lambda: np.nan) if fit.prior is None else fit.prior.effective_support
+        n_points = fit.data.gram.n_points
         with collected() as messages:
-            diagnostics.warn_of_collapse(numbers, gram.n_points, support)
+            diagnostics.warn_of_collapse(numbers, n_points, lambda: prior_support(fit))
         yield from (f"{text[0].upper()}{text[1:]}." for text, _ in messages)
         if not messages:
             yield (
                 f"The weights are spread over an effective number of "
-                f"{numbers['effective_support']:.1f} of {gram.n_points} points: they have not "
+                f"{numbers['effective_support']:.1f} of {n_points} points: they have not "
                 "collapsed."
             )
     if "nystroem_residual" in numbers:
@@ -135,12 +139,12 @@ def _convergence(fit: Fit) -> Iterator[str]:
         )
 
 
-def worth(est: Any, value: Mapping[str, float]) -> list[str]:
+def worth(fit: Fit, value: Mapping[str, float]) -> list[str]:
     """Return what the posterior is worth: ``value`` are the posterior's of the summary."""
     sentences = []
     ratio, spread, pull = (float(value[name]) for name in ("variance_ratio", "spread", "pull"))
     with collected() as messages:
-        diagnostics.warn_of_prior(ratio, getattr(est, "likelihood_scale", 1) == "calibrated")
+        diagnostics.warn_of_prior(ratio, is_calibrated(fit))
     sentences += [f"{text[0].upper()}{text[1:]}." for text, _ in messages]
     if ratio <= diagnostics.IS_PRIOR:
         sentences.append(
@@ -163,29 +167,29 @@ def worth(est: Any, value: Mapping[str, float]) -> list[str]:
     return sentences
 
 
-def cutoff(est: Any) -> list[str]:
+def cutoff(fit: Fit) -> list[str]:
     """Return how the cutoff was chosen, and how many left-out rows lie on its wrong side."""
-    is_minority = est.fit_.data.minority
+    is_minority, policy = fit.data.minority, fit.cutoff
     try:
-        scores = est.left_out_scores()
+        scores = fit.left_out
     except ValueError as error:  # the fit has a cutoff of its own, and rows cannot be left out
         return [f"A row is normal if its score is at least 0. No row can be left out: {error}."]
-    known, normal, policy = ~np.isnan(scores), scores >= 0.0, as_cutoff(est.cutoff)
+    known, normal = ~np.isnan(scores), scores >= 0.0
     majority, minority = known & ~is_minority, known & is_minority
-    within = f"d ≤ {est.cutoff_:.6g}" if est.fit_.has_center else "score ≥ 0"
+    within = f"d ≤ {fit.distance:.6g}" if fit.has_center else "score ≥ 0"
     rule, display = f"P({within} | data)", ""
-    if policy.uncertain and est.fit_.has_center:
-        rule, display = "P(normal)", f"As a distance, the cutoff is {est.cutoff_:.6g}. "
+    if policy.uncertain and fit.has_center:
+        rule, display = "P(normal)", f"As a distance, the cutoff is {fit.distance:.6g}. "
     beyond = f"{(majority & ~normal).sum()} of {majority.sum()} majority rows lie beyond it"
     if minority.any():
         beyond += f", and {(minority & normal).sum()} of {minority.sum()} minority rows within it"
     with collected() as far:
-        warn_of_far_rows(est.fit_)
+        warn_of_far_rows(fit)
     return [
-        f"A row is normal if {rule} exceeds {est.fit_.level:g}. {display}"
+        f"A row is normal if {rule} exceeds {fit.level:g}. {display}"
         + _chosen(policy, is_minority),
         f"Left out, {beyond}. The cutoff was chosen on these rows, so this is no independent "
-        "evidence; new rows with labels, est.report(path, X, y), are.",
+        "evidence; new rows with labels, bsvdd.report(est, path, X, y), are.",
         *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
     ]
 
@@ -197,7 +201,7 @@ def none_beyond(n: int, rate: float) -> str:
 
     Examples
     --------
-    >>> from bsvdd.estimators.report.words import none_beyond
+    >>> from bsvdd.estimators.words import none_beyond
     >>> none_beyond(18, 0.1)
     'With fewer than 19 rows the cutoff lies at the oddest left-out row, so none can lie beyond it.'
     >>> none_beyond(19, 0.1)
@@ -229,29 +233,29 @@ def _chosen(policy: Cutoff, minority: np.ndarray) -> str:
     return f"This cutoff {f'has the best value of {best} on left-out rows' if best else said}."
 
 
-def code(est: Any) -> str:
+def code(fit: Fit) -> str:
     """Return code that fits the same model to the same rows.
 
     A function of the user, such as a prior, is its name, and an array is ``array``. A random state
     that is no number is left out: it is the caller's, and has moved on.
     """
-    defaults = inspect.signature(type(est)).parameters
-    parameters = est.get_params(deep=False)
+    defaults = inspect.signature(fit.spec.estimator).parameters
+    parameters = fit.spec.parameters
     drawn = not isinstance(parameters["random_state"], int | np.integer)
     arguments = {
         name: _code(value)
         for name, value in parameters.items()
         if repr(value) != repr(defaults[name].default) and not (drawn and name == "random_state")
     }
-    call = f"{type(est).__name__}({', '.join(f'{k}={v}' for k, v in arguments.items())})"
+    call = f"{fit.spec.name}({', '.join(f'{k}={v}' for k, v in arguments.items())})"
     names = dict.fromkeys(re.findall(r"\b(cutoffs|kernels|priors|(?<!\.)[A-Z]\w*)[.(]", call))
-    label = est.fit_.data.label
-    fit = "est.fit(X, y)" if label is None else f"est.fit(X, {label!r})"
-    if not est.labels_:
-        fit = "est.fit(X)"
-    if est.minor_label is not None:  # ``bsvdd fit`` has 1 for what --minor names
-        fit += f"  # y is {est.minor_label!r} in minority rows"
-    return f"from bsvdd import {', '.join(names)}\n\nest = {call}\n{fit}"
+    label, minor_label = fit.data.label, parameters["minor_label"]
+    fitted = "est.fit(X, y)" if label is None else f"est.fit(X, {label!r})"
+    if not fit.data.labels:
+        fitted = "est.fit(X)"
+    if minor_label is not None:  # ``bsvdd fit`` has 1 for what --minor names
+        fitted += f"  # y is {minor_label!r} in minority rows"
+    return f"from bsvdd import {', '.join(names)}\n\nest = {call}\n{fitted}"
 
 
 def _code(value: Any) -> str:
@@ -272,9 +276,9 @@ def _code(value: Any) -> str:
     return getattr(value, "__name__", None) or repr(value)
 
 
-def rerun(est: Any) -> dict[str, str]:
+def rerun(fit: Fit) -> dict[str, str]:
     """Return what has to be the same for the same numbers."""
-    data = est.fit_.data
+    data = fit.data
     return {
         "seed of the fit": str(data.seed),
         "SHA-256 of the rows that the fit holds": hashlib.sha256(data.rows.tobytes()).hexdigest(),

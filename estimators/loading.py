@@ -1,0 +1,258 @@
+"""Saved fits are read: the estimator, its data, what was learned, and the cutoff that it chose."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..inference.center import Boundary
+from ..inference.draws import OWN, Draws, SamplerReport
+from ..inference.learned import Learned, Learner, Posterior
+from ..models import kernels
+from ..models.gram import Gram, Sums
+from . import training
+from .detector import Detector
+from .encoding import decode, function_names
+from .fit import Chosen, Fit, Spec, decided
+from .own_draws import of_draws
+from .reading import Asked
+from .registry import ESTIMATORS
+from .rows.columns import FORMS, Dates
+from .rows.names import Columns
+from .saved_file import NEEDED, OF_LANDMARKS, Group, Parsed, check_tensors, group, map_of, parsed_of
+from .training import Dictionary, LandmarkPoints, TrainingData
+
+
+class UnreadableFileError(ValueError):
+    """The file is not a saved bsvdd estimator, or it is damaged."""
+
+
+def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = None) -> Any:
+    """Return the fitted estimator that was saved in ``path``.
+
+    Parameters
+    ----------
+    path : str or path
+    functions : dict, optional
+        The user's own functions among the parameters, for instance
+        ``load(path, {"prior": my_prior})``. Without them, the error names those that are needed.
+
+    Returns
+    -------
+    estimator
+        A fitted estimator of the class that was saved.
+
+    Raises
+    ------
+    UnreadableFileError
+        The file is not one that ``est.save`` wrote, or it is damaged.
+    ValueError
+        A function is missing, or a function is given that the file does not need.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import bsvdd
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> est = bsvdd.SVDD().fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     est.save(Path(folder) / "model.nc")
+    ...     same = bsvdd.load(Path(folder) / "model.nc")
+    >>> same.cutoff_ == est.cutoff_
+    True
+    """
+    own_functions = dict(functions or {})
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # reading a pipe would block
+            raise ValueError("it is no saved bsvdd estimator, because it is not a file")
+        parsed = parsed_of(Path(path).read_bytes())  # once: the file may change
+        files = [parsed, *parsed.views.values()]
+        stored = [parsed.header["parameters"], *(each.header["kernel"] for each in files)]
+        needed = set(function_names(stored))
+    except OSError:
+        raise
+    except Exception as error:
+        raise UnreadableFileError(f"{path} cannot be read: {error}") from error
+    if set(own_functions) != needed:
+        names = ", ".join(sorted(needed)) or "no functions"
+        raise ValueError(
+            f"{path} was saved with {names}, which are not stored: give a dict with exactly these "
+            f"names, load(path, {{name: function}}), got {sorted(own_functions) or 'none'}"
+        )
+    try:
+        return _fitted(_unfitted(parsed.header, own_functions), parsed, own_functions)
+    except Exception as error:
+        raise UnreadableFileError(f"{path} cannot be read: {error}") from error
+
+
+def _unfitted(header: dict[str, Any], functions: dict[str, Any]) -> Any:
+    """Return the estimator of a header, not fitted."""
+    classes = {record.class_name: record for record in ESTIMATORS.values()}
+    if header["estimator"] not in classes:
+        raise ValueError(f"unknown estimator {header['estimator']!r:.80}")
+    cls: Any = classes[header["estimator"]].estimator()
+    parameters = {name: decode(v, functions) for name, v in header["parameters"].items()}
+    if set(parameters) != set(cls._get_param_names()):  # a default would be a guess
+        differ = ", ".join(sorted(set(parameters) ^ set(cls._get_param_names())))
+        raise ValueError(f"parameters: missing from it, or unknown to {cls.__name__}: {differ:.80}")
+    return cls(**parameters)
+
+
+def _fitted(est: Detector, parsed: Parsed, functions: dict[str, Any]) -> Detector:
+    """Return the estimator with the fit of a file, after the remaining checks."""
+    header, tensors, asked = parsed.header, parsed.tensors, est._asked()
+    landmarks = any(name in tensors for name in OF_LANDMARKS)
+    check_tensors(tensors, NEEDED + OF_LANDMARKS * landmarks, len(header["kind_labels"]) + 1)
+    # a file with statistics of its own is one of landmarks
+    rule = asked.dictionary(sys.maxsize if landmarks else 0)
+    if rule.points_are_rows == landmarks:
+        raise ValueError("gram/r: expected with landmarks, and only then")
+    data = _data(header, tensors, asked, rule, functions)
+    learner = asked.learner
+    if isinstance(learner, Posterior):
+        learner = learner.with_scale(header["likelihood_scale"])
+    boundary = Boundary(**group(tensors, "boundary/"))
+    fit = Fit(
+        spec=Spec(type(est), est.get_params(deep=False)),
+        learner=learner,
+        data=data,
+        learned=_learned(learner, data, parsed, functions),
+        diagnostics=header["diagnostics"],
+    )
+    chosen = Chosen(boundary, header["distance"], tensors.get("left_out"))
+    return est._with_fit(decided(fit, asked.cutoff, chosen))
+
+
+def _learned(
+    learner: Learner, data: TrainingData, parsed: Parsed, functions: dict[str, Any]
+) -> Learned:
+    """Return what was learned: from the draws, or by a fit to the rows where there are none."""
+    header, tensors = parsed.header, parsed.tensors
+    if parsed.views:
+        joiner: Any = learner
+        parts = {
+            name: _fitted(_unfitted(part.header, functions), part, functions).fit_
+            for name, part in ((name, parsed.views.get(name)) for name in joiner.parts)
+            if part is not None
+        }
+        learned: Learned = joiner.joined(data, parts, header["failed"])
+        return learned
+    draws = {
+        name: v.astype(float) if v.dtype == np.float32 else v
+        for name, v in group(tensors, "posterior/").items()
+    }
+    if bool(draws) != bool(header["report"]):
+        raise ValueError("posterior/w: expected draws with the report of their sampler, or neither")
+    if not draws:
+        return learner.learn(data)
+    draws = _with_weights(learner, draws, data.gram)
+    found = Draws(
+        draws,
+        SamplerReport(**header["report"]),
+        group(tensors, "log_prior/"),
+        group(tensors, "sample_stats/"),
+        {name: tuple(dims) for name, dims in header["dims"].items()},
+        header["coords"],
+        header["solution"],
+    )
+    if not found.w.size or found.w.shape[-1] != data.gram.n_points:
+        raise ValueError(
+            f"posterior/w: expected draws of {data.gram.n_points} weights, got {found.w.shape}"
+        )
+    if not np.isfinite(found.w).all():
+        raise ValueError("posterior/w: expected finite weights")
+    if not np.isfinite(list(found.solution.values())).all():
+        raise ValueError(f"solution: expected finite numbers, got {found.solution}")
+    found.check()
+    if found.report.sampler == OWN:
+        own: Any = learner
+        return of_draws(own, found, data)
+    return learner.learned(found, data)
+
+
+def _with_weights(learner: Learner, draws: Group, gram: Gram) -> Group:
+    """Return the draws with the weights, if they follow from other draws."""
+    rule = map_of(learner, draws, gram)
+    if rule is None:
+        if "w" not in draws:
+            raise ValueError("posterior/w: expected weights")
+        return draws
+    if "w" in draws:
+        raise ValueError("posterior/w: expected no weights, which follow from other draws")
+    inputs = [draws[name] for name in rule.inputs]
+    with np.errstate(all="ignore"):  # values that are not finite are an error in the caller
+        w = rule.weights(*(v.reshape(-1, v.shape[-1]) for v in inputs))
+    return draws | {"w": w.reshape(*inputs[0].shape[:2], -1)}
+
+
+def _data(
+    header: dict[str, Any],
+    tensors: Group,
+    asked: Asked,
+    rule: Dictionary,
+    functions: dict[str, Any],
+) -> TrainingData:
+    rows, kind = tensors["rows"], tensors["kind"]
+    kernel = kernels.as_kernel(decode(header["kernel"], functions))
+    n_columns = rows.shape[1] - (2 if kernel.pairwise else 0)
+    if header["features"] and len(header["features"]) != n_columns:
+        raise ValueError(f"features: expected {n_columns} names")
+    features = tuple(header["features"]) or None
+    minority = kind > 0
+    names = None if header["names"] is None else np.array(header["names"])
+    if minority.all():
+        raise ValueError("kind: expected at least one majority row")
+    dates = {int(column): Dates(*texts) for column, texts in header["dates"].items()}
+    for column, each in dates.items():
+        if not 0 <= column < rows.shape[1] or each.form not in FORMS:
+            raise ValueError(f"dates: no column of dates, {column}: {each!r:.80}")
+        pd.Timestamp(each.origin)  # an error if it is no date
+    if names is not None and (names.shape != minority.shape or names.dtype.kind not in "iU"):
+        raise ValueError(f"names: expected {len(rows)} whole numbers or texts")
+    points = tensors.get("gram/points", rows[:0])
+    if kernel.pairwise:  # the last entry of a row is its index among the columns
+        p, index = rows.shape[1] - 2, np.concatenate([rows, points])[:, -1:]
+        if not np.isin(index, np.arange(p)).all():
+            raise ValueError(f"rows: expected rows of a kernel of {p} columns")
+    gram: Any
+    if not isinstance(rule, LandmarkPoints):
+        rule.held_rows(minority, 0)  # an error if the kernel matrix is too large
+        gram, point_of_row = rule.statistics(kernel, rows, minority)
+    else:
+        if len(points) > 2 * training.MAX_POINTS:  # landmarks, and as many minority points
+            raise ValueError(
+                f"gram/r: expected up to {2 * training.MAX_POINTS} points, got {len(points)}"
+            )
+        n0, n1 = int(tensors["gram/n0"]), int(tensors["gram/n1"])
+        sums = Sums(n0, float(tensors["gram/T"]), tensors["gram/r"])
+        gram = Gram.from_sums(kernel, sums, points, n1)
+        point_of_row = tensors["gram/point_of_row"]
+    rows.setflags(write=False)
+    unlabelled = tensors.get("unlabelled")
+    return TrainingData(
+        rows=rows,
+        kernel=kernel,
+        asked=asked.kernel.with_columns(features, kernel.categorical_columns),
+        gram=gram if gram is None else replace(gram, unlabelled=unlabelled),
+        point_of_row=point_of_row,
+        columns=Columns(asked.name, n_columns, features),
+        dictionary=rule,
+        seed=header["seed"],
+        all_rows=header["all_rows"],
+        label=header["label"],
+        labels=tuple(header["labels"]),
+        kind=kind,
+        kind_labels=tuple(header["kind_labels"]),
+        names=names,
+        dates=dates,
+    )

@@ -1,0 +1,242 @@
+"""Training rows and labels as they are read: checks, columns, Gram statistics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from ..inference import left_out
+from ..inference.cutoff import Cutoff
+from ..inference.learned import Learner
+from ..inference.warning import DataWarning, warn
+from ..models.kernels import Kernel
+from . import training
+from .inputs import numbers_of, training_names, validated, warn_of_columns
+from .labels import classes_of
+from .rows import files
+from .rows.blocks import ArrayRows, Rows, is_lazy
+from .rows.names import Columns
+from .training import Dictionary, TrainingData
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What an estimator asks of training data.
+
+    Attributes
+    ----------
+    name : str
+        Of its class.
+    kernel : Kernel
+    learner : Learner
+        Its numbers are not known yet.
+    cutoff : Cutoff
+    dictionary : callable
+        Returns the dictionary for a number of rows.
+    with_minority : bool
+        Whether the model learns from minority rows.
+    minor_label : object
+    random_state : int, RandomState or None
+    may_lack : bool
+        Whether rows may have no label.
+    """
+
+    name: str
+    kernel: Kernel
+    learner: Learner
+    cutoff: Cutoff
+    dictionary: Callable[[int], Dictionary]
+    with_minority: bool = False
+    minor_label: Any = None
+    random_state: Any = 0
+    may_lack: bool = False
+
+    def dictionary_for(self, minority: np.ndarray) -> Dictionary:
+        """Return the dictionary for so many rows of each class."""
+        return self.dictionary(len(minority) if self.with_minority else int((~minority).sum()))
+
+    def check_cutoff(self, minority: np.ndarray, all_rows: bool) -> None:
+        """Raise a ValueError if the cutoff cannot be chosen from the rows that a fit holds."""
+        auto = "loo" if self.learner.closed_form else self.learner.folds
+        left_out.check(self.cutoff, minority, all_rows, auto)
+
+
+def read(asked: Asked, X: Any, y: Any) -> TrainingData:
+    """Return the training data of an estimator: rows, labels, columns and Gram statistics.
+
+    A row or label that cannot be, or a number of rows that cutoff and model cannot have, is a
+    ValueError.
+    """
+    kernel = asked.kernel
+    source, labels, columns = _source(asked, X, y)
+    classes = classes_of(labels, source.n_rows, asked.minor_label, asked.may_lack)
+    minority_of_all, gap, n1 = classes.minority, classes.gap, int(classes.minority.sum())
+    n = len(minority_of_all)
+    if asked.minor_label is None and n1 > n - n1:
+        warn(
+            f"the minority, -1 in {{-1, 1}} or 1 in {{0, 1}}, has {n1} of {n} rows, and the model "
+            "describes the other class as normal; if the labels are the other way round, name the "
+            "minority's label by minor_label=",
+            DataWarning,
+        )
+    seed = int(check_random_state(asked.random_state).randint(2**31 - 1))
+    dictionary = asked.dictionary_for(minority_of_all)
+    held = _held_rows(asked, dictionary, minority_of_all, seed, y is None)
+    minority, unlabelled, row_numbers = minority_of_all[held], None, held
+    if gap.any():
+        source, unlabelled = _separated(source, gap, minority_of_all, dictionary, kernel)
+        row_numbers = np.flatnonzero(~gap)[held]
+    rows = np.array(source.take(held), order="C")  # a copy: the caller may change X
+    rows.setflags(write=False)
+    asked.check_cutoff(minority, len(minority) == n)
+    # columns: bandwidth and scales, learned from the majority rows
+    warn_of_columns(kernel, rows[~minority])
+    named = kernel.with_columns(columns.names, source.categorical)
+    kernel = named.resolve(rows[~minority])
+    gram, point_of_row = dictionary.statistics(
+        kernel, rows, minority, source, minority_of_all, seed
+    )
+    return TrainingData(
+        rows=rows,
+        kernel=kernel,
+        asked=named,
+        gram=gram if gram is None else replace(gram, unlabelled=unlabelled),
+        point_of_row=point_of_row,
+        columns=columns,
+        dictionary=dictionary,
+        seed=seed,
+        all_rows=len(minority) == n,
+        label=y if isinstance(y, str) else None,
+        labels=classes.labels,
+        kind=classes.kind[held],
+        kind_labels=classes.kind_labels,
+        names=training_names(X, row_numbers, len(rows)),
+        dates=source.dates,
+    )
+
+
+def check_rows(asked: Asked, minority: np.ndarray) -> None:
+    """Raise a ValueError if so many rows of each class cannot be fitted, whatever they are.
+
+    Nothing is computed, so that a model can be refused before others are fitted.
+
+    Parameters
+    ----------
+    asked : Asked
+    minority : ndarray of bool, shape (n,)
+        Which of the training rows are minority.
+
+    Raises
+    ------
+    ValueError
+        Too many rows without a ``dictionary``, too few for the cutoff, or no minority row for a
+        model that learns from them. The message says what to do.
+    """
+    held = minority[_held_rows(asked, asked.dictionary_for(minority), minority, 0)]
+    asked.check_cutoff(held, len(held) == len(minority))
+
+
+def _held_rows(
+    asked: Asked, dictionary: Dictionary, minority: np.ndarray, seed: int, no_labels: bool = False
+) -> np.ndarray | slice:
+    """Return the rows that a fit holds, after the check that the model has its minority rows."""
+    if asked.with_minority and not minority.any():
+        raise ValueError(
+            f"{asked.name} learns from minority rows, but there is none (n1 = 0)"
+            + ("; it requires y to be passed, but the target y is None" if no_labels else "")
+            + "; give y with at least one minority row, or use a one-class model such as BSVDD"
+        )
+    return dictionary.held_rows(minority, seed)
+
+
+def _source(asked: Asked, X: Any, y: Any) -> tuple[Rows, Any, Columns]:
+    """Return the training rows, their labels and their columns; blocks are not read yet."""
+    kernel, checking = asked.kernel, Columns(asked.name).checking()
+    is_path = isinstance(X, str | os.PathLike)
+    if is_path:
+        X = files.open_npy(Path(X))
+    elif hasattr(X, "columns") and isinstance(y, str):
+        X, y = files.split(X, y, "y", "the data frame")
+        y = y.compute().to_numpy() if is_lazy(y) else y
+    in_blocks = (
+        is_path
+        or not isinstance(X, np.ndarray)
+        or not asked.dictionary(len(X) if X.ndim else 0).points_are_rows
+    )
+    source = _in_blocks(X) if in_blocks and not kernel.pairwise else None
+    if isinstance(y, str):
+        raise ValueError(
+            f"y={y!r}: the name of a column is for the columns of a data frame (of a file: "
+            "bsvdd.read_table); give one label for each row"
+        )
+    if source is None:
+        X, categorical, dates = numbers_of(kernel, X)
+        X = validated(checking, X, True, kernel.pairwise)
+        rows = ArrayRows(kernel.training_rows(X), is_checked=True)
+        rows.categorical, rows.dates = categorical, dates
+        return rows, y, Columns.of(checking)
+    if kernel.takes_categories:
+        source.categorical = kernel.categorical_columns or source.found_categories()
+    if source.n_rows < 2:
+        raise ValueError(f"X has {source.n_rows} row(s); expected at least 2")
+    head = np.zeros((1, source.n_columns))
+    names = source.names
+    validate_data(checking, head if names is None else pd.DataFrame(head, None, names))
+    return source, y, Columns.of(checking)
+
+
+def _in_blocks(X: Any) -> Rows | None:
+    """Return a source that reads X in blocks, or None if X must become an array first."""
+    if is_lazy(X):
+        from .rows.dask import DaskRows
+
+        return DaskRows(X)
+    plain = isinstance(X, np.ndarray) and not np.ma.isMaskedArray(X)
+    if plain and X.ndim == 2 and X.size and X.dtype.kind in "fiub":
+        return ArrayRows(X)
+    return None
+
+
+def _separated(
+    source: Rows, gap: np.ndarray, minority: np.ndarray, dictionary: Dictionary, kernel: Kernel
+) -> tuple[Rows, np.ndarray]:
+    """Return the rows with a label as a source of their own, and those without one, shape (u, p).
+
+    A ValueError if the kernel is precomputed, rows are read in blocks, one row only has a label,
+    or the rows are too many for a graph.
+    """
+    u = int(gap.sum())
+    n = u + int((~minority).sum())
+    no_label = f"y has no label in {u} row(s), and"
+    if kernel.pairwise:
+        raise ValueError(
+            f"{no_label} with a precomputed kernel priors.GraphLaplacian takes no unlabelled rows; "
+            "leave out these rows and columns of X and these labels, or use a kernel of rows such "
+            "as kernels.RBF"
+        )
+    if not dictionary.points_are_rows:
+        raise ValueError(
+            f"{no_label} a fit with landmarks reads rows in blocks and takes no unlabelled rows "
+            "from y; give these rows by priors.GraphLaplacian(unlabelled=rows), or use "
+            f"dictionary=None (up to {training.MAX_POINTS} rows)"
+        )
+    if n > training.MAX_POINTS:
+        raise ValueError(
+            f"{no_label} the graph of {n} majority and unlabelled rows needs {8e-9 * n * n:.1f} "
+            f"GB; up to {training.MAX_POINTS} rows are accepted: leave out some of the rows "
+            "without a label"
+        )
+    if len(minority) < 2:
+        raise ValueError(f"y has a label in {len(minority)} row(s); expected at least 2")
+    rows = source.take(slice(None))
+    with_label = ArrayRows(rows[~gap], is_checked=True)
+    with_label.categorical = source.categorical
+    return with_label, rows[gap]

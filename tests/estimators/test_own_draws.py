@@ -1,0 +1,243 @@
+"""Draws of the user take the place of those of the fit: ``est.with_draws``."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+import xarray as xr
+from bsvdd.inference.warning import DiagnosticWarning
+
+import bsvdd
+from bsvdd import BDD, BSVDD, BSVDDM, Cutoff, cutoffs, kernels, priors
+
+quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+RNG = np.random.default_rng(21)
+ROWS, NEW = RNG.normal(size=(40, 2)), RNG.normal(0.3, 1.3, size=(25, 2))
+NAMES = [f"row {i}" for i in range(40)]
+FEW = {"kernel": kernels.RBF(1.2), "draws": 300, "tune": 200, "chains": 2}
+ANSWERS = ("score_samples", "probability_normal", "predict", "distance")
+
+
+@pytest.fixture(scope="module")
+def est():
+    """BSVDD of 40 rows: 2 chains of 300 draws."""
+    return BSVDD(**FEW).fit(ROWS)
+
+
+@pytest.fixture(scope="module")
+def w(est):
+    return est.idata_["posterior"]["w"].values
+
+
+def assert_same(found, expected, answers=ANSWERS):
+    """Assert that two fits answer the same of training rows and of new ones, to 1e-12."""
+    np.testing.assert_allclose(found.cutoff_, expected.cutoff_, rtol=1e-12)
+    np.testing.assert_allclose(bsvdd.left_out(found), bsvdd.left_out(expected), rtol=1e-12)
+    np.testing.assert_allclose(bsvdd.p_value(found, NEW), bsvdd.p_value(expected, NEW))
+    for name in answers:
+        ours, theirs = (getattr(e, name)(NEW) for e in (found, expected))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+# the same answers
+
+
+@quiet
+def test_draws_of_the_fit_give_its_answers(est, w):
+    """As a tree, a dataset, a variable or an array; with w, or with beta alone."""
+    tree, flat = est.idata_, w.reshape(-1, 40)
+    posterior = tree["posterior"].to_dataset()
+    for given in (tree, posterior, posterior["w"], posterior[["beta"]], posterior["w"].values, w):
+        own = est.with_draws(given)
+        assert_same(own, est)
+        assert own.idata_["posterior"]["w"].shape == (2, 300, 40)
+    assert est.with_draws(posterior[["beta"]].isel(chain=0)).fit_.learned.draws.shape == (1, 300)
+    one_chain = est.with_draws(flat)
+    assert one_chain.fit_.learned.draws.shape == (1, 600)
+    assert_same(one_chain, est, ANSWERS[:3])
+
+
+@quiet
+def test_signed_and_labelled_draws():
+    """BDD leaves rows out by rescaling, so only its cutoff may be another."""
+    y = np.arange(40) % 8 == 5
+    for other in (BDD(**FEW).fit(ROWS), BSVDDM(**FEW).fit(ROWS, y)):
+        own = other.with_draws(other.idata_)
+        fixed = [e.with_cutoff(0.8) for e in (own, other)]
+        for name in ANSWERS:
+            ours, theirs = (getattr(e, name)(NEW) for e in fixed)
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    assert_same(own, other)
+    weights = other.idata_["posterior"].to_dataset()[["tau", "alpha1"]]
+    assert_same(other.with_draws(weights), other)
+
+
+@quiet
+def test_points_are_matched_by_their_coordinate(est):
+    named = BSVDD(**FEW).fit(pd.DataFrame(ROWS, NAMES))
+    beta = est.idata_["posterior"].to_dataset()[["beta"]]
+    order = np.random.default_rng(0).permutation(40)
+    assert_same(est.with_draws(beta.isel(point=order)), est)
+    by_name = beta.assign_coords(point=NAMES).isel(point=order)
+    own = named.with_draws(by_name)
+    assert_same(own, named)
+    np.testing.assert_array_equal(own.idata_["posterior"]["point"], np.arange(40))
+    without = beta.isel(point=order).drop_vars("point")  # matched by their order, which is wrong
+    assert not np.allclose(est.with_draws(without).score_samples(NEW), est.score_samples(NEW))
+
+
+@pytest.mark.slow
+@quiet
+@pytest.mark.parametrize("sampler", ["pm.sample", "nutpie"])
+def test_draws_of_the_unchanged_model(est, worst_z, sampler):
+    """d_z and log s_z have the same means within Monte Carlo error."""
+    model = est.model_
+    if sampler == "nutpie":
+        import nutpie
+
+        compiled = nutpie.compile_pymc_model(model)
+        drawn = nutpie.sample(compiled, draws=800, tune=500, chains=2, seed=1, progress_bar=False)
+    else:
+        with model:
+            drawn = pm.sample(
+                800, tune=500, chains=2, cores=1, random_seed=1, progressbar=False,
+                compute_convergence_checks=False,
+            )  # fmt: skip
+    posterior = drawn["posterior"]
+    given = posterior.to_dataset() if isinstance(posterior, xr.DataTree) else posterior
+    own = est.with_draws(given[["beta"]])
+    many = BSVDD(**FEW | {"draws": 6000}).fit(ROWS)
+    truth = many.distance(NEW).values.mean(axis=(0, 1))
+    assert worst_z(own.distance(NEW).values, truth) < 4.5
+    assert own.cutoff_ == pytest.approx(many.cutoff_, abs=0.02)
+    np.testing.assert_allclose(own.probability_normal(NEW), many.probability_normal(NEW), atol=0.12)
+
+
+# what is refused
+
+
+def changed(w, i, value):
+    v = w.copy()
+    v[0, 0, i] = value
+    return v
+
+
+def dataset(**variables):
+    return xr.Dataset({k: (("chain", "draw", "point"), v) for k, v in variables.items()})
+
+
+W = RNG.dirichlet(np.ones(40), size=(2, 30))
+POINTS = xr.DataArray(W, dims=("chain", "draw", "point"))
+REFUSED = {
+    "39 points": (W[..., 1:], r"shape \(draws, 40\), .* got shape \(2, 30, 39\)"),
+    "one vector": (W[0, 0], r"shape \(draws, 40\), .* got shape \(40,\)"),
+    "four axes": (W[None], r"got shape \(1, 2, 30, 40\)"),
+    "no draws": (W[:, :0], r"expected draws of 40 weights w, got shape \(2, 0, 40\)"),
+    "a sum of 2": (2 * W, "weights that sum to one, but .* sum to 2"),
+    "negative": (changed(W, slice(0, 2), [-0.5, W[0, 0, :2].sum() + 0.5]), "at least 0, got -0.5"),
+    "NaN": (changed(W, 3, np.nan), "the weights w are not finite in all draws"),
+    "infinity": (changed(W, 3, np.inf), "the weights w are not finite in all draws"),
+    "no posterior": (xr.DataTree.from_dict({"prior": dataset(w=W)}), "with the group posterior"),
+    "no draw": (xr.Dataset({"w": (("sample", "point"), W[0])}), "dimension draw, got 'sample'"),
+    "other variables": (dataset(v=W), "expected the weights w, or beta, from which they follow"),
+    "no variable": (xr.Dataset({"w": ("draw", ["a"])}), r"variables of dims \(chain, draw, ...\)"),
+    "fewer named points": (POINTS.isel(point=slice(1, None)), "has 40 points of 'point', .* 39"),
+    "other points": (POINTS.assign_coords(point=np.arange(1, 41)), "names other points than the f"),
+    "a point twice": (POINTS.assign_coords(point=[0, *range(39)]), "names other points than the f"),
+    "texts": ("no draws", "a dataset, or an array of numbers, got 'no draws'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("draws", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused(est, draws, message):
+    before = est.cutoff_
+    with pytest.raises(ValueError, match=message):
+        est.with_draws(draws)
+    assert est.cutoff_ == before
+
+
+@quiet
+def test_what_needs_a_refit_is_refused(est, w):
+    own, message = est.with_draws(w), "the draws are your own, so nothing can be fitted to a part"
+    for ask in (
+        lambda: own.with_cutoff(Cutoff(cutoffs.FalseAlarm(), cv=5)),
+        lambda: bsvdd.p_value(own, NEW, "split"),
+        lambda: bsvdd.monitor(own),
+        lambda: bsvdd.plots.plot_calibration(own),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ask()
+    with pytest.raises(ValueError, match=r"only the model .* use pm\.sample_prior_pred"):
+        bsvdd.prior_draws(own, ROWS)
+
+
+@quiet
+def test_a_radius_belongs_to_the_draws(est, w):
+    """Where the likelihood takes more than the weights."""
+    sphere = BSVDD(**FEW, outlier_fraction=0.3).fit(ROWS)
+    assert_same(sphere.with_draws(sphere.idata_), sphere)
+    with pytest.raises(ValueError, match="expected also squared_radius, which the likelihood of B"):
+        sphere.with_draws(w)
+
+
+# warnings
+
+
+def said(est, draws):
+    """Return the warnings of draws, joined."""
+    with pytest.warns(DiagnosticWarning) as caught:
+        est.with_draws(draws)
+    return " ".join(str(each.message) for each in caught)
+
+
+def test_bad_draws_warn(est, w):
+    rng = np.random.default_rng(3)
+    apart = np.stack([rng.dirichlet(a, 400) for a in (np.arange(1, 41), np.arange(40, 0, -1))])
+    assert "the chains disagree" in said(est, apart)
+    tree = xr.DataTree.from_dict(
+        {
+            "posterior": dataset(w=w),
+            "sample_stats": xr.Dataset({"diverging": (("chain", "draw"), np.eye(2, 300) > 0)}),
+        }
+    )
+    assert "2 divergent transitions" in said(est, tree)
+    narrow, wide = (
+        rng.dirichlet(np.full(40, 500.0), (2, 500)),
+        rng.dirichlet(np.full(40, 0.03), 999),
+    )
+    assert re.search(r"is 0\.\d+ times that between samples .* too narrow", said(est, narrow))
+    assert re.search(r"is [2-9].* times that between samples .* too wide", said(est, wide))
+
+
+# what stays
+
+
+@quiet
+def test_a_fit_says_whose_draws_it_has_and_keeps_them(est, tmp_path):
+    own = est.with_draws(W)
+    assert "The draws are your own" in " ".join(str(own).split())
+    assert "The draws are your own" not in str(est)
+    assert "prior" not in own.idata_.children and "prior" in est.idata_.children
+    assert "that of your draws; λ = " in str(own) and "Flat(sd=1.5); λ = " in str(est)
+    assert "prior" not in own.idata_["posterior"].attrs and "prior" in est.idata_["posterior"].attrs
+    with pytest.raises(ValueError, match="the draws are your own, so their prior has no draws"):
+        bsvdd.plots.plot_prior_check(own)
+    np.testing.assert_allclose(own.idata_["posterior"]["w"], W)
+    table = own.summary()
+    assert table["prior"].isna().all() and np.isfinite(table.loc["spread", "posterior"])
+    strict = own.with_cutoff(cutoffs.FalseAlarm(0.3))
+    assert strict.fit_.learned.draws is own.fit_.learned.draws and strict.cutoff_ < own.cutoff_
+    anew = own.with_prior(priors.Flat(0.5))
+    assert anew.fit_.learned.draws.report.sampler != "own"
+    assert anew.fit_.learned.draws.shape == (2, 300)
+    assert_same(anew, est.with_prior(priors.Flat(0.5)))
+    own.save(tmp_path / "own")
+    new = bsvdd.load(tmp_path / "own")
+    assert new.fit_.learned.is_own and "The draws are your own" in " ".join(str(new).split())
+    np.testing.assert_allclose(new.score_samples(NEW), own.score_samples(NEW), atol=1e-5)
+    new.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "own").read_bytes()
+    with pytest.raises(ValueError, match="the draws are your own"):
+        new.with_cutoff(Cutoff(cutoffs.FalseAlarm(), cv=5))
