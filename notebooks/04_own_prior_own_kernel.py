@@ -34,6 +34,7 @@ import preliz
 import pymc as pm
 from bsvdd.comparison import datasets
 from bsvdd.inference.decision import evaluate
+from bsvdd.models import bsvdd
 from bsvdd.models.kernels import bandwidth
 from scipy.spatial.distance import cdist
 from sklearn.model_selection import train_test_split
@@ -171,3 +172,47 @@ pd.DataFrame(table).T.round(3)
 #
 # A fit with your own function is saved like any other fit, but without the function. Give the
 # function again when you load the file, `bsvdd.load(path, {"kernel": kernel})`.
+
+# %% [markdown]
+# ## Draws of your own
+#
+# `est.model_` is the PyMC model of a fit. Change it, sample it as you like, and come back by
+# `est.with_draws(draws)`: the cutoff, $P(\mathrm{normal})$ and the decisions are then those of your
+# draws. Four centres of the two moons: the rows as a process over time, a hierarchical standard
+# deviation of the log weights, a horseshoe, and weights from NumPy (the Bayesian bootstrap).
+
+# %%
+settings = {"draws": DRAWS, "tune": DRAWS, "chains": 4, "random_seed": 0, "progressbar": False}
+start = BSVDD(draws=DRAWS, random_state=0).fit(train.X, train.minority)
+
+
+def hierarchical(gram, name, dims):
+    sd = pm.LogNormal(f"{name}_sd", np.log(1.5), 0.3)
+    return pm.Deterministic(name, sd * pm.Normal(f"{name}_z", dims=dims), dims=dims)
+
+
+def horseshoe(gram, name, dims):
+    local = pm.HalfCauchy(f"{name}_local", 1.0, dims=dims)
+    sd = 3.0 * local / pm.math.sqrt(9.0 + local**2)
+    return pm.Deterministic(name, sd * pm.Normal(f"{name}_z", dims=dims), dims=dims)
+
+
+with start.model_ as model:
+    step = model["beta"][1:] - model["beta"][:-1]
+    pm.Potential("walk", pm.logp(pm.Normal.dist(0.0, 1.0), step).sum())
+    over_time = pm.sample(**settings)
+
+draws = {"over time": over_time}
+for prior in (hierarchical, horseshoe):
+    own = bsvdd.build(start.gram_, prior, start.likelihood_scale_)
+    draws[prior.__name__] = pm.sample(model=own, target_accept=0.95, **settings)
+draws["bootstrap"] = np.random.default_rng(0).dirichlet(np.ones(start.gram_.n_points), DRAWS)
+
+table = {}
+for name, each in draws.items():
+    est = start.with_draws(each)
+    metrics = evaluate(new.minority, est.predict(new.X) == -1, -est.score_samples(new.X))
+    support = float(est.idata_["diagnostics"]["effective_support"])
+    table[name] = {"effective support": round(support, 1)}
+    table[name] |= {key: round(metrics[key], 3) for key in ("auc", "fpr", "fnr")}
+pd.DataFrame(table).T

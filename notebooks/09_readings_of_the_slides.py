@@ -94,7 +94,7 @@ def by_draws(pair, kernel, seed):
             est.set_params(likelihood_scale=source.likelihood_scale)
         est.set_params(cutoff=Cutoff(cutoffs.Best("f1"), cv=cv, uncertain=False), minor_label=1)
         est.fit(pair.train.X, pair.train.minority.astype(int))
-        left_out = est.fit_.center.distance_of(est.fit_.left_out)
+        left_out = est.fit_.score.distance_of(est.fit_.left_out)
         for name, choose in CHOOSERS.items():
             D_opt = max(0.0, -choose(-left_out, pair.train.minority))
             cut = est.with_cutoff(D_opt)
