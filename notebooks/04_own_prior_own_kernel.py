@@ -182,7 +182,7 @@ pd.DataFrame(table).T.round(3)
 # deviation of the log weights, a horseshoe, and weights from NumPy (the Bayesian bootstrap).
 
 # %%
-settings = {"draws": DRAWS, "tune": DRAWS, "chains": 4, "random_seed": 0, "progressbar": False}
+settings = {"draws": DRAWS, "tune": DRAWS, "chains": 4, "random_seed": 0, "quiet": True}
 start = BSVDD(draws=DRAWS, random_state=0).fit(train.X, train.minority)
 
 

@@ -52,7 +52,7 @@ def spread(model, population, n, kernel, seed=1, **parameters):
     if "dictionary" in parameters:
         projection = np.linalg.lstsq(est.gram_.K, est.kernel_(est.gram_.points, X), rcond=1e-10)[0]
         K = est.kernel_(Z, est.gram_.points) @ projection
-    low, high = np.quantile(K.mean(axis=1), calibration.NEAR)
+    low, high = np.quantile(K.mean(axis=1), calibration.NEAR_QUANTILES)
     near = (K.mean(axis=1) >= low) & (K.mean(axis=1) <= high)
     posterior = est.fit_.score.similarity(Z[near]).std(axis=0)
     return np.median(posterior / (K[near].std(axis=1) / np.sqrt(n)))

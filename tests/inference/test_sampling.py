@@ -112,7 +112,7 @@ def test_interruption_from_the_keyboard(model, request):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     sample(*model, "nuts", seed=1, **QUICK)  # an interrupt while it compiles could be lost there
-    timer = threading.Timer(0.5, _thread.interrupt_main)
+    timer = threading.Timer(3.0, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         sample(*model, "nuts", seed=1, draws=300_000, tune=1000, chains=2)
