@@ -153,14 +153,9 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         own = self._owned()
         asked = own._asked()
-        fit = own._fit_to(asked, read(asked, X, y))
+        fit = _fit_of(own, asked, read(asked, X, y))
         self.fit_ = fit  # last: a fit that fails leaves this estimator unchanged
         return self
-
-    def _fit_to(self, asked: Asked, data: TrainingData) -> Fit:
-        """Return the fit of these parameters, which are this estimator's own, to read data."""
-        spec = Spec(type(self), self.get_params(deep=False))
-        return fits.fitted(spec, asked.learner.resolved(data), data, asked.cutoff)
 
     def _owned(self) -> Self:
         """Return this estimator, unfitted, with copies of its parameters: callers may change them.
@@ -561,8 +556,14 @@ def fitted_to[Estimator: Detector](est: Estimator, data: TrainingData) -> Estima
     new = est._owned()
     asked = new._asked()
     asked.check_cutoff(data.minority, data.all_rows)
-    new.fit_ = new._fit_to(asked, data)
+    new.fit_ = _fit_of(new, asked, data)
     return new
+
+
+def _fit_of(own: Detector, asked: Asked, data: TrainingData) -> Fit:
+    """Return the fit of an estimator, whose parameters nobody else can change, to read data."""
+    spec = Spec(type(own), own.get_params(deep=False))
+    return fits.fitted(spec, asked.learner.resolved(data), data, asked.cutoff)
 
 
 def owned(value: Any) -> Any:
