@@ -23,6 +23,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from ..models.gram import Gram
+from ..models.kernels import Kernel
 from . import threads
 
 NEARLY_ALL = 1e-4  # share of the weight that is left, below which t - w_j is mostly rounding error
@@ -70,6 +71,13 @@ class Leaving:
         """The numbers of the rows that belong to a point."""
         return np.flatnonzero(self.point >= 0)
 
+    @property
+    def _kernels(self) -> list[tuple[Kernel, np.ndarray]]:
+        """The kernel of the rows of each class that there is, and which rows these are."""
+        kernel, minority = self.gram.kernel, self.minority
+        of_class = (kernel.leaving_out, ~minority), (kernel, minority)
+        return [(each, rows) for each, rows in of_class if rows.any()]
+
     @cached_property
     def k(self) -> np.ndarray:
         """Kernel values (q, M) with the points, without the rows themselves."""
@@ -78,12 +86,8 @@ class Leaving:
             k = gram.K_left_out[self.point]
         else:
             k = np.empty((len(self.rows), gram.n_points))
-            for kernel, of_kind in (
-                (gram.kernel.leaving_out, ~self.minority),
-                (gram.kernel, self.minority),
-            ):
-                if of_kind.any():
-                    k[of_kind] = kernel(self.rows[of_kind], gram.points)
+            for kernel, of_kind in self._kernels:
+                k[of_kind] = kernel(self.rows[of_kind], gram.points)
         k[own, self.point[own]] -= self._shares(k)
         if self.with_it is not None:
             k[self.with_it] = 0.0
@@ -102,10 +106,8 @@ class Leaving:
     def log_k(self, points: np.ndarray) -> np.ndarray:
         """Return the logarithms of :attr:`k` (q, m) for some points, without underflow."""
         log_k = np.empty((len(self.rows), len(points)))
-        kernel = self.gram.kernel
-        for each, of_kind in ((kernel.leaving_out, ~self.minority), (kernel, self.minority)):
-            if of_kind.any():
-                log_k[of_kind] = each.log(self.rows[of_kind], self.gram.points[points])
+        for kernel, of_kind in self._kernels:
+            log_k[of_kind] = kernel.log(self.rows[of_kind], self.gram.points[points])
         return self.hide(log_k, points)
 
     def hide(self, log_k: np.ndarray, points: np.ndarray) -> np.ndarray:

@@ -10,7 +10,6 @@ import numpy as np
 from . import calibration
 from .gram import Gram
 from .potential import KernelLikelihood, Likelihood, WeightMap
-from .priors.base import require_values
 from .priors.numbers import VariableDensity
 
 if TYPE_CHECKING:
@@ -110,24 +109,9 @@ class Model:
 
 
 def numbers_of(gram: Gram, priors: dict[str, Any]) -> dict[str, VariableDensity] | None:
-    """Return variables in numbers, from their priors by name; None if a prior is not ours.
-
-    ``alpha1`` has a value for each minority point, any other one for each majority point.
-
-    Raises
-    ------
-    ValueError
-        A prior is one of the points of the other class.
-    """
+    """Return variables in numbers, from their priors by name; None if a prior is not ours."""
     ours = (callable(getattr(prior, "numbers", None)) for prior in priors.values())
     if not all(ours) or any(isinstance(prior, type) for prior in priors.values()):
         return None
-    found = {}
-    for name, prior in priors.items():
-        each = prior.numbers(gram, name)
-        of_class = (
-            ("minority", gram.n1) if name == "alpha1" else ("majority", gram.n_majority_points)
-        )
-        require_values(prior, name, *of_class, values=len(each.start))
-        found[each.name] = each
-    return found
+    found = [prior.numbers(gram, name) for name, prior in priors.items()]
+    return {each.name: each for each in found}

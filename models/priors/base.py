@@ -204,11 +204,7 @@ def require_points(prior: Any, name: str, dims: str, values: int) -> None:
     """Raise a ValueError unless a prior has as many values as the model in context has points."""
     import pymc as pm
 
-    require_values(prior, name, dims, len(pm.modelcontext(None).coords[dims]), values)
-
-
-def require_values(prior: Any, name: str, dims: str, length: int, values: int) -> None:
-    """Raise a ValueError unless a prior has as many values as there are points."""
+    length = len(pm.modelcontext(None).coords[dims])
     if values != length:
         raise ValueError(
             f"prior of {name}: {prior!r} has {values} values, and {dims!r} has {length} points; "
