@@ -30,6 +30,5 @@ from .inference import cutoffs as cutoffs
 from .inference.cutoff import Cutoff as Cutoff
 from .models import kernels as kernels
 from .models import priors as priors
-from .models.landmarks import Landmarks as Landmarks
 
 __version__: str

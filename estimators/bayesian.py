@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
+import numpy as np
 import pandas as pd
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -15,16 +17,16 @@ from sklearn.utils.validation import check_is_fitted
 from ..inference import sampling
 from ..inference.draws import SamplerSettings
 from ..inference.learned import Posterior
+from ..models.groups import SHARE, SHARE_OF_FREE
 from ..models.kernels import Kernel, Tabular
-from ..models.landmarks import Landmarks
 from ..models.model import CALIBRATED, Model
-from ..models.priors import GraphLaplacian, Normal, Prior, StandardizedRowSum
+from ..models.priors import GraphLaplacian, Prior, StandardizedRowSum
 from ..models.priors.base import describe
 from . import fit as fits
 from . import own_draws, summary
 from .detector import Detector, owned
 from .reading import Asked
-from .training import MAX_POINTS, Dictionary, LandmarkPoints
+from .training import MAX_POINTS, AllRows, Dictionary, GivenPoints, GroupedRows, as_points
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -32,9 +34,8 @@ if TYPE_CHECKING:
 MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the weights
 SCALE = [Interval(Real, 0, MOST_SCALE, closed="right")]
 SCALE_OR_CALIBRATED = [*SCALE, StrOptions({CALIBRATED})]
-AUTO = "auto"  # a dictionary: all rows, or landmarks if there are many
-MANY_POINTS = 3000  # largest number of rows that are all points, unless asked for
-AUTO_LANDMARKS = 500
+AUTO = "auto"  # a dictionary: rows, and groups of rows if there are many
+MANY_POINTS = 3000  # rows of a sample that are points where they cannot be grouped
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -58,7 +59,7 @@ class Bayesian(Detector):
     draws: int = 1000
     tune: int = 500
     chains: int = 2
-    dictionary: int | Landmarks | Any | None = AUTO
+    dictionary: int | Any | None = AUTO
     progressbar: bool = False
 
     _model: ClassVar[type[Model]]
@@ -72,7 +73,6 @@ class Bayesian(Detector):
         "chains": [Interval(Integral, 1, None, closed="left")],
         "dictionary": [
             Interval(Integral, 1, MAX_POINTS, closed="both"),
-            Landmarks,
             "array-like",
             StrOptions({AUTO}),
             None,
@@ -108,21 +108,18 @@ class Bayesian(Detector):
 
     @override
     def _dictionary(self, n_points: int) -> Dictionary:
-        automatic = isinstance(self.dictionary, str)
-        if self.dictionary is None or (
-            automatic and (n_points <= MANY_POINTS or self._needs_all_rows())
-        ):
+        asked, with_minority = self.dictionary, self._learns_from_minority
+        is_number = isinstance(asked, int | np.integer) and not isinstance(asked, bool)
+        number = int(asked) if is_number else None
+        if not (asked is None or number is not None or isinstance(asked, str)):
+            return GivenPoints(with_minority, as_points(asked))
+        model = self._learner().model
+        if model.groups_rows:
+            share = SHARE if model.on_simplex else SHARE_OF_FREE
+            return GroupedRows(with_minority, sys.maxsize if asked is None else number, share)
+        if asked is None or getattr(self.kernel, "pairwise", False):
             return super()._dictionary(n_points)
-        landmarks = AUTO_LANDMARKS if automatic else self.dictionary
-        return LandmarkPoints(landmarks, self._learns_from_minority, self.progressbar, automatic)
-
-    def _needs_all_rows(self) -> bool:
-        """Return whether landmarks cannot take the place of many rows."""
-        if getattr(self.kernel, "pairwise", False):
-            return True  # a precomputed kernel has no rows
-        priors = [value for name, value in vars(self).items() if name.endswith("prior")]
-        # a number for each majority row
-        return any(isinstance(p, Normal) and (p.m or p.sigma) for p in priors)
+        return AllRows(with_minority, most=number or MANY_POINTS)
 
     # what was fitted
 
@@ -185,10 +182,11 @@ class Bayesian(Detector):
                 f"{type(self).__name__} has no parameter {unknown[0]!r}; its priors are "
                 f"{', '.join(names)}"
             )
-        spec = fit.spec.changed(**changes)
-        return self._with_fit(
-            fits.fitted(spec, learner.with_prior(**changes), fit.data, fit.cutoff)
-        )
+        spec, other, data = fit.spec.changed(**changes), learner.with_prior(**changes), fit.data
+        if other.model.groups_rows != learner.model.groups_rows:
+            asked: Self = spec.estimator(**spec.parameters)
+            data = data.with_points(asked._asked().dictionary_for(data.minority))
+        return self._with_fit(fits.fitted(spec, other, data, fit.cutoff))
 
     def with_draws(self, draws: Any) -> Self:
         """Return this estimator with draws of the weights that you made yourself.

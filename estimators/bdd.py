@@ -42,7 +42,7 @@ class NormalLearner(Posterior):
     def learn(self, data: Data) -> Learned:
         gram, sampler = data.gram, self.settings.sampler
         if self._one_estimate:
-            of_mode = NormalPosterior(gram, self.model.prior, self.model.scale)
+            of_mode = NormalPosterior(gram, self.model.prior_of(gram), self.model.scale)
             w = of_mode.simplex_mode() if self.model.simplex else of_mode.mean
             return self.learned(Draws.of_weights(w), data)
         posterior = self.model.posterior(gram)
@@ -62,7 +62,7 @@ class NormalLearner(Posterior):
         draws = Draws(
             {"w": w, "alpha0": w},
             SamplerReport("exact", why="the posterior is normal", seconds=seconds),
-            {"alpha0": self.model.prior.log_density(gram, w)},
+            {"alpha0": self.model.prior_of(gram).log_density(gram, w)},
             dims={"w": ("point",), "alpha0": ("point",)},
             coords={"point": np.arange(gram.n_points)},
         )
@@ -75,8 +75,10 @@ class NormalLearner(Posterior):
         leave: Leave | None = None
         if self.model.simplex:
             leave = Rescaled()
-        elif posterior is not None:
+        elif posterior is not None and data.gram.points.are_rows:
             leave = OfPosterior(posterior, data.seed, self._one_estimate)
+        elif posterior is not None:
+            leave = Rescaled(to_one=False)
         if self._one_estimate:  # whose prior has no draws
             return replace(found, leave=leave, density=None)
         return replace(found, leave=leave)
@@ -106,7 +108,7 @@ class OfPosterior:
         else:
             rng = np.random.default_rng(self.seed)
             of_points = self.posterior.leave_one_out(weights, rng)
-        found, others = of_points[:, leaving.point], np.flatnonzero(leaving.point < 0)
+        found, others = of_points[:, leaving.member], np.flatnonzero(leaving.member < 0)
         if len(others):
             found[:, others] = weights @ leaving.part(others).k.T
         return found

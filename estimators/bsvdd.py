@@ -50,20 +50,20 @@ class BSVDD(Bayesian):
         over R^2 is the conditional value at risk of d^2 (Rockafellar and Uryasev 2000). The draws
         of ``radius`` are in ``idata_``. The decision does not use them: it depends on the weights
         and the cutoff. Every row must be a point. A calibrated lambda is that of the published
-        likelihood; ``"auto"`` then often needs NUTS, which takes up to a minute.
-    dictionary : int, Landmarks, array of shape (M, p), "auto" or None, default="auto"
-        The points of the centre. None: all majority rows, at most 20,000. ``"auto"``: all of up to
-        3,000 rows, and 500 landmarks of more rows; a warning then says what they miss. A number:
-        that many landmarks, drawn from the majority rows; :class:`Landmarks` has other methods. An
-        array: these points. With landmarks, the likelihood still uses all rows, in one pass over
-        blocks, so their number is not limited. Bandwidth, landmarks, cutoff and the rows in
-        ``idata_`` come from all rows, or from a random sample of 10,000 rows of a class that has
-        more. A row that is not a point affects the centre through r and T only, so its distance
-        counts as left out.
+        likelihood.
+    dictionary : int, array of shape (M, p), "auto" or None, default="auto"
+        The points of the centre. ``"auto"``: rows that are equal are one point; of up to 600
+        different rows each is a point, and more are 500 to 2,000 groups of near rows, each the mean
+        of its rows in kernel space (:mod:`bsvdd.models.groups`). A number: at most that many
+        groups. None: every different row. An array: these points; the likelihood uses the rows.
+        Priors of single rows, such as :class:`~bsvdd.priors.GaussianProcess` or a function of
+        yours, and ``outlier_fraction`` below 1 make every row a point. More than 20,000 rows of a
+        class (3,000 where rows are points) are described by a random sample of so many; a warning
+        says so.
     sampler : {"auto", "hmc", "nuts", "metropolis"}, default="auto"
-        ``"auto"`` is ``"hmc"``, parallel chains without a compiler, and ``"nuts"`` where the draws
-        of ``"hmc"`` are not safe; ``idata_["posterior"].attrs`` has the sampler and the reason. See
-        :mod:`bsvdd.inference.sampling`.
+        ``"auto"`` is ``"hmc"``, parallel chains without a compiler, and ``"nuts"`` for a model that
+        has no density in numbers; ``idata_["posterior"].attrs`` has the sampler and the reason.
+        See :mod:`bsvdd.inference.sampling`.
     draws, tune, chains : int, default=1000, 500, 2
         Draws per chain that are kept, draws per chain that only tune the sampler, and chains.
     cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
@@ -162,8 +162,8 @@ class BSVDDM(BSVDD):
         the mean of the majority rows.
     kernel, sampler, draws, tune, chains : optional
         As in :class:`BSVDD`.
-    dictionary : int, Landmarks, array of shape (M, p), "auto" or None, default="auto"
-        As in :class:`BSVDD`; up to M minority rows are added to it.
+    dictionary : int, array of shape (M, p), "auto" or None, default="auto"
+        As in :class:`BSVDD`; up to 1,000 minority rows are points too.
     cutoff, minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.
     outlier_fraction : float, default=1

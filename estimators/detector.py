@@ -125,7 +125,7 @@ class Detector(OutlierMixin, BaseEstimator):
             (:func:`bsvdd.kinds`). Without y, all rows are majority. One-class models learn from the
             majority rows; minority rows only tune their cutoff. NaN, None and pandas.NA are no
             label: with ``prior=priors.GraphLaplacian()`` such rows are unlabelled rows of the
-            prior, beside those that it names (not with landmarks or a precomputed kernel), and all
+            prior, beside those that it names (not with a precomputed kernel), and all
             else is as without them; other priors and models raise an error.
 
         Returns

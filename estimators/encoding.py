@@ -10,7 +10,7 @@ import numpy as np
 
 from ..inference import cutoffs
 from ..inference.cutoff import Cutoff
-from ..models import kernels, landmarks, priors
+from ..models import kernels, priors
 from ..models.kernels.tabular import Column
 from ..models.priors.base import is_foreign
 from .registry import ESTIMATORS
@@ -21,7 +21,6 @@ VALUES: dict[str, type] = {
         *vars(kernels).values(),
         *vars(priors).values(),
         *vars(cutoffs).values(),
-        landmarks.Landmarks,
         Cutoff,
         Column,
     ]

@@ -22,7 +22,7 @@ from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.kernels.base import is_number
 from .labels import minority_of
 from .near_cutoff import NearCutoff
-from .training import TrainingData
+from .training import GivenPoints, TrainingData
 
 CACHED = "prior", "near_cutoff"  # of a fit, whatever its cutoff
 FEW_DIGITS = 1e-4  # rounding error, relative to a squared distance, that leaves few digits
@@ -216,8 +216,9 @@ def judged(
     found = dict(learned.diagnostics)
     if learned.draws is not None and isinstance(learned.score, Center):
         monitored = learned.score.similarity(data.rows[monitored_rows(len(data.rows))])
-        found |= diagnostics.diagnose(learned.draws, monitored)
-    found |= data.dictionary.diagnostics(data)
+        found |= diagnostics.diagnose(learned.draws, monitored, data.gram.points.sizes)
+    if isinstance(data.dictionary, GivenPoints):
+        found |= data.dictionary.diagnostics(data)
     fit = Fit(spec=spec, learner=learner, data=data, learned=learned, diagnostics=found)
     warn_of(fit)
     return decided(fit, cutoff)
@@ -244,7 +245,7 @@ def _chosen(fit: Fit, cutoff: Cutoff) -> Chosen:
         return Chosen(score.boundary_at(distance), distance)
     values = left_out_values(fit, cutoff)
     boundary, distance = values.boundary(
-        cutoff, score, data.rows, data.minority, data.point_of_row, data.seed
+        cutoff, score, data.rows, data.minority, data.member_of_row, data.seed
     )
     return Chosen(boundary, distance, values.scores(boundary, cutoff.level))
 
@@ -315,7 +316,7 @@ def left_out_values(fit: Fit, cutoff: Cutoff) -> LeftOut:
     leaving = data.leaving()
     if learned.leave is None:  # folds cannot be refitted to a sample of the rows
         values = score.values_left_out(data.rows, minority)
-        values[:, data.point_of_row >= 0] = np.nan
+        values[:, data.member_of_row >= 0] = np.nan
         return LeftOut(values)
     similarity = learned.leave.similarity(score.weights, leaving)
     return LeftOut(score.values_without(similarity, leaving))
@@ -358,7 +359,7 @@ def warn_of(fit: Fit) -> None:
     if draws is not None:
         diagnostics.warn_of_draws(fit.diagnostics, *draws.shape, gram.n1)
     if isinstance(fit.learner, Posterior):
-        diagnostics.warn_of_collapse(fit.diagnostics, gram.n_points, lambda: prior_support(fit))
+        diagnostics.warn_of_collapse(fit.diagnostics, gram.n0 + gram.n1, lambda: prior_support(fit))
     # with minority rows a large lambda would switch the labels off, which is worse
     if draws is not None and not gram.n1 and fit.prior is not None:
         ratio = fit.near_cutoff.variance_ratio(draws.weights, fit.prior.weights)
@@ -377,7 +378,9 @@ def prior_support(fit: Fit) -> float:
     """Return the prior median of the effective number of support points, NaN if it has none."""
     if fit.prior is None:
         return np.nan
-    return float(np.median(diagnostics.effective_support(fit.prior.weights)))
+    return float(
+        np.median(diagnostics.effective_support(fit.prior.weights, fit.data.gram.points.sizes))
+    )
 
 
 def _warn_of_rounding(fit: Fit, center: Center) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +16,7 @@ from ..inference.center import Boundary
 from ..inference.draws import OWN, Draws, SamplerReport
 from ..inference.learned import Learned, Learner, Posterior
 from ..models import kernels
-from ..models.gram import Gram, Sums
-from . import training
+from ..models.gram import Gram
 from .detector import Detector
 from .encoding import decode, function_names
 from .fit import Chosen, Fit, Spec, decided
@@ -27,8 +25,8 @@ from .reading import Asked
 from .registry import ESTIMATORS
 from .rows.columns import FORMS, Dates
 from .rows.names import Columns
-from .saved_file import NEEDED, OF_LANDMARKS, Group, Parsed, check_tensors, group, map_of, parsed_of
-from .training import Dictionary, LandmarkPoints, TrainingData
+from .saved_file import NEEDED, Group, Parsed, check_tensors, group, map_of, parsed_of
+from .training import GroupedRows, TrainingData
 
 
 class UnreadableFileError(ValueError):
@@ -111,13 +109,8 @@ def _unfitted(header: dict[str, Any], functions: dict[str, Any]) -> Any:
 def _fitted(est: Detector, parsed: Parsed, functions: dict[str, Any]) -> Detector:
     """Return the estimator with the fit of a file, after the remaining checks."""
     header, tensors, asked = parsed.header, parsed.tensors, est._asked()
-    landmarks = any(name in tensors for name in OF_LANDMARKS)
-    check_tensors(tensors, NEEDED + OF_LANDMARKS * landmarks, len(header["kind_labels"]) + 1)
-    # a file with statistics of its own is one of landmarks
-    rule = asked.dictionary(sys.maxsize if landmarks else 0)
-    if rule.points_are_rows == landmarks:
-        raise ValueError("gram/r: expected with landmarks, and only then")
-    data = _data(header, tensors, asked, rule, functions)
+    check_tensors(tensors, NEEDED, len(header["kind_labels"]) + 1)
+    data = _data(header, tensors, asked, functions)
     learner = asked.learner
     if isinstance(learner, Posterior):
         learner = learner.with_scale(header["likelihood_scale"])
@@ -199,7 +192,6 @@ def _data(
     header: dict[str, Any],
     tensors: Group,
     asked: Asked,
-    rule: Dictionary,
     functions: dict[str, Any],
 ) -> TrainingData:
     rows, kind = tensors["rows"], tensors["kind"]
@@ -219,24 +211,21 @@ def _data(
         pd.Timestamp(each.origin)  # an error if it is no date
     if names is not None and (names.shape != minority.shape or names.dtype.kind not in "iU"):
         raise ValueError(f"names: expected {len(rows)} whole numbers or texts")
-    points = tensors.get("gram/points", rows[:0])
     if kernel.pairwise:  # the last entry of a row is its index among the columns
-        p, index = rows.shape[1] - 2, np.concatenate([rows, points])[:, -1:]
+        p, index = rows.shape[1] - 2, rows[:, -1:]
         if not np.isin(index, np.arange(p)).all():
             raise ValueError(f"rows: expected rows of a kernel of {p} columns")
+    rule, points = asked.dictionary_for(minority), tensors.get("point_of_row")
+    rule.held_rows(minority, 0)  # an error if the kernel matrix is too large
+    of_rows = None
+    if isinstance(rule, GroupedRows):
+        of_rows = np.arange(int((~minority).sum())) if points is None else points[~minority]
+        if of_rows.min() < 0:
+            raise ValueError("point_of_row: expected the point of each majority row, got -1")
+    elif points is not None:
+        raise ValueError("point_of_row: expected where points are groups of rows only")
     gram: Any
-    if not isinstance(rule, LandmarkPoints):
-        rule.held_rows(minority, 0)  # an error if the kernel matrix is too large
-        gram, point_of_row = rule.statistics(kernel, rows, minority)
-    else:
-        if len(points) > 2 * training.MAX_POINTS:  # landmarks, and as many minority points
-            raise ValueError(
-                f"gram/r: expected up to {2 * training.MAX_POINTS} points, got {len(points)}"
-            )
-        n0, n1 = int(tensors["gram/n0"]), int(tensors["gram/n1"])
-        sums = Sums(n0, float(tensors["gram/T"]), tensors["gram/r"])
-        gram = Gram.from_sums(kernel, sums, points, n1)
-        point_of_row = tensors["gram/point_of_row"]
+    gram, member_of_row = rule.statistics(kernel, rows, minority, header["seed"], of_rows)
     rows.setflags(write=False)
     unlabelled = tensors.get("unlabelled")
     return TrainingData(
@@ -244,7 +233,7 @@ def _data(
         kernel=kernel,
         asked=asked.kernel.with_columns(features, kernel.categorical_columns),
         gram=gram if gram is None else replace(gram, unlabelled=unlabelled),
-        point_of_row=point_of_row,
+        member_of_row=member_of_row,
         columns=Columns(asked.name, n_columns, features),
         dictionary=rule,
         seed=header["seed"],

@@ -36,9 +36,9 @@ class NearCutoff:
     @classmethod
     def of(cls, data: TrainingData, weights: np.ndarray, rescales: bool) -> Self:
         """Return the rows near the cutoff, by the mean of the weights (S, M)."""
-        majority = np.flatnonzero(~data.minority)
-        every = cls(data, majority, rescales)
-        s = every.similarity(weights.mean(axis=0, keepdims=True))[0] * np.exp(every.log_scale)
+        majority, mean = np.flatnonzero(~data.minority), weights.mean(axis=0, keepdims=True)
+        leaving = data.leaving(majority)
+        s = (leaving.similarity(mean) if rescales else mean @ leaving.k.T)[0]
         if not data.kernel.normalized:
             s -= data.kernel.diag(data.rows[majority]) / 2.0
         chosen = near(s, RATE)

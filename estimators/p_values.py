@@ -17,7 +17,7 @@ method         left-out rows                                        :math:`P(p(z
 
 A probability is over training rows and z. Both methods need normal training rows and new normal
 rows from one distribution (exchangeable rows): abnormal training rows make p-values too large, and
-drift makes them too small. "split" chooses bandwidth, scaling and landmarks without the left-out
+drift makes them too small. "split" chooses bandwidth, scaling and groups without the left-out
 rows. "left-out" chooses them by all rows, and row sums in a prior are sums over all rows; no
 theorem covers this. Points of the user must not be training rows.
 """

@@ -24,7 +24,7 @@ from .labels import classes_of
 from .rows import files
 from .rows.blocks import ArrayRows, Rows, is_lazy
 from .rows.names import Columns
-from .training import Dictionary, TrainingData
+from .training import MOST_ROWS, Dictionary, TrainingData
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,20 +96,24 @@ def read(asked: Asked, X: Any, y: Any) -> TrainingData:
         row_numbers = np.flatnonzero(~gap)[held]
     rows = np.array(source.take(held), order="C")  # a copy: the caller may change X
     rows.setflags(write=False)
+    if len(minority) < n:
+        warn(
+            f"{n} rows are many: {len(minority)} of them, drawn at random, are described, and no "
+            "other was read",
+            DataWarning,
+        )
     asked.check_cutoff(minority, len(minority) == n)
     # columns: bandwidth and scales, learned from the majority rows
     warn_of_columns(kernel, rows[~minority])
     named = kernel.with_columns(columns.names, source.categorical)
     kernel = named.resolve(rows[~minority])
-    gram, point_of_row = dictionary.statistics(
-        kernel, rows, minority, source, minority_of_all, seed
-    )
+    gram, member_of_row = dictionary.statistics(kernel, rows, minority, seed)
     return TrainingData(
         rows=rows,
         kernel=kernel,
         asked=named,
         gram=gram if gram is None else replace(gram, unlabelled=unlabelled),
-        point_of_row=point_of_row,
+        member_of_row=member_of_row,
         columns=columns,
         dictionary=dictionary,
         seed=seed,
@@ -169,7 +173,7 @@ def _source(asked: Asked, X: Any, y: Any) -> tuple[Rows, Any, Columns]:
     in_blocks = (
         is_path
         or not isinstance(X, np.ndarray)
-        or not asked.dictionary(len(X) if X.ndim else 0).points_are_rows
+        or (X.ndim == 2 and len(X) > MOST_ROWS and asked.dictionary(len(X)).takes_sample)
     )
     source = _in_blocks(X) if in_blocks and not kernel.pairwise else None
     if isinstance(y, str):
@@ -221,12 +225,6 @@ def _separated(
             f"{no_label} with a precomputed kernel priors.GraphLaplacian takes no unlabelled rows; "
             "leave out these rows and columns of X and these labels, or use a kernel of rows such "
             "as kernels.RBF"
-        )
-    if not dictionary.points_are_rows:
-        raise ValueError(
-            f"{no_label} a fit with landmarks reads rows in blocks and takes no unlabelled rows "
-            "from y; give these rows by priors.GraphLaplacian(unlabelled=rows), or use "
-            f"dictionary=None (up to {training.MAX_POINTS} rows)"
         )
     if n > training.MAX_POINTS:
         raise ValueError(

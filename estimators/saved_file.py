@@ -136,8 +136,11 @@ def _by_draw(group: str) -> Callable[[Fit], Group]:
     return of
 
 
-def _of_landmarks(path: str) -> Callable[[Fit], Any]:
-    return lambda fit: None if fit.data.dictionary.points_are_rows else attrgetter(path)(fit.data)
+def _groups(fit: Fit) -> np.ndarray | None:
+    """Return the point of each row, if points are groups of rows."""
+    gram = fit.data.gram
+    grouped = gram is not None and gram.member_of_row is not None and not gram.points.are_rows
+    return fit.data.point_of_row if grouped else None
 
 
 def _views(fit: Fit) -> Group:
@@ -174,12 +177,7 @@ TENSORS = {
     "unlabelled": Tensor(lambda fit: getattr(fit.data.gram, "unlabelled", None), "f", "u p"),
     "left_out": Tensor("chosen.left_out", "f", "n", finite=False),
     "boundary/*": Tensor(lambda fit: vars(fit.chosen.boundary), "f", "cut", finite=False),
-    "gram/points": Tensor(_of_landmarks("gram.points"), "f", "M p"),
-    "gram/point_of_row": Tensor(_of_landmarks("point_of_row"), "i", "n", -1, "M"),
-    "gram/r": Tensor(_of_landmarks("gram.r"), "f", "M"),
-    "gram/T": Tensor(_of_landmarks("gram.T"), "f", ""),
-    "gram/n0": Tensor(_of_landmarks("gram.n0"), "i", "", 1),
-    "gram/n1": Tensor(_of_landmarks("gram.n1"), "i", "", 0, "M"),
+    "point_of_row": Tensor(_groups, "i", "n", -1, "n"),
     "posterior/w": Tensor(None, "f", "chains draws M"),
     "posterior/squared_norm": Tensor(None, "f", "chains draws"),
     "posterior/squared_radius": Tensor(None, "f", "chains draws", 0),
@@ -190,7 +188,6 @@ TENSORS = {
     "sha256": Tensor(None, "u", "digest"),
 }
 NEEDED = ("rows", "kind", "sha256")
-OF_LANDMARKS = tuple(name for name in TENSORS if name.startswith("gram/"))
 
 
 def _value(fit: Fit, of: Place) -> Any:

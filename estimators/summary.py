@@ -3,8 +3,9 @@ r"""What a posterior is worth, in a short table: ``est.summary()``.
 Quantities with draws have the median of their prior, and the median and a 90 % interval of their
 posterior:
 
-- ``effective_support``, :math:`(\sum |w_j|)^2 / \sum w_j^2`: the effective number of points;
-- ``largest_weight``, :math:`\max_j |w_j|`;
+- ``effective_support``, :math:`(\sum |w_j|)^2 / \sum w_j^2 / n_j`: the effective number of rows,
+  with :math:`n_j` the rows of a point;
+- ``largest_weight``, :math:`\max_j |w_j| / n_j`;
 - ``minority_total``, :math:`\sum_j \alpha_{1j}`, if there are minority points;
 - ``squared_norm``, :math:`\|a\|^2 = w^\top K w`;
 - ``typical_distance``, the median of d over the majority's training rows;
@@ -23,7 +24,7 @@ that the fit holds.
   an interval has the width that a sample of n0 rows gives;
 - ``pull``, the shift of the mean of :math:`s_z` in posterior sd, away from equal weights of the
   majority, :math:`t\, \mathrm{mean}_x\, k(z, x)`. A flat prior hardly moves this mean, so the pull
-  is that of an informative prior, and of landmarks that lie apart from the rows. The mean of
+  is that of an informative prior, and of given points that lie apart from the rows. The mean of
   :math:`\log s_z` would move for its skewness alone.
 
 ``r_hat`` and ``ess`` are R-hat and the effective draws of
@@ -50,8 +51,11 @@ NUMBERS = ("variance_ratio", "spread", "pull", "r_hat", "ess")
 
 def quantities(center: Center, data: TrainingData) -> dict[str, np.ndarray]:
     """Return summaries of the weights and distances by name, one number per draw."""
-    w, n1 = center.weights, data.gram.n1
-    values = {"effective_support": effective_support(w), "largest_weight": np.abs(w).max(axis=1)}
+    w, n1, sizes = center.weights, data.gram.n1, data.gram.points.sizes
+    values = {
+        "effective_support": effective_support(w, sizes),
+        "largest_weight": np.abs(w / sizes).max(axis=1),
+    }
     if n1:
         values["minority_total"] = -w[:, -n1:].sum(axis=1)
     values["squared_norm"] = center.squared_norm

@@ -39,7 +39,7 @@ class DensityWeights:
 
     def __call__(self, gram: Gram) -> np.ndarray:
         """Return the weights d of the points, shape (M,)."""
-        rows, m, k = gram.kernel.inputs(gram.points), gram.n_majority_points, self.neighbors
+        rows, m, k = gram.kernel.inputs(gram.points.rows), gram.n_majority_points, self.neighbors
         if self.density == "train":
             d = svm.density_weights(rows, k, self.count_self, "the training set")
         else:
@@ -422,7 +422,7 @@ class LSSVM(HyperplaneDetector):
     @property
     def slack_(self) -> np.ndarray:
         """The slack 1 - y f(x) of each training row, majority first."""
-        f = self.fit_.score.values(self.gram_.points)
+        f = self.fit_.score.values(self.gram_.points.rows)
         return 1.0 - svm.labels(self.gram_) * f
 
 

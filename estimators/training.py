@@ -1,4 +1,4 @@
-"""The training data of a fit, and the points of its centre: all training rows, or landmarks."""
+"""The training data of a fit, and the points of its centre: rows, groups of rows, or given ones."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ import xarray as xr
 
 from ..inference.leave import Leaving
 from ..inference.warning import DataWarning, warn
+from ..models import groups
 from ..models.gram import Gram
 from ..models.kernels import Kernel
-from ..models.landmarks import Landmarks, as_landmarks, check_number, choose, residual
+from ..models.linear_algebra import residual
+from ..models.points import Points
 from .labels import to_save
-from .rows.blocks import ArrayRows, Rows
 from .rows.columns import Dates
 from .rows.names import Columns
 
 MAX_POINTS = 20_000  # their kernel matrix takes 3.2 GB
-KEPT_ROWS = 10_000  # per class, drawn at random, that a fit with landmarks holds
+MOST_ROWS = 20_000  # majority rows that are described: a fit of more takes a sample of so many
+MOST_MINORITY = 1000  # minority rows that are points
 RESIDUAL_ROWS = 1000  # for the mean Nystroem residual
 LARGE_RESIDUAL = 0.5  # above this, the user's own points get a warning
 
@@ -41,9 +43,9 @@ class TrainingData:
         The same, before it learned them.
     gram : Gram
         The Gram statistics; without points it is not there.
-    point_of_row : ndarray of int, shape (n,)
-        The point that each row belongs to; -1 if it belongs to none.
-    dictionary : AllRows, LandmarkPoints or NoPoints
+    member_of_row : ndarray of int, shape (n,)
+        The member of the points that each row is; -1 if it is none.
+    dictionary : AllRows, GroupedRows, GivenPoints or NoPoints
         The rule that chose the points.
     seed : int
     all_rows : bool
@@ -69,7 +71,7 @@ class TrainingData:
     kernel: Kernel
     asked: Kernel
     gram: Any
-    point_of_row: np.ndarray
+    member_of_row: np.ndarray
     columns: Columns
     dictionary: Dictionary
     seed: int
@@ -97,56 +99,65 @@ class TrainingData:
         return self.rows[~self.minority]
 
     @cached_property
-    def count(self) -> np.ndarray:
-        """The number of rows of each point, shape (M,); 1 for a point that is no row."""
-        inside = self.point_of_row[self.point_of_row >= 0]
-        return np.maximum(np.bincount(inside, minlength=self.gram.n_points), 1)
+    def point_of_row(self) -> np.ndarray:
+        """The point that each row belongs to, shape (n,); -1 if it belongs to none."""
+        member = self.member_of_row
+        return np.where(member >= 0, self.gram.points.point_of_member[member], -1)
+
+    @cached_property
+    def row_of_member(self) -> np.ndarray:
+        """The first row of each member of the points; -1 for a point that is no row."""
+        return _first_row(self.member_of_row, len(self.gram.points.rows))
 
     @cached_property
     def row_of_point(self) -> np.ndarray:
         """The first row of each point, shape (M,); -1 for a point that is no row."""
-        found, inside = np.full(self.gram.n_points, -1), np.flatnonzero(self.point_of_row >= 0)
-        found[self.point_of_row[inside[::-1]]] = inside[::-1]
-        return found
+        return _first_row(self.point_of_row, self.gram.n_points)
 
     @property
-    def rows_beside_points(self) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """The majority rows and which of them are points; None where all rows are points."""
-        if self.dictionary.points_are_rows:
-            return None, None
-        majority = ~self.minority
-        return self.rows[majority], self.point_of_row[majority] >= 0
+    def rows_beside_points(self) -> np.ndarray | None:
+        """The majority rows, where the points are others; else None."""
+        return self.majority_rows if self.gram.member_of_row is None else None
 
     def leaving(self, which: np.ndarray | slice = slice(None)) -> Leaving:
         """Return some rows, by their numbers, as they leave the centre."""
-        rows, point, minority = self.rows[which], self.point_of_row[which], self.minority[which]
-        return Leaving(self.gram, rows, point, minority, self.count)
+        rows, member, minority = self.rows[which], self.member_of_row[which], self.minority[which]
+        return Leaving(self.gram, rows, member, minority)
 
     def fold(self, train: np.ndarray, own_kernel: bool = False) -> Self:
-        """Return the data of the rows ``train``, without points that are other rows.
+        """Return the data of the rows ``train``; points that are rows are these.
 
-        With ``own_kernel`` the kernel learns from these rows, and landmarks are chosen among them.
+        With ``own_kernel`` the kernel learns from these rows, and their groups are chosen anew.
         """
-        kernel = None
+        minority, kernel = self.minority[train], self.kernel
+        rows, of_rows = self.rows[train], None
         if own_kernel:
-            kernel = self.asked.resolve(self.rows[train[~self.minority[train]]])
-        gram, point_of_row = self.dictionary.fold(self, train, kernel)
+            kernel = self.asked.resolve(rows[~minority])
+        elif self.gram is not None:
+            of_rows = self.point_of_row[train][~minority]
+        gram, member = self.dictionary.statistics(kernel, rows, minority, self.seed, of_rows)
         if gram is not None:
-            gram = replace(gram, unlabelled=self.gram.unlabelled)
-        kernel = kernel or self.kernel
-        return replace(self.part(train), gram=gram, point_of_row=point_of_row, kernel=kernel)
+            of_minority = np.cumsum(self.minority)[train][minority] - 1
+            gram = replace(
+                gram,
+                index_in_full_fit=np.cumsum(~self.minority)[train][~minority] - 1,
+                minority_index_in_full_fit=of_minority[: gram.n1],
+                unlabelled=self.gram.unlabelled,
+            )
+        return replace(self.part(train), gram=gram, member_of_row=member, kernel=kernel)
 
     def seen_by(self, asked: Kernel, dictionary: Dictionary) -> Self:
         """Return the data of the same rows with another kernel and its points."""
-        rows, minority = self.rows, self.minority
         asked = asked.with_columns(self.columns.names, self.kernel.categorical_columns)
         kernel = asked.resolve(self.majority_rows)
-        source = ArrayRows(rows, is_checked=True)
-        gram, point_of_row = dictionary.statistics(
-            kernel, rows, minority, source, minority, self.seed
-        )
-        own = replace(self, kernel=kernel, asked=asked, dictionary=dictionary)
-        return replace(own, gram=gram, point_of_row=point_of_row)
+        return replace(self, kernel=kernel, asked=asked).with_points(dictionary)
+
+    def with_points(self, dictionary: Dictionary) -> Self:
+        """Return the data of the same rows with the points of another rule."""
+        gram, member = dictionary.statistics(self.kernel, self.rows, self.minority, self.seed)
+        if gram is not None and self.gram is not None:
+            gram = replace(gram, unlabelled=self.gram.unlabelled)
+        return replace(self, gram=gram, member_of_row=member, dictionary=dictionary)
 
     def part(self, which: np.ndarray | slice) -> Self:
         """Return the data of some rows; Gram statistics and kernel stay."""
@@ -154,19 +165,21 @@ class TrainingData:
             self,
             rows=self.rows[which],
             kind=self.kind[which],
-            point_of_row=self.point_of_row[which],
+            member_of_row=self.member_of_row[which],
             names=None if self.names is None else self.names[which],
         )
 
     def groups(self) -> dict[str, xr.Dataset]:
-        """Return the groups of the DataTree: ``constant_data``, and ``gram`` of landmarks."""
+        """Return the group ``constant_data`` of the DataTree."""
         gram = self.gram
         named = {"labels": to_save(self.labels), "kinds": to_save(self.kind_labels)}
+        are_rows = gram is None or gram.points.are_rows
         variables: dict[str, Any] = {
             "X": (("obs", "feature"), self.rows),
             "minority": ("obs", self.minority),
             "kind": ("obs", self.kind if len(self.kind_labels) > 1 else None),
             "name": ("obs", self.names),
+            "point_of_row": ("obs", None if are_rows else self.point_of_row),
             "unlabelled": (("row", "feature"), None if gram is None else gram.unlabelled),
         }
         attrs = {name: json.dumps(labels) for name, labels in named.items() if labels}
@@ -175,20 +188,14 @@ class TrainingData:
             {"obs": np.arange(len(self.rows))},
             attrs if self.label is None else {"label": self.label, **attrs},
         )
-        if self.dictionary.points_are_rows:
-            return {"constant_data": constant}
-        statistics = xr.Dataset(
-            {
-                "points": (("point", "feature"), gram.points),
-                "point_of_row": ("obs", self.point_of_row),
-                "r": ("point", gram.r),
-                "T": gram.T,
-                "n0": gram.n0,
-                "n1": gram.n1,
-                "whole": self.all_rows,
-            }
-        )
-        return {"constant_data": constant, "gram": statistics}
+        return {"constant_data": constant}
+
+
+def _first_row(place_of_row: np.ndarray, n: int) -> np.ndarray:
+    """Return the first row of each of n places; -1 for none."""
+    found, inside = np.full(n, -1), np.flatnonzero(place_of_row >= 0)
+    found[place_of_row[inside[::-1]]] = inside[::-1]
+    return found
 
 
 @dataclass(frozen=True)
@@ -203,22 +210,30 @@ class AllRows:
         Whether any number of rows is accepted; else at most ``MAX_POINTS``.
     matrix_free_above : int or None
         Largest number of rows for which the kernel matrix is formed.
+    most : int or None
+        Majority rows of which a sample is taken where there are more.
     """
 
     with_minority: bool
     unlimited: bool = False
     matrix_free_above: int | None = None
+    most: int | None = None
 
-    points_are_rows = True
+    @property
+    def takes_sample(self) -> bool:
+        """Whether many rows are described by a sample of them."""
+        return self.most is not None
 
-    def held_rows(self, minority: np.ndarray, seed: int) -> slice:
-        """Return all rows; a ValueError if their kernel matrix would be too large."""
+    def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
+        """Return all rows, or a sample; a ValueError if their matrix would be too large."""
+        if self.most is not None:
+            return _sample(minority, self.most, self.with_minority, seed)
         n = len(minority) if self.with_minority else int((~minority).sum())
         if n > MAX_POINTS and not self.unlimited:
             raise ValueError(
                 f"the kernel matrix of {n} rows needs {8e-9 * n * n:.1f} GB, and up to "
-                f"{MAX_POINTS} rows are accepted; use a Bayesian model such as BSVDD with "
-                "dictionary=500, or fit fewer rows"
+                f"{MAX_POINTS} rows are accepted; use BSVDD or BDD with a prior of independent "
+                "weights, such as the default, or fit fewer rows"
             )
         return slice(None)
 
@@ -227,165 +242,108 @@ class AllRows:
         kernel: Kernel,
         rows: np.ndarray,
         minority: np.ndarray,
-        source: Rows | None = None,
-        minority_of_all: np.ndarray | None = None,
         seed: int = 0,
+        point_of_row: np.ndarray | None = None,
     ) -> tuple[Gram, np.ndarray]:
-        """Return the Gram statistics, and the point of each row: majority rows first."""
-        majority = rows[~minority]
-        minority_points = rows[minority] if self.with_minority else rows[:0]
-        n_points = len(majority) + len(minority_points)
+        """Return the Gram statistics, and the member that each row is: majority rows first.
+
+        ``point_of_row``, of majority rows, has known points; here they are the rows.
+        """
+        majority, others = rows[~minority], rows[minority & self.with_minority]
+        n_points = len(majority) + len(others)
         large = self.matrix_free_above is not None and n_points > self.matrix_free_above
-        gram = (Gram.matrix_free if large else Gram.from_rows)(kernel, majority, minority_points)
-        return gram, points_of(np.argsort(minority, kind="stable")[:n_points], len(rows))
-
-    def fold(
-        self, data: TrainingData, train: np.ndarray, kernel: Kernel | None = None
-    ) -> tuple[Gram, np.ndarray]:
-        """Return what :meth:`statistics` has of the rows ``train``; see ``TrainingData.fold``."""
-        minority = data.minority[train]
-        gram, point = self.statistics(kernel or data.kernel, data.rows[train], minority)
-        index = np.cumsum(~data.minority)[train][~minority] - 1
-        minority_index = np.cumsum(data.minority)[train][minority][: gram.n1] - 1
-        gram = replace(gram, index_in_full_fit=index, minority_index_in_full_fit=minority_index)
-        return gram, point
-
-    def diagnostics(self, data: TrainingData) -> dict[str, float]:
-        """Return no diagnostic: the points span all rows."""
-        return {}
+        gram = (Gram.matrix_free if large else Gram.from_rows)(kernel, majority, others)
+        return gram, _members(np.arange(len(majority)), minority, gram)
 
 
 @dataclass(frozen=True, eq=False)
-class LandmarkPoints:
-    """A few points represent the majority, and the likelihood still uses all rows.
+class GroupedRows:
+    """Equal rows, and where there are many, near rows, are a point together.
 
     Parameters
     ----------
-    dictionary : int, Landmarks or array of shape (M, p)
     with_minority : bool
-        Whether minority rows are points too, at most as many as there are landmarks.
-    progressbar : bool
-    automatic : bool
-        Whether there are landmarks because there are many rows, and not because they were asked
-        for. Then a warning says what they miss.
+        Whether minority rows are points too.
+    number : int or None
+        Of groups, at most; None for the rule of :mod:`bsvdd.models.groups`, with ``share``.
     """
 
-    dictionary: Any
     with_minority: bool
-    progressbar: bool = False
-    automatic: bool = False
+    number: int | None = None
+    share: float = groups.SHARE
 
-    points_are_rows = False
+    takes_sample = True
 
-    def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray:
-        """Return all rows of a class, or a random sample of a large class.
-
-        A ValueError if there are fewer majority rows than landmarks.
-        """
-        landmarks = as_landmarks(self.dictionary)
-        if isinstance(landmarks, Landmarks):
-            check_number(landmarks, min(KEPT_ROWS, int((~minority).sum())))
-        row_numbers, rng = [], np.random.default_rng(seed)
-        for members in (np.flatnonzero(~minority), np.flatnonzero(minority)):
-            large = len(members) > KEPT_ROWS
-            row_numbers.append(rng.choice(members, KEPT_ROWS, replace=False) if large else members)
-        return np.sort(np.concatenate(row_numbers))
+    def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
+        """Return all rows, or a random sample of a large class."""
+        return _sample(minority, MOST_ROWS, self.with_minority, seed)
 
     def statistics(
         self,
         kernel: Kernel,
         rows: np.ndarray,
         minority: np.ndarray,
-        source: Rows,
-        minority_of_all: np.ndarray,
-        seed: int,
+        seed: int = 0,
+        point_of_row: np.ndarray | None = None,
     ) -> tuple[Gram, np.ndarray]:
-        """Return the Gram statistics from one pass over all rows, and the point of each row.
-
-        Parameters
-        ----------
-        kernel : Kernel
-            Resolved kernel.
-        rows, minority
-            The rows that the fit holds.
-        source, minority_of_all
-            All training rows.
-        seed : int
-        """
-        points, row_of_point, n1 = self._points(kernel, rows, minority, seed)
-        sums = source.sums(kernel, points, minority_of_all, self.progressbar)
-        return Gram.from_sums(kernel, sums, points, n1), points_of(row_of_point, len(rows))
-
-    def _points(
-        self, kernel: Kernel, rows: np.ndarray, minority: np.ndarray, seed: int
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return the points, the row of each point (-1: none), and the number of minority ones."""
-
-        def chosen(members: np.ndarray, landmarks: Landmarks) -> tuple[np.ndarray, np.ndarray]:
-            points, index = choose(kernel, rows[members], landmarks, seed)
-            return points, np.where(index < 0, -1, members[index])
-
-        landmarks = as_landmarks(self.dictionary)
-        if isinstance(landmarks, Landmarks):
-            points, row_of_point = chosen(np.flatnonzero(~minority), landmarks)
+        """Return what :meth:`AllRows.statistics` has."""
+        majority, others = rows[~minority], rows[minority & self.with_minority]
+        if point_of_row is None:
+            points, member = groups.of_rows(kernel, majority, self.number, seed, self.share)
         else:
-            points, landmarks = landmarks, Landmarks(len(landmarks))
-            row_of_point = np.full(len(points), -1)
-            if points.shape[1] != rows.shape[1]:
-                raise ValueError(
-                    f"dictionary has {points.shape[1]} columns, but X has {rows.shape[1]}"
-                )
-        others = np.flatnonzero(minority & self.with_minority)
-        minority_points = rows[others]
-        if len(others) > landmarks.n:
-            minority_points, others = chosen(others, landmarks)
-        return (
-            np.concatenate([points, minority_points]),
-            np.concatenate([row_of_point, others]),
-            len(others),
-        )
+            points, member = groups.of_labels(majority, point_of_row)
+        if len(others):
+            points = Points.joined(points, Points.of(others))
+        gram = Gram.from_points(kernel, points, member, len(others))
+        return gram, _members(member, minority, gram)
 
-    def fold(
-        self, data: TrainingData, train: np.ndarray, kernel: Kernel | None = None
+
+@dataclass(frozen=True, eq=False)
+class GivenPoints:
+    """Points that the user gives represent the majority.
+
+    Parameters
+    ----------
+    with_minority : bool
+        Whether minority rows are points too.
+    points : ndarray of shape (M, p)
+    """
+
+    with_minority: bool
+    points: np.ndarray
+
+    takes_sample = True
+
+    def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
+        """Return all rows, or a random sample of a large class."""
+        return _sample(minority, MOST_ROWS, self.with_minority, seed)
+
+    def statistics(
+        self,
+        kernel: Kernel,
+        rows: np.ndarray,
+        minority: np.ndarray,
+        seed: int = 0,
+        point_of_row: np.ndarray | None = None,
     ) -> tuple[Gram, np.ndarray]:
-        """Return what :meth:`statistics` has of the rows ``train``; see ``TrainingData.fold``."""
-        rows, minority = data.rows[train], data.minority[train]
-        if kernel is not None:
-            chosen, row_of_point, n1 = self._points(kernel, rows, minority, data.seed)
-            cut = len(chosen) - n1
-            gram = Gram.from_rows(kernel, rows[~minority], chosen[cut:], chosen[:cut])
-            return gram, points_of(row_of_point, len(rows))
-        stays = (data.row_of_point < 0) | np.isin(data.row_of_point, train)
-        m, points = data.gram.n_majority_points, data.gram.points
-        own, others = points[:m][stays[:m]], points[m:][stays[m:]]
-        gram = replace(
-            Gram.from_rows(data.kernel, rows[~minority], others, own),
-            index_in_full_fit=np.flatnonzero(stays[:m]),
-            minority_index_in_full_fit=np.flatnonzero(stays[m:]),
-        )
-        new, point = np.cumsum(stays) - 1, data.point_of_row[train]
-        return gram, np.where(point >= 0, new[point], -1)
+        """Return what :meth:`AllRows.statistics` has; majority rows are no members."""
+        if self.points.shape[1] != rows.shape[1]:
+            raise ValueError(
+                f"dictionary has {self.points.shape[1]} columns, but X has {rows.shape[1]}"
+            )
+        others = rows[minority & self.with_minority]
+        gram = Gram.from_rows(kernel, rows[~minority], others, self.points)
+        return gram, _members(np.full(int((~minority).sum()), -1), minority, gram)
 
     def diagnostics(self, data: TrainingData) -> dict[str, float]:
-        """Return the share of the rows' images that the points miss, with a warning if needed."""
-        gram = data.gram
-        majority = data.majority_rows
-        sample = majority[:: max(1, len(majority) // RESIDUAL_ROWS)]
-        share = residual(data.kernel, gram.points[: gram.n_majority_points], sample)
-        if self.automatic:
-            warn(
-                f"{gram.n0} majority rows are many, so {gram.n_majority_points} of them are the "
-                "points of the centre (landmarks), and all rows count in the likelihood; the "
-                f"points miss a share of {share:.2g} of the rows' images (nystroem_residual). For "
-                f"other points use dictionary=NUMBER, and for all rows, up to {MAX_POINTS}, "
-                "dictionary=None",
-                DataWarning,
-            )
-        elif share > LARGE_RESIDUAL and not isinstance(as_landmarks(self.dictionary), Landmarks):
+        """Return the share of the rows' images that the points miss; warn of a large one."""
+        rows = data.majority_rows[:: max(1, len(data.majority_rows) // RESIDUAL_ROWS)]
+        share = residual(data.kernel, self.points, rows)
+        if share > LARGE_RESIDUAL:
             warn(
                 f"the points given as dictionary miss a share of {share:.3g} of the rows' images "
                 "(nystroem_residual), so the centre cannot lie among the rows; give points with "
-                "the columns and the scaling of X, such as some of its rows, or dictionary=500",
+                "the columns and the scaling of X, such as some of its rows",
                 DataWarning,
             )
         return {"nystroem_residual": share}
@@ -394,7 +352,7 @@ class LandmarkPoints:
 class NoPoints:
     """The score of a model has no centre, so there are no points."""
 
-    points_are_rows = True
+    takes_sample = False
 
     def held_rows(self, minority: np.ndarray, seed: int) -> slice:
         """Return all rows."""
@@ -404,22 +362,44 @@ class NoPoints:
         """Return no Gram statistics."""
         return None, np.full(len(rows), -1)
 
-    def fold(
-        self, data: TrainingData, train: np.ndarray, kernel: Kernel | None = None
-    ) -> tuple[None, np.ndarray]:
-        """Return no Gram statistics."""
-        return None, np.full(len(train), -1)
 
-    def diagnostics(self, data: TrainingData) -> dict[str, float]:
-        """Return no diagnostic."""
-        return {}
-
-
-Dictionary = AllRows | LandmarkPoints | NoPoints
+def _sample(minority: np.ndarray, most: int, with_minority: bool, seed: int) -> np.ndarray | slice:
+    """Return the numbers of a random sample of each class that is large, and of all other rows."""
+    row_numbers, rng = [], np.random.default_rng(seed)
+    for members, size in (~minority, most), (minority, MOST_MINORITY if with_minority else most):
+        found = np.flatnonzero(members)
+        row_numbers.append(found if len(found) <= size else rng.choice(found, size, replace=False))
+    held = np.sort(np.concatenate(row_numbers))
+    return slice(None) if len(held) == len(minority) else held
 
 
-def points_of(row_of_point: np.ndarray, n: int) -> np.ndarray:
-    """Return the point of each of n rows, -1 for none, from the row of each point."""
-    point, is_row = np.full(n, -1), row_of_point >= 0
-    point[row_of_point[is_row]] = np.flatnonzero(is_row)
-    return point
+Dictionary = AllRows | GroupedRows | GivenPoints | NoPoints
+
+
+def _members(of_majority: np.ndarray, minority: np.ndarray, gram: Gram) -> np.ndarray:
+    """Return the member that each row is, where minority points are the last members."""
+    member = np.full(len(minority), -1)
+    member[~minority] = of_majority
+    if gram.n1:
+        member[minority] = np.arange(gram.n_majority_members, len(gram.points.rows))
+    return member
+
+
+def as_points(dictionary: Any) -> np.ndarray:
+    """Return points that the user gives as an array (M, p) of finite numbers."""
+    expected = (
+        "dictionary must be 'auto', None, a number or a table of finite numbers (points, columns), "
+        "got "
+    )
+    if isinstance(dictionary, bool | np.bool_):
+        raise ValueError(f"{expected}{dictionary!r}; give the number of points, dictionary=500")
+    array = np.asarray(dictionary)
+    if array.dtype.kind in "cmM" or np.ma.is_masked(dictionary):
+        raise ValueError(f"{expected}masked values or an array of type {array.dtype}")
+    try:
+        points = array.astype(float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{expected}{dictionary!r:.80}") from error
+    if points.ndim != 2 or not len(points) or not np.isfinite(points).all():
+        raise ValueError(f"{expected}an array of shape {points.shape}")
+    return points

@@ -15,8 +15,7 @@ score              ``f``, the score of each training row; for models without a c
 decision           P(normal) and decision of the training rows, their left-out scores and
                    distances, and the cutoff
 diagnostics        see :func:`bsvdd.inference.diagnostics.diagnose`
-constant_data      the training rows and their classes
-gram               Gram statistics of landmarks, which do not follow from the rows
+constant_data      the training rows, their classes, and the point of each where they are grouped
 =================  =====================================================================
 """
 

@@ -123,19 +123,24 @@ def _convergence(fit: Fit) -> Iterator[str]:
                 "draws gave a warning."
             )
     if "effective_support" in numbers:
-        n_points = fit.data.gram.n_points
+        gram = fit.data.gram
+        n = gram.n0 + gram.n1
+        if gram.member_of_row is not None and not gram.points.are_rows:
+            yield (
+                f"{gram.n0} normal rows are {gram.n_majority_points} points: rows that are equal"
+                f"{'' if gram.points.single_members else ', and groups of near rows,'} are one."
+            )
         with collected() as messages:
-            diagnostics.warn_of_collapse(numbers, n_points, lambda: prior_support(fit))
+            diagnostics.warn_of_collapse(numbers, n, lambda: prior_support(fit))
         yield from (f"{text[0].upper()}{text[1:]}." for text, _ in messages)
         if not messages:
             yield (
                 f"The weights are spread over an effective number of "
-                f"{numbers['effective_support']:.1f} of {n_points} points: they have not "
-                "collapsed."
+                f"{numbers['effective_support']:.1f} of {n} rows: they have not collapsed."
             )
     if "nystroem_residual" in numbers:
         yield (
-            f"The landmarks miss a share of {numbers['nystroem_residual']:.2g} of the rows' images."
+            f"The points miss a share of {numbers['nystroem_residual']:.2g} of the rows' images."
         )
 
 

@@ -26,6 +26,7 @@ import numpy as np
 
 from ..models.gram import Gram, squared_norm
 from ..models.kernels import Kernel
+from ..models.points import Points
 from . import threads
 from .leave import Leaving
 
@@ -301,7 +302,7 @@ class Weighted(Score):
         return np.flatnonzero(self.weights.any(axis=0))
 
     @cached_property
-    def supported_points(self) -> tuple[np.ndarray, np.ndarray]:
+    def supported_points(self) -> tuple[np.ndarray, Points]:
         """The weights (draws, support) and the points of the support."""
         support = self.support
         if len(support) == self.gram.n_points:
@@ -326,10 +327,10 @@ class Hyperplane(Weighted):
         weights, points = self.supported_points
 
         def of_block(block: slice) -> np.ndarray:
-            f: np.ndarray = self.gram.kernel(rows[block], points) @ weights[0] + self.offset
+            f: np.ndarray = points.k(self.gram.kernel, rows[block]) @ weights[0] + self.offset
             return f
 
-        return _joined(of_block, len(rows), _rows_at_once(self.gram.n_points))
+        return _joined(of_block, len(rows), _rows_at_once(len(self.gram.points.rows)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,7 +385,7 @@ class Center(Weighted):
         weights, points = self.supported_points
 
         def of_block(block: slice) -> None:
-            s = np.matmul(kernel(rows[block], points), weights.T, out=out[block])
+            s = np.matmul(points.k(kernel, rows[block]), weights.T, out=out[block])
             if not kernel.normalized:
                 s -= kernel.diag(rows[block])[:, None] / 2.0
 
@@ -478,7 +479,7 @@ class Center(Weighted):
 
         def of_block(block: slice) -> np.ndarray:
             z = rows[block]
-            k = kernel(z, points)
+            k = points.k(kernel, z)
             margin = k @ mean - mean_least
             if not kernel.normalized:
                 margin -= kernel.diag(z) / 2.0
@@ -502,7 +503,7 @@ class Center(Weighted):
         """
         weights, points = self.supported_points
         if leaving is None:
-            return log_sums(self.gram.kernel.log(rows, points), weights)
+            return log_sums(points.log_k(self.gram.kernel, rows), weights)
         total, rest = leaving.rest(self.weights)
         with np.errstate(divide="ignore", invalid="ignore"):  # a point with all the weight
             log_s = log_sums(leaving.log_k(self.support), weights) - np.log(rest / total).T
@@ -518,7 +519,7 @@ class Center(Weighted):
     @property
     @override
     def _step(self) -> int:
-        return _rows_at_once(max(self._draws, self.weights.shape[1]))
+        return _rows_at_once(max(self._draws, len(self.gram.points.rows)))
 
     @cached_property
     def _least(self) -> np.ndarray:
@@ -560,7 +561,7 @@ class Center(Weighted):
         below = (least * (1.0 - error)).astype(np.float32)
 
         def in_single(block: slice) -> np.ndarray:
-            s = _single(self.gram.kernel(rows[block], points)) @ single
+            s = _single(points.k(self.gram.kernel, rows[block])) @ single
             count = np.count_nonzero(s >= above, axis=1)
             close = count != np.count_nonzero(s >= below, axis=1)
             count[close] = in_double(rows[block][close])

@@ -200,8 +200,13 @@ def _log_weights(density: Density) -> Independent | Correlated | None:
     return numbers if of_kernel and isinstance(numbers, Independent | Correlated) else None
 
 
+def has_mode(density: Density) -> bool:
+    """Return whether :meth:`Coordinates.of_mode` can be used for this density."""
+    return _log_weights(density) is not None
+
+
 def is_narrow(density: Density) -> bool:
-    """Return whether :meth:`Coordinates.of_mode` is for this density.
+    """Return whether :meth:`Coordinates.of_mode` is best for this density.
 
     It is if the data say ``NARROW`` times as much as the prior about a log weight, at equal
     weights.
@@ -210,16 +215,18 @@ def is_narrow(density: Density) -> bool:
     if numbers is None:
         return False
     n, gram = len(numbers.mean), density.gram
-    of_data = density.likelihood.scale * gram.n0 * np.diag(gram.K)[:n].mean() / n**2
+    share = gram.points.sizes[:n] / gram.points.sizes[:n].sum()
+    of_data = density.likelihood.scale * gram.n0 * (np.diag(gram.K)[:n] * share**2).mean()
     return bool(of_data >= NARROW * np.diag(numbers.precision).mean())
 
 
 def can_map(density: Density) -> bool:
     """Return whether :func:`mapped` is for this density."""
     numbers = _log_weights(density)
-    return isinstance(numbers, Independent) and bool(
-        np.ptp(numbers.mean) <= MAX_SPREAD * numbers.sd
-    )
+    if not isinstance(numbers, Independent):
+        return False
+    of_a_row = numbers.mean - np.log(density.gram.points.sizes[: len(numbers.mean)])
+    return bool(np.ptp(of_a_row) <= MAX_SPREAD * np.max(numbers.sd))
 
 
 def mapped(density: Density, coordinates: Coordinates, x: np.ndarray) -> Coordinates:
@@ -262,11 +269,14 @@ def _at_quantiles(beta: np.ndarray, log_p: np.ndarray) -> tuple[np.ndarray, np.n
     step = beta[1] - beta[0]
     total = np.cumsum((p[1:] + p[:-1]) / 2, axis=0)
     total = np.concatenate([np.zeros((1, total.shape[1])), total]) * step
-    mass = total[-1]
-    median, slopes = np.empty(len(mass)), np.empty((len(AT), len(mass)))
-    normal = np.exp(-(AT**2) / 2) / np.sqrt(2 * np.pi)
-    for i in range(len(mass)):
-        at = np.interp(ndtr(AT) * mass[i], total[:, i], beta[:, i])
-        slopes[:, i] = normal * mass[i] / np.interp(at, beta[:, i], p[:, i])
-        median[i] = at[2]
-    return median, slopes
+    mass, column = total[-1], np.arange(total.shape[1])
+    slopes, quantiles = np.empty((2, len(AT), len(column)))
+    for i, at in enumerate(AT):
+        target = ndtr(at) * mass
+        low = np.clip((total < target).sum(axis=0) - 1, 0, len(total) - 2)
+        below, above = total[low, column], total[low + 1, column]
+        share = np.clip((target - below) / np.maximum(above - below, TINY), 0.0, 1.0)
+        density = p[low, column] * (1.0 - share) + p[low + 1, column] * share
+        slopes[i] = np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi) * mass / density
+        quantiles[i] = beta[low, column] + share * step
+    return quantiles[AT == 0.0][0], slopes

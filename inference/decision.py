@@ -64,6 +64,7 @@ MOST_UNSEEN = 100.0  # u, in units of the cutoff
 NEWTON_STEPS = 50
 UNSEEN = 0.5  # shape of the Gamma distribution: half a row beside z was not drawn
 BLOCK_VALUES = 2_000_000
+MOST_NEAR = 500  # rows near the cutoff, of which kappa is a quantile
 NEAR_RATES = 0.3, 3.3  # times the rate of false alarms: rows between lie near the cutoff
 
 
@@ -106,7 +107,7 @@ class LeftOut:
         rows : ndarray of shape (n, p)
         minority : ndarray of bool, shape (n,)
         own : ndarray of int, shape (n,)
-            The points that the rows are; -1 for none.
+            The members of the points that the rows are; -1 for none.
         seed : int
         """
         known, values = np.flatnonzero(self.known), self._of_known
@@ -126,6 +127,7 @@ class LeftOut:
             if isinstance(score, Center):
                 majority = np.flatnonzero(~minority)
                 close = known[majority[near(middle[majority], rate)]]
+                close = close[:: max(1, len(close) // MOST_NEAR)]
                 unseen = unseen_row(score, rows[close], own[close])
             chosen = self._uncertain(policy, score, minority, fixed, rate, unseen, seed)
         else:
@@ -245,16 +247,18 @@ def near(values: np.ndarray, rate: float) -> np.ndarray:
     return order[first:last]
 
 
-def neighbour(k: np.ndarray) -> float:
+def neighbour(k: np.ndarray, count: np.ndarray) -> float:
     r"""Return :math:`\kappa`, the upper quartile of :math:`\sum_i k_{ij}^2 / \sum_i k_{ij}`.
 
-    ``k`` (rows, M) has kernel values of left-out rows near the cutoff, 0 for the row itself.
+    ``k`` (rows, R) has kernel values of left-out rows near the cutoff with members, each of which
+    stands for ``count`` (rows, R) others.
     """
+    k = np.where(count > 0.0, k, 0.0)
     largest = k.max(axis=1, keepdims=True)
     k = np.divide(k, largest, where=largest > 0.0, out=np.zeros_like(k))
-    sums = k.sum(axis=1)
+    sums = np.vecdot(k, count)
     with np.errstate(invalid="ignore"):
-        ratio = largest[:, 0] * np.square(k).sum(axis=1) / sums
+        ratio = largest[:, 0] * np.vecdot(np.square(k), count) / sums
     found = ratio[sums > 0.0]
     return float(np.quantile(found, QUARTILE)) if len(found) else 0.0
 
@@ -268,16 +272,18 @@ def unseen_row(center: Center, rows: np.ndarray, own: np.ndarray) -> float:
     rows : ndarray of shape (rows, p)
         Left-out rows near the cutoff.
     own : ndarray of int, shape (rows,)
-        The points that these rows are; -1 for none.
+        The members of the points that these rows are; -1 for none.
     """
     gram, m = center.gram, center.gram.n_majority_points
+    members, points = center.gram.n_majority_members, center.gram.points
     if not gram.kernel.normalized:
         return 0.0
-    k = gram.kernel.leaving_out(rows, gram.points[:m])
-    is_point = np.flatnonzero(own >= 0)
-    k[is_point, own[is_point]] = 0.0
+    k, copies = gram.kernel.leaving_out(rows, points.rows[:members]), points.copies[:members]
+    count = np.repeat(copies[None].astype(float), len(rows), axis=0)
+    is_member = np.flatnonzero(own >= 0)
+    count[is_member, own[is_member]] -= 1.0
     total = float(np.median(center.weights[:, :m].sum(axis=1)))
-    return neighbour(k) * max(total, 0.0) / gram.n0
+    return neighbour(k, count) * max(total, 0.0) / gram.n0
 
 
 def three_way(

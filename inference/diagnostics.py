@@ -24,20 +24,21 @@ SPREAD = (0.5, 2.0)  # posterior sd over the sd between samples: outside, a warn
 IS_PRIOR = 0.9  # ratio of variances from which a posterior is its prior
 
 
-def effective_support(weights: np.ndarray) -> np.ndarray:
-    r"""Return the effective number of support points of each draw, (..., M) -> (...).
+def effective_support(weights: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    r"""Return the effective number of rows that draws of weights rest on, (..., M) -> (...).
 
-    .. math:: \left(\textstyle\sum_j |w_j|\right)^2 / \textstyle\sum_j w_j^2
+    .. math:: \left(\textstyle\sum_j |w_j|\right)^2 / \textstyle\sum_j w_j^2 / n_j
 
-    For weights on the simplex this is 1/sum w^2: M for M equal weights, 1 for all weight on one
-    point. It is Kish's effective sample size (1965) of the absolute values, so it holds for signed
+    with :math:`n_j` the rows of point j, ``sizes``, among which its weight is divided. For weights
+    on the simplex of single rows this is 1/sum w^2: M for M equal weights, 1 for all weight on one
+    row. It is Kish's effective sample size (1965) of the absolute values, so it holds for signed
     weights too.
     """
     support = np.empty(weights.shape[:-1])
     flat, draws = support.reshape(-1), weights.reshape(-1, weights.shape[-1])
     for start in range(0, len(flat), DRAWS_IN_CACHE):
         w = draws[start : start + DRAWS_IN_CACHE]
-        flat[start : start + DRAWS_IN_CACHE] = np.abs(w).sum(axis=1) ** 2 / np.vecdot(w, w)
+        flat[start : start + DRAWS_IN_CACHE] = np.abs(w).sum(axis=1) ** 2 / np.vecdot(w, w / sizes)
     return support
 
 
@@ -96,6 +97,11 @@ class Verdict:
         return agree and self.ess >= MIN_ESS_PER_CHAIN * self.chains and not self.divergences
 
     @property
+    def acceptable(self) -> bool:
+        """Whether no other run is needed: safe, or of values that never change."""
+        return self.safe or math.isnan(self.r_hat)
+
+    @property
     def may_improve(self) -> bool:
         """Whether more draws might make them safe."""
         hopeful = self.ess >= MIN_ESS_PER_CHAIN and self.r_hat <= HOPEFUL
@@ -128,16 +134,16 @@ def _scores(values: np.ndarray) -> Iterator[np.ndarray]:
         yield ndtri((ranks - 0.375) / (len(ranks) + 0.25)).reshape(each.shape)
 
 
-def diagnose(draws: Draws, monitored: np.ndarray) -> dict[str, float]:
+def diagnose(draws: Draws, monitored: np.ndarray, sizes: np.ndarray) -> dict[str, float]:
     """Return the diagnostics of a fit, by name.
 
     - ``r_hat``: the largest R-hat of s_z over (up to 20) training rows;
     - ``ess``: the smallest bulk effective sample size of s_z over the same rows;
     - ``divergences``: number of divergent transitions;
     - ``effective_support``: posterior median of :func:`effective_support`;
-    - ``largest_weight``: posterior median of the largest absolute weight;
-    - ``nystroem_residual``, for landmarks only, added by the dictionary: the share of the majority
-      rows' images that the points do not span.
+    - ``largest_weight``: posterior median of the largest absolute weight of a row;
+    - ``nystroem_residual``, for given points only: the share of the majority rows' images that the
+      points do not span.
 
     R-hat and effective sample size are NaN for a single estimate, and if a value never changes.
 
@@ -146,6 +152,8 @@ def diagnose(draws: Draws, monitored: np.ndarray) -> dict[str, float]:
     draws : Draws
     monitored : ndarray of shape (chains * draws, q)
         Similarities of q training rows.
+    sizes : ndarray of shape (M,)
+        The rows of each point.
     """
     report, w = draws.report, draws.w
     values: dict[str, float] = {"r_hat": np.nan, "ess": np.nan, "divergences": 0}
@@ -159,8 +167,9 @@ def diagnose(draws: Draws, monitored: np.ndarray) -> dict[str, float]:
         values["divergences"] = report.divergences
     elif "diverging" in draws.statistics:
         values["divergences"] = int(draws.statistics["diverging"].sum())
-    values["effective_support"] = float(np.median(effective_support(w)))
-    largest = np.maximum(w.max(axis=-1), -w.min(axis=-1))
+    values["effective_support"] = float(np.median(effective_support(w, sizes)))
+    of_rows = w / sizes
+    largest = np.maximum(of_rows.max(axis=-1), -of_rows.min(axis=-1))
     values["largest_weight"] = float(np.median(largest))
     return values
 
@@ -184,14 +193,15 @@ def warn_of_draws(value: Mapping[str, float], chains: int, draws: int, n1: int =
             bound = ", or bound the minority weights: priors.Beta(total=1)" if n1 else ""
             warn(
                 f"R-hat of d_z is {value['r_hat']:.3f} (> {MAX_R_HAT}): the chains disagree, "
-                "as they do if the posterior has several modes; use more draws, and more tune for "
-                f"NUTS{bound}",
+                "as they do if the posterior has several modes; use more draws and more tune, or "
+                f"sampler='nuts', which may take minutes{bound}",
                 DiagnosticWarning,
             )
         if not value["ess"] >= MIN_ESS_PER_CHAIN * chains:
             warn(
                 f"the smallest effective sample size of d_z is {value['ess']:.0f} "
-                f"(< {MIN_ESS_PER_CHAIN} for each of {chains} chains); use more draws",
+                f"(< {MIN_ESS_PER_CHAIN} for each of {chains} chains); use more draws, or "
+                "sampler='nuts', which may take minutes",
                 DiagnosticWarning,
             )
     if value["divergences"]:
@@ -203,13 +213,13 @@ def warn_of_draws(value: Mapping[str, float], chains: int, draws: int, n1: int =
 
 
 def warn_of_collapse(
-    value: Mapping[str, float], n_points: int, prior_support: Callable[[], float]
+    value: Mapping[str, float], n_rows: int, prior_support: Callable[[], float]
 ) -> None:
     """Warn if the posterior weights rest on few points, with the cause and a remedy.
 
     ``prior_support`` returns the prior median of :func:`effective_support`, or NaN.
     """
-    few = min(MIN_SUPPORT, n_points / 4)  # with few points, few support points are no collapse
+    few = min(MIN_SUPPORT, n_rows / 4)  # with few rows, few support rows are no collapse
     if not value["effective_support"] < few:
         return
     before = prior_support()
@@ -225,7 +235,7 @@ def warn_of_collapse(
         )
     warn(
         f"the posterior weights have collapsed: {value['effective_support']:.1f} effective "
-        f"support points of {n_points}, {cause}; {remedy}",
+        f"support rows of {n_rows}, {cause}; {remedy}",
         DiagnosticWarning,
     )
 

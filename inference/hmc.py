@@ -144,15 +144,16 @@ def warm_up(
     trajectories: int,
     rng: np.random.Generator,
     advance: Callable[[], None] = lambda: None,
+    at_mode: bool = False,
 ) -> tuple[Transition, State]:
     """Return the kernel with its coordinates and its angle, and the states of the chains.
 
     The first half of the trajectories is in the coordinates of the prior, and starts there. Its
     second half says the coordinates for the draws. A narrow posterior has those of its mode from
-    the start. ``advance`` is called after each trajectory.
+    the start, and another has them with ``at_mode``. ``advance`` is called after each trajectory.
     """
     start = rng.standard_normal((chains, density.size))
-    if is_narrow(density):
+    if at_mode or is_narrow(density):
         kernel = Transition(density, Coordinates.of_mode(density))
         kernel, state, _ = adapted(kernel, kernel.init(start), trajectories, rng, advance)
         return kernel, state

@@ -85,7 +85,7 @@ class Data(Protocol):
     def seed(self) -> int: ...  # noqa: D102
 
     @property
-    def rows_beside_points(self) -> tuple[np.ndarray | None, np.ndarray | None]: ...  # noqa: D102
+    def rows_beside_points(self) -> np.ndarray | None: ...  # noqa: D102
 
 
 class Learner:
@@ -159,7 +159,7 @@ class Posterior(Learner):
 
     @override
     def resolved(self, data: Data) -> Self:
-        model, reason = self.model.resolved(data.gram, *data.rows_beside_points)
+        model, reason = self.model.resolved(data.gram, data.rows_beside_points)
         if reason is not None:
             warn(
                 f"likelihood_scale='calibrated': {reason}, so lambda is {model.scale:.3g}, and "

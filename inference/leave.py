@@ -40,20 +40,17 @@ class Leaving:
     gram : Gram
         With the points.
     rows : ndarray of shape (q, p)
-    point : ndarray of int, shape (q,)
-        The point that each row belongs to; -1 for none, which leaves nothing but the kernel.
+    member : ndarray of int, shape (q,)
+        The member of the points that each row is; -1 for none, which leaves nothing but the kernel.
     minority : ndarray of bool, shape (q,)
-    count : ndarray of shape (M,)
-        n_g, the number of rows of each point.
-    with_it : ndarray of bool, shape (q, M), optional
-        Further points that leave with each row, without its own.
+    with_it : ndarray of bool, shape (q, R), optional
+        Members that leave with each row as a whole, such as its own with all copies.
     """
 
     gram: Gram
     rows: np.ndarray
-    point: np.ndarray
+    member: np.ndarray
     minority: np.ndarray
-    count: np.ndarray
     with_it: np.ndarray | None = None
 
     def part(self, which: np.ndarray | slice) -> Self:
@@ -61,10 +58,20 @@ class Leaving:
         return replace(
             self,
             rows=self.rows[which],
-            point=self.point[which],
+            member=self.member[which],
             minority=self.minority[which],
             with_it=None if self.with_it is None else self.with_it[which],
         )
+
+    @cached_property
+    def point(self) -> np.ndarray:
+        """The point that each row belongs to, shape (q,); -1 for none."""
+        return np.where(self.member >= 0, self.gram.points.point_of_member[self.member], -1)
+
+    @property
+    def count(self) -> np.ndarray:
+        """n_g, the number of rows of each point, shape (M,)."""
+        return self.gram.points.sizes
 
     @cached_property
     def _own(self) -> np.ndarray:
@@ -81,54 +88,61 @@ class Leaving:
     @cached_property
     def k(self) -> np.ndarray:
         """Kernel values (q, M) with the points, without the rows themselves."""
-        gram, own = self.gram, self._own
-        if len(own) == len(self.rows):
-            k = gram.K_left_out[self.point]
-        else:
-            k = np.empty((len(self.rows), gram.n_points))
-            for kernel, of_kind in self._kernels:
-                k[of_kind] = kernel(self.rows[of_kind], gram.points)
-        k[own, self.point[own]] -= self._shares(k)
-        if self.with_it is not None:
-            k[self.with_it] = 0.0
+        gram = self.gram
+        if (self.member >= 0).all() and self.with_it is None:
+            return gram.K_left_out[self.member]
+        k = np.empty((len(self.rows), gram.n_points))
+        for kernel, of_kind in self._kernels:
+            of_members, some = kernel(self.rows[of_kind], gram.points.rows), self.part(of_kind)
+            row, member, rest = some.themselves(np.arange(gram.n_points))
+            of_members[row, member] *= rest
+            if some.with_it is not None:
+                of_members[some.with_it] = 0.0
+            k[of_kind] = gram.points.mean(of_members)
         return k
-
-    def _shares(self, k: np.ndarray) -> np.ndarray:
-        """Return k(x_j, x_j)/n_g of the rows that belong to a point."""
-        own, point = self._own, self.point[self._own]
-        of_point, n = k[own, point], self.count[point]
-        for i in np.flatnonzero(n > 1):
-            row, kernel = self.rows[own[i], None], self.gram.kernel
-            each = kernel if self.minority[own[i]] else kernel.leaving_out
-            of_point[i] = each(row, row)[0, 0] / n[i]
-        return of_point
 
     def log_k(self, points: np.ndarray) -> np.ndarray:
         """Return the logarithms of :attr:`k` (q, m) for some points, without underflow."""
-        log_k = np.empty((len(self.rows), len(points)))
+        log_k, chosen = np.empty((len(self.rows), len(points))), self.gram.points[points]
         for kernel, of_kind in self._kernels:
-            log_k[of_kind] = kernel.log(self.rows[of_kind], self.gram.points[points])
-        return self.hide(log_k, points)
-
-    def hide(self, log_k: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """Return logarithms (q, m) of kernel values with some points, less the rows themselves."""
-        itself = self.point[:, None] == points
-        n = self.count[points[np.nonzero(itself)[1]]]
-        with np.errstate(divide="ignore"):  # 1/n_g of equal rows; all of a single row
-            log_k[itself] += np.log1p(-1.0 / n)
-        if self.with_it is not None:
-            log_k[self.with_it[:, points]] = -np.inf
+            of_members = kernel.log(self.rows[of_kind], chosen.rows)
+            self.part(of_kind).hide(of_members, points)
+            log_k[of_kind] = chosen.log_mean(of_members)
         return log_k
+
+    def hide(self, of_members: np.ndarray, points: np.ndarray) -> None:
+        """Take the rows themselves off logarithms (q, members of points) of kernel values."""
+        row, member, rest = self.themselves(points)
+        with np.errstate(divide="ignore"):  # nothing is left of a row without copies
+            of_members[row, member] += np.log(rest)
+        if self.with_it is not None:
+            of_members[self.with_it[:, self.gram.points.members_of(points)]] = -np.inf
+
+    def themselves(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return which rows are which members of some points, and what is left of each member."""
+        members = self.gram.points.members_of(points)
+        row, place = np.nonzero(self.member[:, None] == members)
+        return row, place, 1.0 - 1.0 / self.gram.points.copies[members[place]]
+
+    @property
+    def gone(self) -> np.ndarray:
+        """The share of each point that leaves with each row, shape (q, M)."""
+        gone = np.zeros((len(self.rows), self.gram.n_points))
+        gone[self._own, self.point[self._own]] = 1.0 / self.count[self.point[self._own]]
+        if self.with_it is not None:
+            whole = self.gram.points.mean(self.with_it.astype(float))
+            gone = np.where(whole > 0.0, whole, gone)
+        return gone
 
     def rest(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return t (S, 1), and what is left of it for each row (S, q), of weights (S, M)."""
         m, own = self.gram.n_majority_points, self._own
         own = own[~self.minority[own]]
         total = weights[:, :m].sum(axis=1, keepdims=True)
+        if self.with_it is not None:
+            return total, total - weights[:, :m] @ self.gone[:, :m].T
         rest = np.repeat(total, len(self.rows), axis=1)
         rest[:, own] -= weights[:, self.point[own]] / self.count[self.point[own]]
-        if self.with_it is not None:
-            rest -= weights @ self.with_it.T
         return total, rest
 
     def similarity(self, weights: np.ndarray, k: np.ndarray | None = None) -> np.ndarray:
@@ -177,12 +191,7 @@ class Leaving:
 
     def _without(self, weights: np.ndarray) -> np.ndarray:
         """Return the weights (S, M) of the others beside one row, which are not rescaled."""
-        others, point = weights.copy(), self.point[0]
-        if point >= 0:
-            others[:, point] *= 1.0 - 1.0 / self.count[point]
-        if self.with_it is not None:
-            others[:, self.with_it[0]] = 0.0
-        return others
+        return weights * (1.0 - self.gone[0])
 
 
 class Leave(Protocol):

@@ -5,10 +5,11 @@
 - ``nuts``: the No-U-Turn sampler, by nutpie on the PyMC model (:mod:`.pymc_samplers`);
 - ``metropolis``: random-walk Metropolis, as published for BSVDD and BSVDD-M.
 
-``auto`` is ``hmc``, and ``nuts`` where the draws of ``hmc`` are not safe, or the model has no
-density in numbers. The draws are judged by R-hat and effective sample size of d_z of some points,
-and by their divergences (:class:`.diagnostics.Verdict`). Chains start dispersed, so several modes
-show in R-hat.
+``auto`` is ``hmc``, and ``nuts`` where the model has no density in numbers. The draws are judged by
+R-hat and effective sample size of d_z of some points, and by their divergences
+(:class:`.diagnostics.Verdict`). Where they are not safe, ``auto`` starts again with a longer
+warm-up, and then in the coordinates of the mode; the fit warns if no run is safe. Chains start
+dispersed, so several modes show in R-hat.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from ..models.gram import Gram
 from ..models.model import Model
 from ..models.potential import NoDensityError
 from . import threads
+from .coordinates import has_mode
 from .density import Density, PackagePrior, log_prior
 from .diagnostics import Verdict
 from .draws import Draws, SamplerReport, SamplerSettings
-from .warning import DiagnosticWarning, warn
 
 if TYPE_CHECKING:
     from .hmc import Info, State, Transition
@@ -41,6 +42,7 @@ PARALLEL = 8  # chains of ``hmc``
 MIN_DRAWS = 2000  # of ``hmc``, for the verdict; of more than are asked for, a part is kept
 MIN_WARM_UP = 48  # trajectories
 TUNE_DRAWS = 10  # that are asked for, for each trajectory of the warm-up
+LONGER = 4  # times as many trajectories of the warm-up, where the draws are not safe
 MOST_THIN = 4  # trajectories for a draw, in chains that are continued until their draws are safe
 
 
@@ -107,48 +109,56 @@ def _drawn(density: Density, settings: SamplerSettings) -> tuple[Draws, str]:
     ValueError
         ``hmc`` is asked for, and the model has no density in numbers.
     """
-    from . import hmc, pymc_samplers
+    from . import pymc_samplers
 
     sampler, rng = settings.sampler, np.random.default_rng(settings.seed)
     if sampler == "metropolis":
         return pymc_samplers.metropolis(density.pymc, settings), "asked for"
     try:
         density.require_numbers()
-        with threads.one_if_small(density.size), _progress(settings, "warm-up") as advance:
-            trajectories = max(MIN_WARM_UP, settings.tune // TUNE_DRAWS)
-            chains = max(1, PARALLEL // settings.chains) * settings.chains
-            kernel, state = hmc.warm_up(density, chains, trajectories, rng, advance)
+        warm = _warm(density, settings, rng)
     except NoDensityError as error:
         if sampler == "hmc":
             raise ValueError(f"sampler='hmc' cannot be used: {error}; use 'nuts'") from error
-        return pymc_samplers.nuts(
-            density.pymc, settings
-        ), "asked for" if sampler == "nuts" else str(error)
+        why = "asked for" if sampler == "nuts" else str(error)
+        return pymc_samplers.nuts(density.pymc, settings), why
     if sampler == "nuts":
-        return pymc_samplers.nuts(
-            density.pymc, settings, _apart(kernel, state, settings.chains)
-        ), "asked for"
+        start = _apart(*warm, settings.chains)
+        return pymc_samplers.nuts(density.pymc, settings, start), "asked for"
     with threads.one_if_small(density.size):
-        drawn, verdict, state = _parallel(kernel, state, settings, rng)
+        drawn, verdict = _parallel(*warm, settings, rng)
+        at_modes = [False, True] if has_mode(density) else [False]
+        while sampler == "auto" and not verdict.acceptable and at_modes:
+            warm = _warm(density, settings, rng, LONGER, at_modes.pop(0))
+            again, other = _parallel(*warm, settings, rng)
+            if other.acceptable or other.r_hat < verdict.r_hat:
+                drawn, verdict = again, other
     why = f"the chains are {'' if verdict.safe else 'not '}safe: {verdict}"
     if settings.progressbar:
-        print(why if verdict.safe or sampler == "hmc" else f"NUTS, because {why}", file=sys.stderr)
-    if sampler == "hmc":
-        if not verdict.safe:
-            warn(f"sampler='hmc' is not safe here ({verdict}); use 'nuts'", DiagnosticWarning)
-        return drawn, f"asked for; {why}"
-    if verdict.safe or math.isnan(verdict.r_hat):  # weights that never change are no case for NUTS
-        return drawn, why
-    drawn = pymc_samplers.nuts(density.pymc, settings, _apart(kernel, state, settings.chains))
-    if settings.chains == 1:  # it has no R-hat of its own
-        drawn = replace(drawn, report=replace(drawn.report, r_hat=verdict.r_hat))
-    return drawn, why
+        print(why, file=sys.stderr)
+    return drawn, why if sampler == "auto" else f"asked for; {why}"
+
+
+def _warm(
+    density: Density,
+    settings: SamplerSettings,
+    rng: np.random.Generator,
+    longer: int = 1,
+    at_mode: bool = False,
+) -> tuple[Transition, State]:
+    """Return what moves the chains, and their states, after a warm-up."""
+    from . import hmc
+
+    with threads.one_if_small(density.size), _progress(settings, "warm-up") as advance:
+        trajectories = longer * max(MIN_WARM_UP, settings.tune // TUNE_DRAWS)
+        chains = max(1, PARALLEL // settings.chains) * settings.chains
+        return hmc.warm_up(density, chains, trajectories, rng, advance, at_mode)
 
 
 def _parallel(
     kernel: Transition, state: State, settings: SamplerSettings, rng: np.random.Generator
-) -> tuple[Draws, Verdict, State]:
-    """Return draws by parallel chains, the verdict on them, and the last states.
+) -> tuple[Draws, Verdict]:
+    """Return draws by parallel chains, and the verdict on them.
 
     The chains are joined to those that are asked for. If the draws are not safe yet, the chains are
     continued, and every second or fourth draw counts.
@@ -195,7 +205,7 @@ def _parallel(
         ),
         {name: joined(v) for name, v in zip(infos[0]._fields, statistics, strict=True)},
     )
-    return drawn, verdict, state
+    return drawn, verdict
 
 
 def _apart(kernel: Transition, state: State, chains: int) -> np.ndarray:

@@ -67,7 +67,7 @@ class Model(base.Model):
         import pymc as pm
 
         with pm.Model(coords={"point": range(gram.n_points)}) as model:
-            alpha0 = make_variable(self.prior, gram, "alpha0", "point")
+            alpha0 = make_variable(self.prior_of(gram), gram, "alpha0", "point")
             w = pm.Deterministic("w", alpha0, dims="point")
             kernel_potential(w, gram, self.scale)
         return model
@@ -80,7 +80,7 @@ class Model(base.Model):
         """Return the posterior in closed form, or None if the prior is not normal."""
         if not isinstance(self.prior, GaussianPrior):
             return None
-        return NormalPosterior(gram, self.prior, self.scale)
+        return NormalPosterior(gram, self.prior_of(gram), self.scale)
 
 
 def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:

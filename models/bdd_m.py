@@ -29,7 +29,7 @@ from . import model as base
 from .gram import Gram
 from .potential import kernel_potential
 from .priors import GaussianPrior, Normal, Prior, TruncatedNormal
-from .priors.base import is_foreign, make_variable
+from .priors.base import can_group, is_foreign, make_variable, of_points
 from .priors.numbers import VariableDensity
 
 if TYPE_CHECKING:
@@ -80,13 +80,23 @@ class Model(base.Model):
 
     minority_prior: Any = TruncatedNormal()
 
+    @property
+    @override
+    def groups_rows(self) -> bool:
+        return can_group(require_normal(self.prior))
+
+    @override
+    def prior_of(self, gram: Gram) -> GaussianPrior:
+        found: GaussianPrior = of_points(require_normal(self.prior), gram, self.log_weights)
+        return found
+
     @override
     def build(self, gram: Gram) -> pm.Model:
         import pymc as pm
         import pytensor.tensor as pt
 
         with pm.Model(coords=gram.coords) as model:
-            x = make_variable(require_normal(self.prior), gram, "x", "majority")
+            x = make_variable(self.prior_of(gram), gram, "x", "majority")
             alpha1 = []
             if gram.n1:
                 alpha1 = [make_variable(self.minority_prior, gram, "alpha1", "minority")]
@@ -98,7 +108,7 @@ class Model(base.Model):
 
     def _gain(self, gram: Gram) -> np.ndarray:
         """Return c, the share of each weight in a change of the sum."""
-        total: np.ndarray = require_normal(self.prior).covariance(gram).sum(axis=1)
+        total: np.ndarray = self.prior_of(gram).covariance(gram).sum(axis=1)
         return total / total.sum()
 
     @override
@@ -107,7 +117,7 @@ class Model(base.Model):
 
     @override
     def variables(self, gram: Gram) -> dict[str, VariableDensity] | None:
-        priors = {"x": require_normal(self.prior), "alpha1": self.minority_prior}
+        priors = {"x": self.prior_of(gram), "alpha1": self.minority_prior}
         return base.numbers_of(gram, dict(list(priors.items())[: 1 + (gram.n1 > 0)]))
 
 

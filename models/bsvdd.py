@@ -76,14 +76,20 @@ class Model(base.Model):
 
     outlier_fraction: float = 1.0
 
+    log_weights: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True
+
+    @property
+    @override
+    def groups_rows(self) -> bool:
+        return super().groups_rows and self.outlier_fraction == 1
 
     @override
     def build(self, gram: Gram) -> pm.Model:
         import pymc as pm
 
         with pm.Model(coords={"point": range(gram.n_points)}) as model:
-            beta = make_variable(self.prior, gram, "beta", "point")
+            beta = make_variable(self.prior_of(gram), gram, "beta", "point")
             w = pm.Deterministic("w", pm.math.softmax(beta), dims="point")
             svdd_potential(w, gram, self.outlier_fraction, likelihood_scale=self.scale)
         return model

@@ -84,6 +84,13 @@ class Model(base.Model):
     outlier_fraction: float = 1.0
     minority_fraction: float = 0.1
 
+    log_weights: ClassVar[bool] = True
+
+    @property
+    @override
+    def groups_rows(self) -> bool:
+        return super().groups_rows and self.outlier_fraction == 1
+
     @override
     def build(self, gram: Gram) -> pm.Model:
         import pymc as pm
@@ -95,7 +102,7 @@ class Model(base.Model):
                 "least one minority row, or use BSVDD"
             )
         with pm.Model(coords=gram.coords) as model:
-            tau = make_variable(self.prior, gram, "tau", "majority")
+            tau = make_variable(self.prior_of(gram), gram, "tau", "majority")
             alpha1 = make_variable(self.minority_prior, gram, "alpha1", "minority")
             alpha0 = (1 + pt.sum(alpha1)) * pm.math.softmax(tau)
             w = pm.Deterministic("w", pt.concatenate([alpha0, -alpha1]), dims="point")

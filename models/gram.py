@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,35 +11,29 @@ import numpy as np
 import scipy
 
 from .kernels import Kernel
+from .points import Points
 
 BLOCK = 4096  # rows per block of a product K @ w
+BLOCK_VALUES = 2**21  # kernel values of rows with all members at once: 16 MB
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
-    r"""The sums over a block of majority rows; ``+`` gives the sums over both blocks.
+class RowStatistics:
+    """What a prior with a number for each majority row takes, as if each row were a point.
 
     Attributes
     ----------
-    n : int
-        Number of rows.
-    T : float
-        :math:`\sum_i k(x_i, x_i)`.
-    r : ndarray of shape (M,)
-        :math:`\sum_i k(u_j, x_i)`.
+    r : ndarray of shape (n0,)
+        The sum of k(x_j, x_i) over the majority rows i, for each majority row j.
+    n_majority_points : int
+        n0.
+    index_in_full_fit : ndarray of int or None
+        As of :class:`Gram`.
     """
 
-    n: int
-    T: float
     r: np.ndarray
-
-    @classmethod
-    def of(cls, kernel: Kernel, rows: np.ndarray, points: np.ndarray) -> Sums:
-        """Return the sums over one block of rows, with the dictionary ``points``."""
-        return cls(len(rows), float(kernel.diag(rows).sum()), kernel.summed(rows, points))
-
-    def __add__(self, other: Sums) -> Sums:
-        return Sums(self.n + other.n, self.T + other.T, self.r + other.r)
+    n_majority_points: int
+    index_in_full_fit: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +44,9 @@ class Gram:
         T = \sum_{i \le n_0} k(x_i, x_i), \qquad r_j = \sum_{i \le n_0} k(u_j, x_i), \qquad
         K_{jl} = k(u_j, u_l)
 
-    with :math:`x_i` the majority rows and :math:`u_1, \dots, u_M` the dictionary. If a model
-    learns from minority rows, they are the last n1 points of the dictionary. r, T and n0 are
-    sums over rows, so one pass over blocks of rows computes them for any number of rows.
+    with :math:`x_i` the majority rows and :math:`u_1, \dots, u_M` the points, which may be means of
+    groups of rows (:class:`.points.Points`). If a model learns from minority rows, they are the
+    last n1 points.
 
     Attributes
     ----------
@@ -60,14 +55,18 @@ class Gram:
     T : float
     n0 : int
         Number of majority rows.
-    points : ndarray of shape (M, p)
-        The dictionary.
+    points : Points
     kernel : Kernel
         The resolved kernel of K, r and T.
     n1 : int
-        Number of minority rows, the last points of the dictionary.
+        Number of minority rows, the last points.
+    member_of_row : ndarray of int, shape (n0,), or None
+        The member of the points that each majority row is; None if the points are not the rows.
+    row_sums, row_squares : ndarray of shape (majority members,) or None
+        The sums of k(x_j, x_i) and of its square over the majority rows i, for each majority member
+        j; None if the points are not the rows.
     index_in_full_fit : ndarray of int or None
-        In a fold, the indices of its majority points among those of the whole fit.
+        In a fold, the indices of its majority rows among those of the whole fit.
     minority_index_in_full_fit : ndarray of int or None
         In a fold, the indices of its minority points among those of the whole fit.
     unlabelled : ndarray of shape (u, p) or None
@@ -78,9 +77,12 @@ class Gram:
     r: np.ndarray
     T: float
     n0: int
-    points: np.ndarray
+    points: Points
     kernel: Kernel
     n1: int = 0
+    member_of_row: np.ndarray | None = None
+    row_sums: np.ndarray | None = None
+    row_squares: np.ndarray | None = None
     index_in_full_fit: np.ndarray | None = None
     minority_index_in_full_fit: np.ndarray | None = None
     unlabelled: np.ndarray | None = None
@@ -93,18 +95,51 @@ class Gram:
             raise ValueError(f"n1 must lie between 0 and {M - 1}, got {self.n1}")
         if len(self.points) != M:
             raise ValueError(
-                f"points must have {M} rows as r has {M} values, got {len(self.points)}"
+                f"there must be {M} points as r has {M} values, got {len(self.points)}"
             )
         if self.n0 < 1:
             raise ValueError(f"n0 must be at least 1, got {self.n0}")
 
     @cached_property
     def K_left_out(self) -> np.ndarray:
-        """K with rows of majority points that leave what the kernel has learned from them."""
-        kernel, m = self.kernel.leaving_out, self.n_majority_points
-        if kernel is self.kernel:
-            return self.K
-        return np.concatenate([kernel(self.points[:m], self.points), self.K[m:]])
+        """Kernel values (R, M) of members with the points, each without the row itself.
+
+        A member's copies stay. Majority rows leave what the kernel has learned from them too.
+        """
+        kernel, points, m = self.kernel, self.points, self.n_majority_members
+        rest = 1.0 - 1.0 / points.copies
+        if points.single_members and kernel.leaving_out is kernel:
+            found: np.ndarray = self.K.copy()
+            found[np.diag_indices_from(found)] *= rest
+            return found
+        found = np.empty((len(points.rows), len(points)))
+        for of_class, start, stop in ((kernel.leaving_out, 0, m), (kernel, m, len(points.rows))):
+            for block in _blocks(start, stop, len(points.rows)):
+                k = of_class(points.rows[block], points.rows)
+                k[np.arange(len(k)), np.arange(block.start, block.stop)] *= rest[block]
+                found[block] = points.mean(k)
+        return found
+
+    @property
+    def of_rows(self) -> RowStatistics:
+        """The statistics of the majority rows, where the points are groups of them."""
+        assert self.row_sums is not None and self.member_of_row is not None
+        return RowStatistics(self.row_sums[self.member_of_row], self.n0, self.index_in_full_fit)
+
+    @cached_property
+    def point_of_row(self) -> np.ndarray:
+        """The point of each majority row, shape (n0,), where the points are groups of them."""
+        assert self.member_of_row is not None
+        return self.points.point_of_member[self.member_of_row]
+
+    @property
+    def n_majority_members(self) -> int:
+        """Number of members of the majority points, the first members."""
+        return self.points.n_members(self.n_majority_points)
+
+    def k(self, rows: np.ndarray) -> np.ndarray:
+        """Return the kernel values (m, M) of rows (m, p) with the points."""
+        return self.points.k(self.kernel, rows)
 
     @property
     def n_points(self) -> int:
@@ -140,7 +175,7 @@ class Gram:
         minority: np.ndarray | None = None,
         dictionary: np.ndarray | None = None,
     ) -> Gram:
-        """Return the statistics of the rows.
+        """Return the statistics of the rows; each row is a point, or the points are given.
 
         Parameters
         ----------
@@ -148,35 +183,56 @@ class Gram:
             Resolved.
         majority : ndarray of shape (n0, p)
         minority : ndarray of shape (n1, p), optional
-            Rows that join the dictionary as its last points.
+            Rows that are the last points.
         dictionary : ndarray of shape (M - n1, p), optional
-            The majority points u_j; by default the majority rows.
+            The majority points u_j, where they are not the majority rows.
         """
         minority = majority[:0] if minority is None else minority
-        points = majority if dictionary is None else dictionary
-        if len(minority):
-            points = np.concatenate([points, minority])
-        if dictionary is not None:
-            return cls.from_sums(kernel, Sums.of(kernel, majority, points), points, len(minority))
-        K = kernel(points)
+        if dictionary is None:
+            points = Points.of(np.concatenate([majority, minority]) if len(minority) else majority)
+            return cls.from_points(kernel, points, np.arange(len(majority)), len(minority))
+        points = Points.of(np.concatenate([dictionary, minority]))
         T = float(kernel.diag(majority).sum())
-        r = K[:, : len(majority)].sum(axis=1)
-        return cls(K, r, T, len(majority), points, kernel, len(minority))
+        r = kernel.summed(majority, points.rows)
+        return cls(kernel(points.rows), r, T, len(majority), points, kernel, len(minority))
 
     @classmethod
-    def from_sums(cls, kernel: Kernel, sums: Sums, points: np.ndarray, n1: int = 0) -> Gram:
-        """Return the statistics from sums over blocks of rows.
+    def from_points(
+        cls, kernel: Kernel, points: Points, member_of_row: np.ndarray, n1: int = 0
+    ) -> Gram:
+        """Return the statistics of rows that are members of points.
 
         Parameters
         ----------
         kernel : Kernel
-        sums : Sums
-            Of all majority rows, with ``points``.
-        points : ndarray of shape (M, p)
-            The dictionary, minority points last.
+            Resolved.
+        points : Points
+            Their members are the majority rows, without copies, and then the minority rows.
+        member_of_row : ndarray of int, shape (n0,)
+            The member that each majority row is.
         n1 : int, default=0
         """
-        return cls(kernel(points), sums.r, sums.T, sums.n, points, kernel, n1)
+        m = points.n_members(len(points) - n1)
+        copies = points.copies[:m].astype(float)
+        if points.single_members:
+            K = kernel(points.rows)
+            k = K[:, :m]
+            r = k.sum(axis=1) if points.are_rows else k @ copies
+            sums, squares = r[:m], np.square(k[:m]) @ copies
+        else:
+            R, M = len(points.rows), len(points)
+            of_members, sums, squares = np.empty((R, M)), np.empty(R), np.empty(R)
+            for block in _blocks(0, R, R):
+                k = kernel(points.rows[block], points.rows)
+                of_members[block] = points.mean(k)
+                k = k[:, :m]
+                sums[block] = k @ copies
+                squares[block] = np.square(k, out=k) @ copies
+            K = points.mean(of_members.T)
+            K = (K + K.T) / 2.0
+            r, sums, squares = points.mean(sums), sums[:m], squares[:m]
+        T = float(kernel.diag(points.rows[:m]) @ copies)
+        return cls(K, r, T, len(member_of_row), points, kernel, n1, member_of_row, sums, squares)
 
     @classmethod
     def matrix_free(cls, kernel: Kernel, majority: np.ndarray, minority: np.ndarray) -> Gram:
@@ -184,18 +240,26 @@ class Gram:
 
         For so many rows that K does not fit in memory; the operator computes products K @ w only.
         """
-        points = np.concatenate([majority, minority])
-        product = functools.partial(_product, kernel, points)
+        points = Points.of(np.concatenate([majority, minority]))
+        product = functools.partial(_product, kernel, points.rows)
         shape = (len(points), len(points))
         K = scipy.sparse.linalg.LinearOperator(shape, matvec=product, dtype=float)
         is_majority = (np.arange(len(points)) < len(majority)).astype(float)
         T = float(kernel.diag(majority).sum())
-        return cls(K, K @ is_majority, T, len(majority), points, kernel, len(minority))
+        r, n1 = K @ is_majority, len(minority)
+        return cls(K, r, T, len(majority), points, kernel, n1, np.arange(len(majority)))
 
 
 def squared_norm(w: np.ndarray, K: np.ndarray) -> np.ndarray:
     r"""Return :math:`\|a\|^2 = w^\top K w`, shape (..., M) -> (...)."""
     return np.einsum("...j,...j->...", w @ K, w)
+
+
+def _blocks(start: int, stop: int, width: int) -> Iterator[slice]:
+    """Yield blocks of rows with so many kernel values each."""
+    step = max(1, BLOCK_VALUES // width)
+    for first in range(start, stop, step):
+        yield slice(first, min(first + step, stop))
 
 
 def _product(kernel: Kernel, points: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 from .gram import Gram
+from .kernels import Kernel
 
 LOST = 0.05  # share of the spread of the draws that rounding may decide
 WHAT_TO_DO = (
@@ -150,3 +151,18 @@ def kernel_sums(
     for c, B in moves:
         f += c * (B * K).sum(axis=0)
     return f
+
+
+def residual(kernel: Kernel, points: np.ndarray, rows: np.ndarray) -> float:
+    r"""Return the share of the rows' squared norm in kernel space that the points do not span.
+
+    .. math::
+        \frac{\sum_i k(x_i, x_i) - k_{x_i U} K_{UU}^{-1} k_{U x_i}}{\sum_i k(x_i, x_i)},
+
+    This is the relative Nystroem residual: 0 if the points span all rows, 1 if they span none.
+    """
+    values, U = eigh(kernel(points))
+    kept = values > np.finfo(float).eps * len(values) * values[-1]
+    spanned = np.square(kernel(rows, points) @ U[:, kept] / np.sqrt(values[kept])).sum()
+    total = float(kernel.diag(rows).sum())
+    return max(0.0, 1.0 - float(spanned) / total) if total > 0.0 else 0.0

@@ -10,6 +10,7 @@ import numpy as np
 from . import calibration
 from .gram import Gram
 from .potential import KernelLikelihood, Likelihood, WeightMap
+from .priors.base import can_group, of_points
 from .priors.numbers import VariableDensity
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Model:
     likelihood_scale: float | str = 1.0
     is_calibrated: bool = False
 
+    log_weights: ClassVar[bool] = False  # whether the prior is one of log weights
     on_simplex: ClassVar[bool] = True  # whether lambda is calibrated for weights on the simplex
     sums_to_one: ClassVar[bool] = True  # whether the weights do
     nonnegative: ClassVar[bool] = False  # whether no weight is negative
@@ -69,19 +71,26 @@ class Model:
         """The priors by the names of their fields, that of the majority first."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name.endswith("prior")}
 
-    def resolved(
-        self, gram: Gram, rows: np.ndarray | None = None, is_point: np.ndarray | None = None
-    ) -> tuple[Self, str | None]:
+    def prior_of(self, gram: Gram) -> Any:
+        """Return the prior of the points, which may be groups of rows."""
+        return of_points(self.prior, gram, self.log_weights)
+
+    @property
+    def groups_rows(self) -> bool:
+        """Whether points can be groups of rows."""
+        return can_group(self.prior)
+
+    def resolved(self, gram: Gram, rows: np.ndarray | None = None) -> tuple[Self, str | None]:
         """Return the model with lambda as a number, and why it could not be calibrated, if so.
 
         Parameters
         ----------
-        gram, rows, is_point
+        gram, rows
             As in :func:`.calibration.calibrated`.
         """
         if self.likelihood_scale != CALIBRATED and not self.is_calibrated:
             return replace(self, likelihood_scale=self.scale), None
-        found = calibration.calibrated(gram, rows, is_point, self.on_simplex)
+        found = calibration.calibrated(gram, rows, self.on_simplex)
         return replace(self, likelihood_scale=found.scale, is_calibrated=True), found.reason
 
     def build(self, gram: Gram) -> pm.Model:
@@ -105,7 +114,8 @@ class Model:
         if type(self).weight_map is Model.weight_map:
             return None
         names = self.weight_map(gram).inputs
-        return numbers_of(gram, dict(zip(names, self.priors.values(), strict=True)))
+        priors = {**self.priors, "prior": self.prior_of(gram)}
+        return numbers_of(gram, dict(zip(names, priors.values(), strict=True)))
 
 
 def numbers_of(gram: Gram, priors: dict[str, Any]) -> dict[str, VariableDensity] | None:

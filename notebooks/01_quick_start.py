@@ -126,7 +126,7 @@ print(est.model_.str_repr())
 printed = est.with_cutoff(Cutoff(uncertain=False))
 posterior = printed.idata_["posterior"].dataset.drop_vars("point")
 
-k = xr.DataArray(est.kernel_(X_new, est.gram_.points), dims=("wine", "point"))
+k = xr.DataArray(est.gram_.k(X_new), dims=("wine", "point"))
 d = np.sqrt(1 - 2 * xr.dot(posterior["w"], k) + posterior["squared_norm"])
 P = (d <= printed.cutoff_).mean(("chain", "draw"))
 normal = P > 0.5

@@ -17,7 +17,7 @@
 #
 # The package calls the function inside a PyMC model as `prior(gram, name, dims)`. The function
 # makes a PyMC variable with that name and returns it. `gram` has the rows and the kernel's sums:
-# `gram.K`, `gram.r` ($r_j = \sum_i k(u_j, x_i)$), `gram.n0`, `gram.points`.
+# `gram.K`, `gram.r` ($r_j = \sum_i k(u_j, x_i)$), `gram.n0`, `gram.points.rows`.
 #
 # **Model.** BSVDD as before, $w = \mathrm{softmax}(\beta)$, with three priors of $\beta$:
 #

@@ -104,7 +104,7 @@ def doubting(rows):
 
 table = {}
 for n, fit in fits.items():
-    rows = np.argsort(fit.gram_.points[:, 0])[:5]
+    rows = np.argsort(fit.gram_.points.rows[:, 0])[:5]
     doubtful = fit.with_prior(doubting(rows))
     for name, of_prior in (("flat", fit), ("five rows doubted", doubtful)):
         w = of_prior.idata_["posterior"]["w"].isel(point=rows).sum("point")

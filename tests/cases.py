@@ -13,7 +13,7 @@ N0, N1, SCALE = 9, 3, 2.5
 MAJORITY, MINORITY = RNG.normal(size=(N0, 2)), RNG.normal(1.0, 1.0, size=(N1, 2))
 RBF = kernels.RBF(1.2)
 ONE, TWO = Gram.from_rows(RBF, MAJORITY), Gram.from_rows(RBF, MAJORITY, MINORITY)
-LANDMARKS = Gram.from_rows(kernels.Linear(), RNG.normal(size=(40, 2)), dictionary=MAJORITY)
+GIVEN = Gram.from_rows(kernels.Linear(), RNG.normal(size=(40, 2)), dictionary=MAJORITY)
 
 
 def covariance(seed, n):
@@ -46,7 +46,7 @@ def with_potential(gram, name, dims):
 
 def process(gram, name, dims):
     length = pm.Gamma(f"{name}_length", 4, 2)
-    cov = pm.gp.cov.ExpQuad(2, ls=length)(gram.points[: gram.n_majority_points])
+    cov = pm.gp.cov.ExpQuad(2, ls=length)(gram.points.rows[: gram.n_majority_points])
     return pm.MvNormal(name, 0, cov + 0.1 * np.eye(gram.n_majority_points), dims=dims)
 
 
@@ -117,8 +117,8 @@ def package_cases():
             minority = minorities[turn % 4]
             given = NORMAL[prior], MINORITIES[minority]
             found[f"{model}, {prior}, {minority}"] = (MINORITY_MODELS[model], *given)
-    landmarks = lambda prior: Density(bsvdd.Model(prior, SCALE), LANDMARKS)  # noqa: E731
-    return found | {"BSVDD, landmarks": (landmarks, NORMAL["Flat"])}
+    given = lambda prior: Density(bsvdd.Model(prior, SCALE), GIVEN)  # noqa: E731
+    return found | {"BSVDD, given": (given, NORMAL["Flat"])}
 
 
 def foreign_cases():

@@ -56,7 +56,8 @@ def as_values(est, similarity, k_zz):
 
 def values_of(est, rows):
     """Return the values of rows in all draws, shape (draws, rows)."""
-    s = weights_of(est) @ est.kernel_(est.gram_.points, rows)
+    points = est.gram_.points
+    s = weights_of(est) @ points.mean(est.kernel_(points.rows, rows).T).T
     if not hasattr(est, "distance"):
         return s + est.idata_["posterior"].attrs["offset"]
     return as_values(est, s, est.kernel_.diag(rows))

@@ -197,7 +197,7 @@ MODEL = {
         "--dictionary",
         type=click.IntRange(1),
         metavar="NUMBER",
-        help="Landmarks in place of all rows, for models with a posterior; for many rows.",
+        help="Groups of rows that are points, for models with a posterior; for many rows.",
     ),
     "prior": click.option(
         "--prior",

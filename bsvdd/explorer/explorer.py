@@ -59,8 +59,7 @@ def explore(
     standardize : bool, default=True
         Take ``kernels.Tabular``, whose bandwidth is in standard deviations of the majority rows.
     dictionary : int, "auto" or None, default="auto"
-        Number of landmarks; None takes all rows, and "auto" does so up to 3,000 rows. Use a number
-        for more than about 1,000 rows.
+        Number of groups of rows that are points, as in :class:`bsvdd.BSVDD`.
     draws, chains : int, default=1000, 2
     random_state : int, default=0
 

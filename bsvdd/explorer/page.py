@@ -252,7 +252,7 @@ def _why(view: View) -> list[tuple[str, float | None, str, str]]:
         found += [(name, share, f"{share:.0%}", "") for name, share in others.items()]
     points, names = why.points.isel(obs=0), view.est.fit_.data.row_names
     for row, mean in zip(points["row"].values, points["mean"].values, strict=True):
-        name = f"training row {names[row]}" if row >= 0 else "a landmark"
+        name = f"training row {names[row]}" if row >= 0 else "a given point"
         text = f"share {mean:.0%}" if is_share else f"term {mean:.3g}"
         found.append((name, mean if is_share else None, text, ""))
     return found

@@ -463,7 +463,7 @@ class View:
         prior, prior_d, prior_support = est.fit_.prior, np.empty(0), np.empty(0)
         if prior is not None:  # one estimate, such as a mode, has none
             prior_d = Center(prior.weights, data.gram).distances(row).ravel()
-            prior_support = effective_support(prior.weights)
+            prior_support = effective_support(prior.weights, data.gram.points.sizes)
         of_point: dict[str, Any] = {
             "state": state,
             "decision": est.decision(named).iloc[0],
@@ -488,7 +488,7 @@ class View:
             p=p,
             score=score,
             weights=np.stack([w.mean(axis=0), *np.quantile(w, [0.05, 0.95], axis=0)]),
-            support=effective_support(w),
+            support=effective_support(w, data.gram.points.sizes),
             prior_support=prior_support,
             counts=np.array(
                 [[(left_out[c] >= 0.0).sum(), (left_out[c] < 0.0).sum()] for c in classes]

@@ -107,7 +107,7 @@ class Cell:
 def decided(est: Detector, X: Any) -> pd.DataFrame:
     """Return the decision on each row of X, to which ``est`` was fitted, left out.
 
-    A fit with landmarks holds a sample of many rows; it decides the others as new rows.
+    A fit to a sample of many rows decides the others as new rows.
 
     Parameters
     ----------

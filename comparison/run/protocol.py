@@ -70,9 +70,9 @@ class Candidate:
 
     @property
     def takes_all_rows(self) -> bool:
-        """Whether the cost grows with the square of the rows or faster: there are no landmarks."""
-        landmarks = "dictionary" in MODELS[self.model].parameters
-        return self.model == SUMS_OVER_PAIRS or not (self.is_yardstick or landmarks)
+        """Whether the cost grows with the square of the rows or faster: rows are not grouped."""
+        groups = "dictionary" in MODELS[self.model].parameters
+        return self.model == SUMS_OVER_PAIRS or not (self.is_yardstick or groups)
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ class Study:
             else:
                 if slow and n > training.MAX_POINTS and cell.candidate.takes_all_rows:
                     reasons[cell.scenario.name, key] = (
-                        f"{n} rows train, and without landmarks more than {training.MAX_POINTS} "
+                        f"{n} rows train, and without groups more than {training.MAX_POINTS} "
                         "take long; name the model by --model to fit it all the same"
                     )
         replicate_pair.cache_clear()

@@ -54,7 +54,7 @@ def point_names(est: Detector) -> list[str]:
     """Return the name of each dictionary point: that of its training row, or its own number."""
     data = est.fit_.data
     return [
-        f"row {data.row_names[row]}" if row >= 0 else f"landmark {point}"
+        f"row {data.row_names[row]}" if row >= 0 else f"point {point}"
         for point, row in enumerate(data.row_of_point)
     ]
 

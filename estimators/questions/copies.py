@@ -67,17 +67,20 @@ def hidden_copies(fit: Fit) -> list[tuple[int, ...]]:
     center, data = fit.score, fit.data
     if not isinstance(center, Center) or not center.logarithmic or data.gram.n1:
         return []
-    row = data.row_of_point
+    points, row = data.gram.points, data.row_of_member
     if (row < 0).any():
         return []
-    alike = data.gram.K >= ALIKE
-    n_alike = alike.sum(axis=1)
-    points = np.flatnonzero((n_alike > 1) & (n_alike <= FEW) & (fit.left_out[row] >= 0.0))
-    if not len(points):
+    # of groups, equal rows only: all kernel values of many rows would be too many
+    alike = data.gram.K >= ALIKE if points.single_members else None
+    n_alike = points.copies if alike is None else alike @ points.copies
+    members = np.flatnonzero((n_alike > 1) & (n_alike <= FEW) & (fit.left_out[row] >= 0.0))
+    if not len(members):
         return []
-    itself = points[:, None] == np.arange(len(alike))
-    leaving = replace(data.leaving(row[points]), with_it=alike[points] & ~itself)
+    with_it = members[:, None] == np.arange(len(row)) if alike is None else alike[members]
+    leaving = replace(data.leaving(row[members]), with_it=with_it)
     values = center.values_without(leaving.similarity(center.weights), leaving)
     margins = values - center.boundary.threshold[:, None]
-    odd = ~(level_quantile(margins, fit.level) >= 0.0)
-    return sorted({tuple(sorted(row[alike[point]].tolist())) for point in points[odd]})
+    odd = np.flatnonzero(~(level_quantile(margins, fit.level) >= 0.0))
+    groups = {tuple(np.flatnonzero(with_it[i]).tolist()) for i in odd}
+    rows = (np.flatnonzero(np.isin(data.member_of_row, group)) for group in groups)
+    return sorted(tuple(found.tolist()) for found in rows)

@@ -261,10 +261,11 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
         named = {k: v if isinstance(v, tuple) else (("obs", dim), v) for k, v in variables.items()}
         return xr.Dataset(named, {"obs": np.asarray(index), dim: list(labels)})
 
+    point = data.gram.points.point_of_member[terms["member"]]
     points = {
-        "point": terms["point"],
-        "row": data.row_of_point[terms["point"]],
-        "minority": terms["point"] >= data.gram.n_majority_points,
+        "point": point,
+        "row": data.row_of_member[terms["member"]],
+        "minority": point >= data.gram.n_majority_points,
         **_ends(terms["points"]),
     }
     majority, of_normal = data.majority_rows, np.flatnonzero(normal & ~data.minority)
@@ -295,7 +296,7 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
         kind="surprise" if has_surprise else "distance",
         rows=found,
         columns=of_columns,
-        points=dataset("rank", range(terms["point"].shape[1]), **points),
+        points=dataset("rank", range(point.shape[1]), **points),
         nearest=dataset("rank", range(nearest["row"].shape[1]), **nearest),
         changes=changed,
         draws=len(some),
@@ -348,21 +349,22 @@ def _changed(
         return value
     for i in abnormal:
         judge = center
-        if fit.data.point_of_row[members[i]] >= 0:
-            judge = replace(center, weights=_without(fit, center, members[[i]]))
+        if fit.data.member_of_row[members[i]] >= 0:
+            judge = _without(fit, center, members[i])
         value[i] = smallest_change(judge, rows[[i]], normal, fit.level, sd)[0]
     return value
 
 
-def _without(fit: Fit, center: Center, member: np.ndarray) -> np.ndarray:
-    """Return the weights without a training row."""
-    leaving = fit.data.leaving(member)
+def _without(fit: Fit, center: Center, row: int) -> Center:
+    """Return the centre without a training row."""
+    leaving = fit.data.leaving(np.array([row]))
     if center.nonnegative:
         w = leaving.weights(center.weights)
-        return np.where(np.isfinite(w), w, 0.0)
-    w = center.weights.copy()  # the others stay: the centre of a posterior has no other
-    w[:, leaving.point] = 0.0
-    return w
+        w = np.where(np.isfinite(w), w, 0.0)
+    else:  # the others stay: the centre of a posterior has no other
+        w = center.weights * (1.0 - leaving.gone[0])
+    points = center.gram.points.without(int(leaving.member[0]))
+    return replace(center, weights=w, gram=replace(center.gram, points=points))
 
 
 def _why_no_columns(center: Center) -> str:

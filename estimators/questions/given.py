@@ -70,13 +70,16 @@ class Conditional(Weighted):
         """Return the score by the draws of a centre."""
         assert isinstance(center, Weighted)  # by positions
         points, kernel = center.gram.points, center.gram.kernel
-        some = np.unique(np.linspace(0, len(points) - 1, MOST_POINTS).astype(int))
-        of_given = np.zeros((len(some), len(points)))
-        for f, cost in enumerate(kernel.by_column(points[some], points)):
+        rows = points.rows
+        some = np.unique(np.linspace(0, len(rows) - 1, MOST_POINTS).astype(int))
+        of_given = np.zeros((len(some), len(rows)))
+        for f, cost in enumerate(kernel.by_column(rows[some], rows)):
             if f in given:
                 of_given -= cost
-        of_given[np.arange(len(some)), some] = -np.inf  # each without itself
-        log_f = log_sums(of_given, center.weights.mean(axis=0, keepdims=True))
+        with np.errstate(divide="ignore"):  # each without itself
+            of_given[np.arange(len(some)), some] += np.log1p(-1.0 / points.copies[some])
+        mean = center.weights.mean(axis=0, keepdims=True)
+        log_f = log_sums(points.log_mean(of_given), mean)
         log_epsilon = float(np.quantile(log_f, EPSILON_QUANTILE, method="lower"))
         return cls(center.weights, center.gram, given, log_epsilon)
 
@@ -88,22 +91,24 @@ class Conditional(Weighted):
         weights, points = self.supported_points
 
         def of_block(block: slice) -> np.ndarray:
-            of_x, of_y = np.zeros((2, block.stop - block.start, len(points)))
-            for f, cost in enumerate(self.gram.kernel.by_column(rows[block], points)):
+            of_x, of_y = np.zeros((2, block.stop - block.start, len(points.rows)))
+            for f, cost in enumerate(self.gram.kernel.by_column(rows[block], points.rows)):
                 if f in self.given:
                     of_x -= cost
                 else:
                     of_y -= cost
+            logs = of_x + of_y, of_x, of_y
             if leaving is not None:
-                leaves = leaving.part(block)
-                of_x, of_y = (leaves.hide(each, self.support) for each in (of_x, of_y))
-            xy, x, y = (log_sums(each, weights) for each in (of_x + of_y, of_x, of_y))
+                for each in logs:
+                    leaving.part(block).hide(each, self.support)
+            means = (points.log_mean(each) for each in logs)
+            xy, x, y = (log_sums(each, weights) for each in means)
             with np.errstate(invalid="ignore"):
                 score = np.logaddexp(xy, self.log_epsilon + y) - np.logaddexp(x, self.log_epsilon)
             score[np.isnan(score)] = -np.inf  # no point is left
             return level_quantile(score.T, level)
 
-        step = max(1, BLOCK_VALUES // (len(points) + len(weights)))
+        step = max(1, BLOCK_VALUES // (len(points.rows) + len(weights)))
         return np.concatenate([np.empty(0), *threads.each(of_block, len(rows), step)])
 
 

@@ -269,10 +269,9 @@ def left_out_proximity(center: Center) -> np.ndarray:
 
     The other weights are rescaled to sum to one.
     """
-    points, n = center.gram.points, center.gram.n_points
-    none, one = np.zeros(n, dtype=bool), np.ones(n, dtype=int)
-    leaving = Leaving(center.gram, points, np.arange(n), none, one)
-    return center.log_similarity(points, leaving)[:, 0]
+    rows, n = center.gram.points.rows, center.gram.n_points
+    leaving = Leaving(center.gram, rows, np.arange(n), np.zeros(n, dtype=bool))
+    return center.log_similarity(rows, leaving)[:, 0]
 
 
 def sigmoid(scores: np.ndarray, minority: np.ndarray) -> tuple[float, float]:
@@ -333,7 +332,7 @@ def temperature(kinds: list[Center]) -> float:
         return 1.0
     proximities = []
     for k in several:
-        points = kinds[k].gram.points
+        points = kinds[k].gram.points.rows
         proximities.append(np.column_stack([log_proximity(other, points) for other in kinds]))
         proximities[-1][:, k] = left_out_proximity(kinds[k])
     values = np.concatenate(proximities)

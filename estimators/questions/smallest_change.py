@@ -53,7 +53,7 @@ def smallest_change(
         found[block] = _of_block(center, rows[block], normal[near], level, sd)
 
     m, p = normal.shape
-    step = max(1, BLOCK_VALUES // (STARTS * p * max(p, m, len(center.support))))
+    step = max(1, BLOCK_VALUES // (STARTS * p * max(p, m, len(center.gram.points.rows))))
     threads.each(of_block, len(rows) if m else 0, step)
     return found
 
@@ -92,11 +92,11 @@ def _scores(center: Center, x: np.ndarray, goal: np.ndarray) -> np.ndarray:
         return mean.scores(changed.reshape(-1, p)).reshape(-1, p)
     weights, points = mean.supported_points
     with np.errstate(over="ignore"):
-        costs = kernel.by_column(np.concatenate([x, goal]), points)
+        costs = kernel.by_column(np.concatenate([x, goal]), points.rows)
         now, after = np.hsplit(np.stack([np.minimum(cost, REMOTE) for cost in costs]), 2)
-    log_k = now - now.sum(axis=0) - after  # of a column, each row and each point
+    log_k = now - now.sum(axis=0) - after  # of a column, each row and each member
     nearest = log_k.max(axis=-1)
-    s = np.exp(log_k - nearest[..., None]) @ weights[0]
+    s = points.mean(np.exp(log_k - nearest[..., None])) @ weights[0]
     score: np.ndarray = nearest + np.log(s) if center.logarithmic else s * np.exp(nearest)
     return score.T
 

@@ -99,7 +99,7 @@ def terms(
     Returns
     -------
     dict of ndarray
-        The last axis of all but ``point`` has the mean over the draws, and the lower and the upper
+        The last axis of all but ``member`` has the mean over the draws, and the lower and the upper
         end of the interval.
 
         - ``total`` (rows, 3): the surprise, or the squared distance less the squared cutoff;
@@ -107,8 +107,8 @@ def terms(
           length :math:`k(z, z) - T / n_0`;
         - ``columns``, ``shares`` (rows, columns, 3): terms of the columns, and their shares of the
           sum of all terms; no columns if the kernel has none;
-        - ``point`` (rows, top): the points with the largest mean shares or absolute mean terms, in
-          descending order;
+        - ``member`` (rows, top): the members of the points with the largest mean shares, or the
+          first members of the points with the largest absolute mean terms, in descending order;
         - ``points`` (rows, top, 3): their shares :math:`q_j` or their terms.
     """
     top = min(top, len(center.support))
@@ -118,7 +118,7 @@ def terms(
         part = None if leaving is None else leaving.part(block)
         return of_rows(center, rows[block], cutoff, prob, top, part)
 
-    wide = max(len(center.support), len(center.weights)) * (rows.shape[1] + 1)
+    wide = max(len(center.supported_points[1].rows), len(center.weights)) * (rows.shape[1] + 1)
     return joined(threads.each(of_block, len(rows), max(1, BLOCK_VALUES // wide)))
 
 
@@ -167,24 +167,26 @@ def _surprise(
     """Return the terms of the surprise; see :func:`terms`."""
     weights, points = center.supported_points
     kernel = center.gram.kernel
-    log_k = np.maximum(kernel.log(rows, points), -REMOTE)
+    log_k = np.maximum(kernel.log(rows, points.rows), -REMOTE)
     remaining = np.ones((len(rows), len(weights)))
     if leaving is not None:
-        log_k = leaving.hide(log_k, center.support)
+        leaving.hide(log_k, center.support)
         total_weight, rest = leaving.rest(center.weights)
         remaining = (rest / total_weight).T
     nearest = log_k.max(axis=1, keepdims=True)
     nearest[np.isinf(nearest)] = 0.0
     k = np.exp(log_k - nearest)
     with np.errstate(all="ignore"):  # no point is left, or a row is remote
-        sums = k @ weights.T
+        sums = points.mean(k) @ weights.T
         total = np.log(remaining) - np.log(sums) - nearest
-        costs = (np.minimum(cost, REMOTE) for cost in kernel.by_column(rows, points))
-        columns = np.stack([cost * k @ weights.T for cost in costs])
+        costs = (np.minimum(cost, REMOTE) for cost in kernel.by_column(rows, points.rows))
+        columns = np.stack([points.mean(cost * k) @ weights.T for cost in costs])
         columns /= sums
         shares = np.where(total > 0.0, columns / total, 0.0)
-        point = largest(k * ((1.0 / sums) @ weights), top)
-        of_points = np.take_along_axis(k, point, axis=1)[..., None] * weights.T[point]
+        k *= points.share
+        of_member = points.point_of_member
+        member = largest(k * ((1.0 / sums) @ weights)[:, of_member], top)
+        of_points = np.take_along_axis(k, member, axis=1)[..., None] * weights.T[of_member[member]]
         of_points /= sums[:, None]
     concentration = total - columns.sum(axis=0)
     concentration[np.abs(concentration) < ROUNDING * total] = 0.0
@@ -193,7 +195,7 @@ def _surprise(
         "remainder": _summary(concentration, prob),
         "columns": np.moveaxis(_summary(columns, prob), 0, 1),
         "shares": np.moveaxis(_summary(shares, prob), 0, 1),
-        "point": center.support[point],
+        "member": center.gram.points.members_of(center.support)[member],
         "points": _summary(of_points, prob),
     }
 
@@ -208,7 +210,7 @@ def _distance(
 ) -> Terms:
     """Return the terms of the squared distance; see :func:`terms`."""
     gram, (weights, points) = center.gram, center.supported_points
-    K = gram.kernel(rows, points) if leaving is None else leaving.k[:, center.support]
+    K = points.k(gram.kernel, rows) if leaving is None else leaving.k[:, center.support]
     k_zz, length = np.zeros(len(rows)), np.zeros(len(rows))
     if not gram.kernel.normalized:
         k_zz = gram.kernel.diag(rows)
@@ -227,7 +229,7 @@ def _distance(
         "remainder": np.repeat(length[:, None], 3, axis=1),
         "columns": columns,
         "shares": shares,
-        "point": center.support[point],
+        "member": gram.points.starts[center.support[point]],
         "points": _summary(of_points, prob),
     }
 
@@ -239,7 +241,7 @@ def _linear_columns(center: Center, rows: np.ndarray, leaving: Leaving | None) -
     """
     weights, points = center.supported_points
     inputs = center.gram.kernel.inputs
-    z, centers = inputs(rows)[:, None], weights @ inputs(points)
+    z, centers = inputs(rows)[:, None], weights @ points.mean(inputs(points.rows).T).T
     if leaving is not None and center.nonnegative:
         total, rest = leaving.rest(center.weights)
         share = (rest / total).T[..., None]  # that is left

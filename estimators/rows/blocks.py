@@ -1,9 +1,4 @@
-"""Rows that are read in blocks, for samples and for sums of kernel values.
-
-A fit with landmarks needs two things of its rows: a random sample (:meth:`Rows.take`), and the sums
-of their kernel values (:meth:`Rows.sums`), which one pass over blocks computes for any number of
-rows.
-"""
+"""Rows that are read in blocks: a fit takes a random sample of many rows (:meth:`Rows.take`)."""
 
 from __future__ import annotations
 
@@ -14,17 +9,11 @@ from typing import Any, override
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
-from rich.progress import Progress
 
-from ...inference import threads
-from ...models.gram import Sums
-from ...models.kernels import Kernel
 from ..messages import listed
 from .categories import codes
 from .columns import Dates
 
-BLOCK_VALUES = 2**20  # values of X read at once, 8 MB
 SCATTERED = 1000  # scattered rows of a memory map read at once: each may read 64 KB or more
 
 
@@ -56,16 +45,6 @@ class Rows:
         """Return some rows in float64, (k, p); ``which`` is ascending."""
         raise NotImplementedError
 
-    def sums(
-        self, kernel: Kernel, points: np.ndarray, minority: np.ndarray, progressbar: bool = False
-    ) -> Sums:
-        """Return the sums over all majority rows.
-
-        Blocks are summed in float64 and in order, so the result does not depend on the number of
-        threads, which is the number that BLAS would use.
-        """
-        raise NotImplementedError
-
 
 class ArrayRows(Rows):
     """Rows of an array in memory, or of a memory map.
@@ -93,21 +72,6 @@ class ArrayRows(Rows):
             release(self.X)
         return rows
 
-    @override
-    def sums(
-        self, kernel: Kernel, points: np.ndarray, minority: np.ndarray, progressbar: bool = False
-    ) -> Sums:
-        def of_block(rows: slice) -> Sums:
-            sums = sums_of_block(kernel, points, rows.start, self.X[rows], minority[rows])
-            progress.advance(task, sums.n)
-            return sums
-
-        shown = Progress(console=Console(stderr=True), disable=not progressbar)
-        with shown as progress, threads.one():
-            task = progress.add_task("rows", total=int((~minority).sum()))
-            parts = threads.each(of_block, self.n_rows, max(1, BLOCK_VALUES // self.n_columns))
-        return sum(parts, Sums(0, 0.0, np.zeros(len(points))))
-
 
 def checked(rows: np.ndarray, numbers: np.ndarray | range) -> np.ndarray:
     """Return rows of finite floats, or raise a ValueError that names the first wrong value.
@@ -125,17 +89,6 @@ def checked(rows: np.ndarray, numbers: np.ndarray | range) -> np.ndarray:
             f"({int(bad.any(axis=1).sum())} such rows); drop or impute these rows"
         )
     return rows
-
-
-def sums_of_block(
-    kernel: Kernel, points: np.ndarray, start: int, block: Any, minority: np.ndarray
-) -> Sums:
-    """Return the sums over the majority rows of a block, whose first row is ``start``."""
-    values = as_array(block, start, kernel.categorical_columns)
-    rows = checked(values, range(start, start + len(block)))
-    sums = Sums.of(kernel, rows[~minority] if minority.any() else rows, points)
-    release(block)
-    return sums
 
 
 def as_array(block: Any, start: int, categorical: tuple[int, ...] = ()) -> np.ndarray:

@@ -6,26 +6,18 @@ if there is none. Each block gives its :class:`.gram.Sums`, and the sums are add
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from contextlib import nullcontext
-from functools import reduce
 from itertools import pairwise
-from operator import add
 from typing import Any, override
 
 import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
-from dask.diagnostics import ProgressBar
 from dask.utils import is_dataframe_like
 
-from ...inference import threads
-from ...models.gram import Sums
-from ...models.kernels import Kernel
 from ..messages import listed
-from .blocks import Rows, as_array, checked, sums_of_block
+from .blocks import Rows, as_array, checked
 from .categories import are_categories
 from .columns import kind_of
 
@@ -80,20 +72,6 @@ class DaskRows(Rows):
         (found,) = dask.compute(parts)
         return np.concatenate(found).astype(float, copy=False)
 
-    @override
-    def sums(
-        self, kernel: Kernel, points: np.ndarray, minority: np.ndarray, progressbar: bool = False
-    ) -> Sums:
-        shared = dask.delayed((kernel, points), traverse=False)
-        parts = [
-            dask.delayed(_map)(shared, block, rows, minority[rows])
-            for block, rows in zip(self._delayed, self._slices, strict=True)
-        ]
-        total = dask.delayed(reduce)(add, parts)
-        # one BLAS thread per dask thread; a cluster has its own page for progress
-        with threads.one(), ProgressBar(out=sys.stderr) if progressbar else nullcontext():
-            return total.compute()
-
 
 def _is_frame(X: Any) -> bool:
     """Return whether X is a dask data frame; a TypeError if it is not a dask array either."""
@@ -111,11 +89,6 @@ def _is_frame(X: Any) -> bool:
 def _pick(block: Any, rows: slice, numbers: np.ndarray, categorical: tuple[int, ...]) -> np.ndarray:
     _check_length(block, rows)
     return checked(as_array(block, rows.start, categorical)[numbers - rows.start], numbers)
-
-
-def _map(shared: tuple[Kernel, np.ndarray], block: Any, rows: slice, minority: np.ndarray) -> Sums:
-    _check_length(block, rows)
-    return sums_of_block(*shared, rows.start, block, minority)
 
 
 def _check_length(block: Any, rows: slice) -> None:

@@ -9,17 +9,19 @@ import copy
 from dataclasses import dataclass, fields, is_dataclass
 from numbers import Real
 from reprlib import Repr
-from typing import TYPE_CHECKING, Any, override
+from typing import TYPE_CHECKING, Any, ClassVar, override
 
 import numpy as np
 import scipy
 
-from ..gram import Gram
+from ..gram import Gram, RowStatistics
 from ..kernels.base import SMALLEST, is_number
 from .numbers import Correlated, Gaussian, Independent
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
+
+Statistics = Gram | RowStatistics
 
 _short = Repr(maxtuple=4, maxother=100)
 
@@ -139,12 +141,15 @@ class GaussianPrior:
     def __post_init__(self) -> None:
         require_positive(self, "sd", self.sd)
 
-    def mean(self, gram: Gram) -> np.ndarray:
+    # whether values are independent and m takes nothing but row sums of K, so rows can be grouped
+    by_rows: ClassVar[bool] = False
+
+    def mean(self, gram: Statistics) -> np.ndarray:
         """Return m, one value for each majority point of the dictionary."""
         return np.zeros(gram.n_majority_points)
 
-    def scale(self, gram: Gram) -> float:
-        """Return the standard deviation of each value, for Sigma = sigma^2 I."""
+    def scale(self, gram: Statistics) -> float | np.ndarray:
+        """Return the standard deviation of all values, or of each, if they are independent."""
         return float(self.sd)
 
     def covariance(self, gram: Gram) -> np.ndarray:
@@ -153,7 +158,7 @@ class GaussianPrior:
 
     def precision(self, gram: Gram) -> np.ndarray:
         """Return the inverse of Sigma."""
-        return self.scale(gram) ** -2 * np.eye(gram.n_majority_points)
+        return self.scale(gram) ** -2.0 * np.eye(gram.n_majority_points)
 
     def log_density(self, gram: Gram, x: np.ndarray) -> np.ndarray:
         """Return log N(x; m, Sigma), shape (..., M) -> (...)."""
@@ -168,9 +173,8 @@ class GaussianPrior:
 
         mean, sd = self.mean(gram), self.scale(gram)
         require_points(self, name, dims, len(mean))
-        return pm.Normal(
-            name, pm.Data(f"{name}_mean", mean, dims=dims), pm.Data(f"{name}_sd", sd), dims=dims
-        )
+        sds = pm.Data(f"{name}_sd", sd, dims=dims if np.ndim(sd) else None)
+        return pm.Normal(name, pm.Data(f"{name}_mean", mean, dims=dims), sds, dims=dims)
 
     def numbers(self, gram: Gram, name: str) -> Gaussian:
         """Return the variable in numbers."""
@@ -198,6 +202,81 @@ class CorrelatedPrior(GaussianPrior):
     def numbers(self, gram: Gram, name: str) -> Gaussian:
         root = scipy.linalg.cholesky(self.covariance(gram), lower=True)
         return Correlated(name, self.mean(gram), root)
+
+
+@dataclass(frozen=True, eq=False)
+class OfGroups(GaussianPrior):
+    r"""The prior of points that are groups of rows, from an independent prior of the rows.
+
+    It has the mean and the variance of the sum of the weights of its rows. For log weights, which
+    are :math:`N(m_i, \sigma^2)`,
+
+    .. math::
+        \sigma_g^2 = \log\left(1 + (e^{\sigma^2} - 1)
+        \frac{\sum_i e^{2 m_i}}{(\sum_i e^{m_i})^2}\right), \qquad
+        m_g = \log \sum_i e^{m_i} + \frac{\sigma^2 - \sigma_g^2}{2},
+
+    and for weights :math:`m_g = \sum_i m_i`, :math:`\sigma_g^2 = n_g \sigma^2`.
+
+    Parameters
+    ----------
+    of_rows : GaussianPrior
+    log_weights : bool
+
+    References
+    ----------
+    Fenton, L. F. (1960). The sum of log-normal probability distributions in scatter transmission
+    systems. IRE Transactions on Communications Systems 8, 57-67.
+    """
+
+    of_rows: Any = None
+    log_weights: bool = True
+
+    @override
+    def mean(self, gram: Statistics) -> np.ndarray:
+        return self._moments(gram)[0]
+
+    @override
+    def scale(self, gram: Statistics) -> float | np.ndarray:
+        return self._moments(gram)[1]
+
+    def _moments(self, gram: Statistics) -> tuple[np.ndarray, np.ndarray]:
+        """Return the means and standard deviations, (M,) each."""
+        assert isinstance(gram, Gram)
+        rows, point, M = gram.of_rows, gram.point_of_row, gram.n_majority_points
+        m, sd = self.of_rows.mean(rows), self.of_rows.scale(rows)
+        if not self.log_weights:
+            return np.bincount(point, m, M), sd * np.sqrt(np.bincount(point, minlength=M))
+        largest = np.full(M, -np.inf)
+        np.maximum.at(largest, point, m)
+        weights = np.exp(m - largest[point])
+        total, squares = np.bincount(point, weights, M), np.bincount(point, weights**2, M)
+        variance = np.log1p(np.expm1(sd**2) * squares / total**2)
+        return np.log(total) + largest + (sd**2 - variance) / 2.0, np.sqrt(variance)
+
+
+def of_points(prior: Any, gram: Gram, log_weights: bool) -> Any:
+    """Return the prior of the points of a model, whose weights or log weights it is a prior of.
+
+    Raises
+    ------
+    ValueError
+        A point is a group of rows, and the prior says nothing of groups.
+    """
+    if gram.member_of_row is None or (gram.points.sizes == 1).all():
+        return prior
+    if not can_group(prior):
+        raise ValueError(
+            f"prior {describe(prior)} says nothing of groups of rows, but {gram.n_majority_points} "
+            f"points stand for {gram.n0} rows; use a prior of independent weights such as "
+            "priors.Flat or priors.InverseRowSum, or fit with this prior from the start"
+        )
+    return OfGroups(of_rows=prior, log_weights=log_weights)
+
+
+def can_group(prior: Any) -> bool:
+    """Return whether a prior of rows has a prior of groups of rows."""
+    return isinstance(prior, GaussianPrior) and prior.by_rows
 
 
 def require_points(prior: Any, name: str, dims: str, values: int) -> None:
@@ -253,7 +332,7 @@ def as_covariance(prior: Any, field: str, value: Any) -> tuple[tuple[float, ...]
     return tuple(map(tuple, S.tolist()))
 
 
-def values_of_points(prior: Any, field: str, gram: Gram, kind: str) -> np.ndarray:
+def values_of_points(prior: Any, field: str, gram: Any, kind: str) -> np.ndarray:
     """Return the values of a field, a vector or a matrix, for the points of the dictionary.
 
     All points have the same number where the field is one. In a fold they are those of its own

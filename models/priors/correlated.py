@@ -78,7 +78,7 @@ class GaussianProcess(CorrelatedPrior):
                 "precomputed and has none; omit kernel to use the kernel of the model"
             )
         else:
-            rows = gram.points[:n]
+            rows = gram.points.rows[:n]
             C = as_kernel(self.kernel).resolve(rows)(rows)
         return float(self.sd) ** 2 * (C + self.nugget * np.eye(n))
 
@@ -171,7 +171,7 @@ class GraphLaplacian(CorrelatedPrior):
                 "a kernel of rows such as kernels.RBF, or a function of two arrays"
             )
         n = gram.n_majority_points
-        rows = gram.points[:n]
+        rows = gram.points.rows[:n]
         if self.unlabelled and unlabelled[0].shape[1] != rows.shape[1]:
             raise ValueError(
                 f"GraphLaplacian: unlabelled has {unlabelled[0].shape[1]} columns, but the "

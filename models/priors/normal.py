@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import override
+from typing import ClassVar, override
 
 import numpy as np
 
 from .. import svdd
 from ..gram import Gram
-from .base import CorrelatedPrior, GaussianPrior, as_covariance, as_location, values_of_points
+from .base import (
+    CorrelatedPrior,
+    GaussianPrior,
+    Statistics,
+    as_covariance,
+    as_location,
+    values_of_points,
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,8 @@ class Flat(GaussianPrior):
     >>> BSVDD(prior=priors.Flat(sd=0.5))
     BSVDD(prior=Flat(sd=0.5))
     """
+
+    by_rows: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -56,12 +65,14 @@ class EqualWeights(GaussianPrior):
 
     sd: float = 1.5
 
+    by_rows: ClassVar[bool] = True
+
     @override
-    def mean(self, gram: Gram) -> np.ndarray:
+    def mean(self, gram: Statistics) -> np.ndarray:
         return np.full(gram.n_majority_points, 1.0 / gram.n_majority_points)
 
     @override
-    def scale(self, gram: Gram) -> float:
+    def scale(self, gram: Statistics) -> float:
         return float(self.sd) / gram.n_majority_points
 
 
@@ -101,8 +112,13 @@ class Normal(CorrelatedPrior):
         if self.sigma is not None:
             object.__setattr__(self, "sigma", as_covariance(self, "sigma", self.sigma))
 
+    @property
+    def by_rows(self) -> bool:  # type: ignore[override]
+        """Whether values are independent."""
+        return self.sigma is None
+
     @override
-    def mean(self, gram: Gram) -> np.ndarray:
+    def mean(self, gram: Statistics) -> np.ndarray:
         if self.m is None:
             return super().mean(gram)
         return values_of_points(self, "m", gram, "majority")
@@ -161,8 +177,10 @@ class RowSum(GaussianPrior):
         if not 0 < self.exponent <= 1:
             raise ValueError(f"RowSum: exponent must lie in (0, 1], got {self.exponent!r}")
 
+    by_rows: ClassVar[bool] = True
+
     @override
-    def mean(self, gram: Gram) -> np.ndarray:
+    def mean(self, gram: Statistics) -> np.ndarray:
         row_sums = gram.r[: gram.n_majority_points]
         if self.exponent == 1:
             return -row_sums  # of any sign
@@ -198,8 +216,10 @@ class StandardizedRowSum(GaussianPrior):
     array([ 1.225, -0.   , -1.225])
     """
 
+    by_rows: ClassVar[bool] = True
+
     @override
-    def mean(self, gram: Gram) -> np.ndarray:
+    def mean(self, gram: Statistics) -> np.ndarray:
         r = gram.r[: gram.n_majority_points]
         spread = r.std()
         if spread <= 1e-12 * np.abs(r).max():  # equal up to rounding
@@ -245,8 +265,10 @@ class InverseRowSum(GaussianPrior):
         if not 0 <= self.power <= 1:
             raise ValueError(f"InverseRowSum: power must lie in [0, 1], got {self.power!r}")
 
+    by_rows: ClassVar[bool] = True
+
     @override
-    def mean(self, gram: Gram) -> np.ndarray:
+    def mean(self, gram: Statistics) -> np.ndarray:
         row_sums = gram.r[: gram.n_majority_points]
         if row_sums.min() <= 0:
             raise ValueError(
@@ -278,7 +300,7 @@ class SVDDWeights(GaussianPrior):
 
     Notes
     -----
-    With landmarks, SVDD is solved on the landmarks.
+    With given points, SVDD is solved on these points.
 
     References
     ----------
@@ -305,7 +327,8 @@ class SVDDWeights(GaussianPrior):
                 raise ValueError(f"SVDDWeights: {name} must lie in (0, 1], got {value!r}")
 
     @override
-    def mean(self, gram: Gram) -> np.ndarray:
+    def mean(self, gram: Statistics) -> np.ndarray:
+        assert isinstance(gram, Gram)
         weights = _weights(gram, float(self.outlier_fraction))
         m = np.log(weights + self.floor / len(weights))
         return m - m.mean()

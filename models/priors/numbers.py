@@ -77,26 +77,27 @@ class Gaussian(VariableDensity):
 
 @dataclass(frozen=True, eq=False)
 class Independent(Gaussian):
-    r"""Independent normal variables, :math:`N(m, \sigma^2 I)`.
+    r"""Independent normal variables, :math:`N(m_j, \sigma_j^2)`.
 
     Attributes
     ----------
-    sd : float
+    sd : float, or ndarray of shape (n,)
     """
 
-    sd: float
+    sd: float | np.ndarray
 
     @property
     def precision(self) -> np.ndarray:
         """The inverse of the covariance."""
-        return np.eye(len(self.mean)) / self.sd**2
+        precision: np.ndarray = np.eye(len(self.mean)) / self.sd**2
+        return precision
 
     @override
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        gradient = x - self.mean
-        gradient *= -1.0 / self.sd**2
-        value = np.vecdot(gradient, gradient) * (-(self.sd**2) / 2)
-        return value - len(self.mean) * (math.log(self.sd) + LOG_2PI / 2), gradient
+        e = x - self.mean
+        gradient = e * (-1.0 / self.sd**2)
+        log_sd = np.broadcast_to(np.log(self.sd), len(self.mean)).sum()
+        return np.vecdot(gradient, e) / 2 - log_sd - len(self.mean) * LOG_2PI / 2, gradient
 
     @override
     def draw(self, n: int, rng: np.random.Generator) -> Values:

@@ -134,10 +134,10 @@ def test_each_model_ranks_the_rows(csv, tmp_path, arguments, said):
     assert "n17" in result.output and picture.exists()
 
 
-def test_rows_that_a_fit_with_landmarks_does_not_hold_are_decided_too(csv, tmp_path, monkeypatch):
+def test_rows_that_a_sample_does_not_hold_are_decided_too(csv, tmp_path, monkeypatch):
     from bsvdd.estimators import training
 
-    monkeypatch.setattr(training, "KEPT_ROWS", 40)
+    monkeypatch.setattr(training, "MOST_ROWS", 40)
     out = tmp_path / "o.csv"
     result = call(csv, "--id", "name", *FEW, "--dictionary", 20, "--out", out, "--given", "city")
     assert pd.read_csv(out)["p_given"].notna().all()

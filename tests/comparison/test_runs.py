@@ -183,8 +183,8 @@ def test_two_sets_are_not_taken_for_each_other():
 def test_models_that_cannot_take_the_rows_are_told_without_a_fit(moon, monkeypatch):
     monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
     monkeypatch.setattr("bsvdd.estimators.training.MAX_POINTS", 33)
-    landmarks = Candidate("few points", "BSVDD", {"dictionary": 10})
-    candidates = [Candidate(name, name) for name in ("SVDD", "SVDD-M", "LS-SVM")] + [landmarks]
+    few = Candidate("few points", "BSVDD", {"dictionary": 10})
+    candidates = [Candidate(name, name) for name in ("SVDD", "SVDD-M", "LS-SVM")] + [few]
     study = runner.comparison([moon], candidates, 2, SMALL)
     refused = study.refusals()
     assert list(refused) == [("moon", "SVDD-M")]
@@ -192,7 +192,7 @@ def test_models_that_cannot_take_the_rows_are_told_without_a_fit(moon, monkeypat
     assert replace(study, left_out=frozenset(refused)).refusals() == {}
     smaller, reasons = study.without_refused(chosen=False)
     assert [c.candidate.name for c in smaller.cells()] == 2 * ["few points"]
-    assert reasons[0].startswith("'SVDD', 'LS-SVM' on moon: 36 rows train, and without landmarks")
+    assert reasons[0].startswith("'SVDD', 'LS-SVM' on moon: 36 rows train, and without groups")
     with pytest.raises(ValueError, match="nothing was fitted: 'SVDD-M' on moon: the kernel matrix"):
         study.without_refused(chosen=True)
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bsvdd
-from bsvdd import Cutoff, Landmarks, cutoffs, kernels, priors
+from bsvdd import Cutoff, cutoffs, kernels, priors
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
@@ -90,7 +90,6 @@ KERNELS = {
     "c": [cutoffs.Rank],
     "cv": [Cutoff],
     "level": [Cutoff],
-    "n": [Landmarks],
 }
 PARAMETERS = {
     bsvdd.SVDD: ["C", "outlier_fraction", "random_state", "kernel", "cutoff"],

@@ -6,7 +6,6 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.rows import blocks as rows_module
 from bsvdd.estimators.rows import categories
 from sklearn.base import clone
 
@@ -33,11 +32,6 @@ NEW = pd.DataFrame(
 @pytest.fixture(scope="module")
 def fitted():
     return SVDD(kernel=KERNEL).fit(FRAME)
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(rows_module, "BLOCK_VALUES", 4 * 50)  # blocks of 50 rows
 
 
 def test_the_fit_is_that_of_a_matrix_of_the_product(fitted):

@@ -30,7 +30,7 @@ NEED_ROWS = {"DSVM-CIL", "IDLSSVM-CIL"}  # density weights are taken of rows
 BAYESIAN = sorted(name for name, record in REGISTRY.items() if record.bayesian)
 VARIANTS = {
     "BDD on the simplex": ("BDD", {"simplex": True}),
-    "BDD with landmarks": ("BDD", {"dictionary": 15}),
+    "BDD with groups": ("BDD", {"dictionary": 15}),
     "BSVDD with SVDD's loss": ("BSVDD", {"outlier_fraction": 0.5}),
 }
 
@@ -129,13 +129,15 @@ def test_distance_is_the_formula_on_the_draws(fitted, data, new, name):
     est = fitted(name)
     if not hasattr(est, "distance"):
         return
-    w, u = est.idata_["posterior"]["w"].values, est.gram_.points
-    if len(u) != 15:  # no landmarks
-        np.testing.assert_array_equal(u, data[0] if name.endswith("-M") else data[0][:N0])
-    norm = np.einsum("cdi,ij,cdj->cd", w, RBF(u), w)
+    w, points = est.idata_["posterior"]["w"].values, est.gram_.points
+    rows, group = points.rows, points.point_of_member
+    if points.are_rows:
+        np.testing.assert_array_equal(rows, data[0] if name.endswith("-M") else data[0][:N0])
+    mean = np.equal.outer(group, np.arange(len(points))) / np.bincount(group)
+    norm = np.einsum("cdi,ij,cdj->cd", w, mean.T @ RBF(rows) @ mean, w)
     d = est.distance(new)
     assert d.dims == ("chain", "draw", "obs")
-    expected = 1 - 2 * w @ RBF(u, new) + norm[..., None]
+    expected = 1 - 2 * w @ mean.T @ RBF(rows, new) + norm[..., None]
     np.testing.assert_allclose(d**2, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -278,27 +280,30 @@ def test_folds_are_those_of_refits_by_hand(data, name):
     assert g_mean(0.0) == pytest.approx(max(map(g_mean, score)), abs=0.02)
 
 
-@pytest.mark.parametrize("landmarks", [None, 15])
+@pytest.mark.parametrize("groups", [None, 15])
 @pytest.mark.parametrize("name", ["BDD on the simplex", "BSVDD", "BSVDD-M"])
-def test_left_out_rows_of_mixed_classes_in_closed_form(data, name, landmarks):
-    """Without a point the other majority weights grow until all sum to one, in each draw.
+def test_left_out_rows_of_mixed_classes_in_closed_form(data, name, groups):
+    """Without a row the other majority weights grow until all sum to one, in each draw.
 
-    Rows that are no points are in no sum.
+    A group's weight is that of its rows in equal parts. Rows that are no points are in no sum.
     """
     order = np.random.default_rng(55).permutation(N0 + N1)
     X, y = data[0][order], data[1][order]
-    est = make(name, cutoff=cutoffs.Best("g_mean"), dictionary=landmarks).fit(X, y)
-    w, m, rows = weights_of(est), est.gram_.n_majority_points, est.fit_.data.row_of_point
-    assert (m, len(rows) - m) == (landmarks or N0, N1 * (name == "BSVDD-M"))
-    K = RBF(X[rows])
-    values = values_of(est, X)
-    for j, row in enumerate(rows):
+    est = make(name, cutoff=cutoffs.Best("g_mean"), dictionary=groups).fit(X, y)
+    point, gram = est.fit_.data.point_of_row, est.gram_
+    assert gram.n_majority_points == (groups or N0)
+    assert gram.n1 == N1 * (name == "BSVDD-M")
+    inside = np.flatnonzero(point >= 0)
+    w = (weights_of(est) / gram.points.sizes)[:, point[inside]]  # of rows
+    majority, K = y[inside] == 0, RBF(X[inside])
+    values = as_values(est, w @ RBF(X[inside], X), 1.0)
+    for j, row in enumerate(inside):
         v = w.copy()
         v[:, j] = 0.0
-        v[:, :m] *= ((1.0 - v[:, m:].sum(axis=1)) / v[:, :m].sum(axis=1))[:, None]
+        rest = (1.0 - v[:, ~majority].sum(axis=1)) / v[:, majority].sum(axis=1)
+        v[:, majority] *= rest[:, None]
         values[:, row] = as_values(est, v @ K[j], 1.0)
     score = score_of(est, values)
-    assert np.abs(score - score_of(est, values_of(est, X)))[rows].min() > 1e-6
     np.testing.assert_allclose(bsvdd.left_out(est), score, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(est.idata_["decision"]["left_out"], distance_of(est, score))
     assert is_logarithmic(est) == (name != "BSVDD-M")

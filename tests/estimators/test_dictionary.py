@@ -1,18 +1,15 @@
-"""Fits with a dictionary: all rows as points, left-out rows, folds, saving, bad input."""
+"""Points that are groups of rows, all rows or given ones: answers, samples, saving, bad input."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from bsvdd.estimators import bayesian, training
 from bsvdd.inference.warning import DataWarning
-from bsvdd.models import Gram, bdd
+from scipy.stats import spearmanr
 from sklearn.base import clone
 
 import bsvdd
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, Cutoff, Landmarks, kernels, priors
-from tests.scores import (
-    median_distance,
-    weights_of,
-)
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, Cutoff, kernels, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -56,34 +53,87 @@ def test_all_rows_as_dictionary_are_none(fitted, name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_likelihood_counts_all_rows(fitted, name):
-    gram = fitted(name).gram_
+def test_every_row_counts(fitted, name):
+    gram, data = fitted(name).gram_, fitted(name).fit_.data
     n1 = 12 if name == "BSVDDM" else 0
     assert (gram.n0, gram.n_majority_points, gram.n1) == (70, 20, n1)
-    np.testing.assert_allclose(gram.r, KERNEL(gram.points, X[:70]).sum(axis=1), rtol=1e-12)
-    row = fitted(name).fit_.data.row_of_point
-    np.testing.assert_array_equal(gram.points, X[row])
-    assert (row[:20] < 70).all()
+    inside = np.equal.outer(data.point_of_row, np.arange(20 + n1))
+    mean = inside / inside.sum(axis=0)
+    np.testing.assert_allclose(gram.r, mean.T @ KERNEL(X, X[:70]).sum(axis=1), rtol=1e-12)
+    np.testing.assert_array_equal(inside.sum(axis=0), gram.points.sizes)
+    np.testing.assert_array_equal(gram.points.rows[data.member_of_row[:70]], X[:70])
 
 
-@pytest.mark.parametrize("method", ["random", "kmeans", "leverage"])
-def test_many_points_come_near_to_all(method):
-    exact = BDD(kernel=KERNEL, draws=2000).fit(X, Y)
-    far, near = (
-        BDD(kernel=KERNEL, draws=2000, dictionary=Landmarks(n, method)).fit(X, Y) for n in (3, 60)
+def test_groups_come_near_to_all_rows():
+    """1,500 rows: decisions, scores and the spread of the posterior."""
+    rows, new = (np.random.default_rng(i).normal(size=(n, 3)) for i, n in ((1, 1500), (2, 3000)))
+    every, groups = (BSVDD(dictionary=d).fit(rows) for d in (None, "auto"))
+    assert (every.gram_.n_points, groups.gram_.n_points) == (1500, 500)
+    assert (every.predict(new) != groups.predict(new)).mean() < 0.015
+    assert spearmanr(every.score_samples(new), groups.score_samples(new)).statistic > 0.999
+    for est in (every, groups):
+        assert 0.9 < est.summary().loc["spread", "posterior"] < 1.1
+    p = [bsvdd.p_value(est, new) for est in (every, groups)]
+    assert np.abs(p[0] - p[1]).max() < 0.04
+
+
+@pytest.mark.parametrize("model", [BSVDD, BDD])
+def test_many_equal_rows_are_one_point(model):
+    """270 equal rows of 300: the posterior is that of 300 points."""
+    rows = np.random.default_rng(3).normal(size=(300, 2))
+    rows[:270] = 0.0
+    kernel = kernels.RBF(0.8)
+    one = model(kernel=kernel, draws=2000).fit(rows)
+    scale = one.likelihood_scale_
+    prior = priors.Flat(1.5) if model is BSVDD else priors.EqualWeights()
+    by_row = priors.Normal(  # of single rows: no groups
+        sd=prior.sd if model is BSVDD else prior.sd / 300,
+        m=0.0 if model is BSVDD else 1 / 300,
+        sigma=np.eye(300).tolist(),
     )
-    d = median_distance(exact, Z)
-    change = [np.abs(median_distance(e, Z) - d).max() for e in (far, near)]
-    assert change[1] < 0.03
-    share = [float(e.idata_["diagnostics"]["nystroem_residual"]) for e in (far, near)]
-    assert 0 <= share[1] < 0.1 < share[0] < 1
-    assert "nystroem_residual" not in exact.idata_["diagnostics"]
+    every = model(kernel=kernel, draws=2000, prior=by_row, likelihood_scale=scale).fit(rows)
+    assert (one.gram_.n_points, every.gram_.n_points) == (31, 300)
+    z = np.array([[0.0, 0.0], [0.5, 0.5], [1.0, -1.0], [2.0, 1.0]])
+    s = [est.fit_.score.similarity(z) for est in (one, every)]
+    sd = s[1].std(axis=0)
+    assert (np.abs(s[0].mean(axis=0) - s[1].mean(axis=0)) < 0.15 * sd).all()
+    np.testing.assert_allclose(s[0].std(axis=0), sd, rtol=0.15)
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_equal_rows_have_equal_answers(name):
+    order = np.random.default_rng(4).permutation(120)
+    rows, y = (
+        np.concatenate([X, X[:20], X[:10], X[70:78]])[order],
+        np.concatenate([Y, Y[:20], Y[:10], Y[70:78]])[order],
+    )
+    est = SAMPLED[name]().fit(rows, y)
+    left_out, p = bsvdd.left_out(est), est.decision()
+    _, same = np.unique(rows, axis=0, return_inverse=True)
+    for each in (left_out, p["probability_normal"], p["surprise"]):
+        values = pd.Series(np.asarray(each)).groupby(same)
+        tied = values.transform("count")[y == 0] > 1
+        spread = (values.transform("max") - values.transform("min"))[y == 0]
+        assert tied.sum() == 50 and spread.max() < 1e-12
+
+
+def test_a_prior_of_single_rows_makes_them_points_and_another_groups_them(tmp_path):
+    rows = np.concatenate([X[:70], X[:5]])
+    est = BDD(**QUICK).fit(rows)
+    assert est.gram_.n_points == 70
+    smooth = est.with_prior(priors.GaussianProcess(sd=0.01))
+    assert smooth.gram_.n_points == 75
+    again = smooth.with_prior(priors.EqualWeights())
+    np.testing.assert_array_equal(again.score_samples(Z), est.score_samples(Z))
+    for fit in (est, smooth):
+        fit.save(tmp_path / "m")
+        np.testing.assert_array_equal(bsvdd.load(tmp_path / "m").predict(Z), fit.predict(Z))
 
 
 def test_points_of_the_user():
     est = BDD(**QUICK, dictionary=Z).fit(X, Y)
-    np.testing.assert_array_equal(est.gram_.points, Z)
-    assert (est.idata_["gram"]["point_of_row"].values == -1).all()
+    np.testing.assert_array_equal(est.gram_.points.rows, Z)
+    assert (est.fit_.data.point_of_row == -1).all()
     np.testing.assert_array_equal(clone(est).dictionary, Z)
     # no row is a point, so all are left out
     np.testing.assert_allclose(bsvdd.left_out(est), est.score_samples(X), rtol=1e-9, atol=1e-12)
@@ -92,96 +142,60 @@ def test_points_of_the_user():
     )
 
 
-def test_left_out_points_of_bdd_are_refits():
-    published = dict(prior=priors.StandardizedRowSum(), likelihood_scale=1.0)
-    est = BDD(kernel=KERNEL, **published, draws=20_000, chains=1, dictionary=8).fit(X[:70])
-    data, leave = est.fit_.data, est.fit_.learned.leave
-    row = data.row_of_point
-    left_out = np.median(leave.similarity(weights_of(est), data.leaving(row)), axis=0)
-    mean = -(est.gram_.r - est.gram_.r.mean()) / est.gram_.r.std()  # the prior's mean stays
-    for j in (0, 3):
-        others = np.delete(np.arange(8), j)
-        gram = Gram.from_rows(KERNEL, np.delete(X[:70], row[j], axis=0), None, X[row[others]])
-        posterior = bdd.NormalPosterior(gram, priors.Normal(m=mean[others]))
-        w = posterior.draw(20_000, 1, np.random.default_rng(1))[0]
-        score = w @ KERNEL(X[[row[j]]], gram.points)[0]
-        # the standard error of a median is 1.25 of that of a mean, and there are two of them
-        error = 9 * score.std() / 20_000**0.5
-        assert left_out[j] == pytest.approx(np.median(score), abs=error)
-
-
-@pytest.mark.parametrize("method", ["random", "leverage"])
-def test_precomputed(method):
-    given = BDD(**{**QUICK, "kernel": kernels.Precomputed()}, dictionary=Landmarks(10, method))
+def test_precomputed():
+    given = BDD(**{**QUICK, "kernel": kernels.Precomputed()}, dictionary=10)
     ours = given.fit(KERNEL(X), Y)
-    theirs = BDD(**QUICK, dictionary=Landmarks(10, method)).fit(X, Y)
+    theirs = BDD(**QUICK, dictionary=10).fit(X, Y)
     rows = np.column_stack([KERNEL(Z, X), np.ones(len(Z))])
     np.testing.assert_allclose(ours.distance(rows), theirs.distance(Z), rtol=1e-10)
     # a precomputed kernel is not known to lie between 0 and 1, and has no unseen row
     ours, theirs = (each.with_cutoff(Cutoff(uncertain=False)) for each in (ours, theirs))
     np.testing.assert_allclose(ours.score_samples(rows), theirs.score_samples(Z), atol=1e-10)
     assert ours.cutoff_ == pytest.approx(theirs.cutoff_, rel=1e-10)
-    with pytest.raises(ValueError, match="a precomputed kernel has none"):
-        given.set_params(dictionary=Landmarks(10, "kmeans")).fit(KERNEL(X), Y)
 
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(training, "KEPT_ROWS", 30)
+    monkeypatch.setattr(training, "MOST_ROWS", 30)
+    monkeypatch.setattr(training, "MOST_MINORITY", 15)
 
 
 @pytest.mark.parametrize("name", ["BDD", "BDDM", "BSVDDM"])
-def test_a_sample_of_many_rows_is_held(few, tmp_path, name):
-    X_ = np.concatenate([X, X + 0.01, X - 0.02])
-    est = SAMPLED[name](dictionary=10).fit(X_, np.tile(Y, 3))
+def test_a_sample_of_many_rows_is_described_and_said(few, tmp_path, name):
+    X_, with_minority = np.concatenate([X, X + 0.01, X - 0.02]), name.endswith("M")
+    held = 45 if with_minority else 60
+    said = rf"246 rows are many: {held} of them, drawn at random, are described"
+    with pytest.warns(DataWarning, match=said):
+        est = SAMPLED[name](dictionary=10).fit(X_, np.tile(Y, 3))
     constant = est.idata_["constant_data"]
-    assert constant["X"].shape == (60, 3) and int(constant["minority"].sum()) == 30
+    assert constant["X"].shape == (held, 3) and int(constant["minority"].sum()) == held - 30
     gram = est.gram_
-    assert (gram.n0, gram.n_majority_points, gram.n1) == (210, 10, 10 * name.endswith("M"))
-    majority = X_[np.tile(Y, 3) == 0]
-    np.testing.assert_allclose(gram.r, KERNEL(gram.points, majority).sum(axis=1), rtol=1e-12)
+    assert (gram.n0, gram.n_majority_points, gram.n1) == (30, 10, 15 * with_minority)
     est.save(tmp_path / "fit.nc")
     new = bsvdd.load(tmp_path / "fit.nc")
     np.testing.assert_array_equal(new.gram_.r, gram.r)
+    np.testing.assert_array_equal(new.predict(Z), est.predict(Z))
     for fit in (est, new):
-        with pytest.raises(ValueError, match="cv=3 folds are refitted .* a sample of 60 rows only"):
+        with pytest.raises(ValueError, match=f"cv=3 folds are refitted .* sample of {held} rows"):
             fit.with_cutoff(Cutoff(cv=3))
-    with pytest.raises(ValueError, match="cv=3 folds are refitted"):
+    with pytest.raises(ValueError, match="cv=3 folds are refitted"), pytest.warns(DataWarning):
         SAMPLED[name](dictionary=10, cutoff=Cutoff(cv=3)).fit(X_, np.tile(Y, 3))
-
-
-def test_rows_that_are_no_points_choose_the_cutoff_where_points_cannot_be_left_out(few):
-    import pymc as pm
-
-    def prior(gram, name, dims):
-        return pm.Laplace(name, 0.0, 0.1, dims=dims)
-
-    est = BDD(**QUICK, sampler="nuts", dictionary=10, prior=prior).fit(X)
-    rows = np.flatnonzero(est.fit_.data.point_of_row < 0)
-    left_out = bsvdd.left_out(est)
-    np.testing.assert_array_equal(np.flatnonzero(~np.isnan(left_out)), rows)
-    np.testing.assert_allclose(
-        left_out[rows], est.score_samples(est.fit_.data.rows)[rows], atol=1e-12
-    )
-    assert (left_out[rows] < 0).sum() == 1  # of 20, at .10: number floor(.1 * 21) is the cutoff
 
 
 @pytest.mark.parametrize(
     ("dictionary", "message"),
     [
-        (71, "71 landmarks cannot be chosen from 70 rows; use dictionary=70 at most"),
-        (Landmarks(71, "kmeans"), "71 landmarks cannot be chosen from 70 rows"),
         (0, "The 'dictionary' parameter of BDD must be"),
         ("many", "The 'dictionary' parameter of BDD must be"),
         (Z[:, :2], "dictionary has 2 columns, but X has 3"),
         (Z[0], r"a table of finite numbers \(points, columns\), got an array of shape \(3,\)"),
         (Z * np.nan, "a table of finite numbers"),
-        (True, r"dictionary must be None, a number, .*, got True; give"),
+        (True, r"dictionary must be 'auto', None, a number .*, got True; give"),
         (Z + 1j, "a table of finite numbers .* type complex128"),
         ((Z * 9).astype("datetime64[D]"), r"a table of finite numbers .* type datetime64\[D\]"),
         (np.ma.masked_array(Z, Z > 1.0), "a table of finite numbers .* got masked values"),
     ],
-    ids=range(11),
+    ids=range(9),
 )
 def test_bad_dictionaries(dictionary, message):
     with pytest.raises(ValueError, match=message):
@@ -208,44 +222,23 @@ def test_equal_rows(kernel, dictionary):
 MANY = np.random.default_rng(7).normal(size=(140, 2))
 
 
-@pytest.fixture
-def few_are_many(monkeypatch):
-    monkeypatch.setattr(bayesian, "MANY_POINTS", 120)
-    monkeypatch.setattr(bayesian, "AUTO_LANDMARKS", 40)
-
-
-def test_many_rows_get_landmarks_and_a_line_that_says_so(few_are_many, tmp_path):
-    with pytest.warns(DataWarning, match=r"140 majority rows are many, so 40 .*=None") as caught:
-        est = BDD(kernel=KERNEL).fit(MANY)
-    assert est.gram_.n_points == 40 and est.gram_.n0 == 140
-    share = float(est.idata_["diagnostics"]["nystroem_residual"])
-    assert f"miss a share of {share:.2g}" in str(caught[0].message)
-    asked = BDD(kernel=KERNEL, dictionary=40).fit(MANY)
-    np.testing.assert_array_equal(est.distance(MANY), asked.distance(MANY))
-    est.save(tmp_path / "m.nc")
-    same = bsvdd.load(tmp_path / "m.nc")
-    assert same.dictionary == "auto"
-    np.testing.assert_array_equal(same.probability_normal(MANY), est.probability_normal(MANY))
-    with pytest.warns(DataWarning, match="landmarks"):
-        assert same.with_prior(priors.Flat(sd=0.5)).gram_.n_points == 40
-
-
 @pytest.mark.parametrize(
     "est",
     [
-        BDD(kernel=KERNEL, dictionary=None),
-        BDD(kernel=KERNEL, prior=priors.Normal(m=(0.0,) * 140)),
-        BDD(kernel=kernels.Precomputed(1.0)),
+        BDD(kernel=KERNEL, prior=priors.Normal(sd=0.1, sigma=np.eye(140).tolist())),
+        BSVDD(kernel=KERNEL, prior=priors.SVDDWeights(), draws=20, tune=20),
         BSVDD(kernel=KERNEL, outlier_fraction=0.5, draws=20, tune=20),
     ],
-    ids=["asked for", "prior of each row", "matrix", "SVDD's loss"],
+    ids=["covariance of rows", "weights of SVDD", "SVDD's loss"],
 )
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-def test_all_of_many_rows_where_they_are_needed(few_are_many, est):
-    rows = KERNEL(MANY) if isinstance(est.kernel, kernels.Precomputed) else MANY
+def test_where_rows_cannot_be_groups_they_are_points(monkeypatch, est):
+    rows = np.concatenate([MANY[:-3], MANY[:3]])
     assert est.fit(rows).gram_.n_points == 140
+    if "sigma" not in repr(est):  # and a sample of many rows is described
+        monkeypatch.setattr(bayesian, "MANY_POINTS", 120)
+        with pytest.warns(DataWarning, match="140 rows are many: 120 of them"):
+            assert est.fit(rows).gram_.n_points == 120
 
 
-def test_rows_that_the_model_learns_from_are_counted(few_are_many):
-    y = np.arange(140) < 40
-    assert BDD(kernel=KERNEL).fit(MANY, y).gram_.n_points == 100  # 100 majority rows
+def test_more_groups_than_rows_are_rows():
+    assert BDD(kernel=KERNEL, dictionary=500).fit(MANY).gram_.points.are_rows

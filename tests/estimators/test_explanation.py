@@ -11,7 +11,7 @@ from scipy.special import logsumexp, rel_entr
 from scipy.stats import rankdata
 
 import bsvdd
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, SVDDM, SVM, Landmarks, kernels
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, SVDDM, SVM, kernels
 from tests.scores import thresholds, upper_median
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -210,14 +210,19 @@ def test_categories_have_no_distance_and_no_change():
     np.testing.assert_allclose(found.nearest["distance"], expected)
 
 
-@pytest.mark.parametrize("method", ["kmeans", "random"])
-def test_landmarks_that_are_rows_are_named(method):
+def test_nearest_rows_of_groups_are_rows():
     rows = np.tile(SCALED, (3, 1)) + 0.05 * RNG.normal(size=(141, 3))
-    est = BDD(dictionary=Landmarks(9, method=method), draws=20).fit(rows)
-    points = bsvdd.explain(est, rows[:2] + 1.0, top=3, changes=False).points
-    row, held = points["row"].values, est.idata_["constant_data"]["X"].values
-    expected = est.gram_.points[points["point"].values]
-    assert (row == -1).all() if method == "kmeans" else (held[row] == expected).all()
+    est = BSVDD(dictionary=9, draws=20).fit(rows)
+    every = bsvdd.explain(est, rows[:2] + 1.0, top=200, changes=False)
+    row, data = every.points["row"].values, est.fit_.data
+    assert row.shape == (2, 9)  # as many as there are points
+    np.testing.assert_array_equal(every.points["point"], data.point_of_row[row])
+    w, kernel = est.fit_.draws.weights, est.kernel_
+    of_row = (w / data.gram.points.sizes)[:, data.point_of_row]
+    terms = kernel(rows[:2] + 1.0, rows)[:, None] * of_row
+    q = (terms / terms.sum(axis=2, keepdims=True)).mean(axis=1)
+    np.testing.assert_array_equal(row, np.argsort(-q, axis=1, kind="stable")[:, :9])
+    np.testing.assert_allclose(every.points["mean"], np.take_along_axis(q, row, axis=1))
 
 
 # the smallest change that makes a row normal

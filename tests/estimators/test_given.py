@@ -127,8 +127,8 @@ def test_fits_without_rows_where_there_is_no_closed_form(method):
 def ratios(est, rows):
     """Return the scores of rows in the only draw of an estimator."""
     w = scores.weights_of(est)
-    eps = epsilon(est, est.gram_.points, w)
-    return [log_ratio(est, est.gram_.points, w, eps, z)[0] for z in rows]
+    eps = epsilon(est, est.gram_.points.rows, w)
+    return [log_ratio(est, est.gram_.points.rows, w, eps, z)[0] for z in rows]
 
 
 @pytest.fixture(scope="module")
@@ -164,8 +164,8 @@ def test_a_value_is_odd_beside_the_others_only(est):
     assert bsvdd.given(est, remote, "a")[0] > 0.1  # no row tells what is usual beside this a
 
 
-def test_minority_rows_and_landmarks():
-    """Minority rows are new rows; rows that are no landmarks leave the ranks only."""
+def test_minority_rows_and_groups():
+    """Minority rows are new rows; rows leave their groups."""
     y = np.repeat([0, 1], [40, 11])
     with_some = SVDD().fit(np.concatenate([X, NEW]), y)
     of_training = bsvdd.explain(with_some, rows=range(40, 51), changes=False, given=0).rows[

@@ -3,9 +3,9 @@
 import dask.array as da
 import numpy as np
 import pytest
-from bsvdd.estimators import training
 from bsvdd.estimators.questions.selection import discoveries
 from bsvdd.inference.decision import three_way
+from bsvdd.models import groups
 from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import KFold
@@ -21,7 +21,6 @@ from bsvdd import (
     SVDD,
     SVDDM,
     Cutoff,
-    Landmarks,
     cutoffs,
     kernels,
     priors,
@@ -107,17 +106,16 @@ def test_a_narrow_kernel_takes_no_digits_from_any_method(width):
         assert bsvdd.p_value(est, [[1.2, 1.9], [0.5, 0.5]], method).max() < 0.9
 
 
-def test_landmarks_are_chosen_without_the_left_out_rows(monkeypatch):
-    """K-means centres of all rows would know them."""
+def test_groups_are_chosen_without_the_left_out_rows(monkeypatch):
     seen = []
-    choose = training.choose
+    of_rows = groups.of_rows
 
-    def watched(kernel, rows, landmarks, seed):
+    def watched(kernel, rows, *others):
         seen.append(len(rows))
-        return choose(kernel, rows, landmarks, seed)
+        return of_rows(kernel, rows, *others)
 
-    est = BDD(dictionary=Landmarks(6, "kmeans"), cutoff=1.0, **QUICK).fit(X)
-    monkeypatch.setattr(training, "choose", watched)
+    est = BDD(dictionary=6, cutoff=1.0, **QUICK).fit(X)
+    monkeypatch.setattr(groups, "of_rows", watched)
     bsvdd.p_value(est, NEW, "split")
     assert seen == [12]
 

@@ -198,14 +198,14 @@ def test_explanation_has_the_terms_of_columns_and_the_training_rows(two):
     assert "abnormal; surprise" in figure.get_suptitle()
 
 
-def test_explanation_of_a_linear_kernel_and_of_landmarks():
+def test_explanation_of_a_linear_kernel_and_of_given_points():
     frame = pd.DataFrame(DATA.X, columns=["left", "$up"])
     est = BDD(kernel=kernels.Linear(), dictionary=DATA.X[:9] + 0.01).fit(frame)
     columns, points = plots.plot_explanation(est, DATA.X[0]).axes
     assert "d_z^2" in columns.get_xlabel()
     names = {text.partition(" ")[0] for text in texts(columns.get_yticklabels())}
     assert names == {"left", "$up"}
-    assert texts(points.get_yticklabels())[0].startswith("landmark ")
+    assert texts(points.get_yticklabels())[0].startswith("point ")
     columns.figure.canvas.draw()
 
 

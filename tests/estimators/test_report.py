@@ -12,7 +12,7 @@ from bsvdd.estimators.report import report
 from bsvdd.inference.threads import steps
 
 import bsvdd
-from bsvdd import BDD, BSVDD, OCSVM, SVDD, Landmarks, cutoffs, kernels, load, plots, priors
+from bsvdd import BDD, BSVDD, OCSVM, SVDD, cutoffs, kernels, load, plots, priors
 
 EVIL = "<script>alert(1)</script>"
 
@@ -90,11 +90,11 @@ def test_the_page_has_the_numbers_of_the_fit_and_the_names_of_the_user(bayes, fr
 def test_the_code_of_the_page_runs_again(bayes, frame, tmp_path):
     X, y = frame
     labelled = X.assign(kind=np.asarray(y))
-    landmarks = BSVDD(dictionary=Landmarks(5), prior=priors.Flat(sd=2.0), cutoff=cutoffs.Rank(3))
+    groups = BSVDD(dictionary=5, prior=priors.Flat(sd=2.0), cutoff=cutoffs.Rank(3))
     own = SVDD(random_state=np.random.RandomState(3))
     fits = [
         (bayes, frame),
-        (landmarks.fit(X, y), frame),
+        (groups.fit(X, y), frame),
         (SVDD().fit(X), (X, None)),
         (BSVDD(dictionary=8, draws=300, tune=200).fit(labelled, "kind"), (labelled, "not y")),
         (own.fit(X, y), frame),
@@ -137,7 +137,7 @@ BOUNDARY, RBF = ["A change says where the boundary lies"], kernels.RBF(1.5)
 SAID = {  # the fit, new rows, and what its page has and has not
     "hyperplane": (OCSVM(), None, ["no centre in kernel space"], []),
     "linear": (SVDD(kernel=kernels.Linear()), None, ["no bandwidth to show"], []),
-    "landmarks": (BSVDD(dictionary=8), None, ["landmarks"], []),
+    "groups": (BSVDD(dictionary=8), None, ["groups"], []),
     "matrix": (SVDD(kernel=kernels.Precomputed()), None, ["by a precomputed kernel"], []),
     "simplex": (BDD(kernel=RBF, simplex=True), ODD, SHARES + BOUNDARY, NO_SHARES),
     "signed": (BDD(kernel=RBF, draws=1000), ODD, NO_SHARES + BOUNDARY, SHARES),

@@ -20,11 +20,11 @@ MODELS = {
     "BSVDD": BSVDD(prior=priors.Flat(sd=1.5), **QUICK),
     "radius": BSVDD(outlier_fraction=0.5, **QUICK),
     "linear": BSVDD(prior=priors.Flat(sd=0.5), **QUICK | {"kernel": kernels.Linear()}),
-    "landmarks": BSVDD(dictionary=8, **QUICK),
+    "groups": BSVDD(dictionary=8, **QUICK),
     "BDD-M": BDDM(**QUICK),
     "BSVDD-M": BSVDDM(minority_prior=priors.Beta(2, 2), **QUICK),
 }
-LOGARITHMIC = ("BSVDD", "radius", "landmarks")
+LOGARITHMIC = ("BSVDD", "radius", "groups")
 GROUPS = ("posterior", "prior")
 FREE = {
     "BDD": {"alpha0"},
@@ -38,20 +38,27 @@ def case(request):
     return request.param, MODELS[request.param].fit(ROWS, Y)
 
 
+def of_rows(est):
+    """Return the rows that the points are made of, their points, and their classes."""
+    points = est.gram_.points
+    group = points.point_of_member
+    return points.rows, group, group < est.gram_.n_majority_points
+
+
 def left_out(name, est, w, rows):
     """Return s_z (draws, rows) of rows that leave the points, with loops."""
-    U, m, k = est.gram_.points, est.gram_.n_majority_points, est.kernel_
+    U, group, majority = of_rows(est)
+    w = (w / est.gram_.points.sizes)[:, group]
     s = np.zeros((len(w), len(rows)))
     for t, weights in enumerate(w):
         for i, row in enumerate(rows):
-            terms = weights * k(ROWS[[row]], U)[0]
-            others = (ROWS[row] != U).any(axis=1)
-            majority, kept = terms[:m], others[:m]
-            scale, rest = 1.0, weights[:m][kept].sum()
+            terms = weights * est.kernel_(ROWS[[row]], U)[0]
+            others = (ROWS[row] != U).any(axis=1) & majority
+            scale, rest = 1.0, weights[others].sum()
             if name != "BDD":
-                scale = weights[:m].sum() / rest
+                scale = weights[majority].sum() / rest
             if rest > 0.0 or name == "BDD":  # the row has not all of the weight
-                s[t, i] = scale * majority[kept].sum() + terms[m:].sum()
+                s[t, i] = scale * terms[others].sum() + terms[~majority].sum()
     return s
 
 
@@ -70,7 +77,7 @@ def test_the_table_is_that_of_its_definitions(case):
     total, spread, pull = w[:, :m].sum(axis=1), [], []
     for i, row in enumerate(near):
         k = np.array([est.kernel_(ROWS[[row]], ROWS[[j]])[0, 0] for j in range(20) if j != row])
-        of_points = est.kernel_(ROWS[[row]], est.gram_.points)[0]
+        of_points = est.gram_.k(ROWS[[row]])[0]
         of_minority = of_points[m:] @ w[:, m:].mean(axis=0)
         spread.append(s[:, i].std() / (np.median(total) * np.sqrt(k.var() / 20)))
         pull.append((s[:, i].mean() - total.mean() * k.mean() - of_minority) / s[:, i].std())
@@ -82,12 +89,12 @@ def test_the_table_is_that_of_its_definitions(case):
 def test_quantities_with_draws_are_variables_for_arviz(case):
     name, est = case
     table, idata, K = est.summary(), est.idata_, est.gram_.K
-    d = idata["distance"]["d"].values[..., :20]
+    d, sizes = idata["distance"]["d"].values[..., :20], est.gram_.points.sizes
     for group in GROUPS:
         w = idata[group]["w"].values
         expected = {
-            "effective_support": np.abs(w).sum(-1) ** 2 / (w**2).sum(-1),
-            "largest_weight": np.abs(w).max(-1),
+            "effective_support": np.abs(w).sum(-1) ** 2 / (w**2 / sizes).sum(-1),
+            "largest_weight": np.abs(w / sizes).max(-1),
             "squared_norm": np.einsum("cdi,ij,cdj->cd", w, K, w),
         }
         if est.gram_.n1:

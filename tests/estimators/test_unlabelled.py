@@ -158,12 +158,6 @@ def test_categories_of_unlabelled_rows(table):
     [
         (SVDD(), {}, r"y has no label \(NaN\) in row 2 \(18 in all\).*prior=priors.GraphLaplacian"),
         (BDD(), {}, r"y has no label \(NaN\) in row 2 \(18 in all\).*prior=priors.GraphLaplacian"),
-        (
-            make(BDD, dictionary=5),
-            {},
-            r"18 row\(s\), and a fit with landmarks reads rows in bl.*"
-            r"priors.GraphLaplacian\(unlabelled=rows\), or use dictionary=None",
-        ),
         (make(BDD), {"y": np.full(45, np.nan)}, "y has no label in any row; omit y if all rows"),
         (make(BDD), {"y": [1] + [None] * 44}, "could be either class"),
         (make(BDD, minor_label=0), {"y": [1] + [None] * 44}, r"a label in 1 row\(s\); expected at"),

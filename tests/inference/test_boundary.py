@@ -33,7 +33,7 @@ def est(request):
 def similarity(est, rows):
     """Return s_z of all draws, (draws, rows), from the weights in idata_."""
     w = est.idata_["posterior"]["w"].values
-    s = w.reshape(-1, w.shape[-1]) @ est.kernel_(est.gram_.points, rows)
+    s = w.reshape(-1, w.shape[-1]) @ est.kernel_(est.gram_.points.rows, rows)
     return s if est.kernel_.normalized else s - est.kernel_.diag(rows) / 2.0
 
 

@@ -23,11 +23,11 @@ class Rows:
 
     gram: Gram
     seed: int = 5
-    rows_beside_points = None, None
+    rows_beside_points = None
 
     @property
     def rows(self):
-        return self.gram.points
+        return self.gram.points.rows
 
 
 def learned(model, data, seed=None, draws=40):

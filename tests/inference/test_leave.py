@@ -8,6 +8,7 @@ import pytest
 from bsvdd.inference.center import Center
 from bsvdd.inference.leave import Leaving, Rescaled
 from bsvdd.models import Gram
+from bsvdd.models.points import Points
 
 from bsvdd import kernels
 
@@ -34,18 +35,27 @@ CASES = [
 ]
 
 
-def of_points(kernel, n1):
-    """Rows that leave their points, and the rows that leave if each is a point of its own."""
+def of_points(kernel, n1, groups=False):
+    """Rows that leave their points, and the rows that leave if each is a point of its own.
+
+    The rows of a point are equal, or a group of different rows.
+    """
     m = 5 + n1
     count, minority = COUNT[:m], MINORITY[:m]
     point = np.repeat(np.arange(m), count)
     rows, of_row = POINTS[point], minority[point]
+    if groups:
+        rows = rows + RNG.normal(size=rows.shape) * [0.3, 0.3, 0.0]
     kernel = KERNELS[kernel].resolve(rows[~of_row])
-    few, many = (
-        Gram.from_rows(kernel, x[~y], x[y]) for x, y in ((POINTS[:m], minority), (rows, of_row))
-    )
-    alone = Leaving(many, rows, np.arange(len(rows)), of_row, np.ones(len(rows), dtype=int))
-    return Leaving(few, rows, point, of_row, count), alone
+    many = Gram.from_rows(kernel, rows[~of_row], rows[of_row])
+    alone = Leaving(many, rows, np.arange(len(rows)), of_row)
+    if groups:
+        points = Points(rows, np.ones(len(rows), dtype=int), np.cumsum(count) - count)
+        member = np.arange(len(rows))
+    else:
+        points, member = Points(POINTS[:m], count, np.arange(m)), point
+    few = Gram.from_points(kernel, points, member[~of_row], n1)
+    return Leaving(few, rows, member, of_row), alone
 
 
 def weights_of(name, n1):
@@ -65,9 +75,10 @@ def without(v, k, minority, j, *others):
     return scale * v[majority] @ k[majority] + v[kept_minority] @ k[kept_minority], rest
 
 
+@pytest.mark.parametrize("groups", [False, True], ids=["copies", "groups"])
 @pytest.mark.parametrize(("kernel", "weights", "n1"), CASES)
-def test_each_row_leaves_as_if_it_were_a_point_of_its_own(kernel, weights, n1):
-    leaving, alone = of_points(kernel, n1)
+def test_each_row_leaves_as_if_it_were_a_point_of_its_own(kernel, weights, n1, groups):
+    leaving, alone = of_points(kernel, n1, groups)
     w = weights_of(weights, n1)
     point, minority, n = leaving.point, leaving.minority, len(leaving.rows)
     v = (w / leaving.count)[:, point]
@@ -99,12 +110,12 @@ def test_rows_of_no_point_leave_what_the_kernel_learned_from_them():
     """And nothing of the centre, whose points other rows leave."""
     leaving, _ = of_points("tabular", 2)
     stranger, w = np.flatnonzero(leaving.point == 2)[0], weights_of("simplex", 2)
-    point = np.where(np.arange(len(leaving.rows)) == stranger, -1, leaving.point)
-    some, kernel = replace(leaving, point=point), leaving.gram.kernel
+    member = np.where(np.arange(len(leaving.rows)) == stranger, -1, leaving.member)
+    some, kernel = replace(leaving, member=member), leaving.gram.kernel
     row = leaving.rows[stranger, None]
     found, expected = some.similarity(w), leaving.similarity(w)
     assert not np.allclose(kernel.leaving_out(row, POINTS), kernel(row, POINTS))
-    expected[:, stranger] = w @ kernel.leaving_out(row, leaving.gram.points)[0]
+    expected[:, stranger] = w @ kernel.leaving_out(row, leaving.gram.points.rows)[0]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     total, rest = some.rest(w)
     np.testing.assert_array_equal(rest[:, [stranger]], total)
@@ -117,7 +128,7 @@ def test_points_that_leave_with_a_row():
     leaving, _ = of_points("RBF", 0)
     w, point = WEIGHTS["simplex"], leaving.point
     both = np.zeros((len(point), 5), dtype=bool)
-    both[point == 0, 3] = both[point == 3, 0] = True  # points 0 and 3 leave together
+    both[point == 0, 3] = both[point == 3, 0] = True  # points 0 and 3 leave with a row
     with_it, K = replace(leaving, with_it=both), leaving.gram.kernel(leaving.rows)
     v, everyone = (w / COUNT[:5])[:, point], np.zeros(len(point), dtype=bool)
     for j in range(len(point)):
@@ -138,12 +149,14 @@ def of_row(one, k):
 def test_logarithms_of_rows_that_leave_do_not_underflow():
     """A point that is far from all others, and stands for one or for two rows."""
     points = np.array([[0.0, 0.0], [0.5, 0.0], [60.0, 0.0]])
-    gram, w = Gram.from_rows(kernels.RBF(1.0), points), WEIGHTS["simplex"][:, :3]
+    w = WEIGHTS["simplex"][:, :3]
     w = w / w.sum(axis=1, keepdims=True)
-    center = Center(w, gram, nonnegative=True)
     for count in (1, 2):
         n = np.array([1, 2, count])
-        leaving = Leaving(gram, points, np.arange(3), np.zeros(3, dtype=bool), n)
+        member = np.repeat(np.arange(3), n)
+        gram = Gram.from_points(kernels.RBF(1.0), Points(points, n, np.arange(3)), member)
+        center = Center(w, gram, nonnegative=True)
+        leaving = Leaving(gram, points, np.arange(3), np.zeros(3, dtype=bool))
         log_s = center.log_similarity(points, leaving).T
         found = leaving.similarity(w)
         near = [0, 1] if count == 1 else [0, 1, 2]

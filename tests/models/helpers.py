@@ -52,7 +52,9 @@ def without(gram, j):
     """Return the statistics of all rows but one, as a fold has them, and which rows these are."""
     rest, m = np.arange(gram.n_points) != j, gram.n_majority_points
     majority, minority = rest[:m], rest[m:]
-    others = Gram.from_rows(gram.kernel, gram.points[:m][majority], gram.points[m:][minority])
+    others = Gram.from_rows(
+        gram.kernel, gram.points.rows[:m][majority], gram.points.rows[m:][minority]
+    )
     places = np.flatnonzero(majority), np.flatnonzero(minority)
     return replace(others, index_in_full_fit=places[0], minority_index_in_full_fit=places[1]), rest
 

@@ -88,8 +88,7 @@ def test_automatic_cutoff_is_by_leave_one_out(minority_prior):
     est = BDDM(kernel=RBF, draws=50, tune=50, minority_prior=minority_prior)
     est.fit(X[order], y[order])
     w = est.idata_["posterior"]["w"].values.reshape(100, 32)
-    of_points = np.arange(32), np.arange(32) >= 24, np.ones(32)
-    f = Leaving(est.gram_, est.gram_.points, *of_points).similarity(w)
+    f = Leaving(est.gram_, est.gram_.points.rows, np.arange(32), np.arange(32) >= 24).similarity(w)
     changed = est.with_cutoff(Cutoff(level=0.3))
     left = np.empty(32)
     margins = f - thresholds(changed)[:, None]

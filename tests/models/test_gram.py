@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from bsvdd.models import Gram
-from bsvdd.models.gram import Sums
+from bsvdd.models.points import Points
 
 from bsvdd import kernels
 
@@ -24,22 +24,23 @@ def k(x, y):
 @pytest.mark.parametrize("minority", [None, MINORITY[:0], MINORITY], ids=["none", "no row", "some"])
 @pytest.mark.parametrize("dictionary", [None, POINTS], ids=["rows", "dictionary"])
 def test_statistics_are_the_sums(monkeypatch, block, minority, dictionary):
-    """Of all rows at once, and of blocks of rows; majority points come first."""
+    """Whatever the blocks of rows; majority points come first."""
     monkeypatch.setattr("bsvdd.models.kernels.base.BLOCK_VALUES", block)
     stats = Gram.from_rows(KERNEL, MAJORITY, minority, dictionary)
     majority = MAJORITY if dictionary is None else dictionary
     u = np.concatenate([majority, MINORITY[:0] if minority is None else minority])
-    parts = [Sums.of(KERNEL, MAJORITY[a:b], u) for a, b in ((0, 4), (4, 5), (5, 11))]
     n1 = 0 if minority is None else len(minority)
-    by_blocks = Gram.from_sums(KERNEL, parts[0] + (parts[1] + parts[2]), u, n1)
-    for gram in (stats, by_blocks):
-        np.testing.assert_allclose(gram.K, by_loops(k, u, u), rtol=1e-12)
-        np.testing.assert_allclose(gram.r, by_loops(k, u, MAJORITY).sum(axis=1), rtol=1e-12)
-        assert pytest.approx(sum(k(x, x) for x in MAJORITY), rel=1e-12) == gram.T
-        assert (gram.n0, gram.n1, gram.n_points) == (11, n1, len(u))
-        assert gram.n_majority_points == len(u) - n1
-        np.testing.assert_array_equal(gram.points, u)
-        assert gram.kernel is KERNEL
+    np.testing.assert_allclose(stats.K, by_loops(k, u, u), rtol=1e-12)
+    np.testing.assert_allclose(stats.r, by_loops(k, u, MAJORITY).sum(axis=1), rtol=1e-12)
+    assert pytest.approx(sum(k(x, x) for x in MAJORITY), rel=1e-12) == stats.T
+    assert (stats.n0, stats.n1, stats.n_points) == (11, n1, len(u))
+    assert stats.n_majority_points == len(u) - n1
+    np.testing.assert_array_equal(stats.points.rows, u)
+    assert stats.kernel is KERNEL
+    if dictionary is None:
+        of_rows = by_loops(k, MAJORITY, MAJORITY)
+        np.testing.assert_allclose(stats.row_sums, of_rows.sum(axis=1), rtol=1e-12)
+        np.testing.assert_allclose(stats.row_squares, (of_rows**2).sum(axis=1), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -49,10 +50,16 @@ def test_statistics_are_the_sums(monkeypatch, block, minority, dictionary):
         ({"n1": 3}, "n1 must lie between 0 and 2, got 3"),
         ({"n1": -1}, "n1 must lie between 0 and 2, got -1"),
         ({"n0": 0}, "n0 must be at least 1, got 0"),
-        ({"points": np.ones((2, 5))}, "points must have 3 rows as r has 3 values, got 2"),
+        ({"points": Points.of(np.ones((2, 5)))}, "must be 3 points as r has 3 values, got 2"),
     ],
 )
 def test_shapes_and_numbers_are_checked(change, message):
-    fields = {"K": np.eye(3), "r": np.ones(3), "T": 3.0, "n0": 3, "points": np.ones((3, 2))}
+    fields = {
+        "K": np.eye(3),
+        "r": np.ones(3),
+        "T": 3.0,
+        "n0": 3,
+        "points": Points.of(np.ones((3, 2))),
+    }
     with pytest.raises(ValueError, match=message):
         Gram(**{**fields, "kernel": kernels.Linear(), **change})

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from bsvdd.models.landmarks import Landmarks, choose
 from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
@@ -534,7 +533,6 @@ CATEGORIES, ANY = of_columns(kernels.RBF(1.0)), kernels.Laplacian(1.0)
             lambda: kernels.Tabular(weights={"c": 1.0}).with_columns(["a", "b"], ()),
             "'c' is no column of X, which has 'a', 'b'",
         ),
-        (lambda: choose(CATEGORIES.resolve(X), X, Landmarks(5, "kmeans"), 0), "'leverage'"),
     ],
 )
 def test_what_kernels_refuse(make, message):

@@ -38,12 +38,12 @@ def test_lambda_is_resolved_to_a_number(model, given, gram, scale, reason):
 
 
 def test_lambda_is_calibrated_to_rows_that_are_no_points():
-    is_point = np.arange(40) % 4 == 0
-    gram = Gram.from_rows(kernels.RBF(0.8), ROWS, dictionary=ROWS[is_point])
+    gram = Gram.from_rows(kernels.RBF(0.8), ROWS, dictionary=ROWS[::4])
     for model, on_simplex in ((bsvdd.Model, True), (bdd.Model, False)):
-        found, _ = model(priors.Flat(), "calibrated").resolved(gram, ROWS, is_point)
-        assert found.scale == calibration.calibrated(gram, ROWS, is_point, on_simplex).scale
-        assert found.scale != model(priors.Flat(), "calibrated").resolved(gram)[0].scale
+        found, _ = model(priors.Flat(), "calibrated").resolved(gram, ROWS)
+        assert found.scale == calibration.calibrated(gram, ROWS, on_simplex).scale
+        alone = Gram.from_rows(kernels.RBF(0.8), ROWS[::4])
+        assert found.scale != model(priors.Flat(), "calibrated").resolved(alone)[0].scale
 
 
 def test_priors_are_the_fields_of_that_name():

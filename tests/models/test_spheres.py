@@ -1,5 +1,7 @@
 """SVDD, without and with minority rows, and the one-class SVM: against general solvers, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from bsvdd.inference.warning import DataWarning
@@ -287,7 +289,7 @@ def test_nu_of_less_than_one_row_is_the_hard_margin_and_of_one_the_mean(nu):
 def test_the_size_of_the_kernel_does_not_matter(factor):
     gram = Gram.from_rows(kernels.RBF(1.3), ROWS)
     K, r, T = gram.K * factor, gram.r * factor, gram.T * factor
-    scaled = Gram(K, r, T, gram.n0, gram.points, gram.kernel)
+    scaled = replace(gram, K=K, r=r, T=T)
     plane, other = one_class_svm.solve(gram, 0.2), one_class_svm.solve(scaled, 0.2)
     np.testing.assert_allclose(plane.alpha, other.alpha, atol=1e-6)
     assert other.rho == pytest.approx(plane.rho * factor, rel=1e-6)

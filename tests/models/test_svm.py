@@ -121,7 +121,7 @@ def test_without_a_kernel_matrix(monkeypatch, est):
     assert free.intercept_ == pytest.approx(dense.intercept_, abs=1e-8)
     np.testing.assert_allclose(free.decision_function(Z), dense.decision_function(Z), atol=1e-8)
     assert free.kkt_residual_ <= 1e-8
-    f = free.decision_function(free.gram_.points)
+    f = free.decision_function(free.gram_.points.rows)
     np.testing.assert_allclose(free.slack_, 1 - SIGN * f, atol=1e-12)
 
 
