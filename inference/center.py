@@ -166,7 +166,7 @@ class Score:
 
     @property
     def unit(self) -> float:
-        """The unit of values and scores, by which ties are told, see :mod:`.ties`."""
+        """The unit of values and scores, see :mod:`bsvdd.inference.ties`."""
         return 1.0
 
     @property
@@ -299,7 +299,7 @@ class Weighted(Score):
 
     @cached_property
     def unit_of_sums(self) -> float:
-        """The unit of the weighted sums, see :mod:`.ties`."""
+        """The unit of the weighted sums, see :mod:`bsvdd.inference.ties`."""
         largest = float(np.abs(self.weights).sum(axis=1).max()) * self.gram.largest
         return ties.OF_SUMS * largest
 

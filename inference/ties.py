@@ -30,8 +30,8 @@ def tolerance(values: float | np.ndarray, unit: float = 1.0) -> np.ndarray:
     --------
     >>> import numpy as np
     >>> from bsvdd.inference.ties import tolerance
-    >>> tolerance(np.array([0.1, -50.0, -np.inf])).tolist()
-    [1e-09, 5e-08, 0.0]
+    >>> tolerance(np.array([0.1, -4.0, -np.inf])).tolist()
+    [1e-09, 4e-09, 0.0]
     """
     size = np.maximum(np.abs(values), unit)
     return RELATIVE * np.where(np.isfinite(values), size, 0.0)

@@ -82,7 +82,7 @@ class Tail:
 
     @classmethod
     def of(cls, surprises: np.ndarray, seed: int = 0, unit: float = 1.0) -> Tail:
-        """Return the tail of left-out surprises; ``unit`` is theirs, see :mod:`.ties`.
+        """Return the tail of left-out surprises; ``unit`` is theirs (:mod:`bsvdd.inference.ties`).
 
         Raises
         ------
