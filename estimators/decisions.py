@@ -10,7 +10,7 @@ import pandas as pd
 from ..inference.decision import probability_error, three_way
 from . import inputs
 from .fit import Fit
-from .p_values import check_rate, fold_of, p_values
+from .p_values import check_rate, fold_of
 from .p_values import of_training as training_p
 
 PRINTED = {
@@ -75,8 +75,7 @@ def of_rows(fit: Fit, X: Any, prob: float, p_value: str | None) -> DecisionTable
     decided = score.decision(rows, fit.level, prob)
     p = None
     if fold is not None:  # the scores of the fit are known
-        scores = decided[0] if fold.score is score else fold.scores(rows)
-        p = p_values(scores, fold.left_out)
+        p = fold.of_scores(decided[0] if fold.score is score else fold.scores(rows))
     more: dict[str, Any] = {"distance": score.distance_of(decided[0])}
     more |= {"cutoff": fit.distance, "level": fit.level}
     return _table(fit, decided, p, X.index if isinstance(X, pd.DataFrame) else None, more)
@@ -90,7 +89,8 @@ def of_training(fit: Fit, prob: float = 0.9, p_value: str | None = "left-out") -
             f"p_value of training rows must be 'left-out' or None, got {p_value!r}; give rows as X"
         )
     known, decided = ~np.isnan(fit.left_out), fit.training_decision(prob)
-    p = None if p_value is None else training_p(decided[0], known & ~fit.data.minority)
+    itself, unit = known & ~fit.data.minority, fit.score.unit
+    p = None if p_value is None else training_p(decided[0], itself, unit)
     more: dict[str, Any] = {"distance": fit.score.distance_of(decided[0])}
     more |= {"cutoff": fit.distance, "level": fit.level, "left_out": known}
     return _table(fit, decided, p, fit.data.row_names, more)

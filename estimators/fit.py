@@ -237,7 +237,7 @@ def _chosen(fit: Fit, cutoff: Cutoff) -> Chosen:
     score, data, own = fit.learned.score, fit.data, fit.learned.own
     if isinstance(cutoff.choose, Own):
         assert own is not None  # by check_cutoff
-        boundary = Boundary.at(own)
+        boundary = Boundary.at(own, score.unit)
         return Chosen(boundary, score.with_boundary(boundary).distance_at_cutoff)
     if not cutoff.of_rows:
         number: Any = cutoff.choose

@@ -33,6 +33,7 @@ from typing import override
 
 import numpy as np
 
+from ..inference import ties
 from ..inference.center import Score, level_quantile
 from ..models.rarity import Rarity
 from .fit import Fit
@@ -57,6 +58,8 @@ class View:
     left_out : ndarray of shape (draws, n)
         Those of the training rows, each left out; NaN if a row cannot be left out.
     majority : ndarray of bool, shape (n,)
+    unit : float, default=1.0
+        Of the values, see :mod:`bsvdd.inference.ties`; 1 for logarithms.
     """
 
     name: str
@@ -64,6 +67,7 @@ class View:
     values: Values
     left_out: np.ndarray
     majority: np.ndarray
+    unit: float = 1.0
 
     @cached_property
     def _ordered(self) -> np.ndarray:
@@ -77,12 +81,12 @@ class View:
         finite = np.isfinite(self._ordered)
         mean = self._ordered.mean(axis=1, where=finite, keepdims=True)
         sd = self._ordered.std(axis=1, where=finite, keepdims=True)
-        return mean, np.where(sd > 0.0, sd, 1.0)
+        return mean, np.where(sd > ties.tolerance(mean, self.unit), sd, 1.0)  # of equal values
 
     def p_values(self, values: np.ndarray, itself: np.ndarray | bool = False) -> np.ndarray:
         """Return the p-values of values (draws, m); rows that are left out count themselves."""
         pairs = zip(values, self._ordered, strict=True)
-        p = [p_values(of_draw, left_out, itself) for of_draw, left_out in pairs]
+        p = [p_values(of_draw, left_out, itself, self.unit) for of_draw, left_out in pairs]
         return np.where(np.isnan(values), np.nan, p)
 
     def terms(self, values: np.ndarray, itself: np.ndarray | bool) -> tuple[np.ndarray, np.ndarray]:

@@ -20,6 +20,9 @@ rows from one distribution (exchangeable rows): abnormal training rows make p-va
 drift makes them too small. "split" chooses bandwidth, scaling and groups without the left-out
 rows. "left-out" chooses them by all rows, and row sums in a prior are sums over all rows; no
 theorem covers this. Points of the user must not be training rows.
+
+Scores that rounding alone tells apart are equal (:mod:`bsvdd.inference.ties`), so the p-value of a
+row does not depend on the rows that it is asked with.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..inference import ties
 from ..inference.center import Score
 from .fit import Fit, refitted
 
@@ -38,7 +42,10 @@ View = Callable[[Score], Score]  # another way to look at the score of a fit
 
 
 def p_values(
-    scores: np.ndarray, left_out: np.ndarray, itself: np.ndarray | bool = False
+    scores: np.ndarray,
+    left_out: np.ndarray,
+    itself: np.ndarray | bool = False,
+    unit: float = 1.0,
 ) -> np.ndarray:
     """Return the conformal p-values of scores, shape (rows,) -> (rows,).
 
@@ -50,6 +57,8 @@ def p_values(
         Scores of left-out normal rows, in ascending order.
     itself : ndarray of bool, shape (rows,), default=False
         Which of the rows are left-out rows themselves.
+    unit : float, default=1.0
+        Of the scores, see :mod:`bsvdd.inference.ties`; 1 for logarithms.
 
     Examples
     --------
@@ -58,7 +67,7 @@ def p_values(
     >>> p_values(np.array([0.5, 2.0, 9.0]), np.array([1.0, 2.0, 3.0])).tolist()
     [0.25, 0.75, 1.0]
     """
-    below = np.searchsorted(left_out, scores, side="right")
+    below = np.searchsorted(left_out, scores + ties.tolerance(scores, unit), side="right")
     return (1.0 + below - itself) / (len(left_out) + 1.0 - itself)
 
 
@@ -84,7 +93,11 @@ class Fold:
 
     def p_values(self, rows: np.ndarray) -> np.ndarray:
         """Return the p-values of rows."""
-        return p_values(self.scores(rows), self.left_out)
+        return self.of_scores(self.scores(rows))
+
+    def of_scores(self, scores: np.ndarray) -> np.ndarray:
+        """Return the p-values of rows with these scores."""
+        return p_values(scores, self.left_out, unit=self.score.unit)
 
 
 def fold_of(fit: Fit, method: str = "left-out") -> Fold:
@@ -112,12 +125,12 @@ def normal_left_out(fit: Fit) -> np.ndarray:
     return np.sort(fit.left_out[~fit.data.minority & ~np.isnan(fit.left_out)])
 
 
-def of_training(scores: np.ndarray, itself: np.ndarray) -> np.ndarray:
+def of_training(scores: np.ndarray, itself: np.ndarray, unit: float = 1.0) -> np.ndarray:
     """Return the p-values of training rows, each among the other left-out rows, shape (n,).
 
     ``itself`` says which scores are those of left-out normal rows.
     """
-    return p_values(scores, np.sort(scores[itself]), itself)
+    return p_values(scores, np.sort(scores[itself]), itself, unit)
 
 
 def split(fit: Fit, view: View = lambda score: score) -> Fold:

@@ -98,22 +98,23 @@ class Joiner(Learner):
         found, failed = [], dict(failed)
         columns = data.columns.labels.tolist()
         for name, weight in self.weights.items():
+            unit = 1.0
             if name in fits:
-                values, of_rows = _of_fit(fits[name])
+                values, of_rows, unit = _of_fit(fits[name])
             elif name in (COLUMNS, RAREST):
                 values = partial(_frequency, rarity, name)
                 of_rows = values(data.rows, ~data.minority)
             elif name in self.functions:
                 values = partial(_of_function, self.functions[name], name, columns)
                 try:
-                    of_rows = values(data.rows)
+                    of_rows, unit = values(data.rows), 0.0  # of which nothing is known
                 except Exception as error:  # whatever a function of the user raises
                     failed[name] = f"{type(error).__name__}: {error}"
                     continue
             else:
                 continue
             if weight:
-                found.append(View(name, weight, values, of_rows, ~data.minority))
+                found.append(View(name, weight, values, of_rows, ~data.minority, unit))
         if not found:
             raise ValueError(f"no view can be fitted: {next(iter(failed.values()))}")
         score = Joined(tuple(found), fits, failed, rarity)
@@ -137,15 +138,15 @@ def joined_of(learned: Learned) -> Joined:
     return learned.score
 
 
-def _of_fit(fit: Fit) -> tuple[Values, np.ndarray]:
-    """Return the values of rows under a fit, and those of its left-out rows."""
+def _of_fit(fit: Fit) -> tuple[Values, np.ndarray, float]:
+    """Return the values of rows under a fit, those of its left-out rows, and their unit."""
     center, leave = fit.learned.score, fit.learned.leave
     if isinstance(center, Center) and fit.learned.posterior and isinstance(leave, Rescaled):
         weights = center.weights[thinned(len(center.weights), DRAWS)]
         some = replace(fit.learned, score=center.with_weights(weights))
         values = left_out_values(replace(fit, learned=some), Cutoff()).values
-        return some.score.values_of_draws, values
-    return partial(_scores, fit.score, fit.level), fit.left_out[None]
+        return some.score.values_of_draws, values, some.score.unit
+    return partial(_scores, fit.score, fit.level), fit.left_out[None], fit.score.unit
 
 
 def _scores(score: Score, level: float, rows: np.ndarray) -> np.ndarray:

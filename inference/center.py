@@ -27,7 +27,7 @@ import numpy as np
 from ..models.gram import Gram, squared_norm
 from ..models.kernels import Kernel
 from ..models.points import Points
-from . import threads
+from . import threads, ties
 from .leave import Leaving
 
 BLOCK_VALUES = 4_000_000  # most values in memory at once: 32 MB
@@ -38,7 +38,6 @@ ROWS_TO_BOUND = 4  # rows for each draw or point, from which a bound of the vari
 SMALLEST_FLOAT32 = 1e-30  # below it a float32 has lost digits
 # 1/2 and 1/4 (twice the bandwidth) give P(normal) a larger Brier score: benchmarks.posterior
 FALL = 1.0 / 9.0
-AT_CUTOFF = 1e-12  # relative difference of two values that rounding explains
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +66,14 @@ class Boundary:
         return float(np.sort(self.threshold)[len(self.threshold) // 2])
 
     @classmethod
-    def at(cls, value: float | np.ndarray = 0.0) -> Self:
-        """Return the boundary at one value, or at one for each draw, without an unseen row."""
-        # a row at the cutoff is within it, whatever the rounding of its value
+    def at(cls, value: float | np.ndarray = 0.0, unit: float = 0.0) -> Self:
+        """Return the boundary at one value, or at one for each draw, without an unseen row.
+
+        A row at the cutoff is within it, whatever the rounding of its value; ``unit`` is that of
+        :mod:`bsvdd.inference.ties`.
+        """
         values = np.atleast_1d(np.asarray(value, dtype=float))
-        lowered = values - AT_CUTOFF * np.where(np.isfinite(values), np.abs(values), 0.0)
+        lowered = values - ties.tolerance(values, unit)
         return cls(lowered, values, np.full(values.shape, -np.inf))
 
 
@@ -164,6 +166,11 @@ class Score:
         return True
 
     @property
+    def unit(self) -> float:
+        """The unit of values and scores, see :mod:`bsvdd.inference.ties`."""
+        return 1.0
+
+    @property
     def far(self) -> float:
         """The value of a row that resembles no training row, or minus infinity."""
         return -math.inf
@@ -244,7 +251,7 @@ class Score:
 
     def boundary_at(self, distance: float) -> Boundary:
         """Return the boundary at D_opt = ``distance``."""
-        return Boundary.at(-distance)
+        return Boundary.at(-distance, self.unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,6 +268,11 @@ class OfFunction(Score):
 
     function: Callable[[np.ndarray], np.ndarray]
     kernel: Kernel
+
+    @property
+    @override
+    def unit(self) -> float:
+        return abs(self.boundary.middle)
 
     @property
     @override
@@ -285,6 +297,17 @@ class Weighted(Score):
 
     weights: np.ndarray
     gram: Gram
+
+    @cached_property
+    def unit_of_sums(self) -> float:
+        """The unit of the weighted sums, see :mod:`bsvdd.inference.ties`."""
+        largest = float(np.abs(self.weights).sum(axis=1).max()) * self.gram.largest
+        return ties.OF_SUMS * largest
+
+    @property
+    @override
+    def unit(self) -> float:
+        return self.unit_of_sums
 
     @property
     @override
@@ -321,6 +344,11 @@ class Hyperplane(Weighted):
     """
 
     offset: float
+
+    @property
+    @override
+    def unit(self) -> float:
+        return self.unit_of_sums + ties.OF_SUMS * abs(self.offset)
 
     @override
     def values(self, rows: np.ndarray) -> np.ndarray:
@@ -366,6 +394,11 @@ class Center(Weighted):
     @override
     def logarithmic(self) -> bool:
         return self.nonnegative and self.gram.kernel.normalized
+
+    @property
+    @override
+    def unit(self) -> float:
+        return 1.0 if self.logarithmic else self.unit_of_sums
 
     @cached_property
     def median_norm(self) -> float:
@@ -451,9 +484,9 @@ class Center(Weighted):
         limit = self._self_similarity - distance * distance
         similarity = (self.squared_norm + limit) / 2.0
         if not self.logarithmic:
-            return Boundary.at(similarity)
+            return Boundary.at(similarity, self.unit)
         with np.errstate(divide="ignore"):
-            return Boundary.at(np.log(np.maximum(similarity, 0.0)))
+            return Boundary.at(np.log(np.maximum(similarity, 0.0)), self.unit)
 
     # decisions
 
@@ -553,7 +586,8 @@ class Center(Weighted):
         least = self._least
         if not self.logarithmic or not least.min() > SMALLEST_FLOAT32:
             return _joined(lambda block: in_double(rows[block]), len(rows), self._step)
-        # in float32, twice as fast; rows with a draw that its rounding may decide are done again
+        # in float32, twice as fast; rows with a draw that its rounding may decide are done again,
+        # among them all ties, as its error is larger than their tolerance
         weights, points = self.supported_points
         single = _single(weights.T)
         error = 4.0 * SINGLE * (4.0 + math.sqrt(len(points)))

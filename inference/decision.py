@@ -43,9 +43,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit
 
-from . import threads
+from . import threads, ties
 from .center import (
-    AT_CUTOFF,
     FALL,
     Boundary,
     Center,
@@ -116,10 +115,11 @@ class LeftOut:
         if isinstance(score, Center) and not policy.uncertain:
             similarity = np.exp(values) if score.logarithmic else values
             similarity = similarity - score.squared_norm[:, None] / 2.0
-            distance = score.distance_of_own_norm(level_quantile(similarity, policy.level))
-            limit = -choose(-distance, minority) * (1.0 + AT_CUTOFF)
+            similarity = ties.merged(level_quantile(similarity, policy.level), score.unit_of_sums)
+            distance = score.distance_of_own_norm(similarity)
+            limit = -choose(-distance, minority) * (1.0 + ties.RELATIVE)
             return score.boundary_at(limit), limit
-        middle = level_quantile(values, policy.level)
+        middle = ties.merged(level_quantile(values, policy.level), score.unit)
         fixed = choose(middle, minority, score.far)  # as one number, or an error
         if score.uncertain and policy.uncertain:
             rate = choose.rate_at(fixed, middle, minority)
@@ -131,7 +131,7 @@ class LeftOut:
                 unseen = unseen_row(score, rows[close], own[close])
             chosen = self._uncertain(policy, score, minority, fixed, rate, unseen, seed)
         else:
-            chosen = Boundary.at(fixed)
+            chosen = Boundary.at(fixed, score.unit)
         return chosen, score.with_boundary(chosen).distance_at_cutoff
 
     def _uncertain(
@@ -169,12 +169,12 @@ class LeftOut:
 
         step = max(1, BLOCK_VALUES // draws)
         m = np.concatenate(threads.each(margins, values.shape[1], step))
-        scale = 1.0 if logarithmic else float(np.median(np.abs(q)))
+        m = ties.merged(m, score.unit)
         far = level_quantile((score.far - q)[:, None], policy.level)[0]
         if math.isfinite(far):
-            far += 2.0 * AT_CUTOFF * max(abs(far), scale)  # what c loses below, twice
+            far += 2.0 * float(ties.tolerance(far, score.unit))  # what c loses below, twice
         c = policy.chooser(minority)(m, minority, far)
-        c -= AT_CUTOFF * max(abs(c), scale)
+        c -= float(ties.tolerance(c, score.unit))
         reference = q + c
         if logarithmic:
             return Boundary(_without_unseen(reference, log_half), reference, log_whole)

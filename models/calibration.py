@@ -177,8 +177,7 @@ def calibrated(gram: Gram, rows: np.ndarray | None = None, on_simplex: bool = Tr
         return Calibration(1.0, "all kernel values are 0")
     if rows is not None:
         return _root(gram, unit, of_rows(gram, unit, rows, on_simplex), on_simplex)[0]
-    tau, sizes = FIRST_TAU, gram.points.sizes
-    are_rows = gram.points.are_rows
+    tau, are_rows = FIRST_TAU, gram.points.are_rows
     for _ in range(PROFILES):
 
         def profile(n: np.ndarray, tau: float = tau) -> np.ndarray:

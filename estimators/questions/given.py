@@ -65,6 +65,11 @@ class Conditional(Weighted):
     given: tuple[int, ...]
     log_epsilon: float
 
+    @property
+    @override
+    def unit(self) -> float:
+        return 1.0  # a difference of logarithms
+
     @classmethod
     def of(cls, center: Score, given: tuple[int, ...]) -> Conditional:
         """Return the score by the draws of a centre."""

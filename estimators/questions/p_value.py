@@ -8,9 +8,10 @@ from typing import Any, override
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ...inference import ties
 from .. import inputs
 from ..detector import Detector
-from ..p_values import Fold, fold_of, p_values
+from ..p_values import Fold, fold_of
 from .tail import Tail
 
 
@@ -97,9 +98,9 @@ class TailFold(Fold):
     tail: Tail
 
     @override
-    def p_values(self, rows: np.ndarray) -> np.ndarray:
-        scores = self.scores(rows)
-        p, beyond = p_values(scores, self.left_out), -scores > self.tail.threshold
+    def of_scores(self, scores: np.ndarray) -> np.ndarray:
+        p, u = super().of_scores(scores), self.tail.threshold
+        beyond = -scores > u + ties.tolerance(u, self.score.unit)
         p[beyond] = self.tail.p_values(-scores[beyond])
         return p
 
@@ -110,7 +111,7 @@ def with_tail(fold: Fold, tail: str, seed: int) -> Fold:
         raise ValueError(f"tail must be 'rank' or 'pareto', got {tail!r}")
     if tail == "rank":
         return fold
-    of_tail = Tail.of(-fold.left_out, seed)
+    of_tail = Tail.of(-fold.left_out, seed, fold.score.unit)
     return TailFold(fold.score, fold.left_out, fold.level, of_tail)
 
 

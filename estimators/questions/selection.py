@@ -8,14 +8,13 @@ import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils.validation import check_is_fitted
 
+from ...inference import ties
 from ...inference.warning import DataWarning, warn
 from .. import inputs
 from ..detector import Detector
 from ..p_values import check_rate, fold_of
 from .given import fold_given
 from .p_value import with_tail
-
-ROUNDING = 1e-9  # relative; p-values and rates are often equal but for rounding
 
 
 def select(
@@ -106,4 +105,5 @@ def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
     if not len(p):
         return np.zeros(0, dtype=bool)
     adjusted: np.ndarray = false_discovery_control(p, method="bh")
-    return adjusted <= fdr * (1.0 + ROUNDING)  # adjusted p-values are often equal to the rate
+    # adjusted p-values are often equal to the rate but for rounding
+    return adjusted <= fdr * (1.0 + ties.RELATIVE)

@@ -2,7 +2,7 @@ r"""Whether rows of a stream are still like the training rows: a conformal test 
 
 The model is refitted to half of the normal rows, and n rows are left out. Row t of the stream is
 ranked among them and the rows of the stream up to it. Ties, of which it is one itself, are broken
-by chance,
+by chance (scores that rounding alone tells apart are equal, see :mod:`bsvdd.inference.ties`),
 
 .. math:: p_t = \frac{\#\{i : s_i < s_t\} + U_t\, \#\{i : s_i = s_t\}}{n + t}.
 
@@ -31,12 +31,13 @@ Research 152, 191-210.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ...inference import ties
 from .. import inputs
 from ..detector import Detector
 from ..fit import Fit
@@ -131,12 +132,13 @@ class Monitor:
         if hasattr(X, "__len__") and len(X) == 0:
             return np.empty(0)
         scores = inputs.by_row(self._data, X, self._fold.scores)
+        rounding = ties.tolerance(scores, self._fold.score.unit)
         found = np.empty(len(scores))
-        for i, (score, u) in enumerate(
-            zip(scores.tolist(), self._rng.random(len(scores)), strict=True)
-        ):
-            below, upto = bisect_left(self._known, score), bisect_right(self._known, score)
-            self._known.insert(upto, score)
+        each = zip(scores.tolist(), rounding.tolist(), self._rng.random(len(scores)), strict=True)
+        for i, (score, delta, u) in enumerate(each):  # u belongs to the place in the stream
+            below = bisect_left(self._known, score - delta)
+            upto = bisect_right(self._known, score + delta)
+            insort(self._known, score)
             p = (below + u * (upto + 1 - below)) / len(self._known)
             capital = [
                 ((1.0 - JUMP) * share + JUMP / len(BETS)) * (1.0 + bet * (p - 0.5))

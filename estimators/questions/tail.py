@@ -39,6 +39,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import softmax
 
+from ...inference import ties
 from ...inference.warning import DiagnosticWarning, warn
 
 QUANTILE = 0.9  # of the left-out surprises: the threshold
@@ -80,8 +81,8 @@ class Tail:
     seed: int = 0
 
     @classmethod
-    def of(cls, surprises: np.ndarray, seed: int = 0) -> Tail:
-        """Return the tail of left-out surprises.
+    def of(cls, surprises: np.ndarray, seed: int = 0, unit: float = 1.0) -> Tail:
+        """Return the tail of left-out surprises; ``unit`` is theirs (:mod:`bsvdd.inference.ties`).
 
         Raises
         ------
@@ -94,7 +95,8 @@ class Tail:
             The distribution does not fit.
         """
         threshold = float(np.quantile(surprises, QUANTILE))
-        excesses = surprises[surprises > threshold] - threshold
+        above = surprises > threshold + ties.tolerance(threshold, unit)
+        excesses = surprises[above] - threshold
         if len(excesses) < LEAST or not np.isfinite(excesses).all():
             raise ValueError(
                 f"tail='pareto' needs at least {LEAST} finite left-out surprises above their "

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...inference import ties
 from .. import decisions, inputs
 from ..fit import Fit
 from ..messages import of_value, printable
@@ -175,7 +176,8 @@ def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
     larger[:, list(data.kernel.categorical_columns)] = 0  # categories have no order
     rarest = np.sort(score.rarity.counts(data.majority_rows, True)[2].min(axis=1))
     n, others = len(rarest), ~itself[:, None]
-    as_rare = np.searchsorted(rarest, frequency, side="right") + others  # with the row itself
+    upto = frequency + ties.tolerance(frequency)
+    as_rare = np.searchsorted(rarest, upto, side="right") + others  # with the row itself
     odd = (as_rare <= RARE * (n + others)) | (as_rare == 1)
     first = frequency.argmin(axis=1)
     # ties: a description is sure of a row that a column alone explains too

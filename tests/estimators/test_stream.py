@@ -8,6 +8,7 @@ import pytest
 from bsvdd.estimators import inputs, p_values
 from bsvdd.estimators.questions import stream
 from bsvdd.estimators.questions.stream import Monitor
+from bsvdd.inference.center import Score
 
 import bsvdd
 from bsvdd import SVDD
@@ -26,7 +27,7 @@ def monitor(monkeypatch):
     monkeypatch.setattr(inputs, "by_row", lambda est, X, scores: np.asarray(X, dtype=float))
 
     def make(left_out, seed=0, level=0.01):
-        fold = p_values.Fold(None, np.sort(np.asarray(left_out, dtype=float)), 0.5)
+        fold = p_values.Fold(Score(), np.sort(np.asarray(left_out, dtype=float)), 0.5)
         monkeypatch.setattr(stream, "split", lambda fit: fold)
         return Monitor(SimpleNamespace(data=SimpleNamespace(seed=seed)), level)
 

@@ -47,7 +47,8 @@ def joined(parts):
     """The joined values of a list of (c, value of the row, values of the others)."""
     harmonic = z = 0.0
     for c, value, others, all_rows in parts:
-        p = (1 + sum(other <= value for other in others)) / (len(others) + 1)
+        upto = value + 1e-9 * max(1.0, abs(value))  # sums in another order are equal
+        p = (1 + sum(other <= upto for other in others)) / (len(others) + 1)
         harmonic += c / p
         z += c * (np.mean(all_rows) - value) / np.std(all_rows)
     return -math.log(harmonic) - BEYOND * z
