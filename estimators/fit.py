@@ -19,12 +19,14 @@ from ..inference.draws import Draws, monitored_rows
 from ..inference.learned import Learned, Learner, Posterior
 from ..inference.leave import Rescaled
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
+from ..models import repeats
 from ..models.kernels.base import is_number
 from .labels import minority_of
 from .near_cutoff import NearCutoff
 from .training import GivenPoints, TrainingData
 
 CACHED = "prior", "near_cutoff"  # of a fit, whatever its cutoff
+MOST_ALONE = 30  # different rows, each of which leaves alone in place of folds
 FEW_DIGITS = 1e-4  # rounding error, relative to a squared distance, that leaves few digits
 
 
@@ -306,7 +308,16 @@ def left_out_values(fit: Fit, cutoff: Cutoff) -> LeftOut:
                 return found
             return left_out.aligned(found, other.score, other.own, learned.own)
 
-        return LeftOut(left_out.refitted_values(left_out.folds(minority, cv, data.seed), of_fold))
+        number = repeats.sets_of_equal(data.rows, minority)
+        repeat = number.max() < len(number) - 1
+        folds = left_out.folds(minority, cv, data.seed)
+        if repeat and cutoff.cv == "auto" and learned.own is not None and number.max() < MOST_ALONE:
+            folds = left_out.one_by_one(number)
+        values = left_out.refitted_values(folds, of_fold)
+        if repeat and len(values) == 1:
+            most = score.values_of_draws(data.rows) - learned.tolerance
+            values = left_out.of_equal(values, most, number, minority)
+        return LeftOut(values)
     if cv == "train":
         return LeftOut(score.values_of_draws(data.rows))
     if learned.left_out is not None:

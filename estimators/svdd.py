@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from ..inference.center import Center
 from ..inference.draws import Draws
 from ..inference.learned import Data, Learned, Learner
-from ..models import svdd
+from ..models import quadratic_program, svdd
 from ..models.kernels import Kernel, Tabular
 from .detector import Detector
 
@@ -47,7 +47,9 @@ class Ball(Learner):
         sphere = svdd.describe(draws.weights[0], data.gram, bounds["C"], bounds.get("C2"))
         center = Center(draws.weights, data.gram, nonnegative=not self.with_minority)
         own = float(center.boundary_at(sphere.boundary).reference[0])
-        return Learned(center, own=own, draws=draws, solution=sphere)
+        of_value = np.abs(draws.weights).sum() * data.gram.largest * quadratic_program.PRECISION
+        tolerance = float(of_value / (np.exp(own) if center.logarithmic else 1.0))
+        return Learned(center, own=own, draws=draws, solution=sphere, tolerance=tolerance)
 
 
 def _largest_weight(C: float | None, n: int, fraction: float) -> float:
@@ -72,8 +74,10 @@ class SVDD(Detector):
         The largest share of majority rows that may lie outside; used if C is None.
     cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
         As in :class:`BSVDD`, with 10 refitted folds: deleting a support vector changes the other
-        weights. ``Own()`` is the sphere of the description, which excludes far more than
-        ``outlier_fraction`` of new normal rows if the kernel is narrow or the columns are many.
+        weights. Where rows repeat and at most 30 differ, each leaves alone, and its copies stay;
+        equal rows have one left-out value, the mean of theirs. ``Own()`` is the sphere of the
+        description, which excludes far more than ``outlier_fraction`` of new normal rows if the
+        kernel is narrow or the columns are many.
     minor_label : optional
         Label of the minority in y, see :class:`BSVDD`.
     random_state : int, RandomState or None, default=0

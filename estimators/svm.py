@@ -16,7 +16,7 @@ from ..inference.cutoffs import Chooser, Own
 from ..inference.draws import Draws
 from ..inference.learned import Data, Learned, Learner
 from ..inference.warning import DataWarning, warn
-from ..models import ls_svm, one_class_svm, svm
+from ..models import ls_svm, one_class_svm, quadratic_program, svm
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular
 from .detector import Detector
@@ -76,7 +76,7 @@ class Machine(Learner):
     def learned(self, draws: Draws, data: Data) -> Learned:
         score = Hyperplane(draws.weights, data.gram, draws.solution["offset"])
         found = {"support_vectors": int((draws.weights != 0.0).sum())}
-        return Learned(score, own=0.0, draws=draws, diagnostics=found)
+        return Learned(score, own=0.0, draws=draws, diagnostics=found, tolerance=MAX_RESIDUAL)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,8 @@ class OneClass(Machine):
     def learned(self, draws: Draws, data: Data) -> Learned:
         weights = draws.weights[0] * draws.solution["unit"]
         plane = one_class_svm.describe(weights, data.gram, self.nu)
-        return replace(super().learned(draws, data), solution=plane)
+        tolerance = quadratic_program.PRECISION * data.gram.largest / draws.solution["unit"]
+        return replace(super().learned(draws, data), solution=plane, tolerance=tolerance)
 
     @override
     def warn_of(self, learned: Learned) -> None:
@@ -220,9 +221,9 @@ class OCSVM(HyperplaneDetector):
     nu : float, default=0.1
         Upper bound on the share of margin errors, and lower bound on the share of support vectors.
     cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
-        As in :class:`bsvdd.BSVDD`, with -f as the distance and 10 refitted folds. ``Own()`` is
-        f = 0, which excludes far more than ``nu`` of new normal rows if the kernel is narrow or
-        the columns are many.
+        As in :class:`bsvdd.BSVDD`, with -f as the distance and 10 refitted folds; rows that repeat
+        leave as in :class:`bsvdd.SVDD`. ``Own()`` is f = 0, which excludes far more than ``nu`` of
+        new normal rows if the kernel is narrow or the columns are many.
 
     Attributes
     ----------

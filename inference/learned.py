@@ -45,6 +45,8 @@ class Learned:
         Of a solver.
     diagnostics : dict of float
         Of a solver.
+    tolerance : float
+        By how much a solver may miss a value of the score.
     """
 
     score: Score
@@ -55,6 +57,7 @@ class Learned:
     density: Density | None = None
     solution: Any = None
     diagnostics: Mapping[str, float] = field(default_factory=dict)
+    tolerance: float = 0.0
 
     @property
     def posterior(self) -> Draws | None:

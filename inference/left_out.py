@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..models import repeats
 from .center import Center, Score
 from .cutoff import Cutoff
 
@@ -20,6 +21,16 @@ def folds(minority: np.ndarray, n: int, seed: int) -> Iterator[tuple[np.ndarray,
 
     split = (StratifiedKFold if minority.any() else KFold)(n, shuffle=True, random_state=seed)
     yield from split.split(minority, minority)
+
+
+def one_by_one(number: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield training and left-out rows: of each set of equal rows, one leaves and stands for all.
+
+    ``number`` (n,) is the set of each row, by :func:`~bsvdd.models.repeats.sets_of_equal`.
+    """
+    for each in range(number.max() + 1):
+        rows = np.flatnonzero(number == each)
+        yield np.delete(np.arange(len(number)), rows[0]), rows
 
 
 def refitted_values(
@@ -36,8 +47,9 @@ def refitted_values(
         try:
             parts.append(values_of(train, test))
         except ValueError as error:
+            n = len(np.union1d(train, test))
             raise ValueError(
-                f"cutoff: a fold with {len(train)} of {len(train) + len(test)} rows cannot be "
+                f"cutoff: a fold with {len(train)} of {n} rows cannot be "
                 f"fitted; use fewer folds, cv='train', or a number as the cutoff: {error}"
             ) from error
         order.append(test)
@@ -60,6 +72,19 @@ def aligned(values: np.ndarray, score: Score, reference: float, other: float) ->
     if scaled and min(reference, other) > 0.0:
         return values * (other / reference)
     return values + (other - reference)
+
+
+def of_equal(
+    values: np.ndarray, most: np.ndarray, number: np.ndarray, minority: np.ndarray
+) -> np.ndarray:
+    """Return left-out values (1, n) in which equal rows of a class have one value, their mean.
+
+    A majority row is no more normal without one of its copies: if it repeats, its value is at most
+    ``most`` (1, n), the values by the fit to all rows less what its solver leaves open.
+    """
+    capped = (np.bincount(number)[number] > 1) & ~minority
+    mean, most = (repeats.mean_of_equal(v, number) for v in (values, most))
+    return np.where(capped, np.minimum(mean, most), mean)
 
 
 # which way rows are left out

@@ -24,6 +24,7 @@ import numpy as np
 from .calibration import NEAR_QUANTILES, SD
 from .kernels import Kernel
 from .points import Points
+from .repeats import distinct
 
 MOST_SINGLE = 600  # members that are a point each: groups of more are faster
 FEWEST, MOST = 500, 2000  # groups, if their number is not given
@@ -31,16 +32,6 @@ SHARE = 2.0 / math.expm1(SD**2)  # e^(sd^2) - 1 is the variance of a log-normal 
 SHARE_OF_FREE = 1.5 / SD**2
 NEAR_ROWS = 100  # of which the share is the median
 BLOCK_VALUES = 2**21  # kernel values at once: 16 MB
-
-
-def members(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of the rows that are the first of their copies, and each row's member."""
-    same = np.ascontiguousarray(rows + 0.0).view(f"V{rows.itemsize * rows.shape[1]}")[:, 0]
-    _, first, member = np.unique(same, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return first[order], place[member]
 
 
 def of_rows(
@@ -61,7 +52,7 @@ def of_rows(
         Of the variance of kernel values that must lie between the groups, if their number is not
         given.
     """
-    first, member = members(rows)
+    first, member = distinct(rows)
     single = rows if len(first) == len(rows) else rows[first]
     copies = np.bincount(member)
     if len(first) <= (MOST_SINGLE if number is None else number):
@@ -85,7 +76,7 @@ def of_labels(rows: np.ndarray, label: np.ndarray) -> tuple[Points, np.ndarray]:
 
     The points are in the order of the labels; equal rows have the label of the first.
     """
-    first, member = members(rows)
+    first, member = distinct(rows)
     points, place = _sorted(rows[first], np.bincount(member), label[first])
     return points, place[member]
 

@@ -26,6 +26,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
+from . import repeats
 from .gram import Gram
 from .svm import labels
 
@@ -109,7 +110,7 @@ def solve(
         solutions[keep] = _conjugate_gradients(K, ridge, keep, right)
     eta, xi = solutions.T
     offset = xi.sum() / eta.sum()
-    w = xi - offset * eta
+    w = repeats.shared(xi - offset * eta, gram)
     f = K @ w + offset
     violation = np.abs(f + ridge * w - y)[keep]
     residual = max(float(violation.max()), float(abs(w.sum())))

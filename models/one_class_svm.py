@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.svm import OneClassSVM
 
-from . import quadratic_program
+from . import quadratic_program, repeats
 from .gram import Gram
 
 ZERO_NORM = 1e-7  # ||w||^2 / max k(x, x) below this is 0 at the precision of libsvm
@@ -85,7 +85,7 @@ def _libsvm(gram: Gram, nu: float, tol: float) -> Plane:
     svm.fit(gram.K if gram.largest in (0.0, 1.0) else gram.K / gram.largest)
     alpha = np.zeros(n)
     alpha[svm.support_] = svm.dual_coef_[0]
-    return describe(alpha / alpha.sum(), gram, nu)
+    return describe(repeats.shared(alpha / alpha.sum(), gram), gram, nu)
 
 
 def describe(alpha: np.ndarray, gram: Gram, nu: float) -> Plane:

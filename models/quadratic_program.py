@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+PRECISION = 1e-7  # of libsvm, which holds the matrix in single precision, relative to the matrix
 BOUND_TOLERANCE = 1e-6  # a weight so near to a bound, as a share of its range, is at the bound
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import quadratic_program
+from . import quadratic_program, repeats
 from .gram import Gram
 
 INSIDE, ON_SPHERE, OUTSIDE = CASES = ("inside", "on the sphere", "outside")
@@ -110,7 +110,7 @@ def solve(gram: Gram, C1: float, C2: float | None = None) -> Sphere:
             f"most C each, must sum to 1 or more), got {C1!r}: n0 C = {m * C1:.6g}"
         )
     w = quadratic_program.minimize(gram.K, np.diag(gram.K) / 2.0, *_bounds(gram, C1, C2))
-    return describe(w, gram, C1, C2)
+    return describe(repeats.shared(w, gram), gram, C1, C2)
 
 
 def describe(w: np.ndarray, gram: Gram, C1: float, C2: float | None = None) -> Sphere:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
+from . import repeats
 from .gram import Gram
 
 BLOCK = 1024  # rows per block of the distance matrix
@@ -46,7 +47,7 @@ def solve(gram: Gram, penalties: np.ndarray) -> tuple[np.ndarray, float]:
     svc.fit(gram.K[np.ix_(rows, rows)], labels(gram)[rows], sample_weight=penalties[rows])
     w = np.zeros(gram.n_points)
     w[rows[svc.support_]] = svc.dual_coef_[0]  # of its second class, y = +1
-    return w, float(svc.intercept_[0])
+    return repeats.shared(w, gram), float(svc.intercept_[0])
 
 
 def density_weights(
