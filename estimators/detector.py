@@ -15,6 +15,7 @@ import xarray as xr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..inference import threads
 from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.cutoffs import Chooser
 from ..inference.learned import Learner
@@ -563,7 +564,8 @@ def fitted_to[Estimator: Detector](est: Estimator, data: TrainingData) -> Estima
 def _fit_of(own: Detector, asked: Asked, data: TrainingData) -> Fit:
     """Return the fit of an estimator, whose parameters nobody else can change, to read data."""
     spec = Spec(type(own), own.get_params(deep=False))
-    return fits.fitted(spec, asked.learner.resolved(data), data, asked.cutoff)
+    with threads.one_if_small(len(data.rows)):
+        return fits.fitted(spec, asked.learner.resolved(data), data, asked.cutoff)
 
 
 def owned(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..inference import diagnostics, left_out
+from ..inference import diagnostics, left_out, threads
 from ..inference.center import Boundary, Center, Score
 from ..inference.cutoff import Cutoff
 from ..inference.cutoffs import FalseAlarm, Own, Rank
@@ -296,6 +296,11 @@ def _changed(fit: Fit, **changes: Any) -> Fit:
 
 def left_out_values(fit: Fit, cutoff: Cutoff) -> LeftOut:
     """Return the values of the training rows when they are left out."""
+    with threads.one_if_small(len(fit.data.rows)):
+        return _left_out_values(fit, cutoff)
+
+
+def _left_out_values(fit: Fit, cutoff: Cutoff) -> LeftOut:
     data, learned = fit.data, fit.learned
     score, minority = learned.score, data.minority
     cv = left_out.choose_cv(cutoff, minority, data.all_rows, auto_cv(fit))
@@ -340,16 +345,18 @@ def refitted(fit: Fit, train: np.ndarray, own_kernel: bool = False) -> Learned:
     ``train``: bandwidth, scaling and a calibrated lambda.
     """
     _require_learner(fit)
-    data = fit.data.fold(train, own_kernel)
-    learner = fit.learner.resolved(data) if own_kernel else fit.learner
-    return learner.learn(data)
+    with threads.one_if_small(len(train)):
+        data = fit.data.fold(train, own_kernel)
+        learner = fit.learner.resolved(data) if own_kernel else fit.learner
+        return learner.learn(data)
 
 
 def fit_to(fit: Fit, train: np.ndarray) -> Fit:
     """Return a fit of the same kind to the rows ``train``, with its own bandwidth and lambda."""
     _require_learner(fit)
-    data = fit.data.fold(train, own_kernel=True)
-    return fitted(fit.spec, fit.learner.resolved(data), data, fit.cutoff)
+    with threads.one_if_small(len(train)):
+        data = fit.data.fold(train, own_kernel=True)
+        return fitted(fit.spec, fit.learner.resolved(data), data, fit.cutoff)
 
 
 def _require_learner(fit: Fit) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..inference import threads
 from ..inference.center import Boundary
 from ..inference.draws import OWN, Draws, SamplerReport
 from ..inference.learned import Learned, Learner, Posterior
@@ -225,7 +226,8 @@ def _data(
     elif points is not None:
         raise ValueError("point_of_row: expected where points are groups of rows only")
     gram: Any
-    gram, member_of_row = rule.statistics(kernel, rows, minority, header["seed"], of_rows)
+    with threads.one_if_small(len(rows)):
+        gram, member_of_row = rule.statistics(kernel, rows, minority, header["seed"], of_rows)
     rows.setflags(write=False)
     unlabelled = tensors.get("unlabelled")
     return TrainingData(

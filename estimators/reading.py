@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from ..inference import left_out
+from ..inference import left_out, threads
 from ..inference.cutoff import Cutoff
 from ..inference.learned import Learner
 from ..inference.warning import DataWarning, warn
@@ -106,8 +106,9 @@ def read(asked: Asked, X: Any, y: Any) -> TrainingData:
     # columns: bandwidth and scales, learned from the majority rows
     warn_of_columns(kernel, rows[~minority])
     named = kernel.with_columns(columns.names, source.categorical)
-    kernel = named.resolve(rows[~minority])
-    gram, member_of_row = dictionary.statistics(kernel, rows, minority, seed)
+    with threads.one_if_small(len(rows)):
+        kernel = named.resolve(rows[~minority])
+        gram, member_of_row = dictionary.statistics(kernel, rows, minority, seed)
     return TrainingData(
         rows=rows,
         kernel=kernel,

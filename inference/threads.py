@@ -2,8 +2,9 @@
 
 Each block has a thread of its own, so its products need no more. Threads that share one
 product of a matrix and a vector take longer than one alone. NumPy and SciPy each bring a BLAS with
-threads of its own: where both are called in turn, on small matrices, threads that wait for each
-other take longer than the products.
+threads of its own, which wait for each other by counting: where both are called in turn, on small
+matrices, they take longer than the products, and beside other processes many times as long. So a
+fit to few rows, and an answer in one block, have one thread.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-SMALL = 1000  # largest number of unconstrained parameters whose matrices are for one thread
+SMALL = 1000  # largest number of rows or parameters whose matrices are for one thread
 HEARTBEAT = 10.0  # seconds between two lines of a log
 PATIENCE = 3.0  # seconds that nobody is told about
 
@@ -59,7 +60,7 @@ def one() -> Iterator[int]:
 
 
 def one_if_small(size: int) -> AbstractContextManager[int | None]:
-    """Limit BLAS to one thread if there are few parameters."""
+    """Limit BLAS to one thread if there are few rows or parameters."""
     return one() if size <= SMALL else nullcontext()
 
 
@@ -69,10 +70,11 @@ def each[Result](function: Callable[[slice], Result], n: int, step: int) -> list
     The blocks are slices of ``step`` of the n rows or draws.
     """
     blocks = [slice(i, min(i + step, n)) for i in range(0, n, step)]
-    if len(blocks) < 2:  # BLAS shares the products of one block among its threads
-        return [function(block) for block in blocks]
-    with one() as usual, ThreadPoolExecutor(min(usual, len(blocks))) as pool:
-        return list(pool.map(function, blocks))
+    with one() as usual:
+        if len(blocks) < 2:
+            return [function(block) for block in blocks]
+        with ThreadPoolExecutor(min(usual, len(blocks))) as pool:
+            return list(pool.map(function, blocks))
 
 
 # cancellation: long computations call checkpoint from time to time

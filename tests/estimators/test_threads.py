@@ -4,6 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from bsvdd.models import calibration
+from bsvdd.models.kernels import Tabular, bandwidth
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
 
@@ -45,3 +48,27 @@ def test_fits_in_eight_threads(n):
     for one, other in zip(alone, together, strict=True):
         for a, b in zip(one, other, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def test_a_fit_to_few_rows_and_its_answers_have_one_thread_of_blas(monkeypatch):
+    """Two threads that wait for each other are slow beside other processes."""
+    seen = []
+
+    def watched(function):
+        def called(*args, **kwargs):
+            pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+            seen.append((function.__name__, max(pool["num_threads"] for pool in pools)))
+            return function(*args, **kwargs)
+
+        return called
+
+    monkeypatch.setattr(calibration, "calibrated", watched(calibration.calibrated))
+    monkeypatch.setitem(bandwidth.CRITERIA, "likelihood", watched(bandwidth.likelihood))
+    monkeypatch.setattr(Tabular, "_matrix", watched(Tabular._matrix))
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with threadpool_limits(2, user_api="blas"):
+        est = BSVDD(draws=50, tune=50).fit(X)
+        assert {name for name, _ in seen} == {"calibrated", "likelihood", "_matrix"}
+        fitted = len(seen)
+        est.predict(X), est.decision(X)
+    assert len(seen) > fitted and {number for _, number in seen} == {1}
