@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +21,7 @@ from ..inference.learned import Learner
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Linear, Tabular, as_kernel
 from ..models.kernels.base import LARGEST
-from . import decisions, inputs, tree
+from . import decisions, inputs
 from . import fit as fits
 from .fit import Fit, Spec
 from .reading import Asked, read
@@ -30,6 +29,8 @@ from .saved_file import save
 from .training import AllRows, Dictionary, TrainingData
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     # scikit-learn has no types, and a base of unknown type takes any keyword argument
 
     class BaseEstimator:
@@ -258,6 +259,8 @@ class Detector(OutlierMixin, BaseEstimator):
     @property
     def idata_(self) -> xr.DataTree:
         """The fit as an xarray.DataTree, made when it is first asked for."""
+        from . import tree
+
         check_is_fitted(self)
         return tree.of_fit(self.fit_)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from ..inference import diagnostics
 from ..inference.center import Center
@@ -16,6 +15,9 @@ from ..models.potential import parameters_of
 from .fit import Fit, judged
 from .messages import quoted
 from .training import TrainingData
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 POINTS = {"point", "majority", "minority"}  # dimensions that number points of the centre
 LEAST = -1e-9  # a weight that is 0 but for rounding
@@ -44,6 +46,8 @@ def read(draws: Any, fit: Fit) -> Draws:
     ValueError, TypeError
         See ``est.with_draws``.
     """
+    import xarray as xr
+
     data, model, statistics = fit.data, fit.bayesian.model, {}
     if isinstance(draws, xr.DataTree):
         if "posterior" not in draws.children:
@@ -141,6 +145,8 @@ def _of_dataset(draws: xr.Dataset, data: TrainingData) -> dict[str, xr.DataArray
 
 def _of_array(draws: Any, data: TrainingData) -> xr.DataArray:
     """Return an array (draws, points) or (chains, draws, points) of weights with its dims."""
+    import xarray as xr
+
     try:
         w = np.asarray(draws, dtype=float)
     except (TypeError, ValueError) as error:

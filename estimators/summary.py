@@ -33,17 +33,19 @@ that the fit holds.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from ..inference.center import Center
 from ..inference.diagnostics import effective_support
 from ..inference.draws import SAMPLE, Draws
 from .fit import Fit
 from .training import TrainingData
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 INTERVAL = {"low": 0.05, "high": 0.95}
 NUMBERS = ("variance_ratio", "spread", "pull", "r_hat", "ess")
@@ -110,6 +112,8 @@ def variables(fit: Fit) -> dict[str, dict[Any, xr.DataArray]]:
     The similarity, of dims (chain, draw, near), is ``log_s`` where no weight or kernel value is
     negative, else ``s``.
     """
+    import xarray as xr
+
     rows, found = fit.near_cutoff, {}
     logarithmic = fit.score.logarithmic
     for group, (draws, values) in groups(fit).items():

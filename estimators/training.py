@@ -6,10 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import xarray as xr
 
 from ..inference.leave import Leaving
 from ..inference.warning import DataWarning, warn
@@ -21,6 +20,9 @@ from ..models.points import Points
 from .labels import to_save
 from .rows.columns import Dates
 from .rows.names import Columns
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 MAX_POINTS = 20_000  # their kernel matrix takes 3.2 GB
 MOST_ROWS = 20_000  # majority rows that are described: a fit of more takes a sample of so many
@@ -171,6 +173,8 @@ class TrainingData:
 
     def groups(self) -> dict[str, xr.Dataset]:
         """Return the group ``constant_data`` of the DataTree."""
+        import xarray as xr
+
         gram = self.gram
         named = {"labels": to_save(self.labels), "kinds": to_save(self.kind_labels)}
         are_rows = gram is None or gram.points.are_rows

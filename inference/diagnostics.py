@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from .draws import Draws
 from .warning import DiagnosticWarning, warn
@@ -18,9 +18,10 @@ DRAWS_IN_CACHE = 128  # draws in a block that stays in the cache
 MAX_R_HAT = 1.01
 HOPEFUL = 1.1  # R-hat: beyond it, a few times as many draws do not help
 MIN_ESS_PER_CHAIN = 100
-MIN_DRAWS = 8  # in each chain; ArviZ needs 4 in each half for R-hat
+MIN_DRAWS = 8  # in each chain, so 4 in each half
 MIN_SUPPORT = 5
 SPREAD = (0.5, 2.0)  # posterior sd over the sd between samples: outside, a warning
+EQUAL = np.finfo(float).resolution  # scores of a smaller range never change
 IS_PRIOR = 0.9  # ratio of variances from which a posterior is its prior
 
 
@@ -68,8 +69,8 @@ class Verdict:
         half = values.shape[1] // 2
         scores, folded = _scores(np.concatenate([values[:, :half], values[:, -half:]]))
         chains = len(values)
-        r_hat = np.nan if chains == 1 else max(_worst("rhat", scores)[1], _worst("rhat", folded)[1])
-        return cls(r_hat, _worst("ess", scores)[0], chains, divergences)
+        r_hat = np.nan if chains == 1 else max(_r_hat(scores), _r_hat(folded))
+        return cls(r_hat, _ess(scores), chains, divergences)
 
     @classmethod
     def of_parallel(cls, values: np.ndarray, chains: int, divergences: int = 0) -> Self:
@@ -81,14 +82,14 @@ class Verdict:
         scores, folded = _scores(values)
         q, half = values.shape[2], values.shape[1] // 2
         r_hat = max(
-            _worst("rhat", z)[1]
+            _r_hat(z)
             for each in (scores, folded)
             for z in (
                 each,
                 np.stack([part.reshape(-1, q) for part in (each[:, :half], each[:, -half:])]),
             )
         )
-        return cls(r_hat, _worst("ess", scores)[0], chains, divergences)
+        return cls(r_hat, _ess(scores), chains, divergences)
 
     @property
     def safe(self) -> bool:
@@ -114,14 +115,40 @@ class Verdict:
         )
 
 
-def _worst(statistic: str, scores: np.ndarray) -> tuple[float, float]:
-    """Return the smallest and the largest R-hat or sample size of scores (chains, draws, q)."""
-    from arviz_stats.base import array_stats
-
+def _r_hat(scores: np.ndarray) -> float:
+    """Return the largest R-hat of scores (chains, draws, q)."""
+    n = scores.shape[1]
+    within = scores.var(axis=1, ddof=1).mean(axis=0)
+    between = n * scores.mean(axis=1).var(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_all = getattr(array_stats, statistic)
-        found = of_all(scores, chain_axis=0, draw_axis=1, method="identity")
-    return float(found.min()), float(found.max())
+        return float(np.sqrt((between / within + n - 1) / n).max())
+
+
+def _ess(scores: np.ndarray) -> float:
+    """Return the smallest effective sample size of scores (chains, draws, q), as in ArviZ.
+
+    The autocorrelations are summed in pairs, up to the first pair that is not positive (Geyer
+    1992), and no pair counts more than one before it.
+    """
+    chains, n, q = scores.shape
+    size, mean = chains * n, scores.mean(axis=1, keepdims=True)
+    frequencies = rfft(scores - mean, next_fast_len(2 * n), axis=1)
+    power = frequencies * frequencies.conj()
+    covariance = irfft(power, next_fast_len(2 * n), axis=1)[:, :n].mean(axis=0) / n
+    total = covariance[0] + (mean.var(axis=0, ddof=1)[0] if chains > 1 else 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rho = 1.0 - (covariance[0] * n / (n - 1.0) - covariance) / total
+        rho[0] = total / total  # 1, or NaN
+    pairs = rho[: (n - 1) // 2 * 2].reshape(-1, 2, q).sum(axis=1)
+    ends = pairs <= 0.0
+    ends[-1] = True
+    end = ends.argmax(axis=0)  # of it only the first of the pair counts
+    before = np.arange(len(pairs))[:, None] < end
+    last, pair = rho[2 * end, np.arange(q)], pairs[end, np.arange(q)]
+    tau = 2.0 * np.where(before, np.minimum.accumulate(pairs), 0.0).sum(axis=0) - 1.0
+    tau += np.where(pair < 0.0, np.maximum(last, 0.0), last)
+    found = size / np.maximum(tau, 1.0 / math.log10(size))
+    return float(np.where(np.ptp(scores, axis=(0, 1)) < EQUAL, size, found).min())
 
 
 def _scores(values: np.ndarray) -> Iterator[np.ndarray]:
@@ -129,6 +156,8 @@ def _scores(values: np.ndarray) -> Iterator[np.ndarray]:
 
     They are for all q values in one call, unlike ArviZ's.
     """
+    from scipy.stats import rankdata
+
     for each in (values, np.abs(values - np.median(values, axis=(0, 1)))):
         ranks = rankdata(each.reshape(-1, each.shape[-1]), axis=0)
         yield ndtri((ranks - 0.375) / (len(ranks) + 0.25)).reshape(each.shape)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import xarray as xr
 
 if TYPE_CHECKING:
     import pymc as pm
+    import xarray as xr
 
 SAMPLE = ("chain", "draw")
 OWN = "own"  # the sampler of draws that a user made
@@ -218,11 +218,15 @@ class Draws:
 
     def by_draw(self, values: dict[str, np.ndarray]) -> xr.Dataset:
         """Return a dataset of variables with one number per draw, dims (chain, draw)."""
+        import xarray as xr
+
         numbers = {name: (SAMPLE, v.reshape(self.shape)) for name, v in values.items()}
         return xr.Dataset(numbers, self._sample_coords())
 
     def of_rows(self, values: np.ndarray) -> xr.DataArray:
         """Return values (chains * draws, n) of n rows with dims (chain, draw, obs)."""
+        import xarray as xr
+
         return xr.DataArray(
             values.reshape(*self.shape, -1),
             dims=(*SAMPLE, "obs"),
@@ -234,6 +238,8 @@ class Draws:
         return {name: np.arange(n) for name, n in zip(SAMPLE, self.shape, strict=True)}
 
     def _posterior(self) -> xr.Dataset:
+        import xarray as xr
+
         variables = {}
         for name, v in self.variables.items():
             dims = list(self.dims.get(name, ()))

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from . import threads
 from .draws import Draws, SamplerReport, SamplerSettings
 
 if TYPE_CHECKING:
     import pymc as pm
+    import xarray as xr
 
 STATISTICS = ["diverging", "energy", "n_steps", "step_size"]
 POLL = 0.05  # seconds between two checks whether the computation was superseded
@@ -37,6 +37,7 @@ def nuts(model: pm.Model, settings: SamplerSettings, starts: np.ndarray | None =
         The run was interrupted.
     """
     import nutpie
+    import xarray as xr
 
     threads.checkpoint()
     compiled = nutpie.compile_pymc_model(model, var_names=[v.name for v in model.free_RVs])

@@ -23,7 +23,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 
 from ..models.gram import Gram
 from ..models.model import Model
@@ -35,6 +34,8 @@ from .diagnostics import Verdict
 from .draws import Draws, SamplerReport, SamplerSettings
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from .hmc import Info, State, Transition
 
 SAMPLERS = ["auto", "hmc", "nuts", "metropolis"]
@@ -80,6 +81,8 @@ def sample(
     KeyboardInterrupt
         The run was interrupted; the draws of a partial run are never returned.
     """
+    import xarray as xr
+
     settings = SamplerSettings(sampler, draws, tune, chains, seed, progressbar)
     return xr.DataTree.from_dict(draw(Density(model, gram), settings).datasets())
 

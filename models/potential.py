@@ -48,7 +48,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, override
 
 import numpy as np
-from scipy.stats import halfnorm
 
 from .gram import Gram
 from .priors.numbers import Values, VariableDensity
@@ -249,6 +248,8 @@ class SquaredRadius(VariableDensity):
 
     @override
     def log_prior(self, free: Values) -> np.ndarray:
+        from scipy.stats import halfnorm
+
         density: np.ndarray = halfnorm.logpdf(free[self.name], scale=self.sd)
         return density
 

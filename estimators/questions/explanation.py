@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from ...inference import threads
 from ...inference.center import Center
@@ -20,11 +20,46 @@ from . import terms as parts
 from .given import fold_given, of_training_given, positions
 from .smallest_change import smallest_change
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
 BLOCK = 512  # rows at once
 SHOWN, NAMES_SHOWN = 10, 3  # rows that are printed; names in a sentence
 REASON = 0.1  # smallest share of a column that is a reason
 ENDS = ("mean", "low", "high")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Variables of rows, which become a dataset where one is asked for.
+
+    Attributes
+    ----------
+    rows : array-like
+        What names the rows, ``obs``.
+    dim : str
+        The dimension of the variables beside ``obs``.
+    labels : ndarray
+        Along ``dim``.
+    variables : dict
+        By name; a tuple has dims of its own.
+    attrs : dict
+    """
+
+    rows: Any
+    dim: str
+    labels: np.ndarray
+    variables: dict[str, Any]
+    attrs: dict[str, Any] = field(default_factory=dict)
+
+    def dataset(self) -> xr.Dataset:
+        """Return the variables, of dims ("obs", ``dim``)."""
+        import xarray as xr
+
+        dims = "obs", self.dim
+        named = {k: v if isinstance(v, tuple) else (dims, v) for k, v in self.variables.items()}
+        return xr.Dataset(named, {"obs": np.asarray(self.rows), self.dim: self.labels}, self.attrs)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,14 +120,34 @@ class Explanation:
 
     kind: str
     rows: pd.DataFrame
-    columns: xr.Dataset | None
-    points: xr.Dataset
-    nearest: xr.Dataset
-    changes: xr.Dataset | None
+    tables: dict[str, Table]
     draws: int
     prob: float
     without_columns: str = ""
     given: tuple[Any, ...] = ()
+
+    @cached_property
+    def columns(self) -> xr.Dataset | None:
+        """The terms and the shares of the columns."""
+        return self._dataset("columns")
+
+    @cached_property
+    def points(self) -> xr.Dataset:
+        """The points with the largest shares."""
+        return self.tables["points"].dataset()
+
+    @cached_property
+    def nearest(self) -> xr.Dataset:
+        """The nearest normal training rows."""
+        return self.tables["nearest"].dataset()
+
+    @cached_property
+    def changes(self) -> xr.Dataset | None:
+        """The changes that make the rows normal."""
+        return self._dataset("changes")
+
+    def _dataset(self, name: str) -> xr.Dataset | None:
+        return self.tables[name].dataset() if name in self.tables else None
 
     def __repr__(self) -> str:
         """Return a sentence or two for each of the first rows."""
@@ -122,7 +177,7 @@ class Explanation:
 
     def change(self, i: int) -> str:
         """Return the columns that row number i changes, with their values; empty for no change."""
-        of_row = cast(xr.Dataset, self.changes).isel(obs=i)
+        of_row = cast("xr.Dataset", self.changes).isel(obs=i)
         size = np.abs(of_row["standardized"].values)
         if np.isnan(size).any():
             return ""
@@ -133,7 +188,7 @@ class Explanation:
 
     def reason(self, i: int) -> str:
         """Return the columns with large shares of row number i; empty if there are no shares."""
-        return "" if self.columns is None else self.shares(i, REASON)
+        return "" if "columns" not in self.tables else self.shares(i, REASON)
 
     def shares(self, i: int, least: float = 0.0) -> str:
         """Return the columns with the largest shares of row number i, if these are large enough."""
@@ -181,10 +236,11 @@ class Explanation:
         ValueError
             There are no terms of columns; the message says why.
         """
-        if self.columns is None:
+        if "columns" not in self.tables:
             raise ValueError(self.without_columns)
-        named = self.columns.drop_sel(column=list(self.given))
-        share, names = named["share"].values, named["column"].values
+        columns = self.tables["columns"]
+        named = [label not in self.given for label in columns.labels.tolist()]
+        share, names = columns.variables["share"][:, named], columns.labels[named]
         return largest_shares(share, names, self.rows.index, most)
 
 
@@ -256,11 +312,6 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
             else of_training_given(fit, given)[members]
         )
 
-    def dataset(dim: str, labels: Sequence[Any], **variables: Any) -> xr.Dataset:
-        """Return variables of dims ("obs", ``dim``); a tuple has dims of its own."""
-        named = {k: v if isinstance(v, tuple) else (("obs", dim), v) for k, v in variables.items()}
-        return xr.Dataset(named, {"obs": np.asarray(index), dim: list(labels)})
-
     point = data.gram.points.point_of_member[terms["member"]]
     points = {
         "point": point,
@@ -273,32 +324,31 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
     sd = np.where(np.ptp(majority, axis=0) > 0.0, size * (majority / size).std(axis=0), 1.0)
     nearest = _nearest(fit, table, of_normal, sd, top, members)
     dates = {"dates": [f"{names[i]}: {each}" for i, each in data.dates.items()]}
-    of_columns = changed = None
+    labels = np.asarray(names.tolist())
+    tables = {
+        name: Table(index, "rank", np.arange(of_rank["row"].shape[1]), of_rank)
+        for name, of_rank in {"points": points, "nearest": nearest}.items()
+    }
     if parts.has_columns(center):
         sample = np.flatnonzero(~data.minority)[:: -(-len(majority) // TYPICAL_ROWS)]
         typical = parts.typical_columns(center, data.leaving(sample))
         shares = _ends(terms["shares"], ("share", "share_low", "share_high"))
-        of_columns = dataset(
-            "column", names, typical=("column", typical), **_ends(terms["columns"]), **shares
-        ).assign_attrs(dates)
+        of_columns = {"typical": ("column", typical), **_ends(terms["columns"]), **shares}
+        tables["columns"] = Table(index, "column", labels, of_columns, dates)
     if asked.changes and not data.kernel.categorical_columns:
         value = _changed(fit, table, is_normal, members, data.rows[of_normal], sd)
         change = value - table
-        changed = dataset(
-            "column",
-            names,
-            value=value,
-            change=change,
-            standardized=change / sd,
-            size=("obs", np.hypot.reduce(change / sd, axis=1)),
-        ).assign_attrs(dates)
+        changed = {
+            "value": value,
+            "change": change,
+            "standardized": change / sd,
+            "size": ("obs", np.hypot.reduce(change / sd, axis=1)),
+        }
+        tables["changes"] = Table(index, "column", labels, changed, dates)
     return Explanation(
         kind="surprise" if has_surprise else "distance",
         rows=found,
-        columns=of_columns,
-        points=dataset("rank", range(point.shape[1]), **points),
-        nearest=dataset("rank", range(nearest["row"].shape[1]), **nearest),
-        changes=changed,
+        tables=tables,
         draws=len(some),
         prob=prob,
         without_columns=_why_no_columns(center),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import false_discovery_control
 from sklearn.utils.validation import check_is_fitted
 
 from ...inference import ties
@@ -104,6 +103,8 @@ def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
     check_rate("fdr", fdr)
     if not len(p):
         return np.zeros(0, dtype=bool)
+    from scipy.stats import false_discovery_control
+
     adjusted: np.ndarray = false_discovery_control(p, method="bh")
     # adjusted p-values are often equal to the rate but for rounding
     return adjusted <= fdr * (1.0 + ties.RELATIVE)

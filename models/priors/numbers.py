@@ -15,7 +15,6 @@ from typing import Any, override
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import betaln, log_ndtr, ndtr
-from scipy.stats import beta, truncnorm
 
 LOG_2PI = math.log(2.0 * math.pi)
 SHARES = (np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)  # smallest and largest
@@ -199,6 +198,8 @@ class Shares(Probits):
 
     @override
     def log_prior(self, free: Values) -> np.ndarray:
+        from scipy.stats import beta
+
         return beta.logpdf(free[self.name], self.a, self.b).sum(axis=1)
 
     @override
@@ -229,6 +230,8 @@ class OnCube(Probits):
     @property
     def _law(self) -> Any:
         """The distribution of SciPy."""
+        from scipy.stats import truncnorm
+
         return truncnorm(-self.mean / self.sd, (1.0 - self.mean) / self.sd, self.mean, self.sd)
 
     @cached_property
