@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..models import bsvdd
 from ..models.bsvdd import Softmax
 from ..models.bsvdd_m import ScaledSoftmax
 from ..models.gram import Gram, squared_norm
@@ -33,6 +34,7 @@ from ..models.potential import (
     parameters_of,
     prior_potentials,
 )
+from ..models.priors import FAMILIES, GaussianPrior
 from ..models.priors.numbers import Correlated, Independent
 from .draws import Draws, SamplerReport, monitored_rows
 from .warning import DiagnosticWarning, warn
@@ -161,14 +163,35 @@ class Density:
     @cached_property
     def prior(self) -> PackagePrior | PriorDensity:
         """The prior of the free variables."""
-        model = self.pymc  # its priors are checked first
+        if self.dims is None:
+            _ = self.pymc  # its priors are checked first
         inputs = (*self.map.inputs, *parameters_of(self.likelihood))
-        blocks = self.model.variables(self.gram)
-        if blocks is not None:
-            return PackagePrior(blocks, self.map, inputs)
+        if self._variables is not None:
+            return PackagePrior(self._variables, self.map, inputs)
         from .prior_density import PriorDensity  # late: it imports PyMC
 
-        return PriorDensity.of(model, inputs, self.likelihood)
+        return PriorDensity.of(self.pymc, inputs, self.likelihood)
+
+    @cached_property
+    def _variables(self) -> dict[str, VariableDensity] | None:
+        return self.model.variables(self.gram)
+
+    @cached_property
+    def dims(self) -> dict[str, tuple[str, ...]] | None:
+        """The dimensions of all variables, or None where only the PyMC model knows them.
+
+        PyMC takes long to import. BSVDD with a normal prior of this package, of one value for each
+        point, needs no PyMC model: its build can refuse nothing.
+        """
+        model = self.model
+        if type(model) is not bsvdd.Model or model.outlier_fraction != 1:
+            return None
+        if type(model.prior) not in FAMILIES or not isinstance(model.prior, GaussianPrior):
+            return None
+        variables = self._variables
+        if variables is None or len(variables["beta"].start) != self.gram.n_points:
+            return None
+        return {"beta": ("point",), "w": ("point",), "squared_norm": ()}
 
     def require_numbers(self) -> None:
         """Raise a NoDensityError if the likelihood does not say its value and gradient."""
@@ -229,7 +252,19 @@ class Density:
         return d2
 
 
-# the prior of a model: its densities in draws, and draws of itself
+# draws of a model, the densities of its prior in them, and draws of the prior
+
+
+def as_draws(
+    density: Density, variables: Values, report: SamplerReport, statistics: Values | None = None
+) -> Draws:
+    """Return draws (chains, draws, ...) of variables with their dimensions and coordinates."""
+    statistics = statistics or {}
+    if density.dims is None:
+        return Draws.of_model(variables, density.pymc, report, statistics)
+    dims = {name: density.dims[name] for name in variables}
+    coords = {"point": list(range(density.gram.n_points))}
+    return Draws(variables, report, statistics=statistics, dims=dims, coords=coords)
 
 
 def log_prior(density: Density, draws: Draws) -> Values:
@@ -237,7 +272,8 @@ def log_prior(density: Density, draws: Draws) -> Values:
 
     Potentials that the prior adds have a density too, by their name.
     """
-    free = {v.name: draws.flat(v.name) for v in density.pymc.free_RVs}
+    names = ["beta"] if density.dims else [v.name for v in density.pymc.free_RVs]
+    free = {name: draws.flat(name) for name in names}
     return {name: v.reshape(draws.shape) for name, v in density.prior.log_prior(free).items()}
 
 
@@ -251,7 +287,9 @@ def prior_draws(density: Density, n: int = PRIOR_DRAWS, seed: int | None = None)
     Draws
         One chain; None if the prior of the weights is improper, so that it has no draws.
     """
-    added = [v.name for v in prior_potentials(density.pymc, density.likelihood)]
+    added = []
+    if density.dims is None:
+        added = [v.name for v in prior_potentials(density.pymc, density.likelihood)]
     if added:
         warn(
             f"draws of the prior ignore the potential(s) {', '.join(added)} that the prior adds, "
@@ -263,7 +301,7 @@ def prior_draws(density: Density, n: int = PRIOR_DRAWS, seed: int | None = None)
     except NotImplementedError:
         return None
     one_chain = {name: v[None] for name, v in values.items()}
-    return Draws.of_model(one_chain, density.pymc, SamplerReport("prior"), {})
+    return as_draws(density, one_chain, SamplerReport("prior"))
 
 
 def proper(draws: Draws | None) -> Draws:

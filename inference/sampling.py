@@ -29,7 +29,7 @@ from ..models.model import Model
 from ..models.potential import NoDensityError
 from . import threads
 from .coordinates import has_mode
-from .density import Density, PackagePrior, log_prior
+from .density import Density, PackagePrior, as_draws, log_prior
 from .diagnostics import Verdict
 from .draws import Draws, SamplerReport, SamplerSettings
 
@@ -196,9 +196,9 @@ def _parallel(
 
     shape, last = every.shape[:2], infos[thin - 1 :: thin]
     statistics = [np.stack(of_all, axis=1) for of_all in zip(*last, strict=True)]
-    drawn = Draws.of_model(
+    drawn = as_draws(
+        density,
         {name: joined(v.reshape(*shape, *v.shape[1:])) for name, v in named.items()},
-        density.pymc,
         SamplerReport(
             "hmc",
             library="bsvdd",
