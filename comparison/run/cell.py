@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import average_precision_score, brier_score_loss
 from threadpoolctl import threadpool_limits
 
 from ...estimators.detector import Detector
@@ -199,6 +198,8 @@ def measure(
         The metrics of :func:`bsvdd.inference.decision.evaluate`, ``average_precision`` (of the
         minority; the base rate for a constant score), ``brier`` and ``calibration_error``.
     """
+    from sklearn.metrics import average_precision_score, brier_score_loss
+
     both = minority.any() and not minority.all()
     return {
         **evaluate(minority, flagged, score),

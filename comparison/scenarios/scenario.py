@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import override
 
 import numpy as np
-from sklearn.model_selection import StratifiedShuffleSplit
 
 from ...estimators.rows.gaps import typical_values
 from .datasets import Dataset, KindSet, require_known
@@ -283,6 +282,8 @@ class LabelledKind(Scenario):
 
 def halves(data: Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices of the training and of the test rows, half of each class."""
+    from sklearn.model_selection import StratifiedShuffleSplit
+
     split = StratifiedShuffleSplit(1, test_size=0.5, random_state=seed)
     train, test = next(split.split(data.X, data.minority))
     return train, test

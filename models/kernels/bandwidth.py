@@ -102,11 +102,10 @@ def log_density(X: np.ndarray, dimensions: int | None = None) -> tuple[np.ndarra
     high = math.sqrt(mean_squared_pairwise_distance(X))
     if not 0.0 < high < math.inf:
         return np.array([high]), np.zeros(1)
-    from sklearn.neighbors import NearestNeighbors
-
     different = np.unique(rows, axis=0)
-    to_fifth = NearestNeighbors(n_neighbors=min(5, len(different) - 1)).fit(different).kneighbors()
-    low = min(float(np.median(to_fifth[0][:, -1])) / 4.0, high / 2.0)
+    fifth = min(5, len(different) - 1)  # the row itself is the first
+    distance = scipy.spatial.distance.squareform(scipy.spatial.distance.pdist(different))
+    low = min(float(np.median(np.partition(distance, fifth, axis=1)[:, fifth])) / 4.0, high / 2.0)
     grid = np.geomspace(low, high, LIKELIHOOD_GRID)
     d2 = scipy.spatial.distance.squareform(scipy.spatial.distance.pdist(rows / high, "sqeuclidean"))
     d2[d2 <= COPIES] = np.inf  # the row itself, and its copies

@@ -14,7 +14,9 @@ import bsvdd
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 STUB = Path(bsvdd.__file__).with_name("__init__.pyi")
-HEAVY = {"pymc", "pytensor", "arviz", "arviz_base", "numba", "nutpie", "matplotlib"}
+HEAVY = {"pymc", "pytensor", "numba", "nutpie", "matplotlib"}
+HEAVY |= {"arviz", "arviz_base", "arviz_stats"}
+TREES = {"xarray", "dask"}
 # parts of scikit-learn that import half of it; the base of an estimator needs none of them
 SLOW_PARTS = {f"sklearn.{part}" for part in ("impute", "metrics", "neighbors", "preprocessing")}
 NO_LISTS = {"sklearn", "pandas", "xarray", "safetensors", "joblib"}
@@ -36,7 +38,8 @@ for est in (SVDD(), OCSVM(), SVDDM()):
 CASES = {  # code, its arguments, what it imports, and what it does not
     "import": ("import bsvdd", "", set(), {"numpy", "scipy", "pandas", "sklearn", "xarray"}),
     "score": (SCORE, "MODEL", {"numpy"}, set()),
-    "bsvdd score": (COMMAND, "score MODEL CSV --out OUT", {"numpy"}, {"dask", *SLOW_PARTS}),
+    "bsvdd score": (COMMAND, "score MODEL CSV --out OUT", {"numpy"}, TREES | SLOW_PARTS),
+    "bsvdd outliers": (COMMAND, "outliers CSV --out OUT", {"numpy"}, TREES | SLOW_PARTS),
     "models without a posterior": (FIT, "", {"numpy"}, set()),
     "bsvdd --help": (COMMAND, "--help", set(), {"numpy", *NO_LISTS}),
     "bsvdd models": (COMMAND, "models", set(), {"numpy", *NO_LISTS}),
