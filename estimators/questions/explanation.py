@@ -107,6 +107,8 @@ class Explanation:
         columns that stay, in all columns of a normal row, and NaN if no training row is normal.
         None if it was not asked for, and with columns of categories: the last part of a change is
         undone step by step, and there is no step between two categories.
+    tables : dict of Table
+        What these datasets are made of, by name, when they are asked for.
     draws : int
         Number of draws that the intervals are of.
     prob : float
