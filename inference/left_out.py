@@ -26,7 +26,7 @@ def folds(minority: np.ndarray, n: int, seed: int) -> Iterator[tuple[np.ndarray,
 def one_by_one(number: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield training and left-out rows: of each set of equal rows, one leaves and stands for all.
 
-    ``number`` (n,) is the set of each row, by :func:`~bsvdd.models.repeats.sets_of_equal`.
+    ``number`` (n,) is the set of each row, by ``bsvdd.models.repeats``.
     """
     for each in range(number.max() + 1):
         rows = np.flatnonzero(number == each)

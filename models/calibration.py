@@ -17,8 +17,9 @@ with b such that :math:`\mathrm{E}\, \beta = 0`. A is the curvature of the likel
 variance of M w. So the prior counts as the precision :math:`\Lambda = 1 / V(A) - A` of M w. For BDD
 it is :math:`1 / \sigma^2`.
 
-A group of n rows has the spread :math:`\sigma_n` of the sum of its rows (:class:`.priors.base
-.OfGroups`), so V and A are its own, and :math:`\Lambda_n`; for BDD it is :math:`n / \sigma^2`.
+A group of n rows has the spread :math:`\sigma_n` of the sum of its rows
+(:mod:`bsvdd.models.groups`), so V and A are its own, and :math:`\Lambda_n`; for BDD it is
+:math:`n / \sigma^2`.
 
 **The spread of a similarity.** With the share of the rows :math:`p_g = n_g / n_0` and
 :math:`v_g = w_g / p_g`, v has the precision :math:`\lambda n_0 D K D + \mathrm{diag}(\Lambda_g)`,

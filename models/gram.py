@@ -45,7 +45,7 @@ class Gram:
         K_{jl} = k(u_j, u_l)
 
     with :math:`x_i` the majority rows and :math:`u_1, \dots, u_M` the points, which may be means of
-    groups of rows (:class:`.points.Points`). If a model learns from minority rows, they are the
+    groups of rows (:mod:`bsvdd.models.groups`). If a model learns from minority rows, they are the
     last n1 points.
 
     Attributes
@@ -149,7 +149,9 @@ class Gram:
     @property
     def largest(self) -> float:
         """The largest absolute value in K; it is on the diagonal, as K is semi-definite."""
-        return float(np.diag(self.K).max())
+        if isinstance(self.K, np.ndarray):
+            return float(np.diag(self.K).max())
+        return float(self.kernel.diag(self.points.rows).max())
 
     @property
     def rounding(self) -> float:

@@ -1,8 +1,18 @@
 r"""Groups of rows as points: equal rows, and where there are many, near rows.
 
-Rows that are equal are one member with a number of copies. Up to :data:`MOST_SINGLE` members are a
-point each. Of more members, M are drawn as seeds, and each member joins the seed that is nearest in
-kernel space, :math:`k(x, x) - 2 k(x, c) + k(c, c)`, which every kernel has.
+Rows that are equal are one member with a number of copies. Up to 600 members are a point each. Of
+more members, M are drawn as seeds, and each member joins the seed that is nearest in kernel space,
+:math:`k(x, x) - 2 k(x, c) + k(c, c)`, which every kernel has.
+
+**The prior of a group** has the mean and the variance of the sum of the weights of its rows. For
+log weights, which are :math:`N(m_i, \sigma^2)`,
+
+.. math::
+    \sigma_g^2 = \log\left(1 + (e^{\sigma^2} - 1)
+    \frac{\sum_i e^{2 m_i}}{(\sum_i e^{m_i})^2}\right), \qquad
+    m_g = \log \sum_i e^{m_i} + \frac{\sigma^2 - \sigma_g^2}{2}
+
+(Fenton 1960), and for weights :math:`m_g = \sum_i m_i`, :math:`\sigma_g^2 = n_g \sigma^2`.
 
 **How many.** The prior of the weights must be wide enough for the spread of samples. Over samples,
 the similarity of z has the variance of :math:`k(z, x)` over all rows. The weights of groups can
@@ -10,9 +20,14 @@ move it by the variance between the groups only, of which the share is
 
 .. math:: \eta_z = \frac{\sum_g n_g (k(u_g, z) - \bar k_z)^2}{\sum_i (k(x_i, z) - \bar k_z)^2}.
 
-M is doubled from :data:`FEWEST` until the median of this share over rows near the cutoff is
-``share``, or M is :data:`MOST`. With :data:`SHARE` the default prior of BSVDD alone has twice the
-variance of samples, and with :data:`SHARE_OF_FREE` that of BDD, which is narrower, 1.5 times.
+M is doubled from 500 until the median of this share over rows near the cutoff is large enough, or M
+is 2,000. Then the default prior of BSVDD alone has twice the variance of samples, and that of BDD,
+which is narrower, 1.5 times.
+
+**References**
+
+Fenton, L. F. (1960). The sum of log-normal probability distributions in scatter transmission
+systems. IRE Transactions on Communications Systems 8, 57-67.
 """
 
 from __future__ import annotations
@@ -28,6 +43,7 @@ from .repeats import distinct
 
 MOST_SINGLE = 600  # members that are a point each: groups of more are faster
 FEWEST, MOST = 500, 2000  # groups, if their number is not given
+# shares of the variance that must lie between the groups
 SHARE = 2.0 / math.expm1(SD**2)  # e^(sd^2) - 1 is the variance of a log-normal weight of mean 1
 SHARE_OF_FREE = 1.5 / SD**2
 NEAR_ROWS = 100  # of which the share is the median

@@ -1,7 +1,7 @@
-"""Rows on a cluster: dask arrays and data frames are fitted and scored by map and reduce.
+"""Rows on a cluster: dask arrays and data frames are sampled for a fit and scored in blocks.
 
 Tasks run on the active dask client (``distributed.Client(address)``), or in threads of this machine
-if there is none. Each block gives its :class:`.gram.Sums`, and the sums are added.
+if there is none.
 """
 
 from __future__ import annotations

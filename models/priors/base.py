@@ -206,27 +206,15 @@ class CorrelatedPrior(GaussianPrior):
 
 @dataclass(frozen=True, eq=False)
 class OfGroups(GaussianPrior):
-    r"""The prior of points that are groups of rows, from an independent prior of the rows.
+    """The prior of points that are groups of rows: that of the sum of the weights of its rows.
 
-    It has the mean and the variance of the sum of the weights of its rows. For log weights, which
-    are :math:`N(m_i, \sigma^2)`,
-
-    .. math::
-        \sigma_g^2 = \log\left(1 + (e^{\sigma^2} - 1)
-        \frac{\sum_i e^{2 m_i}}{(\sum_i e^{m_i})^2}\right), \qquad
-        m_g = \log \sum_i e^{m_i} + \frac{\sigma^2 - \sigma_g^2}{2},
-
-    and for weights :math:`m_g = \sum_i m_i`, :math:`\sigma_g^2 = n_g \sigma^2`.
+    See :mod:`bsvdd.models.groups` for the formula.
 
     Parameters
     ----------
     of_rows : GaussianPrior
+        Independent.
     log_weights : bool
-
-    References
-    ----------
-    Fenton, L. F. (1960). The sum of log-normal probability distributions in scatter transmission
-    systems. IRE Transactions on Communications Systems 8, 57-67.
     """
 
     of_rows: Any = None

@@ -134,6 +134,7 @@ def test_each_model_ranks_the_rows(csv, tmp_path, arguments, said):
     assert "n17" in result.output and picture.exists()
 
 
+@pytest.mark.filterwarnings("ignore:60 rows are many")
 def test_rows_that_a_sample_does_not_hold_are_decided_too(csv, tmp_path, monkeypatch):
     from bsvdd.estimators import training
 

@@ -329,8 +329,8 @@ def test_a_picture_does_not_depend_on_the_pictures_before(explorer):
 
 
 def test_only_what_has_changed_is_computed(table, monkeypatch):
-    from_rows, computed = Gram.from_rows, []
-    monkeypatch.setattr(Gram, "from_rows", lambda *rows: computed.append(1) or from_rows(*rows))
+    from_points, computed = Gram.from_points, []
+    monkeypatch.setattr(Gram, "from_points", lambda *a: computed.append(1) or from_points(*a))
     explorer = explore(*table, **QUICK)
     assert len(computed) == 1
     resolved = kernels.Tabular(kernels.RBF("likelihood")).resolve(table[0][table[1] == 0])

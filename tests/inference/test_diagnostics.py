@@ -131,7 +131,7 @@ def of_prior(ratio, calibrated):
         (draws(divergences=3), ["3 divergent transitions: parts of the posterior may be"]),
         (
             collapse(1.2, 40, 1.1),
-            ["1.2 effective support points of 40, like the prior weights, 1.1"],
+            ["1.2 effective support rows of 40, like the prior weights, 1.1"],
         ),
         (collapse(1.2, 40, 30.0), [LESS_LAMBDA]),
         (collapse(1.2, 40, np.nan), [LESS_LAMBDA]),  # an improper prior

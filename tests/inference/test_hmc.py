@@ -9,11 +9,10 @@ from bsvdd.inference import hmc, pymc_samplers, sampling
 from bsvdd.inference.coordinates import Coordinates, can_map, is_narrow, mapped
 from bsvdd.inference.density import Density
 from bsvdd.inference.diagnostics import Verdict
-from bsvdd.inference.draws import SamplerReport, SamplerSettings
+from bsvdd.inference.draws import SamplerSettings
 from bsvdd.inference.hmc import State, Transition
 from bsvdd.inference.sampling import sample
 from bsvdd.inference.threads import SupersededError
-from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
 from scipy import stats
 
@@ -222,28 +221,28 @@ def test_draws_that_are_not_safe_yet_are_continued(monkeypatch):
     assert len(made) == sampling.MIN_WARM_UP + 250
 
 
-def test_draws_that_are_not_safe_are_warned_of_or_left_to_nuts(monkeypatch, capsys):
-    """The chains of NUTS start in states of the parallel chains that are far apart."""
-    given = []
+def test_draws_that_are_not_safe_are_drawn_again_and_never_left_to_nuts(monkeypatch, capsys):
+    """With a longer warm-up, then in the coordinates of the mode; the best run is taken."""
+    warmed, verdicts = [], iter([1.5, 1.5, 1.3, 1.4])
+    genuine = hmc.warm_up
 
-    def by_nuts(model, settings, starts):
-        given.append(starts)
-        return replace(drawn, report=SamplerReport("nuts", library="nutpie"))
+    def watched(density, chains, trajectories, rng, advance, at_mode):
+        warmed.append((trajectories, at_mode))
+        return genuine(density, chains, trajectories, rng, advance, at_mode)
 
     monkeypatch.setattr(sampling, "MOST_THIN", 1)
-    monkeypatch.setattr(Verdict, "of_parallel", lambda *args: Verdict(1.5, 60.0, 2, 3))
-    monkeypatch.setattr(pymc_samplers, "nuts", by_nuts)
+    monkeypatch.setattr(hmc, "warm_up", watched)
+    monkeypatch.setattr(Verdict, "of_parallel", lambda *a: Verdict(next(verdicts), 60.0, 2, 3))
+    monkeypatch.setattr(pymc_samplers, "nuts", lambda *a: pytest.fail("nobody asked for it"))
     settings = SamplerSettings("hmc", 50, progressbar=True, **QUICK)
-    with pytest.warns(DiagnosticWarning, match=r"'hmc' is not safe here \(R-hat 1.500, effective"):
-        drawn = sampling.draw(skewed(), settings)
-    assert "not safe: R-hat 1.5" in drawn.report.why
+    drawn = sampling.draw(skewed(), settings)
+    assert "asked for; the chains are not safe: R-hat 1.5" in drawn.report.why
+    n = warmed[0][0]
     found = sampling.draw(skewed(), replace(settings, sampler="auto"))
-    assert found.report.sampler == "nuts"
-    assert found.report.why.startswith("the chains are not safe: R-hat 1.500, effective draws 60")
-    (starts,) = given
-    assert starts.shape == (2, 12) and np.abs(np.diff(starts, axis=0)).max() > 0.1
-    said = capsys.readouterr().err
-    assert "parallel chains, draws" in said and "NUTS, because the chains are not safe" in said
+    assert warmed[1:] == [(n, False), (4 * n, False), (4 * n, True)]
+    assert found.report.sampler == "hmc" and found.report.r_hat == 1.3
+    assert found.report.why.startswith("the chains are not safe: R-hat 1.300, effective draws 60")
+    assert "parallel chains, draws" in capsys.readouterr().err
 
 
 def test_a_newer_request_ends_it(monkeypatch):

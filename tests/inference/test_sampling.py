@@ -241,7 +241,7 @@ def two_halves(gram, name, dims):
 def test_fits_to_two_modes_warn():
     """Two chains of NUTS start in different modes; what a prior makes besides is in the draws."""
     settings = dict(draws=100, tune=100, chains=2, random_state=3)
-    est = BSVDD(prior=two_halves, kernel=kernels.RBF(1.0), **settings)
+    est = BSVDD(prior=two_halves, kernel=kernels.RBF(1.0), sampler="nuts", **settings)
     with pytest.warns(DiagnosticWarning, match="the chains disagree, as .* has several modes"):
         est.fit(ROWS)
     posterior = est.idata_["posterior"]
