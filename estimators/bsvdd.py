@@ -57,7 +57,7 @@ class BSVDD(Bayesian):
         of its rows in kernel space (:mod:`bsvdd.models.groups`). A number: at most that many
         groups. None: every different row. An array: these points; the likelihood uses the rows.
         Priors of single rows, such as :class:`~bsvdd.priors.GaussianProcess` or a function of
-        yours, and ``outlier_fraction`` below 1 make every row a point. More than 20,000 rows of a
+        yours, and ``outlier_fraction`` below 1 make every row a point. More than 12,000 rows of a
         class (3,000 where rows are points) are described by a random sample of so many; a warning
         says so.
     sampler : {"auto", "hmc", "nuts", "metropolis"}, default="auto"

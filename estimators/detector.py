@@ -567,7 +567,7 @@ def fitted_to[Estimator: Detector](est: Estimator, data: TrainingData) -> Estima
 def _fit_of(own: Detector, asked: Asked, data: TrainingData) -> Fit:
     """Return the fit of an estimator, whose parameters nobody else can change, to read data."""
     spec = Spec(type(own), own.get_params(deep=False))
-    with threads.one_if_small(len(data.rows)):
+    with threads.one():
         return fits.fitted(spec, asked.learner.resolved(data), data, asked.cutoff)
 
 

@@ -296,7 +296,7 @@ def _changed(fit: Fit, **changes: Any) -> Fit:
 
 def left_out_values(fit: Fit, cutoff: Cutoff) -> LeftOut:
     """Return the values of the training rows when they are left out."""
-    with threads.one_if_small(len(fit.data.rows)):
+    with threads.one():
         return _left_out_values(fit, cutoff)
 
 
@@ -345,7 +345,7 @@ def refitted(fit: Fit, train: np.ndarray, own_kernel: bool = False) -> Learned:
     ``train``: bandwidth, scaling and a calibrated lambda.
     """
     _require_learner(fit)
-    with threads.one_if_small(len(train)):
+    with threads.one():
         data = fit.data.fold(train, own_kernel)
         learner = fit.learner.resolved(data) if own_kernel else fit.learner
         return learner.learn(data)
@@ -354,7 +354,7 @@ def refitted(fit: Fit, train: np.ndarray, own_kernel: bool = False) -> Learned:
 def fit_to(fit: Fit, train: np.ndarray) -> Fit:
     """Return a fit of the same kind to the rows ``train``, with its own bandwidth and lambda."""
     _require_learner(fit)
-    with threads.one_if_small(len(train)):
+    with threads.one():
         data = fit.data.fold(train, own_kernel=True)
         return fitted(fit.spec, fit.learner.resolved(data), data, fit.cutoff)
 

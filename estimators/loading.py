@@ -18,6 +18,7 @@ from ..inference.draws import OWN, Draws, SamplerReport
 from ..inference.learned import Learned, Learner, Posterior
 from ..models import kernels
 from ..models.gram import Gram
+from ..models.kernels import Kernel
 from .detector import Detector
 from .encoding import decode, function_names
 from .fit import Chosen, Fit, Spec, decided
@@ -26,8 +27,8 @@ from .reading import Asked
 from .registry import ESTIMATORS
 from .rows.columns import FORMS, Dates
 from .rows.names import Columns
-from .saved_file import NEEDED, Group, Parsed, check_tensors, group, map_of, parsed_of
-from .training import GroupedRows, TrainingData
+from .saved_file import NEEDED, OF_GROUPS, Group, Parsed, check_tensors, group, map_of, parsed_of
+from .training import Dictionary, GroupedRows, TrainingData, members
 
 
 class UnreadableFileError(ValueError):
@@ -226,8 +227,12 @@ def _data(
     elif points is not None:
         raise ValueError("point_of_row: expected where points are groups of rows only")
     gram: Any
-    with threads.one_if_small(len(rows)):
-        gram, member_of_row = rule.statistics(kernel, rows, minority, header["seed"], of_rows)
+    known = {name: v for name, v in tensors.items() if name in OF_GROUPS}
+    if known:
+        gram, member_of_row = _of_groups(known, rule, kernel, rows, minority, of_rows)
+    else:
+        with threads.one():
+            gram, member_of_row = rule.statistics(kernel, rows, minority, header["seed"], of_rows)
     rows.setflags(write=False)
     unlabelled = tensors.get("unlabelled")
     return TrainingData(
@@ -247,3 +252,31 @@ def _data(
         names=names,
         dates=dates,
     )
+
+
+def _of_groups(
+    known: Group,
+    rule: Dictionary,
+    kernel: Kernel,
+    rows: np.ndarray,
+    minority: np.ndarray,
+    of_rows: np.ndarray | None,
+) -> tuple[Gram, np.ndarray]:
+    """Return the Gram statistics of a file, and the member that each row is."""
+    if not isinstance(rule, GroupedRows) or set(known) != set(OF_GROUPS):
+        raise ValueError(f"gram: expected {', '.join(OF_GROUPS)}, of groups of rows only")
+    points, member, n1 = rule.points(kernel, rows, minority, 0, of_rows)
+    statistics = group(known, "gram/")
+    found = Gram(
+        **statistics | {"T": float(statistics["T"])},
+        n0=len(member),
+        points=points,
+        kernel=kernel,
+        n1=n1,
+        member_of_row=member,
+    )
+    if len(known["gram/row_sums"]) != found.n_majority_members:
+        raise ValueError(
+            f"gram/row_sums: expected {found.n_majority_members} values, one for each different row"
+        )
+    return found, members(member, minority, found)

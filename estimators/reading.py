@@ -106,7 +106,7 @@ def read(asked: Asked, X: Any, y: Any) -> TrainingData:
     # columns: bandwidth and scales, learned from the majority rows
     warn_of_columns(kernel, rows[~minority])
     named = kernel.with_columns(columns.names, source.categorical)
-    with threads.one_if_small(len(rows)):
+    with threads.one():
         kernel = named.resolve(rows[~minority])
         gram, member_of_row = dictionary.statistics(kernel, rows, minority, seed)
     return TrainingData(

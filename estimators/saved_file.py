@@ -143,6 +143,16 @@ def _groups(fit: Fit) -> np.ndarray | None:
     return fit.data.point_of_row if grouped else None
 
 
+def _of_groups(name: str) -> Callable[[Fit], Any]:
+    """Return a statistic of groups of different rows, which takes long to compute again."""
+
+    def of(fit: Fit) -> Any:
+        point, gram = _groups(fit), fit.data.gram
+        return None if point is None or gram.points.single_members else getattr(gram, name)
+
+    return of
+
+
 def _views(fit: Fit) -> Group:
     """Return the files of the fits that a fit joins, as bytes."""
     parts = getattr(fit.learned.score, "fits", {})
@@ -178,6 +188,11 @@ TENSORS = {
     "left_out": Tensor("chosen.left_out", "f", "n", finite=False),
     "boundary/*": Tensor(lambda fit: vars(fit.chosen.boundary), "f", "cut", finite=False),
     "point_of_row": Tensor(_groups, "i", "n", -1, "n"),
+    "gram/K": Tensor(_of_groups("K"), "f", "M M"),
+    "gram/r": Tensor(_of_groups("r"), "f", "M"),
+    "gram/T": Tensor(_of_groups("T"), "f", ""),
+    "gram/row_sums": Tensor(_of_groups("row_sums"), "f", "R"),
+    "gram/row_squares": Tensor(_of_groups("row_squares"), "f", "R"),
     "posterior/w": Tensor(None, "f", "chains draws M"),
     "posterior/squared_norm": Tensor(None, "f", "chains draws"),
     "posterior/squared_radius": Tensor(None, "f", "chains draws", 0),
@@ -188,6 +203,7 @@ TENSORS = {
     "sha256": Tensor(None, "u", "digest"),
 }
 NEEDED = ("rows", "kind", "sha256")
+OF_GROUPS = tuple(name for name in TENSORS if name.startswith("gram/"))
 
 
 def _value(fit: Fit, of: Place) -> Any:

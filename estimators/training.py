@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MAX_POINTS = 20_000  # their kernel matrix takes 3.2 GB
-MOST_ROWS = 20_000  # majority rows that are described: a fit of more takes a sample of so many
+MOST_ROWS = 12_000  # majority rows that are described, in some ten seconds; of more, a sample
 MOST_MINORITY = 1000  # minority rows that are points
 RESIDUAL_ROWS = 1000  # for the mean Nystroem residual
 LARGE_RESIDUAL = 0.5  # above this, the user's own points get a warning
@@ -257,7 +257,7 @@ class AllRows:
         n_points = len(majority) + len(others)
         large = self.matrix_free_above is not None and n_points > self.matrix_free_above
         gram = (Gram.matrix_free if large else Gram.from_rows)(kernel, majority, others)
-        return gram, _members(np.arange(len(majority)), minority, gram)
+        return gram, members(np.arange(len(majority)), minority, gram)
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,6 +291,19 @@ class GroupedRows:
         point_of_row: np.ndarray | None = None,
     ) -> tuple[Gram, np.ndarray]:
         """Return what :meth:`AllRows.statistics` has."""
+        points, member, n1 = self.points(kernel, rows, minority, seed, point_of_row)
+        gram = Gram.from_points(kernel, points, member, n1)
+        return gram, members(member, minority, gram)
+
+    def points(
+        self,
+        kernel: Kernel,
+        rows: np.ndarray,
+        minority: np.ndarray,
+        seed: int,
+        point_of_row: np.ndarray | None,
+    ) -> tuple[Points, np.ndarray, int]:
+        """Return the points, the member of each majority row, and the number of minority points."""
         majority, others = rows[~minority], rows[minority & self.with_minority]
         if point_of_row is None:
             points, member = groups.of_rows(kernel, majority, self.number, seed, self.share)
@@ -298,8 +311,7 @@ class GroupedRows:
             points, member = groups.of_labels(majority, point_of_row)
         if len(others):
             points = Points.joined(points, Points.of(others))
-        gram = Gram.from_points(kernel, points, member, len(others))
-        return gram, _members(member, minority, gram)
+        return points, member, len(others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,7 +349,7 @@ class GivenPoints:
             )
         others = rows[minority & self.with_minority]
         gram = Gram.from_rows(kernel, rows[~minority], others, self.points)
-        return gram, _members(np.full(int((~minority).sum()), -1), minority, gram)
+        return gram, members(np.full(int((~minority).sum()), -1), minority, gram)
 
     def diagnostics(self, data: TrainingData) -> dict[str, float]:
         """Return the share of the rows' images that the points miss; warn of a large one."""
@@ -380,7 +392,7 @@ def _sample(minority: np.ndarray, most: int, with_minority: bool, seed: int) -> 
 Dictionary = AllRows | GroupedRows | GivenPoints | NoPoints
 
 
-def _members(of_majority: np.ndarray, minority: np.ndarray, gram: Gram) -> np.ndarray:
+def members(of_majority: np.ndarray, minority: np.ndarray, gram: Gram) -> np.ndarray:
     """Return the member that each row is, where minority points are the last members."""
     member = np.full(len(minority), -1)
     member[~minority] = of_majority

@@ -63,6 +63,7 @@ MOST_UNSEEN = 100.0  # u, in units of the cutoff
 NEWTON_STEPS = 50
 UNSEEN = 0.5  # shape of the Gamma distribution: half a row beside z was not drawn
 BLOCK_VALUES = 2_000_000
+NEGLIGIBLE = 1e-150
 MOST_NEAR = 500  # rows near the cutoff, of which kappa is a quantile
 NEAR_RATES = 0.3, 3.3  # times the rate of false alarms: rows between lie near the cutoff
 
@@ -256,6 +257,7 @@ def neighbour(k: np.ndarray, count: np.ndarray) -> float:
     k = np.where(count > 0.0, k, 0.0)
     largest = k.max(axis=1, keepdims=True)
     k = np.divide(k, largest, where=largest > 0.0, out=np.zeros_like(k))
+    k[k < NEGLIGIBLE] = 0.0  # whose squares have no digits, and take long
     sums = np.vecdot(k, count)
     with np.errstate(invalid="ignore"):
         ratio = largest[:, 0] * np.vecdot(np.square(k), count) / sums

@@ -128,7 +128,7 @@ def _drawn(density: Density, settings: SamplerSettings) -> tuple[Draws, str]:
     if sampler == "nuts":
         start = _apart(*warm, settings.chains)
         return pymc_samplers.nuts(density.pymc, settings, start), "asked for"
-    with threads.one_if_small(density.size):
+    with threads.one():
         drawn, verdict = _parallel(*warm, settings, rng)
         at_modes = [False, True] if has_mode(density) else [False]
         while sampler == "auto" and not verdict.acceptable and at_modes:
@@ -152,7 +152,7 @@ def _warm(
     """Return what moves the chains, and their states, after a warm-up."""
     from . import hmc
 
-    with threads.one_if_small(density.size), _progress(settings, "warm-up") as advance:
+    with threads.one(), _progress(settings, "warm-up") as advance:
         trajectories = longer * max(MIN_WARM_UP, settings.tune // TUNE_DRAWS)
         chains = max(1, PARALLEL // settings.chains) * settings.chains
         return hmc.warm_up(density, chains, trajectories, rng, advance, at_mode)

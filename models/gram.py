@@ -14,7 +14,7 @@ from .kernels import Kernel
 from .points import Points
 
 BLOCK = 4096  # rows per block of a product K @ w
-BLOCK_VALUES = 2**21  # kernel values of rows with all members at once: 16 MB
+BLOCK_VALUES = 2**22  # kernel values of rows with all members at once: 32 MB
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, override
 
 import numpy as np
-from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
 from .base import Kernel, Wrapper, is_number
@@ -302,14 +301,17 @@ class Tabular(Wrapper):
             weights[int(column)] = weight
         return weights
 
-    def _log_factor(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray | float:
-        """Return the logarithm of the factor of the categories of x_i and y_j, shape (n, m)."""
-        columns = list(self.categorical_columns)
-        if not columns:
-            return 0.0
-        w = self._weights(X.shape[1])[columns]
-        share: np.ndarray = cdist(X[:, columns], Y[:, columns], "hamming", w=w)
-        return math.log(self.rho) * w.sum() * share
+    def _differing(self, X: np.ndarray, Y: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
+        """Yield the weight of each column of categories, and which x_i and y_j differ, (n, m)."""
+        weights = self._weights(X.shape[1])
+        for f in self.categorical_columns:
+            yield weights[f], X[:, f, None] != Y[:, f]
+
+    def _times_categories(self, K: np.ndarray, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Return kernel values (n, m) of numbers, times the factors of the categories."""
+        for weight, differ in self._differing(X, Y):
+            np.multiply(K, self.rho**weight, out=K, where=differ)
+        return K
 
     @override
     def inputs(self, X: np.ndarray) -> np.ndarray:
@@ -328,7 +330,10 @@ class Tabular(Wrapper):
 
     @override
     def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return super().log(X, Y) + self._log_factor(X, Y)
+        log_k = super().log(X, Y)
+        for weight, differ in self._differing(X, Y):
+            np.add(log_k, weight * math.log(self.rho), out=log_k, where=differ)
+        return log_k
 
     @override
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
@@ -345,11 +350,11 @@ class Tabular(Wrapper):
 
     @override
     def _matrix(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return super()._matrix(X, Y) * np.exp(self._log_factor(X, Y))
+        return self._times_categories(super()._matrix(X, Y), X, Y)
 
     @override
     def _symmetric(self, X: np.ndarray) -> np.ndarray:
-        return super()._symmetric(X) * np.exp(self._log_factor(X, X))
+        return self._times_categories(super()._symmetric(X), X, X)
 
     @override
     def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:

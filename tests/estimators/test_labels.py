@@ -213,7 +213,7 @@ def test_blocks_of_a_file_agree_on_the_labels(tmp_path):
     est = BDD(kernel=kernels.RBF(1.0), cutoff=1.0, dictionary=3, draws=20, minor_label="1")
     for X, labels in (read_table(path, "y"), (frame[["a"]], frame["y"])):
         with pytest.warns(DataWarning, match="250000 rows are many"):
-            assert est.fit(X, labels).gram_.n0 == 20_000
+            assert est.fit(X, labels).gram_.n0 == 12_000
     assert datasets.from_csv(path, Layout("y"), "1").minority.sum() == count
     assert tables.minority_of(frame["y"], "1").sum() == count
     with pytest.raises(ValueError, match="minor_label=1 does not occur in y, which has '"):

@@ -341,5 +341,5 @@ def test_a_memory_map_is_never_in_memory(tmp_path):
         [sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True
     )
     rows, more = map(int, done.stdout.split())
-    assert rows == 20_000
+    assert rows == 12_000
     assert more < 100 * 1024, f"{more / 1024:.0f} MB more for a file of 240 MB"

@@ -25,16 +25,14 @@ def two_threads():
         yield
 
 
-def test_few_parameters_are_for_one_thread_until_the_last_of_several_computations(two_threads):
-    with threads.one_if_small(threads.SMALL + 1):
-        assert blas_threads() == 2
-    first, second = threads.one_if_small(threads.SMALL), threads.one_if_small(10)
+def test_one_thread_until_the_last_of_several_computations(two_threads):
+    first, second = threads.one(), threads.one()
     assert [first.__enter__(), second.__enter__()] == [2, 2]
     first.__exit__(None, None, None)
     assert blas_threads() == 1
     second.__exit__(None, None, None)
     assert blas_threads() == 2
-    with pytest.raises(KeyboardInterrupt), threads.one_if_small(10):
+    with pytest.raises(KeyboardInterrupt), threads.one():
         raise KeyboardInterrupt
     assert blas_threads() == 2
 
