@@ -163,7 +163,7 @@ class LeastSquares(Machine):
 class HyperplaneDetector(Detector):
     """A detector by f(z) = sum_j w_j k(u_j, z) + b, with -f(z) as the distance and cutoff 0."""
 
-    # of all machines: names that are no parameter of a class constrain nothing
+    # the union for all machines; scikit-learn ignores constraints of absent parameters
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Detector._parameter_constraints,
         "nu": [Interval(Real, 0, 1, closed="right")],

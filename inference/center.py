@@ -102,7 +102,7 @@ def level_quantile(similarity: np.ndarray, level: float = 0.5) -> np.ndarray:
 
 
 def with_unseen(values: np.ndarray, log_added: np.ndarray, logarithmic: bool) -> np.ndarray:
-    """Return values with what is unseen beside their rows, of which ``log_added`` is the amount."""
+    """Return :math:`s + e^a s^{1/9}` of values s, or its logarithm; a is ``log_added``."""
     if logarithmic:
         with np.errstate(invalid="ignore"):  # minus infinity: no similarity, or nothing unseen
             return np.logaddexp(values, log_added + FALL * values)

@@ -94,7 +94,7 @@ class Rarity:
         Returns
         -------
         ndarray of shape (3, rows, p)
-            Rows that are larger than a value are not near to it.
+            The larger rows are those above the near ones.
         """
         own = np.broadcast_to(itself, len(rows)).astype(int)
         each = zip(self.columns, rows.T.astype(float), strict=True)

@@ -44,7 +44,7 @@ class Kernel:
 
     pairwise: ClassVar[bool] = False
     takes_categories: ClassVar[bool] = False
-    # no fields: a kernel of another kernel takes these from it
+    # class attributes, not fields: Wrapper takes them from its inner kernel
     normalized = False
     separable = False
     euclidean = False
@@ -70,9 +70,8 @@ class Kernel:
     def leaving_out(self) -> Kernel:
         """The kernel k(x, y) of a row x, one of those of ``resolve``, that is left out of it.
 
-        It is for two different arguments: x is seen as if the coordinates of ``inputs`` were
-        learned without it, and y as always. A kernel that learns little from one row returns
-        itself.
+        It is not symmetric: x is seen as if the coordinates of ``inputs`` were learned without it,
+        and y as always. A kernel that learns little from one row returns itself.
         """
         return self
 
