@@ -99,6 +99,8 @@ def log_density(X: np.ndarray, dimensions: int | None = None) -> tuple[np.ndarra
     X = X[:, np.ptp(X, axis=0) > 0.0]
     p = X.shape[1] if dimensions is None else dimensions
     rows = _sample(X, LIKELIHOOD_ROWS)
+    if len(rows) and not np.ptp(rows, axis=0).any():  # nearly all rows are equal
+        rows = _sample(np.unique(X, axis=0), LIKELIHOOD_ROWS)
     high = math.sqrt(mean_squared_pairwise_distance(X))
     if not 0.0 < high < math.inf:
         return np.array([high]), np.zeros(1)

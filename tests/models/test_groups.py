@@ -129,3 +129,9 @@ def test_priors_of_single_rows_have_no_groups():
 def test_points_have_a_row_each():
     with pytest.raises(ValueError, match="2 points have 1 rows and 1 numbers of copies"):
         Points(np.zeros((1, 2)), np.ones(1, dtype=int), np.array([0, 0]))
+
+
+def test_a_bandwidth_where_nearly_all_rows_are_equal():
+    """The sample of the likelihood has equal rows only; the others say the bandwidth."""
+    rows = np.concatenate([np.ones((5000, 2)), RNG.normal(size=(10, 2))])
+    assert 0.0 < kernels.RBF("likelihood").resolve(rows).bandwidth < 10.0
