@@ -153,9 +153,13 @@ class Detector(OutlierMixin, BaseEstimator):
             Chains that disagree, few effective draws, divergences, or weights that have collapsed
             on a few rows.
         """
+        return self._fit(X, y, one_table=False)
+
+    def _fit(self, X: Any, y: Any, one_table: bool) -> Self:
+        """Fit; with ``one_table`` odd rows are among the rows, if ``core`` says nothing else."""
         own = self._owned()
         asked = own._asked()
-        fit = _fit_of(own, asked, read(asked, X, y))
+        fit = _fit_of(own, asked, read(asked, X, y, one_table))
         self.fit_ = fit  # last: a fit that fails leaves this estimator unchanged
         return self
 
@@ -182,6 +186,7 @@ class Detector(OutlierMixin, BaseEstimator):
             with_minority=self._learns_from_minority,
             minor_label=self.minor_label,
             random_state=self.random_state,
+            core=self.get_params(deep=False).get("core", 1.0),
         )
 
     def _with_fit(self, fit: Fit) -> Self:
@@ -340,12 +345,14 @@ class Detector(OutlierMixin, BaseEstimator):
         is_normal = inputs.by_row(fit.data, X, partial(fit.score.is_normal, level=fit.level))
         return is_normal * 2 - 1
 
-    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return +1 (normal) or -1 (abnormal) for each row of X, by its left-out score.
 
         A row is inside its own description, so ``fit(X).predict(X)`` finds too few abnormal rows.
+        Without y, odd rows are among those of X: one-class descriptions then rest on the core of
+        the rows, ``core=0.8`` if it is "auto".
         """
-        fit = self.fit(X, y, **kwargs).fit_
+        fit = self._fit(X, y, one_table=True).fit_
         scores = fit.left_out  # NaN: the row cannot be left out
         return np.where(np.where(np.isnan(scores), fit.decision[0], scores) >= 0.0, 1, -1)
 

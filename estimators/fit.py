@@ -95,6 +95,8 @@ class Fit:
 
     def __repr__(self) -> str:
         sizes = f"{len(self.data.rows)} rows"
+        if self.data.core is not None:
+            sizes += f", {int(self.data.core.rows.sum())} in the core"
         if isinstance(self.score, Center):
             sizes += f", {self.score.gram.n_points} points"
         return f"Fit({sizes}, {self.score.n_draws} draws, distance={self.distance:.6g})"

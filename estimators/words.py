@@ -59,6 +59,7 @@ def described(fit: Fit) -> str:
     parts = fit.learned.score.fits if isinstance(fit.learned.score, Joined) else {"": fit}
     lines = {
         "rows": f"{n - n1} majority, {n1} minority; {columns}{points}",
+        "job": job(fit),
         "kernel": "; ".join(str(part.data.kernel) for part in parts.values()),
     }
     if fit.learned.posterior is not None:
@@ -77,6 +78,18 @@ def described(fit: Fit) -> str:
         for name, text in lines.items()
     ]
     return "\n".join([f"{fit.spec.name}, fitted", *(f"  {line}" for line in filled)])
+
+
+def job(fit: Fit) -> str:
+    """Return which job was done: new rows against normal ones, or odd rows in one table."""
+    data = fit.data
+    if data.core is None:
+        return "new rows: all majority rows count as normal"
+    n, inside = len(data.rows), int(data.core.rows.sum())
+    return (
+        f"one table: odd rows may be among its {n}; the description rests on the {inside} that "
+        f"are most alike (core={data.core.share:g})"
+    )
 
 
 def convergence(fit: Fit) -> list[str]:
