@@ -203,6 +203,14 @@ def cutoff(fit: Fit) -> list[str]:
         beyond += f", and {(minority & normal).sum()} of {minority.sum()} minority rows within it"
     with collected() as far:
         warn_of_far_rows(fit)
+    if fit.data.core is not None:
+        new = "A new row" if fit.lists else "A row"
+        return [
+            f"{new} is normal if {rule} exceeds {fit.level:g}. {display}"
+            + _chosen(policy, is_minority)
+            + " It is approximate: each row of the table counts with the weight 1 - P(odd).",
+            *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
+        ]
     return [
         f"A row is normal if {rule} exceeds {fit.level:g}. {display}"
         + _chosen(policy, is_minority),

@@ -331,6 +331,10 @@ class Tabular(Wrapper):
     @cached_property
     @override
     def leaving_out(self) -> Kernel:
+        # where odd rows are inside, scales and ranks are those of the whole table: without its own
+        # row, one that is far off gets so far that the tail of all surprises looks heavy
+        if self.decorrelated:
+            return self
         return _LeavingOut(**{each.name: getattr(self, each.name) for each in fields(self)})
 
     @override

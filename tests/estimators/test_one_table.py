@@ -186,3 +186,94 @@ def test_the_tree_has_the_core():
     assert (tree["constant_data"]["core"].values == est.fit_.data.core.rows).all()
     assert tree["log_likelihood"]["kernel"].sizes["obs"] == 96
     assert "core" not in BSVDD(**QUICK).fit(X).idata_["constant_data"]
+
+
+# what stands out
+
+MANY = RNG.normal(size=(300, 3)) @ np.linalg.cholesky(0.6 * np.ones((3, 3)) + 0.4 * np.eye(3)).T
+ODD = MANY.copy()
+ODD[:12] = [3.0, -3.0, 3.0] + 0.1 * RNG.normal(size=(12, 3))
+ODD[12] = [0.0, 9.0, -9.0]
+
+
+@pytest.mark.parametrize("name", ["BSVDD", "simplex", "SVDD", "OCSVM"])
+def test_fit_predict_returns_the_list(name):
+    est = clone(ALL[name])
+    found = est.fit_predict(ODD)
+    answer = bsvdd.stand_out(est)
+    assert ((found == -1) == answer.listed).all()
+    assert answer.listed[:13].all() and answer.listed.sum() <= 15
+    assert 4 <= answer.at_least <= 13 and answer.none < 0.01
+    assert set(answer.group[:12]) == {0} and answer.group[12] == -1
+    assert (answer.group[~answer.listed] == -1).all()
+    assert answer.table.index[:13].isin(range(13)).all()
+    assert str(answer).startswith(f"At least {answer.at_least} rows stand out")
+    assert bsvdd.stand_out(est, fdr=0.3).listed.sum() >= answer.listed.sum()
+    table = est.decision()
+    assert "p_value" not in table and (table["listed"] == answer.listed).all()
+    assert (table["normal"] == ~answer.listed).all()
+    assert "P(odd)" in repr(table)
+
+
+def test_no_row_of_a_clean_table_is_listed():
+    est = clone(ALL["simplex"])
+    assert (est.fit_predict(MANY) == 1).all()
+    answer = bsvdd.stand_out(est)
+    assert answer.at_least == 0 and str(answer).startswith("No row stands out for sure")
+
+
+def test_a_cutoff_that_is_given_decides_and_views_have_one():
+    est = BDD(simplex=True, cutoff=cutoffs.FalseAlarm(0.2))
+    found = est.fit_predict(ODD)
+    assert (found == np.where(bsvdd.left_out(est) >= 0, 1, -1)).all() and (found == -1).sum() > 40
+    views = clone(ALL["Views"])
+    assert (views.fit_predict(ODD) == -1).sum() > 20
+    assert "joins ranks" in str(bsvdd.stand_out(views))
+    few = clone(ALL["simplex"])
+    assert (few.fit_predict(ODD[:30]) == 1).all()
+    assert "too few different rows" in str(bsvdd.stand_out(few))
+    assert not bsvdd.stand_out(few).listed.any()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.1])
+def test_the_cutoff_for_new_rows_counts_rows_as_far_as_they_are_normal(share):
+    rng, flagged = np.random.default_rng(5), []
+    for _ in range(6):
+        rows, n1 = rng.normal(size=(300, 3)), round(300 * share)
+        rows[:n1] = [3.2, -3.2, 0.0] + 0.15 * rng.normal(size=(n1, 3))
+        est = BDD(simplex=True, core=0.8).fit(rows)
+        flagged.append((est.predict(rng.normal(size=(2000, 3))) == -1).mean())
+        assert "approximate" in str(est)
+    assert 0.07 < np.mean(flagged) < 0.135
+
+
+def test_ranks_among_the_rows_of_the_table_are_refused():
+    est = clone(ALL["simplex"])
+    est.fit_predict(ODD)
+    for question in (bsvdd.p_value, bsvdd.select):
+        with pytest.raises(ValueError, match=r"use bsvdd\.stand_out"):
+            question(est, ODD)
+        assert len(question(est, NEW)) == 20
+    with pytest.raises(ValueError, match="counts all training rows as normal"):
+        bsvdd.stand_out(clone(ALL["simplex"]).fit(ODD))
+    with pytest.raises(ValueError, match="fdr must lie between 0 and 1"):
+        bsvdd.stand_out(est, fdr=1.0)
+
+
+def test_the_pymc_model_of_the_tail_is_beside_the_description():
+    est = clone(ALL["simplex"])
+    est.fit_predict(ODD)
+    assert set(est.tail_model_.named_vars) >= {"log_h", "xi", "log_share", "log_a", "odd", "none"}
+    few = clone(ALL["simplex"])
+    few.fit_predict(ODD[:30])
+    with pytest.raises(ValueError, match="too few different rows"):
+        _ = few.tail_model_
+
+
+def test_a_saved_fit_lists_the_same_rows(tmp_path):
+    est = clone(ALL["BSVDD"])
+    found = est.fit_predict(ODD)
+    est.save(tmp_path / "fit")
+    again = bsvdd.stand_out(bsvdd.load(tmp_path / "fit"))
+    assert (again.listed == (found == -1)).all()
+    np.testing.assert_allclose(again.probability, bsvdd.stand_out(est).probability, atol=1e-3)
