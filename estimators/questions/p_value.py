@@ -100,7 +100,7 @@ def check_new(fit: Fit, X: Any) -> None:
     if np.array_equal(inputs.table(fit.data, X), fit.data.rows):
         raise ValueError(
             "these are the training rows of one table, in which one row has the smallest p-value "
-            "whatever the rows are; use bsvdd.stand_out(est), which says which of them are odd"
+            "whatever the rows are; use stand_out(est), which says which of them are odd"
         )
 
 
