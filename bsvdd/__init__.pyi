@@ -14,6 +14,7 @@ from .estimators.questions.kinds import kinds as kinds
 from .estimators.questions.p_value import left_out as left_out
 from .estimators.questions.p_value import p_value as p_value
 from .estimators.questions.selection import select as select
+from .estimators.questions.stand_out import stand_out as stand_out
 from .estimators.questions.stream import monitor as monitor
 from .estimators.report.report import report as report
 from .estimators.rows.tables import read_table as read_table

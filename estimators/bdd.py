@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, ClassVar, override
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..inference.density import Density
 from ..inference.draws import Draws, SamplerReport
@@ -136,6 +137,8 @@ class BDD(Bayesian):
     simplex : bool, default=False
         Use the posterior mode under sum w = 1, w >= 0 instead of draws. There is then one w, and
         P(normal) counts the uncertainty of the cutoff and of unseen rows only.
+    core : float or "auto", default="auto"
+        The least share of the rows that the description rests on, as in :class:`BSVDD`.
     sampler : {"auto", "exact", "map", "hmc", "nuts", "metropolis"}, default="auto"
         ``"exact"`` makes independent draws of the normal posterior. ``"map"`` makes none: w is its
         mode, the centre of the source. ``"auto"`` is ``"exact"`` if the prior is normal, else as in
@@ -191,6 +194,7 @@ class BDD(Bayesian):
         "likelihood_scale": SCALE_OR_CALIBRATED,
         "sampler": [StrOptions({"exact", "map", *SAMPLERS})],
         "simplex": ["boolean"],
+        "core": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
     }
 
     _model = bdd.Model
@@ -198,6 +202,7 @@ class BDD(Bayesian):
     prior: Prior = EqualWeights()
     likelihood_scale: float | str = CALIBRATED
     simplex: bool = False
+    core: float | str = "auto"
 
     @override
     def _learner(self) -> NormalLearner:

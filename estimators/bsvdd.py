@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, override
 
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..models import bsvdd, bsvdd_m
 from ..models.model import CALIBRATED, Model
@@ -60,6 +60,13 @@ class BSVDD(Bayesian):
         yours, and ``outlier_fraction`` below 1 make every row a point. More than 12,000 rows of a
         class (3,000 where rows are points) are described by a random sample of so many; a warning
         says so.
+    core : float or "auto", default="auto"
+        The least share of the rows that the description rests on. 1: all training rows are
+        normal. Below 1, odd rows are among them, and nobody says which: the description rests on
+        the core of the rows, those that are most alike (:mod:`bsvdd.models.core`), each other row
+        is judged as a new one, and the default kernel is wide, with columns that are adjusted for
+        each other. It is no share of normal rows that is expected. "auto" is 1 in ``fit`` and with
+        labels, and .8 in ``fit_predict``.
     sampler : {"auto", "hmc", "nuts", "metropolis"}, default="auto"
         ``"auto"`` is ``"hmc"``, parallel chains without a compiler, and ``"nuts"`` for a model that
         has no density in numbers; ``idata_["posterior"].attrs`` has the sampler and the reason.
@@ -123,6 +130,7 @@ class BSVDD(Bayesian):
         **Bayesian._parameter_constraints,
         "likelihood_scale": SCALE_OR_CALIBRATED,
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
+        "core": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
     }
 
     _model: ClassVar[type[Model]] = bsvdd.Model
@@ -130,6 +138,7 @@ class BSVDD(Bayesian):
     prior: Prior = Flat(sd=1.5)
     likelihood_scale: float | str = CALIBRATED
     outlier_fraction: float = 1.0
+    core: float | str = "auto"
 
     @override
     def _validate_params(self) -> None:
@@ -169,6 +178,8 @@ class BSVDDM(BSVDD):
     outlier_fraction : float, default=1
         nu, in (0, 1], as in :class:`BSVDD`. Below 1, minority rows have a term of the likelihood
         too: those inside the sphere push its radius and its centre.
+    core : float or "auto", default="auto"
+        1, as there are labels.
     minority_fraction : float, default=0.1
         mu, in (0, 1]; used if ``outlier_fraction`` is below 1. The loss has the further term
         :math:`\mathrm{mean}_k (R^2 - d_k^2)_+ / \mu` over the minority rows, which is that of

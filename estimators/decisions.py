@@ -9,11 +9,13 @@ import pandas as pd
 
 from ..inference.decision import probability_error, three_way
 from . import inputs
-from .fit import Fit
+from .fit import LISTED, Fit
 from .p_values import check_rate, fold_of
 from .p_values import of_training as training_p
 
 PRINTED = {
+    "probability_odd": ("P(odd)", "{:.2f}"),
+    "listed": ("listed", "{}"),
     "p_value": ("p_value", "{:.3f}"),
     "probability_normal": ("P(normal)", "{:.2f}"),
     "surprise": ("surprise", "{:.3g}"),
@@ -90,10 +92,19 @@ def of_training(fit: Fit, prob: float = 0.9, p_value: str | None = "left-out") -
         )
     known, decided = ~np.isnan(fit.left_out), fit.training_decision(prob)
     itself, unit = known & ~fit.data.minority, fit.score.unit
+    if fit.data.core is not None:  # ranks in a table with odd rows inside are no evidence
+        p_value = None
     p = None if p_value is None else training_p(decided[0], itself, unit)
     more: dict[str, Any] = {"distance": fit.score.distance_of(decided[0])}
     more |= {"cutoff": fit.distance, "level": fit.level, "left_out": known}
-    return _table(fit, decided, p, fit.data.row_names, more)
+    found = _table(fit, decided, p, fit.data.row_names, more)
+    if fit.data.core is not None:
+        listed = fit.odd.listed(LISTED)
+        found.insert(0, "listed", listed)
+        found.insert(0, "probability_odd", fit.odd.probability)
+        if fit.lists:
+            found["normal"] = ~listed
+    return found
 
 
 def _table(

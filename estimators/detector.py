@@ -18,6 +18,7 @@ from ..inference import threads
 from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.cutoffs import Chooser
 from ..inference.learned import Learner
+from ..models import odd_rows
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Linear, Tabular, as_kernel
 from ..models.kernels.base import LARGEST
@@ -29,6 +30,7 @@ from .saved_file import save
 from .training import AllRows, Dictionary, TrainingData
 
 if TYPE_CHECKING:
+    import pymc as pm
     import xarray as xr
 
     # scikit-learn has no types, and a base of unknown type takes any keyword argument
@@ -153,9 +155,13 @@ class Detector(OutlierMixin, BaseEstimator):
             Chains that disagree, few effective draws, divergences, or weights that have collapsed
             on a few rows.
         """
+        return self._fit(X, y, one_table=False)
+
+    def _fit(self, X: Any, y: Any, one_table: bool) -> Self:
+        """Fit; with ``one_table`` odd rows are among the rows, if ``core`` says nothing else."""
         own = self._owned()
         asked = own._asked()
-        fit = _fit_of(own, asked, read(asked, X, y))
+        fit = _fit_of(own, asked, read(asked, X, y, one_table))
         self.fit_ = fit  # last: a fit that fails leaves this estimator unchanged
         return self
 
@@ -182,6 +188,7 @@ class Detector(OutlierMixin, BaseEstimator):
             with_minority=self._learns_from_minority,
             minor_label=self.minor_label,
             random_state=self.random_state,
+            core=self.get_params(deep=False).get("core", 1.0),
         )
 
     def _with_fit(self, fit: Fit) -> Self:
@@ -255,6 +262,24 @@ class Detector(OutlierMixin, BaseEstimator):
         if columns.names is None:
             raise AttributeError("the columns in fit had no names")
         return columns.labels
+
+    @property
+    def tail_model_(self) -> pm.Model:
+        """The PyMC model of the surprises of one table, see :mod:`bsvdd.models.odd_rows`.
+
+        It is built anew at each access.
+
+        Raises
+        ------
+        ValueError
+            The fit counts all rows as normal, or there are too few different rows for a tail.
+        """
+        check_is_fitted(self)
+        tail = self.fit_.tail
+        if not tail.is_known:
+            raise ValueError(f"the surprises have no model of their tail: {odd_rows.TOO_FEW}")
+        model: pm.Model = odd_rows.build(tail)
+        return model
 
     @property
     def idata_(self) -> xr.DataTree:
@@ -340,12 +365,17 @@ class Detector(OutlierMixin, BaseEstimator):
         is_normal = inputs.by_row(fit.data, X, partial(fit.score.is_normal, level=fit.level))
         return is_normal * 2 - 1
 
-    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> np.ndarray:
-        """Fit, and return +1 (normal) or -1 (abnormal) for each row of X, by its left-out score.
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        """Fit, and return +1 (normal) or -1 (abnormal) for each row of X, left out.
 
-        A row is inside its own description, so ``fit(X).predict(X)`` finds too few abnormal rows.
+        Without y, odd rows are among those of X: one-class descriptions then rest on the core of
+        the rows, ``core=0.8`` if it is "auto", and -1 are the rows of the list of
+        :func:`bsvdd.stand_out`, often none. With a ``cutoff`` that is given, with labels or
+        ``core=1``, and for views, the cutoff decides. ``predict`` answers for new rows.
         """
-        fit = self.fit(X, y, **kwargs).fit_
+        fit = self._fit(X, y, one_table=True).fit_
+        if fit.lists:
+            return np.where(fit.odd.listed(fits.LISTED), -1, 1)
         scores = fit.left_out  # NaN: the row cannot be left out
         return np.where(np.where(np.isnan(scores), fit.decision[0], scores) >= 0.0, 1, -1)
 
@@ -368,7 +398,9 @@ class Detector(OutlierMixin, BaseEstimator):
         pandas.DataFrame
             With the index of X if X is a data frame, or the names of the training rows:
 
-            - ``p_value``, as :func:`bsvdd.p_value`; of a training row, among the other rows;
+            - ``p_value``, as :func:`bsvdd.p_value`; of a training row, among the other rows. Of the
+              training rows of one table with odd rows inside there is none, but
+              ``probability_odd`` and ``listed``, of :func:`bsvdd.stand_out`;
             - ``probability_normal``, as :meth:`probability_normal`;
             - ``surprise``, :math:`\log(s_{\mathrm{cut}} / s_z)` in nats: 0 at the cutoff, .69 for a
               row that is half as similar to the training rows, negative for normal rows. It is
@@ -376,7 +408,7 @@ class Detector(OutlierMixin, BaseEstimator):
               these may be negative;
             - ``surprise_low``, ``surprise_high``, the ends of its interval, for descriptions. The
               lower end counts a whole row beside z that the sample has not shown;
-            - ``normal``, as :meth:`predict`;
+            - ``normal``, as :meth:`predict`, or :meth:`fit_predict`;
             - ``distance``, the distance of the surprise, and ``cutoff``, D_opt, which tell rows
               apart worse than the surprise does; and ``level``.
 

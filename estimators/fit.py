@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..inference import diagnostics, left_out, threads
-from ..inference.center import Boundary, Center, Score
+from ..inference.center import Boundary, Center, Hyperplane, Score, level_quantile
 from ..inference.cutoff import Cutoff
 from ..inference.cutoffs import FalseAlarm, Own, Rank
 from ..inference.decision import LeftOut
@@ -21,12 +21,14 @@ from ..inference.leave import Rescaled
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models import repeats
 from ..models.kernels.base import is_number
+from ..models.odd_rows import OddRows, Tail
 from .labels import minority_of
 from .near_cutoff import NearCutoff
 from .training import GivenPoints, TrainingData
 
-CACHED = "prior", "near_cutoff"  # of a fit, whatever its cutoff
+CACHED = "prior", "near_cutoff", "surprises", "odd"  # of a fit, whatever its cutoff
 MOST_ALONE = 30  # different rows, each of which leaves alone in place of folds
+LISTED = 0.1  # share of the rows of the list that are expected to be normal
 FEW_DIGITS = 1e-4  # rounding error, relative to a squared distance, that leaves few digits
 
 
@@ -95,6 +97,8 @@ class Fit:
 
     def __repr__(self) -> str:
         sizes = f"{len(self.data.rows)} rows"
+        if self.data.core is not None:
+            sizes += f", {int(self.data.core.rows.sum())} in the core"
         if isinstance(self.score, Center):
             sizes += f", {self.score.gram.n_points} points"
         return f"Fit({sizes}, {self.score.n_draws} draws, distance={self.distance:.6g})"
@@ -159,6 +163,32 @@ class Fit:
     def prior(self) -> Draws | None:
         """Draws of the prior; None if it is improper, or there is none."""
         return None if self.density is None else prior_draws(self.density, seed=self.data.seed)
+
+    @cached_property
+    def surprises(self) -> np.ndarray:
+        """The surprise t of each row, left out; see :mod:`bsvdd.models.odd_rows`; shape (n,)."""
+        return surprises(self.learned.score, left_out_values(self, Cutoff()))
+
+    @property
+    def tail(self) -> Tail:
+        """The tail of the surprises of one table; a ValueError for a fit to normal rows."""
+        if self.data.core is None:
+            raise ValueError(
+                "the fit counts all training rows as normal, so it cannot say which of them are "
+                "odd; use est.fit_predict(X), or core=0.8"
+            )
+        return Tail.of(self.surprises)
+
+    @cached_property
+    def odd(self) -> OddRows:
+        """Which of the rows are odd, of a fit to the core of one table."""
+        return OddRows.of(self.tail)
+
+    @property
+    def lists(self) -> bool:
+        """Whether the list of odd rows decides on the training rows, and not the cutoff."""
+        ranks = not isinstance(self.score, Center | Hyperplane)
+        return self.data.core is not None and self.cutoff.choose is None and not ranks
 
     @cached_property
     def decision(self) -> np.ndarray:
@@ -246,10 +276,30 @@ def _chosen(fit: Fit, cutoff: Cutoff) -> Chosen:
         distance = float(number)
         return Chosen(score.boundary_at(distance), distance)
     values = left_out_values(fit, cutoff)
+    among = cutoff
+    if data.core is not None:
+        if cutoff.cv in ("auto", "loo"):  # of these values
+            vars(fit).setdefault("surprises", surprises(score, values))
+        among = _of_normal(fit, cutoff, values)
     boundary, distance = values.boundary(
-        cutoff, score, data.rows, data.minority, data.member_of_row, data.seed
+        among, score, data.rows, data.minority, data.member_of_row, data.seed
     )
     return Chosen(boundary, distance, values.scores(boundary, cutoff.level))
+
+
+def _of_normal(fit: Fit, cutoff: Cutoff, values: LeftOut) -> Cutoff:
+    """Return the cutoff whose rate among all rows of one table is that asked of its normal rows.
+
+    Row i counts with the weight 1 - P(odd), so the rate is approximate.
+    """
+    choose = cutoff.chooser(fit.data.minority)
+    normal = 1.0 - fit.odd.probability[values.known]
+    if not isinstance(choose, FalseAlarm) or np.isnan(normal).any():
+        return cutoff
+    order = np.argsort(level_quantile(values.values[:, values.known], cutoff.level), kind="stable")
+    weight, n = np.cumsum(normal[order]), len(order)
+    number = np.searchsorted(weight, choose.rate * (weight[-1] + 1.0) + 1e-9, side="right")
+    return replace(cutoff, choose=FalseAlarm(min(max(int(number), 1), n) / (n + 1)))
 
 
 def check_cutoff(name: str, learner: Learner, cutoff: Cutoff) -> None:
@@ -336,6 +386,30 @@ def _left_out_values(fit: Fit, cutoff: Cutoff) -> LeftOut:
         return LeftOut(values)
     similarity = learned.leave.similarity(score.weights, leaving)
     return LeftOut(score.values_without(similarity, leaving))
+
+
+def surprises(score: Score, left_out: LeftOut) -> np.ndarray:
+    """Return t of left-out rows, shape (n,), from their deciding values over the draws.
+
+    It is -log s; the squared distance for kernels whose k(x, x) varies; and NaN for a score that
+    joins ranks, which have the same tail whatever the rows are.
+    """
+    values = level_quantile(left_out.values)
+    if not isinstance(score, Center | Hyperplane):
+        return np.full(len(values), np.nan)
+    normalized = score.gram.kernel.normalized
+    if isinstance(score, Center):
+        if score.logarithmic:
+            return -values
+        if not normalized:
+            return np.maximum(score.median_norm - 2.0 * values, 0.0)
+        similarity = values
+    else:
+        if not normalized:
+            return np.full(len(values), np.nan)
+        similarity = (values - score.offset) / score.weights.sum()
+    positive = similarity[similarity > 0.0]
+    return -np.log(np.maximum(similarity, positive.min() if len(positive) else 1.0))
 
 
 def refitted(fit: Fit, train: np.ndarray, own_kernel: bool = False) -> Learned:

@@ -17,18 +17,19 @@ from ..inference.center import Boundary
 from ..inference.draws import OWN, Draws, SamplerReport
 from ..inference.learned import Learned, Learner, Posterior
 from ..models import kernels
+from ..models.core import Core, wide
 from ..models.gram import Gram
 from ..models.kernels import Kernel
 from .detector import Detector
 from .encoding import decode, function_names
 from .fit import Chosen, Fit, Spec, decided
 from .own_draws import of_draws
-from .reading import Asked
+from .reading import Asked, found_by
 from .registry import ESTIMATORS
 from .rows.columns import FORMS, Dates
 from .rows.names import Columns
 from .saved_file import NEEDED, OF_GROUPS, Group, Parsed, check_tensors, group, map_of, parsed_of
-from .training import Dictionary, GroupedRows, TrainingData, members
+from .training import Dictionary, GroupedRows, TrainingData, members, statistics
 
 
 class UnreadableFileError(ValueError):
@@ -217,28 +218,43 @@ def _data(
         p, index = rows.shape[1] - 2, rows[:, -1:]
         if not np.isin(index, np.arange(p)).all():
             raise ValueError(f"rows: expected rows of a kernel of {p} columns")
+    named = asked.kernel.with_columns(features, kernel.categorical_columns)
+    core, described = None, ~minority
+    if (header["core"] is None) != ("core" not in tensors):
+        raise ValueError("core: expected its share with its rows, or neither")
+    if header["core"] is not None:
+        described, named = tensors["core"] > 0, wide(named)
+        if minority.any() or not described.any():
+            raise ValueError("core: expected at least one row, and no minority rows beside a core")
+        core = Core(header["core"], found_by(asked, named, features), described)
     rule, points = asked.dictionary_for(minority), tensors.get("point_of_row")
     rule.held_rows(minority, 0)  # an error if the kernel matrix is too large
     of_rows = None
     if isinstance(rule, GroupedRows):
-        of_rows = np.arange(int((~minority).sum())) if points is None else points[~minority]
+        of_rows = np.arange(int(described.sum())) if points is None else points[described]
         if of_rows.min() < 0:
-            raise ValueError("point_of_row: expected the point of each majority row, got -1")
+            raise ValueError("point_of_row: expected the point of each described row, got -1")
     elif points is not None:
         raise ValueError("point_of_row: expected where points are groups of rows only")
     gram: Any
     known = {name: v for name, v in tensors.items() if name in OF_GROUPS}
     if known:
-        gram, member_of_row = _of_groups(known, rule, kernel, rows, minority, of_rows)
+        inside = np.full(len(rows), True) if core is None else core.rows
+        member_of_row = np.full(len(rows), -1)
+        gram, member_of_row[inside] = _of_groups(
+            known, rule, kernel, rows[inside], minority[inside], of_rows
+        )
     else:
         with threads.one():
-            gram, member_of_row = rule.statistics(kernel, rows, minority, header["seed"], of_rows)
+            gram, member_of_row = statistics(
+                rule, kernel, rows, minority, header["seed"], core, of_rows
+            )
     rows.setflags(write=False)
     unlabelled = tensors.get("unlabelled")
     return TrainingData(
         rows=rows,
         kernel=kernel,
-        asked=asked.kernel.with_columns(features, kernel.categorical_columns),
+        asked=named,
         gram=gram if gram is None else replace(gram, unlabelled=unlabelled),
         member_of_row=member_of_row,
         columns=Columns(asked.name, n_columns, features),
@@ -251,6 +267,7 @@ def _data(
         kind_labels=tuple(header["kind_labels"]),
         names=names,
         dates=dates,
+        core=core,
     )
 
 

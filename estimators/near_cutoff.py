@@ -18,7 +18,7 @@ RATE = 0.1  # of false alarms: the rows lie near its cutoff
 
 @dataclass(frozen=True, eq=False)
 class NearCutoff:
-    """Up to 20 majority rows whose left-out similarity lies between its 3 % and 33 % quantiles.
+    """Up to 20 described rows whose left-out similarity lies between its 3 % and 33 % quantiles.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class NearCutoff:
     @classmethod
     def of(cls, data: TrainingData, weights: np.ndarray, rescales: bool) -> Self:
         """Return the rows near the cutoff, by the mean of the weights (S, M)."""
-        majority, mean = np.flatnonzero(~data.minority), weights.mean(axis=0, keepdims=True)
+        majority, mean = np.flatnonzero(data.described), weights.mean(axis=0, keepdims=True)
         leaving = data.leaving(majority)
         s = (leaving.similarity(mean) if rescales else mean @ leaving.k.T)[0]
         if not data.kernel.normalized:
@@ -83,7 +83,7 @@ class NearCutoff:
     def against_samples(self, weights: np.ndarray) -> tuple[float, float]:
         """Return ``spread`` and ``pull`` of draws of the weights (S, M)."""
         data, m = self.data, self.data.gram.n_majority_points
-        majority, s = np.flatnonzero(~data.minority), self.similarity(weights)
+        majority, s = np.flatnonzero(data.described), self.similarity(weights)
         kernel, rows = data.kernel.leaving_out, data.rows[self.indices]
         itself = self.indices[:, None] == majority
         if kernel.normalized:

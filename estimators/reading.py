@@ -17,6 +17,7 @@ from ..inference import left_out, threads
 from ..inference.cutoff import Cutoff
 from ..inference.learned import Learner
 from ..inference.warning import DataWarning, warn
+from ..models.core import Core, wide
 from ..models.kernels import Kernel
 from . import training
 from .inputs import numbers_of, training_names, validated, warn_of_columns
@@ -47,6 +48,10 @@ class Asked:
     random_state : int, RandomState or None
     may_lack : bool
         Whether rows may have no label.
+    core : float or "auto"
+        The least share of rows that the description rests on.
+    joint : Kernel, optional
+        The kernel that finds the core, if it is another one.
     """
 
     name: str
@@ -58,6 +63,8 @@ class Asked:
     minor_label: Any = None
     random_state: Any = 0
     may_lack: bool = False
+    core: float | str = 1.0
+    joint: Kernel | None = None
 
     def dictionary_for(self, minority: np.ndarray) -> Dictionary:
         """Return the dictionary for so many rows of each class."""
@@ -69,13 +76,18 @@ class Asked:
         left_out.check(self.cutoff, minority, all_rows, auto)
 
 
-def read(asked: Asked, X: Any, y: Any) -> TrainingData:
+ONE_TABLE = 0.8  # share of rows in the core; a group of alike odd rows can be the rest
+
+
+def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     """Return the training data of an estimator: rows, labels, columns and Gram statistics.
+
+    With ``one_table`` odd rows are among the rows, if nothing else is asked.
 
     A row or label that cannot be, or a number of rows that cutoff and model cannot have, is a
     ValueError.
     """
-    kernel = asked.kernel
+    kernel, share = asked.kernel, _share(asked, y is not None, one_table)
     source, labels, columns = _source(asked, X, y)
     classes = classes_of(labels, source.n_rows, asked.minor_label, asked.may_lack)
     minority_of_all, gap, n1 = classes.minority, classes.gap, int(classes.minority.sum())
@@ -107,8 +119,16 @@ def read(asked: Asked, X: Any, y: Any) -> TrainingData:
     warn_of_columns(kernel, rows[~minority])
     named = kernel.with_columns(columns.names, source.categorical)
     with threads.one():
-        kernel = named.resolve(rows[~minority])
-        gram, member_of_row = dictionary.statistics(kernel, rows, minority, seed)
+        core = None
+        if share < 1.0:
+            named = wide(named)
+            finder = found_by(asked, named, columns.names)
+            core, kernel = Core.find(finder, rows, share, seed)
+            if finder is not named:
+                kernel = core.kernel(named, rows)
+        else:
+            kernel = named.resolve(rows[~minority])
+        gram, member_of_row = training.statistics(dictionary, kernel, rows, minority, seed, core)
     return TrainingData(
         rows=rows,
         kernel=kernel,
@@ -125,7 +145,28 @@ def read(asked: Asked, X: Any, y: Any) -> TrainingData:
         kind_labels=classes.kind_labels,
         names=training_names(X, row_numbers, len(rows)),
         dates=source.dates,
+        core=core,
     )
+
+
+def found_by(asked: Asked, named: Kernel, names: tuple[str, ...] | None) -> Kernel:
+    """Return the kernel that finds the core; ``named`` is that of the fit, which knows columns."""
+    if asked.joint is None:
+        return named
+    return wide(asked.joint.with_columns(names, named.categorical_columns))
+
+
+def _share(asked: Asked, labelled: bool, one_table: bool) -> float:
+    """Return the least share of rows in the core; a ValueError for labels beside a core."""
+    if asked.core == "auto":
+        return ONE_TABLE if one_table and not labelled else 1.0
+    share = float(asked.core)
+    if share < 1.0 and labelled:
+        raise ValueError(
+            f"core={asked.core!r} is for rows without labels, some of which are odd, but y has "
+            "labels, which say which rows are normal; leave y or core out"
+        )
+    return share
 
 
 def check_rows(asked: Asked, minority: np.ndarray) -> None:

@@ -34,7 +34,7 @@ from .labels import to_save
 if TYPE_CHECKING:
     pass
 
-FORMAT = 4
+FORMAT = 5
 
 NONE = type(None)
 PLAIN = (str, int, float, bool)
@@ -92,6 +92,10 @@ def _dates(fit: Fit) -> dict[str, list[str]]:
 def _scale(fit: Fit) -> float | None:
     learner = fit.learner
     return learner.model.scale if isinstance(learner, Posterior) else None
+
+
+def _core(fit: Fit) -> float | None:
+    return None if fit.data.core is None else fit.data.core.share
 
 
 def _report(fit: Fit) -> dict[str, Any]:
@@ -153,6 +157,11 @@ def _of_groups(name: str) -> Callable[[Fit], Any]:
     return of
 
 
+def _core_rows(fit: Fit) -> np.ndarray | None:
+    core = fit.data.core
+    return None if core is None else core.rows.astype(np.int8)
+
+
 def _views(fit: Fit) -> Group:
     """Return the files of the fits that a fit joins, as bytes."""
     parts = getattr(fit.learned.score, "fits", {})
@@ -173,6 +182,7 @@ HEADER = {
     "names": Entry("data.names", (list, NONE)),
     "dates": Entry(_dates, (dict,), (list,)),
     "all_rows": Entry("data.all_rows", (bool,)),
+    "core": Entry(_core, (float, NONE), (), 0.0, 1.0),
     "report": Entry(_report, (dict,), (str, int, float)),
     "solution": Entry(_of_draws("solution", {}), (dict,), (int, float)),
     "dims": Entry(_of_draws("dims", {}), (dict,), (list,)),
@@ -184,6 +194,7 @@ HEADER = {
 TENSORS = {
     "rows": Tensor("data.rows", "f", "n p"),
     "kind": Tensor("data.kind", "i", "n", 0, "kinds"),
+    "core": Tensor(_core_rows, "i", "n", 0, 2),
     "unlabelled": Tensor(lambda fit: getattr(fit.data.gram, "unlabelled", None), "f", "u p"),
     "left_out": Tensor("chosen.left_out", "f", "n", finite=False),
     "boundary/*": Tensor(lambda fit: vars(fit.chosen.boundary), "f", "cut", finite=False),

@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any, ClassVar, cast, override
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..inference.center import Center
 from ..inference.draws import Draws
@@ -72,6 +72,8 @@ class SVDD(Detector):
         1/(n0 ``outlier_fraction``) (Tax and Duin 2004).
     outlier_fraction : float, default=0.1
         The largest share of majority rows that may lie outside; used if C is None.
+    core : float or "auto", default="auto"
+        The least share of the rows that the description rests on, as in :class:`BSVDD`.
     cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
         As in :class:`BSVDD`, with 10 refitted folds: deleting a support vector changes the other
         weights. Where rows repeat and at most 30 differ, each leaves alone, and its copies stay;
@@ -115,11 +117,13 @@ class SVDD(Detector):
         **Detector._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
+        "core": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
     }
 
     kernel: Kernel | Callable[..., Any] = Tabular()
     C: float | None = None
     outlier_fraction: float = 0.1
+    core: float | str = "auto"
 
     @override
     def _learner(self) -> Learner:
@@ -169,6 +173,8 @@ class SVDDM(SVDD):
     outlier_fraction : float, default=0.1
         Used if C is None. At most the share ``outlier_fraction`` (1 + sum(alpha1)) of majority
         rows lies outside, because each such row has weight C.
+    core : float or "auto", default="auto"
+        1, as there are labels.
     C2 : float, optional
         Cost of minority rows inside. ``None`` is 1/(n1 ``minority_fraction``).
     minority_fraction : float, default=0.1

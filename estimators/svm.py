@@ -174,6 +174,7 @@ class HyperplaneDetector(Detector):
         "count_self": ["boolean"],
         "density": [StrOptions({"class", "train"})],
         "zero_weight": [StrOptions({"drop", "epsilon"})],
+        "core": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
     }
 
     kernel: Kernel | Callable[..., Any] = Tabular()
@@ -220,6 +221,8 @@ class OCSVM(HyperplaneDetector):
         As in :class:`bsvdd.BSVDD`.
     nu : float, default=0.1
         Upper bound on the share of margin errors, and lower bound on the share of support vectors.
+    core : float or "auto", default="auto"
+        The least share of the rows that the description rests on, as in :class:`BSVDD`.
     cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
         As in :class:`bsvdd.BSVDD`, with -f as the distance and 10 refitted folds; rows that repeat
         leave as in :class:`bsvdd.SVDD`. ``Own()`` is f = 0, which excludes far more than ``nu`` of
@@ -252,6 +255,7 @@ class OCSVM(HyperplaneDetector):
 
     cutoff: Cutoff | Chooser | float | None = None
     nu: float = 0.1
+    core: float | str = "auto"
 
     @override
     def _learner(self) -> Learner:

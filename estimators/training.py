@@ -13,6 +13,7 @@ import numpy as np
 from ..inference.leave import Leaving
 from ..inference.warning import DataWarning, warn
 from ..models import groups
+from ..models.core import Core, wide
 from ..models.gram import Gram
 from ..models.kernels import Kernel
 from ..models.linear_algebra import residual
@@ -67,6 +68,9 @@ class TrainingData:
         The columns of X.
     dates : dict of int to Dates
         The columns that were dates, by their positions: how they became numbers.
+    core : Core, optional
+        The rows that the description rests on, where odd rows are among the training rows; None if
+        all majority rows are described.
     """
 
     rows: np.ndarray
@@ -84,11 +88,17 @@ class TrainingData:
     kind_labels: tuple[Any, ...] = ()
     names: np.ndarray | None = None
     dates: Mapping[int, Dates] = field(default_factory=dict)
+    core: Core | None = None
 
     @cached_property
     def minority(self) -> np.ndarray:
         """Which rows are minority, shape (n,)."""
         return self.kind > 0
+
+    @cached_property
+    def described(self) -> np.ndarray:
+        """Which rows the Gram statistics count as majority: all, or the core; shape (n,)."""
+        return ~self.minority if self.core is None else self.core.rows
 
     @property
     def row_names(self) -> np.ndarray:
@@ -118,8 +128,8 @@ class TrainingData:
 
     @property
     def rows_beside_points(self) -> np.ndarray | None:
-        """The majority rows, where the points are others; else None."""
-        return self.majority_rows if self.gram.member_of_row is None else None
+        """The described rows, where the points are others; else None."""
+        return self.rows[self.described] if self.gram.member_of_row is None else None
 
     def leaving(self, which: np.ndarray | slice = slice(None)) -> Leaving:
         """Return some rows, by their numbers, as they leave the centre."""
@@ -132,31 +142,45 @@ class TrainingData:
         With ``own_kernel`` the kernel learns from these rows, and their groups are chosen anew.
         """
         minority, kernel = self.minority[train], self.kernel
-        rows, of_rows = self.rows[train], None
-        if own_kernel:
+        rows, of_rows, part = self.rows[train], None, self.part(train)
+        if own_kernel and self.core is not None:
+            core, kernel = Core.find(self.core.asked, rows, self.core.share, self.seed)
+            if self.asked != self.core.asked:
+                kernel = core.kernel(self.asked, rows)
+            part = replace(part, core=core)
+        elif own_kernel:
             kernel = self.asked.resolve(rows[~minority])
         elif self.gram is not None:
-            of_rows = self.point_of_row[train][~minority]
-        gram, member = self.dictionary.statistics(kernel, rows, minority, self.seed, of_rows)
+            of_rows = self.point_of_row[train][part.described]
+        gram, member = statistics(
+            self.dictionary, kernel, rows, minority, self.seed, part.core, of_rows
+        )
         if gram is not None:
             of_minority = np.cumsum(self.minority)[train][minority] - 1
+            in_full_fit = np.cumsum(self.described)[train] - 1
             gram = replace(
                 gram,
-                index_in_full_fit=np.cumsum(~self.minority)[train][~minority] - 1,
+                index_in_full_fit=in_full_fit[part.described],
                 minority_index_in_full_fit=of_minority[: gram.n1],
                 unlabelled=self.gram.unlabelled,
             )
-        return replace(self.part(train), gram=gram, member_of_row=member, kernel=kernel)
+        return replace(part, gram=gram, member_of_row=member, kernel=kernel)
 
     def seen_by(self, asked: Kernel, dictionary: Dictionary) -> Self:
         """Return the data of the same rows with another kernel and its points."""
         asked = asked.with_columns(self.columns.names, self.kernel.categorical_columns)
-        kernel = asked.resolve(self.majority_rows)
+        if self.core is None:
+            kernel = asked.resolve(self.majority_rows)
+        else:
+            asked = wide(asked)
+            kernel = self.core.kernel(asked, self.rows)
         return replace(self, kernel=kernel, asked=asked).with_points(dictionary)
 
     def with_points(self, dictionary: Dictionary) -> Self:
         """Return the data of the same rows with the points of another rule."""
-        gram, member = dictionary.statistics(self.kernel, self.rows, self.minority, self.seed)
+        gram, member = statistics(
+            dictionary, self.kernel, self.rows, self.minority, self.seed, self.core
+        )
         if gram is not None and self.gram is not None:
             gram = replace(gram, unlabelled=self.gram.unlabelled)
         return replace(self, gram=gram, member_of_row=member, dictionary=dictionary)
@@ -169,6 +193,7 @@ class TrainingData:
             kind=self.kind[which],
             member_of_row=self.member_of_row[which],
             names=None if self.names is None else self.names[which],
+            core=None if self.core is None else self.core.part(which),
         )
 
     def groups(self) -> dict[str, xr.Dataset]:
@@ -183,6 +208,7 @@ class TrainingData:
             "minority": ("obs", self.minority),
             "kind": ("obs", self.kind if len(self.kind_labels) > 1 else None),
             "name": ("obs", self.names),
+            "core": ("obs", None if self.core is None else self.core.rows),
             "point_of_row": ("obs", None if are_rows else self.point_of_row),
             "unlabelled": (("row", "feature"), None if gram is None else gram.unlabelled),
         }
@@ -193,6 +219,28 @@ class TrainingData:
             attrs if self.label is None else {"label": self.label, **attrs},
         )
         return {"constant_data": constant}
+
+
+def statistics(
+    dictionary: Dictionary,
+    kernel: Kernel,
+    rows: np.ndarray,
+    minority: np.ndarray,
+    seed: int,
+    core: Core | None = None,
+    point_of_row: np.ndarray | None = None,
+) -> tuple[Any, np.ndarray]:
+    """Return the Gram statistics, and the member that each row is: -1 for rows beside the core.
+
+    Without a core they are those of all rows; ``point_of_row`` is of the described rows.
+    """
+    if core is None:
+        return dictionary.statistics(kernel, rows, minority, seed, point_of_row)
+    inside, member = core.rows, np.full(len(rows), -1)
+    gram, member[inside] = dictionary.statistics(
+        kernel, rows[inside], minority[inside], seed, point_of_row
+    )
+    return gram, member
 
 
 def _first_row(place_of_row: np.ndarray, n: int) -> np.ndarray:

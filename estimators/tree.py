@@ -92,7 +92,7 @@ def _log_likelihood(
 ) -> xr.Dataset:
     """Return the log-likelihood of the majority rows, and of minority rows if they have terms."""
     parameters = {name: draws.variables[name] for name in parameters_of(likelihood)}
-    obs, majority = np.arange(len(data.rows)), ~data.minority
+    obs, majority = np.arange(len(data.rows)), data.described
     rows = d.values if majority.all() else d.values[..., majority]
     values = likelihood.pointwise(rows, **parameters)
     of_minority = getattr(likelihood, "minority_pointwise", None)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, override
+from numbers import Real
+from typing import Any, ClassVar, Literal, override
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference.center import Center, Score
@@ -94,7 +96,7 @@ class Joiner(Learner):
         self, data: TrainingData, fits: Mapping[str, Fit], failed: Mapping[str, str]
     ) -> Learned:
         """Return the joined score of views that are fitted to ``data``."""
-        rarity = Rarity.of(data.majority_rows, data.kernel.categorical_columns)
+        rarity = Rarity.of(data.rows[data.described], data.kernel.categorical_columns)
         found, failed = [], dict(failed)
         columns = data.columns.labels.tolist()
         for name, weight in self.weights.items():
@@ -103,7 +105,7 @@ class Joiner(Learner):
                 values, of_rows, unit = _of_fit(fits[name])
             elif name in (COLUMNS, RAREST):
                 values = partial(_frequency, rarity, name)
-                of_rows = values(data.rows, ~data.minority)
+                of_rows = values(data.rows, data.described)
             elif name in self.functions:
                 values = partial(_of_function, self.functions[name], name, columns)
                 try:
@@ -198,6 +200,9 @@ class Views(Detector):
         and .3 for a further view; 0 leaves a view out. Only their ratios count.
     categorical : sequence of str or int, optional
         Columns of categories by name or position, as in :class:`~bsvdd.kernels.Tabular`.
+    core : float or "auto", default="auto"
+        The least share of the rows that the description rests on, as in :class:`BSVDD`;
+        the views have one core, that of both scales side by side.
     cutoff, minor_label, random_state : optional
         As in :class:`BSVDD`. ``Cutoff(cv=K)`` refits all views.
 
@@ -252,12 +257,24 @@ class Views(Detector):
     views: Mapping[str, Any] | None = None
     weights: Mapping[str, float] | None = None
     categorical: Sequence[Any] = ()
+    core: float | str = "auto"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Detector._parameter_constraints,
+        "core": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
+    }
 
     # the views
 
     @property
     def _estimator(self) -> Detector:
         return BSVDD() if self.estimator is None else self.estimator
+
+    @property
+    def _tabular(self) -> Tabular:
+        """The kernel of both scales side by side."""
+        kernel = as_kernel(self._estimator.get_params(deep=False)["kernel"])
+        return kernel if isinstance(kernel, Tabular) else Tabular(kernel)
 
     def _weights(self) -> dict[str, float]:
         """Return the weights of all views by name, in the order in which they are joined."""
@@ -277,10 +294,7 @@ class Views(Detector):
 
     def _estimators(self) -> dict[str, Detector]:
         """Return the estimators of the views, not yet fitted, by name."""
-        estimator = self._estimator
-        kernel = as_kernel(estimator.get_params(deep=False)["kernel"])
-        if not isinstance(kernel, Tabular):
-            kernel = Tabular(kernel)
+        estimator, kernel = self._estimator, self._tabular
         found: dict[str, Detector] = {
             name: clone(estimator).set_params(kernel=replace(kernel, scale=name)) for name in SCALES
         }
@@ -306,6 +320,8 @@ class Views(Detector):
             raise ValueError(
                 "estimator: give the columns of categories to all views, Views(categorical=...)"
             )
+        if self._estimator.get_params(deep=False).get("core", "auto") != "auto":
+            raise ValueError("estimator: the views have one core, Views(core=...)")
         for each in self._estimators().values():
             each._validate_params()
 
@@ -321,7 +337,9 @@ class Views(Detector):
         kernel = COORDINATES
         if len(self.categorical):
             kernel = replace(kernel, categorical=tuple(self.categorical))
-        return replace(super()._asked(), kernel=kernel)
+        asked = super()._asked()  # after its checks
+        joint = replace(self._tabular, categorical=kernel.categorical)
+        return replace(asked, kernel=kernel, joint=joint)
 
     @override
     def _dictionary(self, n_points: int) -> Dictionary:

@@ -59,6 +59,7 @@ def described(fit: Fit) -> str:
     parts = fit.learned.score.fits if isinstance(fit.learned.score, Joined) else {"": fit}
     lines = {
         "rows": f"{n - n1} majority, {n1} minority; {columns}{points}",
+        "job": job(fit),
         "kernel": "; ".join(str(part.data.kernel) for part in parts.values()),
     }
     if fit.learned.posterior is not None:
@@ -77,6 +78,18 @@ def described(fit: Fit) -> str:
         for name, text in lines.items()
     ]
     return "\n".join([f"{fit.spec.name}, fitted", *(f"  {line}" for line in filled)])
+
+
+def job(fit: Fit) -> str:
+    """Return which job was done: new rows against normal ones, or odd rows in one table."""
+    data = fit.data
+    if data.core is None:
+        return "new rows: all majority rows count as normal"
+    n, inside = len(data.rows), int(data.core.rows.sum())
+    return (
+        f"one table: odd rows may be among its {n}; the description rests on the {inside} that "
+        f"are most alike (core={data.core.share:g})"
+    )
 
 
 def convergence(fit: Fit) -> list[str]:
@@ -190,6 +203,14 @@ def cutoff(fit: Fit) -> list[str]:
         beyond += f", and {(minority & normal).sum()} of {minority.sum()} minority rows within it"
     with collected() as far:
         warn_of_far_rows(fit)
+    if fit.data.core is not None:
+        new = "A new row" if fit.lists else "A row"
+        return [
+            f"{new} is normal if {rule} exceeds {fit.level:g}. {display}"
+            + _chosen(policy, is_minority)
+            + " It is approximate: each row of the table counts with the weight 1 - P(odd).",
+            *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
+        ]
     return [
         f"A row is normal if {rule} exceeds {fit.level:g}. {display}"
         + _chosen(policy, is_minority),

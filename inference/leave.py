@@ -27,6 +27,7 @@ from ..models.kernels import Kernel
 from . import threads
 
 NEARLY_ALL = 1e-4  # share of the weight that is left, below which t - w_j is mostly rounding error
+BLOCK_VALUES = 2**25  # kernel values with all members at once: 256 MB
 DRAWS_IN_CACHE = 128  # draws in a block that stays in the cache
 SUM_TOLERANCE = 1e-6  # error of the sum of weights, relative to that of their absolute values
 
@@ -93,12 +94,15 @@ class Leaving:
             return gram.K_left_out[self.member]
         k = np.empty((len(self.rows), gram.n_points))
         for kernel, of_kind in self._kernels:
-            of_members, some = kernel(self.rows[of_kind], gram.points.rows), self.part(of_kind)
-            row, member, rest = some.themselves(np.arange(gram.n_points))
-            of_members[row, member] *= rest
-            if some.with_it is not None:
-                of_members[some.with_it] = 0.0
-            k[of_kind] = gram.points.mean(of_members)
+            numbers = np.flatnonzero(of_kind)
+            step = max(1, BLOCK_VALUES // len(gram.points.rows))
+            for block in (numbers[i : i + step] for i in range(0, len(numbers), step)):
+                of_members, some = kernel(self.rows[block], gram.points.rows), self.part(block)
+                row, member, rest = some.themselves(np.arange(gram.n_points))
+                of_members[row, member] *= rest
+                if some.with_it is not None:
+                    of_members[some.with_it] = 0.0
+                k[block] = gram.points.mean(of_members)
         return k
 
     def log_k(self, points: np.ndarray) -> np.ndarray:

@@ -212,6 +212,12 @@ def positions(fit: Fit, given: Any) -> tuple[int, ...]:
             "is a product over columns: kernels.Tabular, Standardized, RBF or Laplacian; got "
             f"{fit.spec.name} with {fit.data.kernel!r}"
         )
+    if center.gram.kernel.adjusts:
+        raise ValueError(
+            f"given needs columns that count one by one, but {fit.data.kernel!r} adjusts each for "
+            "the others; give a kernel with a bandwidth, such as kernels.Tabular(kernels.RBF(1.0)),"
+            " or fit all rows, core=1"
+        )
     return tuple(sorted(found))
 
 

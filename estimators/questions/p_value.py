@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...inference import ties
 from .. import inputs
 from ..detector import Detector
+from ..fit import Fit
 from ..p_values import Fold, fold_of
 from .tail import Tail
 
@@ -51,7 +52,9 @@ def p_value(est: Detector, X: Any, method: str = "left-out", tail: str = "rank")
     Raises
     ------
     ValueError
-        An unknown method; a tail of fewer than 10 rows; X as in ``est.predict``.
+        X are the training rows of a fit to the core of one table
+        (:func:`bsvdd.stand_out` answers for these); an unknown method; a tail of fewer than 10
+        rows; X as in ``est.predict``.
 
     Warns
     -----
@@ -82,8 +85,23 @@ def p_value(est: Detector, X: Any, method: str = "left-out", tail: str = "rank")
     True
     """
     check_is_fitted(est)
+    check_new(est.fit_, X)
     fold = with_tail(fold_of(est.fit_, method), tail, est.fit_.data.seed)
     return inputs.by_row(est.fit_.data, X, fold.p_values)
+
+
+def check_new(fit: Fit, X: Any) -> None:
+    """Raise a ValueError if X is the table of a fit to its core, whose ranks say nothing.
+
+    One row of a table has the smallest rank, whatever the rows are.
+    """
+    if fit.data.core is None or inputs.is_lazy(X) or len(X) != len(fit.data.rows):
+        return
+    if np.array_equal(inputs.table(fit.data, X), fit.data.rows):
+        raise ValueError(
+            "these are the training rows of one table, in which one row has the smallest p-value "
+            "whatever the rows are; use stand_out(est), which says which of them are odd"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from .. import inputs
 from ..detector import Detector
 from ..p_values import check_rate, fold_of
 from .given import fold_given
-from .p_value import with_tail
+from .p_value import check_new, with_tail
 
 
 def select(
@@ -72,6 +72,7 @@ def select(
     check_is_fitted(est)
     check_rate("fdr", fdr)
     fit = est.fit_
+    check_new(fit, X)
     fold = fold_of(fit, method) if given is None else fold_given(fit, given, method)
     fold = with_tail(fold, tail, fit.data.seed)
     p = np.asarray(inputs.by_row(fit.data, X, fold.p_values))  # of dask: computed

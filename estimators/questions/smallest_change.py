@@ -86,7 +86,7 @@ def _scores(center: Center, x: np.ndarray, goal: np.ndarray) -> np.ndarray:
     """Return scores by the mean weights of rows x with one column of ``goal``, (rows, columns)."""
     kernel, p = center.gram.kernel, x.shape[1]
     mean = center.with_weights(center.weights.mean(axis=0, keepdims=True))
-    if not kernel.separable:
+    if not kernel.separable or kernel.adjusts:  # one column changes the terms of others
         changed = np.repeat(x[:, None], p, axis=1)
         changed[:, np.arange(p), np.arange(p)] = goal
         return mean.scores(changed.reshape(-1, p)).reshape(-1, p)

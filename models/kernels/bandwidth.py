@@ -18,6 +18,7 @@ import scipy
 from .base import SMALLEST, is_number
 
 MEDIAN_ROWS = 5000  # the 12.5 million distances of so many rows fit in 100 MB
+WIDE_ROWS = 3000
 LIKELIHOOD_ROWS, LIKELIHOOD_GRID = 1000, 25  # largest sample, and number of candidates
 COPIES = 1e-16  # squared distance, relative to that of two rows, below which rows are copies
 
@@ -67,6 +68,24 @@ def median(X: np.ndarray) -> float:
     With more than 5,000 rows, a sample of 5,000 with a fixed seed is used.
     """
     return float(np.median(scipy.spatial.distance.pdist(_sample(X, MEDIAN_ROWS))))
+
+
+def wide(X: np.ndarray) -> float:
+    r"""A wide bandwidth, :math:`s^2 = m / 8`, for rows some of which are odd.
+
+    m is the median of the squared distances of different rows. The likelihood would choose a narrow
+    bandwidth, by which some odd rows that are alike resemble each other as much as normal rows do.
+    With more than 3,000 rows, a sample of 3,000 with a fixed seed is used.
+    """
+    return math.sqrt(
+        median_of_different(scipy.spatial.distance.pdist(_sample(X, WIDE_ROWS)) ** 2) / 8
+    )
+
+
+def median_of_different(squared: np.ndarray) -> float:
+    """Return the median of the squared distances of rows that are no copies; 0 without any."""
+    different = squared[squared > COPIES * squared.max(initial=0.0)]
+    return float(np.median(different)) if len(different) else 0.0
 
 
 def scale(X: np.ndarray) -> float:
@@ -133,6 +152,7 @@ CRITERIA: dict[str, Callable[..., float]] = {
     "modified_mean": modified_mean,
     "mean": mean,
     "median": median,
+    "wide": wide,
     "scale": scale,
 }
 

@@ -38,6 +38,8 @@ class Kernel:
         Whether k(x, x) = 1 and k >= 0, with the logarithm in :meth:`log`.
     separable : bool
         Whether k(x, y) is a product of one function for each column, see :meth:`by_column`.
+    adjusts : bool
+        Whether these functions are of a column that is adjusted for the other columns.
     euclidean : bool
         Whether k(x, y) is the dot product of :meth:`inputs` of x and y.
     """
@@ -48,6 +50,11 @@ class Kernel:
     normalized = False
     separable = False
     euclidean = False
+
+    @property
+    def adjusts(self) -> bool:
+        """Whether the terms of :meth:`by_column` are of columns adjusted for each other."""
+        return False
 
     @property
     def categorical_columns(self) -> tuple[int, ...]:
@@ -181,6 +188,18 @@ class Kernel:
             The kernel is not ``separable``.
         """
         raise NotImplementedError(f"{self!r} is no product over columns")
+
+    def apart(self, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
+        r"""Return how far rows are apart in numbers, and the log factor of categories, (n, m).
+
+        In numbers it is -log k, which of an RBF kernel is the squared distance but for a factor. A
+        kernel without a logarithm has the squared distance in kernel space,
+        :math:`k(x, x) - 2 k(x, y) + k(y, y)`.
+        """
+        if self.normalized:
+            return -self.log(X, Y), 0.0
+        squared = self.diag(X)[:, None] - 2.0 * self(X, Y) + self.diag(Y)
+        return np.maximum(squared, 0.0), 0.0
 
     def summed(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Return sum_i k(x_i, y_j), shape (m,), without holding the whole matrix."""

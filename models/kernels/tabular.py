@@ -17,6 +17,9 @@ from .numeric import RBF, DistanceKernel
 INDICATORS = 100  # categories of a column that have an indicator of their own in ``inputs``
 KNOTS = 1000  # largest number of values of a column that are kept for its normal scores
 FAR = 5.0  # standard deviations from a column that was constant to a value that differs
+# shares of the identity in a covariance of standardised columns: whatever its rows are, and for
+# each column relative to their number, as few rows make columns look dependent that are not
+RIDGE, RIDGE_OF_COLUMNS = 0.1, 2.0
 SCALES = ("both", "standardised", "normal scores")
 ROUNDING = 1e-12  # difference, relative to the values, below which values are equal
 
@@ -137,6 +140,15 @@ class Tabular(Wrapper):
     are those of the majority rows. A column that is constant in them has the coordinates 0, and 5
     for any other value: such a row is abnormal.
 
+    With ``decorrelated`` each half of the coordinates is multiplied by the symmetric
+    :math:`S^{-1/2}`,
+
+    .. math:: S = (1 - \eta)\, \mathrm{Cov} + \eta I, \qquad \eta = \min(1, .1 + 2 p / n),
+
+    with the covariance of n rows in this half and p the number of columns that vary. The root is
+    the one that changes columns least (Kessy, Lewin and Strimmer 2018), so coordinate f is still
+    that of column f, adjusted for the others.
+
     The factor of a column of categories is :math:`\rho` times the matrix of ones, and
     :math:`1 - \rho` times the matrix of "is the same category", so it is positive definite, and so
     is the product. A category that no majority row has differs from all others.
@@ -160,11 +172,16 @@ class Tabular(Wrapper):
     scale : {"both", "standardised", "normal scores"}, default="both"
         The coordinates of a column of numbers. With one of them, it counts fully and not by 1/2;
         :class:`bsvdd.Views` joins two such kernels.
+    decorrelated : bool, default=False
+        Whether columns of numbers are adjusted for each other, as it is where odd rows are among
+        the training rows.
     numbers : tuple of Column, optional
         What the majority rows say of the columns of numbers; set by
         :meth:`~bsvdd.kernels.Kernel.resolve`.
     categories : tuple of tuple of float, optional
         The most frequent categories of the majority rows; set there too.
+    adjustment : tuple, optional
+        The matrices :math:`S^{-1/2}`, for each half; set there too.
 
     Raises
     ------
@@ -183,6 +200,9 @@ class Tabular(Wrapper):
     ----------
     Aitchison, J. and Aitken, C. G. G. (1976). Multivariate binary discrimination by the kernel
     method. Biometrika 63, 413-420. doi:10.1093/biomet/63.3.413
+
+    Kessy, A., Lewin, A. and Strimmer, K. (2018). Optimal whitening and decorrelation. The American
+    Statistician 72, 309-314. doi:10.1080/00031305.2016.1277159
 
     van der Waerden, B. L. (1952). Order tests for the two-sample problem and their power.
     Indagationes Mathematicae 14, 453-458.
@@ -203,8 +223,10 @@ class Tabular(Wrapper):
     categorical: tuple[int, ...] | None = None
     weights: Mapping[str | int, float] | tuple[tuple[str | int, float], ...] | None = None
     scale: Literal["both", "standardised", "normal scores"] = "both"
+    decorrelated: bool = False
     numbers: tuple[Column, ...] | None = None
     categories: tuple[tuple[float, ...], ...] | None = None
+    adjustment: tuple[tuple[tuple[float, ...], ...], ...] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -251,14 +273,54 @@ class Tabular(Wrapper):
             order = np.argsort(-counts, kind="stable")[:INDICATORS]
             frequent.append(tuple(np.sort(codes[order]).tolist()))
         of_numbers = np.delete(X, self.categorical_columns, axis=1).T
-        new = replace(self, numbers=tuple(map(Column.of, of_numbers)), categories=tuple(frequent))
+        new = replace(
+            self,
+            numbers=tuple(map(Column.of, of_numbers)),
+            categories=tuple(frequent),
+            adjustment=None,
+        )
         inner = self._inner
         if new.dimensions or not self.categorical_columns:
-            return replace(new, kernel=inner.resolve(new.columns(X), new.dimensions))
+            new = replace(new, kernel=inner.resolve(new.columns(X), new.dimensions))
+            return new.adjusted_by(X, X) if self.decorrelated else new
         # only categories vary: nothing tells a bandwidth, and a standard deviation is one
         if isinstance(inner, DistanceKernel) and isinstance(inner.bandwidth, str):
             inner = replace(inner, bandwidth=1.0, criterion=inner.bandwidth)
         return replace(new, kernel=inner)
+
+    def adjusted_by(self, core: np.ndarray, X: np.ndarray) -> Self:
+        """Return the kernel with columns that are adjusted by the covariance of some rows.
+
+        Parameters
+        ----------
+        core : ndarray of shape (m, p)
+            The rows of the covariance.
+        X : ndarray of shape (n, p)
+            All rows, of which the bandwidth follows by its criterion.
+        """
+        vary = np.array([column.sd > 0.0 for column in self.numbers or ()])
+        halves = np.moveaxis(
+            self._standardised(core.astype(float), False, np.ones(len(vary))), 2, 0
+        )
+        found = []
+        for half in halves:  # columns that are constant in all rows are 0, and stay as they are
+            matrix = np.eye(len(vary))
+            matrix[np.ix_(vary, vary)] = _inverse_root(half[:, vary])
+            found.append(tuple(map(tuple, matrix.tolist())))
+        new, inner = replace(self, adjustment=tuple(found)), self._inner
+        if isinstance(inner, DistanceKernel) and inner.criterion is not None:
+            inner = replace(inner, bandwidth=inner.criterion)
+            new = replace(new, kernel=inner.resolve(new.columns(X), self.dimensions))
+        return new
+
+    @property
+    @override
+    def adjusts(self) -> bool:
+        return self.adjustment is not None
+
+    @cached_property
+    def _adjustment(self) -> np.ndarray:
+        return np.array(self.adjustment)
 
     @property
     def dimensions(self) -> int:
@@ -268,6 +330,10 @@ class Tabular(Wrapper):
     @cached_property
     @override
     def leaving_out(self) -> Kernel:
+        # where odd rows are inside, scales and ranks are those of the whole table: without its own
+        # row, one that is far off gets so far that the tail of all surprises looks heavy
+        if self.decorrelated:
+            return self
         return _LeavingOut(**{each.name: getattr(self, each.name) for each in fields(self)})
 
     @override
@@ -276,18 +342,32 @@ class Tabular(Wrapper):
 
     def _coordinates(self, X: np.ndarray, left_out: bool) -> np.ndarray:
         """Return the coordinates of each column of numbers, (n, columns of k_0), side by side."""
+        of_numbers = np.delete(self._weights(X.shape[1]), self.categorical_columns)
+        factor = np.sqrt(of_numbers / len(self._chosen))
+        if self.adjustment is None:
+            result = self._standardised(X, left_out, factor)
+        else:
+            result = self._standardised(X, left_out, np.ones(len(factor)))
+            for place, matrix in enumerate(self._adjustment):
+                result[:, :, place] = result[:, :, place] @ matrix * factor
+        return result.reshape(len(X), len(factor) * len(self._chosen))
+
+    def _standardised(self, X: np.ndarray, left_out: bool, factor: np.ndarray) -> np.ndarray:
+        """Return the standardised values and normal scores times a factor of each column.
+
+        Shape (n, columns of numbers, 1 or 2); in the precision of X, but at least single.
+        """
         if self.numbers is None:
             raise ValueError("Tabular has learned no columns yet; call kernel.resolve(X) first")
         of_numbers = [f for f in range(X.shape[1]) if f not in self.categorical_columns]
         chosen = self._chosen
         shape = (len(X), len(of_numbers), len(chosen))
         result = np.empty(shape, np.result_type(X.dtype, np.float32))
-        factor = np.sqrt(self._weights(X.shape[1])[of_numbers] / len(chosen))
         for i, (f, column) in enumerate(zip(of_numbers, self.numbers, strict=True)):
             both = column.coordinates(X[:, f].astype(float), left_out)
             for place, which in enumerate(chosen):
                 result[:, i, place] = factor[i] * both[which]
-        return result.reshape(len(X), len(chosen) * len(of_numbers))
+        return result
 
     @property
     def _chosen(self) -> tuple[int, ...]:
@@ -336,6 +416,11 @@ class Tabular(Wrapper):
         return log_k
 
     @override
+    def apart(self, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
+        of_numbers, _ = self._inner.apart(self._first(X), self.columns(Y))
+        return of_numbers, self._log_factor(X, Y)
+
+    @override
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
         of_numbers, weights = super().by_column(X, Y), self._weights(X.shape[1])
         for f in range(X.shape[1]):
@@ -367,7 +452,8 @@ class Tabular(Wrapper):
         columns = "" if not self.categorical else f", categorical={self.categorical}"
         weights = f", weights={dict(_pairs(self.weights))}" if self.weights else ""
         scale = "" if self.scale == "both" else f", scale={self.scale!r}"
-        return f"Tabular({self.kernel!r}{rho}{columns}{weights}{scale})"
+        decorrelated = ", decorrelated=True" if self.decorrelated else ""
+        return f"Tabular({self.kernel!r}{rho}{columns}{weights}{scale}{decorrelated})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -377,6 +463,16 @@ class _LeavingOut(Tabular):
     @override
     def _first(self, X: np.ndarray) -> np.ndarray:
         return self._coordinates(X, True)
+
+
+def _inverse_root(rows: np.ndarray) -> np.ndarray:
+    """Return S^(-1/2) of standardised columns (n, p), shape (p, p), see :class:`Tabular`."""
+    n, p = rows.shape
+    ridge = min(1.0, RIDGE + RIDGE_OF_COLUMNS * p / n)
+    covariance = np.atleast_2d(np.cov(rows.T)) if n > 1 else np.zeros((p, p))
+    values, vectors = np.linalg.eigh((1.0 - ridge) * covariance + ridge * np.eye(p))
+    root: np.ndarray = (vectors / np.sqrt(values)) @ vectors.T
+    return root
 
 
 def _is_position(column: Any) -> bool:

@@ -17,7 +17,8 @@ pytestmark = [
 OTHER = {
     "C": 0.5, "C2": 0.4, "balanced": False, "categorical": (0,), "chains": 3, "count_self": True,
     "cutoff": Cutoff(cutoffs.FalseAlarm(0.3), level=0.7, undecided=(0.1, 0.9)),
-    "density": "train", "dictionary": 7, "draws": 11, "epsilon": 0.3, "estimator": SVDD(),
+    "core": 0.7, "density": "train", "dictionary": 7, "draws": 11, "epsilon": 0.3,
+    "estimator": SVDD(),
     "kernel": kernels.RBF(0.3), "likelihood_scale": 50.0, "minor_label": "no label of the fit",
     "minority_fraction": 0.9, "minority_prior": priors.TruncatedNormal(0.5, 0.01),
     "n_estimators": 3, "n_neighbors": 1, "neighbors": 1, "nu": 0.9, "outlier_fraction": 0.9,

@@ -293,7 +293,7 @@ BYTES = {
     "appended": (lambda b: b + b"x", NO_FIT),
     "another value": (lambda b: b[:-20] + b"!" + b[-19:], OTHER_BYTES),
     "another text": (lambda b: b.replace(b"bandwidth", b"bandwodth"), OTHER_BYTES),
-    "another format": (lambda b: b.replace(b'format\\": 4', b'format\\": 3'), "has format 3, and "),
+    "another format": (lambda b: b.replace(b'format\\": 5', b'format\\": 3'), "has format 3, and "),
     "a header of 2^60 bytes": (lambda b: (2**60).to_bytes(8, "little") + b[8:], NO_FIT),
     "no header of bsvdd": (of_header({"x": tensor()}), NO_FIT),
     "a list": (of_header([]), NO_FIT),
@@ -373,7 +373,7 @@ WRONG = [
     ("small", {"unlabelled": np.ones((7, 3))}, r"unlabelled: .* \(7, 2\)"),
     ("small", {"point_of_row": first(-2)}, f"{FINITE} -1 to below 6, got -2"),
     ("small", {"point_of_row": first(6)}, f"{FINITE} -1 to below 6, got 6"),
-    ("small", {"point_of_row": first(-1)}, "point_of_row: expected the point of each majority row"),
+    ("small", {"point_of_row": first(-1)}, "point_of_row: expected the point of each desc"),
     ("small", {"point_of_row": np.zeros(4, int)}, r"point_of_row: .* \(6\)"),
     (
         "small",

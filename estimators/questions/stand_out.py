@@ -1,0 +1,177 @@
+"""Which rows of one table stand out, how many do, and which of them are alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.sparse.csgraph import connected_components
+from sklearn.utils.validation import check_is_fitted
+
+from ...models import odd_rows
+from ..detector import Detector
+from ..fit import Fit
+from ..joined import Joined
+from ..p_values import check_rate
+
+ALIKE = 0.25  # of the squared distance to the nearest core row: half as far from each other
+FEWEST = 3  # rows that are a group
+BLOCK_VALUES = 2**21  # kernel values at once: 16 MB
+
+
+@dataclass(frozen=True, eq=False)
+class StandOut:
+    """The rows of one table that stand out.
+
+    Attributes
+    ----------
+    probability : ndarray of shape (n,)
+        P(odd) of each row; NaN where there are too few different rows for a tail.
+    surprise : ndarray of shape (n,)
+        -log of the similarity of the row, left out, to the core.
+    listed : ndarray of bool, shape (n,)
+        The rows that are called odd: of these a share ``fdr`` is expected to be normal.
+    group : ndarray of int, shape (n,)
+        The number of the group of listed rows that are alike, from 0; -1 for none.
+    at_least : int
+        So many rows are odd with a probability of .99.
+    none : float
+        The probability that no row is odd.
+    fdr : float
+    names : ndarray of shape (n,)
+        The names of the rows.
+    reason : str
+        Why there is no P(odd); empty if there is.
+    """
+
+    probability: np.ndarray
+    surprise: np.ndarray
+    listed: np.ndarray
+    group: np.ndarray
+    at_least: int
+    none: float
+    fdr: float
+    names: np.ndarray
+    reason: str = ""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The rows in order: P(odd), then the surprise, the oddest first."""
+        order = np.lexsort([-self.surprise, -np.nan_to_num(self.probability)])
+        columns = {
+            "probability_odd": self.probability,
+            "surprise": self.surprise,
+            "listed": self.listed,
+            "group": self.group,
+        }
+        return pd.DataFrame(columns, self.names).iloc[order]
+
+    def __str__(self) -> str:
+        """Return what stands out, in sentences."""
+        if self.reason:
+            return f"The rows have an order only: {self.reason}."
+        found = int(self.listed.sum())
+        stand = (
+            f"At least {self.at_least} rows stand out."
+            if self.at_least > 1
+            else "At least one row stands out."
+            if self.at_least
+            else f"No row stands out for sure; the probability that none is odd is {self.none:.2f}."
+        )
+        return (
+            f"{stand} {found} of {len(self.listed)} are listed, of which {self.fdr:.0%} are "
+            "expected to be normal. This assumes that the surprises of normal rows have a smooth "
+            "tail; a group above a fifth of the rows, or one amid the others, counts as normal."
+        )
+
+
+def stand_out(est: Detector, fdr: float = 0.1) -> StandOut:
+    r"""Return which training rows of one table stand out, and how many do.
+
+    A model of the tail of the surprises (:mod:`bsvdd.models.odd_rows`) says how probable it is that
+    a row is odd. The list is the longest head of the rows, in the order of this probability, of
+    which a share ``fdr`` is expected to be normal; each of its rows is rather odd than normal.
+
+    Parameters
+    ----------
+    est : Detector
+        Fitted to one table with odd rows inside: by ``fit_predict``, or with ``core`` below 1.
+    fdr : float, default=0.1
+
+    Returns
+    -------
+    StandOut
+        Print it for the answer in sentences; ``table`` has the rows in order.
+
+    Raises
+    ------
+    ValueError
+        The fit counts all rows as normal, or fdr does not lie between 0 and 1.
+
+    Notes
+    -----
+    A rank of a row among the rows of its own table is no evidence: one row of any table has the
+    smallest. There is no P(odd), and nothing is listed, with fewer than 20 different surprises
+    above the median, or where more than .45 of the rows have the smallest surprise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bsvdd
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> X[:12] = [3.0, -3.0, 3.0] + 0.1 * X[:12]
+    >>> est = bsvdd.BDD(simplex=True, core=0.8).fit(X)
+    >>> found = bsvdd.stand_out(est)
+    >>> int(found.listed[:12].sum()), int(found.listed[12:].sum()), set(found.group[:12].tolist())
+    (12, 0, {0})
+    """
+    check_is_fitted(est)
+    check_rate("fdr", fdr)
+    fit = est.fit_
+    tail, odd = fit.tail, fit.odd
+    listed = odd.listed(fdr)
+    reason = ""
+    if not tail.is_known:
+        of_ranks = isinstance(fit.score, Joined)
+        reason = "Views joins ranks, which have no tail" if of_ranks else odd_rows.TOO_FEW
+    return StandOut(
+        probability=odd.probability,
+        surprise=fit.surprises,
+        listed=listed,
+        group=groups(fit, listed),
+        at_least=odd.at_least,
+        none=odd.none,
+        fdr=float(fdr),
+        names=fit.data.row_names,
+        reason=reason,
+    )
+
+
+def groups(fit: Fit, listed: np.ndarray) -> np.ndarray:
+    """Return the number of the group of alike rows that each listed row is in, (n,); -1 for none.
+
+    Two rows are alike if they are half as far from each other as each is from the nearest row of
+    the core. The largest group is number 0.
+    """
+    data, found = fit.data, np.full(len(listed), -1)
+    rows = np.flatnonzero(listed)
+    if len(rows) < FEWEST or data.core is None:
+        return found
+    odd, core = data.rows[rows], data.rows[data.core.rows]
+    nearest, step = np.empty(len(rows)), max(1, BLOCK_VALUES // len(core))
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        of_numbers, of_categories = data.kernel.apart(odd[block], core)
+        far = of_numbers - of_categories
+        own = rows[block, None] == np.flatnonzero(data.core.rows)
+        nearest[block] = np.where(own, np.inf, far).min(axis=1)
+    of_numbers, of_categories = data.kernel.apart(odd, odd)
+    alike = of_numbers - of_categories <= ALIKE * np.minimum(nearest[:, None], nearest)
+    _, number = connected_components(alike, directed=False)
+    count = np.bincount(number)
+    order = np.argsort(-count, kind="stable")
+    place = np.full(len(count), -1)
+    place[order] = np.where(count[order] >= FEWEST, np.arange(len(count)), -1)
+    found[rows] = place[number]
+    return found
