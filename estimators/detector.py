@@ -271,13 +271,15 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Raises
         ------
-        ValueError
+        AttributeError
             The fit counts all rows as normal, or there are too few different rows for a tail.
         """
         check_is_fitted(self)
+        if self.fit_.data.core is None:
+            raise AttributeError("tail_model_ exists for a core fit: est.fit_predict(X), core=0.8")
         tail = self.fit_.tail
         if not tail.is_known:
-            raise ValueError(f"the surprises have no model of their tail: {odd_rows.TOO_FEW}")
+            raise AttributeError(f"the surprises have no model of their tail: {odd_rows.TOO_FEW}")
         model: pm.Model = odd_rows.build(tail)
         return model
 
