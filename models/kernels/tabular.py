@@ -387,6 +387,12 @@ class Tabular(Wrapper):
         for f in self.categorical_columns:
             yield weights[f], X[:, f, None] != Y[:, f]
 
+    def _plus_categories(self, log_k: np.ndarray, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Return logarithms (n, m), plus those of the factors of the categories."""
+        for weight, differ in self._differing(X, Y):
+            np.add(log_k, weight * math.log(self.rho), out=log_k, where=differ)
+        return log_k
+
     def _times_categories(self, K: np.ndarray, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Return kernel values (n, m) of numbers, times the factors of the categories."""
         for weight, differ in self._differing(X, Y):
@@ -410,15 +416,14 @@ class Tabular(Wrapper):
 
     @override
     def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        log_k = super().log(X, Y)
-        for weight, differ in self._differing(X, Y):
-            np.add(log_k, weight * math.log(self.rho), out=log_k, where=differ)
-        return log_k
+        return self._plus_categories(super().log(X, Y), X, Y)
 
     @override
     def apart(self, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
         of_numbers, _ = self._inner.apart(self._first(X), self.columns(Y))
-        return of_numbers, self._log_factor(X, Y)
+        if not self.categorical_columns:
+            return of_numbers, 0.0
+        return of_numbers, self._plus_categories(np.zeros(of_numbers.shape), X, Y)
 
     @override
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:

@@ -266,7 +266,7 @@ def test_the_pymc_model_of_the_tail_is_beside_the_description():
     assert set(est.tail_model_.named_vars) >= {"log_h", "xi", "log_share", "log_a", "odd", "none"}
     few = clone(ALL["simplex"])
     few.fit_predict(ODD[:30])
-    with pytest.raises(ValueError, match="too few different rows"):
+    with pytest.raises(AttributeError, match="too few different rows"):
         _ = few.tail_model_
 
 
