@@ -82,6 +82,7 @@ def main() -> None:
     chosen = options("size", __doc__)
     sets = [s for s in raw_sets(chosen.data_dir) if len(s[1]) >= MANY or s[0] in LARGEST_EMBEDDED]
     frame = pd.DataFrame([r for of in computed(of_set, sets, chosen.jobs, "sets") for r in of])
+    frame["size"] = np.array(SIZES)[np.searchsorted(SIZES, frame["n0"])]  # that was asked for
     timed = pd.DataFrame(seconds_of_generated())
     last = frame[frame["all"]]
     less = last["BSVDD"] - last["density of all rows"]
@@ -89,10 +90,23 @@ def main() -> None:
     print(shown.round(4).to_string(index=False))
     print(f"less the density of all rows: mean {less.mean():.4f}, least {less.min():.4f}")
     print(timed.round(2).to_string(index=False))
-    stored = {"sets": frame.to_dict("list"), "generated": timed.to_dict("list")}
+    collections = {"embedded": frame["embedded"], "development": ~frame["embedded"]}
+    columns = [*MODELS, "points", "seconds", "spread", "r_hat"]
+    stored = {
+        name: frame[which].groupby("size")[columns].mean().reset_index().to_dict("list")
+        for name, which in collections.items()
+        if which.any()
+    }
+    of_all = {
+        "sets": len(last),
+        "mean": less.mean(),
+        "least": less.min(),
+        "r_hat": last.r_hat.max(),
+    }
+    stored |= {"all rows, less their density": of_all, "generated": timed.to_dict("list")}
     write(chosen.out / "size.json", stored, indent=None)
     fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    means = frame.assign(size=frame["n0"]).groupby("size")[list(MODELS)].mean()
+    means = frame.groupby("size")[list(MODELS)].mean()
     for model in MODELS:
         left.plot(means.index, means[model], marker="o", label=model)
     left.set(xscale="log", xlabel="training rows", ylabel="mean AUC")
