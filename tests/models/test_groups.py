@@ -1,8 +1,10 @@
 """Points that are groups of rows, against all rows as points."""
 
+import re
+
 import numpy as np
 import pytest
-from bsvdd.models import Gram, bdd, bsvdd, groups
+from bsvdd.models import Gram, bdd, bsvdd, calibration, groups
 from bsvdd.models.points import Points
 from bsvdd.models.priors.base import OfGroups, of_points
 from bsvdd.models.repeats import distinct
@@ -135,3 +137,15 @@ def test_a_bandwidth_where_nearly_all_rows_are_equal():
     """The sample of the likelihood has equal rows only; the others say the bandwidth."""
     rows = np.concatenate([np.ones((5000, 2)), RNG.normal(size=(10, 2))])
     assert 0.0 < kernels.RBF("likelihood").resolve(rows).bandwidth < 10.0
+
+
+@pytest.mark.parametrize("on_simplex", [True, False])
+def test_too_few_groups_are_told_and_lambda_is_never_zero(on_simplex):
+    """20 groups of 3,000 rows: the prior of their weights alone is narrower than samples vary."""
+    rows = np.random.default_rng(2).normal(size=(3000, 6))
+    found = calibration.calibrated(grouped(kernels.RBF(0.5), rows, 20), on_simplex=on_simplex)
+    assert found.scale > 0.0
+    assert re.search(r"the prior of the weights alone has 0\.\d+ of the spread", found.reason)
+    few = np.random.default_rng(3).integers(0, 2, size=(3000, 3)).astype(float)  # 8 patterns
+    found = calibration.calibrated(grouped(kernels.RBF(0.7), few, None), on_simplex=on_simplex)
+    assert found.reason is None and found.scale > 1.0
