@@ -113,8 +113,8 @@ class TrainingData:
     @cached_property
     def point_of_row(self) -> np.ndarray:
         """The point that each row belongs to, shape (n,); -1 if it belongs to none."""
-        member = self.member_of_row
-        return np.where(member >= 0, self.gram.points.point_of_member[member], -1)
+        found: np.ndarray = self.gram.points.of_members(self.member_of_row)
+        return found
 
     @cached_property
     def row_of_member(self) -> np.ndarray:
@@ -309,26 +309,36 @@ class AllRows:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedRows:
-    """Equal rows, and where there are many, near rows, are a point together.
+class _Sampled:
+    """Points of a fit that describes many rows by a sample of them.
 
     Parameters
     ----------
     with_minority : bool
         Whether minority rows are points too.
-    number : int or None
-        Of groups, at most; None for the rule of :mod:`bsvdd.models.groups`, with ``share``.
     """
 
     with_minority: bool
-    number: int | None = None
-    share: float = groups.SHARE
 
     takes_sample = True
 
     def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
         """Return all rows, or a random sample of a large class."""
         return _sample(minority, MOST_ROWS, self.with_minority, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedRows(_Sampled):
+    """Equal rows, and where there are many, near rows, are a point together.
+
+    Parameters
+    ----------
+    number : int or None
+        Of groups, at most; None for the rule of :mod:`bsvdd.models.groups`, with ``share``.
+    """
+
+    number: int | None = None
+    share: float = groups.SHARE
 
     def statistics(
         self,
@@ -363,24 +373,15 @@ class GroupedRows:
 
 
 @dataclass(frozen=True, eq=False)
-class GivenPoints:
+class GivenPoints(_Sampled):
     """Points that the user gives represent the majority.
 
     Parameters
     ----------
-    with_minority : bool
-        Whether minority rows are points too.
     points : ndarray of shape (M, p)
     """
 
-    with_minority: bool
     points: np.ndarray
-
-    takes_sample = True
-
-    def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
-        """Return all rows, or a random sample of a large class."""
-        return _sample(minority, MOST_ROWS, self.with_minority, seed)
 
     def statistics(
         self,

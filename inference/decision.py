@@ -173,9 +173,8 @@ class LeftOut:
         m = ties.merged(m, score.unit)
         far = level_quantile((score.far - q)[:, None], policy.level)[0]
         if math.isfinite(far):
-            far += 2.0 * float(
-                ties.tolerance(far, score.unit)
-            )  # more than c loses below: a far row stays beyond
+            # more than c loses below: a far row stays beyond
+            far += 2.0 * float(ties.tolerance(far, score.unit))
         c = policy.chooser(minority)(m, minority, far)
         c -= float(ties.tolerance(c, score.unit))
         reference = q + c

@@ -67,7 +67,7 @@ class Leaving:
     @cached_property
     def point(self) -> np.ndarray:
         """The point that each row belongs to, shape (q,); -1 for none."""
-        return np.where(self.member >= 0, self.gram.points.point_of_member[self.member], -1)
+        return self.gram.points.of_members(self.member)
 
     @property
     def count(self) -> np.ndarray:

@@ -104,6 +104,10 @@ class Points:
         """The point of each member, shape (R,)."""
         return np.repeat(np.arange(len(self)), self.members_per_point)
 
+    def of_members(self, members: np.ndarray) -> np.ndarray:
+        """Return the points that members belong to; -1 for no member, -1."""
+        return np.where(members >= 0, self.point_of_member[members], -1)
+
     def n_members(self, n: int) -> int:
         """Return the number of members of the first n points."""
         return len(self.rows) if n == len(self) else int(self.starts[n])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 
 from ...inference.center import Center, level_quantile
+from ...models.repeats import distinct
 from ..fit import Fit
 
 ALIKE = 0.999  # kernel value of two rows from which one is a copy of the other
@@ -31,9 +31,9 @@ def are_training_rows(fit: Fit, rows: np.ndarray) -> np.ndarray:
 
 def copied(fit: Fit) -> np.ndarray:
     """Return which training rows equal 1 to 4 others in all columns, shape (n,)."""
-    known = _as_bytes(fit.data.rows)
-    times = Counter(known)
-    return np.array([1 < times[row] <= FEW for row in known], dtype=bool)
+    number = distinct(fit.data.rows)[1]
+    times = np.bincount(number)[number]
+    return (times > 1) & (times <= FEW)
 
 
 def hidden_copies(fit: Fit) -> list[tuple[int, ...]]:
