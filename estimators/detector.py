@@ -25,6 +25,7 @@ from ..models.kernels.base import LARGEST
 from . import decisions, inputs
 from . import fit as fits
 from .fit import Fit, Spec
+from .one_table import Table
 from .reading import Asked, read
 from .saved_file import save
 from .training import AllRows, Dictionary, TrainingData
@@ -373,13 +374,17 @@ class Detector(OutlierMixin, BaseEstimator):
         Without y, odd rows are among those of X: one-class descriptions then rest on the core of
         the rows, ``core=0.8`` if it is "auto", and -1 are the rows of the list of
         :func:`bsvdd.stand_out`, often none. With a ``cutoff`` that is given, with labels or
-        ``core=1``, and for views, the cutoff decides. ``predict`` answers for new rows.
+        ``core=1``, and for views, the cutoff decides. ``predict`` answers for new rows. Of many
+        rows a sample is described, and the others are answered as new rows.
         """
-        fit = self._fit(X, y, one_table=True).fit_
+        inputs.in_memory(X, "fit_predict answers at once", "use fit, then predict, which is lazy")
+        table = Table.of(self._fit(X, y, one_table=True).fit_, X, y)
+        fit = table.fit
         if fit.lists:
-            return np.where(fit.odd.listed(fits.LISTED), -1, 1)
-        scores = fit.left_out  # NaN: the row cannot be left out
-        return np.where(np.where(np.isnan(scores), fit.decision[0], scores) >= 0.0, 1, -1)
+            return np.where(table.odd.listed(fits.LISTED), -1, 1)
+        held = np.where(np.isnan(fit.left_out), fit.decision[0], fit.left_out)  # NaN: cannot leave
+        scores = table.answers(held, partial(fit.score.scores, level=fit.level))
+        return np.where(scores >= 0.0, 1, -1)
 
     def decision(
         self, X: Any = None, prob: float = 0.9, p_value: str | None = "left-out"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import math
 import platform
 import re
 import textwrap
@@ -218,28 +217,6 @@ def cutoff(fit: Fit) -> list[str]:
         "evidence; new rows with labels, bsvdd.report(est, path, X, y), are.",
         *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
     ]
-
-
-def none_beyond(n: int, rate: float) -> str:
-    """Return that none of n left-out rows can lie beyond the cutoff, or nothing if some can.
-
-    The cutoff is row number ceil((1 - rate)(n + 1)), which is at most n - 1 if n >= 2/rate - 1.
-
-    Examples
-    --------
-    >>> from bsvdd.estimators.words import none_beyond
-    >>> none_beyond(18, 0.1)
-    'With fewer than 19 rows the cutoff lies at the oddest left-out row, so none can lie beyond it.'
-    >>> none_beyond(19, 0.1)
-    ''
-    """
-    enough = math.ceil(2.0 / rate - 1.0 - 1e-9)
-    if n >= enough:
-        return ""
-    return (
-        f"With fewer than {enough} rows the cutoff lies at the oddest left-out row, so none can "
-        "lie beyond it."
-    )
 
 
 def _chosen(policy: Cutoff, minority: np.ndarray) -> str:

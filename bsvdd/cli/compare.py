@@ -70,7 +70,7 @@ def compare(
     """Fit and compare the models, on CSV or on embedded real data sets.
 
     With --label, models train on random halves and are measured on the other halves. Without it,
-    each model judges each row of CSV by the others: which rows do most models call odd?
+    odd rows are among those of CSV: which ones do the models find?
 
     Prints a table and writes results.csv, then a report with pictures, into --out (what is there is
     replaced).
@@ -142,7 +142,7 @@ def compare(
             votes = report.unlabelled
             found = votes.votes(results, data[0], table.id or "row")
             save(out / "rows.csv", votes.all_rows(found).encode())
-            print_votes(console, found, data[0], protocol.cutoff.rate)
+            print_votes(console, found, data[0])
             page = votes.write(out, results, found, study, notes)
         else:
             print_results(console, results, data)
@@ -225,25 +225,27 @@ def print_results(console: Console, results: Any, data: list[Any]) -> None:
         print_lines(console, [*told, gaps, *pages.same_decisions(mine), ""])
 
 
-def print_votes(console: Console, found: Any, data: Any, rate: float, top: int = 10) -> None:
-    """Print how far models agree on the odd rows of a table, and the rows that most call odd."""
-    number, n = report.table.number, len(found.models)
+def print_votes(console: Console, found: Any, data: Any, top: int = 10) -> None:
+    """Print how far models agree on the odd rows of a table, and the oddest rows."""
+    number = report.table.number
     rows = [
-        [str(m), f"{r.odd:.0f}", number(r.share), number(r.agrees, 2), f"{r.seconds:.2f}"]
+        [str(m), number(r.listed, 0), number(r.agrees, 2), f"{r.seconds:.2f}"]
         for m, r in found.models.iterrows()
     ]
     title = f"{data.name}: {len(data.X)} rows, {data.X.shape[1]} columns, no labels"
-    _print(console, title, ["model", "odd", "share", "agrees", "fit, s"], rows)
-    print_lines(console, [report.unlabelled.LEGEND, *found.lines(rate), ""])
+    _print(console, title, ["model", "listed", "agrees", "fit, s"], rows)
+    print_lines(console, [found.legend, *found.lines, ""])
     rows = [
-        [str(r.row), f"{r.odd_by} of {n}", f"{r.p_value:.3f}"]
-        for _, r in found.odd_rows.head(top).iterrows()
+        [
+            str(r.row),
+            number(r.probability_odd, 2),
+            f"{r.listed_by} of {found.n_lists}",
+            f"{r['rank']:g}",
+        ]
+        for _, r in found.rows.head(top).iterrows()
     ]
-    if not rows:
-        console.print(f"{found.count}.")
-        return
-    title = f"{found.count}; the first {len(rows)} that at least one model calls odd:"
-    _print(console, title, [found.name, "odd by", "p, median"], rows)
+    title = f"{found.count}; the oddest {len(rows)}:"
+    _print(console, title, [found.name, "P(odd), mean", "listed by", "rank, median"], rows)
     print_lines(console, ["bsvdd outliers names the columns that make a row odd."])
 
 

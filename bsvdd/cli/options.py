@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -232,7 +232,13 @@ seed = _number("seed", 0, 0)
 of_model = grouped("own", ModelOptions, MODEL)
 of_sampler = grouped("sampling", dict, SAMPLER)
 one_model = {"model": click.option("--model", default="BSVDD", show_default=True)}
-of_fit = grouped("own", FitOptions, {**one_model, **MODEL, **SAMPLER, "seed": seed})
+OF_FIT = {**one_model, **MODEL, **SAMPLER, "seed": seed}
+of_fit = grouped("own", FitOptions, OF_FIT)
+of_fit_without_cutoff = grouped(
+    "own",
+    partial(FitOptions, false_alarm_rate=None),
+    {name: option for name, option in OF_FIT.items() if name != "false_alarm_rate"},
+)
 jobs = click.option(
     "--jobs",
     default=-1,

@@ -12,11 +12,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from ...estimators.detector import Detector
+from ...estimators.one_table import Table
 from ...estimators.questions.kinds import kinds
+from ...estimators.questions.stand_out import stand_out
 from ...inference.decision import evaluate
 from ...inference.warning import DataWarning, DiagnosticWarning
 from ..scenarios.scenario import Pair, Scenario
@@ -63,31 +64,23 @@ class Cell:
     def _fit_and_score(self) -> dict[str, Any]:
         pair = replicate_pair(self.scenario, self.replicate, self.seed)
         train, test = pair.train, pair.test
-        whole = test is train  # then each row is judged by the others, as bsvdd outliers does
+        whole = test is train  # one table without labels
         seed = self.seed if whole else replicate_seed(self.replicate, self.seed)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             start = time.process_time()  # processor time: what else runs does not count
             protocol = self.protocol.for_data(train)
-            est, chosen = protocol.fit(self.candidate, train.X, train.minority, seed)
+            if whole:
+                est, chosen = protocol.estimator(self.candidate, seed), {}
+                est.fit_predict(train.X)
+            else:
+                est, chosen = protocol.fit(self.candidate, train.X, train.minority, seed)
             fitted = time.process_time()
-            decision = decided(est, test.X) if whole else est.decision(test.X)
+            results = answers_of_rows(est, train.X) if whole else measured(est, pair)
             scored = time.process_time()
         notes: dict[str, str] = {}
         for note, ours in map(_note, caught):  # of those of another package one of a kind
             notes.setdefault(note if ours else kind_of(note), note)
-        flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
-        if whole:
-            results: dict[str, Any] = {
-                "p_values": " ".join(f"{p:.6g}" for p in decision["p_value"]),
-                "odd": "".join("1" if each else "0" for each in flagged),
-            }
-        else:
-            abnormal = 1.0 - decision["probability_normal"].to_numpy()
-            results = measure(test.minority, flagged, score, abnormal)
-        if pair.unseen is not None:
-            results |= measure_kinds(test.minority, pair.unseen, flagged, score)
-            results |= _of_answers(est, pair.unseen, pair)
         return {
             **results,
             "base_rate": test.base_rate,
@@ -103,24 +96,39 @@ class Cell:
         }
 
 
-def decided(est: Detector, X: Any) -> pd.DataFrame:
-    """Return the decision on each row of X, to which ``est`` was fitted, left out.
+def measured(est: Detector, pair: Pair) -> Row:
+    """Return the metrics of the decisions on the test rows."""
+    test = pair.test
+    decision = est.decision(test.X)
+    flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
+    abnormal = 1.0 - decision["probability_normal"].to_numpy()
+    results: Row = {**measure(test.minority, flagged, score, abnormal)}
+    if pair.unseen is not None:
+        results |= measure_kinds(test.minority, pair.unseen, flagged, score)
+        results |= _of_answers(est, pair.unseen, pair)
+    return results
 
-    A fit to a sample of many rows decides the others as new rows.
 
-    Parameters
-    ----------
-    est : fitted estimator
-    X : ndarray or data frame of shape (n, p)
-        The rows of the fit; a data frame has their numbers as its index.
+def answers_of_rows(est: Detector, X: np.ndarray) -> Row:
+    """Return what a model says of the rows of X, one table without labels that it was fitted to.
+
+    Returns
+    -------
+    dict
+        ``surprise``, ``probability_odd`` and ``listed`` of the rows, each as one text. A yardstick
+        has an order of the rows only: P(odd) is NaN, and no row is listed.
     """
-    found: pd.DataFrame = est.decision().drop(columns="left_out")
-    others = np.setdiff1d(np.arange(len(X)), found.index)
-    if not len(others):
-        return found
-    rows = X.iloc[others] if isinstance(X, pd.DataFrame) else X[others]
-    as_new = est.decision(rows)[list(found)].set_axis(others)
-    return pd.concat([found, as_new]).sort_index()
+    if est.fit_.data.core is None:
+        surprise = -Table.of(est.fit_, X).answers(est.fit_.left_out, est.score_samples)
+        odd, listed = np.full(len(X), np.nan), np.zeros(len(X), dtype=bool)
+    else:
+        found = stand_out(est, X)
+        surprise, odd, listed = found.surprise, found.probability, found.listed
+    return {
+        "surprise": " ".join(f"{value:.10g}" for value in surprise),
+        "probability_odd": " ".join(f"{value:.6g}" for value in odd),
+        "listed": "".join("1" if each else "0" for each in listed),
+    }
 
 
 def kind_of(note: str) -> str:

@@ -209,7 +209,11 @@ class Study:
 
 
 TEXT = ("data", "model", "chosen", "notes", "error")
-OF_ROWS = ("p_values", "odd")  # decisions on all rows of a table without labels, as texts
+OF_ROWS = (
+    "surprise",
+    "probability_odd",
+    "listed",
+)  # decisions on all rows of a table without labels, as texts
 
 
 def frame(rows: list[Row]) -> pd.DataFrame:

@@ -44,6 +44,7 @@ def label_rows(ax: Axes, names: np.ndarray) -> None:
     """Label the x axis, on which row j is at j, with the user's names of the rows."""
     if not np.array_equal(names, np.arange(len(names))):
         known = dict(enumerate(map(plain, names)))
+        ax.set_xlim(max(ax.get_xlim()[0], -0.5), min(ax.get_xlim()[1], len(names) - 0.5))
         ax.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
         ax.xaxis.set_major_formatter(lambda x, _: known.get(round(x), ""))
         if max(map(len, known.values())) > 5:

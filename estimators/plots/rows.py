@@ -7,7 +7,6 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -16,6 +15,7 @@ from .. import inputs
 from ..detector import Detector
 from ..labels import classes_of
 from ..questions.explain import explain
+from ..questions.stand_out import StandOut, stand_out
 from ..views import Views
 from .common import (
     MAJORITY,
@@ -201,59 +201,104 @@ def plot_outliers(est: Detector, most: int = 10) -> Figure:
     """
     if not isinstance(est, Views):
         require_center(est)
-    found = est.decision()
-    order = np.argsort(-found["surprise"].to_numpy(), kind="stable")[:most]
+    fit, model = est.fit_, type(est).__name__
+    names = fit.data.row_names
+    if fit.lists:
+        found = stand_out(est)
+        order = found.order[:most]
+        why = explain(est, rows=order, changes=False)
+        reasons = [why.reason(i) for i in range(len(order))]
+        return draw_outliers(
+            found, names, order[:, None], list(map(str, names[order])), reasons, model
+        )
+    decided = est.decision()
+    surprise, normal = decided["surprise"].to_numpy(), decided["normal"].to_numpy()
+    order = np.argsort(-surprise, kind="stable")[:most]
     why = explain(est, rows=order, changes=False)
-    reasons = [why.reason(i) for i in range(len(order))]
-    figure = draw_outliers(found, found.index.to_numpy(), order, reasons, type(est).__name__)
-    if not est.fit_.has_center:
-        figure.axes[0].set_ylabel("surprise")
+    p = decided["p_value" if "p_value" in decided else "probability_normal"].to_numpy()
+    what = "p" if "p_value" in decided else "P(normal)"
+    titles = [f"{names[i]}, {what} = {p[i]:.3f}" for i in order]
+    figure, ax = _beside_reasons(titles, [why.reason(i) for i in range(len(order))], normal[order])
+    classes = [
+        (normal, MAJORITY, "o", "within the cutoff"),
+        (~normal, MINORITY, "o", "beyond the cutoff"),
+    ]
+    # a hyperplane has no intervals
+    low, high = (decided.get(f"surprise_{end}", decided["surprise"]) for end in ("low", "high"))
+    _surprises(ax, surprise, low.to_numpy(), high.to_numpy(), classes)
+    _finish(ax, surprise, names, order, f"{model}: each row judged by the others")
+    if not fit.has_center:
+        ax.set_ylabel("surprise")
     return figure
 
 
 def draw_outliers(
-    found: pd.DataFrame, names: np.ndarray, order: np.ndarray, reasons: list[str], model: str
+    found: StandOut,
+    names: np.ndarray,
+    lines: Sequence[np.ndarray],
+    titles: list[str],
+    reasons: list[str],
+    model: str,
 ) -> Figure:
-    """Draw the picture of decisions on rows.
+    """Draw the picture of the rows of one table.
 
     Parameters
     ----------
-    found : pandas.DataFrame
-        As ``est.decision()`` has it.
+    found : StandOut
     names : ndarray of shape (n,)
-    order : ndarray of int
-        Positions of the rows on the right side, the oddest first.
-    reasons : list of str
+    lines : list of ndarray of int
+        Positions of the rows of each line on the right side, the oddest first.
+    titles, reasons : list of str
         What is said of these.
     model : str
     """
-    height = max(3.8, 1.0 + 0.36 * len(order))
+    first = [rows[0] for rows in lines]
+    odd = [np.median(found.probability[rows]) for rows in lines]
+    titles = [
+        title if np.isnan(p) else f"{title}, P(odd) = {p:.2f}"
+        for title, p in zip(titles, odd, strict=True)
+    ]
+    figure, ax = _beside_reasons(titles, reasons, ~found.listed[first])
+    index = np.arange(len(names))
+    for members, color, label in (
+        (~found.listed, MAJORITY, "not listed"),
+        (found.listed, MINORITY, "listed"),
+    ):
+        ax.scatter(index[members], found.surprise[members], s=12, color=color, label=label)
+    _finish(ax, found.surprise, names, first, f"{model}: each row beside the core")
+    ax.set(xlabel="row", ylabel="surprise")
+    return figure
+
+
+def _beside_reasons(titles: list[str], reasons: list[str], dim: np.ndarray) -> tuple[Figure, Axes]:
+    """Return a figure with the reasons of rows on its right side, and the axes on the left."""
+    height = max(3.8, 1.0 + 0.36 * len(titles))
     figure, (ax, words) = plt.subplots(
         1, 2, figsize=(12, height), width_ratios=[5, 4], layout="constrained"
     )
-    surprise, odd = found["surprise"].to_numpy(), ~found["normal"].to_numpy()
-    # a hyperplane has no intervals
-    low, high = (
-        found.get(f"surprise_{end}", found["surprise"]).to_numpy() for end in ("low", "high")
-    )
-    classes = [
-        (~odd, MAJORITY, "o", "within the cutoff"),
-        (odd, MINORITY, "o", "beyond the cutoff"),
-    ]
-    _surprises(ax, surprise, low, high, classes)
-    for rank, i in enumerate(order):
-        ax.annotate(str(rank + 1), (i, surprise[i]), (3, 2), textcoords="offset points", fontsize=8)
-    ax.set_title(f"{model}: each row judged by the others")
-    label_rows(ax, names)
-    ax.legend(frameon=False, loc="upper right", fontsize=8)
     words.set_axis_off()
-    words.set_title(f"the {len(order)} oddest rows, with the shares of columns", loc="left")
-    words.set_ylim(len(order) - 0.5, -0.5)
-    for rank, (i, reason) in enumerate(zip(order, reasons, strict=True)):
-        text = f"{rank + 1}  {names[i]}, p = {found['p_value'].iloc[i]:.3f}"
-        words.text(0.0, rank - 0.2, text, fontsize=9, weight="bold", va="center", parse_math=False)
-        words.text(0.03, rank + 0.2, _short(reason), fontsize=8, va="center", parse_math=False)
-    return figure
+    words.set_title("the oddest rows, with the shares of columns", loc="left")
+    words.set_ylim(len(titles) - 0.5, -0.5)
+    for rank, (title, reason, is_dim) in enumerate(zip(titles, reasons, dim, strict=True)):
+        style: dict[str, Any] = {"va": "center", "parse_math": False}
+        style["color"] = "gray" if is_dim else "black"
+        text = f"{rank + 1}  {title}"
+        words.text(0.0, rank - 0.2, text, fontsize=9, weight="bold", **style)
+        words.text(0.03, rank + 0.2, _short(reason), fontsize=8, **style)
+    return figure, ax
+
+
+def _finish(
+    ax: Axes, surprise: np.ndarray, names: np.ndarray, order: Sequence[int], title: str
+) -> None:
+    """Number the first rows in ``order`` on the left side, and name the rows."""
+    surprise_axis(ax, surprise)
+    for rank, i in enumerate(order):
+        at = (3, 2)
+        ax.annotate(str(rank + 1), (i, surprise[i]), at, textcoords="offset points", fontsize=8)
+    ax.set_title(title, loc="left")
+    label_rows(ax, names)
+    ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, fontsize=8)
 
 
 def _surprises(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,13 +11,14 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils.validation import check_is_fitted
 
 from ...models import odd_rows
+from .. import inputs
 from ..detector import Detector
-from ..fit import Fit
 from ..joined import Joined
+from ..one_table import Table
 from ..p_values import check_rate
 
 ALIKE = 0.25  # of the squared distance to the nearest core row: half as far from each other
-FEWEST = 3  # rows that are a group
+FEWEST, MOST = 3, 5000  # rows that are a group, and rows that are compared with each other
 BLOCK_VALUES = 2**21  # kernel values at once: 16 MB
 
 
@@ -56,38 +58,45 @@ class StandOut:
     reason: str = ""
 
     @property
+    def order(self) -> np.ndarray:
+        """Positions of the rows by P(odd), then by the surprise, the oddest first; shape (n,)."""
+        return np.lexsort([-self.surprise, -np.nan_to_num(self.probability)])
+
+    @property
     def table(self) -> pd.DataFrame:
-        """The rows in order: P(odd), then the surprise, the oddest first."""
-        order = np.lexsort([-self.surprise, -np.nan_to_num(self.probability)])
+        """The rows in this order."""
         columns = {
             "probability_odd": self.probability,
             "surprise": self.surprise,
             "listed": self.listed,
             "group": self.group,
         }
-        return pd.DataFrame(columns, self.names).iloc[order]
+        return pd.DataFrame(columns, self.names).iloc[self.order]
 
     def __str__(self) -> str:
         """Return what stands out, in sentences."""
         if self.reason:
             return f"The rows have an order only: {self.reason}."
-        found = int(self.listed.sum())
-        stand = (
-            f"At least {self.at_least} rows stand out."
-            if self.at_least > 1
-            else "At least one row stands out."
-            if self.at_least
-            else f"No row stands out for sure; the probability that none is odd is {self.none:.2f}."
-        )
+        found, n = int(self.listed.sum()), len(self.listed)
+        if self.at_least > 1:
+            stand = f"At least {self.at_least} of {n} rows stand out"
+        elif self.at_least:
+            stand = f"At least one of {n} rows stands out"
+        else:
+            stand = f"No row stands out for sure: P(no row is odd) = {self.none:.2f}"
+        if found:
+            rows = f"{found} rows are" if found > 1 else "One row is"
+            listed = f"{rows} listed, of which a share of {self.fdr:g} is expected to be normal"
+        else:
+            listed = "No row is listed"
         return (
-            f"{stand} {found} of {len(self.listed)} are listed, of which {self.fdr:.0%} are "
-            "expected to be normal. This assumes that the surprises of normal rows have a smooth "
+            f"{stand}. {listed}. This assumes that the surprises of normal rows have a smooth "
             "tail; a group above a fifth of the rows, or one amid the others, counts as normal."
         )
 
 
-def stand_out(est: Detector, fdr: float = 0.1) -> StandOut:
-    r"""Return which training rows of one table stand out, and how many do.
+def stand_out(est: Detector, X: Any = None, *, fdr: float = 0.1) -> StandOut:
+    r"""Return which rows of one table stand out, and how many do.
 
     A model of the tail of the surprises (:mod:`bsvdd.models.odd_rows`) says how probable it is that
     a row is odd. The list is the longest head of the rows, in the order of this probability, of
@@ -97,6 +106,8 @@ def stand_out(est: Detector, fdr: float = 0.1) -> StandOut:
     ----------
     est : Detector
         Fitted to one table with odd rows inside: by ``fit_predict``, or with ``core`` below 1.
+    X : array-like of shape (n, p), optional
+        That table; by default, the rows that the fit holds, which of many rows are a sample.
     fdr : float, default=0.1
 
     Returns
@@ -107,7 +118,7 @@ def stand_out(est: Detector, fdr: float = 0.1) -> StandOut:
     Raises
     ------
     ValueError
-        The fit counts all rows as normal, or fdr does not lie between 0 and 1.
+        The fit counts all rows as normal, X is another table, or fdr does not lie between 0 and 1.
 
     Notes
     -----
@@ -128,45 +139,46 @@ def stand_out(est: Detector, fdr: float = 0.1) -> StandOut:
     """
     check_is_fitted(est)
     check_rate("fdr", fdr)
-    fit = est.fit_
-    tail, odd = fit.tail, fit.odd
+    table = Table.of(est.fit_, X)
+    odd = table.odd
     listed = odd.listed(fdr)
     reason = ""
-    if not tail.is_known:
-        of_ranks = isinstance(fit.score, Joined)
+    if not table.tail.is_known:
+        of_ranks = isinstance(est.fit_.score, Joined)
         reason = "Views joins ranks, which have no tail" if of_ranks else odd_rows.TOO_FEW
     return StandOut(
         probability=odd.probability,
-        surprise=fit.surprises,
+        surprise=table.surprises,
         listed=listed,
-        group=groups(fit, listed),
+        group=groups(table, listed),
         at_least=odd.at_least,
         none=odd.none,
         fdr=float(fdr),
-        names=fit.data.row_names,
+        names=est.fit_.data.row_names if X is None else inputs.row_names(X, len(listed)),
         reason=reason,
     )
 
 
-def groups(fit: Fit, listed: np.ndarray) -> np.ndarray:
+def groups(table: Table, listed: np.ndarray) -> np.ndarray:
     """Return the number of the group of alike rows that each listed row is in, (n,); -1 for none.
 
     Two rows are alike if they are half as far from each other as each is from the nearest row of
-    the core. The largest group is number 0.
+    the core. The largest group is number 0. Of more than 5,000 listed rows the most surprising are
+    compared.
     """
-    data, found = fit.data, np.full(len(listed), -1)
-    rows = np.flatnonzero(listed)
-    if len(rows) < FEWEST or data.core is None:
+    kernel, found = table.fit.data.kernel, np.full(len(listed), -1)
+    rows, inside = np.flatnonzero(listed), np.flatnonzero(table.core)
+    rows = rows[np.argsort(-table.surprises[rows], kind="stable")[:MOST]]
+    if len(rows) < FEWEST or kernel.pairwise:
         return found
-    odd, core = data.rows[rows], data.rows[data.core.rows]
+    odd, core = table.rows[rows], table.rows[inside]
     nearest, step = np.empty(len(rows)), max(1, BLOCK_VALUES // len(core))
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
-        of_numbers, of_categories = data.kernel.apart(odd[block], core)
+        of_numbers, of_categories = kernel.apart(odd[block], core)
         far = of_numbers - of_categories
-        own = rows[block, None] == np.flatnonzero(data.core.rows)
-        nearest[block] = np.where(own, np.inf, far).min(axis=1)
-    of_numbers, of_categories = data.kernel.apart(odd, odd)
+        nearest[block] = np.where(rows[block, None] == inside, np.inf, far).min(axis=1)
+    of_numbers, of_categories = kernel.apart(odd, odd)
     alike = of_numbers - of_categories <= ALIKE * np.minimum(nearest[:, None], nearest)
     _, number = connected_components(alike, directed=False)
     count = np.bincount(number)

@@ -10,6 +10,7 @@ import pytest
 from bsvdd.comparison.run import runner, workers
 from bsvdd.comparison.run.cell import Cell
 from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.questions.stand_out import stand_out
 from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
 from click.testing import CliRunner
 from rich.console import Console
@@ -107,7 +108,7 @@ def test_compare_as_published(csv, tmp_path, no_pictures):
 
 
 @pytest.mark.slow
-def test_compare_without_a_label_says_which_rows_most_models_call_odd(csv, tmp_path, monkeypatch):
+def test_compare_without_a_label_says_which_rows_models_find_odd(csv, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     path, out = tmp_path / "t.csv", tmp_path / "out"
     table = pd.read_csv(csv)[["a", "b"]].assign(p_value=[f"=n{i}" for i in range(72)])
@@ -117,19 +118,24 @@ def test_compare_without_a_label_says_which_rows_most_models_call_odd(csv, tmp_p
     result = call("compare", path, "--id", "p_value", "--out", out, *few)
     assert result.exit_code == 0, result.output
     assert max(map(len, result.stdout.splitlines()[:-1])) <= 80
-    assert re.search(r"=n5 +10 of 10 +0\.\d", result.stdout)
+    assert re.search(r"=n5 +[01]\.\d\d +\d of 4 +1 ", result.stdout)
     assert "No model is called best" in result.stdout and "SVDD and OCSVM are one" in result.stdout
     names = ["agreement.png", "report.html", "results.csv", "rows.csv"]
     assert sorted(p.name for p in out.iterdir()) == names
     rows = pd.read_csv(out / "rows.csv").set_index("p_value")  # the ids have this name in the file
-    assert len(rows) == 72 and rows.index[0] == "'=n5" and rows["odd_by"].iloc[0] == 10
-    est = BSVDD(draws=100, tune=100).fit(table[["a", "b"]])  # as bsvdd outliers
-    expected = est.decision()["p_value"].set_axis("'" + table["p_value"])
-    np.testing.assert_allclose(rows["p_value BSVDD"], expected[rows.index], rtol=1e-4)
+    assert len(rows) == 72 and rows.index[0] == "'=n5"
+    est = BSVDD(draws=100, tune=100)
+    est.fit_predict(table[["a", "b"]])  # as bsvdd outliers
+    expected = pd.Series(stand_out(est).probability, "'" + table["p_value"])
+    np.testing.assert_allclose(rows["probability_odd BSVDD"], expected[rows.index], rtol=1e-4)
     results = pd.read_csv(out / "results.csv")
-    assert results["model"].isin(list(REGISTRY) + list(YARDSTICKS)).all() and "odd" not in results
+    assert (
+        results["model"].isin(list(REGISTRY) + list(YARDSTICKS)).all() and "listed" not in results
+    )
     page = (out / "report.html").read_text()
-    assert "odd by most of the 10 models" in page and page.count("data:image/png;base64,") == 1
+    assert (
+        "most of the 4 models that list rows" in page and page.count("data:image/png;base64,") == 1
+    )
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """``bsvdd outliers``: the odd rows of one table, as its user asks for them."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -45,11 +43,12 @@ def csv(table, tmp_path_factory):
 
 
 def test_rows_are_ordered_by_the_other_columns_given_some(csv, table, tmp_path):
-    out, of_both = tmp_path / "o.csv", ["--given", "size", "--given", "city"]
-    result = call(csv, "--id", "name", *FEW, "--out", out, *of_both)
+    out = tmp_path / "o.csv"
+    arguments = ["given", str(csv), "size", "city", "--id", "name", *map(str, FEW)]
+    result = CliRunner().invoke(main, [*arguments, "--out", str(out)])
     assert result.exit_code == 0, result.output
     text = " ".join(result.output.split())
-    assert "p given: the other columns, given size and city; P(normal), surprise and" in text
+    assert "p given: the other columns, given size and city; 0.0" in text
     found, X = pd.read_csv(out), table.drop(columns="name")
     est = BSVDD(draws=50, tune=100).fit(X)
     p = bsvdd.explain(est, changes=False, given=["size", "city"]).rows["p_given"].to_numpy()
@@ -57,7 +56,7 @@ def test_rows_are_ordered_by_the_other_columns_given_some(csv, table, tmp_path):
     np.testing.assert_allclose(found["p_given"], expected[found["name"]], atol=1e-9)
     assert found["p_given"].is_monotonic_increasing
     assert set(found["name"][:2]) == {"n03", "n17"}  # cost and version, not size
-    assert (found["column_1"].notna() == (found["p_given"] <= 0.1)).all()
+    assert found["column_1"].notna().sum() == 10
     assert not found["column_1"].isin(["size", "city"]).any()
 
 
@@ -70,49 +69,71 @@ def test_the_oddest_rows_are_printed_first_with_their_columns(csv, width):
     assert result.stderr == ""  # a column with two values is no label here
     shown = [line.split() for line in lines if line.strip().startswith("n")][1:]  # without title
     assert sorted(each[0] for each in shown) == ["n03", "n17", "n41"]
-    for name, _, _, _, _, _, *reason in shown:
+    for name, odd, _, *reason in shown:
         column, value = ODD[int(name[1:])]
         assert reason[:3] == [column, "=", f"{value:g}"]
+        assert 0.0 <= float(odd) <= 1.0
     text = " ".join(result.output.split())
-    assert "of 60 rows lie beyond the cutoff. 10% of normal rows do so, about 6 in a table" in text
-    assert "hide each other" not in text
+    assert (
+        "At least one of 60 rows stands out. " in text
+        and "listed" in text
+        and "a smooth tail" in text
+    )
 
 
-def test_ten_rows_are_too_few_for_one_beyond_the_cutoff(table, tmp_path):
-    path, folder = tmp_path / "t.csv", tmp_path / "report"
-    table.iloc[20:30].to_csv(path, index=False)
-    said = "fewer than 19 rows the cutoff lies at the oddest left-out row, so none can lie beyond"
-    result = call(path, "--id", "name", *FEW)
-    assert said in " ".join(result.output.split()) and "0 of 10 rows lie beyond" in result.output
-    assert "-0.00" not in result.output
-    models = ["--model", "SVDD", "--model", "OCSVM", "--out", str(folder), "--jobs", "1"]
-    result = CliRunner().invoke(main, ["compare", str(path), "--id", "name", *models])
-    text = " ".join(result.output.split())
-    assert said in text and "No row is odd by most of the 2 models. report:" in text
-    assert "0 of 2" not in text and "near the asked" not in text
-    page = (folder / "report.html").read_text()
-    assert said in page and "<td>-</td>" in page and "odd by</th>" not in page
+def clump(table):
+    """Return a table of 285 rows with 20 alike odd rows, and some odd ones by a long tail."""
+    rng = np.random.default_rng(1)
+    many = pd.concat([table.drop(index=list(ODD))] * 5, ignore_index=True)
+    many["cost"] = np.exp(rng.normal(size=len(many))).round(2)
+    many["size"] = rng.normal(size=len(many)).round(3)
+    many.loc[:19, ["cost", "size", "city"]] = 9.0, -4.0, "Rom"
+    many.loc[:19, "cost"] += rng.normal(0.0, 0.2, 20).round(2)
+    many["name"] = [f"r{i}" for i in range(len(many))]
+    return many.sample(frac=1.0, random_state=0)
 
 
-def test_all_rows_are_written_as_python_has_them(csv, table, tmp_path):
-    out, picture = tmp_path / "o.csv", tmp_path / "o.png"
-    result = call(csv, "--id", "name", *FEW, "--out", out, "--picture", picture)
+def test_alike_odd_rows_are_one_line(table, tmp_path):
+    path, out, picture = tmp_path / "t.csv", tmp_path / "o.csv", tmp_path / "o.png"
+    many = clump(table)
+    many.to_csv(path, index=False)
+    files = ["--out", out, "--picture", picture]
+    result = call(path, "--id", "name", *FEW, *files, "--label", "version")
     assert result.exit_code == 0, result.output
     assert result.output.endswith(f"saved {out}\nsaved {picture}\n")
     assert picture.read_bytes().startswith(b"\x89PNG")
-    found = pd.read_csv(out)
-    est = BSVDD(draws=50, tune=100).fit(table.drop(columns="name"))
-    expected = est.decision().drop(columns="left_out")
-    expected.insert(0, "name", table["name"])
-    expected = expected.sort_values("surprise", ascending=False, kind="stable")
-    pd.testing.assert_frame_equal(
-        expected.reset_index(drop=True), found[list(expected)], rtol=1e-6, atol=1e-9
-    )
-    assert (found["column_1"].notna() == ~found["normal"]).all()
-    why = bsvdd.explain(est, rows=[3, 17, 41], changes=False).top_columns(1)["column_1"]
-    assert why.tolist() == [column for column, _ in ODD.values()]
-    first = found.set_index("name").loc[["n03", "n17", "n41"], "column_1"]
-    assert first.tolist() == why.tolist()
+    found = pd.read_csv(out, index_col="name")
+    group = found.index[found["group"] == 0]
+    assert found["probability_odd"].is_monotonic_decreasing
+    assert set(group) == {f"r{i}" for i in range(20)} and found["listed"][group].all()
+    text = " ".join(result.output.split())
+    assert f"Alike: {', '.join(group)}." in text and "... (20 rows)" in text
+    assert "Column 'version' is left out: no label is used." in text
+    line = next(line for line in result.output.splitlines() if "(20 rows)" in line)
+    assert "cost = 8." in line and " to 9." in line
+    # as Python has them
+    X = many.drop(columns=["version"]).set_index("name")
+    est = BSVDD(draws=50, tune=100)
+    assert (est.fit_predict(X) == np.where(found["listed"][X.index], -1, 1)).all()
+    expected = bsvdd.stand_out(est, X).table
+    assert (found["column_1"].notna() == found["listed"]).all()
+    assert found.index.tolist() == expected.index.tolist()
+    np.testing.assert_allclose(found["probability_odd"], expected["probability_odd"], atol=1e-9)
+    np.testing.assert_allclose(found["surprise"], expected["surprise"], rtol=1e-9)
+    more = call(path, "--id", "name", *FEW, "--top", 1, "--fdr", 0.5)
+    assert f"{bsvdd.stand_out(est, X, fdr=0.5).listed.sum() - 1} more rows are" in more.output
+
+
+def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
+    path = tmp_path / "t.csv"
+    rng = np.random.default_rng(0)
+    pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd")).to_csv(path, index=False)
+    text = " ".join(call(path, *FEW).output.split())
+    assert "No row stands out for sure: P(no row is odd) = 0." in text
+    assert "No row is listed." in text
+    table.iloc[20:30].to_csv(path, index=False)
+    text = " ".join(call(path, "--id", "name", *FEW).output.split())
+    assert "The rows have an order only: too few different rows." in text
 
 
 @pytest.mark.parametrize(
@@ -120,9 +141,9 @@ def test_all_rows_are_written_as_python_has_them(csv, table, tmp_path):
     [
         (["--model", "BDD"], "No reasons: there are no exact shares of columns"),
         (["--model", "OCSVM"], "No reasons: OCSVM has no centre in kernel space"),
-        (["--model", "SVDD", "--false-alarm-rate", 0.2], "20% of normal rows do so, about 12"),
-        (["--dictionary", 20], "of 60 rows lie beyond"),
-        (["--missing", "impute"], "of 60 rows lie beyond"),
+        (["--model", "SVDD"], "of 60 rows stands"),
+        (["--dictionary", 20], "of 60 rows stands"),
+        (["--missing", "impute"], "of 60 rows stands"),
     ],
     ids=lambda value: None if isinstance(value, str) else " ".join(map(str, value)),
 )
@@ -134,74 +155,49 @@ def test_each_model_ranks_the_rows(csv, tmp_path, arguments, said):
     assert "n17" in result.output and picture.exists()
 
 
-@pytest.mark.filterwarnings("ignore:60 rows are many")
-def test_rows_that_a_sample_does_not_hold_are_decided_too(csv, tmp_path, monkeypatch):
+@pytest.mark.filterwarnings("ignore:60 rows are many", "ignore:285 rows are many")
+def test_rows_that_a_sample_does_not_hold_are_decided_too(csv, table, tmp_path, monkeypatch):
     from bsvdd.estimators import training
 
     monkeypatch.setattr(training, "MOST_ROWS", 40)
-    out = tmp_path / "o.csv"
-    result = call(csv, "--id", "name", *FEW, "--dictionary", 20, "--out", out, "--given", "city")
+    out, path = tmp_path / "o.csv", tmp_path / "t.csv"
+    arguments = ["given", str(csv), "city", "--id", "name", *map(str, FEW), "--out", str(out)]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
     assert pd.read_csv(out)["p_given"].notna().all()
-    result = call(csv, "--id", "name", *FEW, "--dictionary", 20, "--out", out)
+    monkeypatch.setattr(training, "MOST_ROWS", 200)
+    many = clump(table)
+    many.to_csv(path, index=False)
+    result = call(path, "--id", "name", *FEW, "--out", out)
     assert result.exit_code == 0, result.output
     found = pd.read_csv(out).set_index("name")
-    assert len(found) == found.index.nunique() == 60 and found["p_value"].notna().all()
-    assert found.index[:3].isin(["n03", "n17", "n41"]).sum() >= 2
-    assert (found["column_1"].notna() == ~found["normal"]).all()
-
-
-HIDDEN = (
-    "3 rows hide each other: they have copies, equal or nearly so, beside which they are normal"
-)
-
-
-@pytest.mark.parametrize(
-    ("of", "times", "sizes", "said"),
-    [
-        (0, 2, [-9.0, -9.0], HIDDEN),
-        (0, 2, [-9.0], None),  # a copy, beside which it is odd
-        (0, 2, [-7.0, -6.0], None),  # other odd rows
-        (60, 2, [], "All 120 rows have copies: each is judged beside its copy; drop duplicates"),
-        (31, 5, [], "155 of 184 rows have copies"),
-        (15, 2, [], None),
-        (60, 6, [], None),  # a part of the normal class
-    ],
-)
-def test_what_is_said_of_copies(table, tmp_path, of, times, sizes, said):
-    path = tmp_path / "t.csv"
-    more = [table.loc[[41] * len(sizes)].assign(size=sizes), *[table.iloc[:of]] * (times - 1)]
-    normal = table.loc[[5, 5]] if sizes else table.iloc[:0]  # copies of a normal row hide nothing
-    pd.concat([table, *more, normal]).drop(columns="name").to_csv(path, index=False)
-    text = " ".join(call(path, *FEW).stdout.split())
-    assert said in text if said else "rows have copies:" not in text
-    assert ("hide each other" in text) == (said == HIDDEN) or (of and not said)
-    if said == HIDDEN:
-        assert "without which they lie beyond the cutoff: rows 41, 60, 61." in text
-    assert not re.search(r"\([0-4]%\)", text)
+    assert len(found) == found.index.nunique() == 285 and found["probability_odd"].notna().all()
+    odd = found.loc[[f"r{i}" for i in range(20)]]
+    assert (odd["group"] == 0).all() and odd["column_1"].notna().all()
+    X = many.set_index("name")
+    est = BSVDD(draws=50, tune=100)
+    assert ((est.fit_predict(X) == -1) == found["listed"][X.index]).all()
+    with pytest.raises(ValueError, match="must be the table that the estimator was fitted to"):
+        bsvdd.stand_out(est, X[::-1])
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("--id name --given name", "--given 'name': the column is named by --id and is no feature"),
-        ("--drop name --given name", "'name': the column is named by --drop and is no feature"),
-        ("--id name --given sizes", "the table lacks column 'sizes' (did you mean 'size'?)"),
-        (
-            "--id name --given cost --given size --given city --given version",
-            "given names 4 of 4 columns",
-        ),
-        ("--out t.csv", "would replace"),
-        ("--out same --picture same", "name the same file"),
-        ("--id name two.csv", "needs at least 9 left-out majority rows, got 2"),
+        ("given t.csv name --id name", "column 'name' is named by --id: no feature"),
+        ("given t.csv name --drop name", "column 'name' is named by --drop: no feature"),
+        ("given t.csv sizes --id name", "lacks column 'sizes' (did you mean 'size'?)"),
+        ("given t.csv cost size city version --id name", "given names 4 of 4 columns"),
+        ("outliers t.csv --out t.csv", "would replace"),
+        ("outliers t.csv --out same --picture same", "name the same file"),
+        ("outliers t.csv --id name --fdr 1", "fdr must lie between 0 and 1"),
+        ("outliers two.csv --id name", "needs at least 9 left-out majority rows, got 2"),
     ],
 )
 def test_what_is_refused_is_one_line(table, tmp_path, monkeypatch, arguments, said):
     monkeypatch.chdir(tmp_path)
     table.to_csv("t.csv", index=False)
     table.iloc[20:22].to_csv("two.csv", index=False)
-    words = arguments.split()
-    file = [] if "two.csv" in words else ["t.csv"]
-    result = call(*file, *words, *FEW)
+    result = CliRunner().invoke(main, [*arguments.split(), *map(str, FEW)])
     assert result.exit_code == 1 and said in result.output, result.output
     assert "too few to tell" not in result.output and not (tmp_path / "same").exists()
 

@@ -1,7 +1,6 @@
 """Tables and pages: formats, ranks and intervals, winners, votes, kinds, the published table."""
 
 import io
-import math
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -15,13 +14,14 @@ from bsvdd.comparison.run.cell import replicate_seed
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.scenario import halves
+from bsvdd.estimators.questions.stand_out import stand_out
+from bsvdd.estimators.registry import MODELS
 from bsvdd.estimators.rows.files import Layout
-from bsvdd.estimators.words import none_beyond
 from bsvdd.inference.decision import evaluate
 from scipy.stats import studentized_range, ttest_rel
 from scipy.stats import t as student
 
-from bsvdd import SVDD, cutoffs
+from bsvdd import SVDD
 
 STORED = Path(__file__).parents[2] / "docs" / "study"
 
@@ -226,8 +226,8 @@ def judged():
     return runner.compare([DATA], NAMES)
 
 
-def test_each_row_is_judged_by_the_others(judged):
-    """Also where gaps are filled, and a model that fails has no vote."""
+def test_each_model_says_what_stands_out(judged):
+    """Also where gaps are filled, and a model that fails says nothing."""
     X = DATA.X.copy()
     X[3, 0] = np.nan
     gaps = Dataset("t", X, DATA.minority, imputed=True)
@@ -235,10 +235,16 @@ def test_each_row_is_judged_by_the_others(judged):
     of_gaps = runner.compare([gaps], ["SVDD"])
     for results, data, rows in ((judged, DATA, DATA.X), (of_gaps, gaps, filled)):
         found = unlabelled.votes(results, data)
-        expected = SVDD(random_state=0).fit(rows).decision()
-        decided, p = found.odd["SVDD"].sort_index(), found.p_values["SVDD"].sort_index()
-        assert (decided == ~expected["normal"]).all() and decided.any()
-        np.testing.assert_allclose(p, expected["p_value"], rtol=1e-5)
+        est = SVDD(random_state=0, minor_label=1)
+        listed = est.fit_predict(rows) == -1
+        expected = stand_out(est)
+        odd, ranks = found.probability["SVDD"].sort_index(), found.ranks["SVDD"].sort_index()
+        np.testing.assert_allclose(odd, expected.probability, rtol=1e-5)
+        assert (ranks == pd.Series(-expected.surprise).rank(method="min")).all()
+        assert found.models.at["SVDD", "listed"] == listed.sum() == expected.listed.sum()
+    knn = MODELS["kNN"].estimator()(random_state=0, minor_label=1).fit(DATA.X)
+    by_knn = unlabelled.votes(judged, DATA).ranks["kNN"].sort_index()
+    assert (by_knn == pd.Series(knn.fit_.left_out).rank(method="min")).all()
     assert judged["model"].tolist() == NAMES  # once each, and no rule that needs classes
     assert len(runner.to_csv(judged).splitlines()) == 4
     wide = Dataset("t", np.random.default_rng(0).normal(size=(12, 13)), np.zeros(12, dtype=bool))
@@ -248,39 +254,41 @@ def test_each_row_is_judged_by_the_others(judged):
         unlabelled.votes(made[made["model"] != "SVDD"], wide)
 
 
-def test_votes_and_agreement_are_those_of_sets(judged):
-    sets = {"SVDD": {1, 2, 3}, "OCSVM": {1, 2, 3}, "kNN": {3, 4}}
-    odd = {m: "".join("1" if i in rows else "0" for i in range(60)) for m, rows in sets.items()}
-    p = {m: " ".join(str((i + 1) / 60) for i in range(60)) for m in sets}
-    made = judged.assign(odd=judged["model"].map(odd), p_values=judged["model"].map(p))
+def test_votes_and_agreement_are_those_of_lists_and_orders(judged):
+    sets = {"SVDD": {1, 2, 3}, "OCSVM": {2, 3}, "kNN": set()}
+    listed = {m: "".join("1" if i in rows else "0" for i in range(60)) for m, rows in sets.items()}
+    odd = {
+        m: " ".join(str(0.9 if i in rows else 0.1) for i in range(60)) for m, rows in sets.items()
+    }
+    odd["kNN"] = " ".join(["nan"] * 60)
+    order = {m: " ".join(str(i) for i in range(60)) for m in sets}
+    order["kNN"] = " ".join(str(-i) for i in range(60))
+    made = judged.assign(
+        listed=judged["model"].map(listed),
+        probability_odd=judged["model"].map(odd),
+        surprise=judged["model"].map(order),
+    )
     found = unlabelled.votes(made, DATA)
+    assert found.n_oddest == 10 and found.n_lists == 2
     assert found.models.index.tolist() == ["SVDD", "OCSVM", "kNN"]
-    assert found.models["agrees"].tolist() == pytest.approx([0.625, 0.625, 0.25])  # 1/4 and 1
-    assert found.models["odd"].tolist() == [3, 3, 2] and found.by_most == 3
-    assert found.rows["row"].tolist()[:5] == [3, 1, 2, 4, 0]
-    assert found.rows["odd_by"].tolist()[:5] == [3, 2, 2, 1, 0]
-    assert found.lines(0.1)[1].startswith("SVDD and OCSVM decide alike: SVDD and OCSVM are one")
-    assert "p_value kNN" in unlabelled.all_rows(found).splitlines()[0]
+    assert found.models["agrees"].tolist() == [0.5, 0.5, 0.0]  # 1 and 0
+    assert found.models["listed"].tolist()[:2] == [3, 2] and np.isnan(found.models["listed"]["kNN"])
+    assert found.rows["row"].tolist()[:4] == [3, 2, 1, 59]  # ranks 57 and 58 of two, 4 and 3
+    assert found.rows["probability_odd"].tolist()[:4] == pytest.approx([0.9, 0.9, 0.5, 0.1])
+    assert found.rows["listed_by"].tolist()[:4] == [2, 2, 1, 0]
+    assert found.count == "2 rows are listed by most of the 2 models that list rows"
+    assert found.lines[1].startswith("SVDD and OCSVM decide alike: SVDD and OCSVM are one")
+    head = unlabelled.all_rows(found).splitlines()[0]
+    assert head.endswith("probability_odd SVDD,probability_odd OCSVM,rank SVDD,rank OCSVM,rank kNN")
 
 
-def test_where_no_row_is_odd_nothing_agrees(judged):
-    made = judged.assign(odd=["0" * 60, "0" * 60, "0" * 59 + "1"])
+def test_methods_that_only_order_the_rows(judged):
+    made = judged[judged["model"] == "kNN"]
     found = unlabelled.votes(made, DATA)
-    assert np.isnan(found.agreement.at["SVDD", "OCSVM"])
-    assert found.models["agrees"].tolist() == [0.0, 0.0, 0.0]  # with kNN
-    assert found.odd_rows["row"].tolist() == [59]
-    assert found.count == "No row is odd by most of the 3 models" and len(found.lines(0.1)) == 1
-    none = unlabelled.votes(made.iloc[:2], DATA)
-    assert none.odd_rows.empty and none.models["agrees"].isna().all()
-    plt.close(unlabelled.plot_agreement(none))
-
-
-@pytest.mark.parametrize("rate", [0.05, 0.1, 0.25, 0.3])
-def test_too_few_rows_for_one_beyond_the_cutoff(rate):
-    for n in range(math.ceil(1 / rate - 1 - 1e-9), 60):
-        distance = np.arange(float(n))
-        cutoff = cutoffs.FalseAlarm(rate)(-distance, distance < 0.0)
-        assert (none_beyond(n, rate) == "") == (-distance < cutoff).any()
+    assert found.count == "These methods only order the rows"
+    assert found.rows["rank"].tolist() == sorted(found.rows["rank"])
+    assert found.models["agrees"].isna().all()
+    plt.close(unlabelled.plot_agreement(found))
 
 
 # labelled and unseen kinds

@@ -207,7 +207,7 @@ def test_fit_predict_returns_the_list(name):
     assert set(answer.group[:12]) == {0} and answer.group[12] == -1
     assert (answer.group[~answer.listed] == -1).all()
     assert answer.table.index[:13].isin(range(13)).all()
-    assert str(answer).startswith(f"At least {answer.at_least} rows stand out")
+    assert str(answer).startswith(f"At least {answer.at_least} of 300 rows stand out")
     assert bsvdd.stand_out(est, fdr=0.3).listed.sum() >= answer.listed.sum()
     table = est.decision()
     assert "p_value" not in table and (table["listed"] == answer.listed).all()

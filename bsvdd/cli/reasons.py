@@ -1,0 +1,98 @@
+"""The columns that make rows of one table odd."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..estimators import messages
+from .console import as_cells
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from ..estimators.detector import Detector
+
+SHARES = (0.05, 0.1)  # smallest shares of the first column and of others that are reasons
+
+
+def reasons(
+    est: Detector, X: pd.DataFrame, wanted: np.ndarray, given: tuple[str, ...] = ()
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the columns with the largest shares of wanted rows, and why there are none.
+
+    Parameters
+    ----------
+    est : Detector
+        Fitted to X, or to a sample of its rows.
+    X : pandas.DataFrame
+        The index has the numbers of the rows.
+    wanted : ndarray of int
+        Positions of rows.
+    given : tuple of str
+        Columns that are no reasons.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As ``top_columns`` of an explanation has it, with a row for each of X.
+    list of str
+    """
+    import pandas as pd
+
+    from ..estimators.questions.explain import explain
+    from ..estimators.questions.explanation import Explanation
+
+    inside = pd.Index(est.fit_.data.row_names).get_indexer(wanted)
+    held, others = inside[inside >= 0], X.loc[wanted[inside < 0]]
+    asked: list[dict[str, Any]] = [{"rows": held}] if len(held) else []
+    asked += [{"X": others}] if len(others) else []
+    found = []
+    try:
+        for each in asked:
+            why = explain(est, **each, changes=False)
+            assert isinstance(why, Explanation)  # no command fits views
+            found.append(replace(why, given=given).top_columns())
+    except ValueError as error:  # no centre, or no columns
+        return pd.DataFrame(index=X.index), [f"No reasons: {error}."]
+    return as_cells(pd.concat(found).reindex(X.index)), []
+
+
+def reason(est: Detector, rows: pd.DataFrame, columns: pd.DataFrame) -> str:
+    """Return the columns that make rows odd, with their values and shares; - without any.
+
+    Of several alike rows these are the means of the shares, and the ranges of the values.
+    """
+    codes = {rows.columns[i] for i in est.kernel_.categorical_columns}
+    parts: list[str] = []
+    for name, share in _mean_shares(columns).items():
+        if share < SHARES[bool(parts)]:
+            break
+        column = str(name)
+        values = rows[column.removeprefix("'") if column not in rows else column]
+        parts.append(f"{column}{_of_values(values, column in codes)} ({share:.0%})")
+    return ", ".join(parts[: columns.shape[1] // 2]) or "-"
+
+
+def _mean_shares(columns: pd.DataFrame) -> pd.Series:
+    """Return the mean share of each column, the largest first; 0 where a row does not name it."""
+    import pandas as pd
+
+    shares: dict[str, float] = {}
+    for place in range(1, columns.shape[1] // 2 + 1):
+        of_place = columns[f"share_{place}"].groupby(columns[f"column_{place}"]).sum()
+        for name, share in of_place.items():
+            shares[str(name)] = shares.get(str(name), 0.0) + float(share) / len(columns)
+    return pd.Series(shares, dtype=float).sort_values(ascending=False, kind="stable")
+
+
+def _of_values(values: pd.Series, is_category: bool) -> str:
+    """Return the value of one row, or the values of several, after a sign; a code has none."""
+    first = values.iloc[0]
+    if values.nunique() == 1:
+        unread = is_category and not isinstance(first, str) and -1.0 < first < 0.0  # of a text
+        return "" if unread else f" = {messages.of_value(first)}"
+    if is_category or isinstance(first, str):
+        return f" ({values.nunique()} values)"
+    return f" = {messages.of_value(values.min())} to {messages.of_value(values.max())}"

@@ -1,0 +1,100 @@
+"""One table with odd rows inside: an answer for each of its rows.
+
+Rows that the fit holds are left out. Of many rows it holds a sample, and the others are new rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from ..inference import threads
+from ..inference.decision import LeftOut
+from ..models.odd_rows import OddRows, Tail
+from . import inputs
+from .fit import Fit, surprises
+
+BLOCK = 2000  # rows whose values over the draws are in memory at once
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The rows of the table that a fit was fitted to.
+
+    Attributes
+    ----------
+    fit : Fit
+    rows : ndarray of shape (n, p)
+        In the form that the kernel expects.
+    held : ndarray of bool, shape (n,)
+        Which of them the fit holds, in the same order.
+    """
+
+    fit: Fit
+    rows: np.ndarray
+    held: np.ndarray
+
+    @classmethod
+    def of(cls, fit: Fit, X: Any = None, y: Any = None) -> Self:
+        """Return the table X with labels y; without X, the rows of the fit.
+
+        A ValueError if the fit is of another table.
+        """
+        data = fit.data
+        if X is None:
+            return cls(fit, data.rows, np.ones(len(data.rows), dtype=bool))
+        if isinstance(y, str):
+            y = X[y]
+        rows = inputs.table(data, X)
+        n = len(rows)
+        minority = np.zeros(n, dtype=bool) if y is None else fit.minority_of(y, n)
+        held = np.zeros(n, dtype=bool)
+        held[slice(None) if data.all_rows else data.dictionary.held_rows(minority, data.seed)] = 1
+        if not np.array_equal(rows[held], data.rows):
+            raise ValueError(
+                f"X, with {n} rows, must be the table that the estimator was fitted to, with a "
+                "label in each row if there are labels; fit it to X by est.fit_predict(X)"
+            )
+        return cls(fit, rows, held)
+
+    def answers(self, held: np.ndarray, as_new: inputs.Summary) -> np.ndarray:
+        """Return an answer for each row: those of held rows, and of the others as new rows."""
+        if self.held.all():
+            return held
+        found = np.empty(len(self.rows), held.dtype)
+        found[self.held], found[~self.held] = held, as_new(self.rows[~self.held])
+        return found
+
+    @cached_property
+    def surprises(self) -> np.ndarray:
+        """The surprise t of each row, shape (n,); see :mod:`bsvdd.models.odd_rows`."""
+        return self.answers(self.fit.surprises, self._as_new)
+
+    def _as_new(self, rows: np.ndarray) -> np.ndarray:
+        score, found = self.fit.learned.score, np.empty(len(rows))
+        with threads.one():
+            for start in range(0, len(rows), BLOCK):
+                block = slice(start, start + BLOCK)
+                found[block] = surprises(score, LeftOut(score.values_of_draws(rows[block])))
+        return found
+
+    @property
+    def tail(self) -> Tail:
+        """The tail of the surprises; a ValueError for a fit that counts all rows as normal."""
+        return self.fit.tail if self.held.all() else Tail.of(self.surprises)
+
+    @cached_property
+    def odd(self) -> OddRows:
+        """Which of the rows are odd."""
+        return self.fit.odd if self.held.all() else OddRows.of(self.tail)
+
+    @cached_property
+    def core(self) -> np.ndarray:
+        """Which of the rows are in the core, shape (n,)."""
+        core = self.fit.data.core
+        found = self.held.copy()
+        found[self.held] = self.fit.data.described if core is None else core.rows
+        return found
