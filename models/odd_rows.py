@@ -58,6 +58,7 @@ SMALLEST_SHAPE = 1e-6  # xi for a smaller one, whose formula would be 0 / 0
 MASS = 1e-5  # of a slice of the grid, relative to the largest, below which it is left out
 DRAWS = 4000  # of the number of odd rows
 AT_LEAST = 0.01  # its quantile
+RATHER = 0.5  # P(odd) of a row that is rather odd than normal
 TOO_FEW = "too few different rows"
 
 
@@ -137,7 +138,7 @@ class OddRows:
     probability : ndarray of shape (n,)
         P(odd) of each row; NaN if there is no tail.
     at_least : int
-        The 1 % quantile of the number of odd rows.
+        The 1 % quantile of the number of odd rows among those that are rather odd than normal.
     none : float
         The probability that no row is odd; NaN if there is no tail.
     """
@@ -169,7 +170,9 @@ class OddRows:
         probability[tail.inside] = np.interp(tail.u[tail.inside], x, of_values)
         rng = np.random.default_rng(0)
         chosen = rng.choice(len(weights), DRAWS, p=weights)
-        number = rng.binomial(count.astype(int), share[chosen]).sum(axis=1)
+        # of rows that are rather odd: how many hide among the others hangs on the form of the tail
+        rather = of_values >= RATHER
+        number = rng.binomial(count[rather].astype(int), share[chosen][:, rather]).sum(axis=1)
         number[rng.random(DRAWS) < none] = 0
         at_least = int(np.quantile(number, AT_LEAST, method="inverted_cdf"))
         return cls(probability, at_least, none)
@@ -184,7 +187,7 @@ class OddRows:
         normal = np.cumsum(1.0 - p[order]) / np.arange(1, len(p) + 1)
         heads = np.flatnonzero(normal <= fdr)
         least = p[order[heads[-1]]] if len(heads) else math.inf
-        found: np.ndarray = p >= max(least, 0.5)
+        found: np.ndarray = p >= max(least, RATHER)
         if found.any() and (1.0 - p[found]).mean() > fdr:  # rows that tie with the last
             found = p > least
         return found
