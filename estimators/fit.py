@@ -21,7 +21,7 @@ from ..inference.leave import Rescaled
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models import repeats
 from ..models.kernels.base import is_number
-from ..models.odd_rows import OddRows, Tail
+from ..models.odd_rows import BELOW, OddRows, Tail
 from .labels import minority_of
 from .near_cutoff import NearCutoff
 from .training import GivenPoints, TrainingData
@@ -169,15 +169,20 @@ class Fit:
         """The surprise t of each row, left out; see :mod:`bsvdd.models.odd_rows`; shape (n,)."""
         return surprises(self.learned.score, left_out_values(self, Cutoff()))
 
-    @property
-    def tail(self) -> Tail:
-        """The tail of the surprises of one table; a ValueError for a fit to normal rows."""
+    def tail_of(self, surprises: np.ndarray) -> Tail:
+        """Return the tail of the surprises of one table; a ValueError for a fit to normal rows."""
         if self.data.core is None:
             raise ValueError(
                 "the fit counts all training rows as normal, so it cannot say which of them are "
                 "odd; use est.fit_predict(X), or core=0.8"
             )
-        return Tail.of(self.surprises)
+        is_sphere = self.learned.own is not None
+        return Tail.of(surprises, self.data.core.share if is_sphere else BELOW)
+
+    @property
+    def tail(self) -> Tail:
+        """The tail of the surprises of the rows of the fit."""
+        return self.tail_of(self.surprises)
 
     @cached_property
     def odd(self) -> OddRows:

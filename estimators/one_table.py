@@ -44,7 +44,7 @@ class Table:
         A ValueError if the fit is of another table.
         """
         data = fit.data
-        if X is None:
+        if X is None or data.kernel.pairwise:  # a fit holds all rows of a kernel matrix
             return cls(fit, data.rows, np.ones(len(data.rows), dtype=bool))
         if isinstance(y, str):
             y = X[y]
@@ -83,8 +83,8 @@ class Table:
 
     @property
     def tail(self) -> Tail:
-        """The tail of the surprises; a ValueError for a fit that counts all rows as normal."""
-        return self.fit.tail if self.held.all() else Tail.of(self.surprises)
+        """Their tail; a ValueError for a fit that counts all rows as normal."""
+        return self.fit.tail_of(self.surprises)
 
     @cached_property
     def odd(self) -> OddRows:

@@ -2,10 +2,13 @@ r"""How many rows of one table are odd, by a model of the tail of their surprise
 
 The surprise of row i is :math:`t_i = -\log s_i`, with s the left-out similarity to the core, and
 
-.. math:: u_i = \log t_i - \mathrm{median}_j \log t_j.
+.. math:: u_i = \log t_i - Q_b(\log t_1, \ldots, \log t_n),
+
+the quantile of a share b of the rows: the median. A sphere has all its points at one distance, so
+the tail of SVDD and OCSVM begins beyond the share of the core.
 
 Of the n rows, those with :math:`u > 0` are the tail, m of them. The tail of normal rows is smooth:
-a generalised Pareto distribution. Odd rows lie anywhere between the median and the end, or all far
+a generalised Pareto distribution. Odd rows lie anywhere between its beginning and its end, or all far
 away,
 
 .. math:: u \sim (1 - e)\, \mathrm{GPD}(h, \xi) + e\, \frac{a u^{a - 1}}{U^a}, \qquad
@@ -19,7 +22,7 @@ with the density :math:`h (1 + \xi h u)^{-1/\xi - 1}` of the first. The priors a
 
 The logarithm of a surprise has a tail that is light for rows of a normal distribution and heavier
 for skewed ones; the prior of :math:`\xi` has both. With a = 2 alone, odd rows that all lie far away
-would make the model count hidden ones near the median.
+would make the model count hidden ones near its beginning.
 
 The posterior is a sum over a grid of midpoints, which is made finer where the posterior is narrow.
 Surprises but the largest are counted in bins.
@@ -50,7 +53,8 @@ POWERS = 2.0, 32.0  # least and largest a
 LEAST_ROWS, LARGEST_SHARE = 0.5, 0.3  # of odd rows: half a row, and three in ten
 RATES = 0.1, 20.0  # of h, relative to 1/median u: beyond them the data leave nothing
 FEWEST = 20  # different surprises in a tail
-MOST_EQUAL = 0.45  # share of rows with the smallest surprise, above which there is no median
+BELOW = 0.5  # b
+LEAST_APART = 0.05  # of b from the share of rows with the smallest surprise
 EXACT, BINS = 200, 100  # largest surprises that count by themselves, and bins of the others
 CELLS = {"xi": 12, "log_h": 24, "log_share": 24, "log_a": 8}
 PASSES = 4
@@ -69,22 +73,25 @@ class Tail:
     Attributes
     ----------
     u : ndarray of shape (n,)
-        Logarithms of the surprises, less their median.
+        Logarithms of the surprises, less their quantile of the share ``below``.
     smallest : float
         The share of rows with the smallest surprise.
+    below : float
+        b.
     """
 
     u: np.ndarray
     smallest: float
+    below: float = BELOW
 
     @classmethod
-    def of(cls, surprise: np.ndarray) -> Self:
-        """Return the tail of surprises t (n,), which are at least 0."""
+    def of(cls, surprise: np.ndarray, below: float = BELOW) -> Self:
+        """Return the tail of surprises t (n,), which are at least 0, beyond a share of them."""
         positive = surprise[surprise > 0.0]
         t = np.maximum(surprise, positive.min() if len(positive) else 1.0)
         log_t = np.log(t)
         equal = log_t <= log_t.min() + 1e-9
-        return cls(log_t - np.median(log_t), float(equal.mean()))
+        return cls(log_t - np.quantile(log_t, below), float(equal.mean()), below)
 
     @cached_property
     def inside(self) -> np.ndarray:
@@ -99,8 +106,8 @@ class Tail:
     @property
     def is_known(self) -> bool:
         """Whether there are enough different rows for a model of the tail."""
-        known = bool(np.isfinite(self.u).all()) and self.smallest <= MOST_EQUAL
-        return known and len(np.unique(self.x.round(9))) >= FEWEST
+        known = np.isfinite(self.u).all() and self.smallest <= self.below - LEAST_APART
+        return bool(known) and len(np.unique(self.x.round(9))) >= FEWEST
 
     @property
     def end(self) -> float:

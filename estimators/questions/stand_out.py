@@ -124,7 +124,8 @@ def stand_out(est: Detector, X: Any = None, *, fdr: float = 0.1) -> StandOut:
     -----
     A rank of a row among the rows of its own table is no evidence: one row of any table has the
     smallest. There is no P(odd), and nothing is listed, with fewer than 20 different surprises
-    above the median, or where more than .45 of the rows have the smallest surprise.
+    in the tail, so below some 40 rows (SVDD, OCSVM: 100), or where more than .45 (.75) of the rows
+    have the smallest surprise.
 
     Examples
     --------
