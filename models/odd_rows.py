@@ -8,8 +8,7 @@ the quantile of a share b of the rows: the median. A sphere has all its points a
 the tail of SVDD and OCSVM begins beyond the share of the core.
 
 Of the n rows, those with :math:`u > 0` are the tail, m of them. The tail of normal rows is smooth:
-a generalised Pareto distribution. Odd rows lie anywhere between its beginning and its end, or all far
-away,
+a generalised Pareto distribution. Odd rows lie anywhere in it, or all far away,
 
 .. math:: u \sim (1 - e)\, \mathrm{GPD}(h, \xi) + e\, \frac{a u^{a - 1}}{U^a}, \qquad
     e = \varepsilon n / m, \qquad U = (1 + 1/m) \max_i u_i,

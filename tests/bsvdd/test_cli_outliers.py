@@ -141,7 +141,7 @@ def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
     [
         (["--model", "BDD"], "No reasons: there are no exact shares of columns"),
         (["--model", "OCSVM"], "No reasons: OCSVM has no centre in kernel space"),
-        (["--model", "SVDD"], "of 60 rows stands"),
+        (["--model", "SVDD"], "an order only: too few different rows."),
         (["--dictionary", 20], "of 60 rows stands"),
         (["--missing", "impute"], "of 60 rows stands"),
     ],

@@ -218,7 +218,7 @@ def test_rows_have_the_ids_of_the_users_file(results, tmp_path):
 
 # a table without labels
 
-DATA = Dataset("t", np.random.default_rng(0).normal(size=(60, 2)), np.zeros(60, dtype=bool))
+DATA = Dataset("t", np.random.default_rng(0).normal(size=(120, 2)), np.zeros(120, dtype=bool))
 
 
 @pytest.fixture(scope="module")
@@ -256,13 +256,13 @@ def test_each_model_says_what_stands_out(judged):
 
 def test_votes_and_agreement_are_those_of_lists_and_orders(judged):
     sets = {"SVDD": {1, 2, 3}, "OCSVM": {2, 3}, "kNN": set()}
-    listed = {m: "".join("1" if i in rows else "0" for i in range(60)) for m, rows in sets.items()}
+    listed = {m: "".join("1" if i in rows else "0" for i in range(120)) for m, rows in sets.items()}
     odd = {
-        m: " ".join(str(0.9 if i in rows else 0.1) for i in range(60)) for m, rows in sets.items()
+        m: " ".join(str(0.9 if i in rows else 0.1) for i in range(120)) for m, rows in sets.items()
     }
-    odd["kNN"] = " ".join(["nan"] * 60)
-    order = {m: " ".join(str(i) for i in range(60)) for m in sets}
-    order["kNN"] = " ".join(str(-i) for i in range(60))
+    odd["kNN"] = " ".join(["nan"] * 120)
+    order = {m: " ".join(str(i) for i in range(120)) for m in sets}
+    order["kNN"] = " ".join(str(-i) for i in range(120))
     made = judged.assign(
         listed=judged["model"].map(listed),
         probability_odd=judged["model"].map(odd),
@@ -273,7 +273,7 @@ def test_votes_and_agreement_are_those_of_lists_and_orders(judged):
     assert found.models.index.tolist() == ["SVDD", "OCSVM", "kNN"]
     assert found.models["agrees"].tolist() == [0.5, 0.5, 0.0]  # 1 and 0
     assert found.models["listed"].tolist()[:2] == [3, 2] and np.isnan(found.models["listed"]["kNN"])
-    assert found.rows["row"].tolist()[:4] == [3, 2, 1, 59]  # ranks 57 and 58 of two, 4 and 3
+    assert found.rows["row"].tolist()[:4] == [3, 2, 1, 119]  # ranks 117 and 118 of two, 4 and 3
     assert found.rows["probability_odd"].tolist()[:4] == pytest.approx([0.9, 0.9, 0.5, 0.1])
     assert found.rows["listed_by"].tolist()[:4] == [2, 2, 1, 0]
     assert found.count == "2 rows are listed by most of the 2 models that list rows"

@@ -321,6 +321,7 @@ def test_a_table_of_any_kind_has_an_answer_and_never_a_list_of_half_of_it(name):
     assert np.isnan(answer.none) == (name in order_only or name == "categories only")
 
 
+@pytest.mark.filterwarnings("ignore:all 50 majority rows are equal")
 def test_rows_that_are_all_equal_are_refused():
     with pytest.raises(ValueError, match="too many of them are equal"):
         bsvdd.SVDD().fit_predict(np.ones((50, 2)))
