@@ -13,6 +13,7 @@ from .estimators.questions.given import given as given
 from .estimators.questions.kinds import kinds as kinds
 from .estimators.questions.p_value import left_out as left_out
 from .estimators.questions.p_value import p_value as p_value
+from .estimators.questions.relations import relations as relations
 from .estimators.questions.selection import select as select
 from .estimators.questions.stand_out import stand_out as stand_out
 from .estimators.questions.stream import monitor as monitor

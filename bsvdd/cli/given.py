@@ -1,13 +1,13 @@
-"""``bsvdd given``: which rows of one table have columns that do not go with some others."""
+"""``bsvdd given``: which rows of one table have columns that do not go with the others."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ..estimators import atomic, rows
+from ..estimators import atomic, messages, rows
 from . import options
 from .console import console_of_records, print_lines, table_of, waiting
 from .errors import check_outputs, plain_errors
@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
     from ..estimators.detector import Detector
 
+MOST_EXCESS = 1000  # that is printed
+
 
 @click.command()
 @click.argument("csv", type=options.FILE)
-@click.argument("columns", nargs=-1, required=True)
+@click.argument("columns", nargs=-1)
 @options.of_table
 @options.of_fit_without_cutoff
 @click.option(
@@ -37,11 +39,20 @@ def given(
     top: int,
     out: Path | None,
 ) -> None:
-    """Print the rows of CSV whose other columns are odd beside their COLUMNS, the oddest first.
+    """Print the rows of CSV whose columns do not go with each other, the oddest first.
 
-    Each value may be usual, and their combination odd: a weight that no person of that height has.
-    p given is the p-value of the other columns given COLUMNS, each row left out. It ranks the rows
-    of one table, so one row has the smallest p in any table.
+    Each value may be usual, and their combination odd: a net price that is not price times
+    quantity, a unit that does not go with the product.
+
+    Without COLUMNS each column is judged given all others, where it follows from them. A column is
+    named with the value that the others lead to; in a relation of several columns any one of them
+    may be wrong. The excess is the distance from this value, relative to that which one row in a
+    hundred exceeds.
+
+    With COLUMNS all other columns are judged together given these: a weight that no person of that
+    height and age has.
+
+    p ranks the rows of one table, so one row has the smallest p in any table.
     """
     with plain_errors():
         check_outputs({"--out": out}, csv)
@@ -55,42 +66,91 @@ def given(
         fit_in_time(est, X, None)
         with waiting("given") as step:
             step("left-out rows")
-            p = p_given(est, X, columns)
-            order = p.argsort(kind="stable").to_numpy()
-            step("reasons")
-            found, why_none = reasons(est, X, order[:top], columns)
-            texts = [reason(est, X.loc[[i]], found.loc[[i]]) for i in order[:top]]
+            answer = (given_some if columns else given_all)(est, X, columns, top)
+            written = answer.table
+            written.insert(0, names.name or "row", names[written.index])
             if out is not None:
                 step("result")
-                written = p.to_frame("p_given").join(found).iloc[order]
-                written.insert(0, names.name or "row", names[order])
                 with atomic.atomic(out) as temporary:
                     written.to_csv(temporary, index=False, sep=layout.sep, decimal=table.decimal)
     console = console_of_records()
-    head = [str(names.name or "row"), "p given", "reason"]
-    cells = [[str(names[i]), f"{p[i]:.3f}", t] for i, t in zip(order, texts, strict=False)]
+    cells = [
+        [str(names[i]), *row] for i, row in zip(answer.table.index[:top], answer.cells, strict=True)
+    ]
+    head = [str(names.name or "row"), *answer.head]
     console.print(table_of(head, cells, [False] * len(cells), max_width=20))
-    print_lines(
-        console,
-        [
-            f"p given: the other columns, given {' and '.join(columns)}; {p.min():.2g} or more. "
-            "Shares are of the surprise of all columns.",
-            *why_none,
-        ],
-    )
+    print_lines(console, answer.lines)
     if out is not None:
         click.echo(f"saved {out}")
 
 
-def p_given(est: Detector, X: pd.DataFrame, columns: tuple[str, ...]) -> pd.Series:
-    """Return the p-values of the other columns of each row of X, to which ``est`` was fitted."""
+class Answer(NamedTuple):
+    """What is printed and written: all rows in order, and the cells of the first ones."""
+
+    table: pd.DataFrame
+    head: list[str]
+    cells: list[list[str]]
+    lines: list[str]
+
+
+def given_some(est: Detector, X: pd.DataFrame, columns: tuple[str, ...], top: int) -> Answer:
+    """Return the p-values of the other columns of each row of X given some, and the reasons."""
     import pandas as pd
 
     from ..estimators.questions import given as conditional
 
     held = conditional.of_training_given(est.fit_, columns)
-    p = pd.Series(held, est.fit_.data.row_names).reindex(X.index)
+    p = pd.Series(held, est.fit_.data.row_names, name="p_given").reindex(X.index)
     others = p.isna()
     if others.any():
         p[others] = conditional.given(est, X[others], columns)
-    return p
+    order = p.argsort(kind="stable").to_numpy()
+    found, why_none = reasons(est, X, order[:top], columns)
+    cells = [[f"{p[i]:.3f}", reason(est, X.loc[[i]], found.loc[[i]])] for i in order[:top]]
+    said = (
+        f"p given: the other columns, given {' and '.join(columns)}; {p.min():.2g} or more. "
+        "Shares are of the surprise of all columns."
+    )
+    table = p.to_frame().join(found).iloc[order]
+    return Answer(table, ["p given", "reason"], cells, [said, *why_none])
+
+
+def given_all(est: Detector, X: pd.DataFrame, _: tuple[str, ...], top: int) -> Answer:
+    """Return the column of each row that least goes with the others."""
+    from ..estimators.questions.relations import relations
+
+    found = relations(est, X if len(X) > len(est.fit_.data.rows) else None)
+    table = found.table.set_axis(X.index).sort_values("excess", ascending=False, kind="stable")
+    if not found.follows:
+        table["column"] = table["expected"] = None
+        return Answer(table.head(0), ["p", "reason"], [], ["No column follows from the others."])
+    texts = [
+        expected_text(est, X, *row) for row in zip(table["column"], table["expected"], strict=True)
+    ]
+    table["expected"] = texts
+    cells = []
+    for i, row in table.head(top).iterrows():
+        excess = f"{row.excess:.1f}" if row.excess < MOST_EXCESS else f"> {MOST_EXCESS}"
+        cells.append([f"{row.p_value:.3f}", excess, _reason(X, i, row.column, row.expected)])
+    said = (
+        f"Columns that follow from the others: {messages.listed(found.follows)}. excess: the "
+        "distance of a value from that which the others lead to; one row in a hundred exceeds 1."
+    )
+    return Answer(table, ["p", "excess", "reason"], cells, [said])
+
+
+def _reason(X: pd.DataFrame, row: int, column: str, expected: str) -> str:
+    own = f"{column} = {messages.of_value(X.at[row, column])}"
+    return f"{own} (the others lead to {expected})" if expected else own
+
+
+def expected_text(est: Detector, X: pd.DataFrame, column: str, number: float) -> str:
+    """Return an expected number as the column has it; nothing if there is none."""
+    from ..estimators.rows.categories import code
+
+    if number != number:
+        return ""
+    f = X.columns.get_loc(column)
+    if f in est.kernel_.categorical_columns:
+        return next(str(level) for level in X[column].unique() if code(level) == number)
+    return messages.of_value(float(f"{number:.5g}"))

@@ -1,0 +1,119 @@
+"""Whether columns go with each other: planted rows that break a relation, and none."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import bsvdd
+from bsvdd import BDD, kernels
+from bsvdd.cli import main
+
+PRICES = {"a": 2.0, "b": 5.0, "c": 9.0, "d": 14.0}
+UNITS = {"a": "kg", "b": "litre", "c": "kg", "d": "piece"}
+
+
+def orders(seed, n=400):
+    """Return orders with four relations, and the rows that break one each."""
+    rng = np.random.default_rng(seed)
+    product = rng.choice(list(PRICES), n, p=[0.4, 0.3, 0.2, 0.1])
+    price = np.round([PRICES[p] for p in product] * np.exp(0.05 * rng.normal(size=n)), 2)
+    table = pd.DataFrame(
+        {
+            "product": product,
+            "unit": pd.Series(product).map(UNITS),
+            "pieces": 1.0 + rng.poisson(9, n),
+            "price": price,
+            "ordered": rng.integers(0, 365, n).astype(float),
+        }
+    )
+    table["net"] = (table["pieces"] * table["price"]).round(2)
+    table["delivered"] = table["ordered"] + rng.poisson(6, n)
+    table["height"] = rng.normal(size=n)
+    rows = dict(zip(("net", "unit", "delivered"), rng.choice(n, 3, replace=False), strict=True))
+    table.loc[rows["net"], "net"] = round(1.6 * table["net"][rows["net"]], 2)
+    own = table["unit"][rows["unit"]]
+    table.loc[rows["unit"], "unit"] = "kg" if own != "kg" else "litre"
+    table.loc[rows["delivered"], "delivered"] = table["ordered"][rows["delivered"]] - 20.0
+    return table, rows
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_broken_relations_come_first(seed):
+    table, rows = orders(seed)
+    est = BDD(simplex=True).fit(table)
+    found = bsvdd.relations(est)
+    assert "height" not in found.follows and {"net", "unit", "delivered"} <= set(found.follows)
+    ranks = found.table["excess"].rank(ascending=False)
+    assert max(ranks[row] for row in rows.values()) <= 12
+    broken = found.table.loc[list(rows.values())]
+    assert broken["column"].iloc[0] in ("net", "price", "pieces")
+    assert broken["column"].iloc[1] in ("unit", "product")
+    assert broken["column"].iloc[2] in ("delivered", "ordered")
+    expected = found.table["p_value"]
+    n = len(table)
+    p = (1.0 + (found.table["excess"].to_numpy() >= broken["excess"].iloc[0] - 1e-12).sum() - 1) / n
+    assert expected[rows["net"]] == pytest.approx(p)
+
+
+def test_new_rows_are_judged_by_the_relations_of_the_training_rows():
+    table, rows = orders(0)
+    clean = table.drop(index=list(rows.values())).reset_index(drop=True)
+    est = BDD(simplex=True).fit(clean)
+    new = clean.iloc[:3].copy()
+    new.loc[0, "net"] = 2.0 * new.loc[0, "net"]
+    new.loc[1, "unit"] = "kg" if new.loc[1, "unit"] != "kg" else "litre"
+    found = bsvdd.relations(est, new).table
+    assert (found["p_value"][:2] < 0.02).all() and found["p_value"][2] > 0.02
+    alone = [bsvdd.relations(est, new.iloc[[i]]).table for i in range(3)]
+    pd.testing.assert_frame_equal(pd.concat(alone), found, rtol=1e-9)
+    net = clean["net"][0]
+    assert found["column"][0] in ("net", "price", "pieces")
+    if found["column"][0] == "net":
+        assert found["expected"][0] == pytest.approx(net, rel=0.02)
+
+
+def test_where_nothing_follows_all_p_values_are_one():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
+    table["kind"] = rng.choice(list("uvw"), 200)
+    found = bsvdd.relations(BDD(simplex=True).fit(table))
+    assert found.follows == [] and (found.p_value == 1.0).all()
+    few = bsvdd.relations(BDD(simplex=True).fit(table.iloc[:12, :3]))
+    assert few.follows == []
+
+
+def test_one_p_value_is_the_rank_of_the_largest_excess():
+    rates = []
+    for seed in range(5):
+        table, rows = orders(seed, 300)
+        clean = table.drop(index=list(rows.values()))
+        est = BDD(simplex=True).fit(clean.iloc[:200])
+        rates.append((bsvdd.relations(est, clean.iloc[200:]).p_value <= 0.1).mean())
+    assert 0.03 <= np.mean(rates) <= 0.17
+
+
+def test_a_kernel_that_adjusts_columns_refuses_categories():
+    table, _ = orders(0)
+    est = BDD(simplex=True, kernel=kernels.Tabular(decorrelated=True)).fit(table)
+    with pytest.raises(ValueError, match="given needs columns that count one by one"):
+        bsvdd.relations(est)
+
+
+def test_the_command_names_the_column_and_what_the_others_lead_to(tmp_path):
+    table, rows = orders(1)
+    table.insert(0, "id", [f"r{i}" for i in range(len(table))])
+    path, out = tmp_path / "t.csv", tmp_path / "o.csv"
+    table.to_csv(path, index=False)
+    few = ["--model", "SVDD", "--id", "id", "--out", str(out)]
+    result = CliRunner().invoke(main, ["given", str(path), *few])
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.output.split())
+    assert "Columns that follow from the others: columns 'product', 'unit'" in text
+    assert "(the others lead to" in text
+    found = pd.read_csv(out, index_col="id")
+    assert len(found) == len(table) and found["excess"].is_monotonic_decreasing
+    assert found.loc[f"r{rows['unit']}", "expected"] != found.loc[f"r{rows['unit']}", "column"]
+    table[["height", "ordered"]].to_csv(path, index=False)
+    result = CliRunner().invoke(main, ["given", str(path), *few[:2]])
+    assert result.exit_code == 0 and "No column follows from the others." in result.output
