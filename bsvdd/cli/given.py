@@ -12,7 +12,7 @@ from . import options
 from .console import console_of_records, print_lines, table_of, waiting
 from .errors import check_outputs, plain_errors
 from .fit import fit_in_time, prepared
-from .reasons import reason, reasons
+from .reasons import reason, reasons, text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +106,9 @@ def given_some(est: Detector, X: pd.DataFrame, columns: tuple[str, ...], top: in
         p[others] = conditional.given(est, X[others], columns)
     order = p.argsort(kind="stable").to_numpy()
     found, why_none = reasons(est, X, order[:top], columns)
-    cells = [[f"{p[i]:.3f}", reason(est, X.loc[[i]], found.loc[[i]])] for i in order[:top]]
+    cells = [
+        [f"{p[i]:.3f}", reason(est, X, order[k : k + 1], found)] for k, i in enumerate(order[:top])
+    ]
     said = (
         f"p given: the other columns, given {' and '.join(columns)}; {p.min():.2g} or more. "
         "Shares are of the surprise of all columns."
@@ -124,10 +126,8 @@ def given_all(est: Detector, X: pd.DataFrame, _: tuple[str, ...], top: int) -> A
     if not found.follows:
         table["column"] = table["expected"] = None
         return Answer(table.head(0), ["p", "reason"], [], ["No column follows from the others."])
-    texts = [
-        expected_text(est, X, *row) for row in zip(table["column"], table["expected"], strict=True)
-    ]
-    table["expected"] = texts
+    pairs = zip(table["column"], table["expected"], strict=True)
+    table["expected"] = ["" if v != v else text_of(est, X, column, v) for column, v in pairs]
     cells = []
     for i, row in table.head(top).iterrows():
         excess = f"{row.excess:.1f}" if row.excess < MOST_EXCESS else f"> {MOST_EXCESS}"
@@ -142,15 +142,3 @@ def given_all(est: Detector, X: pd.DataFrame, _: tuple[str, ...], top: int) -> A
 def _reason(X: pd.DataFrame, row: int, column: str, expected: str) -> str:
     own = f"{column} = {messages.of_value(X.at[row, column])}"
     return f"{own} (the others lead to {expected})" if expected else own
-
-
-def expected_text(est: Detector, X: pd.DataFrame, column: str, number: float) -> str:
-    """Return an expected number as the column has it; nothing if there is none."""
-    from ..estimators.rows.categories import code
-
-    if number != number:
-        return ""
-    f = X.columns.get_loc(column)
-    if f in est.kernel_.categorical_columns:
-        return next(str(level) for level in X[column].unique() if code(level) == number)
-    return messages.of_value(float(f"{number:.5g}"))

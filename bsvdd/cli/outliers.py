@@ -86,7 +86,7 @@ def outliers(
             lines = list(rows_of_lines(found, top))
             step("reasons")
             columns, why_none = reasons(est, X, np.union1d(listed, np.concatenate(lines)))
-            texts = [reason(est, X.loc[rows], columns.loc[rows]) for rows in lines]
+            texts = [reason(est, X, rows, columns) for rows in lines]
             titles = [named(names, rows, IN_A_LINE) for rows in lines]
             if out is not None:
                 step("result")

@@ -59,20 +59,49 @@ def reasons(
     return as_cells(pd.concat(found).reindex(X.index)), []
 
 
-def reason(est: Detector, rows: pd.DataFrame, columns: pd.DataFrame) -> str:
-    """Return the columns that make rows odd, with their values and shares; - without any.
+def reason(est: Detector, X: pd.DataFrame, rows: np.ndarray, columns: pd.DataFrame) -> str:
+    """Return the columns that make rows of X odd, with their values and shares; - without any.
 
-    Of several alike rows these are the means of the shares, and the ranges of the values.
+    Of several alike rows these are the means of the shares, and the ranges of the values. What rows
+    have that are like them in the other columns is in brackets; a column with a usual value is no
+    reason beside others.
     """
-    codes = {rows.columns[i] for i in est.kernel_.categorical_columns}
-    parts: list[str] = []
-    for name, share in _mean_shares(columns).items():
-        if share < SHARES[bool(parts)]:
-            break
-        column = str(name)
-        values = rows[column.removeprefix("'") if column not in rows else column]
-        parts.append(f"{column}{_of_values(values, column in codes)} ({share:.0%})")
-    return ", ".join(parts[: columns.shape[1] // 2]) or "-"
+    from ..estimators import inputs
+    from ..estimators.questions.usual import usual
+
+    named = [
+        (column.removeprefix("'") if column not in X else column, share)
+        for column, share in _mean_shares(columns.loc[rows]).items()
+    ]
+    named = [each for i, each in enumerate(named) if each[1] >= SHARES[i > 0]]
+    row = inputs.table(est.fit_.data, X.loc[rows[:1]])[0]
+    places = [X.columns.get_loc(column) for column, _ in named]
+    beside = usual(est.fit_, row, places) if named else []
+    parts = []
+    for (column, share), f, like in zip(named, places, beside, strict=True):
+        if like.has(row[f]) and len(rows) == 1:
+            continue
+        own = f"{column}{_of_values(X.loc[rows, column], like.is_category)} ({share:.0%}"
+        between = " or " if like.is_category else " to "
+        texts = dict.fromkeys(text_of(est, X, column, value) for value in like.values)
+        parts.append(f"{own}; rows like it: {between.join(texts)})")
+    if not parts and named:
+        column, share = named[0]
+        parts = [f"{column}{_of_values(X.loc[rows, column], beside[0].is_category)} ({share:.0%})"]
+    return ", ".join(parts) or "-"
+
+
+def text_of(est: Detector, X: pd.DataFrame, column: str, number: float) -> str:
+    """Return a number of the kernel as the column of X has it."""
+    from ..estimators.rows.categories import code
+
+    f = X.columns.get_loc(column)
+    if f in est.kernel_.categorical_columns:
+        return next(str(level) for level in X[column].unique() if code(level) == number)
+    form = est.fit_.data.dates.get(f)
+    if (est.fit_.data.rows[:, f] % 1.0 == 0.0).all():  # whole numbers, or whole days
+        number = round(number)
+    return messages.of_value(float(f"{number:.5g}") if form is None else form.moment(number))
 
 
 def _mean_shares(columns: pd.DataFrame) -> pd.Series:
