@@ -2,10 +2,9 @@
 
 ``uv run python -m benchmarks.planted`` generates 20 tables of 500 rows and 8 columns (skewed money,
 counts, two columns with a correlation of .97, categories, a unit that follows from the product, a
-constant) with one planted row of each of five kinds, asks a default fit for the odd rows as
-``bsvdd outliers`` does, and stores in docs/planted.json how often each kind is found at
-.10, its p-value, how often the column at fault is named first, and the false alarms; beside it the
-same with a larger rho of the categories.
+constant) with one planted row of each of five kinds, fits all rows as normal, and stores in
+docs/planted.json how often each kind is found at .10, its p-value, how often the column at fault is
+named first, and the false alarms; beside it the same with a larger rho of the categories.
 """
 
 from __future__ import annotations

@@ -292,10 +292,62 @@ def views() -> str:
     return table("mean | BSVDD alone | `Views()`", lines())
 
 
+def odd_rankings() -> str:
+    """Return how rankings of one table with odd rows inside find them."""
+    file = stored("one_table")
+    sets, alike = file["sets"], file["alike"]["means"]
+    return table(
+        "ranking | AUC, AP: 13 embedded sets | AUC, AP: 90 development sets | alike odd rows first",
+        (
+            [
+                name,
+                *(
+                    ", ".join(number(sets[which][name][metric], 3) for metric in ("auc", "ap"))
+                    for which in SETS
+                ),
+                number(alike[name]),
+            ]
+            for name in alike
+        ),
+    )
+
+
+def odd_rows() -> str:
+    """Return how the list of odd rows keeps its promises on generated tables."""
+    file = stored("one_table")
+    lists, rates = file["lists"], file["new_rows"]
+
+    def by(values: dict[str, float]) -> str:
+        return ", ".join(f"{name} {number(value)}" for name, value in values.items())
+
+    return table(
+        "what | measured",
+        [
+            ("share of false rows in a list, .10 asked", number(lists["fdp"], 3)),
+            ("the same by the kind of normal rows", by(lists["fdp_of_kind"])),
+            ("share of the odd rows that are listed", number(lists["power"])),
+            ("the same by the kind of normal rows", by(lists["power_of_kind"])),
+            ("the same by the kind of odd rows", by(lists["power_of_odd"])),
+            ("tables without odd rows with a list", number(lists["clean_with_a_list"])),
+            ('"at least L" is true, by the share of odd rows', by(lists["at_least_true"])),
+            ("Brier score of P(odd)", number(lists["brier"], 3)),
+            ("share of odd rows, P(odd) in ten bins", by_bins(lists["odd_share_of_bin"])),
+            ("new normal rows flagged, .10 asked", by(rates)),
+            ("300 alike rows of 20,000: among the first 300", number(file["large"]["first"])),
+            ("the same by isolation forest", number(file["large"]["isolation_forest"])),
+        ],
+    )
+
+
+def by_bins(values: list[float]) -> str:
+    """Return numbers in their order."""
+    return " ".join(map(number, values))
+
+
 FIGURES: dict[str, Callable[[], str]] = {"ranks_of_studies": partial(ranks, of_studies=True)} | {
     each.__name__: each
     for each in (
         *(ranks, means, kinds, modes, detection, posterior, coverage, false_alarms),
-        *(discoveries, given, tail, stream, planted, views),
+        *(discoveries, given, tail, stream, planted, views, odd_rankings, odd_rows),
     )
 }
