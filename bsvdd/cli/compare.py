@@ -73,7 +73,8 @@ def compare(
     odd rows are among those of CSV: which ones do the models find?
 
     Prints a table and writes results.csv, then a report with pictures, into --out (what is there is
-    replaced).
+    replaced). Each finished fit is stored in --out; a comparison that was stopped prints the table
+    of what is done, and goes on from there with the same command.
     """
     of_csv = [f"--{name}" for name in options.given("label", "minor", *vars(table))]
     if csv is None and of_csv:
@@ -121,7 +122,7 @@ def compare(
         study = run.runner.comparison(data, candidates, replicates, protocol, seed)
         study.check()
         study, reasons = study.without_refused(bool(models))
-        run.store.ensure_writable(out)
+        store = run.store.Store(out / "cells", needed=False)  # the table is on the screen anyway
     of_columns = [] if csv is None else _columns(layout, data[0])
     changed = _changed(study)
     notes = [f"{messages.listed(table.drop)} left out"] if table.drop else []
@@ -132,20 +133,49 @@ def compare(
     for line in [*of_columns, *plan, _plan(study)]:
         click.echo(line, err=True)
 
-    with plain_errors():
-        with progress("compare", log) as display:
-            on_cell = display.cells("fits", len(study.cells()))
-            results = study.run(workers=run.workers.Workers(jobs), on_cell=on_cell)
-        save, pages = report.table.save, report.own_data
-        save(out / "results.csv", run.runner.to_csv(results).encode())
-        if unlabelled:
-            votes = report.unlabelled
-            found = votes.votes(results, data[0], table.id or "row")
-            save(out / "rows.csv", votes.all_rows(found).encode())
-            print_votes(console, found, data[0])
-            page = votes.write(out, results, found, study, notes)
-        else:
+    def told(results: Any) -> Any:
+        """Print the table; return the votes of the models on a table without labels."""
+        if not unlabelled:
             print_results(console, results, data)
+            return None
+        found = report.unlabelled.votes(results, data[0], table.id or "row")
+        print_votes(console, found, data[0])
+        return found
+
+    def save(results: Any, found: Any) -> None:
+        report.table.save(out / "results.csv", run.runner.to_csv(results).encode())
+        if unlabelled:
+            report.table.save(out / "rows.csv", report.unlabelled.all_rows(found).encode())
+
+    done: list[Any] = []
+    total = len(study.cells())
+    with plain_errors():
+        try:
+            with progress("compare", log) as display:
+                advance = display.cells("fits", total)
+
+                def on_cell(each: Any) -> None:
+                    done.append(each.row)
+                    advance(each)
+
+                workers = run.workers.Workers(jobs)
+                results = study.run(store, workers, retry=True, on_cell=on_cell)
+        except (KeyboardInterrupt, ChildProcessError):  # what is done is shown, and no fit is lost
+            if done:
+                found = told(results := run.runner.frame(done))
+                click.echo(
+                    f"stopped after {len(done)} of {total} fits, which are stored in {out}; the "
+                    "same command goes on from there",
+                    err=True,
+                )
+                save(results, found)
+            raise
+        found = told(results)  # on the screen before a disk can be full
+        save(results, found)
+        pages = report.own_data
+        if unlabelled:
+            page = report.unlabelled.write(out, results, found, study, notes)
+        else:
             with progress("compare", log) as display, warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of fits that only make a picture
                 display.step("pictures of an example")
@@ -207,6 +237,8 @@ def print_results(console: Console, results: Any, data: list[Any]) -> None:
     means = report.table.moments(pages.ordered(results), {"auc": "AUC"} | shown)[0]
     for each in data:
         mine = results[results["data"] == each.name]
+        if mine.empty:  # a run that was stopped
+            continue
         winners, rows = pages.winners(mine), []
         others: Any = winners["AUC"].others if "AUC" in winners else None
         for model, row in means.loc[each.name].iterrows():
@@ -240,9 +272,9 @@ def print_votes(console: Console, found: Any, data: Any, top: int = 10) -> None:
             str(r.row),
             number(r.probability_odd, 2),
             f"{r.listed_by} of {found.n_lists}",
-            f"{r['rank']:g}",
+            f"{r.rank:g}",
         ]
-        for _, r in found.rows.head(top).iterrows()
+        for r in found.rows.head(top).itertuples()
     ]
     title = f"{found.count}; the oddest {len(rows)}:"
     _print(console, title, [found.name, "P(odd), mean", "listed by", "rank, median"], rows)

@@ -50,8 +50,6 @@ class Run:
             for study in studies:
                 on_cell = display.cells(study.name, len(study.cells()))
                 results[study.name] = study.run(store, workers, self.retry, on_cell)
-        for path in store.damaged:
-            warn(f"{path} was damaged; its cell was computed again")
         for study in studies:
             rows, save = results[study.name], report.table.save
             save(study.file(self.out, "results.csv"), run.runner.to_csv(rows).encode())

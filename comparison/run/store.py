@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...estimators.atomic import atomic, remove_stale
+from ...inference.warning import DataWarning, warn
 
 Row = dict[str, str | float | None]
 Hashed = dict[int, tuple[np.ndarray, str]]
@@ -68,11 +69,8 @@ class Store:
     ----------
     folder : path
         Created if it does not exist. Other files in it are left as they are.
-
-    Attributes
-    ----------
-    damaged : list of path
-        Files whose values were not those that were written; their cells are computed again.
+    needed : bool, default=True
+        Whether a result that cannot be written is an error. If not, one warning says so.
 
     Raises
     ------
@@ -80,15 +78,24 @@ class Store:
         The folder cannot be created or written to.
     """
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, needed: bool = True):
         self.folder = folder
-        self.damaged: list[Path] = []
+        self.needed = needed
+        self._failed = False
         self._hashed: Hashed = {}
-        ensure_writable(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
         remove_stale(folder)
 
     def get(self, cell: Any) -> Row | None:
-        """Return the result of a cell; None if there is none, or if its file is damaged."""
+        """Return the result of a cell; None if there is none, or if its file is damaged.
+
+        Warns
+        -----
+        DataWarning
+            The values of the file are not those that were written.
+        """
         path, key = self._file(cell)
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
@@ -99,27 +106,27 @@ class Store:
             return None
         except (ValueError, RecursionError, LookupError, TypeError):
             pass
-        self.damaged.append(path)
+        warn(f"{path} is damaged; its cell is computed again", DataWarning)
         return None
 
     def put(self, cell: Any, row: Row) -> None:
         """Write the result of a cell, all or nothing."""
         path, key = self._file(cell)
         record = {"row": row, "sha256": _digest([key, row])}
-        with atomic(path) as temporary:
-            temporary.write_text(json.dumps(record, allow_nan=False) + "\n", encoding="utf-8")
+        try:
+            with atomic(path) as temporary:
+                temporary.write_text(json.dumps(record, allow_nan=False) + "\n", encoding="utf-8")
+        except OSError as error:
+            if self.needed:
+                raise
+            if not self._failed:
+                warn(f"a result is not stored in {self.folder}: {error.strerror}", DataWarning)
+            self._failed = True
 
     def _file(self, cell: Any) -> tuple[Path, str]:
         """Return the path of the result of a cell, and the hash of what the cell depends on."""
         key = _digest([version("bsvdd"), describe(cell, self._hashed)])
         return self.folder / f"{key[:32]}.json", key
-
-
-def ensure_writable(folder: Path) -> None:
-    """Create ``folder`` if needed; raise an OSError if files cannot be written to it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryFile(dir=folder):
-        pass
 
 
 def _digest(value: Any) -> str:

@@ -1,8 +1,11 @@
 """The command line, called as a user calls it: lists, ``compare``, and errors of all commands."""
 
+import errno
 import io
+import os
 import re
 import shutil
+from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
 import pandas as pd
@@ -84,7 +87,7 @@ def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_report(csv, tm
         *("boundary.png", "calibration.png", "distance_posterior.png", "distances.png"),
         *("weights.png", "differences_1.png", "distances_1.png", "roc_1.png"),
     ]
-    expected = sorted([*pictures, "report.html", "results.csv"])
+    expected = sorted([*pictures, "cells", "report.html", "results.csv"])
     assert sorted(p.name for p in out.iterdir()) == expected
     page = (out / "report.html").read_text()
     assert page.count("data:image/png;base64,") == len(pictures)
@@ -120,7 +123,7 @@ def test_compare_without_a_label_says_which_rows_models_find_odd(csv, tmp_path, 
     assert max(map(len, result.stdout.splitlines()[:-1])) <= 80
     assert re.search(r"=n5 +[01]\.\d\d +\d of 4 +1 ", result.stdout)
     assert "No model is called best" in result.stdout and "SVDD and OCSVM are one" in result.stdout
-    names = ["agreement.png", "report.html", "results.csv", "rows.csv"]
+    names = ["agreement.png", "cells", "report.html", "results.csv", "rows.csv"]
     assert sorted(p.name for p in out.iterdir()) == names
     rows = pd.read_csv(out / "rows.csv").set_index("p_value")  # the ids have this name in the file
     assert len(rows) == 72 and rows.index[0] == "'=n5"
@@ -199,20 +202,65 @@ def test_models_that_cannot_take_the_rows_are_left_out_before_the_first_fit(
     assert "nothing was fitted: 'SVDD' on t: the kernel matrix of 30 rows" in result.output
 
 
-def test_a_report_that_is_interrupted_or_cannot_be_written(csv, tmp_path, monkeypatch, no_pictures):
-    (tmp_path / "roc_1.png").mkdir()  # a picture that cannot be written loses no fit
+def test_a_picture_that_cannot_be_written_loses_no_fit(csv, tmp_path, monkeypatch, no_pictures):
+    (tmp_path / "roc_1.png").mkdir()
     result = call("compare", csv, *KINDS, "--out", tmp_path, *FEW)
     assert result.exit_code == 1 and "roc_1.png" in result.stderr.splitlines()[-1]
     assert "By AUC, SVDD is best" in result.stdout
     assert runner.read(tmp_path / "results.csv")["model"][0] == "SVDD"
     assert (tmp_path / "report.html").exists()
 
-    def interrupted(*_):
-        raise KeyboardInterrupt
 
-    monkeypatch.setattr("os.replace", interrupted)
-    assert call("compare", csv, *KINDS, "--out", tmp_path / "r", *FEW).exit_code != 0
-    assert list((tmp_path / "r").iterdir()) == []
+STOPS = {  # what happens at the third fit, or to its result, and what is told
+    "signal": (KeyboardInterrupt, "Aborted!"),
+    "worker": (BrokenProcessPool, "Error: a worker process died at "),
+    "full disk": (OSError(errno.ENOSPC, "full"), "a result is not stored in .*cells: No space"),
+    "folder": (None, r"Error: .*results\.csv is no file, but a folder"),
+}
+
+
+@pytest.mark.parametrize("labels", [True, False])
+@pytest.mark.parametrize("how", STOPS)
+def test_nothing_fitted_is_lost(how, labels, folder, tmp_path, monkeypatch, no_pictures):
+    """A table of what is done is printed, and the same command goes on from there."""
+    error, told = STOPS[how]
+    models = [f"--model={name}" for name in ("SVDD", "OCSVM", "kNN", "LOF")]
+    of_labels = [*KINDS, "--replicates", 1] if labels else ["--drop", "kind"]
+    command = ["compare", folder / "moon.csv", *of_labels, *models, "--jobs", 1, "--out", tmp_path]
+    ran, run, replace = [], Cell.run, os.replace
+
+    def at_third(self):
+        ran.append(self.candidate.name)
+        if len(ran) == 3 and how in ("signal", "worker"):
+            raise error
+        return run(self)
+
+    def replaced(*paths):
+        if how == "full disk" and len(ran) == 3 and "cells" in str(paths[1]):
+            raise error
+        replace(*paths)
+
+    monkeypatch.setattr(Cell, "run", at_third)
+    monkeypatch.setattr("os.replace", replaced)
+    if how == "folder":
+        (tmp_path / "results.csv").mkdir()
+    result = call(*command)
+    n = 2 if how in ("signal", "worker") else 4
+    rows = [m for m in ("SVDD", "OCSVM", "kNN", "LOF") if re.search(f"^ {m} ", result.stdout, re.M)]
+    assert rows == ["SVDD", "OCSVM", "kNN", "LOF"][:n]
+    assert re.search(told, result.stderr)
+    assert result.exit_code == (how != "full disk")
+    again = f"stopped after 2 of 4 fits, which are stored in {tmp_path}; the same command goes on"
+    assert (again in result.stderr) == (n == 2)
+    if how == "folder":
+        (tmp_path / "results.csv").rmdir()
+    else:
+        assert len(runner.read(tmp_path / "results.csv")) == n + 2 * (labels and n == 4)
+    ran.clear()
+    ran.extend(["done"] * 3)
+    assert call(*command).exit_code == 0
+    assert ran[3:] == {2: ["kNN", "LOF"], 4: ["kNN"] if how == "full disk" else []}[n]
+    assert len(runner.read(tmp_path / "results.csv")) == 4 + 2 * labels
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -15,7 +15,10 @@ from bsvdd.cli import main
 from bsvdd.cli import study as cli_study
 
 plt.switch_backend("agg")
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
+    pytest.mark.filterwarnings("default::bsvdd.inference.warning.DataWarning"),
+]
 
 
 def call(*arguments):
@@ -106,7 +109,7 @@ def test_failed_and_damaged_cells_are_told_and_the_rest_goes_on(small, tmp_path,
     damaged = min((tmp_path / "cells").iterdir())
     damaged.write_bytes(damaged.read_bytes()[:100])
     result = call("study", "slides", "--out", tmp_path, "--jobs", 1)
-    assert f"{damaged} was damaged; its cell was computed again" in result.output
+    assert f"{damaged} is damaged; its cell is computed again" in result.output
 
 
 @pytest.fixture
