@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -43,7 +43,7 @@ class Table:
     labels : ndarray
         Along ``dim``.
     variables : dict
-        By name; a tuple has dims of its own.
+        By name; a tuple has dims of its own, and a function returns what takes long.
     attrs : dict
     """
 
@@ -58,7 +58,8 @@ class Table:
         import xarray as xr
 
         dims = "obs", self.dim
-        named = {k: v if isinstance(v, tuple) else (dims, v) for k, v in self.variables.items()}
+        values = {k: v() if callable(v) else v for k, v in self.variables.items()}
+        named = {k: v if isinstance(v, tuple) else (dims, v) for k, v in values.items()}
         return xr.Dataset(named, {"obs": np.asarray(self.rows), self.dim: self.labels}, self.attrs)
 
 
@@ -332,10 +333,9 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
         for name, of_rank in {"points": points, "nearest": nearest}.items()
     }
     if parts.has_columns(center):
-        sample = np.flatnonzero(~data.minority)[:: -(-len(majority) // TYPICAL_ROWS)]
-        typical = parts.typical_columns(center, data.leaving(sample))
         shares = _ends(terms["shares"], ("share", "share_low", "share_high"))
-        of_columns = {"typical": ("column", typical), **_ends(terms["columns"]), **shares}
+        typical = partial(_typical, fit, center)
+        of_columns = {"typical": typical, **_ends(terms["columns"]), **shares}
         tables["columns"] = Table(index, "column", labels, of_columns, dates)
     if asked.changes and not data.kernel.categorical_columns:
         value = _changed(fit, table, is_normal, members, data.rows[of_normal], sd)
@@ -356,6 +356,13 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
         without_columns=_why_no_columns(center),
         given=tuple(names[list(given_columns)].tolist()),
     )
+
+
+def _typical(fit: Fit, center: Center) -> tuple[str, np.ndarray]:
+    """Return the mean terms of the columns of some normal training rows, with their dimension."""
+    normal = np.flatnonzero(~fit.data.minority)
+    sample = normal[:: -(-len(normal) // TYPICAL_ROWS)]
+    return "column", parts.typical_columns(center, fit.data.leaving(sample))
 
 
 def _ends(summary: np.ndarray, names: Sequence[str] = ENDS) -> dict[str, np.ndarray]:

@@ -45,7 +45,7 @@ from ...inference.leave import Leaving
 
 ROUNDING = 1e-12  # share of the sum of the terms
 REMOTE = 1e300  # -log k, at most: a sum of such is finite
-BLOCK_VALUES = 2_000_000  # rows x points x columns in memory of a thread at once: 16 MB
+BLOCK_VALUES = 2_000_000  # rows x points, or x columns x draws, of a thread at once: 16 MB
 
 Terms = dict[str, np.ndarray]  # arrays with a line for each row
 
@@ -118,7 +118,8 @@ def terms(
         part = None if leaving is None else leaving.part(block)
         return of_rows(center, rows[block], cutoff, prob, top, part)
 
-    wide = max(len(center.supported_points[1].rows), len(center.weights)) * (rows.shape[1] + 1)
+    weights, points = center.supported_points
+    wide = max(len(points.rows), len(weights) * (rows.shape[1] + 1))
     return joined(threads.each(of_block, len(rows), max(1, BLOCK_VALUES // wide)))
 
 

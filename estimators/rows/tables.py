@@ -152,7 +152,7 @@ def features(
     if not table.shape[1]:
         return table, ["the table has no feature columns"]
     kinds, wrong = kinds_of(table, layout.categories, layout.decimal)
-    of_kind = {kind: [c for c in kinds if kinds[c] == kind] for kind in kinds.values()}
+    of_kind = {kind: [c for c in kinds if kinds[c] == kind] for kind in set(kinds.values())}
     categories, dates = of_kind.get("category", []), of_kind.get("dates", [])
     if dates:
         first = dates_of(table[dates[0]]).moment(0.0)

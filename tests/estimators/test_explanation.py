@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators.yardsticks import KNN
+from bsvdd.models.kernels.tabular import Column
 from scipy.special import logsumexp, rel_entr
 from scipy.stats import rankdata
 
@@ -388,3 +389,18 @@ def test_shap_ranks_the_columns_alike(bayes):
     assert (values[np.arange(40), column] > 0).all() and (excess[np.arange(40), column] > 0).all()
     pairs = zip(rankdata(values, axis=1), rankdata(excess, axis=1), strict=True)
     assert np.mean([np.corrcoef(a, b)[0, 1] for a, b in pairs]) > 0.6
+
+
+def test_the_columns_of_many_rows_are_read_a_few_times(monkeypatch):
+    """Each block of rows reads all columns of all points, so blocks are as large as they may be."""
+    rows = np.random.default_rng(5).normal(size=(400, 100))
+    est = SVDD().fit(rows)
+    read, coordinates = [], Column.coordinates
+    monkeypatch.setattr(
+        Column, "coordinates", lambda *a, **k: read.append(1) or coordinates(*a, **k)
+    )
+    found = bsvdd.explain(est, rows[:200], changes=False)
+    assert len(found.top_columns()) == 200
+    before = len(read)
+    assert np.isfinite(found.columns["typical"]).all()
+    assert before <= 12 * 100 and len(read) - before <= 6 * 100
