@@ -20,6 +20,7 @@ from ..models import kernels
 from ..models.core import Core, wide
 from ..models.gram import Gram
 from ..models.kernels import Kernel
+from .answers import differing
 from .detector import Detector
 from .encoding import decode, function_names
 from .fit import Chosen, Fit, Spec, decided
@@ -126,7 +127,13 @@ def _fitted(est: Detector, parsed: Parsed, functions: dict[str, Any]) -> Detecto
         diagnostics=header["diagnostics"],
     )
     chosen = Chosen(boundary, header["distance"], tensors.get("left_out"))
-    return est._with_fit(decided(fit, asked.cutoff, chosen))
+    fit = decided(fit, asked.cutoff, chosen)
+    if wrong := differing(group(tensors, "answers/"), fit):
+        raise ValueError(
+            f"answers/{wrong}: expected what the fit in it answers; it was changed after it was "
+            "saved, so save the fit again"
+        )
+    return est._with_fit(fit)
 
 
 def _learned(
@@ -170,6 +177,8 @@ def _learned(
     if not np.isfinite(list(found.solution.values())).all():
         raise ValueError(f"solution: expected finite numbers, got {found.solution}")
     found.check()
+    if found.is_posterior and not isinstance(learner, Posterior):
+        raise ValueError(f"report: expected no sampler, got {found.report.sampler!r:.80}")
     if found.report.sampler == OWN:
         own: Any = learner
         return of_draws(own, found, data)
@@ -205,6 +214,10 @@ def _data(
     features = tuple(header["features"]) or None
     minority = kind > 0
     names = None if header["names"] is None else np.array(header["names"])
+    labels, of_minority = header["labels"], header["kind_labels"]
+    types = {type(label) for label in labels}
+    if labels[: len(of_minority)] != of_minority or len({*labels}) < len(labels) or len(types) > 1:
+        raise ValueError("labels: expected different ones of one type, those of kind_labels first")
     if minority.all():
         raise ValueError("kind: expected at least one majority row")
     dates = {int(column): Dates(*texts) for column, texts in header["dates"].items()}

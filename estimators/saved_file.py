@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors import SafetensorError
@@ -26,15 +26,13 @@ from ..inference.learned import Learner, Posterior
 from ..models import kernels
 from ..models.gram import Gram
 from ..models.potential import WeightMap
+from .answers import answers
 from .atomic import atomic
 from .encoding import encode
 from .fit import Fit
 from .labels import to_save
 
-if TYPE_CHECKING:
-    pass
-
-FORMAT = 5
+FORMAT = 6
 
 NONE = type(None)
 PLAIN = (str, int, float, bool)
@@ -50,8 +48,8 @@ Group = dict[str, np.ndarray]
 class Entry(NamedTuple):
     """A value of the header: one of ``types``, with items of the types ``items``.
 
-    ``of`` is its path of attributes from the estimator, or a function of the estimator. Numbers are
-    at least ``low``, and less than ``below``.
+    The items of a list or dict in it are of the types ``inner``. ``of`` is its path of attributes
+    from the fit, or a function of the fit. Numbers are at least ``low``, and less than ``below``.
     """
 
     of: Place
@@ -59,6 +57,7 @@ class Entry(NamedTuple):
     items: tuple[type, ...] = ()
     low: float = -FINITE
     below: float = math.inf
+    inner: tuple[type, ...] = ()
 
 
 class Tensor(NamedTuple):
@@ -67,7 +66,8 @@ class Tensor(NamedTuple):
     ``of`` is as in :class:`Entry`, and an array that is None is not saved. ``kinds`` are the kinds
     of its dtype. ``shape`` has a symbol for each length; the same symbol is the same length, and
     ``...`` any further ones. Values are at least ``low`` and less than ``below``, a number or a
-    symbol. Unless ``finite`` is False, they are finite.
+    symbol. They are finite; if ``finite`` is False, they may be infinite, but not NaN; if it is
+    None, they may be anything.
     """
 
     of: Place
@@ -75,7 +75,7 @@ class Tensor(NamedTuple):
     shape: str
     low: float = -math.inf
     below: float | str = math.inf
-    finite: bool = True
+    finite: bool | None = True
 
 
 def _parameters(fit: Fit) -> dict[str, Any]:
@@ -179,14 +179,14 @@ HEADER = {
     "label": Entry("data.label", (str, NONE)),
     "labels": Entry(lambda fit: to_save(fit.data.labels), (list,), PLAIN),
     "kind_labels": Entry(lambda fit: to_save(fit.data.kind_labels), (list,), PLAIN),
-    "names": Entry("data.names", (list, NONE)),
-    "dates": Entry(_dates, (dict,), (list,)),
+    "names": Entry("data.names", (list, NONE), (int, str)),
+    "dates": Entry(_dates, (dict,), (list,), inner=(str,)),
     "all_rows": Entry("data.all_rows", (bool,)),
     "core": Entry(_core, (float, NONE), (), 0.0, 1.0),
     "report": Entry(_report, (dict,), (str, int, float)),
     "solution": Entry(_of_draws("solution", {}), (dict,), (int, float)),
-    "dims": Entry(_of_draws("dims", {}), (dict,), (list,)),
-    "coords": Entry(_of_draws("coords", {}), (dict,), (list,)),
+    "dims": Entry(_of_draws("dims", {}), (dict,), (list,), inner=(str,)),
+    "coords": Entry(_of_draws("coords", {}), (dict,), (list,), inner=PLAIN),
     "diagnostics": Entry(lambda fit: dict(fit.diagnostics), (dict,), (int, float)),
     "distance": Entry(lambda fit: float(fit.distance), (float,)),
     "failed": Entry(lambda fit: getattr(fit.learned.score, "failed", {}), (dict,), (str,)),
@@ -196,7 +196,7 @@ TENSORS = {
     "kind": Tensor("data.kind", "i", "n", 0, "kinds"),
     "core": Tensor(_core_rows, "i", "n", 0, 2),
     "unlabelled": Tensor(lambda fit: getattr(fit.data.gram, "unlabelled", None), "f", "u p"),
-    "left_out": Tensor("chosen.left_out", "f", "n", finite=False),
+    "left_out": Tensor("chosen.left_out", "f", "n", finite=None),
     "boundary/*": Tensor(lambda fit: vars(fit.chosen.boundary), "f", "cut", finite=False),
     "point_of_row": Tensor(_groups, "i", "n", -1, "n"),
     "gram/K": Tensor(_of_groups("K"), "f", "M M"),
@@ -207,10 +207,11 @@ TENSORS = {
     "posterior/w": Tensor(None, "f", "chains draws M"),
     "posterior/squared_norm": Tensor(None, "f", "chains draws"),
     "posterior/squared_radius": Tensor(None, "f", "chains draws", 0),
-    "posterior/*": Tensor(_variables, "fiub", "chains draws ...", finite=False),
+    "posterior/*": Tensor(_variables, "fiub", "chains draws ...", finite=None),
     "log_prior/*": Tensor(_by_draw("log_prior"), "f", "chains draws", finite=False),
-    "sample_stats/*": Tensor(_by_draw("statistics"), "fiub", "chains draws", finite=False),
+    "sample_stats/*": Tensor(_by_draw("statistics"), "fiub", "chains draws", finite=None),
     "views/*": Tensor(_views, "u", "..."),
+    "answers/*": Tensor(answers, "f", "...", finite=None),
     "sha256": Tensor(None, "u", "digest"),
 }
 NEEDED = ("rows", "kind", "sha256")
@@ -339,18 +340,23 @@ def _check_header(header: dict[str, Any]) -> None:
     if set(header) != set(HEADER):
         differ = ", ".join(sorted(set(header) ^ set(HEADER)))
         raise ValueError(f"header: missing from it, or unknown: {differ:.80}")
-    for key, (_, types, types_of_items, low, below) in HEADER.items():
+    for key, (_, types, types_of_items, low, below, types_inside) in HEADER.items():
         value = header[key]
-        items = value.values() if isinstance(value, dict) else value
-        checked = [(value, types)]
-        if types_of_items:
-            checked += [(item, types_of_items) for item in items]
+        items = _items(value) if types_of_items else []
+        checked = [(value, types), *((item, types_of_items) for item in items)]
+        if types_inside:
+            checked += [(inner, types_inside) for item in items for inner in _items(item)]
         for each, expected in checked:
             if type(each) not in expected:
                 names = " or ".join(kind.__name__ for kind in expected)
                 raise ValueError(f"{key}: got {each!r:.80}, expected {names}")
         if isinstance(value, int | float) and not low <= value < below:
             raise ValueError(f"{key}: expected at least {low} and less than {below}, got {value}")
+
+
+def _items(value: Any) -> list[Any]:
+    """Return the items of a list or of a dict."""
+    return list(value.values() if isinstance(value, dict) else value or ())
 
 
 def check_tensors(tensors: Group, needed: tuple[str, ...], kinds: int) -> None:
@@ -378,9 +384,12 @@ def check_tensors(tensors: Group, needed: tuple[str, ...], kinds: int) -> None:
                 f"{values.dtype} of shape {values.shape}"
             )
         below = sizes[expected.below] if isinstance(expected.below, str) else expected.below
-        right = np.isfinite(values) & (values >= expected.low) & (values < below)
-        if expected.finite and not right.all():
+        right = (values >= expected.low) & (values < below) & np.isfinite(values)
+        if expected.finite is False:
+            right = ~np.isnan(values)
+        if expected.finite is not None and not right.all():
+            what = "finite " if expected.finite else ""
             raise ValueError(
-                f"{name}: expected finite values from {expected.low} to below {below}, got "
+                f"{name}: expected {what}values from {expected.low} to below {below}, got "
                 f"{values[~right][0]}"
             )

@@ -234,6 +234,8 @@ class Tabular(Wrapper):
             raise ValueError(f"Tabular needs a kernel of numbers, got {self.kernel!r}")
         if not (is_number(self.rho) and 0.0 < self.rho < 1.0):
             raise ValueError(f"rho must lie between 0 and 1, got {self.rho!r}")
+        if not isinstance(self.decorrelated, bool):
+            raise TypeError(f"decorrelated must be True or False, got {self.decorrelated!r}")
         if self.scale not in SCALES:
             raise ValueError(f"scale must be one of {SCALES}, got {self.scale!r}")
         if self.categorical is not None:

@@ -11,6 +11,7 @@ from bsvdd.inference.warning import DiagnosticWarning
 
 import bsvdd
 from bsvdd import BDD, BSVDD, BSVDDM, Cutoff, cutoffs, kernels, priors
+from tests.estimators.test_saved_files import assert_same_files
 
 quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 RNG = np.random.default_rng(21)
@@ -238,6 +239,6 @@ def test_a_fit_says_whose_draws_it_has_and_keeps_them(est, tmp_path):
     assert new.fit_.learned.is_own and "The draws are your own" in " ".join(str(new).split())
     np.testing.assert_allclose(new.score_samples(NEW), own.score_samples(NEW), atol=1e-5)
     new.save(tmp_path / "again")
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "own").read_bytes()
+    assert_same_files(tmp_path / "again", tmp_path / "own")
     with pytest.raises(ValueError, match="the draws are your own"):
         new.with_cutoff(Cutoff(cutoffs.FalseAlarm(), cv=5))
