@@ -13,6 +13,7 @@ from pathlib import Path
 from uuid import uuid4
 
 STALE = 24 * 3600.0  # seconds after which a temporary file counts as left by a killed process
+LONGEST = 200  # bytes of a file's name in that of its temporary file, which may have 255
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -31,8 +32,9 @@ def atomic(path: Path) -> Iterator[Path]:
     """
     path = Path(os.path.realpath(path))
     require_replaceable(path)
-    remove_stale(path.parent, glob.escape(path.name))
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}.part")
+    name = path.name.encode()[:LONGEST].decode(errors="ignore")
+    remove_stale(path.parent, glob.escape(name))
+    temporary = path.with_name(f".{name}.{uuid4().hex}.part")
     try:
         yield temporary
         with open(temporary, "rb+") as file:  # some file systems report a full disk only here

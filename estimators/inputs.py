@@ -34,10 +34,21 @@ def numbers_of(kernel: Kernel, X: Any) -> tuple[Any, tuple[int, ...], dict[int, 
     """
     if not isinstance(X, pd.DataFrame) or kernel.pairwise:
         return X, (), {}
+    X = named(X)
     _require_different(X.columns)
     own = tuple(i for i in kernel.categorical_columns if i < X.shape[1])
     categorical, dates = found(X, own, kernel.takes_categories)
     return numbers(X, categorical, dates), categorical, dates
+
+
+def named(X: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose names are texts, as in scikit-learn, or 0, 1, ..., which are none."""
+    names, numbers = list(X.columns), list(range(X.shape[1]))
+    if names == numbers or all(isinstance(name, str) for name in names):
+        return X
+    if set(names) == set(numbers):
+        return X[numbers]
+    return X.set_axis([str(name) for name in names], axis=1)
 
 
 def matched(columns: Columns, X: Any) -> Any:
@@ -50,6 +61,7 @@ def matched(columns: Columns, X: Any) -> Any:
     """
     if not isinstance(X, pd.DataFrame):
         return X
+    X = named(X)
     _require_different(X.columns)
     if columns.names is None:
         return X
@@ -106,8 +118,21 @@ def validated(checking: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
         if named:
             text = text.removesuffix(".")
             text += "; the fit had named columns: give a data frame (one row: new.iloc[[0]])"
-        raise kind(text) from error
+        raise kind(f"{text}{_of_objects(X)}") from error
     return checked(X, range(len(X)))
+
+
+def _of_objects(X: Any) -> str:
+    """Return which columns have cells that are neither numbers, dates nor texts."""
+    if not isinstance(X, pd.DataFrame):
+        return ""
+    of_type = {c: type(X[c].iloc[0]).__name__ for c in X if X[c].dtype == object and len(X)}
+    if not of_type:
+        return ""
+    return (
+        f"; {listed(of_type, 'has', 'have')} objects ({', '.join(sorted({*of_type.values()}))}): "
+        "make columns of their parts (pandas.json_normalize), or leave them out"
+    )
 
 
 def _refuse(X: Any) -> None:

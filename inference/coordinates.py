@@ -53,6 +53,7 @@ MAX_SPREAD = 10.0  # prior sd between prior means: beyond it few weights count, 
 NARROW = 100.0  # information of the likelihood about a log weight, over that of the prior
 MODE_STEPS = 50  # of Newton's method to the mode, at most
 PARTS_OF_A_STEP = 0.5 ** np.arange(8)  # of which the best is taken
+LEAST = 1e-10  # precision in units of their sum: rounding hides less, as of a shift of log weights
 AT_MODE = 0.1  # gain of the log density that a step would have
 
 
@@ -105,11 +106,13 @@ class Coordinates:
         part, numbers = next(iter(density.blocks.values()))
         assert isinstance(numbers, Independent | Correlated)  # by is_narrow
         scale, K = density.likelihood.scale * density.gram.n0, density.gram.K[part, part]
+        least = numbers.precision.diagonal().min()
 
         def precision(x: np.ndarray) -> np.ndarray:
             w = density.named(x[None])["w"][0, part]
             J = np.diag(w) - np.outer(w, w) / w.sum()
             found: np.ndarray = scale * J @ K @ J + numbers.precision
+            found[np.diag_indices(len(w))] += max(0.0, LEAST * np.trace(found) - least)
             return found
 
         x = prior.center

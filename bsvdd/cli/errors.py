@@ -36,6 +36,11 @@ def plain_errors() -> Iterator[None]:
             raise
         except (ValueError, TypeError, OSError) as error:
             raise click.ClickException(printable(str(error))) from error
+        except MemoryError as error:
+            raise click.ClickException(
+                f"the memory is full: {str(error) or 'a step needs more than there is'}; use fewer "
+                "rows, draws or jobs, or a machine with more memory"
+            ) from error
 
 
 def check_outputs(outputs: dict[str, Path | None], *inputs: Path) -> None:

@@ -290,7 +290,11 @@ def open_npy(path: Path) -> np.ndarray:
     require_content(path, "X")
     try:
         X: np.ndarray = np.lib.format.open_memmap(path, mode="r")
-    except (ValueError, OSError) as error:  # their texts advise to unpickle, which runs code
+    except (
+        ValueError,
+        OSError,
+        OverflowError,
+    ) as error:  # their texts advise to unpickle, which runs code
         raise ValueError(
             f"{path} is damaged, or not a .npy file of numbers; expected a file that np.save "
             "wrote (pickled arrays of objects are not read)"

@@ -21,6 +21,7 @@ FAR = 5.0  # standard deviations from a column that was constant to a value that
 # each column relative to their number, as few rows make columns look dependent that are not
 RIDGE, RIDGE_OF_COLUMNS = 0.1, 2.0
 SCALES = ("both", "standardised", "normal scores")
+DENORMAL, REMOTE = 1e-290, 1e150  # sd of a column that needs another unit; values there, at most
 ROUNDING = 1e-12  # difference, relative to the values, below which values are equal
 
 
@@ -90,6 +91,11 @@ class Column:
         if self.sd == 0.0:
             differs = FAR * (np.abs(v - self.mean) > ROUNDING * abs(self.mean))
             return differs, differs
+        if self.sd < DENORMAL:  # the reciprocals of differences are beyond all numbers
+            values = np.array(self.values) / self.sd
+            own = replace(self, mean=self.mean / self.sd, sd=1.0, values=tuple(values.tolist()))
+            with np.errstate(over="ignore"):
+                return own.coordinates(np.clip(v / self.sd, -REMOTE, REMOTE), left_out)
         values, _, table = self._table
         tails = (v - np.clip(v, values[0], values[-1])) / self.sd
         score = np.interp(v, values, table) + tails

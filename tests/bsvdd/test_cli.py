@@ -386,3 +386,13 @@ def test_bad_input_is_one_line_before_the_first_fit(folder, text, message, tmp_p
     assert "Traceback" not in result.output
     assert len([each for each in result.output.splitlines() if each.startswith("Error: ")]) == 1
     assert {path: path.read_bytes() for path in work.rglob("*") if path.is_file()} == before
+
+
+def test_a_full_memory_is_one_line(csv, tmp_path, monkeypatch):
+    def full(*_):
+        raise MemoryError("Unable to allocate 7.45 GiB for an array with shape (10, 10)")
+
+    monkeypatch.setattr("bsvdd.estimators.svdd.SVDD.fit", full)
+    result = call("fit", csv, "--model", "SVDD", "--drop", "kind", "--out", tmp_path / "m")
+    assert result.exit_code == 1 and not list(tmp_path.iterdir())
+    assert re.fullmatch(r"Error: the memory is full: Unable .*; use fewer rows.*\n", result.output)

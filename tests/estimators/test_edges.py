@@ -1,6 +1,7 @@
 """Numbers at the edge: each either right, by a closed form, or a clear error."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from bsvdd.inference.warning import DataWarning
 from scipy.special import logsumexp
@@ -144,3 +145,55 @@ def test_all_majority_rows_equal(name, value):
         expected = np.sqrt(2.0 - 2.0 * np.exp(log_k))
         np.testing.assert_allclose(median_distance(est, ROWS), expected, atol=1e-6)
         np.testing.assert_allclose(est.score_samples(ROWS), score_of(est, log_k[None]), atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e16, 1e20])
+@pytest.mark.parametrize("name", ["BSVDD", "BSVDDM"])
+def test_a_likelihood_that_hides_the_prior_is_fitted_to_its_mode(name, scale):
+    """The mode of BSVDD is the mean of the rows in kernel space: equal weights."""
+    est = fit(name, ROWS, likelihood_scale=scale, kernel=kernels.RBF(1.0))
+    w = est.fit_.learned.draws.w
+    assert np.isfinite(w).all()
+    if name == "BSVDD":
+        np.testing.assert_allclose(w, 1 / 20, atol=1e-5)
+
+
+@pytest.mark.parametrize("sd", [1e-300, 1e-307, 1e-310, 1e-320])
+def test_a_column_of_denormal_numbers_is_as_in_another_unit(sd):
+    """Up to the digits that denormal numbers have."""
+    X, Z = ROWS * [1.0, 2.0**10], rng.normal(size=(30, 2)) * [1.0, 2.0**10]
+    small = [1.0, sd / 2.0**10]
+    usual = bsvdd.SVDD().fit(X).score_samples(Z)
+    found = bsvdd.SVDD().fit(X * small).score_samples(Z * small)
+    np.testing.assert_allclose(found, usual, rtol=5e-3 if sd == 1e-320 else 1e-6, atol=1e-6)
+    assert (bsvdd.SVDD().fit(X * small).predict([[0.0, 1.0], [0.0, -1e300]]) == -1).all()
+
+
+LABELS = {
+    "0, 1, ...": [0, 1, 2],
+    "other numbers": [2019, 2020, 2021],
+    "in another order": [2, 0, 1],
+    "two levels": pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]),
+    "mixed": ["a", 1, 2.5],
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_columns_are_matched_by_names_of_any_kind(labels, tmp_path):
+    X = pd.DataFrame(rng.normal(size=(30, 3)) * [1.0, 5.0, 20.0], columns=labels)
+    est = bsvdd.SVDD().fit(X)
+    est.save(tmp_path / "fit")
+    for each in (est, bsvdd.load(tmp_path / "fit")):
+        for order in ([2, 1, 0], [1, 2, 0]):
+            np.testing.assert_array_equal(
+                each.score_samples(X.iloc[:, order]), est.score_samples(X)
+            )
+    if labels is LABELS["other numbers"]:
+        found = (bsvdd.given(est, X, column) for column in (2020, "2020", 1))
+        assert len({tuple(p) for p in found}) == 1
+
+
+def test_columns_of_objects_are_named():
+    X = pd.DataFrame({"a": np.arange(20.0), "b": [{"x": 1}] * 20, "c": [[1, 2]] * 20})
+    with pytest.raises(TypeError, match=r"columns 'b', 'c' have objects \(dict, list\): make"):
+        bsvdd.SVDD().fit(X)

@@ -616,6 +616,16 @@ def test_what_a_killed_save_left_goes_after_a_day(fitted, tmp_path):
     assert {p.name for p in tmp_path.iterdir()} == {path.name, *names}
 
 
+@pytest.mark.parametrize("name", ["n" * 240, "ü" * 120], ids=["letters", "bytes"])
+def test_a_name_as_long_as_a_file_system_takes(path, tmp_path, name):
+    left = tmp_path / f".{name.encode()[:200].decode()}.{'0a' * 16}.part"
+    left.touch()
+    os.utime(left, (0, 0))
+    with atomic(tmp_path / name) as temporary:
+        temporary.write_bytes(b"whole")
+    assert {p.name for p in tmp_path.iterdir()} == {path.name, name}
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path

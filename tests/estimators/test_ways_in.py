@@ -170,12 +170,19 @@ def parquet_without_its_body(path):
     path.write_bytes(content)
 
 
+def of_negative_shape(content):
+    """Return the bytes of a file of the same length, whose shape begins with a minus."""
+    at = content.index(b"'shape': (") + len("'shape': (")
+    return content[:at] + b"-" + content[at:].replace(b" ", b"", 1)
+
+
 NO_NPY, PICKLED = r"x.npy is damaged, or not a \.npy file of", "x.npy .*pickled arrays.* not read"
 BAD_FILES = [
     ("x.npy", b"", "x.npy is empty"),
     ("x.npy", b"no table at all, but text", PICKLED),
     ("x.npy", saved(ROWS)[:50], NO_NPY),
     ("x.npy", saved(ROWS)[:400], NO_NPY),
+    ("x.npy", of_negative_shape(saved(ROWS)), NO_NPY),
     ("x.npy", saved(ROWS[:2].astype(object)), PICKLED),
     ("x.npy", saved(np.ones(5)), r"expected a table of numbers .* shape \(5,\)"),
     ("x.npy", saved(np.array([["a"] * 2] * 3)), "expected a table of numbers .* type <U1"),
