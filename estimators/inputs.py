@@ -218,16 +218,24 @@ def row_names(X: Any, n: int) -> np.ndarray:
     return np.asarray(X.index.to_flat_index().to_numpy())
 
 
+def names_of(names: list[Any]) -> np.ndarray:
+    """Return names as an array: of whole numbers of 64 bits, or of objects that are texts."""
+    of_texts = any(isinstance(name, str) for name in names)
+    return np.array(names, dtype=object if of_texts else np.int64)
+
+
 def training_names(X: Any, row_numbers: np.ndarray | slice, n: int) -> np.ndarray | None:
-    """Return the names of the rows that a fit holds, as whole numbers of 64 bits or texts.
+    """Return the names of the rows that a fit holds, as whole numbers of 64 bits or as objects.
+
+    Texts are objects: NumPy's own have the length of the longest, each.
 
     None stands for 0, 1, ..., n - 1. Without a data frame, the names of sampled rows are their
     numbers in X.
     """
     if isinstance(X, pd.DataFrame):
-        names = row_names(X, len(X))[row_numbers]
-        whole = all(isinstance(v, int | np.integer) and -LARGEST <= v < LARGEST for v in names)
-        names = names.astype(np.int64) if whole else np.array([str(name) for name in names])
+        found = row_names(X, len(X))[row_numbers].tolist()
+        whole = all(isinstance(v, int) and -LARGEST <= v < LARGEST for v in found)
+        names = names_of(found if whole else [str(name) for name in found])
     elif isinstance(row_numbers, slice):
         return None
     else:

@@ -24,6 +24,7 @@ from .answers import differing
 from .detector import Detector
 from .encoding import decode, function_names
 from .fit import Chosen, Fit, Spec, decided
+from .inputs import names_of
 from .own_draws import of_draws
 from .reading import Asked, found_by
 from .registry import ESTIMATORS
@@ -213,7 +214,7 @@ def _data(
         raise ValueError(f"features: expected {n_columns} names")
     features = tuple(header["features"]) or None
     minority = kind > 0
-    names = None if header["names"] is None else np.array(header["names"])
+    names = None if header["names"] is None else names_of(header["names"])
     labels, of_minority = header["labels"], header["kind_labels"]
     types = {type(label) for label in labels}
     if labels[: len(of_minority)] != of_minority or len({*labels}) < len(labels) or len(types) > 1:
@@ -225,7 +226,7 @@ def _data(
         if not 0 <= column < rows.shape[1] or each.form not in FORMS:
             raise ValueError(f"dates: no column of dates, {column}: {each!r:.80}")
         pd.Timestamp(each.origin)  # an error if it is no date
-    if names is not None and (names.shape != minority.shape or names.dtype.kind not in "iU"):
+    if names is not None and names.shape != minority.shape:
         raise ValueError(f"names: expected {len(rows)} whole numbers or texts")
     if kernel.pairwise:  # the last entry of a row is its index among the columns
         p, index = rows.shape[1] - 2, rows[:, -1:]

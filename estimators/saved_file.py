@@ -13,7 +13,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +33,11 @@ from .fit import Fit
 from .labels import to_save
 
 FORMAT = 6
+PART = 2**20  # characters at once
+# bytes in memory of a value, a name and a list of JSON, by their signs; of a file at most so many
+# times its bytes, and some room: a number of a kernel has 20 signs and 40 bytes
+SIZES = {b",": 40, b":": 64, b"[": 64, b"{": 64}
+MOST_TIMES, ROOM = 3, 16_000_000
 
 NONE = type(None)
 PLAIN = (str, int, float, bool)
@@ -281,7 +286,9 @@ def _plain(value: Any) -> Any:
 
 def _digest(text: str, tensors: Group) -> np.ndarray:
     """Return the SHA-256 of the header and of all other tensors, as bytes."""
-    digest = hashlib.sha256(text.encode())
+    digest = hashlib.sha256()
+    for i in range(0, len(text), PART):
+        digest.update(text[i : i + PART].encode())
     for name in sorted(set(tensors) - {"sha256"}):
         values = tensors[name]
         digest.update(f"{name} {values.dtype.str} {values.shape}\n".encode())
@@ -302,10 +309,16 @@ class Parsed(NamedTuple):
 
 def parsed_of(content: bytes) -> Parsed:
     """Return header and tensors of a file, after checks of its bytes and of the header."""
+    end = 8 + int.from_bytes(content[:8], "little")
+    values = sum(size * content.count(sign, 8, end) for sign, size in SIZES.items())
+    if values > MOST_TIMES * len(content) + ROOM:
+        raise ValueError(f"its header has values of {values / 1e6:.0f} MB, more than a fit has")
     try:
         tensors = safetensors.load(content)
-        start = content[8 : 8 + int.from_bytes(content[:8], "little")]
+        start = str(memoryview(content)[8:end], "utf-8")
+        del content  # what is read takes some times the size of the file
         text = json.loads(start, object_pairs_hook=_each_once)["__metadata__"]["bsvdd"]
+        del start
         header = json.loads(text, object_pairs_hook=_each_once)
         version = header["format"]
     except Exception as error:
@@ -342,21 +355,26 @@ def _check_header(header: dict[str, Any]) -> None:
         raise ValueError(f"header: missing from it, or unknown: {differ:.80}")
     for key, (_, types, types_of_items, low, below, types_inside) in HEADER.items():
         value = header[key]
-        items = _items(value) if types_of_items else []
-        checked = [(value, types), *((item, types_of_items) for item in items)]
+        _check_types(key, [value], types)
+        if types_of_items:
+            _check_types(key, _items(value), types_of_items)
         if types_inside:
-            checked += [(inner, types_inside) for item in items for inner in _items(item)]
-        for each, expected in checked:
-            if type(each) not in expected:
-                names = " or ".join(kind.__name__ for kind in expected)
-                raise ValueError(f"{key}: got {each!r:.80}, expected {names}")
+            for item in _items(value):
+                _check_types(key, _items(item), types_inside)
         if isinstance(value, int | float) and not low <= value < below:
             raise ValueError(f"{key}: expected at least {low} and less than {below}, got {value}")
 
 
-def _items(value: Any) -> list[Any]:
-    """Return the items of a list or of a dict."""
-    return list(value.values() if isinstance(value, dict) else value or ())
+def _items(value: Any) -> Iterable[Any]:
+    """Return the items of a list or of a dict; None has none."""
+    return value.values() if isinstance(value, dict) else value or ()
+
+
+def _check_types(key: str, values: Iterable[Any], types: tuple[type, ...]) -> None:
+    for value in values:
+        if type(value) not in types:
+            names = " or ".join(kind.__name__ for kind in types)
+            raise ValueError(f"{key}: got {value!r:.80}, expected {names}")
 
 
 def check_tensors(tensors: Group, needed: tuple[str, ...], kinds: int) -> None:

@@ -1,5 +1,6 @@
 """Saved fits come back the same; a file that was damaged or made to do harm is refused."""
 
+import contextlib
 import copy
 import errno
 import json
@@ -10,6 +11,7 @@ import stat
 import subprocess
 import sys
 import time
+import tracemalloc
 from dataclasses import replace
 from functools import partial
 
@@ -554,6 +556,54 @@ def test_a_forged_file_never_gives_another_answer(put, name, what, change):
     crafted(path, None if tensors else change, **tensors)
     with pytest.raises(UnreadableFileError, match=r"fit\.nc cannot be read: \S"):
         bsvdd.load(path)
+
+
+LONG = {
+    "name": changed("names", value=[*range(29), "x" * 2_000_000]),
+    "label": changed("label", value="x" * 2_000_000),
+    "feature": changed("features", value=["a", "b", "x" * 2_000_000]),
+    "names": changed("names", value=["a"] * 400_000),
+    "labels": changed("labels", value=list(range(250_000))),
+    "array": changed("parameters", "C", value={"type": "array", "items": [1] * 600_000}),
+    "coords": changed("coords", "point", value=[1] * 600_000),
+    "dims": changed("dims", value={str(i): [] for i in range(150_000)}),
+}
+
+
+@pytest.mark.parametrize("change", LONG.values(), ids=LONG)
+def test_a_forged_file_takes_three_times_its_size(path, monkeypatch, change):
+    monkeypatch.setattr("bsvdd.estimators.saved_file.ROOM", 1e6)  # the file has 2 MB
+    crafted(path, change)
+
+    def load():
+        with contextlib.suppress(UnreadableFileError):
+            bsvdd.load(path)
+
+    assert peak(load) < 3 * path.stat().st_size + 1e6
+
+
+def peak(call):
+    """Return the bytes that a call takes at most."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_long_name_of_a_row_takes_its_own_length(tmp_path):
+    names = [f"row {i}" for i in range(400)]
+    names[7] = "x" * 200_000  # 320 MB if all names had its length
+    X = pd.DataFrame(np.random.default_rng(3).normal(size=(400, 2)), names, ["a", "b"])
+
+    def ask():
+        est = SVDD(cutoff=1.0).fit(X)
+        new = saved_and_loaded(est, tmp_path)
+        assert new.decision().index[7] == names[7] == bsvdd.explain(new, rows=[7]).rows.index[0]
+        assert new.idata_["constant_data"]["name"].values[7] == names[7]
+
+    assert peak(ask) < 3e7
 
 
 def test_more_points_than_are_accepted(put, monkeypatch):
