@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 SHOWN = 12  # names that a message lists
 LENGTH = 200  # characters of a name that it shows
 VALUE = 30  # characters of a value
+NUMBER = re.compile(r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")  # with which a spreadsheet starts a formula
 
 
@@ -92,10 +94,12 @@ def of_value(value: object) -> str:
 def as_cell(text: str) -> str:
     """Return a text as a cell of CSV that is no formula to a spreadsheet: with a quote before it.
 
+    A number, which may begin with a sign, is none.
+
     Examples
     --------
     >>> from bsvdd.estimators.messages import as_cell
-    >>> as_cell("=1+1"), as_cell("1+1")
-    ("'=1+1", '1+1')
+    >>> as_cell("=1+1"), as_cell("1+1"), as_cell("-1.5")
+    ("'=1+1", '1+1', '-1.5')
     """
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return f"'{text}" if text.startswith(FORMULA) and not NUMBER.fullmatch(text) else text

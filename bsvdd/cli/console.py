@@ -10,16 +10,20 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+import click
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from ..estimators.atomic import atomic
 from ..estimators.messages import as_cell, printable
 from ..inference.threads import HEARTBEAT, duration, steps
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
 WIDE = 1000  # characters
@@ -52,17 +56,27 @@ def table_of(
     return table
 
 
-def as_cells(reasons: pd.DataFrame, name_of: Callable[[Any], Any] = str) -> pd.DataFrame:
-    """Return reasons, as ``top_columns`` has them, with names that are no formula of a spreadsheet.
+def as_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table in whose CSV no name and no text is a formula to a spreadsheet."""
 
-    ``name_of`` gives the name of a column in the file.
+    def safe(value: Any) -> Any:
+        return as_cell(value) if isinstance(value, str) else value
+
+    texts = {c: table[c].map(safe) for c in table if table[c].dtype.kind not in "biuf"}
+    return table.assign(**texts).rename(columns=safe)
+
+
+def save_table(path: Path, table: pd.DataFrame, sep: str, decimal: str) -> None:
+    """Write a table, all or nothing, and say so; the caller has printed what matters of it.
+
+    Raises
+    ------
+    OSError
+        The disk is full, for instance.
     """
-    places = [c for c in reasons if c.startswith("column_")]
-    named = {
-        c: reasons[c].map(lambda column: as_cell(str(name_of(column))), na_action="ignore")
-        for c in places
-    }
-    return reasons.assign(**named)
+    with atomic(path) as temporary:
+        as_cells(table).to_csv(temporary, index=False, sep=sep, decimal=decimal)
+    click.echo(f"saved {path}")
 
 
 class Display:

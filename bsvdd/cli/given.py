@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ..estimators import atomic, messages, rows
+from ..estimators import messages, rows
 from . import options
-from .console import console_of_records, print_lines, table_of, waiting
+from .console import console_of_records, print_lines, save_table, table_of, waiting
 from .errors import check_outputs, plain_errors
 from .fit import fit_in_time, prepared
 from .reasons import reason, reasons, text_of
@@ -69,10 +69,6 @@ def given(
             answer = (given_some if columns else given_all)(est, X, columns, top)
             written = answer.table
             written.insert(0, names.name or "row", names[written.index])
-            if out is not None:
-                step("result")
-                with atomic.atomic(out) as temporary:
-                    written.to_csv(temporary, index=False, sep=layout.sep, decimal=table.decimal)
     console = console_of_records()
     cells = [
         [str(names[i]), *row] for i, row in zip(answer.table.index[:top], answer.cells, strict=True)
@@ -81,7 +77,8 @@ def given(
     console.print(table_of(head, cells, [False] * len(cells), max_width=20))
     print_lines(console, answer.lines)
     if out is not None:
-        click.echo(f"saved {out}")
+        with plain_errors():
+            save_table(out, written, layout.sep, table.decimal)
 
 
 class Answer(NamedTuple):

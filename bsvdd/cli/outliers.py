@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..estimators import atomic, report
+from ..estimators import report
 from . import options
-from .console import console_of_records, print_lines, table_of, time_so_far, waiting
+from .console import (
+    console_of_records,
+    print_lines,
+    save_table,
+    table_of,
+    time_so_far,
+    waiting,
+)
 from .errors import check_outputs, plain_errors
 from .fit import prepared
 from .reasons import reason, reasons
@@ -88,28 +95,24 @@ def outliers(
             columns, why_none = reasons(est, X, np.union1d(listed, np.concatenate(lines)))
             texts = [reason(est, X, rows, columns) for rows in lines]
             titles = [named(names, rows, IN_A_LINE) for rows in lines]
-            if out is not None:
-                step("result")
-                written = found.table.join(columns.loc[listed])
-                written.insert(0, names.name or "row", names[found.order])
-                with atomic.atomic(out) as temporary:
-                    written.to_csv(temporary, index=False, sep=layout.sep, decimal=table.decimal)
-            if picture is not None:
-                step("picture")
-                import matplotlib
-
-                matplotlib.use("agg")
-                from ..estimators.plots.rows import draw_outliers
-
-                figure = draw_outliers(found, names.to_numpy(), lines, titles, texts, own.model)
-                report.pages.save(picture, report.pages.png(figure))
     console = console_of_records()
     console.print(printed(found, str(names.name or "row"), titles, lines, texts))
     unused = [] if label is None else [f"Column {label!r} is left out: no label is used."]
     print_lines(console, [str(found), *groups(found, names, lines), *why_none, *unused])
-    for path in (out, picture):
-        if path is not None:
-            click.echo(f"saved {path}")
+    with plain_errors():
+        if out is not None:
+            written = found.table.join(columns.loc[listed])
+            written.insert(0, names.name or "row", names[found.order])
+            save_table(out, written, layout.sep, table.decimal)
+        if picture is not None:
+            import matplotlib
+
+            matplotlib.use("agg")
+            from ..estimators.plots.rows import draw_outliers
+
+            figure = draw_outliers(found, names.to_numpy(), lines, titles, texts, own.model)
+            report.pages.save(picture, report.pages.png(figure))
+            click.echo(f"saved {picture}")
 
 
 def rows_of_lines(found: StandOut, most: int) -> Iterator[np.ndarray]:

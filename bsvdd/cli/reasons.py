@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..estimators import messages
-from .console import as_cells
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +55,7 @@ def reasons(
             found.append(replace(why, given=given).top_columns())
     except ValueError as error:  # no centre, or no columns
         return pd.DataFrame(index=X.index), [f"No reasons: {error}."]
-    return as_cells(pd.concat(found).reindex(X.index)), []
+    return pd.concat(found).reindex(X.index), []
 
 
 def reason(est: Detector, X: pd.DataFrame, rows: np.ndarray, columns: pd.DataFrame) -> str:
@@ -69,11 +68,8 @@ def reason(est: Detector, X: pd.DataFrame, rows: np.ndarray, columns: pd.DataFra
     from ..estimators import inputs
     from ..estimators.questions.usual import usual
 
-    named = [
-        (column.removeprefix("'") if column not in X else column, share)
-        for column, share in _mean_shares(columns.loc[rows]).items()
-    ]
-    named = [each for i, each in enumerate(named) if each[1] >= SHARES[i > 0]]
+    shares = _mean_shares(columns.loc[rows]).items()
+    named = [each for i, each in enumerate(shares) if each[1] >= SHARES[i > 0]]
     row = inputs.table(est.fit_.data, X.loc[rows[:1]])[0]
     places = [X.columns.get_loc(column) for column, _ in named]
     beside = usual(est.fit_, row, places) if named else []

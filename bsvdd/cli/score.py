@@ -134,7 +134,8 @@ def score(
             found.insert(0, "row", X.index)
             if table.id is not None:
                 clash = "input_" if table.id in found.columns else ""
-                found.insert(0, f"{clash}{table.id}", new.index.to_numpy())
+                ids = as_cells(new.index.to_frame(False, f"{clash}{table.id}"))
+                found.insert(0, ids.columns[0], ids.iloc[:, 0])
             if input_columns:
                 found = _with_input(found, csv, layout)
             how: Any = {"index": False, "sep": layout.sep, "decimal": table.decimal}
@@ -255,7 +256,10 @@ def _important_columns(est: Detector, given: Any, X: pd.DataFrame) -> pd.DataFra
     from ..estimators.questions.explain import explain
 
     important = explain(est, given, changes=False).top_columns().set_axis(X.index)
-    return as_cells(important, str if given is X else X.columns.__getitem__)
+    if given is not X:  # of rows without names
+        places = [c for c in important if c.startswith("column_")]
+        important[places] = important[places].map(X.columns.__getitem__, na_action="ignore")
+    return as_cells(important)
 
 
 def _with_input(found: pd.DataFrame, csv: Path, layout: Layout) -> pd.DataFrame:
@@ -272,7 +276,8 @@ def _with_input(found: pd.DataFrame, csv: Path, layout: Layout) -> pd.DataFrame:
                 "too; rename one of these columns"
             )
     first = list(found.columns[: 1 if layout.id is None else 2])
-    return found[first].join(texts.rename(columns=taken)).join(found.drop(columns=first))
+    own = as_cells(texts.rename(columns=taken))
+    return found[first].join(own).join(found.drop(columns=first))
 
 
 def _notes(

@@ -396,3 +396,64 @@ def test_a_full_memory_is_one_line(csv, tmp_path, monkeypatch):
     result = call("fit", csv, "--model", "SVDD", "--drop", "kind", "--out", tmp_path / "m")
     assert result.exit_code == 1 and not list(tmp_path.iterdir())
     assert re.fullmatch(r"Error: the memory is full: Unable .*; use fewer rows.*\n", result.output)
+
+
+EVIL = {  # a cell, and as it is written
+    "@SUM(A1)": "'@SUM(A1)",
+    "=1+1": "'=1+1",
+    "-1+1": "'-1+1",
+    "\t=1": "'\t=1",
+    "-1.5": "-1.5",
+    "+3e-5": "+3e-5",
+    "plain": "plain",
+}
+OUTPUTS = {
+    "outliers": ["outliers", "EVIL", "--id", "@id", "--out"],
+    "given": ["given", "EVIL", "b", "--model", "SVDD", "--id", "@id", "--out"],
+    "score": ["score", "M", "EVIL", "--id", "@id", "--explain", "--input-columns", "--out"],
+}
+
+
+@pytest.fixture(scope="module")
+def evil(csv_of_evil):
+    model = csv_of_evil.with_name("m")
+    result = call("fit", csv_of_evil, "--id", "@id", "--model", "SVDD", "--out", model)
+    assert result.exit_code == 0, result.output
+    return {"EVIL": csv_of_evil, "M": model}
+
+
+@pytest.fixture(scope="module")
+def csv_of_evil(tmp_path_factory):
+    """Ids, a name and a far value in the first row that a spreadsheet would run."""
+    path, rng = tmp_path_factory.mktemp("evil") / "evil.csv", np.random.default_rng(1)
+    ids = [*EVIL, *(f"n{i}" for i in range(80 - len(EVIL)))]
+    table = pd.DataFrame(rng.normal(size=(80, 2)), columns=["=cmd()", "b"])
+    table.loc[0, "=cmd()"] = 12.0
+    table.assign(**{"@id": ids}).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("command", OUTPUTS.values(), ids=OUTPUTS)
+def test_no_cell_and_no_name_is_a_formula(evil, command, tmp_path):
+    out = tmp_path / "out.csv"
+    result = call(*(evil.get(word, word) for word in command), out)
+    assert result.exit_code == 0, result.output
+    written = pd.read_csv(out, dtype=str, keep_default_na=False)
+    assert set(EVIL.values()) <= set(written["'@id"])
+    assert not [name for name in written if name.startswith(("=", "@"))]
+    cells = written.to_numpy().ravel()
+    number = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
+    assert not [c for c in cells if c.startswith(tuple("=+-@\t")) and not number.fullmatch(c)]
+    assert "'=cmd()" in [*written, *cells]
+
+
+@pytest.mark.parametrize("command", [OUTPUTS["outliers"], OUTPUTS["given"]], ids=["outliers", "g"])
+def test_a_full_disk_leaves_the_table_on_the_screen(evil, command, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr("os.replace", full)
+    result = call(*(evil.get(word, word) for word in command), tmp_path / "out.csv")
+    assert result.exit_code == 1 and not list(tmp_path.iterdir())
+    assert re.search(r"@SUM\(A1\).*=cmd\(\) = 12", result.stdout)
+    assert re.search(r"Error: .*No space left on device.*out\.csv", result.stderr)
