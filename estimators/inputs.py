@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..inference.warning import DataWarning, warn
 from ..models.kernels import Kernel, Tabular
 from ..models.kernels.numeric import DistanceKernel
 from .messages import did_you_mean, listed, quoted
-from .rows.blocks import checked, is_lazy
+from .rows.blocks import checked, is_lazy, require_digits
 from .rows.columns import Dates, found, numbers
 from .rows.names import Columns
 from .training import TrainingData
@@ -147,6 +148,11 @@ def _refuse(X: Any) -> None:
             f"X has {np.ma.count_masked(X)} masked values, which would count as if they were not "
             "masked; drop or impute these rows"
         )
+    if isinstance(X, list | tuple):
+        with suppress(ValueError):  # rows of different lengths, for which the next check has words
+            X = np.asarray(X)
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        require_digits(X)
     dates = _dates(X)
     if dates:
         raise TypeError(
@@ -157,11 +163,6 @@ def _refuse(X: Any) -> None:
 
 def _dates(X: Any) -> list[str]:
     """Return the types of dates and time differences in X, also where its values are objects."""
-    if isinstance(X, list | tuple):
-        try:
-            X = np.asarray(X)
-        except ValueError:  # rows of different lengths, for which the next check has a message
-            return []
     frame = isinstance(X, pd.DataFrame)
     types = list(X.dtypes) if frame else [getattr(X, "dtype", None)]
     objects = [j for j, dtype in enumerate(types) if dtype == np.dtype(object)]

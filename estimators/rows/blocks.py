@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..messages import listed
-from .categories import codes
+from .categories import EXACT, codes
 from .columns import Dates
 
 SCATTERED = 1000  # scattered rows of a memory map read at once: each may read 64 KB or more
@@ -79,6 +79,7 @@ def checked(rows: np.ndarray, numbers: np.ndarray | range) -> np.ndarray:
     float32 stays float32, and any other type becomes float64. ``numbers`` are the numbers of the
     rows in X.
     """
+    require_digits(rows)
     rows = rows if rows.dtype == np.float32 else rows.astype(float, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
         total = rows.sum()  # finite if all values are, which saves a mask of all values
@@ -89,6 +90,23 @@ def checked(rows: np.ndarray, numbers: np.ndarray | range) -> np.ndarray:
             f"({int(bad.any(axis=1).sum())} such rows); drop or impute these rows"
         )
     return rows
+
+
+def require_digits(rows: np.ndarray) -> None:
+    """Raise a ValueError if whole numbers (n, p) that differ would be the same floats."""
+    if rows.dtype.kind not in "iuO" or rows.dtype.itemsize < 8 or not rows.size:
+        return
+    for i, column in enumerate(rows.T):
+        if column.dtype == object and not all(isinstance(v, int) for v in column):
+            continue
+        if max(abs(int(column.min())), abs(int(column.max()))) < EXACT:
+            continue
+        if len(np.unique(column)) > len(np.unique(column.astype(float))):
+            raise ValueError(
+                f"column {i} (counted from 0) of X has whole numbers of 2^53 or more that floats "
+                "cannot tell apart; if they name something, give a data frame with "
+                f"X[{i}].astype('category'), else leave the column out"
+            )
 
 
 def as_array(block: Any, start: int, categorical: tuple[int, ...] = ()) -> np.ndarray:

@@ -203,7 +203,8 @@ def kind_of(column: pd.Series, decimal: str = ".") -> str:
         return "dates" if column.notna().any() else "numbers"
     values = column.dropna()
     if not has_text(values):
-        return OBJECTS.get(pd.api.types.infer_dtype(values), "other")
+        kind = pd.api.types.infer_dtype(values)
+        return "digits" if _loses_digits(values, kind == "integer") else OBJECTS.get(kind, "other")
     try:
         n_numbers = int(as_numbers(values, decimal).notna().sum())
     except TypeError:  # values that have no hash

@@ -291,3 +291,42 @@ def test_cutoffs_that_cannot_be(make, fitted, table, name, cutoff, message):
 def test_numbers_of_rows_are_checked_without_rows(est, n0, n1, message):
     with nullcontext() if message is None else pytest.raises(ValueError, match=message):
         check_rows(est._asked(), np.repeat([False, True], [n0, n1]))
+
+
+DIGITS = "whole numbers of 2.53 or more that floats cannot tell apart"
+WAYS = {
+    "frame": lambda X, _: pd.DataFrame(X.tolist(), columns=["a", "b"]),
+    "array": lambda X, _: X,
+    "list": lambda X, _: X.tolist(),
+    "CSV": lambda X, folder: read(pd.DataFrame(X.tolist(), columns=["a", "b"]), folder),
+    "texts": lambda X, _: pd.DataFrame(X.astype(str), columns=["a", "b"]),
+    ".npy": lambda X, folder: written(X, folder),
+}
+
+
+def read(table, folder):
+    table.to_csv(folder / "x.csv", index=False)
+    return bsvdd.read_table(folder / "x.csv")
+
+
+def written(X, folder):
+    np.save(folder / "x.npy", X)
+    return folder / "x.npy"
+
+
+FIRST = 2**53, 10**17, 2**64, 10**22
+
+
+@pytest.mark.parametrize(
+    ("way", "first"), [(way, n) for way in WAYS for n in FIRST if way != ".npy" or n < 2**63]
+)
+def test_whole_numbers_that_floats_merge_are_refused(way, first, tmp_path):
+    X = np.array([[i % 7, first + i] for i in range(30)])
+    with pytest.raises(ValueError, match=DIGITS):
+        SVDD().fit(WAYS[way](X, tmp_path))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_large_whole_numbers_that_floats_have_are_numbers(way, tmp_path):
+    X = np.array([[i % 7, 2**53 + 2 * (i * i % 11)] for i in range(30)])
+    assert SVDD().fit(WAYS[way](X, tmp_path)).fit_.data.rows[3, 1] == 2.0**53 + 18
