@@ -267,6 +267,8 @@ def decided(fit: Fit, cutoff: Cutoff, chosen: Chosen | None = None) -> Fit:
     of_one_class = cutoff.choose is None or isinstance(cutoff.choose, FalseAlarm | Rank)
     if of_one_class and chosen is None:
         warn_of_far_rows(fit)
+    if isinstance(cutoff.choose, Own) and isinstance(fit.score, Hyperplane) and chosen is None:
+        warn_of_missed(fit)
     return fit
 
 
@@ -505,5 +507,24 @@ def warn_of_far_rows(fit: Fit) -> None:
             f"the cutoff, {fit.distance:.6g}, exceeds the distance of rows far from all training "
             "rows, so these are called normal: negative weights make some normal rows more "
             "remote; use a larger bandwidth, or a larger likelihood_scale",
+            DiagnosticWarning,
+        )
+
+
+def warn_of_missed(fit: Fit) -> None:
+    """Warn if a machine that separates the classes flags no left-out minority row."""
+    n1 = fit.data.gram.n1
+    # without its only row there is no class, and folds without a kernel matrix take minutes
+    if n1 < 2 or not isinstance(fit.data.gram.K, np.ndarray):
+        return
+    try:
+        missed = fit.left_out[fit.data.minority] >= 0.0
+    except ValueError:  # the folds are too small for the model; the print of the fit says so
+        return
+    if missed.all():
+        warn(
+            f"none of the {n1} minority rows is flagged when it is left out, so new ones will "
+            "hardly be; use a larger bandwidth, such as kernels.Tabular(kernels.RBF('median')), "
+            "balanced=True, or cutoff=cutoffs.Best()",
             DiagnosticWarning,
         )

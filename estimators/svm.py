@@ -18,7 +18,7 @@ from ..inference.learned import Data, Learned, Learner
 from ..inference.warning import DataWarning, warn
 from ..models import ls_svm, one_class_svm, quadratic_program, svm
 from ..models.gram import Gram
-from ..models.kernels import Kernel, Tabular
+from ..models.kernels import RBF, Kernel, Tabular
 from .detector import Detector
 from .training import AllRows, Dictionary
 
@@ -54,9 +54,18 @@ class DensityWeights:
         return d
 
 
-def equal_costs(gram: Gram) -> np.ndarray:
-    """Return the weight 1 of each point."""
-    return np.ones(gram.n_points)
+@dataclass(frozen=True)
+class Costs:
+    """What an error on a row costs: C, by the size of its class, and by its density weight."""
+
+    C: float
+    balanced: bool
+    weighting: DensityWeights | None = None
+
+    def __call__(self, gram: Gram, power: int = 1) -> np.ndarray:
+        """Return C n / (2 n_y) d^power of the points, shape (n,); d is 1 without a weighting."""
+        prices = svm.class_prices(gram, self.C) if self.balanced else np.full(gram.n_points, self.C)
+        return prices if self.weighting is None else prices * self.weighting(gram) ** power
 
 
 class Machine(Learner):
@@ -117,41 +126,38 @@ class OneClass(Machine):
 class SupportVectors(Machine):
     """The SVM with costs by class, and by density weights."""
 
-    C: float
-    balanced: bool
-    weighting: Callable[[Gram], np.ndarray] = equal_costs
+    costs: Costs
 
     @override
     def solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
-        prices = svm.class_prices(gram, self.C) if self.balanced else float(self.C)
-        w, offset = svm.solve(gram, prices * self.weighting(gram))
+        w, offset = svm.solve(gram, self.costs(gram))
         return w, {"offset": offset}
 
 
 @dataclass(frozen=True)
 class LeastSquares(Machine):
-    """The least-squares SVM, also with density weights."""
+    """The least-squares SVM with costs by class, and by squared density weights."""
 
-    C: float
+    costs: Costs
     epsilon: float
-    weighting: Callable[[Gram], np.ndarray] = equal_costs
     zero_weight: str = "drop"
 
     @override
     def solve(self, gram: Gram) -> tuple[np.ndarray, dict[str, float]]:
-        solved = ls_svm.solve(gram, self.C, self.weighting(gram), self.epsilon, self.zero_weight)
+        solved = ls_svm.solve(gram, self.costs(gram, 2), self.epsilon, self.zero_weight)
         return solved.weights, {"offset": solved.offset, "kkt_residual": solved.residual}
 
     @override
     def warn_of(self, learned: Learned) -> None:
         assert learned.draws is not None  # of its weights
         residual = learned.draws.solution["kkt_residual"]
-        name = "LSSVM" if self.weighting is equal_costs else "IDLSSVM"
+        name = "LSSVM" if self.costs.weighting is None else "IDLSSVM"
         if not residual <= MAX_RESIDUAL:
             warn(
                 f"the solution of the linear system of {name} has a residual of {residual:.2g}, "
                 "where y is 1 or -1: the system is nearly singular with "
-                f"C={self.C:g}; use a smaller C, epsilon > 0, or centre and scale the columns",
+                f"C={self.costs.C:g}; use a smaller C, epsilon > 0, or centre and scale the "
+                "columns",
                 DataWarning,
             )
 
@@ -178,7 +184,6 @@ class HyperplaneDetector(Detector):
     }
 
     kernel: Kernel | Callable[..., Any] = Tabular()
-    cutoff: Cutoff | Chooser | float | None = Own()
 
     @property
     def weights_(self) -> np.ndarray:
@@ -197,15 +202,32 @@ class HyperplaneDetector(Detector):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DensityWeighted(HyperplaneDetector):
+class Separating(HyperplaneDetector):
+    """A machine that separates the classes; its errors have a price by the size of the class."""
+
+    _learns_from_minority = True
+
+    kernel: Kernel | Callable[..., Any] = Tabular(RBF("median"))
+    cutoff: Cutoff | Chooser | float | None = Own()
+    C: float = 1.0
+    balanced: bool = True
+
+    def _costs(self) -> Costs:
+        return Costs(self.C, self.balanced)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DensityWeighted(Separating):
     """A machine whose errors cost less for rows in sparse regions; see :mod:`bsvdd.models.svm`."""
 
     neighbors: int = 5
     count_self: bool = False
     density: str = "class"
 
-    def _weighting(self) -> DensityWeights:
-        return DensityWeights(self.neighbors, self.count_self, self.density)
+    @override
+    def _costs(self) -> Costs:
+        weighting = DensityWeights(self.neighbors, self.count_self, self.density)
+        return Costs(self.C, self.balanced, weighting)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -253,7 +275,6 @@ class OCSVM(HyperplaneDetector):
     True
     """
 
-    cutoff: Cutoff | Chooser | float | None = None
     nu: float = 0.1
     core: float | str = "auto"
 
@@ -268,7 +289,7 @@ class OCSVM(HyperplaneDetector):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SVM(HyperplaneDetector):
+class SVM(Separating):
     r"""Class-weighted SVM, a supervised baseline.
 
     .. math:: f(z) = \sum_i y_i \alpha_i k(x_i, z) + b, \qquad
@@ -276,13 +297,16 @@ class SVM(HyperplaneDetector):
 
     Parameters
     ----------
-    kernel, minor_label, random_state
+    kernel : Kernel or callable, default=Tabular(RBF("median"))
+        As in :class:`bsvdd.BSVDD`. A narrower kernel flags few new minority rows.
+    minor_label, random_state
         As in :class:`bsvdd.BSVDD`.
     C : float, default=1
     balanced : bool, default=True
         Whether the cost of an error is C n / (2 n_y), larger in the smaller class; else it is C.
     cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=Own()
-        ``Own()`` is f = 0; other values as in :class:`bsvdd.BSVDD`, with -f as the distance.
+        ``Own()`` is f = 0, with a warning if it flags no minority row that is left out; other
+        values as in :class:`bsvdd.BSVDD`, with -f as the distance.
 
     Attributes
     ----------
@@ -303,29 +327,22 @@ class SVM(HyperplaneDetector):
     array([ 1, -1])
     """
 
-    _learns_from_minority = True
-
-    C: float = 1.0
-    balanced: bool = True
-
     @override
     def _learner(self) -> Learner:
-        return SupportVectors(self.C, self.balanced)
+        return SupportVectors(self._costs())
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DSVM(DensityWeighted, SVM):
     r"""Density-weighted SVM for class imbalance learning, DSVM-CIL.
 
-    .. math:: 0 \le \alpha_i \le C d_i, \qquad
+    .. math:: 0 \le \alpha_i \le C\, \frac{n}{2 n_{y_i}} d_i, \qquad
         d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
 
     Parameters
     ----------
-    kernel, C, cutoff, minor_label, random_state
-        As in :class:`SVM`.
-    balanced : bool, default=False
-        Whether the class sizes enter the costs too.
+    kernel, C, balanced, cutoff, minor_label, random_state
+        As in :class:`SVM`. The source has no class sizes, ``balanced=False``.
     neighbors : int, default=5
         k. It needs k + 1 rows of each class, also in each fold that a cutoff refits.
     count_self : bool, default=False
@@ -356,27 +373,20 @@ class DSVM(DensityWeighted, SVM):
     array([ 1, -1])
     """
 
-    balanced: bool = False
-
-    @override
-    def _learner(self) -> Learner:
-        return SupportVectors(self.C, self.balanced, self._weighting())
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LSSVM(HyperplaneDetector):
+class LSSVM(Separating):
     r"""Least-squares SVM.
 
-    .. math:: (K + I/C) w + b 1 = y, \qquad 1^\top w = 0, \qquad
-        f(z) = \sum_i w_i k(x_i, z) + b
+    .. math:: (K + \mathrm{diag}(1/C_i)) w + b 1 = y, \qquad 1^\top w = 0, \qquad
+        f(z) = \sum_i w_i k(x_i, z) + b, \qquad C_i = C\, \frac{n}{2 n_{y_i}}
 
     Above 10,000 rows the kernel matrix is not formed, and conjugate gradients solve the system.
 
     Parameters
     ----------
-    kernel, cutoff, minor_label, random_state
-        As in :class:`SVM`.
-    C : float, default=1
+    kernel, C, balanced, cutoff, minor_label, random_state
+        As in :class:`SVM`; the error of a row is squared.
     epsilon : float, default=0
         Added to each element of the diagonal.
 
@@ -406,9 +416,6 @@ class LSSVM(HyperplaneDetector):
     True
     """
 
-    _learns_from_minority = True
-
-    C: float = 1.0
     epsilon: float = 0.0
 
     @override
@@ -417,7 +424,7 @@ class LSSVM(HyperplaneDetector):
 
     @override
     def _learner(self) -> Learner:
-        return LeastSquares(self.C, self.epsilon)
+        return LeastSquares(self._costs(), self.epsilon)
 
     @property
     def kkt_residual_(self) -> float:
@@ -435,13 +442,15 @@ class LSSVM(HyperplaneDetector):
 class IDLSSVM(DensityWeighted, LSSVM):
     r"""Improved density-weighted least-squares SVM for class imbalance learning, IDLSSVM-CIL.
 
-    .. math:: (K + \mathrm{diag}(1/(C d_i^2)) + \epsilon I) w + b 1 = y, \qquad 1^\top w = 0,
-        \qquad d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
+    .. math:: (K + \mathrm{diag}(1/(C_i d_i^2)) + \epsilon I) w + b 1 = y, \qquad 1^\top w = 0,
+        \qquad C_i = C\, \frac{n}{2 n_{y_i}},
+
+    .. math:: d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
 
     Parameters
     ----------
-    kernel, C, epsilon, cutoff, minor_label, random_state
-        As in :class:`LSSVM`.
+    kernel, C, balanced, epsilon, cutoff, minor_label, random_state
+        As in :class:`LSSVM`. The source has no class sizes, ``balanced=False``.
     neighbors, count_self, density
         As in :class:`DSVM`; they need the same number of rows of each class.
     zero_weight : {"drop", "epsilon"}, default="drop"
@@ -453,8 +462,8 @@ class IDLSSVM(DensityWeighted, LSSVM):
     density_weights_ : ndarray of shape (n,)
         d, majority rows first.
     weights_, intercept_, kkt_residual_, slack_
-        As in :class:`LSSVM`; the slack of a row with d > 0 is alpha_i/(C d_i^2) where epsilon
-        is 0.
+        As in :class:`LSSVM`; the slack of a row with d > 0 is alpha_i/(C_i d_i^2) where
+        epsilon is 0.
 
     References
     ----------
@@ -478,11 +487,11 @@ class IDLSSVM(DensityWeighted, LSSVM):
 
     @override
     def _learner(self) -> Learner:
-        return LeastSquares(self.C, self.epsilon, self._weighting(), self.zero_weight)
+        return LeastSquares(self._costs(), self.epsilon, self.zero_weight)
 
     @property
     def density_weights_(self) -> np.ndarray:
         """The density weights of the training rows, majority first."""
         learner: Any = self.fit_.learner
-        weights: np.ndarray = learner.weighting(self.gram_)
+        weights: np.ndarray = learner.costs.weighting(self.gram_)
         return weights

@@ -1,13 +1,17 @@
-r"""Least-squares SVM, unweighted or with density weights: IDLSSVM-CIL (Hazarika and Gupta 2021).
+r"""Least-squares SVM with a cost of each row: class-weighted, and IDLSSVM-CIL.
 
 .. math::
-    \min \tfrac12 \|w\|^2 + \tfrac C2 \sum_i d_i^2 \phi_i^2, \qquad
+    \min \tfrac12 \|w\|^2 + \tfrac12 \sum_i C_i \phi_i^2, \qquad
     y_i (w^\top \varphi(x_i) + b) = 1 - \phi_i
 
+The class-weighted machine has :math:`C_i = C n / (2 n_{y_i})`; IDLSSVM-CIL (Hazarika and Gupta
+2021) has :math:`C_i = C d_i^2` with the density weights d of
+:func:`bsvdd.models.svm.density_weights`.
+
 The optimality conditions in :math:`\alpha` are
-:math:`\begin{pmatrix} 0 & y^\top \\ y & \Omega + \mathrm{diag}(1/(C d_i^2)) \end{pmatrix}
+:math:`\begin{pmatrix} 0 & y^\top \\ y & \Omega + \mathrm{diag}(1/C_i) \end{pmatrix}
 (b, \alpha) = (0, 1)`, with :math:`\Omega_{ij} = y_i y_j k(x_i, x_j)`. In the signed weights
-:math:`w_i = y_i \alpha_i`, with ridge :math:`D = \mathrm{diag}(1/(C d_i^2)) + \epsilon I`, they are
+:math:`w_i = y_i \alpha_i`, with ridge :math:`D = \mathrm{diag}(1/C_i) + \epsilon I`, they are
 
 .. math:: (K + D) w + b 1 = y, \qquad 1^\top w = 0,
 
@@ -54,8 +58,7 @@ class Solution:
 
 def solve(
     gram: Gram,
-    C: float,
-    d: np.ndarray,
+    costs: np.ndarray,
     epsilon: float = 0.0,
     zero_weight: str = "drop",
 ) -> Solution:
@@ -65,25 +68,24 @@ def solve(
     ----------
     gram : Gram
         The dictionary is all rows, minority rows last; K may be a ``LinearOperator``.
-    C : float
-    d : ndarray of shape (n,)
-        Density weights; all ones for the unweighted least-squares SVM.
+    costs : ndarray of shape (n,)
+        C_i.
     epsilon : float, default=0
         Added to the whole diagonal.
     zero_weight : {"drop", "epsilon"}, default="drop"
-        The rule for a row with d = 0, whose ridge would be infinite. ``"drop"``: its weight is
+        The rule for a row with C_i = 0, whose ridge would be infinite. ``"drop"``: its weight is
         zero. ``"epsilon"``: its ridge is epsilon only. The note of A. Mohite has
         no rule for it.
 
     Raises
     ------
     ValueError
-        ``zero_weight="epsilon"`` with epsilon = 0, and a row has d = 0; or the system is singular
+        ``zero_weight="epsilon"`` with epsilon = 0, and a row has C_i = 0; or the system is singular
         in double precision.
     RuntimeError
         The conjugate gradients do not converge.
     """
-    zero = d <= 0.0
+    zero = costs <= 0.0
     if zero.any() and zero_weight == "epsilon" and epsilon == 0.0:
         raise ValueError(
             f"zero_weight='epsilon' gives {int(zero.sum())} row(s) with density weight 0 the ridge "
@@ -91,10 +93,10 @@ def solve(
         )
     y = labels(gram)
     with np.errstate(divide="ignore"):
-        ridge = np.where(zero, 0.0, 1.0 / (C * d**2)) + epsilon
-    keep = ~zero if zero_weight == "drop" else np.ones(len(d), dtype=bool)
-    right = np.column_stack([np.ones(len(d)), y])[keep]
-    solutions = np.zeros((len(d), 2))
+        ridge = np.where(zero, 0.0, 1.0 / costs) + epsilon
+    keep = ~zero if zero_weight == "drop" else np.ones(len(costs), dtype=bool)
+    right = np.column_stack([np.ones(len(costs)), y])[keep]
+    solutions = np.zeros((len(costs), 2))
     K: Any = gram.K  # a matrix, or an operator
     if isinstance(K, np.ndarray):
         A = K[np.ix_(keep, keep)]
@@ -103,8 +105,8 @@ def solve(
             solutions[keep] = cho_solve(cho_factor(A), right)
         except LinAlgError as error:
             raise ValueError(
-                f"the least-squares SVM is singular in double precision with C={C:g}; use a "
-                "smaller C, or epsilon > 0"
+                "the least-squares SVM is singular in double precision; use a smaller C, or "
+                "epsilon > 0"
             ) from error
     else:
         solutions[keep] = _conjugate_gradients(K, ridge, keep, right)

@@ -180,7 +180,7 @@ def compare(
                 warnings.simplefilter("ignore")  # of fits that only make a picture
                 display.step("pictures of an example")
                 pictured = run.protocol.as_published(own=given) if published else ()
-                default = replace(protocol, cutoff=run.protocol.Protocol().cutoff)
+                default = replace(protocol, cutoff=None)
                 figures = pages.example(default, seed, pictured)
                 display.step("pictures of the data")
                 figures |= pages.pictures(study, results)

@@ -82,13 +82,13 @@ class ModelOptions:
                     raise type(error)(f"{as_option(name)}: {error}") from error
         return given
 
-    def cutoff(self) -> Cutoff:
-        """Return the cutoff that was asked for; without a rate the default."""
+    def cutoff(self) -> Cutoff | None:
+        """Return the cutoff that was asked for; None without a rate, for the model's own."""
         from ..inference.cutoff import Cutoff
         from ..inference.cutoffs import FalseAlarm
 
         rate = self.false_alarm_rate
-        return Cutoff(None if rate is None else FalseAlarm(rate))
+        return None if rate is None else Cutoff(FalseAlarm(rate))
 
     def for_models(self, models: list[str]) -> dict[str, dict[str, Any]]:
         """Return for each model those of the parameters that it has.

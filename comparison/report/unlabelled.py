@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from ...estimators.messages import as_cell
 from ...estimators.registry import MODELS
+from ...inference.cutoff import as_cutoff
 from ..run.runner import Study
 from ..scenarios.datasets import Dataset
 from .own_data import alike, warnings_of
@@ -193,6 +194,7 @@ def write(
         data=data,
         found=found,
         study=study,
+        cutoff=as_cutoff(study.protocol.cutoff),
         notes=notes,
         shown=SHOWN,
         warnings=warnings_of(_fitted(results)),

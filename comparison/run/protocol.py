@@ -19,7 +19,7 @@ from ...estimators.as_published import PUBLICATIONS
 from ...estimators.bayesian import Bayesian
 from ...estimators.detector import Detector
 from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
-from ...inference.cutoff import Cutoff
+from ...inference.cutoff import Cutoff, as_cutoff
 from ...inference.cutoffs import Best
 from ...inference.decision import evaluate
 from ...models import priors
@@ -83,7 +83,8 @@ class Protocol:
     ----------
     kernel : Kernel, optional
         Default: each model's own default kernel.
-    cutoff : Cutoff
+    cutoff : Cutoff, optional
+        Default: each model's own default, which is f = 0 for machines that separate classes.
     draws, tune, chains : int
         For models with a posterior.
     alternatives : tuple of Kernel
@@ -102,7 +103,7 @@ class Protocol:
     """
 
     kernel: Kernel | None = None
-    cutoff: Cutoff = Cutoff()
+    cutoff: Cutoff | None = None
     draws: int = 1000
     tune: int = 500
     chains: int = 2
@@ -127,13 +128,14 @@ class Protocol:
         est: Detector = MODELS[candidate.model].estimator()()
         shared = {
             "kernel": self.kernel_of(candidate),
-            "cutoff": self.cutoff,
             "minor_label": 1,
             "random_state": seed,
             "draws": self.draws,
             "tune": self.tune,
             "chains": self.chains,
         }
+        if self.cutoff is not None:
+            shared["cutoff"] = self.cutoff
         own = {name: shared[name] for name in est.get_params(deep=False) if name in shared}
         return est.set_params(**own | candidate.parameters | changes)
 
@@ -192,21 +194,23 @@ class Protocol:
 
     def check(self, choices: int) -> None:
         """Raise a ValueError if there are several choices and the cutoff's metric ranks none."""
-        if choices > 1 and not (self.cutoff.choose is None or isinstance(self.cutoff.choose, Best)):
+        choose = as_cutoff(self.cutoff).choose
+        if choices > 1 and not (choose is None or isinstance(choose, Best)):
             raise ValueError(
-                f"a protocol that tunes needs a cutoff by cutoffs.Best, got {self.cutoff.choose!r}"
+                f"a protocol that tunes needs a cutoff by cutoffs.Best, got {choose!r}"
             )
 
     def _value(self, est: Detector) -> float:
         """Return the cutoff's metric on the left-out scores, at the cutoff chosen on them."""
         left_out, minority = est.fit_.left_out, est.fit_.data.minority
         available = ~np.isnan(left_out)
-        best = self.cutoff.chooser(minority)
+        best = as_cutoff(self.cutoff).chooser(minority)
         assert isinstance(best, Best)  # by check
         return evaluate(minority[available], left_out[available] < 0.0)[best.metric]
 
 
 FAIR = Protocol(
+    cutoff=Cutoff(),
     alternatives=tuple(
         Tabular(RBF(criterion)) for criterion in ("likelihood", "modified_mean", "median", "scale")
     ),

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from bsvdd.comparison.run.protocol import Protocol
 from bsvdd.estimators import svm as machines
-from bsvdd.inference.warning import DataWarning
+from bsvdd.estimators.registry import REGISTRY
+from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from bsvdd.models import Gram, ls_svm, svm
 from scipy.sparse.linalg import LinearOperator
 from sklearn.base import clone
@@ -62,12 +64,12 @@ def bordered(rows, sign, ridge):
 
 LEAST_SQUARES = [
     (LSSVM, {"C": 50.0}),
-    (LSSVM, {"C": 2.0, "epsilon": 0.3}),
+    (LSSVM, {"C": 2.0, "epsilon": 0.3, "balanced": False}),
     (IDLSSVM, {"C": 0.1, "count_self": False}),
     (IDLSSVM, {"C": 50.0, "count_self": True}),
     (IDLSSVM, {"C": 1.5, "neighbors": 3, "count_self": True, "epsilon": 0.05}),
     (IDLSSVM, {"C": 1.5, "epsilon": 0.2, "zero_weight": "epsilon"}),
-    (IDLSSVM, {"C": 2.0, "density": "train"}),
+    (IDLSSVM, {"C": 2.0, "density": "train", "balanced": False}),
 ]
 
 
@@ -82,6 +84,8 @@ def test_least_squares_solve_the_bordered_system(cls, arguments):
     if "density" in arguments:
         d = loop_weights(X)
     zero, C, epsilon = d <= 0, arguments["C"], arguments.get("epsilon", 0.0)
+    if arguments.get("balanced", True):  # factors of all rows, also of those with d = 0
+        C = C * np.where(Y == 1, (N0 + N1) / (2 * N1), (N0 + N1) / (2 * N0))
     assert zero.sum() == (0 if cls is LSSVM or "density" in arguments else 2)
     ridge = np.where(zero, 0.0, 1 / (C * np.where(zero, 1.0, d) ** 2)) + epsilon
     keep = ~zero | (arguments.get("zero_weight") == "epsilon")
@@ -129,7 +133,7 @@ def test_what_is_not_solved_says_so(monkeypatch, recwarn):
     gram = Gram.matrix_free(RBF, MAJORITY, MINORITY)
     monkeypatch.setattr(ls_svm, "cg", lambda A, b, **how: (b, 1))
     with pytest.raises(RuntimeError, match="conjugate gradients did not reach"):
-        ls_svm.solve(gram, 1.0, np.ones(N0 + N1))
+        ls_svm.solve(gram, np.ones(N0 + N1))
     for message, wrong in (
         (r"zero_weight='epsilon' gives 2 row\(s\) .*epsilon > 0", {"zero_weight": "epsilon"}),
         ("epsilon", {"epsilon": -0.1}),
@@ -165,7 +169,7 @@ def test_support_vector_machines_are_svc_with_a_price_of_each_row(cls, arguments
         own = arguments["count_self"]
         price = loop_weights(X, 5, own) if "density" in arguments else both_classes(5, own)
         assert (price == 0).any() or "density" in arguments
-    if arguments.get("balanced", cls is SVM):
+    if arguments.get("balanced", True):
         price = price * np.where(Y == 1, (N0 + N1) / (2 * N1), (N0 + N1) / (2 * N0))
     weighted, plain = (
         -SVC(C=C, gamma=1 / (2 * S**2), tol=1e-9).fit(X, Y, sample_weight=w).decision_function(Z)
@@ -228,3 +232,31 @@ def test_rows_that_density_weights_need(cls, arguments, n0, n1, message):
         return
     with pytest.raises(ValueError, match=message):
         cls(kernel=RBF, **arguments).fit(rows, y)
+
+
+# the defaults
+
+
+def test_a_machine_that_misses_all_left_out_minority_rows_warns():
+    """With a kernel so narrow that each row is alone, f of a new row is b, on the normal side."""
+    narrow = {"kernel": kernels.RBF(1e-3), "balanced": False}
+    for cls in (SVM, LSSVM):
+        with pytest.warns(DiagnosticWarning, match=r"none of the 12 minority rows is flagged when"):
+            est = cls(**narrow).fit(X, Y)
+        assert (est.predict(MINORITY + 1.0) == 1).all()
+        assert est.fit_.left_out.min() > 0.0
+    with pytest.warns(DiagnosticWarning, match="none of the 2 minority rows"):
+        SVM(**narrow).fit(X[: N0 + 2], Y[: N0 + 2])
+
+
+@pytest.mark.parametrize("cls", [SVM, DSVM, LSSVM, IDLSSVM])
+def test_by_default_new_minority_rows_are_found(cls):
+    est = cls(count_self=True) if issubclass(cls, DSVM | IDLSSVM) else cls()
+    half = np.arange(N0 + N1) % 2 == 0
+    flagged = est.fit(X[half], Y[half]).predict(X[~half]) == -1
+    minority = Y[~half] == 1
+    assert flagged[minority].mean() >= 0.5 and flagged[~minority].mean() <= 0.3
+    assert est.kernel == kernels.Tabular(kernels.RBF("median")) and est.balanced
+    name = next(r.name for r in REGISTRY.values() if r.class_name == cls.__name__)
+    of_commands = Protocol().estimator(name, 0).get_params(deep=False)
+    assert of_commands == cls(minor_label=1).get_params(deep=False)
