@@ -29,7 +29,7 @@ from bsvdd import Cutoff, as_published, cutoffs, kernels
 
 from .shared import computed, options, quietly, write
 
-FOLDS = {"cutoff": Cutoff(cutoffs.Best("f1"), cv=5, uncertain=False)}
+FOLDS = {"cutoff": Cutoff(cutoffs.Best("f1", None), cv=5, uncertain=False)}
 STEPS = {"draws": 125, "tune": 125, "chains": 2}  # each proposes every weight once, in turn
 DEFAULT = {"sampler": "auto", "draws": 1000, "tune": 500, "chains": 2}
 CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {

@@ -129,11 +129,12 @@ def as_published(name: str, **changes: Any) -> Detector:
     ===========  =================================================  ===============================
 
     The kernel is our choice for all models, ``kernels.RBF()`` with the modified mean criterion: the
-    slides of Kim (2024) name none, nor a criterion of D_opt. Ours is that of ``Cutoff()`` on
-    leave-one-out distances in closed form: the G-mean with minority rows, else a false-alarm rate
-    of .1. Refitted folds, as in ``Cutoff(Best("f1"), cv=5, uncertain=False)``, are cross-validation
-    too, and take five further fits. P(normal) is the share of draws with
-    :math:`d_z \le D_{opt}`, each with the norm of its own centre (``uncertain=False``).
+    slides of Kim (2024) name none, nor a criterion of D_opt. Ours, on leave-one-out distances in
+    closed form, is the G-mean with minority rows, without a limit of false alarms, else a
+    false-alarm rate of .1. Refitted folds, as in ``Cutoff(Best("f1", max_fpr=None), cv=5,
+    uncertain=False)``, are cross-validation too, and take five further fits. P(normal) is the share
+    of draws with :math:`d_z \le D_{opt}`, each with the norm of its own centre
+    (``uncertain=False``).
 
     Slide 14 quotes two sets of weights for BDD, free ones and the convex set of Ghasemi et al.
     (2012), so ``simplex=True`` is as published too.

@@ -12,7 +12,7 @@ import numpy as np
 from ..inference import diagnostics, left_out, threads
 from ..inference.center import Boundary, Center, Hyperplane, Score, level_quantile
 from ..inference.cutoff import Cutoff
-from ..inference.cutoffs import FalseAlarm, Own, Rank
+from ..inference.cutoffs import Best, FalseAlarm, Own, Rank
 from ..inference.decision import LeftOut
 from ..inference.density import Density, prior_draws
 from ..inference.draws import Draws, monitored_rows
@@ -195,6 +195,12 @@ class Fit:
         ranks = not isinstance(self.score, Center | Hyperplane)
         return self.data.core is not None and self.cutoff.choose is None and not ranks
 
+    @property
+    def far(self) -> float:
+        """The score of a row that resembles no training row."""
+        far = self.score.far - self.score.boundary.threshold
+        return float(level_quantile(far[:, None], self.level)[0])
+
     @cached_property
     def decision(self) -> np.ndarray:
         """What ``score.decision`` has of the training rows, shape (4, n)."""
@@ -267,6 +273,8 @@ def decided(fit: Fit, cutoff: Cutoff, chosen: Chosen | None = None) -> Fit:
     of_one_class = cutoff.choose is None or isinstance(cutoff.choose, FalseAlarm | Rank)
     if of_one_class and chosen is None:
         warn_of_far_rows(fit)
+    if chosen is None:
+        warn_of_limit(fit)
     if isinstance(cutoff.choose, Own) and isinstance(fit.score, Hyperplane) and chosen is None:
         warn_of_missed(fit)
     return fit
@@ -462,7 +470,9 @@ def warn_of(fit: Fit) -> None:
     # with minority rows a large lambda would switch the labels off, which is worse
     if draws is not None and not gram.n1 and fit.prior is not None:
         ratio = fit.near_cutoff.variance_ratio(draws.weights, fit.prior.weights)
-        diagnostics.warn_of_prior(ratio, is_calibrated(fit))
+        diagnostics.warn_of_prior(ratio, support_ratio(fit), is_calibrated(fit))
+    if draws is not None and gram.n1:  # no root chose lambda
+        diagnostics.warn_of_spread(fit.near_cutoff.against_samples(draws.weights)[0])
     fit.learner.warn_of(learned)
     if isinstance(learned.score, Center):
         _warn_of_rounding(fit, learned.score)
@@ -480,6 +490,11 @@ def prior_support(fit: Fit) -> float:
     return float(
         np.median(diagnostics.effective_support(fit.prior.weights, fit.data.gram.points.sizes))
     )
+
+
+def support_ratio(fit: Fit) -> float:
+    """Return the effective support of the posterior over that of the prior."""
+    return fit.diagnostics["effective_support"] / prior_support(fit)
 
 
 def _warn_of_rounding(fit: Fit, center: Center) -> None:
@@ -507,6 +522,22 @@ def warn_of_far_rows(fit: Fit) -> None:
             f"the cutoff, {fit.distance:.6g}, exceeds the distance of rows far from all training "
             "rows, so these are called normal: negative weights make some normal rows more "
             "remote; use a larger bandwidth, or a larger likelihood_scale",
+            DiagnosticWarning,
+        )
+
+
+def warn_of_limit(fit: Fit) -> None:
+    """Warn if no cutoff within the limit of false alarms flags a left-out minority row."""
+    choose, left_out = fit.cutoff.chooser(fit.data.minority), fit.chosen.left_out
+    if not isinstance(choose, Best) or left_out is None:
+        return
+    known = ~np.isnan(left_out)
+    if not choose.finds_some(left_out[known], fit.data.minority[known]):
+        warn(
+            "no minority row is among the oddest majority rows that max_fpr="
+            f"{choose.max_fpr:g} lets the cutoff flag, each left out, so the cutoff has a "
+            "false-alarm rate of .1 instead: this model hardly tells the classes apart; use one "
+            "that learns from minority rows, such as BSVDDM, or another kernel",
             DiagnosticWarning,
         )
 

@@ -84,6 +84,8 @@ class NearCutoff:
         """Return ``spread`` and ``pull`` of draws of the weights (S, M)."""
         data, m = self.data, self.data.gram.n_majority_points
         majority, s = np.flatnonzero(data.described), self.similarity(weights)
+        if len(majority) < 2:  # no other row
+            return np.nan, np.nan
         kernel, rows = data.kernel.leaving_out, data.rows[self.indices]
         itself = self.indices[:, None] == majority
         if kernel.normalized:

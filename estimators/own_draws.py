@@ -28,7 +28,8 @@ def fitted(fit: Fit, draws: Any) -> Fit:
     found = read(draws, fit)
     learned = of_draws(fit.bayesian, found, fit.data)
     new = judged(fit.spec, fit.learner, fit.data, learned, fit.cutoff)
-    diagnostics.warn_of_spread(new.near_cutoff.against_samples(found.weights)[0])
+    if not fit.data.gram.n1:  # else it was warned of
+        diagnostics.warn_of_spread(new.near_cutoff.against_samples(found.weights)[0])
     return new
 
 

@@ -8,11 +8,12 @@ import platform
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from scipy.stats import beta
 
 from ..inference import cutoffs, diagnostics
 from ..inference.cutoff import Cutoff
@@ -20,7 +21,7 @@ from ..inference.draws import OWN
 from ..inference.warning import collected
 from ..models import kernels, priors
 from ..models.kernels.base import is_number
-from .fit import Fit, is_calibrated, prior_support, warn_of_far_rows
+from .fit import Fit, is_calibrated, prior_support, support_ratio, warn_of_far_rows, warn_of_limit
 from .joined import Joined
 from .registry import ESTIMATORS, Record
 
@@ -161,9 +162,9 @@ def worth(fit: Fit, value: Mapping[str, float]) -> list[str]:
     sentences = []
     ratio, spread, pull = (float(value[name]) for name in ("variance_ratio", "spread", "pull"))
     with collected() as messages:
-        diagnostics.warn_of_prior(ratio, is_calibrated(fit))
+        diagnostics.warn_of_prior(ratio, support_ratio(fit), is_calibrated(fit))
     sentences += [f"{text[0].upper()}{text[1:]}." for text, _ in messages]
-    if ratio <= diagnostics.IS_PRIOR:
+    if np.isfinite(ratio) and not messages:
         sentences.append(
             "Near the cutoff, the similarity of a row to the centre has "
             f"{ratio:.2g} of its prior variance: the posterior is not its prior."
@@ -197,11 +198,12 @@ def cutoff(fit: Fit) -> list[str]:
     rule, display = f"P({within} | data)", ""
     if policy.uncertain and fit.has_center:
         rule, display = "P(normal)", f"As a distance, the cutoff is {fit.distance:.6g}. "
-    beyond = f"{(majority & ~normal).sum()} of {majority.sum()} majority rows lie beyond it"
+    beyond = f"{_share(~normal[majority])} majority rows lie beyond it"
     if minority.any():
-        beyond += f", and {(minority & normal).sum()} of {minority.sum()} minority rows within it"
+        beyond += f", and {_share(normal[minority])} minority rows within it"
     with collected() as far:
         warn_of_far_rows(fit)
+        warn_of_limit(fit)
     if fit.data.core is not None:
         new = "A new row" if fit.lists else "A row"
         return [
@@ -215,7 +217,52 @@ def cutoff(fit: Fit) -> list[str]:
         + _chosen(policy, is_minority),
         f"Left out, {beyond}. The cutoff was chosen on these rows, so this is no independent "
         "evidence; new rows with labels, bsvdd.report(est, path, X, y), are.",
+        *_limit(fit),
         *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
+    ]
+
+
+def _share(rows: np.ndarray) -> str:
+    """Return how many of some rows are so, with the share and its interval."""
+    count, n = int(rows.sum()), len(rows)
+    low, high = jeffreys(count, n)
+    return f"{count} of {n} ({count / n:.2f} [{low:.2f}, {high:.2f}])"
+
+
+def jeffreys(count: int, n: int, prob: float = 0.9) -> tuple[float, float]:
+    """Return the interval of a share, count of n rows, by the prior of Jeffreys, Beta(1/2, 1/2).
+
+    It starts at 0 if no row counts, and ends at 1 if all do (Brown, Cai and DasGupta 2001,
+    Statistical Science 16, 101-133).
+
+    Examples
+    --------
+    >>> from bsvdd.estimators.words import jeffreys
+    >>> [round(end, 3) for end in jeffreys(2, 12)]
+    [0.048, 0.395]
+    >>> jeffreys(0, 5)[0], jeffreys(5, 5)[1]
+    (0.0, 1.0)
+    """
+    posterior = beta(count + 0.5, n - count + 0.5)
+    low, high = posterior.ppf([(1.0 - prob) / 2.0, (1.0 + prob) / 2.0])
+    return float(low) if count else 0.0, float(high) if count < n else 1.0
+
+
+def _limit(fit: Fit) -> list[str]:
+    """Return what the best cutoff without a limit of false alarms would flag, if it is more."""
+    choose = fit.cutoff.chooser(fit.data.minority)
+    if not isinstance(choose, cutoffs.Best) or choose.max_fpr is None:
+        return []
+    known = ~np.isnan(fit.left_out)
+    scores, minority = fit.left_out[known], fit.data.minority[known]
+    alone = replace(choose, max_fpr=None)(scores, minority, fit.far)
+    rate = (scores[~minority] < alone).mean()
+    if rate <= choose.max_fpr or not choose.finds_some(scores, minority):
+        return []
+    what = METRICS[choose.metric].partition(" of ")[0]
+    return [
+        f"{what[0].upper()}{what[1:]} alone would flag {rate:.2f} of the majority rows, more than "
+        f"max_fpr={choose.max_fpr:g}."
     ]
 
 
@@ -224,10 +271,12 @@ def _chosen(policy: Cutoff, minority: np.ndarray) -> str:
         return "This cutoff was given as a number."
     best, said = "", "is the model's own boundary"
     match policy.chooser(minority):
-        case cutoffs.Best(metric):
+        case cutoffs.Best(metric, max_fpr):
             best = METRICS[metric]
+            if max_fpr is not None:
+                best += f" with at most {max_fpr:g} of the majority beyond it,"
         case cutoffs.Cost(miss):
-            best = f"the cost, with a miss at {miss:g} false alarms"
+            best = f"the cost, with a miss at {miss:g} false alarms,"
         case cutoffs.FalseAlarm(rate):
             said = f"asks for a false-alarm rate of {rate:g}, by the conformal quantile of "
             said += "left-out rows"

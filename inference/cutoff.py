@@ -24,9 +24,10 @@ class Cutoff:
     Parameters
     ----------
     choose : float or object of :mod:`bsvdd.cutoffs`, optional
-        D_opt itself, or what chooses it. None is ``Best("g_mean")`` if there are minority rows,
-        else ``FalseAlarm(0.1)``. ``Best`` and ``Cost`` compare the classes: where weights may be
-        negative, they take the best cutoff that a row far from all training rows exceeds.
+        D_opt itself, or what chooses it. None is ``FalseAlarm(0.1)`` without minority rows, and
+        ``Best("g_mean")`` with them; for the printed rule ``Best("g_mean", max_fpr=None)``.
+        ``Best`` and ``Cost`` compare the classes: where weights may be negative, they take the best
+        cutoff that a row far from all training rows exceeds.
     cv : "auto", "loo", int or "train", default="auto"
         ``"loo"``: leave-one-out in closed form, from one fit. The row leaves the centre, whose
         other weights are rescaled, and stays in the posterior. For BDD with a normal
@@ -117,7 +118,9 @@ class Cutoff:
         """Return what chooses the cutoff, if it is no number; None stands for one of two."""
         if isinstance(self.choose, Chooser):
             return self.choose
-        return Best("g_mean") if minority.any() else FalseAlarm()
+        if not minority.any():
+            return FalseAlarm()
+        return Best() if self.uncertain else Best(max_fpr=None)
 
     def check(self, minority: np.ndarray) -> None:
         """Raise a ValueError if the classes have too few rows to choose, or for the folds."""

@@ -127,11 +127,34 @@ class _Comparing(Chooser):
 
     It takes the best cutoff that a row far from all training rows does not reach, unless no
     majority row reaches such a cutoff.
+
+    Attributes
+    ----------
+    max_fpr : float or None
+        The largest share of the majority rows that may be flagged; None for no limit.
     """
+
+    max_fpr: float | None = None
 
     def _gain(self, *counts: np.ndarray) -> np.ndarray:
         """Return what is largest at the best of cutoffs, from TP, FP, FN and TN of each."""
         raise NotImplementedError
+
+    def _most(self, minority: np.ndarray) -> int:
+        """Return how many majority rows may be flagged."""
+        n0 = int((~minority).sum())
+        # .2 * 15 is 3, not 2.9999999
+        return n0 if self.max_fpr is None else int(self.max_fpr * n0 + 1e-9)
+
+    def finds_some(self, values: np.ndarray, minority: np.ndarray) -> bool:
+        """Return whether a cutoff within the limit flags a minority row.
+
+        There is no limit where more majority rows than it allows have no value.
+        """
+        most, majority = self._most(minority), np.sort(values[~minority])
+        if most == len(majority) or np.isneginf(majority[most]):
+            return True
+        return bool(values[minority].min() < majority[most])
 
     @override
     def check(self, minority: np.ndarray) -> None:
@@ -147,7 +170,12 @@ class _Comparing(Chooser):
         cutoffs = candidates(np.append(values, far))
         if values[~minority].max() > far:
             cutoffs = cutoffs[cutoffs > far]
+        if not self.finds_some(values, minority):
+            n0 = int((~minority).sum())
+            return FalseAlarm(max(FalseAlarm.rate, 1.0 / (n0 + 1)))(values, minority)
         fp = np.searchsorted(np.sort(values[~minority]), cutoffs)
+        within = fp <= max(self._most(minority), fp[0])
+        cutoffs, fp = cutoffs[within], fp[within]
         tp = np.searchsorted(np.sort(values[minority]), cutoffs)
         gain = self._gain(tp, fp, minority.sum() - tp, (~minority).sum() - fp)
         best = gain >= gain.max() - 1e-12 * max(1.0, abs(gain.max()))  # ties, up to rounding
@@ -163,12 +191,18 @@ class Best(_Comparing):
     metric : str, default="g_mean"
         - ``"g_mean"``: :math:`\sqrt{\mathrm{TPR} \cdot \mathrm{TNR}}`;
         - ``"balanced_accuracy"``: (TPR + TNR)/2, that is Youden's J;
-        - ``"f1"``: F1 of the minority (with a weak signal it flags all rows).
+        - ``"f1"``: F1 of the minority (without a limit and with a weak signal it flags all rows).
+
+    max_fpr : float or None, default=0.2
+        The largest share of left-out majority rows that may be flagged, from 0 to 1; None for no
+        limit. With a dozen minority rows the best cutoff may flag a third of the normal rows. If no
+        minority row lies beyond the cutoffs within the limit, all of them have the same value of
+        the metric, and the cutoff is that of ``FalseAlarm(0.1)``.
 
     Raises
     ------
     ValueError
-        The metric is unknown.
+        The metric is unknown, or the share does not lie between 0 and 1.
 
     Examples
     --------
@@ -180,11 +214,17 @@ class Best(_Comparing):
     """
 
     metric: str = "g_mean"
+    max_fpr: float | None = 0.2
 
     def __post_init__(self) -> None:
         if self.metric not in METRICS:
             raise ValueError(
                 f"cutoff: the metric of Best must be one of {METRICS}, got {self.metric!r}"
+            )
+        share: Any = self.max_fpr
+        if not (share is None or (is_number(share) and 0 <= share <= 1)):
+            raise ValueError(
+                f"cutoff: max_fpr of Best must be None or a share from 0 to 1, got {share!r}"
             )
 
     @override

@@ -22,7 +22,7 @@ MIN_DRAWS = 8  # in each chain, so 4 in each half
 MIN_SUPPORT = 5
 SPREAD = (0.5, 2.0)  # posterior sd over the sd between samples: outside, a warning
 EQUAL = np.finfo(float).resolution  # scores of a smaller range never change
-IS_PRIOR = 0.9  # ratio of variances from which a posterior is its prior
+IS_PRIOR = (0.9, 1.1)  # ratios to the prior within which a posterior is its prior
 
 
 def effective_support(weights: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -269,17 +269,29 @@ def warn_of_collapse(
     )
 
 
-def warn_of_prior(variance_ratio: float, calibrated: bool) -> None:
-    """Warn if the posterior is its prior: the ratio of the variances of s_z near the cutoff.
+def is_prior(variance_ratio: float, support_ratio: float) -> bool:
+    """Return whether a posterior is its prior.
+
+    Its ratios to the prior are those of the variances of s_z near the cutoff, and of the effective
+    supports. One alone says little: the variance of s_z may be that of the prior, or larger, where
+    the weights are others.
+    """
+    low, high = IS_PRIOR
+    return low <= variance_ratio <= high and low <= support_ratio <= high
+
+
+def warn_of_prior(variance_ratio: float, support_ratio: float, calibrated: bool) -> None:
+    """Warn if the posterior is its prior.
 
     ``calibrated`` tells whether lambda is calibrated, so that the prior is the cause.
     """
-    if variance_ratio > IS_PRIOR:
+    if is_prior(variance_ratio, support_ratio):
         remedy = "a prior with a larger sd" if calibrated else "likelihood_scale='calibrated'"
         warn(
             "the posterior is its prior: near the cutoff the similarity of a row to the centre has "
-            f"{variance_ratio:.2f} of its prior variance, so the training rows said next to "
-            "nothing of the weights, and intervals and P(normal) are those of the prior; use "
+            f"{variance_ratio:.2f} of its prior variance, and the weights rest on "
+            f"{support_ratio:.2f} times as many rows, so the training rows said next to nothing of "
+            "the weights, and intervals and P(normal) are those of the prior; use "
             f"{remedy}, or a kernel with a larger bandwidth",
             DiagnosticWarning,
         )
@@ -287,11 +299,11 @@ def warn_of_prior(variance_ratio: float, calibrated: bool) -> None:
 
 def warn_of_spread(spread: float) -> None:
     """Warn if the posterior sd of s_z near the cutoff is far from its sd between samples."""
-    if not SPREAD[0] <= spread <= SPREAD[1]:
-        width = "wide" if spread > 1.0 else "narrow"
+    if spread < SPREAD[0] or spread > SPREAD[1]:
+        width, other = ("wide", "larger") if spread > 1.0 else ("narrow", "smaller")
         warn(
             "near the cutoff the posterior standard deviation of the similarity of a row to the "
             f"centre is {spread:.2g} times that between samples of this size, so intervals and "
-            f"P(normal) are too {width}; use another likelihood_scale, or another prior",
+            f"P(normal) are too {width}; use a {other} likelihood_scale, or another prior",
             DiagnosticWarning,
         )

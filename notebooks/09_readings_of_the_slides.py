@@ -53,8 +53,8 @@ KERNELS = {
 }
 RANKS = (0.1, 0.3, 0.5, 0.7, 0.9)  # c / n0
 CHOOSERS = {
-    "F1": cutoffs.Best("f1"),
-    "G-mean": cutoffs.Best("g_mean"),
+    "F1": cutoffs.Best("f1", None),
+    "G-mean": cutoffs.Best("g_mean", None),
     "accuracy": cutoffs.Cost(1),  # fewest errors
 }
 LEFT_OUT = {"5 folds": 5, "training rows": "train"}
@@ -92,7 +92,9 @@ def by_draws(pair, kernel, seed):
         est = type(source)(kernel=kernel, **given, draws=300, tune=100, random_state=seed)
         if isinstance(est, BDD):
             est.set_params(likelihood_scale=source.likelihood_scale)
-        est.set_params(cutoff=Cutoff(cutoffs.Best("f1"), cv=cv, uncertain=False), minor_label=1)
+        est.set_params(
+            cutoff=Cutoff(cutoffs.Best("f1", None), cv=cv, uncertain=False), minor_label=1
+        )
         est.fit(pair.train.X, pair.train.minority.astype(int))
         left_out = est.fit_.score.distance_of(est.fit_.left_out)
         for name, choose in CHOOSERS.items():

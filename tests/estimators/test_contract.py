@@ -258,7 +258,7 @@ def test_folds_are_those_of_refits_by_hand(data, name):
     Those of SVDD are compared by their differences from that of the sphere.
     """
     X, y = data
-    est = make(name, cutoff=Cutoff(cutoffs.Best("g_mean"), cv=3)).fit(X, y)
+    est = make(name, cutoff=Cutoff(cutoffs.Best("g_mean", None), cv=3)).fit(X, y)
     seed = int(check_random_state(0).randint(2**31 - 1))
     values = np.empty((len(weights_of(est)), len(X)))
     same = {"likelihood_scale": est.likelihood_scale_} if name in BAYESIAN else {}
@@ -313,7 +313,7 @@ def test_left_out_rows_of_mixed_classes_in_closed_form(data, name, groups):
 def test_cutoffs_that_need_minority_rows(data, name):
     X, y = data
     if not REGISTRY[name].needs_minority:
-        with pytest.raises(ValueError, match=r"cutoff: Best\(metric='f1'\) .*no minority row"):
+        with pytest.raises(ValueError, match=r"cutoff: Best\(metric='f1', .*no minority row"):
             make(name, cutoff=F1).fit(X[y == 0])
     with pytest.raises(ValueError, match=r"cutoff: cv=13 folds need at least 13 minority rows"):
         make(name, cutoff=Cutoff(F1, cv=13)).fit(X, y)

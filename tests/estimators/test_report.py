@@ -1,6 +1,7 @@
 """est.report: one HTML file with the numbers of the fit, the user's names, and no network."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import matplotlib.pyplot as plt
@@ -8,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators import words
+from bsvdd.estimators.fit import prior_support
 from bsvdd.estimators.report import report
 from bsvdd.inference.threads import steps
+from bsvdd.inference.warning import DiagnosticWarning
 
 import bsvdd
 from bsvdd import BDD, BSVDD, OCSVM, SVDD, cutoffs, kernels, load, plots, priors
@@ -77,7 +80,7 @@ def test_the_page_has_the_numbers_of_the_fit_and_the_names_of_the_user(bayes, fr
     odd = decision[~decision["normal"]].sort_values("surprise", ascending=False).index
     assert len(odd)
     for part in (
-        f"{alarms} of 24 majority rows lie beyond it, and {misses} of 6 minority rows within it",
+        *(f"{alarms} of 24 (", "majority rows lie beyond it", f" {misses} of 6 ("),
         *(f"{bayes.cutoff_:.6g}", repr(bayes.kernel_)),
         *(f"{prior:.3g}", f"{posterior:.3g} [", f"{worth['spread']:.2g}", f"{worth['pull']:+.2g}"),
         *("What P(normal) is", "Oh", "R-hat", "SHA-256"),
@@ -189,9 +192,41 @@ IMPROPER = ["is 3 times that between samples", "intervals are too wide."]
 )
 def test_what_the_posterior_is_worth_is_said(bayes, numbers, said):
     value = dict(zip(("variance_ratio", "spread", "pull"), numbers, strict=True))
-    sentences = words.worth(bayes.fit_, value)
+    support = {"effective_support": 1.04 * prior_support(bayes.fit_)}
+    sentences = words.worth(replace(bayes.fit_, diagnostics=support), value)
     assert len(sentences) == np.isfinite(numbers).sum()
     assert all(part in " ".join(sentences) for part in said)
+
+
+@pytest.mark.parametrize(("count", "n"), [(2, 12), (0, 5), (5, 5), (60, 300)])
+def test_the_interval_of_a_share_is_that_of_jeffreys(count, n):
+    """By quadrature of x^(count - 1/2) (1 - x)^(n - count - 1/2), in x = sin(t)^2."""
+    t = (np.arange(200_000) + 0.5) / 200_000 * np.pi / 2
+    density = np.sin(t) ** (2 * count) * np.cos(t) ** (2 * (n - count))
+    x = np.sin(t[np.searchsorted(np.cumsum(density) / density.sum(), [0.05, 0.95])]) ** 2
+    low, high = words.jeffreys(count, n)
+    assert low == pytest.approx(x[0] if count else 0.0, abs=1e-4)
+    assert high == pytest.approx(x[1] if count < n else 1.0, abs=1e-4)
+
+
+def test_what_the_limit_of_false_alarms_changed_is_said():
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(211, 2)), np.repeat([0, 1], [199, 12])
+    rows[y == 1] = 1.2 + 0.7 * rows[y == 1]
+    est = BDD(kernel=kernels.RBF(0.6)).fit(rows, y)
+    alone = est.with_cutoff(cutoffs.Best("g_mean", max_fpr=None))
+    left_out = bsvdd.left_out(alone)[y == 0] < 0
+    assert left_out.mean() > 0.25 and (bsvdd.left_out(est)[y == 0] < 0).mean() <= 0.2
+    said = f"The G-mean alone would flag {left_out.mean():.2f} of the majority rows, more than"
+    assert said in " ".join(words.cutoff(est.fit_)) and "alone" not in str(alone)
+    rows[y == 1] = 0.1 * rng.normal(size=(12, 2))
+    with pytest.warns(DiagnosticWarning, match="no minority row is among the oddest majority r"):
+        inside = BDD(kernel=kernels.RBF(0.6)).fit(rows, y)
+    rate = inside.with_cutoff(cutoffs.FalseAlarm(0.1))
+    assert inside.cutoff_ == pytest.approx(rate.cutoff_, rel=1e-3)
+    assert (bsvdd.left_out(inside)[y == 0] < 0).sum() == (bsvdd.left_out(rate)[y == 0] < 0).sum()
+    text = " ".join(words.cutoff(inside.fit_))
+    assert "No minority row is among" in text and "alone would" not in text
 
 
 def test_roc_counts_pairs_and_marks_the_cutoff(fitted, table):

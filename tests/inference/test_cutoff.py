@@ -28,7 +28,8 @@ MINORITY = np.array([0, 0, 0, 1, 0, 1, 0, 1], dtype=bool)
 #  7.5     1          1  0    1/3  0      1/3        2/3        2/4
 #  8       0          0  0    0    0      0          1/2        0
 TABLE = DISTANCE, MINORITY
-BEST = list(map(Best, ("g_mean", "balanced_accuracy", "f1")))
+METRICS = "g_mean", "balanced_accuracy", "f1"
+BEST = [Best(metric, None) for metric in METRICS]
 COMPARING = [*BEST, Cost()]
 
 
@@ -59,22 +60,32 @@ TEN = rows(range(1, 11), [])
     ("choose", "table", "expected"),
     [
         *((best, TABLE, 3.5) for best in BEST),
-        (Cutoff().chooser(MINORITY), TABLE, 3.5),
+        (Cutoff(uncertain=False).chooser(MINORITY), TABLE, 3.5),
+        # within a limit of 1/5, 2/5 and 0; a limit that no cutoff reaches changes nothing
+        *((Best(m, f), TABLE, c) for m in METRICS for f, c in ((0.2, 5.5), (0.399, 5.5), (0, 7.5))),
+        *((Best(m, f), TABLE, 3.5) for m in METRICS for f in (0.4, 1)),
+        (Cutoff().chooser(MINORITY), TABLE, 5.5),
+        # 3 of 15 are .2 exactly; G^2 at 12.1 is 12/15 x 1, and 13/15 x 1/2 at 13.1
+        (Best(), rows(range(1, 16), [12.2, 13.2]), 12.1),
+        # no minority row lies beyond the third of the oddest rows: number ceil(.9 x 16) = 15
+        (Best("f1"), rows(range(1, 16), [3.5, 4.5]), 15.0),
+        (Best(), rows([1, 2, 3, 4], [2.5]), 4.0),  # ... and number 4 of 4 where .1 is too small
+        (Best(), rows([np.inf], [1, 2]), 2.0),  # no limit where no majority row can be left out
         # costs FP + c FN from the table: c = 1/4 gives 3/4 at 8 (none flagged), and 1/2 at 7.5
         # c = 1: 2 at 3.5, 3 at 5.5, 2 at 7.5 (the largest wins); c = 10: 2 at 3.5
         *((Cost(c), TABLE, 7.5) for c in (0.25, 0.6, 1.0)),
         (Cost(10.0), TABLE, 3.5),
-        *((c, DISAGREE, 4.5) for c in (Best("g_mean"), Best("f1"), Cost())),
+        *((c, DISAGREE, 4.5) for c in (BEST[0], BEST[2], Cost())),
         (Cost(10), DISAGREE, 1.5),
         # < 1: F1 2/3 (TP 2, FP 2); 1.5: TP 2 FP 1, F1 4/5, G^2 1/2
-        (Best("f1"), rows([1, 4], [2, 3]), 1.5),
-        (Best("g_mean"), NO_SIGNAL, 2.5),
-        (Best("f1"), NO_SIGNAL, np.nextafter(1.0, 0.0)),  # all flagged has 4/6, the most there is
+        (BEST[2], rows([1, 4], [2, 3]), 1.5),
+        (BEST[0], NO_SIGNAL, 2.5),
+        (BEST[2], NO_SIGNAL, np.nextafter(1.0, 0.0)),  # all flagged has 4/6, the most there is
         # of equally good cutoffs the largest: F1 is 2/3 with all flagged and with 4 alone
-        (Best("f1"), rows([2, 3], [1, 4]), 3.5),
+        (BEST[2], rows([2, 3], [1, 4]), 3.5),
         # balanced accuracy 3/4 at 1.5 and at 3.5
         *((c, rows([1, 3], [2, 4]), 3.5) for c in (*BEST[:2], Cost())),
-        (Best("g_mean"), ROUNDING, 1.5),
+        (BEST[0], ROUNDING, 1.5),
         # of ten rows number ceil((1 - rate) 11): 10 of .1 and .09, 9 of .2, 8 of .3, 6 of .5
         *(
             (FalseAlarm(rate), TEN, c)
@@ -139,11 +150,17 @@ def test_choice_is_the_best_of_all_cutoffs(rows):
         return (d[~minority] > c).sum() + 3 * (d[minority] <= c).sum()
 
     thresholds = np.arange(-0.5, 13)
-    best = chosen(Best("g_mean"), d, minority)
-    most = max(map(g_mean, thresholds))
-    assert g_mean(best) == pytest.approx(most, abs=1e-12)
-    for c in thresholds:
-        assert g_mean(c) < most - 1e-9 or (d > c).sum() >= (d > best).sum()
+    for limit in (None, 0.2):
+        allowed = [c for c in thresholds if limit is None or (d[~minority] > c).mean() <= limit]
+        best = chosen(Best("g_mean", limit), d, minority)
+        most = max(map(g_mean, allowed))
+        if limit is not None and not any((d[minority] > c).any() for c in allowed):
+            rate = max(0.1, 1.0 / ((~minority).sum() + 1))
+            assert best == chosen(FalseAlarm(rate), d, minority)
+            continue
+        assert g_mean(best) == pytest.approx(most, abs=1e-12)
+        for c in allowed:
+            assert g_mean(c) < most - 1e-9 or (d > c).sum() >= (d > best).sum()
     best = chosen(Cost(3), d, minority)
     least = min(map(cost, thresholds))
     assert cost(best) == least

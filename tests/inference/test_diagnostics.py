@@ -110,8 +110,8 @@ def collapse(support, n, before):
     return lambda: diagnostics.warn_of_collapse(value, n, lambda: before)
 
 
-def of_prior(ratio, calibrated):
-    return lambda: diagnostics.warn_of_prior(ratio, calibrated)
+def of_prior(ratio, support, calibrated):
+    return lambda: diagnostics.warn_of_prior(ratio, support, calibrated)
 
 
 @pytest.mark.parametrize(
@@ -137,9 +137,13 @@ def of_prior(ratio, calibrated):
         (collapse(1.2, 40, np.nan), [LESS_LAMBDA]),  # an improper prior
         (collapse(5.0, 40, 1.1), []),
         (collapse(1.2, 4, 1.1), []),  # few points are no collapse
-        (of_prior(0.95, True), ["has 0.95 of its prior variance, .* a prior with a larger sd"]),
-        (of_prior(0.95, False), ["likelihood_scale='calibrated'"]),
-        (of_prior(0.9, False), []),
+        (
+            of_prior(0.95, 1.08, True),
+            ["has 0.95 of its prior variance, .* rest on 1.08 times .* a prior with a larger sd"],
+        ),
+        (of_prior(1.1, 0.9, False), ["likelihood_scale='calibrated'"]),
+        *((of_prior(*ratios, False), []) for ratios in ((0.89, 1.0), (1.11, 1.0), (11.3, 3.4))),
+        *((of_prior(1.0, support, False), []) for support in (0.89, 1.11, np.nan)),
     ],
 )
 def test_what_is_warned_of(warn, messages):
