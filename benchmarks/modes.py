@@ -49,7 +49,7 @@ The table is made by `uv run python -m benchmarks.modes`, with {SETTINGS["chains
 Chains start dispersed, so that R-hat can detect chains that stay in different modes.
 
 - Priors: published (`RowSum()` and `Beta()`), the same with a bounded total of the minority's
-  weights (`Beta(total=1)`), and the default priors (`InverseRowSum(sd=0.5)` and `Beta()`).
+  weights (`Beta(total=1)`), and the default priors (`Flat(sd=0.83)` and `Beta()`).
 - R-hat, ESS: the worst values of d_z over 20 training rows (bounds: 1.01, and 100 for each chain).
 - Spread: the standard deviation between chains of the mean d_z, divided by the posterior standard
   deviation of d_z; the worst of the rows. Independent draws have about .08.

@@ -238,38 +238,25 @@ class BDDM(Bayesian):
     kernel, likelihood_scale, dictionary, draws, tune, chains : optional
         As in :class:`BSVDDM`: lambda is 1.
     cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
-        As in :class:`BSVDD`. By default, rows are left out of the posterior itself, with the draws
-        of the one fit (see Notes). This needs a ``TruncatedNormal`` minority prior. With another
-        prior, 5 folds are refitted; if the fit holds a sample of the rows only, points are left
-        out of the centre as in BSVDDM, which is an approximation.
+        As in :class:`BSVDD`.
     minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.
-    prior : GaussianPrior or preliz.Normal, default=StandardizedRowSum()
+    prior : GaussianPrior or preliz.Normal, default=EqualWeights()
         Prior of alpha0, before the condition on its sum. It must be normal.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
         Prior of alpha1.
-    sampler : {"auto", "exact", "hmc", "nuts", "metropolis"}, default="auto"
-        ``"exact"`` draws alpha1 from its truncated normal posterior by exact Hamiltonian Monte
-        Carlo, and alpha0 given alpha1 independently from its normal posterior. ``"auto"`` is
-        ``"exact"`` if the minority prior is ``TruncatedNormal``, else as in :class:`BSVDD`.
+    sampler : {"auto", "hmc", "nuts", "metropolis"}, default="auto"
+        As in :class:`BSVDD`.
 
     Attributes
     ----------
-    map_weights_ : ndarray of shape (M,)
-        The posterior mode, by a quadratic program; only for a ``TruncatedNormal`` minority prior.
     idata_, model_, kernel_, gram_, cutoff_
         As in :class:`BSVDDM`.
 
     Notes
     -----
-    Leave-one-out removes row j from the dictionary, and a majority row from the likelihood too.
-    Each draw keeps its alpha1 (the weight of a left-out minority row becomes 0) and gets alpha0
-    from its normal posterior without row j. Its importance weight is the ratio of the densities
-    of alpha1 without and with row j. Means and covariances of the priors still use all rows.
-
-    The prior of alpha0 is conditional on alpha1, so it leaves that of alpha1 as it is. If both
-    priors are to hold together on the plane of the sum, this changes the prior of alpha1 to
-    another truncated normal; :mod:`bsvdd.models.bdd_m` has its mean and precision.
+    The prior of alpha0 is conditional on alpha1, so it leaves that of alpha1 as it is. Rows leave
+    the centre by rescaling the other weights, as in BSVDDM.
 
     References
     ----------
@@ -290,12 +277,7 @@ class BDDM(Bayesian):
     """
 
     _learns_from_minority = True
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Bayesian._parameter_constraints,
-        "sampler": [StrOptions({"exact", *SAMPLERS})],
-    }
-
     _model = bdd_m.Model
 
+    prior: Prior = EqualWeights()
     minority_prior: Prior = TruncatedNormal()

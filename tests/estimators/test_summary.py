@@ -6,6 +6,7 @@ import arviz as az
 import numpy as np
 import pytest
 from bsvdd.estimators import fit
+from bsvdd.inference.warning import DiagnosticWarning
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
@@ -167,3 +168,21 @@ def pm_flat(name, dims):
     import pymc as pm
 
     return pm.Flat(name, dims=dims)
+
+
+@pytest.mark.parametrize("n0", [60, 200])
+@pytest.mark.parametrize("cls", [BDDM, BSVDDM])
+def test_with_few_labels_the_default_posterior_is_as_wide_as_samples(cls, n0):
+    rng = np.random.default_rng(n0)
+    rows = np.concatenate([rng.normal(size=(n0, 3)), rng.normal(3.0, 1.0, size=(12, 3))])
+    est = cls().fit(rows, np.repeat([0, 1], [n0, 12]))
+    assert 0.65 <= est.summary().loc["spread", "posterior"] <= 1.2
+    usual = est.probability_normal(0.5 * rng.normal(size=(50, 3)))
+    assert usual.mean() >= 0.95
+
+
+def test_too_many_labels_for_lambda_1_are_told():
+    rng = np.random.default_rng(1)
+    rows = np.concatenate([rng.normal(size=(200, 3)), rng.normal(3.0, 1.0, size=(150, 3))])
+    with pytest.warns(DiagnosticWarning, match="are too narrow; use a smaller likelihood_scale"):
+        BDDM().fit(rows, np.repeat([0, 1], [200, 150]))
