@@ -16,8 +16,7 @@ import numpy as np
 
 from ..inference.cutoff import as_cutoff
 from ..inference.warning import warn
-from ..models import priors
-from ..models.kernels import RBF
+from ..models import kernels, priors
 from .detector import Detector
 from .encoding import decode
 from .messages import did_you_mean
@@ -45,7 +44,8 @@ class Choice:
     never : dict
         Values of attributes that are not allowed.
     like : str
-        All values of this class of :mod:`bsvdd.priors` are allowed.
+        All values of this class of :mod:`bsvdd.priors` or :mod:`bsvdd.kernels` are allowed, as are
+        kernels that only scale the columns before it.
     """
 
     parameter: str
@@ -60,7 +60,8 @@ class Choice:
         """Return whether the publication allows the value."""
         own = self.value
         if self.like:
-            return isinstance(value, getattr(priors, self.like))
+            kind = getattr(priors, self.like, None) or getattr(kernels, self.like)
+            return isinstance(getattr(value, "kernel", value), kind) and not self._excludes(value)
         if not self.same:
             return np.array_equal(value, own)
         if self.parameter == "cutoff":
@@ -68,8 +69,12 @@ class Choice:
         return (
             isinstance(value, type(own))
             and all(attrgetter(name)(value) == attrgetter(name)(own) for name in self.same)
-            and not any(getattr(value, name) == other for name, other in self.never.items())
+            and not self._excludes(value)
         )
+
+    def _excludes(self, value: Any) -> bool:
+        """Return whether the value has an attribute that is not allowed."""
+        return any(getattr(value, name, None) == other for name, other in self.never.items())
 
 
 @dataclass(frozen=True)
@@ -111,9 +116,9 @@ def as_published(name: str, **changes: Any) -> Detector:
     ===========  =================================================  ===============================
     SVDD         the boundary is the sphere                         C = 1/(.1 n0)
     SVDD-M       the boundary is the sphere                         C = 1/(.1 n0), C2 = 1/(.1 n1)
-    BDD          mean -(row sums)\ :sup:`nu`, Sigma = I,            nu = .5, c = .9 n0, free
-                 posterior mode, :math:`d \le d_{(c)}` on           weights (or ``simplex=True``)
-                 training rows
+    BDD          mean -(row sums)\ :sup:`nu`, Sigma = I,            nu = .5, c = .9 n0
+                 posterior mode on the convex set (sum 1, all in
+                 (0, 1)), :math:`d \le d_{(c)}` on training rows
     BDD-M        normal prior given the minority weights, which     means, Sigma, sampler, draws,
                  are normal on [0, 1]                               cutoff
     BSVDD        mean -(row sums), Sigma = I, random-walk           draws, tune, chains, criterion
@@ -124,20 +129,22 @@ def as_published(name: str, **changes: Any) -> Detector:
     OCSVM        the boundary is f = 0                              nu = .1
     DSVM-CIL     density weights over the training set with k = 5,  C = 1, no row is its own
                  f = 0                                              neighbour
-    IDLSSVM-CIL  the same                                           the same, epsilon = .001, no
+    IDLSSVM-CIL  the same, with an RBF kernel                       the same, epsilon = .001, no
                                                                     weight where d = 0
     ===========  =================================================  ===============================
 
-    The kernel is our choice for all models, ``kernels.RBF()`` with the modified mean criterion: the
-    slides of Kim (2024) name none, nor a criterion of D_opt. Ours, on leave-one-out distances in
+    The kernel is our choice, ``kernels.RBF()`` with the modified mean criterion: the slides of Kim
+    (2024) name none, nor a criterion of D_opt. Means and covariances of the priors are those that
+    the sources have without prior knowledge; other normal priors, and other a and b, are theirs
+    too. Ours, on leave-one-out distances in
     closed form, is the G-mean with minority rows, without a limit of false alarms, else a
     false-alarm rate of .1. Refitted folds, as in ``Cutoff(Best("f1", max_fpr=None), cv=5,
     uncertain=False)``, are cross-validation too, and take five further fits. P(normal) is the share
     of draws with :math:`d_z \le D_{opt}`, each with the norm of its own centre
     (``uncertain=False``).
 
-    Slide 14 quotes two sets of weights for BDD, free ones and the convex set of Ghasemi et al.
-    (2012), so ``simplex=True`` is as published too.
+    Slide 14 quotes the mode of free weights for BDD too, a linear system whose weights do not sum
+    to one: ``simplex=False``.
 
     Metropolis needs many draws: with 5,000 after 5,000 of tuning, R-hat of d_z was 1.002 and 1.003
     at 50 and 150 rows. ``est.idata_["diagnostics"]`` has R-hat, and a fit warns above 1.01; then
@@ -207,5 +214,6 @@ def as_published(name: str, **changes: Any) -> Detector:
                 f"bsvdd.{record.class_name}(...)",
                 UserWarning,
             )
-    est: Detector = record.estimator()(**{"kernel": RBF()} | publication.parameters | changes)
+    parameters = {"kernel": kernels.RBF()} | publication.parameters | changes
+    est: Detector = record.estimator()(**parameters)
     return est

@@ -100,7 +100,9 @@ class BSVDD(Bayesian):
         With its bandwidth as a number, and the criterion that gave it.
     gram_ : Gram
     cutoff_ : float
-        D_opt, on the scale of d_z. A row z is normal if ``P(d_z <= cutoff_) > fit_.level``.
+        D_opt, on the scale of d_z. A row is normal if P(normal) exceeds ``fit_.level``, where
+        P(normal) counts the uncertainty of the cutoff too; with ``Cutoff(uncertain=False)`` it is
+        the printed ``P(d_z <= cutoff_)``.
     likelihood_scale_ : float
         lambda.
     n_features_in_, feature_names_in_

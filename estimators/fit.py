@@ -12,7 +12,7 @@ import numpy as np
 from ..inference import diagnostics, left_out, threads
 from ..inference.center import Boundary, Center, Hyperplane, Score, level_quantile
 from ..inference.cutoff import Cutoff
-from ..inference.cutoffs import Best, FalseAlarm, Own, Rank
+from ..inference.cutoffs import Best, FalseAlarm, Own
 from ..inference.decision import LeftOut
 from ..inference.density import Density, prior_draws
 from ..inference.draws import Draws, monitored_rows
@@ -270,10 +270,8 @@ def judged(
 def decided(fit: Fit, cutoff: Cutoff, chosen: Chosen | None = None) -> Fit:
     """Return a fit with another cutoff; ``chosen`` is what it chose, if that is known."""
     fit = _changed(fit, cutoff=cutoff, chosen=chosen or _chosen(fit, cutoff))
-    of_one_class = cutoff.choose is None or isinstance(cutoff.choose, FalseAlarm | Rank)
-    if of_one_class and chosen is None:
+    if chosen is None and cutoff.of_rows:
         warn_of_far_rows(fit)
-    if chosen is None:
         warn_of_limit(fit)
     if isinstance(cutoff.choose, Own) and isinstance(fit.score, Hyperplane) and chosen is None:
         warn_of_missed(fit)

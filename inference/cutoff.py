@@ -36,15 +36,15 @@ class Cutoff:
         ``"train"``: the training distances, with no row left out. ``"auto"``: ``"loo"`` if the
         model has it, else folds (5 or 10, by the model; fewer if a class has fewer rows).
     level : float, default=0.5
-        Normal means P(d_z <= D_opt) > level, with 0 <= level < 1.
+        Normal means P(normal) > level, with 0 <= level < 1.
     uncertain : bool, default=True
         Whether P(normal) counts the uncertainty of the cutoff and of rows that the sample has not
         shown, see :mod:`bsvdd.inference.decision`. False, or a number as the cutoff, is the
         printed rule: P(normal) is ``(est.distance(X) <= est.cutoff_).mean()`` over the draws, each
         with the norm of its own centre.
     undecided : tuple of two floats, optional
-        (low, high), around ``level``: a row is abnormal if P(d_z <= D_opt) is at most low, normal
-        if it is at least high, and undecided between; see
+        (low, high), around ``level``: a row is abnormal if P(normal) is at most low, normal if
+        it is at least high, and undecided between; see
         :func:`bsvdd.inference.decision.three_way`. P(normal) is the probability that the row lies
         within the cutoff, not that it is of the normal class, so costs of the classes do not
         give low and high.

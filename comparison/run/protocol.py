@@ -278,14 +278,15 @@ def as_published(models: list[str] | None = None, own: Collection[str] = ()) -> 
     models : list of str, optional
         Names in the registry. Default: all models with a source.
     own : collection of str
-        Parameters that the protocol sets, such as "draws". The kernel, which is open, is
-        always the protocol's.
+        Parameters that the protocol sets, such as "draws". The kernel is always the
+        protocol's.
 
     Raises
     ------
     ValueError
         A model is unknown, or has no source.
     """
+    of_protocol = {"kernel", *own}
     for name in models or ():
         if Candidate(name, name).model not in PUBLICATIONS:
             raise ValueError(
@@ -293,7 +294,9 @@ def as_published(models: list[str] | None = None, own: Collection[str] = ()) -> 
                 "out of the models as published"
             )
     return [
-        Candidate(name, name, {n: v for n, v in publication.parameters.items() if n not in own})
+        Candidate(
+            name, name, {n: v for n, v in publication.parameters.items() if n not in of_protocol}
+        )
         for name, publication in PUBLICATIONS.items()
         if models is None or name in models
     ]

@@ -8,6 +8,7 @@ from bsvdd.comparison.run import protocol
 from bsvdd.comparison.run.protocol import Candidate
 from bsvdd.estimators.as_published import PUBLICATIONS
 from bsvdd.estimators.registry import REGISTRY
+from scipy.optimize import minimize
 
 from bsvdd import Cutoff, as_published, cutoffs, kernels, priors
 
@@ -33,7 +34,8 @@ def test_every_parameter_is_fixed_or_open_and_the_estimator_has_it(name):
     assert not set(publication.fixed) & set(publication.open)
     without_draws = {"draws", "tune", "chains"} if name == "BDD" else set()
     rest = set(record.parameters) - set(publication.parameters)
-    assert rest == (TECHNICAL | without_draws) & set(record.parameters)
+    open_ = TECHNICAL - set(publication.fixed)  # the source of one model fixes its kernel
+    assert rest == (open_ | without_draws) & set(record.parameters)
     assert all(choice.words for choice in (publication.fixed | publication.open).values())
     for est in (as_published(name), as_published(record.class_name)):
         assert type(est) is record.estimator() and not hasattr(est, "cutoff_")
@@ -71,11 +73,28 @@ def test_what_the_sources_say(name, expected):
 
 @quiet
 def test_bdd_is_its_formula(rows):
-    """The mode by the linear system, and nine tenths of the training distances."""
+    """The modes of free weights by the linear system, and of the convex set by another solver.
+
+    The cutoff has nine tenths of the training distances within it.
+    """
     X, y = rows
-    est = as_published("BDD").fit(X, y)
+    convex = as_published("BDD").fit(X, y)
+    est = as_published("BDD", simplex=False).fit(X, y)
     K = est.gram_.K
+
     r = K.sum(axis=1)
+
+    def loss(w):
+        return 20 * (w @ K @ w) - w @ r + 0.5 * np.sum((w + np.sqrt(r)) ** 2)
+
+    one = {"type": "eq", "fun": lambda w: w.sum() - 1}
+    best = minimize(loss, np.full(40, 1 / 40), bounds=[(0, 1)] * 40, constraints=one, tol=1e-14)
+    v = convex.idata_["posterior"]["w"].values[0, 0]
+    assert v.sum() == pytest.approx(1) and v.min() >= 0
+    assert loss(v) == pytest.approx(best.fun, rel=1e-9)
+    np.testing.assert_allclose(v, best.x, atol=1e-4)
+    d = np.sort(np.sqrt(1 - 2 * K @ v + v @ K @ v))
+    assert convex.cutoff_ == pytest.approx(d[35], rel=1e-6)
     w = np.linalg.solve(40 * K + np.eye(40), r - np.sqrt(r))
     np.testing.assert_allclose(est.idata_["posterior"]["w"].values[0, 0], w, rtol=1e-7)
     d = np.sqrt(1 - 2 * K @ w + w @ K @ w)
@@ -95,9 +114,15 @@ def test_metropolis_settles_on_the_posterior():
     np.testing.assert_allclose(ours, theirs, atol=0.02)
 
 
+def student(gram, name, dims):
+    import pymc as pm
+
+    return pm.StudentT(name, 5, dims=dims)
+
+
 CHANGES = [
     ("BSVDD", {"sampler": "nuts"}, "random-walk Metropolis"),
-    ("BSVDD", {"prior": priors.RowSum(exponent=0.5)}, "m_i = -sum_j K_ij"),
+    ("BSVDD", {"prior": student}, "beta is normal"),
     ("BSVDD", {"cutoff": 0.5}, "cross-validation"),
     ("BSVDD", {"cutoff": Cutoff(cutoffs.Best("f1"), cv="train")}, "slide 20"),
     ("BSVDD", {"cutoff": Cutoff(level=0.9)}, r"P\(d <= D_opt\) > .5"),
@@ -106,13 +131,14 @@ CHANGES = [
     ("BSVDD", {"cutoff": Cutoff(cv="loo")}, "slide 20"),
     ("BDD", {"cutoff": Cutoff(cutoffs.Best("g_mean"), cv=5)}, "slide 12"),
     ("BDD", {"cutoff": Cutoff(cutoffs.Rank(0.9), cv="train")}, "slide 12"),
-    ("BDD", {"prior": priors.RowSum(sd=2, exponent=0.5)}, "Sigma = I"),
-    ("BSVDD", {"prior": priors.RowSum(sd=2)}, "Sigma = I"),
-    ("BSVDD-M", {"prior": priors.Flat()}, "the mean of BSVDD's beta"),
+    ("BSVDD-M", {"prior": priors.Beta()}, "the mean of BSVDD's beta"),
     ("BSVDD-M", {"minority_prior": priors.Beta(total=1)}, "Beta"),
     ("BDD-M", {"minority_prior": priors.Beta()}, r"normal on \[0, 1\]"),
     ("SVDD", {"cutoff": None}, "the boundary is the model's own"),
     ("IDLSSVM-CIL", {"density": "class"}, "whole training set"),
+    ("IDLSSVM-CIL", {"kernel": kernels.Linear()}, "an RBF kernel"),
+    ("IDLSSVM-CIL", {"kernel": kernels.Tabular(kernels.Linear())}, "an RBF kernel"),
+    ("IDLSSVM-CIL", {"balanced": True}, "the size of a class"),
 ]
 
 
@@ -129,7 +155,12 @@ def test_a_change_that_the_source_excludes_is_told(name, change, words):
     [
         ("BSVDD", {"kernel": kernels.Polynomial(2), "draws": 20_000, "chains": 4}),
         ("BSVDD", {"cutoff": Cutoff(cutoffs.Best("f1"), cv=5, uncertain=False)}),
-        ("BDD", {"simplex": True}),
+        ("BDD", {"simplex": False}),
+        ("BSVDD", {"prior": priors.RowSum(sd=2)}),
+        ("BSVDD", {"prior": priors.Normal(m=np.zeros(40))}),
+        ("BSVDD-M", {"prior": priors.Flat()}),
+        ("BDD", {"prior": priors.RowSum(sd=2, exponent=0.5)}),
+        ("IDLSSVM-CIL", {"kernel": kernels.Standardized(kernels.RBF("scale"))}),
         ("IDLSSVM-CIL", {"count_self": True, "zero_weight": "epsilon"}),
         ("BDD", {"cutoff": Cutoff(cutoffs.Rank(7), cv="train", uncertain=False)}),
         ("BDD", {"prior": priors.RowSum(exponent=0.2)}),
