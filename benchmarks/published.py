@@ -4,11 +4,11 @@
 rows train, 10,000 test, 50 features, v = 5, 10, 20), as they come and with the share 1/10 of the
 minority, and v = 0, where the classes can be told apart. Four models are fitted as published
 (:func:`bsvdd.as_published`): SVDD by its own sphere, BDD by its mode, on the convex set and of free
-weights, and the c-th smallest training distance, BSVDD and BSVDD-M by random-walk Metropolis, with D_opt by five folds. Kernel
-(``RBF("scale")``), criterion (F1), c and the number of steps are not in the slides and are ours.
-PyMC's Metropolis proposes each weight in turn, so a step of 570 weights takes 570 log densities.
-Both models are beside themselves with the default sampler. The metrics, R-hat, the
-effective draws of d_z and the processor time of each fit go to docs/published.json;
+weights, and the c-th smallest training distance, BSVDD and BSVDD-M by random-walk Metropolis, with
+D_opt by five folds. Kernel (``RBF("scale")``), criterion (F1), c and the number of steps are not in
+the slides and are ours. PyMC's Metropolis proposes each weight in turn, so a step of 570 weights
+takes 570 log densities. Both models are beside themselves with the default sampler. The metrics,
+R-hat, the effective draws of d_z and the processor time of each fit go to docs/published.json;
 :func:`table` and :func:`outcomes` are the tables of docs/published.md.
 
 Kim (2024), A comparative study on Bayesian SVDD models, slides.

@@ -140,7 +140,10 @@ class Bayesian(Detector):
     def with_prior(self, prior: Any = None, minority_prior: Any = None, **others: Any) -> Self:
         """Return the estimator fitted to the same rows with another prior.
 
-        Kernel and Gram statistics are used again.
+        Kernel and Gram statistics are used again. If the criterion of the cutoff compares the
+        classes, as the G-mean does, the cutoff has the rate of false alarms of the first fit,
+        ``FalseAlarm(r)``, so that decisions change with the prior and not with the criterion;
+        ``with_cutoff(None)`` keeps this rate, and ``with_cutoff(cutoffs.Best())`` chooses anew.
 
         Parameters
         ----------
@@ -186,7 +189,7 @@ class Bayesian(Detector):
         if other.model.groups_rows != learner.model.groups_rows:
             asked: Self = spec.estimator(**spec.parameters)
             data = data.with_points(asked._asked().dictionary_for(data.minority))
-        return self._with_fit(fits.fitted(spec, other, data, fit.cutoff))
+        return self._with_fit(fits.with_prior(fit, spec, other, data))
 
     def with_draws(self, draws: Any) -> Self:
         """Return this estimator with draws of the weights that you made yourself.

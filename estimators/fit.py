@@ -11,8 +11,8 @@ import numpy as np
 
 from ..inference import diagnostics, left_out, threads
 from ..inference.center import Boundary, Center, Hyperplane, Score, level_quantile
-from ..inference.cutoff import Cutoff
-from ..inference.cutoffs import Best, FalseAlarm, Own
+from ..inference.cutoff import Cutoff, as_cutoff
+from ..inference.cutoffs import Best, Cost, FalseAlarm, Own
 from ..inference.decision import LeftOut
 from ..inference.density import Density, prior_draws
 from ..inference.draws import Draws, monitored_rows
@@ -68,6 +68,34 @@ class Chosen:
     left_out: np.ndarray | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class First:
+    """What is kept of the first of fits to the same rows that differ in the prior.
+
+    Attributes
+    ----------
+    rate : float or None
+        The rate of false alarms of its cutoff on left-out rows, if its criterion compares classes.
+    normal : ndarray of bool, shape (n,)
+        Its decisions on left-out rows; False for rows that cannot be left out.
+    """
+
+    rate: float | None
+    normal: np.ndarray
+
+    @classmethod
+    def of(cls, fit: Fit) -> First | None:
+        """Return what is kept of a fit; None if no left-out rows chose its cutoff."""
+        left_out = fit.chosen.left_out
+        if left_out is None:
+            return None
+        compares = isinstance(fit.cutoff.chooser(fit.data.minority), Best | Cost)
+        majority = left_out[~(fit.data.minority | np.isnan(left_out))]
+        # the rate with as many majority rows beyond the cutoff; all of them are no cutoff
+        beyond = min(int((majority < 0.0).sum()), len(majority) - 1)
+        return cls((beyond + 1) / (len(majority) + 1) if compares else None, left_out >= 0.0)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Fit:
     """A fit; it never changes.
@@ -85,6 +113,8 @@ class Fit:
     cutoff : Cutoff
         The rule that chose the cutoff.
     chosen : Chosen
+    first : First or None
+        Of a fit with another prior than the first one to these rows.
     """
 
     spec: Spec
@@ -94,6 +124,7 @@ class Fit:
     diagnostics: Mapping[str, float] = field(default_factory=dict)
     cutoff: Cutoff = Cutoff()
     chosen: Chosen = field(default_factory=lambda: Chosen(Boundary.at(), np.nan))
+    first: First | None = None
 
     def __repr__(self) -> str:
         sizes = f"{len(self.data.rows)} rows"
@@ -343,8 +374,30 @@ def with_cutoff(fit: Fit, cutoff: Cutoff, asked: Any) -> Fit:
     ``asked`` is the parameter that the cutoff was given as.
     """
     check_cutoff(fit.spec.name, fit.learner, cutoff)
+    if cutoff.choose is None:
+        asked = at_the_rate_of(fit.first, cutoff, asked)
+        cutoff = as_cutoff(asked)
     left_out.check(cutoff, fit.data.minority, fit.data.all_rows, auto_cv(fit))
     return decided(_changed(fit, spec=fit.spec.changed(cutoff=asked)), cutoff)
+
+
+def with_prior(fit: Fit, spec: Spec, learner: Learner, data: TrainingData) -> Fit:
+    """Return the fit of a model with another prior to the same rows.
+
+    Where the criterion of the cutoff compares classes, the cutoff has the rate of false alarms of
+    the first fit: a rate chosen anew would change more decisions than the prior does.
+    """
+    first = fit.first or First.of(fit)
+    asked = at_the_rate_of(first, fit.cutoff, spec.parameters["cutoff"])
+    new = fitted(spec.changed(cutoff=asked), learner, data, as_cutoff(asked))
+    return _changed(new, first=first)
+
+
+def at_the_rate_of(first: First | None, cutoff: Cutoff, asked: Any) -> Any:
+    """Return the cutoff at the rate of a first fit, or what was asked if there is no such rate."""
+    if first is None or first.rate is None:
+        return asked
+    return replace(cutoff, choose=FalseAlarm(first.rate))
 
 
 def _changed(fit: Fit, **changes: Any) -> Fit:

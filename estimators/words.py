@@ -218,6 +218,7 @@ def cutoff(fit: Fit) -> list[str]:
         f"Left out, {beyond}. The cutoff was chosen on these rows, so this is no independent "
         "evidence; new rows with labels, bsvdd.report(est, path, X, y), are.",
         *_limit(fit),
+        *_swap(fit),
         *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
     ]
 
@@ -264,6 +265,19 @@ def _limit(fit: Fit) -> list[str]:
         f"{what[0].upper()}{what[1:]} alone would flag {rate:.2f} of the majority rows, more than "
         f"max_fpr={choose.max_fpr:g}."
     ]
+
+
+def _swap(fit: Fit) -> list[str]:
+    """Return what another prior changed of the decisions of the first fit to these rows."""
+    if fit.first is None:
+        return []
+    known = ~np.isnan(fit.left_out)
+    changed = int(((fit.left_out >= 0.0) != fit.first.normal)[known].sum())
+    kept = ""
+    if fit.cutoff.choose == cutoffs.FalseAlarm(fit.first.rate or 0.5):
+        kept = "The rate of false alarms is that of the first fit to these rows, before the prior "
+        kept += "was swapped. "
+    return [f"{kept}Against the first fit, {changed} of {known.sum()} left-out decisions change."]
 
 
 def _chosen(policy: Cutoff, minority: np.ndarray) -> str:

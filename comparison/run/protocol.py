@@ -175,7 +175,9 @@ class Protocol:
             others = {name: value for name, value in choice.items() if name not in prior}
             try:
                 if prior and last is not None and last[1] == others:
-                    est: Detector = last[0].with_prior(**prior)
+                    policy = as_cutoff(self.cutoff)  # anew: with_prior keeps the rate of the first
+                    again = replace(policy, choose=policy.chooser(minority))
+                    est: Detector = last[0].with_prior(**prior).with_cutoff(again)
                 else:
                     est = self.estimator(candidate, seed, **choice).fit(X, minority.astype(int))
                     if isinstance(est, Bayesian):

@@ -4,10 +4,11 @@ import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
+from bsvdd.inference.cutoff import as_cutoff
 from scipy import stats
 
 import bsvdd
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, cutoffs, kernels, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 RBF = kernels.RBF(1.2)
@@ -171,3 +172,41 @@ def test_a_prior_of_the_other_class_is_refused(est):
     rows, y = np.random.default_rng(3).normal(size=(40, 2)), np.arange(40) > 33
     with pytest.raises(ValueError, match=r"has \d+ values, and .* it is a prior of the points of"):
         est.fit(rows, y)
+
+
+# the cutoff of another prior
+
+
+@pytest.mark.parametrize("cutoff", [None, cutoffs.Best("f1", None), cutoffs.Cost(3)], ids=str)
+def test_another_prior_keeps_the_rate_of_a_criterion_that_compares_classes(cutoff, tmp_path):
+    rng = np.random.default_rng(7)
+    X = np.concatenate([rng.normal(size=(80, 2)), rng.normal(1.5, 1.0, size=(12, 2))])
+    y = np.repeat([0, 1], [80, 12])
+    est = BDD(kernel=RBF, cutoff=cutoff).fit(X, y)
+    beyond = int((bsvdd.left_out(est)[:80] < 0).sum())
+    other = est.with_prior(priors.StandardizedRowSum(sd=0.02))
+    rate = cutoffs.FalseAlarm((beyond + 1) / 81)
+    assert as_cutoff(other.cutoff).choose == rate and est.cutoff == cutoff
+    assert abs(int((bsvdd.left_out(other)[:80] < 0).sum()) - beyond) <= 1
+    again = other.with_prior(priors.Flat(sd=0.01))  # of the first fit, not of the one between
+    assert as_cutoff(again.cutoff).choose == rate
+    changed = int(((bsvdd.left_out(again) >= 0) != (bsvdd.left_out(est) >= 0)).sum())
+    said = " ".join(str(again).split())
+    assert f"Against the first fit, {changed} of 92 left-out decisions change." in said
+    assert "The rate of false alarms is that of the first fit" in said
+    assert "first fit" not in str(est)
+    assert as_cutoff(again.with_cutoff(None).cutoff).choose == rate
+    anew = again.with_cutoff(cutoffs.Best())
+    assert anew.cutoff == cutoffs.Best() and "is that of the first fit" not in str(anew)
+    again.save(tmp_path / "a.safetensors")
+    loaded = bsvdd.load(tmp_path / "a.safetensors")
+    assert (loaded.cutoff_, loaded.cutoff) == (again.cutoff_, again.cutoff)
+
+
+def test_another_prior_keeps_a_rate_that_was_asked():
+    est = BDD(kernel=RBF, cutoff=cutoffs.FalseAlarm(0.2)).fit(MAJORITY)
+    other = est.with_prior(priors.Flat(sd=0.1))
+    assert other.cutoff == cutoffs.FalseAlarm(0.2)
+    assert "of 20 left-out decisions change" in " ".join(str(other).split())
+    number = BDD(kernel=RBF, cutoff=0.9).fit(MAJORITY).with_prior(priors.Flat(sd=0.1))
+    assert number.cutoff == 0.9 and "decisions change" not in str(number)
