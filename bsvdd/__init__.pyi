@@ -8,6 +8,7 @@ from .estimators.bsvdd import BSVDDM as BSVDDM
 from .estimators.loading import load as load
 from .estimators.questions.elicitation import elicit_prior as elicit_prior
 from .estimators.questions.elicitation import prior_draws as prior_draws
+from .estimators.questions.elpd import elpd as elpd
 from .estimators.questions.explain import explain as explain
 from .estimators.questions.given import given as given
 from .estimators.questions.kinds import kinds as kinds

@@ -10,7 +10,8 @@ log_prior          log prior density of each free variable in each draw
 sample_stats       statistics of the sampler
 prior              the same from the prior, if it is proper
 distance           ``d``, the distances of the training rows in each draw
-log_likelihood     ``kernel``, pointwise
+log_likelihood     ``kernel``, the sum over the rows; no density of rows, so not for ``az.loo``
+potential          ``kernel``, its terms
 score              ``f``, the score of each training row; for models without a centre
 decision           P(normal) and decision of the training rows, their left-out scores and
                    distances, and the cutoff
@@ -53,7 +54,8 @@ def _of_fit(fit: Fit) -> xr.DataTree:
         d = draws.of_rows(fit.require_center("so no distance").distances(data.rows))
         groups["distance"] = d.to_dataset()
         likelihood = fit.learner.likelihood(data.gram)
-        groups["log_likelihood"] = _log_likelihood(likelihood, draws, d, data)
+        groups["potential"] = _terms(likelihood, draws, d, data)
+        groups["log_likelihood"] = groups["potential"].sum("obs")
     else:
         obs = {"obs": np.arange(len(data.rows))}
         groups["score"] = xr.Dataset({"f": ("obs", score.values(data.rows))}, obs)
@@ -87,10 +89,12 @@ def _decision(fit: Fit) -> xr.Dataset:
     return xr.Dataset(variables, {"obs": np.arange(len(fit.data.rows))}, attrs)
 
 
-def _log_likelihood(
-    likelihood: Likelihood, draws: Draws, d: xr.DataArray, data: TrainingData
-) -> xr.Dataset:
-    """Return the log-likelihood of the majority rows, and of minority rows if they have terms."""
+def _terms(likelihood: Likelihood, draws: Draws, d: xr.DataArray, data: TrainingData) -> xr.Dataset:
+    """Return the log-likelihood's terms of majority rows, and of minority rows if they have some.
+
+    They are in a group of their own: in ``log_likelihood``, ``az.loo`` and ``az.compare`` would
+    take them for log densities of the rows.
+    """
     parameters = {name: draws.variables[name] for name in parameters_of(likelihood)}
     obs, majority = np.arange(len(data.rows)), data.described
     rows = d.values if majority.all() else d.values[..., majority]

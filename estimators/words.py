@@ -239,8 +239,8 @@ def jeffreys(count: int, n: int, prob: float = 0.9) -> tuple[float, float]:
     Examples
     --------
     >>> from bsvdd.estimators.words import jeffreys
-    >>> [round(end, 3) for end in jeffreys(2, 12)]
-    [0.048, 0.395]
+    >>> [round(end, 2) for end in jeffreys(2, 12)]
+    [0.05, 0.39]
     >>> jeffreys(0, 5)[0], jeffreys(5, 5)[1]
     (0.0, 1.0)
     """

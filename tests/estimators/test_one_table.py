@@ -184,7 +184,7 @@ def test_the_tree_has_the_core():
     est = of_core(BSVDD(**QUICK))
     tree = est.idata_
     assert (tree["constant_data"]["core"].values == est.fit_.data.core.rows).all()
-    assert tree["log_likelihood"]["kernel"].sizes["obs"] == 96
+    assert tree["potential"]["kernel"].sizes["obs"] == 96
     assert "core" not in BSVDD(**QUICK).fit(X).idata_["constant_data"]
 
 

@@ -115,7 +115,7 @@ def test_the_log_likelihood_is_the_models_own(table, sampler):
     X, y = table
     est = estimator(OtherPotential, sampler=sampler, cutoff=0.9).fit(X, y)
     d = est.idata_["distance"]["d"].values[..., y == 0]
-    np.testing.assert_allclose(est.idata_["log_likelihood"]["kernel"], -(d**3) / 3)
+    np.testing.assert_allclose(est.idata_["potential"]["kernel"], -(d**3) / 3)
 
 
 def test_a_potential_that_says_no_likelihood_is_an_error(table):

@@ -34,7 +34,7 @@ def test_the_radius_has_a_posterior_beside_the_weights(spheres, table, name):
     assert float(est.idata_["diagnostics"]["r_hat"]) < 1.05
     # R^2 + (d^2 - R^2)+ / nu for the majority, (R^2 - d^2)+ n0 / (n1 mu) for the minority
     rows = y <= 1 if name == "BSVDDM" else y == 0
-    found = est.idata_["log_likelihood"]["kernel"]
+    found = est.idata_["potential"]["kernel"]
     np.testing.assert_array_equal(found["obs"], np.flatnonzero(rows))
     d2 = est.idata_["distance"]["d"].values ** 2
     R2 = posterior["squared_radius"].values[..., None]

@@ -1,0 +1,109 @@
+"""The left-out log predictive density: by loops, against refits, and what it compares."""
+
+import arviz as az
+import numpy as np
+import pytest
+
+import bsvdd
+from bsvdd import BDD, BSVDD, BSVDDM, LSSVM, SVDD, kernels, priors
+
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+RNG = np.random.default_rng(59)
+ROWS = RNG.normal(size=(40, 2)) * [1.0, 0.5]
+S = 0.6
+
+
+def density(rows, w, z, bandwidth=S):
+    """Mean over draws w (S, n) of a mixture of normal densities at z."""
+    k = np.exp(-((rows - z) ** 2).sum(axis=1) / (2 * bandwidth**2))
+    return (w @ k).mean() / (2 * np.pi * bandwidth**2) ** (rows.shape[1] / 2)
+
+
+def test_it_is_its_formula_by_loops():
+    y = np.repeat([0, 1], [36, 4])
+    est = BSVDD(kernel=kernels.RBF(S), draws=300).fit(ROWS, y)
+    w = est.idata_["posterior"]["w"].values.reshape(-1, 36)
+    expected = []
+    for i in range(36):
+        others = np.arange(36) != i
+        rest = w[:, others] / (1 - w[:, [i]])
+        expected.append(np.log(density(ROWS[:36][others], rest, ROWS[i])))
+    found = bsvdd.elpd(est)
+    np.testing.assert_allclose(found.elpd_i, expected, rtol=1e-9)
+    assert found.elpd == pytest.approx(sum(expected))
+    assert found.se == pytest.approx(np.sqrt(36) * np.std(expected))
+    assert (found.n_data_points, found.n_samples) == (36, 600)
+
+
+@pytest.mark.parametrize("prior", [priors.Flat(sd=0.5), priors.Flat(sd=1.5)], ids=str)
+def test_against_refits_without_each_row(prior):
+    est = BSVDD(kernel=kernels.RBF(S), prior=prior, draws=500).fit(ROWS)
+    chosen = range(0, 40, 4)
+    refits = []
+    for i in chosen:
+        rest = np.delete(ROWS, i, axis=0)
+        w = est.set_params(likelihood_scale=est.likelihood_scale_).fit(rest)
+        w = w.idata_["posterior"]["w"].values.reshape(-1, 39)
+        refits.append(np.log(density(rest, w, ROWS[i])))
+    whole = BSVDD(kernel=kernels.RBF(S), prior=prior, draws=500).fit(ROWS)
+    found = bsvdd.elpd(whole).elpd_i.values[list(chosen)]
+    np.testing.assert_allclose(found, refits, atol=0.06)
+    assert abs((found - refits).mean()) * 40 < 0.5  # nats of 40 rows
+
+
+def test_flat_priors_tie_and_row_sums_lose():
+    est = BSVDD(kernel=kernels.RBF(S)).fit(ROWS)
+    found = {sd: bsvdd.elpd(est.with_prior(priors.Flat(sd=sd))) for sd in (0.01, 1.5, 3.0)}
+    assert np.ptp([each.elpd for each in found.values()]) < 2.0
+    found["row sums"] = bsvdd.elpd(est.with_prior(priors.StandardizedRowSum(sd=1.5)))
+    table = az.compare(found, round_to="none")
+    assert table.index[-1] == "row sums"
+    assert table.loc["row sums", "elpd_diff"] < -2 * table.loc["row sums", "dse"]
+
+
+def test_bandwidths_are_ordered_as_new_rows_order_them():
+    new = np.random.default_rng(60).normal(size=(2000, 2)) * [1.0, 0.5]
+    left_out, of_new = [], []
+    for bandwidth in (0.1, 0.35, 2.0):
+        est = BSVDD(kernel=kernels.RBF(bandwidth)).fit(ROWS)
+        w = est.idata_["posterior"]["w"].values.reshape(-1, 40)
+        left_out.append(bsvdd.elpd(est).elpd / 40)
+        of_new.append(np.mean([np.log(density(ROWS, w, z, bandwidth)) for z in new]))
+    assert np.argsort(left_out).tolist() == np.argsort(of_new).tolist()
+    np.testing.assert_allclose(left_out[1:], of_new[1:], atol=0.25)
+
+
+def test_scaled_columns_have_no_term_of_the_bandwidth():
+    est = BSVDD(kernel=kernels.Standardized(kernels.RBF(S))).fit(ROWS)
+    fit = est.fit_
+    similarity = fit.learned.leave.similarity(fit.score.weights, fit.data.leaving())
+    np.testing.assert_allclose(bsvdd.elpd(est).elpd_i, np.log(similarity.mean(axis=0)))
+
+
+@pytest.mark.parametrize(
+    ("est", "message"),
+    [
+        (BDD(), "weights of at least 0 that sum to one"),
+        (BSVDDM(), "weights of at least 0 that sum to one"),
+        (SVDD(), "SVDD has one estimate of the weights and no posterior"),
+        (LSSVM(), "one estimate of the weights and no posterior"),
+        (BSVDD(kernel=kernels.Laplacian(1.0)), "elpd needs an RBF kernel, .* got Laplacian"),
+        (BSVDD(kernel=kernels.Precomputed()), "elpd needs an RBF kernel"),
+    ],
+    ids=str,
+)
+def test_what_has_no_density_says_so(est, message):
+    X, y = ROWS, np.repeat([0, 1], [34, 6])
+    if isinstance(getattr(est, "kernel", None), kernels.Precomputed):
+        X = kernels.RBF(S)(ROWS, ROWS)
+    with pytest.raises(ValueError, match=message):
+        bsvdd.elpd(est.fit(X, y))
+
+
+def test_loo_finds_no_log_densities_of_rows():
+    """The likelihood is one number a draw, as psense takes it, and its terms are elsewhere."""
+    tree = BSVDD(kernel=kernels.RBF(S)).fit(ROWS).idata_
+    assert tree["log_likelihood"]["kernel"].dims == ("chain", "draw")
+    terms = tree["potential"]["kernel"]
+    np.testing.assert_allclose(tree["log_likelihood"]["kernel"], terms.sum("obs"))
+    assert np.isfinite(az.psense(tree, var_names="log_s", group="likelihood")["log_s"]).all()
