@@ -208,13 +208,13 @@ def cutoff(fit: Fit) -> list[str]:
         new = "A new row" if fit.lists else "A row"
         return [
             f"{new} is normal if {rule} exceeds {fit.level:g}. {display}"
-            + _chosen(policy, is_minority)
+            + f"This cutoff {chosen_by(policy, is_minority)}."
             + " It is approximate: each row of the table counts with the weight 1 - P(odd).",
             *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
         ]
     return [
         f"A row is normal if {rule} exceeds {fit.level:g}. {display}"
-        + _chosen(policy, is_minority),
+        + f"This cutoff {chosen_by(policy, is_minority)}.",
         f"Left out, {beyond}. The cutoff was chosen on these rows, so this is no independent "
         "evidence; new rows with labels, bsvdd.report(est, path, X, y), are.",
         *_limit(fit),
@@ -251,11 +251,11 @@ def jeffreys(count: int, n: int, prob: float = 0.9) -> tuple[float, float]:
 
 def _limit(fit: Fit) -> list[str]:
     """Return what the best cutoff without a limit of false alarms would flag, if it is more."""
-    choose = fit.cutoff.chooser(fit.data.minority)
-    if not isinstance(choose, cutoffs.Best) or choose.max_fpr is None:
+    choose, left_out = fit.cutoff.chooser(fit.data.minority), fit.chosen.left_out
+    if not isinstance(choose, cutoffs.Best) or choose.max_fpr is None or left_out is None:
         return []
-    known = ~np.isnan(fit.left_out)
-    scores, minority = fit.left_out[known], fit.data.minority[known]
+    known = ~np.isnan(left_out)
+    scores, minority = left_out[known], fit.data.minority[known]
     alone = replace(choose, max_fpr=None)(scores, minority, fit.far)
     rate = (scores[~minority] < alone).mean()
     if rate <= choose.max_fpr or not choose.finds_some(scores, minority):
@@ -269,10 +269,11 @@ def _limit(fit: Fit) -> list[str]:
 
 def _swap(fit: Fit) -> list[str]:
     """Return what another prior changed of the decisions of the first fit to these rows."""
-    if fit.first is None:
+    left_out = fit.chosen.left_out
+    if fit.first is None or left_out is None:
         return []
-    known = ~np.isnan(fit.left_out)
-    changed = int(((fit.left_out >= 0.0) != fit.first.normal)[known].sum())
+    known = ~np.isnan(left_out)
+    changed = int(((left_out >= 0.0) != fit.first.normal)[known].sum())
     kept = ""
     if fit.cutoff.choose == cutoffs.FalseAlarm(fit.first.rate or 0.5):
         kept = "The rate of false alarms is that of the first fit to these rows, before the prior "
@@ -280,9 +281,10 @@ def _swap(fit: Fit) -> list[str]:
     return [f"{kept}Against the first fit, {changed} of {known.sum()} left-out decisions change."]
 
 
-def _chosen(policy: Cutoff, minority: np.ndarray) -> str:
+def chosen_by(policy: Cutoff, minority: np.ndarray) -> str:
+    """Return the predicate of a sentence on the cutoff: how it was chosen."""
     if is_number(policy.choose):
-        return "This cutoff was given as a number."
+        return "was given as a number"
     best, said = "", "is the model's own boundary"
     match policy.chooser(minority):
         case cutoffs.Best(metric, max_fpr):
@@ -296,7 +298,7 @@ def _chosen(policy: Cutoff, minority: np.ndarray) -> str:
             said += "left-out rows"
         case cutoffs.Rank(c):
             said = f"is the distance number {c!r} of the majority"
-    return f"This cutoff {f'has the best value of {best} on left-out rows' if best else said}."
+    return f"has the best value of {best} on left-out rows" if best else said
 
 
 def code(fit: Fit) -> str:
