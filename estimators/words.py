@@ -226,6 +226,8 @@ def cutoff(fit: Fit) -> list[str]:
 def _share(rows: np.ndarray) -> str:
     """Return how many of some rows are so, with the share and its interval."""
     count, n = int(rows.sum()), len(rows)
+    if not n:
+        return "0 of 0"
     low, high = jeffreys(count, n)
     return f"{count} of {n} ({count / n:.2f} [{low:.2f}, {high:.2f}])"
 
