@@ -48,10 +48,10 @@ new = datasets.moon(n0=1000, n1=100, seed=1)
 # %% [markdown]
 # The rows are a noisy half moon of 150 majority rows, and 15 minority rows on the facing moon. All
 # models have their defaults: the same kernel and bandwidth, and the cutoff $D_\mathrm{opt}$ of the
-# best G-mean over left-out distances, that is, distances of training rows from a centre that is
+# best G-mean with at most .2 of the majority flagged, over left-out distances, that is, distances of training rows from a centre that is
 # computed without them. So only the weights differ. The default prior of BDD and BSVDD has the same
 # mean for all rows, and $\lambda$ by calibration. BSVDD-M keeps $\lambda = 1$, because a larger one
-# switches the minority rows off, and has a prior that gives remote rows more weight. Its minority
+# switches the minority rows off, and has a prior with the smaller sd that such a $\lambda$ needs. Its minority
 # weights have the published prior, `Beta(1, 1)`: their total can grow with the number of minority rows.
 
 # %%
@@ -129,10 +129,10 @@ pd.DataFrame(table).T.round(3)
 # - BSVDD-M has the best ranking (AUC) and the best G-mean here. It is the only model whose centre
 #   depends on the minority rows, and the new minority rows are of the kind that it has seen.
 # - BDD and BSVDD are alike: under priors that treat all rows alike, both centres are near the plain
-#   mean. They find 98 % of the minority, as does BSVDD with row sums, and flag 9 to 10 % of the
+#   mean. They find 98 % of the minority, and flag 9 to 10 % of the
 #   majority, among them rows at the tips of the moon. G-mean asked for that: of 15 minority rows it
 #   weighs each as ten majority rows.
-# - With row sums in the prior, remote rows have more weight and false alarms fall to 6 %: see
+# - With row sums in the prior, remote rows have more weight, and 8 % are false alarms: see
 #   [swapping priors](03_swapping_priors.ipynb).
 # - SVDD rests on the rows at the border. It flags 3 % of the majority and misses 5 % of the minority.
 #

@@ -111,7 +111,8 @@ published.summary().round(3)
 # 4. **Use a smaller exponent**: `priors.RowSum(exponent=1/4)`.
 #
 # $\lambda$ does not depend on the prior, so all these fits have the same likelihood.
-# `est.with_prior(...)` refits the model to the same rows, with the same kernel matrix.
+# `est.with_prior(...)` refits the model to the same rows, with the same kernel matrix, and keeps the
+# rate of false alarms of the first fit, so that decisions change with the prior alone.
 
 # %%
 fits = {"published": published}
@@ -151,7 +152,8 @@ figure = plots.plot_prior_check(fits["flat"])
 # P(normal) and the number of other decisions among all new splinters.
 
 # %%
-p = flat.probability_normal(X_new)
+base = flat.with_prior(priors.Flat(sd=1.5))  # with_prior keeps the first fit's false-alarm rate
+p = base.probability_normal(X_new)
 chosen = [int(p.argmax()), int(np.abs(p - 0.75).argmin()), int(np.abs(p - 0.25).argmin())]
 table = {}
 for sd in (0.75, 1.5, 3.0):
@@ -161,7 +163,7 @@ for sd in (0.75, 1.5, 3.0):
         **{f"P(normal) of {i}": q[i] for i in chosen},
         "spread": other.summary().loc["spread", "posterior"],
         "largest change": np.abs(q - p).max(),
-        "other decisions": (other.predict(X_new) != flat.predict(X_new)).sum(),
+        "other decisions": (other.predict(X_new) != base.predict(X_new)).sum(),
     }
 pd.DataFrame(table).T.rename_axis("sd of the prior").round(3)
 
