@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, override
@@ -13,9 +12,6 @@ from ..models import bsvdd, bsvdd_m
 from ..models.model import CALIBRATED, Model
 from ..models.priors import Beta, Flat, Prior
 from .bayesian import SCALE, SCALE_OR_CALIBRATED, Bayesian
-
-# of log weights: the weights have the variance of Dirichlet(1, ..., 1), which a bootstrap draws
-SD_OF_BOOTSTRAP = math.sqrt(math.log(2.0))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -191,9 +187,10 @@ class BSVDDM(BSVDD):
         mu, in (0, 1]; used if ``outlier_fraction`` is below 1. The loss has the further term
         :math:`\mathrm{mean}_k (R^2 - d_k^2)_+ / \mu` over the minority rows, which is that of
         SVDD-M with C2 = 1/(n1 mu): the smaller mu is, the dearer is a minority row inside.
-    prior : prior or callable, default=Flat(sd=sqrt(log 2))
-        Prior of tau. With this sd the weights have the variance that a bootstrap gives them, so
-        that the posterior has about the spread of samples of this size.
+    prior : prior or callable, default=Flat(sd=0.83)
+        Prior of tau. With this sd, about the square root of log 2, the weights have the variance
+        that a bootstrap gives them, so that the posterior has about the spread of samples of this
+        size.
     minority_prior : prior or callable, default=Beta(1, 1)
         Prior of the minority weights, as published. Their total can grow with n1; ``Beta(total=1)``
         bounds it. With the published prior of tau, ``RowSum()``, and a wide kernel, the posterior
@@ -238,7 +235,7 @@ class BSVDDM(BSVDD):
         "minority_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 
-    prior: Prior = Flat(sd=SD_OF_BOOTSTRAP)
+    prior: Prior = Flat(sd=0.83)
     likelihood_scale: float | str = 1.0
     minority_prior: Prior = Beta()
     minority_fraction: float = 0.1

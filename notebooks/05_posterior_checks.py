@@ -181,7 +181,7 @@ others = {
     "Flat(sd=1.5), the default": est,
     "InverseRowSum": est.with_prior(priors.InverseRowSum(sd=1.5)),
     "StandardizedRowSum": est.with_prior(priors.StandardizedRowSum(sd=1.5)),
-    "Flat(sd=0.1)": est.with_prior(priors.Flat(sd=0.1)),
+    "Flat(sd=0.75)": est.with_prior(priors.Flat(sd=0.75)),
 }
 az.compare({name: bsvdd.elpd(other) for name, other in others.items()}, round_to="none")[
     ["rank", "elpd_diff", "dse"]

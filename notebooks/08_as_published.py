@@ -100,7 +100,7 @@ print(
 # (n_0 K + I)\, \hat\alpha = K \mathbf{1} + m .$$
 #
 # The published estimate is a mode alone. Slide 14 has it on the convex set of Ghasemi et al. (2012),
-# $\sum_i \alpha_i = 1$ and $0 < \alpha_i < 1$, which slide 11 announces, and quotes this linear system of free
+# $\sum_i \alpha_i = 1$ and $0 < \alpha_i < 1$, and quotes this linear system of free
 # weights, whose sum is not 1: `as_published("BDD", simplex=False)`. The posterior of free weights is normal,
 # and $\hat\alpha$ is its mode. The draws below are from the same posterior. The plot is $P(\alpha_i, \alpha_j \mid \text{data})$
 # of the two rows with the largest weights. The plus is the mode of the draws, and the cross is

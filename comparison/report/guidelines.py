@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from ...estimators.registry import REGISTRY
 from ...inference.diagnostics import MAX_R_HAT
+from ...models.priors.base import describe
 from ..run.protocol import PRIORS, Candidate
 from ..run.studies import Plan
 from ..scenarios.scenario import Scenario
@@ -259,9 +260,9 @@ def defaults(
 
 
 def default_prior(model: str) -> str:
-    """Return the name of a model's default prior among those compared."""
+    """Return the name of a model's default prior among those compared, or what it is."""
     prior = REGISTRY[model].parameters["prior"]
-    return next(name for name, each in PRIORS.items() if each == prior)
+    return next((name for name, each in PRIORS.items() if each == prior), describe(prior))
 
 
 def reliability(results: pd.DataFrame) -> Section:

@@ -43,7 +43,7 @@ def test_it_has_the_numbers_of_the_fit():
         assert part in text
     with_minority = bsvdd.methods(BSVDDM(draws=40).fit(ROWS, Y))
     assert "60 normal and 12 abnormal rows" in with_minority
-    assert "Flat(sd=0.8326)" in with_minority and "is 1, as published" in with_minority
+    assert "Flat(sd=0.83)" in with_minority and "is 1, as published" in with_minority
 
 
 def test_the_printed_rule_and_own_choices_are_said():
