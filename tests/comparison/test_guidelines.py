@@ -208,9 +208,10 @@ def test_a_default_is_kept_unless_it_is_worse_by_each_metric(order, auc, words):
 
 
 def test_defaults_are_those_of_the_package():
-    of = {"BSVDD": "flat", "BSVDD-M": "inverse row sum", "BDD": "equal weights", "BDD-M": "scaled"}
+    of = {"BSVDD": "flat", "BDD": "equal weights", "BDD-M": "equal weights"}
     for model, prior in of.items():
         assert guidelines.default_prior(model) == prior
         assert f"{model}, {prior}" in [c.name for c in studies.prior_candidates()]
+    assert guidelines.default_prior("BSVDD-M") == "Flat(sd=0.83)"  # younger than the stored study
     kernels = [c.parameters["kernel"] for c in studies.bandwidth_candidates()]
     assert REGISTRY["BSVDD"].parameters["kernel"] in kernels
