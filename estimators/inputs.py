@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ..inference.warning import DataWarning, warn
-from ..models.kernels import Kernel, Tabular
+from ..models.kernels import Kernel, Standardized, Tabular
 from ..models.kernels.numeric import DistanceKernel
 from .messages import did_you_mean, listed, quoted
 from .rows.blocks import checked, is_lazy, require_digits
@@ -25,6 +25,9 @@ from .training import TrainingData
 Summary = Callable[[np.ndarray], np.ndarray]  # one number per row
 
 LARGEST = 2**63  # below it a whole number has 64 bits
+SCALED_BY = 10.0  # standard deviation with a row over that without it, above which it is named
+BY_SD = "both", "standardised"  # scales of a kernel.Tabular
+ROUNDING = 1e-12  # share of a sum of squares
 SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
 
 
@@ -210,6 +213,38 @@ def warn_of_columns(kernel: Kernel, X: np.ndarray) -> None:
                 f"kernels.Standardized(kernels.{kernel!r})",
                 DataWarning,
             )
+
+
+def warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: np.ndarray, rows: Any) -> None:
+    """Warn of values of majority rows X, each of which alone makes the scale of its column.
+
+    ``columns`` and ``rows`` are the names.
+    """
+    by_sd = isinstance(kernel, Standardized) or getattr(kernel, "scale", None) in BY_SD
+    if not by_sd or len(X) < 3:
+        return
+    numbers = np.delete(np.arange(X.shape[1]), kernel.categorical_columns)
+    spread = np.ptp(X[:, numbers], axis=0)
+    numbers, spread = numbers[spread > 0.0], spread[spread > 0.0]
+    off = X[:, numbers] / spread
+    off -= off.mean(axis=0)
+    far = np.abs(off).argmax(axis=0)
+    n, total = len(X), np.square(off).sum(axis=0)
+    # what is left of the sum of squares without the row, about the mean of the others
+    left = total - np.square(off[far, np.arange(len(far))]) * n / (n - 1.0)
+    moves = (left * SCALED_BY**2 < total) & (left > ROUNDING * total)
+    if not moves.any():
+        return
+    i = int(np.flatnonzero(moves)[np.argmin((left / total)[moves])])
+    more = f" ({int(moves.sum()) - 1} more columns have such a row)" if moves.sum() > 1 else ""
+    ratio = np.sqrt(total[i] / n / (left[i] / (n - 1.0)))
+    warn(
+        f"row {rows[far[i]]} moves the scale of {str(columns[numbers[i]])!r}: its value, "
+        f"{X[far[i], numbers[i]]:.6g}, makes the standard deviation {ratio:.3g} times that of the "
+        f"other rows, which then differ little in this column{more}; if the value is wrong, mend "
+        "it or leave out the row",
+        DataWarning,
+    )
 
 
 def row_names(X: Any, n: int) -> np.ndarray:

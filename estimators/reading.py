@@ -20,7 +20,7 @@ from ..inference.warning import DataWarning, warn
 from ..models.core import Core, wide
 from ..models.kernels import Kernel
 from . import training
-from .inputs import numbers_of, training_names, validated, warn_of_columns
+from .inputs import numbers_of, training_names, validated, warn_of_columns, warn_of_far_values
 from .labels import classes_of
 from .rows import files
 from .rows.blocks import ArrayRows, Rows, is_lazy
@@ -117,6 +117,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     asked.check_cutoff(minority, len(minority) == n)
     # columns: bandwidth and scales, learned from the majority rows
     warn_of_columns(kernel, rows[~minority])
+    names = training_names(X, row_numbers, len(rows))
     named = kernel.with_columns(columns.names, source.categorical)
     with threads.one():
         core = None
@@ -127,6 +128,8 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
             if finder is not named:
                 kernel = core.kernel(named, rows)
         else:
+            of_rows = (np.arange(len(rows)) if names is None else names)[~minority]
+            warn_of_far_values(named, rows[~minority], columns.labels, of_rows)
             kernel = named.resolve(rows[~minority])
         gram, member_of_row = training.statistics(dictionary, kernel, rows, minority, seed, core)
     return TrainingData(
@@ -143,7 +146,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         labels=classes.labels,
         kind=classes.kind[held],
         kind_labels=classes.kind_labels,
-        names=training_names(X, row_numbers, len(rows)),
+        names=names,
         dates=source.dates,
         core=core,
     )

@@ -80,8 +80,8 @@ def sentence(title: str, best: Lead) -> str:
             f" It is told apart from {', '.join(worse)}; it is not told apart from "
             f"{', '.join(as_good)}."
         )
-    over = f"{best.mean:.3f} on average over {best.blocks} halves"
-    return f"By {title}, {best.best} is best: {over}.{apart}"
+    over = f"on average over {best.blocks} halves" if best.blocks > 1 else "in one half"
+    return f"By {title}, {best.best} is best: {best.mean:.3f} {over}.{apart}"
 
 
 def ordered(results: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from ..messages import listed
 from .categories import EXACT, codes
 from .columns import Dates
 
+LARGEST = int(np.finfo(float).max)
 SCATTERED = 1000  # scattered rows of a memory map read at once: each may read 64 KB or more
 
 
@@ -101,6 +102,8 @@ def require_digits(rows: np.ndarray) -> None:
             continue
         if max(abs(int(column.min())), abs(int(column.max()))) < EXACT:
             continue
+        if max(abs(int(column.min())), abs(int(column.max()))) > LARGEST:
+            continue  # no float at all, which is told elsewhere
         if len(np.unique(column)) > len(np.unique(column.astype(float))):
             raise ValueError(
                 f"column {i} (counted from 0) of X has whole numbers of 2^53 or more that floats "

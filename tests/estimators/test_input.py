@@ -330,3 +330,32 @@ def test_whole_numbers_that_floats_merge_are_refused(way, first, tmp_path):
 def test_large_whole_numbers_that_floats_have_are_numbers(way, tmp_path):
     X = np.array([[i % 7, 2**53 + 2 * (i * i % 11)] for i in range(30)])
     assert SVDD().fit(WAYS[way](X, tmp_path)).fit_.data.rows[3, 1] == 2.0**53 + 18
+
+
+SCALED = {"default": None, "standardised": kernels.Standardized(kernels.RBF(2.0))}
+
+
+@pytest.mark.parametrize("kernel", SCALED)
+@pytest.mark.parametrize("names", [None, [f"r{i}" for i in range(80)]], ids=["numbers", "texts"])
+def test_a_row_that_makes_the_scale_of_a_column_is_named(kernel, names):
+    table = np.random.default_rng(4).normal(size=(80, 3))
+    table[17, 1] = 1e3
+    X = pd.DataFrame(table, names, ["a", "amount", "c"])
+    ratio = table[:, 1].std() / np.delete(table[:, 1], 17).std()
+    row = "r17" if names else "17"
+    said = f"row {row} moves the scale of 'amount': its value, 1000, makes .* {ratio:.3g} times"
+    settings = {} if SCALED[kernel] is None else {"kernel": SCALED[kernel]}
+    with pytest.warns(DataWarning, match=said):
+        SVDD(**settings).fit(X)
+
+
+def test_no_row_is_named_that_makes_no_scale():
+    """Odd rows of one table are what is looked for; equal rows have no other scale."""
+    X = np.random.default_rng(4).normal(size=(80, 3))
+    X[17, 1] = 8.0
+    SVDD().fit(X)
+    SVDD().fit(np.where(np.arange(3) == 1, np.arange(80)[:, None] == 17, X))
+    X[17, 1] = 1e3
+    SVDD().fit_predict(X)
+    SVDD(kernel=kernels.Tabular(scale="normal scores")).fit(X)
+    SVDD(kernel=kernels.Tabular(categorical=[1])).fit(X)

@@ -80,6 +80,7 @@ def test_left_out_scores_of_svdd_are_relative_to_the_sphere_of_the_fold():
 # promises
 
 
+@pytest.mark.filterwarnings("ignore:row .* moves the scale:bsvdd.inference.warning.DataWarning")
 @pytest.mark.parametrize("splits", [200, pytest.param(3000, marks=pytest.mark.long)])
 def test_split_keeps_its_promise_exactly(splits):
     """P(p <= .1) of 1/(n + 1) steps, n = 19, is .1, within Monte Carlo error.
