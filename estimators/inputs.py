@@ -18,7 +18,8 @@ from ..models.kernels import Kernel, Standardized, Tabular
 from ..models.kernels.numeric import DistanceKernel
 from .messages import did_you_mean, listed, quoted
 from .rows.blocks import checked, is_lazy, require_digits
-from .rows.columns import Dates, found, numbers
+from .rows.columns import found, numbers
+from .rows.forms import Form
 from .rows.names import Columns
 from .training import TrainingData
 
@@ -31,8 +32,8 @@ ROUNDING = 1e-12  # share of a sum of squares
 SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
 
 
-def numbers_of(kernel: Kernel, X: Any) -> tuple[Any, tuple[int, ...], dict[int, Dates]]:
-    """Return training rows as numbers, their columns of categories, and those of dates.
+def numbers_of(kernel: Kernel, X: Any) -> tuple[Any, tuple[int, ...], dict[int, Form]]:
+    """Return training rows as numbers, their columns of categories, and the forms of others.
 
     An array is returned as it is, because its values are numbers already.
     """
@@ -41,8 +42,8 @@ def numbers_of(kernel: Kernel, X: Any) -> tuple[Any, tuple[int, ...], dict[int, 
     X = named(X)
     _require_different(X.columns)
     own = tuple(i for i in kernel.categorical_columns if i < X.shape[1])
-    categorical, dates = found(X, own, kernel.takes_categories)
-    return numbers(X, categorical, dates), categorical, dates
+    categorical, forms = found(X, own, kernel.takes_categories)
+    return numbers(X, categorical, forms), categorical, forms
 
 
 def named(X: pd.DataFrame) -> pd.DataFrame:
@@ -291,7 +292,7 @@ def expected(data: TrainingData, X: Any) -> np.ndarray:
     """Return new rows in the form that the kernel of a fit expects."""
     X, columns, kernel = matched(data.columns, X), data.columns, data.kernel
     if isinstance(X, pd.DataFrame) and X.shape[1] == columns.n:
-        X = numbers(X, kernel.categorical_columns, data.dates)
+        X = numbers(X, kernel.categorical_columns, data.forms)
     X = validated(columns.checking(), X, reset=False, pairwise=kernel.pairwise)
     return kernel.new_rows(X, columns.n)
 

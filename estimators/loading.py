@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ..inference import threads
 from ..inference.center import Boundary
@@ -28,7 +27,7 @@ from .inputs import names_of
 from .own_draws import of_draws
 from .reading import Asked, found_by
 from .registry import ESTIMATORS
-from .rows.columns import FORMS, Dates
+from .rows.forms import form_of
 from .rows.names import Columns
 from .saved_file import NEEDED, OF_GROUPS, Group, Parsed, check_tensors, group, map_of, parsed_of
 from .training import Dictionary, GroupedRows, TrainingData, members, statistics
@@ -221,11 +220,9 @@ def _data(
         raise ValueError("labels: expected different ones of one type, those of kind_labels first")
     if minority.all():
         raise ValueError("kind: expected at least one majority row")
-    dates = {int(column): Dates(*texts) for column, texts in header["dates"].items()}
-    for column, each in dates.items():
-        if not 0 <= column < rows.shape[1] or each.form not in FORMS:
-            raise ValueError(f"dates: no column of dates, {column}: {each!r:.80}")
-        pd.Timestamp(each.origin)  # an error if it is no date
+    forms = {int(column): form_of(texts) for column, texts in header["forms"].items()}
+    if not all(0 <= column < rows.shape[1] for column in forms):
+        raise ValueError(f"forms: no column of rows, {list(forms)!r:.80}")
     if names is not None and names.shape != minority.shape:
         raise ValueError(f"names: expected {len(rows)} whole numbers or texts")
     if kernel.pairwise:  # the last entry of a row is its index among the columns
@@ -280,7 +277,7 @@ def _data(
         kind=kind,
         kind_labels=tuple(header["kind_labels"]),
         names=names,
-        dates=dates,
+        forms=forms,
         core=core,
     )
 

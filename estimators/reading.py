@@ -147,7 +147,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         kind=classes.kind[held],
         kind_labels=classes.kind_labels,
         names=names,
-        dates=source.dates,
+        forms=source.forms,
         core=core,
     )
 
@@ -227,10 +227,10 @@ def _source(asked: Asked, X: Any, y: Any) -> tuple[Rows, Any, Columns]:
             "bsvdd.read_table); give one label for each row"
         )
     if source is None:
-        X, categorical, dates = numbers_of(kernel, X)
+        X, categorical, forms = numbers_of(kernel, X)
         X = validated(checking, X, True, kernel.pairwise)
         rows = ArrayRows(kernel.training_rows(X), is_checked=True)
-        rows.categorical, rows.dates = categorical, dates
+        rows.categorical, rows.forms = categorical, forms
         return rows, y, Columns.of(checking)
     if kernel.takes_categories:
         source.categorical = kernel.categorical_columns or source.found_categories()

@@ -90,8 +90,8 @@ def _parameters(fit: Fit) -> dict[str, Any]:
     }
 
 
-def _dates(fit: Fit) -> dict[str, list[str]]:
-    return {str(column): [d.origin, d.form] for column, d in fit.data.dates.items()}
+def _forms(fit: Fit) -> dict[str, list[str]]:
+    return {str(column): form.saved() for column, form in fit.data.forms.items()}
 
 
 def _scale(fit: Fit) -> float | None:
@@ -185,7 +185,7 @@ HEADER = {
     "labels": Entry(lambda fit: to_save(fit.data.labels), (list,), PLAIN),
     "kind_labels": Entry(lambda fit: to_save(fit.data.kind_labels), (list,), PLAIN),
     "names": Entry("data.names", (list, NONE), (int, str)),
-    "dates": Entry(_dates, (dict,), (list,), inner=(str,)),
+    "forms": Entry(_forms, (dict,), (list,), inner=(str,)),
     "all_rows": Entry("data.all_rows", (bool,)),
     "core": Entry(_core, (float, NONE), (), 0.0, 1.0),
     "report": Entry(_report, (dict,), (str, int, float)),

@@ -19,7 +19,7 @@ from ..models.kernels import Kernel
 from ..models.linear_algebra import residual
 from ..models.points import Points
 from .labels import to_save
-from .rows.columns import Dates
+from .rows.forms import Form
 from .rows.names import Columns
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ class TrainingData:
         None if the names are 0, 1, ..., n - 1.
     columns : Columns
         The columns of X.
-    dates : dict of int to Dates
-        The columns that were dates, by their positions: how they became numbers.
+    forms : dict of int to Form
+        How the cells of columns became numbers, by their positions; others were plain numbers.
     core : Core, optional
         The rows that the description rests on, where odd rows are among the training rows; None if
         all majority rows are described.
@@ -87,7 +87,7 @@ class TrainingData:
     kind: np.ndarray
     kind_labels: tuple[Any, ...] = ()
     names: np.ndarray | None = None
-    dates: Mapping[int, Dates] = field(default_factory=dict)
+    forms: Mapping[int, Form] = field(default_factory=dict)
     core: Core | None = None
 
     @cached_property

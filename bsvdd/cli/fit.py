@@ -110,7 +110,9 @@ def prepared(
     X, y = rows.tables.read_features(csv, layout, minor, missing or "error", unlabelled)
     if y is not None and y.dtype == bool:
         y = y.astype(int)
-    categorical = X.columns.get_indexer(X.select_dtypes("category").columns).tolist()
+    categorical = [
+        i for i, dtype in enumerate(X.dtypes) if dtype == "category" and not dtype.ordered
+    ]
     if missing == "impute":
         with rows.files.naming(csv):
             X = rows.gaps.filled_by_majority(X, X if y is None else X[y == 0], categorical)

@@ -51,12 +51,13 @@ class TableOptions:
     sep: str
     decimal: str
     category: tuple[str, ...]
+    order: tuple[str, ...]
     missing: str | None
 
     def layout(self, label: str | None = None) -> Layout:
         """Return what the columns of the table are; a ValueError if one is two things."""
         layout: Layout = rows.files.Layout(
-            label, self.id, self.drop, self.sep, self.decimal, self.category
+            label, self.id, self.drop, self.sep, self.decimal, self.category, self.order
         )
         return layout
 
@@ -182,6 +183,12 @@ of_table = grouped(
             multiple=True,
             help="Column of numbers that name categories; repeatable. Columns of text are "
             "categories.",
+        ),
+        "order": click.option(
+            "--order",
+            metavar="COLUMN=LOW<...<HIGH",
+            multiple=True,
+            help="Column of ordered categories, with its levels; repeatable.",
         ),
         "missing": click.option(
             "--missing",

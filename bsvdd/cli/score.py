@@ -105,14 +105,16 @@ def score(
             step("reading")
             est: Detector = estimators.loading.load(model)
             categories = _categories_of_fit(est, layout)
-            new = rows.tables.read_own(csv, layout, categories)
+            forms, features = est.fit_.data.forms, getattr(est, "feature_names_in_", [])
+            levels = [features[i] for i, form in forms.items() if form.kind == "levels"]
+            new = rows.tables.read_own(csv, layout, [*categories, *levels])
             with rows.files.naming(csv):
                 names = _columns_of_fit(est, new, layout)
                 X = _typed(est, new[names], layout.decimal)
                 stops, imputed = strict or table.missing == "error", None
                 if table.missing == "impute":
                     X, imputed = _filled(est, X, new[names])
-                problems = _problems(X, new)
+                problems = _problems(est, X, new)
                 said = _first_problem(problems, new)
                 if problems.ne("").all() or (stops and said):
                     texts = [c for c in names if c not in categories]
@@ -195,15 +197,16 @@ def _columns_of_fit(est: Detector, new: pd.DataFrame, layout: Layout) -> list[st
 
 
 def _typed(est: Detector, new: pd.DataFrame, decimal: str) -> pd.DataFrame:
-    """Return numbers, dates, and categories as they are; rows are counted from 0."""
-    dates, categories = est.fit_.data.dates, est.kernel_.categorical_columns
+    """Return numbers, and the cells of other columns that are as in training; rows from 0."""
+    forms, categories = est.fit_.data.forms, est.kernel_.categorical_columns
     new = new.reset_index(drop=True)
     for i in range(new.shape[1]):
         column = new.iloc[:, i]
-        if i in dates:
-            new.isetitem(i, rows.columns.moments(column, dates[i].form))
+        if i in forms:
+            column = rows.cells.with_points(column) if decimal == "," else column
+            new.isetitem(i, column.where(forms[i].numbers(column).notna()))
         elif i not in categories:
-            new.isetitem(i, rows.columns.as_numbers(column, decimal))
+            new.isetitem(i, rows.cells.as_numbers(column, decimal))
     return new
 
 
@@ -216,19 +219,23 @@ def _filled(est: Detector, X: pd.DataFrame, new: pd.DataFrame) -> tuple[pd.DataF
     gaps &= ~gaps.all(axis=1, keepdims=True)
     data, categorical = est.fit_.data, est.kernel_.categorical_columns
     values = rows.gaps.typical_values(data.majority_rows, categorical)
-    X = rows.gaps.filled_table(X, gaps, values, categorical, data.dates)
+    X = rows.gaps.filled_table(X, gaps, values, categorical, data.forms)
     return X, [", ".join(repr(str(c)) for c in X.columns[row]) for row in gaps]
 
 
-def _problems(X: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
+def _problems(est: Detector, X: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
     """Return why each row cannot be scored, "" where it can."""
     import pandas as pd
 
     bad, problems = rows.tables.gaps(X), pd.Series("", X.index, dtype=object)
+    forms = est.fit_.data.forms
+    expected = {c: f": no {forms[i].expected}" if i in forms else "" for i, c in enumerate(X)}
     for i in X.index[bad.any(axis=1)]:
-        cells = {str(c): new[c].iat[i] for c in X.columns[bad[i]]}
+        cells = {c: new[c].iat[i] for c in X.columns[bad[i]]}
         problems[i] = ", ".join(
-            f"{c!r} is missing" if pd.isna(value) else f"{c!r} is {str(value)!r:.80}"
+            f"{str(c)!r} is missing"
+            if pd.isna(value)
+            else f"{str(c)!r} is {str(value)!r:.80}{expected[c]}"
             for c, value in cells.items()
         )
     return problems
@@ -247,7 +254,7 @@ def _about_signs(numeric: pd.DataFrame, decimal: str) -> str:
     """Return the question whether columns of numbers have the other decimal sign."""
     if all(rows.columns.kind_of(numeric[c], decimal) != "decimal" for c in numeric):
         return ""
-    sign = rows.columns.OTHER_SIGN[decimal]
+    sign = rows.cells.OTHER_SIGN[decimal]
     return f"; is {sign!r} the decimal sign, --decimal {sign!r}?"
 
 

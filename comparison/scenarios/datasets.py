@@ -243,8 +243,8 @@ def from_csv(
     from ...estimators.rows import columns, tables
 
     X, minority = tables.read_features(path, layout, minor, missing)
-    text, dates = columns.found(X)
-    numbers = columns.numbers(X, text, dates).to_numpy(dtype=float)
+    text, forms = columns.found(X)
+    numbers = columns.numbers(X, text, forms).to_numpy(dtype=float)
     return Dataset(
         printable(Path(path).stem),
         numbers,

@@ -326,7 +326,7 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
     size = np.maximum(np.abs(majority).max(axis=0), SMALLEST)  # squares of large values overflow
     sd = np.where(np.ptp(majority, axis=0) > 0.0, size * (majority / size).std(axis=0), 1.0)
     nearest = _nearest(fit, table, of_normal, sd, top, members)
-    dates = {"dates": [f"{names[i]}: {each}" for i, each in data.dates.items()]}
+    forms = {"forms": [f"{names[i]}: {each}" for i, each in data.forms.items()]}
     labels = np.asarray(names.tolist())
     tables = {
         name: Table(index, "rank", np.arange(of_rank["row"].shape[1]), of_rank)
@@ -336,7 +336,7 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
         shares = _ends(terms["shares"], ("share", "share_low", "share_high"))
         typical = partial(_typical, fit, center)
         of_columns = {"typical": typical, **_ends(terms["columns"]), **shares}
-        tables["columns"] = Table(index, "column", labels, of_columns, dates)
+        tables["columns"] = Table(index, "column", labels, of_columns, forms)
     if asked.changes and not data.kernel.categorical_columns:
         value = _changed(fit, table, is_normal, members, data.rows[of_normal], sd)
         change = value - table
@@ -346,7 +346,7 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
             "standardized": change / sd,
             "size": ("obs", np.hypot.reduce(change / sd, axis=1)),
         }
-        tables["changes"] = Table(index, "column", labels, changed, dates)
+        tables["changes"] = Table(index, "column", labels, changed, forms)
     return Explanation(
         kind="surprise" if has_surprise else "distance",
         rows=found,

@@ -215,6 +215,6 @@ def _shown(data: TrainingData, table: np.ndarray, X: Any) -> pd.DataFrame:
         else:  # a number between -1 and 0 is the code of a text
             is_text = (table[:, f] > -1.0) & (table[:, f] < 0.0)
             shown.isetitem(f, shown[columns[f]].mask(is_text, None))
-    for f, dates in data.dates.items():
-        shown.isetitem(f, [dates.moment(days).round("s") for days in table[:, f]])
+    for f, form in data.forms.items():
+        shown.isetitem(f, [form.cell(number) for number in table[:, f]])
     return shown

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..messages import listed
 from .categories import EXACT, codes
-from .columns import Dates
+from .forms import Form
 
 LARGEST = int(np.finfo(float).max)
 SCATTERED = 1000  # scattered rows of a memory map read at once: each may read 64 KB or more
@@ -28,15 +28,15 @@ class Rows:
         Names of the columns, if they have names.
     categorical : tuple of int
         Positions of the columns that are read as categories.
-    dates : dict of int to Dates
-        The columns that were dates, by their positions.
+    forms : dict of int to Form
+        How the cells of columns became numbers, by their positions; others were plain numbers.
     """
 
     n_rows: int
     n_columns: int
     names: list[str] | None = None
     categorical: tuple[int, ...] = ()
-    dates: Mapping[int, Dates] = MappingProxyType({})
+    forms: Mapping[int, Form] = MappingProxyType({})
 
     def found_categories(self) -> tuple[int, ...]:
         """Return the positions of the columns that are categories by their type."""

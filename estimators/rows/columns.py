@@ -1,204 +1,74 @@
-"""What the columns of a table are: numbers, dates or categories, found on the whole column.
+"""What the columns of a table are: numbers, dates, times or categories, found on the whole column.
 
 The same rules hold for a CSV file, a Parquet file and a data frame. A column of text is numbers if
-each of its cells is one, in the ways that people write them: ``1,234.50``, ``€ 12``, ``12 %``, a
-Unicode minus, a no-break space between thousands, ``07:30`` (7.5 hours). The signs are dropped, and
-all cells must have the same one. Dates are days since the first one. Other text names categories.
-What is neither one nor the other is an error that says what to do.
+each of its cells is one, in the ways that people write them: ``1,234.50``, ``(12)``, ``€ 12``,
+``95.1 kg``, a Unicode minus, a no-break space between thousands. All cells must have the same
+unit, which a fit keeps. Dates are days since the first one, times are hours. Other text names
+categories, or the rows. Numbers whose units differ, two numbers in a cell, and what is neither one
+nor the other are errors that say what to do.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...inference.warning import DataWarning, warn
-from ..messages import listed
+from ..messages import listed, of_value
 from .categories import EXACT, codes, has_text
+from .cells import HEXADECIMAL, OTHER_SIGN, PAIR, TIMES, Cells, as_numbers, unquoted
+from .forms import (
+    FIRST,
+    LAST,
+    Amounts,
+    Dates,
+    Form,
+    Levels,
+    Names,
+    Times,
+    date_forms,
+    level,
+    moments,
+)
 
+SHOWN = 3  # cells that a sentence names
 FEW = 10  # rows in which texts or whole numbers often differ by chance
-OTHER_SIGN = {".": ",", ",": "."}
-MINUS = str.maketrans(dict.fromkeys("\u2212\u2012\u2013\ufe63\uff0d", "-"))
-GROUP = {".": ",", ",": r"\."}  # what stands between thousands, beside spaces and apostrophes
-CURRENCY = r"[$¢£¥\u20a0-\u20c0]|EUR|USD|GBP|CHF|JPY|CNY|INR|KRW|SEK|NOK|DKK|PLN|CZK|AUD|CAD"
-TIME = re.compile(r"(-?)(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
-TRUTH = {"true": 1.0, "false": 0.0, **{f"{s}inf": float(f"{s}inf") for s in ("", "+", "-")}}
-DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?!\d)|\d{1,2} [A-Za-z]{3}|[A-Za-z]{3,9} \d{1,2}, \d"
-ISO = "ISO8601"
-DAYS: tuple[str, ...] = ("%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y")
-DAYS += ("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
+MANY = 20  # different values, or units, above which a column is hardly one of categories
+DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?!\d)|\d{1,2}[ -][A-Za-z]{3}|[A-Za-z]{3,9} \d{1,2}, \d"
+DATE += r"|[A-Za-z]{3} [A-Za-z]{3} \d|[A-Za-z]{3,9}[ -]\d{2,4}$|\d{4}-\d\d$|\d\d?/\d{4}$"
+DATE += r"|\d{4}[ -]?Q[1-4]$|\d{4}-?W\d\d$"
 OBJECTS = {kind: "dates" for kind in ("date", "datetime", "datetime64")}
-OBJECTS |= {kind: "numbers" for kind in ("decimal", "time", "integer", "boolean", "empty")}
-GOOD = ("numbers", "dates", "category", "other")
-FORMS = (ISO, *(day + clock for clock in ("", " %H:%M", " %H:%M:%S") for day in DAYS))
-
-
-# numbers
-
-
-class Cell(NamedTuple):
-    """A number that a cell has, its unit, and the sign between thousands.
-
-    The unit is a currency, "%", ":" of a time, or "truth" of true and false.
-    """
-
-    number: float = np.nan
-    unit: str = ""
-    group: str = ""
-
-
-def _pattern(decimal: str) -> re.Pattern[str]:
-    grouped = rf"(?P<first>[1-9]\d{{0,2}})(?P<group>[{GROUP[decimal]}'\u2019\s])\d{{3}}"
-    return re.compile(
-        rf"(?P<sign>[-+]?)(?P<before>{CURRENCY})?\s*(?P<inner>-?)"
-        rf"(?P<whole>{grouped}(?:(?P=group)\d{{3}})*|\d*)"
-        rf"(?:{re.escape(decimal)}(?P<part>\d*))?(?P<power>[eE][-+]?\d+)?"
-        rf"\s*(?P<after>%|{CURRENCY})?"
-    )
-
-
-NUMBER = {decimal: _pattern(decimal) for decimal in GROUP}
-
-
-def _cell(value: Any, decimal: str) -> Cell:
-    """Return what a cell is; NaN if it is no number."""
-    if not isinstance(value, str):
-        return Cell(_number_of(value))
-    text = value.strip().translate(MINUS)
-    if time := TIME.fullmatch(text):
-        sign, hours, minutes, seconds = time.groups()
-        return Cell(
-            float(f"{sign}1") * (int(hours) + int(minutes) / 60 + float(seconds or 0) / 3600), ":"
-        )
-    found = NUMBER[decimal].fullmatch(text)
-    if found is None or not (found["whole"] or found["part"]):
-        number = TRUTH.get(text.casefold(), np.nan)
-        return Cell(number, "truth" if np.isfinite(number) else "")
-    if (found["sign"] and found["inner"]) or (found["before"] and found["after"]):
-        return Cell()
-    whole = re.sub(r"\D", "", found["whole"])
-    number = float(
-        f"{found['sign']}{found['inner']}{whole or 0}.{found['part'] or 0}{found['power'] or ''}"
-    )
-    unit = found["before"] or found["after"] or ""
-    return Cell(number if np.isfinite(number) else np.nan, unit, found["group"] or "")
-
-
-def _number_of(value: Any) -> float:
-    """Return the number that an object is: a Decimal, a whole number of any size, or a time."""
-    if hasattr(value, "hour") and not hasattr(value, "day"):
-        return float(value.hour + value.minute / 60 + value.second / 3600)
-    try:
-        return float(value)
-    except OverflowError:
-        return np.inf
-    except (TypeError, ValueError):
-        return np.nan
-
-
-def as_numbers(values: pd.Series, decimal: str = ".") -> pd.Series:
-    """Return a column as floats, NaN where there is no number.
-
-    A unit that few cells have is none. A sign between thousands is none if other cells have
-    thousands without it: "1,234" beside "1500" may be 1.234.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from bsvdd.estimators.rows.columns import as_numbers
-    >>> as_numbers(pd.Series(["$1,234.50", "$-12", "x"])).tolist()
-    [1234.5, -12.0, nan]
-    >>> as_numbers(pd.Series(["1.234,5", "7"]), ",").tolist()
-    [1234.5, 7.0]
-    >>> as_numbers(pd.Series(["07:30"])).tolist()
-    [7.5]
-    """
-    if pd.api.types.is_numeric_dtype(values):
-        return pd.Series(values.to_numpy(float, na_value=np.nan), values.index)
-    place, distinct = pd.factorize(values.astype(object))
-    cells = [_cell(value, decimal) for value in distinct]
-    numbers = [cell for cell in cells if not np.isnan(cell.number)]
-    unit = Counter(cell.unit for cell in numbers).most_common(1)[0][0] if numbers else ""
-    doubtful = any(not cell.group and abs(cell.number) >= 1000 for cell in numbers)
-    refused = OTHER_SIGN[decimal] if doubtful else None
-    table = [c.number if c.unit == unit and c.group != refused else np.nan for c in cells]
-    return pd.Series(np.array([*table, np.nan])[place], values.index)
-
-
-# dates
-
-
-@dataclass(frozen=True)
-class Dates:
-    """A column of dates as numbers: the days since a date.
-
-    Attributes
-    ----------
-    origin : str
-        The first date in training, as in ISO 8601.
-    form : str
-        How text has dates: a format of ``strptime``, or "ISO8601".
-    """
-
-    origin: str
-    form: str = ISO
-
-    def days(self, values: pd.Series) -> pd.Series:
-        """Return the days since the first date, NaN where there is no date of this form."""
-        return (moments(values, self.form) - pd.Timestamp(self.origin)) / pd.Timedelta(days=1)
-
-    def moment(self, days: float) -> pd.Timestamp:
-        """Return the date of so many days."""
-        return pd.Timestamp(self.origin) + pd.Timedelta(days=days)
-
-    def __str__(self) -> str:
-        return f"days since {self.origin.removesuffix('T00:00:00')}"
-
-
-def moments(values: pd.Series, form: str = ISO) -> pd.Series:
-    """Return dates as datetime64, in UTC without saying so; NaT where there is none."""
-    if not pd.api.types.is_datetime64_any_dtype(values):
-        values = values.astype(object)
-    return pd.to_datetime(values, format=form, errors="coerce", utc=True).dt.tz_localize(None)
-
-
-def date_forms(values: pd.Series) -> tuple[list[str], int]:
-    """Return the forms by which most of the texts are dates, and how many are."""
-    counts = {form: int(moments(values, form).notna().sum()) for form in FORMS}
-    most = max(counts.values())
-    forms = [form for form, n in counts.items() if n == most]
-    return forms[:1] if ISO in forms else forms, most
-
-
-def dates_of(values: pd.Series) -> Dates:
-    """Return how a column of dates becomes numbers."""
-    texts = values.dropna()
-    is_text = not pd.api.types.is_datetime64_any_dtype(values) and has_text(texts)
-    form = date_forms(texts)[0][0] if is_text else ISO
-    return Dates(moments(texts, form).min().isoformat(), form)
+OBJECTS |= {kind: "numbers" for kind in ("decimal", "integer", "boolean", "empty")}
+OBJECTS |= {"time": "times"}
+GOOD = ("numbers", "amounts", "times", "dates", "levels", "category", "few", "names", "other")
+# what a column in trouble has, and how its cells become numbers
+TROUBLE = {
+    "units": ("numbers with different units", "write them in one unit"),
+    "pairs": ("two numbers in a cell", "make two columns of them"),
+    "hexadecimal": ("hexadecimal numbers", "write them as decimal numbers"),
+    "clock": ("times of two and of three parts", "write them alike, as in 00:59:30"),
+}
 
 
 # columns
 
 
 def kind_of(column: pd.Series, decimal: str = ".") -> str:
-    """Return what a column is: numbers, dates, category or other (objects that are none of these).
+    """Return what a column is: one of ``GOOD``, where "other" is objects that are none of these.
 
     Trouble has names of its own: "decimal", "days or months", "some numbers", "some dates",
-    "digits" and "id".
+    "digits", and those of ``TROUBLE``.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return "category"
+        return "levels" if column.dtype.ordered else "category"
     if pd.api.types.is_numeric_dtype(column):
-        return (
-            "digits" if _loses_digits(column, pd.api.types.is_integer_dtype(column)) else "numbers"
-        )
+        if _loses_digits(column, pd.api.types.is_integer_dtype(column)):
+            return "digits"
+        return "dates" if _are_days(column) else "numbers"
     if pd.api.types.is_datetime64_any_dtype(column):
         return "dates" if column.notna().any() else "numbers"
     values = column.dropna()
@@ -206,26 +76,100 @@ def kind_of(column: pd.Series, decimal: str = ".") -> str:
         kind = pd.api.types.infer_dtype(values)
         return "digits" if _loses_digits(values, kind == "integer") else OBJECTS.get(kind, "other")
     try:
-        n_numbers = int(as_numbers(values, decimal).notna().sum())
+        cells = Cells(values, decimal)
     except TypeError:  # values that have no hash
         return "other"
-    texts = values.astype(str).str.strip()
-    of_digits = texts.str.fullmatch(r"\d+")
-    is_code = bool(of_digits.all() and texts.str.match(r"0\d").any())
-    if n_numbers == len(values) and not is_code:
-        return "digits" if _loses_digits(values, bool(of_digits.all())) else "numbers"
+    texts = values.astype(str).map(unquoted)
+    if _are_codes(texts):
+        return _kind_of_text(texts)
+    plain = cells.numbers("truth" if "truth" in cells.units() else "")
+    if plain.notna().all():
+        of_digits = bool(texts.str.fullmatch(r"\d+").all())
+        return (
+            "digits"
+            if _loses_digits(values, of_digits)
+            else "dates"
+            if of_digits and _are_days(plain)
+            else "numbers"
+        )
     if texts.str.match(DATE).mean() > 0.5:
-        forms, n = date_forms(values)
+        forms, n = date_forms(texts)
         if n == len(values):
             return "dates" if len(forms) == 1 else "days or months"
         if n > len(values) / 2:
             return "some dates"
-    if as_numbers(values, OTHER_SIGN[decimal]).notna().all() and not is_code:
+    return _kind_with_units(cells, texts)
+
+
+def _kind_with_units(cells: Cells, texts: pd.Series) -> str:
+    """Return what a column of text is that is neither plain numbers nor dates."""
+    units, n = cells.units(), len(texts)
+    if len(units) == 1 and units.total() == n:
+        unit = next(iter(units))
+        if cells.numbers(unit).notna().all():
+            return "times" if unit in TIMES else "amounts"
+    if set(units) == set(TIMES) and units.total() == n:
+        return "times" if _are_minutes(cells) else "clock"
+    other = Cells(texts, OTHER_SIGN[cells.decimal])
+    if len(other.units()) == 1 and all(cell.is_number for cell in other.found):
         return "decimal"
-    alone = np.array([not np.isnan(_cell(value, decimal).number) for value in values])
-    if not is_code and (alone & ~texts.str.fullmatch(r"0\d+")).mean() > 0.5:
+    if max(units.values(), default=0) > n / 2 or (units.total() > n / 2 and "truth" in units):
         return "some numbers"
-    return "id" if values.is_unique and len(values) >= FEW else "category"
+    doubtful = {
+        "units": units.total() > n / 2
+        and len(units) <= MANY
+        and not any(re.search(r"[\d\s]", unit) for unit in units),
+        "hexadecimal": texts.str.fullmatch(HEXADECIMAL).mean() > 0.5,
+        "pairs": texts.str.fullmatch(PAIR).mean() > 0.5,
+    }
+    for kind, is_kind in doubtful.items():
+        if is_kind:
+            return kind if len(cells.found) > MANY else "few"
+    return _kind_of_text(texts)
+
+
+def _kind_of_text(texts: pd.Series) -> str:
+    once = int((texts.value_counts() == 1).sum())
+    return "names" if len(texts) >= FEW and once > len(texts) / 2 else "category"
+
+
+def _are_codes(texts: pd.Series) -> bool:
+    """Return whether texts are digits that are no number: 007, or telephone numbers."""
+    digits = texts.str.fullmatch(r"\d+")
+    zeros = texts.str.match(r"0\d")
+    return bool((digits.all() and zeros.any()) or texts.str.fullmatch(r"\d{3}(?:\s\d{3}){2}").all())
+
+
+def _are_days(values: pd.Series) -> bool:
+    """Return whether numbers are all days of eight digits, such as 20240124."""
+    values = values.dropna()
+    if not len(values) or pd.api.types.is_bool_dtype(values):
+        return False
+    if not bool((values.between(FIRST, LAST) & (values % 1 == 0)).all()):
+        return False
+    return bool(moments(values, "%Y%m%d").notna().all())
+
+
+def _are_minutes(cells: Cells) -> bool:
+    """Return whether times of two parts, beside those of three, are minutes and seconds."""
+    return any(abs(cell.number) >= 24.0 for cell in cells.found if cell.unit == TIMES[0])
+
+
+def form_of(column: pd.Series, kind: str) -> Form | None:
+    """Return how the cells of a column of this kind become numbers; None for plain numbers."""
+    match kind:
+        case "dates":
+            return Dates.of(column)
+        case "times":
+            units = Cells(column.dropna()).units()
+            return Times("m:s" if len(units) == 2 else "h:m" if TIMES[0] in units else "h:m:s")
+        case "amounts":
+            return Amounts.of(column)
+        case "levels":
+            return Levels(tuple(map(level, column.dtype.categories)))
+        case "names":
+            return Names()
+    return None
 
 
 def _loses_digits(values: pd.Series, are_whole: bool) -> bool:
@@ -262,36 +206,52 @@ def _advice(table: pd.DataFrame, trouble: Mapping[Any, str], decimal: str) -> It
                     f"floats cannot tell apart: --category {first!r} if they name something (in "
                     f"Python X[{first!r}].astype('category')), else --drop"
                 )
-            case "id":
-                yield (
-                    f"{listed(names, 'names', 'name')} each row once: --id {first!r}, or "
-                    f"--drop (in Python X.set_index({first!r}), or X.drop)"
-                )
             case _:
-                what = kind.removeprefix("some ")
-                yield from (_cells_in_trouble(name, table[name], what, decimal) for name in names)
+                of = _cells_in_doubt if kind in TROUBLE else _cells_in_trouble
+                yield from (of(name, table[name], kind, decimal) for name in names)
 
 
-def _cells_in_trouble(name: Any, column: pd.Series, what: str, decimal: str) -> str:
-    values = column.reset_index(drop=True).dropna()
+def _ways_out(name: Any) -> str:
+    return f"{_as_category(name)}, --id {str(name)!r} or --drop {str(name)!r}"
+
+
+def _as_category(name: Any) -> str:
+    shown = repr(str(name))
+    return f"--category {shown} (in Python X[{shown}].astype('category'))"
+
+
+def _cells_in_trouble(name: Any, column: pd.Series, kind: str, decimal: str) -> str:
+    values, what = column.reset_index(drop=True).dropna(), kind.removeprefix("some ")
     if what == "dates":
         bad = values[moments(values, date_forms(values)[0][0]).isna()]
     else:
-        is_code = values.astype(str).str.strip().str.fullmatch(r"0\d+")  # such as 007
-        bad = values[as_numbers(values, decimal).isna() | is_code]
-    shown = ", ".join(f"{value!r:.40} of row {row}" for row, value in bad.head(3).items())
-    more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
+        cells = Cells(values, decimal)
+        bad = values[cells.numbers(cells.units().most_common(1)[0][0]).isna()]
+    more = f" and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
     text = (
         f"{str(name)!r} has {what} in {len(values) - len(bad)} of {len(column)} rows, but not "
-        f"{shown}{more} (counted from 0): mend or empty "
+        f"{_with_rows(bad)}{more} (counted from 0): mend or empty "
         f"{'this cell' if len(bad) == 1 else 'these cells'}"
     )
-    return text + (
-        f", or --category {str(name)!r} if the values name categories (in Python "
-        f"X[{str(name)!r}].astype('category'))"
-        if what == "numbers"
-        else ""
+    return f"{text}, or {_ways_out(name)}" if what == "numbers" else text
+
+
+def _cells_in_doubt(name: Any, column: pd.Series, kind: str, decimal: str) -> str:
+    values, (what, remedy) = column.reset_index(drop=True).dropna(), TROUBLE[kind]
+    shown = values
+    if kind in ("units", "clock"):  # one cell of each unit, first those that few rows have
+        cells = Cells(values, decimal)
+        unit = pd.Series(cells.each(lambda _, cell: cell.unit), values.index)
+        order = unit.map(unit.value_counts()).sort_values(kind="stable").index
+        shown = values[order][~unit[order].duplicated()]
+    return (
+        f"{str(name)!r} has {what}: {_with_rows(shown)} (counted from 0): {remedy}; or "
+        f"{_ways_out(name)}"
     )
+
+
+def _with_rows(cells: pd.Series) -> str:
+    return ", ".join(f"{value!r:.40} of row {row}" for row, value in cells.head(SHOWN).items())
 
 
 def kinds_of(
@@ -310,10 +270,60 @@ def kinds_of(
     return kinds, [first, *_advice(table, trouble, decimal)]
 
 
+def said(table: pd.DataFrame, kinds: Mapping[Any, str], decimal: str = ".") -> Iterator[str]:
+    """Yield how columns are read, by their kinds, where a reader may doubt it."""
+    names = [c for c, kind in kinds.items() if kind == "names"]
+    if names:
+        yield (
+            f"{listed(names, 'names', 'name')} the rows, as most values occur once, and "
+            f"{'does' if len(names) == 1 else 'do'} not count; to count one as categories: "
+            f"{_as_category(names[0])}"
+        )
+    for c in (c for c, kind in kinds.items() if kind == "few"):
+        values = table[c].dropna()
+        yield (
+            f"column {str(c)!r} has {values.nunique()} different values such as "
+            f"{of_value(values.iloc[0])!r}, and is read as categories"
+        )
+    amounts = {c: Amounts.of(table[c], decimal) for c, kind in kinds.items() if kind == "amounts"}
+    if amounts:
+        each = ", ".join(f"{str(c)!r} {form}" for c, form in amounts.items())
+        yield (
+            f"numbers with a unit, which new rows must have too: {each}; to count one as "
+            f"categories: {_as_category(next(iter(amounts)))}"
+        )
+    times = [c for c, kind in kinds.items() if kind == "times" and has_text(table[c].dropna())]
+    if times:
+        yield (
+            f"{listed(times, 'has', 'have')} times, read as hours, so 23:59 and 00:00 are far apart"
+        )
+    dates = {c: table[c] for c, kind in kinds.items() if kind == "dates"}
+    dates = {c: v for c, v in dates.items() if pd.api.types.is_numeric_dtype(v) or has_text(v)}
+    if dates:
+        first = min(Dates.of(column).first for column in dates.values())
+        yield (
+            f"{listed(dates, 'has', 'have')} dates, read as days since the first, "
+            f"{first:%Y-%m-%d}; if they should not count: "
+            + " ".join(f"--drop {str(c)!r}" for c in dates)
+        )
+    for c, kind in kinds.items():
+        if kind in ("numbers", "amounts") and not pd.api.types.is_numeric_dtype(table[c]):
+            cells = Cells(table[c].dropna(), decimal)
+            unusual = [
+                f"{value!r} is read as {cell.number:.12g}"
+                for value, cell in zip(cells.values, cells.found, strict=True)
+                if cell.unusual
+            ]
+            if unusual:
+                yield f"column {str(c)!r}: {', '.join(unusual[:SHOWN])}"
+
+
 def found(
     frame: pd.DataFrame, named: Iterable[int] = (), takes_categories: bool = True
-) -> tuple[tuple[int, ...], dict[int, Dates]]:
-    """Return the positions of the columns of categories, and the columns of dates.
+) -> tuple[tuple[int, ...], dict[int, Form]]:
+    """Return the positions of the columns of categories, and the forms of the others.
+
+    Columns of plain numbers have no form.
 
     Parameters
     ----------
@@ -331,24 +341,28 @@ def found(
     Warns
     -----
     DataWarning
-        Whole numbers count the rows, as an id does.
+        Cells are read in a way that a reader may doubt, a column names the rows, or whole numbers
+        count them, as an id does.
     """
     own, names = set(named), list(frame.columns)
-    by_name, wrong = kinds_of(frame, {names[i] for i in own})
+    kinds, wrong = kinds_of(frame, {names[i] for i in own})
     if wrong:
         raise ValueError("; ".join(wrong))
-    kinds = list(by_name.values())
-    categories = {i for i, kind in enumerate(kinds) if kind == "category"}
-    others = [names[i] for i in sorted(categories - own)]
+    of_text = {i for i, name in enumerate(names) if kinds[name] in ("category", "few")}
+    others = [names[i] for i in sorted(of_text - own)]
+    if not takes_categories:
+        others = [name for name in names if name in others or kinds[name] == "names"]
     if others and (own or not takes_categories):
         raise ValueError(
             f"{listed(others, 'is', 'are')} not numeric: for columns of categories use "
             "kernel=kernels.Tabular() (without categorical=, or with all of them), else convert or "
             "drop them; if one has the labels, name it: y='name'"
         )
-    _warn_of_ids(frame.iloc[:, [i for i, kind in enumerate(kinds) if kind == "numbers"]])
-    dates = {i: dates_of(frame.iloc[:, i]) for i, kind in enumerate(kinds) if kind == "dates"}
-    return tuple(sorted(categories)), dates
+    for line in said(frame, kinds):
+        warn(line, DataWarning)
+    _warn_of_ids(frame[[name for name in names if kinds[name] == "numbers"]])
+    forms = {i: form_of(frame[name], kinds[name]) for i, name in enumerate(names)}
+    return tuple(sorted(of_text)), {i: form for i, form in forms.items() if form is not None}
 
 
 def _warn_of_ids(numbers: pd.DataFrame) -> None:
@@ -374,16 +388,16 @@ def _counts_rows(column: pd.Series) -> bool:
 
 
 def numbers(
-    frame: pd.DataFrame, categorical: Iterable[int], dates: Mapping[int, Dates]
+    frame: pd.DataFrame, categorical: Iterable[int], forms: Mapping[int, Form]
 ) -> pd.DataFrame:
-    """Return a table whose columns are numbers: days, and codes of categories.
+    """Return a table whose columns are numbers, by the forms of training; categories are codes.
 
     Columns of other objects stay as they are. Gaps are NaN.
 
     Raises
     ------
     ValueError
-        A cell is neither a number nor a gap, or no date of the form of training.
+        A cell is neither a gap nor of the form of training.
     TypeError
         A category is neither a text nor a number.
     """
@@ -392,21 +406,21 @@ def numbers(
         column = frame.iloc[:, i]
         if i in named:
             frame.isetitem(i, codes(column))
-        elif i in dates or not pd.api.types.is_numeric_dtype(column):
-            if i not in dates and not has_text(column) and kind_of(column) != "numbers":
+        elif i in forms or not pd.api.types.is_numeric_dtype(column):
+            if i not in forms and not has_text(column) and kind_of(column) == "other":
                 continue
-            values = dates[i].days(column) if i in dates else as_numbers(column)
-            _refuse_cells(name, column, values.isna() & column.notna(), dates.get(i))
+            values = forms[i].numbers(column) if i in forms else as_numbers(column)
+            _refuse_cells(name, column, values.isna() & column.notna(), forms.get(i))
             frame.isetitem(i, values)
     return frame
 
 
-def _refuse_cells(name: Any, column: pd.Series, bad: pd.Series, dates: Dates | None) -> None:
+def _refuse_cells(name: Any, column: pd.Series, bad: pd.Series, form: Form | None) -> None:
     if bad.any():
         first = int(bad.to_numpy().argmax())
-        what = "number" if dates is None else f"date as in training ({dates.form})"
+        expected = "number without a unit, as in training" if form is None else form.expected
+        cell = f"{str(column.iloc[first])!r:.80}"
         raise ValueError(
-            f"column {str(name)!r} is not numeric: row {first} (counted from 0) has "
-            f"{column.iloc[first]!r:.80}, which is no {what} ({int(bad.sum())} such rows); mend "
-            "or leave out these rows"
+            f"column {str(name)!r}: row {first} (counted from 0) has {cell}, "
+            f"which is no {expected} ({int(bad.sum())} such rows); mend or leave out these rows"
         )

@@ -53,7 +53,7 @@ class DaskRows(Rows):
         if texts:
             head = self._X.get_partition(0).compute().head(HEAD)
             kinds = {head.columns[i]: kind_of(head.iloc[:, i]) for i in texts}
-            wrong = [name for name, kind in kinds.items() if kind not in ("category", "id")]
+            wrong = [name for name, kind in kinds.items() if kind not in ("category", "names")]
             if wrong:
                 raise ValueError(
                     f"{listed(wrong, 'is', 'are')} text that has numbers or dates; convert it in "

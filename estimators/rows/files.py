@@ -18,7 +18,8 @@ from ..messages import did_you_mean, quoted
 
 SEPARATORS = (";", "\t", "|", ",")  # that a header may have instead of the one that was named
 LINE = 2**20  # bytes of a line in which a separator is looked for
-HEAD = 1000  # rows in which codes such as 007 are looked for
+HEAD = 1000  # rows in which codes are looked for
+CODE = r"0\d+|\+\d{7,}"  # 007, or a telephone number
 GAPS = "|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None"
 GAPS += "|n/a|nan|null"  # as pandas has them
 
@@ -42,6 +43,8 @@ class Layout:
     categories : tuple of str
         Columns of categories that are numbers in the file, or could be an id. Other columns of text
         are categories without being named.
+    orders : tuple of str
+        Columns of ordered categories, each with its levels: "size=small<medium<large".
 
     Raises
     ------
@@ -61,6 +64,7 @@ class Layout:
     sep: str = ","
     decimal: str = "."
     categories: tuple[str, ...] = ()
+    orders: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.sep in ("tab", "\\t"):
@@ -76,6 +80,12 @@ class Layout:
                 f"sep and decimal are both {self.sep!r}, so a number with decimals and two "
                 "fields look the same; files with decimal commas mostly have sep=';'"
             )
+        for text, levels in zip(self.orders, self.levels.values(), strict=True):
+            if not 1 < len(set(levels)) == len(levels) or "" in levels:
+                raise ValueError(
+                    "--order must name a column and its different levels, from the lowest to the "
+                    f"highest, as in 'size=small<medium<large'; got {text!r}"
+                )
         seen: dict[str, str] = {}
         for option, name in self._named:
             if (other := seen.setdefault(name, option)) != option:
@@ -89,12 +99,20 @@ class Layout:
         one = [("--label", self.label), ("--id", self.id)]
         many = [("--category", name) for name in self.categories]
         many += [("--drop", name) for name in self.drop]
+        many += [("--order", name) for name in self.levels]
         return [(option, name) for option, name in [*one, *many] if name is not None]
+
+    @property
+    def levels(self) -> dict[str, list[str]]:
+        """The columns of ordered categories, each with its levels."""
+        named = [text.partition("=") for text in self.orders]
+        return {name.strip(): [v.strip() for v in of.split("<")] for name, _, of in named}
 
     @property
     def others(self) -> dict[str, str]:
         """The columns that are no features, each with the option that names it."""
-        return {name: option for option, name in self._named if option != "--category"}
+        features = ("--category", "--order")
+        return {name: option for option, name in self._named if option not in features}
 
     def check(self, path: Path, columns: list[str]) -> None:
         """Raise a ValueError if a named column is not among those of the file."""
@@ -132,9 +150,9 @@ def read_csv(
     with _readable(path, kind, *errors), io.BufferedReader(_Text(path)) as file:
         head = _head(file, path, layout.sep)
         names = list(head.columns)
-        codes = [c for c in names if head[c].str.fullmatch(r"0\d+", na=False).any()]
+        codes = [c for c in names if head[c].str.fullmatch(CODE, na=False).any()]
         raw = names if texts is None else [layout.label, layout.id]
-        as_text = {*raw, *codes, *layout.categories, *(texts or ())} & set(names)
+        as_text = {*raw, *codes, *layout.categories, *layout.levels, *(texts or ())} & set(names)
         file.seek(0)
         table = pd.read_csv(
             file,

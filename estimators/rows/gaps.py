@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from .columns import Dates, dates_of, kind_of, numbers
+from .columns import form_of, kind_of, numbers
+from .forms import Form, Levels
 
 
 def typical_values(majority: np.ndarray, categorical: Iterable[int] = ()) -> np.ndarray:
@@ -56,12 +57,13 @@ def filled_table(
     gaps: np.ndarray,
     values: np.ndarray,
     categorical: Collection[int],
-    dates: Mapping[int, Dates],
+    forms: Mapping[int, Form],
 ) -> pd.DataFrame:
     """Return a table with values (p,), numbers as in a fit, in place of its gaps (n, p)."""
-    X = X.astype({X.columns[i]: object for i in (*categorical, *dates)})
+    of_objects = [i for i in (*categorical, *forms) if not isinstance(forms.get(i), Levels)]
+    X = X.astype({X.columns[i]: object for i in of_objects})
     for i, value in enumerate(values):
-        shown = dates[i].moment(value) if i in dates else value
+        shown = forms[i].cell(value) if i in forms else value
         X.isetitem(i, X.iloc[:, i].mask(gaps[:, i], shown))
     return X
 
@@ -70,6 +72,7 @@ def filled_by_majority(
     X: pd.DataFrame, majority: pd.DataFrame, categorical: Collection[int]
 ) -> pd.DataFrame:
     """Return a table with the typical values of its majority rows in place of its gaps."""
-    dates = {i: dates_of(X[c]) for i, c in enumerate(X) if kind_of(X[c]) == "dates"}
-    values = typical_values(numbers(majority, categorical, dates).to_numpy(float), categorical)
-    return filled_table(X, X.isna().to_numpy(), values, categorical, dates)
+    found = {i: form_of(X[c], kind_of(X[c])) for i, c in enumerate(X) if i not in categorical}
+    forms = {i: form for i, form in found.items() if form is not None}
+    values = typical_values(numbers(majority, categorical, forms).to_numpy(float), categorical)
+    return filled_table(X, X.isna().to_numpy(), values, categorical, forms)

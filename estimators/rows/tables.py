@@ -12,7 +12,8 @@ import pandas as pd
 from ...inference.warning import DataWarning, warn
 from ..labels import classes_of, read_labels
 from ..messages import did_you_mean, listed, quoted
-from .columns import as_numbers, dates_of, kinds_of
+from .cells import as_numbers, with_points
+from .columns import kinds_of, said
 from .files import PLAIN, Layout, naming, read_csv, read_parquet, require_content, split
 
 MISSING = ("error", "drop", "impute")
@@ -146,26 +147,46 @@ def features(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the features, and what is wrong with them, a sentence each.
 
-    Columns are numbers, dates as they are, and categories; those in trouble are left out. What gaps
+    Columns are numbers, categories, and text whose form a fit finds; those in trouble, or that name
+    the rows, are left out. What gaps
     are, ``missing`` says, as in :func:`read_features`.
     """
     if not table.shape[1]:
         return table, ["the table has no feature columns"]
+    table, unordered = _ordered(table, layout)
     kinds, wrong = kinds_of(table, layout.categories, layout.decimal)
-    of_kind = {kind: [c for c in kinds if kinds[c] == kind] for kind in set(kinds.values())}
-    categories, dates = of_kind.get("category", []), of_kind.get("dates", [])
-    if dates:
-        first = dates_of(table[dates[0]]).moment(0.0)
-        warn(
-            f"{listed(dates, 'has', 'have')} dates, read as days since the first, "
-            f"{first:%Y-%m-%d}; if they should not count: "
-            + " ".join(f"--drop {str(c)!r}" for c in dates),
-            DataWarning,
-        )
-    texts = [c for c in of_kind.get("numbers", []) if not is_numeric(table[c])]
-    numbers = {c: as_numbers(table[c], layout.decimal) for c in texts}
-    X = table[list(kinds)].assign(**numbers).astype(dict.fromkeys(categories, "category"))
-    return X, wrong + (_wrong_gaps(X, missing) if kinds else [])
+    wrong = [*unordered, *wrong]
+    changed = {c: kind for c, kind in kinds.items() if kind in ("numbers", "few", "names")}
+    for line in said(table, changed, layout.decimal):  # a fit says the others
+        warn(line, DataWarning)
+    X = table[[c for c, kind in kinds.items() if kind != "names"]].copy(deep=False)
+    for c in X:
+        if kinds[c] in ("category", "few"):
+            X[c] = X[c].astype("category")
+        elif kinds[c] == "numbers" and not is_numeric(X[c]):
+            X[c] = as_numbers(X[c], layout.decimal)
+        elif kinds[c] == "amounts" and layout.decimal == ",":
+            X[c] = with_points(X[c])
+    if not (X.shape[1] or wrong):
+        wrong = ["the table has no feature columns besides those that name its rows"]
+    return X, wrong + (_wrong_gaps(X, missing) if X.shape[1] else [])
+
+
+def _ordered(table: pd.DataFrame, layout: Layout) -> tuple[pd.DataFrame, list[str]]:
+    """Return a table with its columns of ordered categories, and the cells that are no level."""
+    table, wrong = table.copy(deep=False), []
+    for name, levels in layout.levels.items():
+        bad = (table[name].notna() & ~table[name].isin(levels)).to_numpy()
+        if bad.any():
+            wrong.append(
+                f"--order: {str(name)!r} is {table[name][bad].iloc[0]!r:.40} in "
+                f"{place(table, int(bad.argmax()))}, and {int(bad.sum())} of {len(table)} rows "
+                f"have no level of {' < '.join(levels)}"
+            )
+            del table[name]
+        else:
+            table[name] = table[name].astype(pd.CategoricalDtype(levels, ordered=True))
+    return table, wrong
 
 
 def _wrong_gaps(X: pd.DataFrame, missing: str) -> list[str]:

@@ -99,6 +99,7 @@ def test_tables_that_are_none(X, error, message):
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+@pytest.mark.filterwarnings("ignore:column 'day' has dates")
 def test_rows_without_the_names_of_the_fit_say_what_to_give():
     dates = pd.date_range("2023-03-23", periods=12)
     X = pd.DataFrame({"a": np.arange(12.0), "day": dates.astype(str)})

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.scenario import Real, halves, subset
-from bsvdd.estimators.rows.columns import as_numbers
+from bsvdd.estimators.rows.cells import as_numbers
 from bsvdd.estimators.rows.files import Layout, read_csv
 from bsvdd.estimators.rows.gaps import typical_values
 from bsvdd.estimators.rows.tables import minority_of, read_features, read_own
@@ -138,8 +138,7 @@ REFUSED = [  # text, options of the command line, message
         "--label y",
         "y has the labels 0, 1, 2; only {-1, 1}, {0, 1} and booleans are accepted without "
         "minor_label=; name the minority's label by minor_label=, in the command line --minor; "
-        "column 'n' is not numeric; column 'n' names each row once: --id 'n', or --drop (in Python "
-        "X.set_index('n'), or X.drop); 1 of 12 rows have gaps or infinite values, in 'a' (1)",
+        "1 of 12 rows have gaps or infinite values, in 'a' (1)",
     ),
 ]
 

@@ -142,6 +142,7 @@ def test_reasons_of_training_rows_leave_them_out():
     assert f"Nearest normal training rows: {', '.join(near)}." in repr(why)
 
 
+@pytest.mark.filterwarnings("ignore:column 'day' has dates")
 def test_values_are_shown_as_the_table_has_them():
     days = pd.Series(pd.date_range("2024-01-01", periods=N)).dt.strftime("%d.%m.%Y")
     table = MIXED.assign(day=days, zone=RNG.integers(1, 4, N).astype(str))

@@ -149,8 +149,8 @@ def test_oddities_of_csv(est, tmp_path, text, error):
         with pytest.raises((ValueError, TypeError), match=error):
             est.fit(read_table(path))
         return
-    own = features(read_own(path))[0]
-    for rows in (est.fit(read_table(path)).idata_["constant_data"]["X"], own):
+    for table in (read_table(path), features(read_own(path))[0]):
+        rows = est.fit(table).idata_["constant_data"]["X"]
         assert np.asarray(rows).tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]
 
 
