@@ -274,7 +274,7 @@ def _with_input(found: pd.DataFrame, csv: Path, layout: Layout) -> pd.DataFrame:
 
     A column that has the name of a column of the result gets ``input_`` before its name.
     """
-    texts = rows.files.read_csv(csv, layout, None).drop(columns=list(layout.others))
+    texts = rows.files.read_file(csv, layout, None).drop(columns=list(layout.others))
     taken = {name: f"input_{name}" for name in texts.columns if name in found.columns}
     for name, other in taken.items():
         if other in found.columns or other in texts.columns:

@@ -34,8 +34,6 @@ UNREADABLE = (
     *(KeyError, ValueError, EOFError, TypeError, RuntimeError, MemoryError),
     *(zipfile.BadZipFile, zlib.error),
 )
-EXPANSION = 100  # times the size of a compressed file that its arrays may need,
-EXPANDED = 2**26  # or these bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +273,7 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
         size = path.stat().st_size
         with zipfile.ZipFile(path) as archive:  # nothing longer is read, whatever an array claims
             needed = sum(archive.getinfo(name).file_size for name in ("X.npy", "y.npy"))
-        if needed > (most := max(EXPANDED, EXPANSION * size)):
+        if needed > (most := max(files.EXPANDED, files.EXPANSION * size)):
             raise ValueError(
                 f"its arrays need {needed:.3g} bytes, expected at most {most:.3g} for a file of "
                 f"{size} bytes; save them by np.savez, without compression"

@@ -1,23 +1,51 @@
-"""Tables in files: CSV and Parquet by pandas, NumPy's .npy as a memory map."""
+"""Tables in files: CSV, Parquet, Feather and Excel by pandas, NumPy's .npy as a memory map."""
 
 from __future__ import annotations
 
+import codecs
+import csv
+import gzip
 import io
+import math
+import re
 import stat
-from collections.abc import Collection, Iterator
+import zipfile
+import zlib
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, override
 
 import numpy as np
 import pandas as pd
 
+from ...inference.warning import DataWarning, warn
 from ..labels import read_labels
 from ..messages import did_you_mean, quoted
+from .cells import cell_of
+from .forms import level
 
 SEPARATORS = (";", "\t", "|", ",")  # that a header may have instead of the one that was named
-LINE = 2**20  # bytes of a line in which a separator is looked for
+LINE = 2**20  # bytes in which separator and header are looked for
+FIRST_LINES, FIELD = 50, 2**16  # and lines, and characters of a line
+EXPANSION = 100  # times the size of a compressed file that its content may have,
+EXPANDED = 2**26  # or these bytes
+TEXTS = (".csv", ".tsv", ".txt")
+FRAMES = (".parquet", ".feather", ".xlsx")
+OTHERS = {  # files that are not read, and how pandas reads them
+    ".json": "read_json",
+    ".jsonl": "read_json",
+    ".xls": "read_excel",
+    ".ods": "read_excel",
+    ".dta": "read_stata",
+    ".sav": "read_spss",
+    ".sas7bdat": "read_sas",
+    ".h5": "read_hdf",
+    ".html": "read_html",
+    ".xml": "read_xml",
+}
 HEAD = 1000  # rows in which codes are looked for
 CODE = r"0\d+|\+\d{7,}"  # 007, or a telephone number
 GAPS = "|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None"
@@ -128,35 +156,90 @@ class Layout:
 PLAIN = Layout()
 
 
-def read_csv(
+def kind_of_file(path: Path) -> str:
+    """Return the suffix that says how a file is read; ".csv" of "a.csv.gz" and of an archive."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1:] == [".zip"]:
+        return ".csv"
+    if suffixes[-1:] == [".gz"]:
+        suffixes = [".csv", *suffixes[:-1]]
+    return suffixes[-1] if suffixes else ""
+
+
+def read_file(
     path: Path, layout: Layout = PLAIN, texts: Collection[str] | None = ()
 ) -> pd.DataFrame:
-    """Return a CSV file as a table.
+    """Return the table in a file, by its suffix; a file of another one is read as CSV.
 
     Labels are read by the rule of :func:`bsvdd.estimators.labels.read_labels`. They and ids have no
-    gaps: "NA" is a name. A column of codes such as ``007`` is text.
+    gaps in CSV: "NA" is a name. A column of codes such as ``007`` is text.
 
     Parameters
     ----------
     path : path
+        ``.csv``, ``.tsv``, ``.txt``, also packed as ``.gz`` or as the only file in a ``.zip``;
+        ``.parquet``, ``.feather``, ``.xlsx``.
     layout : Layout
         Columns that it names need not be in the file.
     texts : collection of str
         Further columns that are read as text. None: all are, as they are in the file.
+
+    Raises
+    ------
+    ValueError
+        The file is not of its format, its header lacks a name or repeats one, or its format is not
+        read.
+    ImportError
+        A package for this format is not installed.
+
+    Warns
+    -----
+    DataWarning
+        Lines above the header are skipped, the text is no UTF-8, or a workbook has other sheets.
     """
-    errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
-    kind = "CSV in UTF-8 with a header that names every field of the rows"
+    kind = kind_of_file(path)
+    if kind in OTHERS:
+        raise ValueError(
+            f"{path}: a file {kind!r} is not read; expected one of {quoted((*TEXTS, *FRAMES))}: "
+            f"convert it, in Python pandas.{OTHERS[kind]}(path).to_csv('table.csv', index=False)"
+        )
     require_file(path)
-    with _readable(path, kind, *errors), io.BufferedReader(_Text(path)) as file:
-        head = _head(file, path, layout.sep)
+    if kind in FRAMES:
+        table = _read_frame(path, kind)
+        if texts is None:
+            return table.astype(object).where(table.notna(), "").astype(str)
+        named = [layout.id, *layout.levels, *texts]
+        for name in (c for c in table if c in named):
+            gap = table[name].isna()
+            table[name] = table[name].astype(object).map(level).astype(object).mask(gap)
+        return table
+    table = _read_csv(path, layout, texts, kind)
+    if texts is not None and layout.label in table:
+        labels = read_labels(table[layout.label].tolist())
+        table[layout.label] = pd.Series(labels, table.index, labels.dtype)
+    return table
+
+
+def _read_csv(path: Path, layout: Layout, texts: Collection[str] | None, kind: str) -> pd.DataFrame:
+    """Return a CSV file as a table; its labels are text."""
+    errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, zipfile.BadZipFile
+    errors += gzip.BadGzipFile, EOFError, zlib.error, RuntimeError  # the last is a password
+    expected = "CSV in UTF-8 with a header that names every field of the rows"
+    with _readable(path, expected, *errors), _opened(path) as file:
+        named = "\t" if kind == ".tsv" and layout.sep == PLAIN.sep else layout.sep
+        sep, above = _start(file, path, named)
+        how: dict[str, Any] = {"sep": sep, "skiprows": above, "encoding": _encoding(file, path)}
+        file.seek(0)
+        head = _head(file, path, how)
         names = list(head.columns)
         codes = [c for c in names if head[c].str.fullmatch(CODE, na=False).any()]
         raw = names if texts is None else [layout.label, layout.id]
         as_text = {*raw, *codes, *layout.categories, *layout.levels, *(texts or ())} & set(names)
         file.seek(0)
-        table = pd.read_csv(
+        return pd.read_csv(
             file,
-            sep=layout.sep,
+            header=0,
+            names=names,
             decimal=layout.decimal,
             dtype=dict.fromkeys(as_text, str),
             keep_default_na=False,
@@ -164,11 +247,8 @@ def read_csv(
             index_col=False,
             skip_blank_lines=len(names) > 1,  # in one column a blank line is a missing value
             low_memory=False,
+            **how,
         )
-    if texts is not None and layout.label in names:
-        labels = read_labels(table[layout.label].tolist())
-        table[layout.label] = pd.Series(labels, table.index, labels.dtype)
-    return table
 
 
 @contextmanager
@@ -190,20 +270,137 @@ def require_file(path: Path) -> None:
         )
 
 
-class _Text(io.FileIO):
-    """The bytes of a text file; a NUL is an error, as a file with holes could be endless."""
+class _Text(io.RawIOBase):
+    """The bytes of a text file; a NUL is an error, as a file with holes could be endless.
+
+    So are more than ``most`` bytes.
+    """
+
+    def __init__(self, file: Any, path: Path, most: float = math.inf) -> None:
+        self._file, self._path, self._most = file, path, most
 
     @override
+    def readable(self) -> bool:
+        return True
+
+    @override
+    def seekable(self) -> bool:
+        return True
+
+    @override
+    def seek(self, offset: int, whence: int = 0) -> int:
+        place: int = self._file.seek(offset, whence)
+        return place
+
+    @override
+    def tell(self) -> int:
+        place: int = self._file.tell()
+        return place
+
     def readinto(self, buffer: Any) -> int | None:
-        n = super().readinto(buffer)
+        n: int | None = self._file.readinto(buffer)
         if n and b"\0" in bytes(memoryview(buffer)[:n]):
             raise ValueError(
-                f"{self.name} has NUL bytes, so it is not CSV in UTF-8; expected a text file"
+                f"{self._path} has NUL bytes, so it is not CSV in UTF-8; expected a text file"
+            )
+        if self.tell() > self._most:
+            raise ValueError(
+                f"{self._path} is more than {EXPANSION} times as long when it is unpacked; unpack "
+                "it, and give the file in it"
             )
         return n
 
 
-def _head(file: BinaryIO, path: Path, sep: str) -> pd.DataFrame:
+@contextmanager
+def _opened(path: Path) -> Iterator[io.BufferedReader]:
+    """Open a text file, or the only file in an archive."""
+    most = max(EXPANDED, EXPANSION * path.stat().st_size)
+    if path.suffix.lower() == ".gz":
+        with gzip.open(path) as file:
+            yield io.BufferedReader(_Text(file, path, most))
+    elif path.suffix.lower() == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            hidden = ("__MACOSX/", ".")
+            names = [n for n in archive.namelist() if not (n.startswith(hidden) or n.endswith("/"))]
+            if len(names) != 1 or Path(names[0]).suffix.lower() not in TEXTS:
+                raise ValueError(
+                    f"{path} has {quoted(names) if names else 'no file'}; expected one file "
+                    f"{', '.join(TEXTS)} in an archive: unpack it, and give one of its files"
+                )
+            with archive.open(names[0]) as file:
+                yield io.BufferedReader(_Text(file, path, most))
+    else:
+        with path.open("rb", buffering=0) as file:
+            yield io.BufferedReader(_Text(file, path))
+
+
+def _encoding(file: BinaryIO, path: Path) -> str:
+    """Return the encoding of a text file: UTF-8, or else that of Windows in Western Europe."""
+    file.seek(0)
+    decoder, lines = codecs.getincrementaldecoder("utf-8")(), 1
+    while block := file.read(LINE):
+        try:
+            decoder.decode(block)
+        except UnicodeDecodeError as error:
+            before = error.object[: error.start]
+            text = error.object[max(0, error.start - 9) : error.start + 9]
+            warn(
+                f"{path} is not UTF-8, and is read as Windows-1252 (Latin-1): "
+                f"{text.decode('cp1252', 'replace')!r} in line {lines + before.count(b'\n')}; if "
+                "that is wrong, save it as UTF-8",
+                DataWarning,
+            )
+            return "cp1252"
+        lines += block.count(b"\n")
+    return "utf-8"
+
+
+def _lines(file: BinaryIO) -> list[str]:
+    """Return the first lines of a text file."""
+    file.seek(0)
+    lines = file.read(LINE).splitlines()[:FIRST_LINES]
+    return [line.decode("utf-8-sig", "replace") for line in lines]
+
+
+def _start(file: BinaryIO, path: Path, sep: str) -> tuple[str, int]:
+    """Return the separator, and the number of lines above the header."""
+    lines = [line[:FIELD] for line in _lines(file)]
+    named = re.fullmatch(r"sep=(.)\s*", lines[0]) if lines else None  # as Excel has it
+    sep, hint = (named[1], 1) if named else (sep, 0)
+    above = hint + header_at([next(csv.reader([line], delimiter=sep), []) for line in lines[hint:]])
+    if titles := [line.strip() for line in lines[hint:above] if line.strip()]:
+        warn(
+            f"{path}: {len(titles)} line{'s' * (len(titles) > 1)} above the header skipped: "
+            f"{', '.join(f'{title!r:.60}' for title in titles[:3])}",
+            DataWarning,
+        )
+    return sep, above
+
+
+def header_at(rows: Sequence[Sequence[Any]]) -> int:
+    """Return the place of the header among the first rows: titles and comments stand above it.
+
+    Examples
+    --------
+    >>> from bsvdd.estimators.rows.files import header_at
+    >>> header_at([["Sales", ""], ["# in EUR"], [], ["item", "price"], ["a", "2"]])
+    3
+    """
+    filled = [sum(str(cell).strip() != "" for cell in row) for row in rows]
+    place = next((i for i, n in enumerate(filled) if n > 1), None)
+    if place is None:
+        return 0
+    while (
+        place + 1 < len(rows)
+        and str(rows[place][0]).startswith("#")
+        and filled[place + 1] > 1
+        and len(rows[place]) != len(rows[place + 1])
+    ):
+        place += 1
+    return 0 if any(cell_of(cell).is_number for cell in rows[place]) else place
+
+
+def _head(file: BinaryIO, path: Path, how: dict[str, Any]) -> pd.DataFrame:
     """Return the first rows of an open CSV file as text.
 
     The header is read as a row. If a row has more fields, this is an error; with a header, pandas
@@ -211,13 +408,18 @@ def _head(file: BinaryIO, path: Path, sep: str) -> pd.DataFrame:
     """
     try:
         rows = pd.read_csv(
-            file, header=None, nrows=HEAD + 1, dtype=str, keep_default_na=False, sep=sep
+            file, header=None, nrows=HEAD + 1, dtype=str, keep_default_na=False, **how
         )
     except ValueError:
-        _check_separator(file, path, sep)
+        _check_separator(file, path, how["sep"])
         raise
     if rows.shape[1] == 1:
-        _check_separator(file, path, sep)
+        _check_separator(file, path, how["sep"])
+    return _with_names(rows, path)
+
+
+def _with_names(rows: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return a table whose names are its first row."""
     names = rows.iloc[0]
     if (names == "").any():
         raise ValueError(
@@ -229,23 +431,20 @@ def _head(file: BinaryIO, path: Path, sep: str) -> pd.DataFrame:
     if len(duplicates):  # pandas would rename one of them
         name = duplicates.iloc[0]
         raise ValueError(f"{path}: the header has the column {name!r} twice; rename one")
-    return rows[1:].set_axis(names.tolist(), axis=1)
+    return rows[1:].set_axis([re.sub("'(.+)'", r"\1", name) for name in names], axis=1)
 
 
 def _check_separator(file: BinaryIO, path: Path, sep: str) -> None:
-    """Raise a ValueError if the header is one field, and another separator is in it and below."""
-    file.seek(0)
-    header, below = (file.readline(LINE).decode(errors="replace") for _ in range(2))
-    if sep in header:
-        return
-    for sign in SEPARATORS:
-        if sign in header and sign in below:
-            name = "tab" if sign == "\t" else sign
-            raise ValueError(
-                f"{path}: the header is one column if {sep!r} separates fields, but it has "
-                f"{sign!r} {header.count(sign)} times; name the separator: --sep {name!r} (in "
-                f"Python, pandas.read_csv with sep={sign!r})"
-            )
+    """Raise a ValueError if a line is one field, and another separator is in it and in the next."""
+    for header, below in pairwise(_lines(file)):
+        for sign in SEPARATORS:
+            if sep not in header and sign in header and sign in below:
+                name = "tab" if sign == "\t" else sign
+                raise ValueError(
+                    f"{path}: the header is one column if {sep!r} separates fields, but it has "
+                    f"{sign!r} {header.count(sign)} times; name the separator: --sep {name!r} (in "
+                    f"Python, pandas.read_csv with sep={sign!r})"
+                )
 
 
 @contextmanager
@@ -257,16 +456,36 @@ def _readable(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]
         raise ValueError(f"{path} is damaged, or not {kind}: {error}") from error
 
 
-def read_parquet(path: Path) -> pd.DataFrame:
-    """Return a Parquet file as a table."""
+def _read_frame(path: Path, kind: str) -> pd.DataFrame:
+    """Return the table in a file whose columns have types."""
     options = {"integer_object_nulls": True}  # else large whole numbers become the same float
+    errors = OSError, ValueError, zipfile.BadZipFile, KeyError
     try:
-        with _readable(path, "Parquet", OSError, ValueError):
-            return pd.read_parquet(path, engine="pyarrow", to_pandas_kwargs=options)
+        with _readable(path, kind.removeprefix(".").capitalize(), *errors):
+            if kind == ".parquet":
+                return pd.read_parquet(path, engine="pyarrow", to_pandas_kwargs=options)
+            if kind == ".feather":
+                from pyarrow import feather
+
+                return feather.read_table(path).to_pandas(**options)
+            with pd.ExcelFile(path, engine="openpyxl") as book:
+                rows = pd.read_excel(book, header=None, dtype=object, na_values=[""])
+                sheets = book.sheet_names
     except ImportError as error:
+        package, extra = ("openpyxl", "excel") if kind == ".xlsx" else ("pyarrow", "parquet")
         raise ImportError(
-            "reading .parquet needs pyarrow; install it: pip install 'bsvdd[parquet]'"
+            f"reading {kind} needs {package}; install it: pip install 'bsvdd[{extra}]'"
         ) from error
+    if len(sheets) > 1:
+        warn(f"{path}: sheet {sheets[0]!r} is read, and not {quoted(sheets[1:])}", DataWarning)
+    if rows.empty:
+        raise ValueError(f"{path}: sheet {sheets[0]!r} is empty")
+    head = rows.head(FIRST_LINES).astype(object).where(rows.notna(), "")
+    above = header_at(head.to_numpy().tolist())
+    rows = rows.iloc[above:].reset_index(drop=True)
+    names = rows.iloc[0].astype(object).where(rows.iloc[0].notna(), "").map(str)
+    named = _with_names(pd.concat([names.to_frame().T, rows[1:]]), path)
+    return named.reset_index(drop=True).infer_objects()
 
 
 def split(frame: Any, label: str, argument: str, origin: str) -> tuple[Any, Any]:

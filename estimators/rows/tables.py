@@ -14,10 +14,20 @@ from ..labels import classes_of, read_labels
 from ..messages import did_you_mean, listed, quoted
 from .cells import as_numbers, with_points
 from .columns import kinds_of, said
-from .files import PLAIN, Layout, naming, read_csv, read_parquet, require_content, split
+from .files import (
+    FRAMES,
+    OTHERS,
+    PLAIN,
+    TEXTS,
+    Layout,
+    kind_of_file,
+    naming,
+    read_file,
+    require_content,
+    split,
+)
 
 MISSING = ("error", "drop", "impute")
-FILES = (".csv", ".parquet")
 is_numeric = pd.api.types.is_numeric_dtype
 
 
@@ -26,7 +36,7 @@ def read_table(path: str | Path) -> pd.DataFrame: ...
 @overload
 def read_table(path: str | Path, label: str) -> tuple[pd.DataFrame, pd.Series]: ...
 def read_table(path: str | Path, label: str | None = None) -> Any:
-    r"""Return the table in a CSV or Parquet file, as the commands read it.
+    r"""Return the table in a file, as the commands read it.
 
     Every estimator takes it, by the same rules: columns of text are numbers, dates or categories,
     and gaps are NaN. A column of codes such as ``007`` is text.
@@ -34,7 +44,8 @@ def read_table(path: str | Path, label: str | None = None) -> Any:
     Parameters
     ----------
     path : str or path
-        A ``.csv`` file in UTF-8 with a header, or a ``.parquet`` file.
+        A file ``.csv``, ``.tsv`` or ``.txt`` with a header, also as ``.gz`` or alone in a ``.zip``;
+        ``.parquet``, ``.feather`` or ``.xlsx``.
     label : str, optional
         Name of the column of the labels.
 
@@ -51,7 +62,7 @@ def read_table(path: str | Path, label: str | None = None) -> Any:
         ``label`` is no column.
     FileNotFoundError
     ImportError
-        Parquet needs pyarrow.
+        Parquet and Feather need pyarrow, Excel needs openpyxl.
 
     Examples
     --------
@@ -66,21 +77,20 @@ def read_table(path: str | Path, label: str | None = None) -> Any:
     (['Bonn', 'Rom'], [0, 1])
     """
     path = Path(path)
-    if path.suffix not in FILES:
+    if kind_of_file(path) not in (*TEXTS, *FRAMES, *OTHERS):
         raise ValueError(
-            f"path={str(path)!r}: expected a file named {', '.join(FILES)}; open a .npy file by "
-            "numpy.load(path, mmap_mode='r')"
+            f"path={str(path)!r}: expected a file named {', '.join((*TEXTS, *FRAMES))}; open a "
+            ".npy file by numpy.load(path, mmap_mode='r')"
         )
     require_content(path, "path")
-    is_csv = path.suffix == ".csv"
-    table = read_csv(path, Layout(label=label)) if is_csv else read_parquet(path)
+    table = read_file(path, Layout(label=label))
     if not len(table):
         raise ValueError(f"{path} has no rows")
     return table if label is None else split(table, label, "label", str(path))
 
 
 def read_own(path: str | Path, layout: Layout = PLAIN, texts: Collection[str] = ()) -> pd.DataFrame:
-    """Read a CSV file with a header, as in :func:`bsvdd.estimators.rows.files.read_csv`.
+    """Read a file with a header, as in :func:`bsvdd.estimators.rows.files.read_file`.
 
     Columns to drop are left out, and the ids, as text, are the index of the table; without ids it
     counts rows, from 0.
@@ -88,8 +98,8 @@ def read_own(path: str | Path, layout: Layout = PLAIN, texts: Collection[str] = 
     Raises
     ------
     ValueError
-        The file is not CSV, its header lacks a name or repeats one, it has no rows, or it lacks a
-        column of the layout.
+        The file is not of its format, its header lacks a name or repeats one, it has no rows, or it
+        lacks a column of the layout.
 
     Warns
     -----
@@ -97,7 +107,7 @@ def read_own(path: str | Path, layout: Layout = PLAIN, texts: Collection[str] = 
         An id is repeated.
     """
     path = Path(path)
-    table = read_csv(path, layout, texts)
+    table = read_file(path, layout, texts)
     layout.check(path, list(table.columns))
     if table.empty:
         raise ValueError(f"{path} has a header but no rows")
@@ -266,7 +276,7 @@ def read_features(
     missing: str = "error",
     unlabelled: bool = False,
 ) -> tuple[pd.DataFrame, np.ndarray | None]:
-    """Return the features of a CSV file, and which rows are minority (None without a label).
+    """Return the features of a file, and which rows are minority (None without a label).
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.scenario import Real, halves, subset
 from bsvdd.estimators.rows.cells import as_numbers
-from bsvdd.estimators.rows.files import Layout, read_csv
+from bsvdd.estimators.rows.files import Layout, read_file
 from bsvdd.estimators.rows.gaps import typical_values
 from bsvdd.estimators.rows.tables import minority_of, read_features, read_own
 from bsvdd.inference.warning import DataWarning
@@ -91,7 +91,7 @@ def test_tables_that_are_read(case, write):
 
 def test_fields_as_text_are_those_of_the_file(write):
     path = write("a;b\n01,50;NA\n;x\n")
-    assert read_csv(path, GERMAN, None).to_numpy().tolist() == [["01,50", "NA"], ["", "x"]]
+    assert read_file(path, GERMAN, None).to_numpy().tolist() == [["01,50", "NA"], ["", "x"]]
 
 
 def test_numbers_have_one_decimal_sign():

@@ -1,0 +1,181 @@
+"""Files as people have them: packed, with titles, signs and encodings; and those not read."""
+
+import gzip
+import re
+import sys
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.estimators.rows.files import Layout, header_at, read_file
+from bsvdd.estimators.rows.tables import read_features, read_own
+from bsvdd.inference.warning import DataWarning
+from click.testing import CliRunner
+
+import bsvdd
+from bsvdd.cli import main
+
+N = 12
+TABLE = pd.DataFrame(
+    {
+        "nr": [f"{i:03d}" for i in range(N)],
+        "a": np.arange(N) ** 1.5,
+        "place": ["Köln", "Rom", "Ulm"] * 4,
+        "day": pd.date_range("2024-01-30", periods=N),
+        "kind": [0, 0, 1] * 4,
+    }
+)
+CSV = TABLE.to_csv(index=False)
+
+
+def packed(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("folder/table.csv", CSV)
+        archive.writestr("__MACOSX/._table.csv", b"\0")
+    return path
+
+
+def written(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+TITLES = "Sales 2024\n# in EUR\n\n"
+WAYS = {  # how the file is made, and the line that is said
+    "x.csv": (lambda p: written(p, CSV), None),
+    "x.CSV": (lambda p: written(p, CSV), None),
+    "x.csv.gz": (lambda p: written(p, gzip.compress(CSV.encode())), None),
+    "x.gz": (lambda p: written(p, gzip.compress(CSV.encode())), None),
+    "x.zip": (packed, None),
+    "x.txt": (lambda p: written(p, CSV), None),
+    "x.tsv": (lambda p: written(p, TABLE.to_csv(index=False, sep="\t")), None),
+    "hint.csv": (lambda p: written(p, "sep=;\n" + TABLE.to_csv(index=False, sep=";")), None),
+    "latin.csv": (
+        lambda p: written(p, CSV.encode("latin-1")),
+        "Windows-1252 .* '000,0.0,Köln,2024-' in line 2",
+    ),
+    "title.csv": (lambda p: written(p, TITLES + CSV), "2 lines above the header .* 'Sales 2024"),
+    "cells.csv": (
+        lambda p: written(p, f"Sales 2024,,,,\n{CSV}"),
+        "1 line above the header .* 'Sales",
+    ),
+    "note.csv": (
+        lambda p: written(p, f"# a, in EUR\n{CSV}"),
+        "1 line above the header .* '# a, in EUR'",
+    ),
+    "x.parquet": (lambda p: TABLE.to_parquet(p) or p, None),
+    "x.feather": (lambda p: TABLE.to_feather(p) or p, None),
+    "x.xlsx": (lambda p: TABLE.to_excel(p, index=False) or p, None),
+    "title.xlsx": (lambda p: TABLE.to_excel(p, index=False, startrow=2) or p, None),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_files_that_are_read(name, tmp_path):
+    """Every file has the same rows, by Python and by the commands, and so has its score."""
+    make, line = WAYS[name]
+    path = make(tmp_path / name)
+
+    def read(reader, *arguments):
+        if line is None:
+            return reader(*arguments)
+        with pytest.warns(DataWarning, match=line):
+            return reader(*arguments)
+
+    X, y = read(bsvdd.read_table, path, "kind")
+    assert y.tolist() == TABLE["kind"].tolist() and list(X) == ["nr", "a", "place", "day"]
+    assert X["nr"].tolist() == TABLE["nr"].tolist() and X["place"].tolist() == list(TABLE["place"])
+    np.testing.assert_allclose(X["a"], TABLE["a"])
+    assert pd.to_datetime(X["day"]).tolist() == TABLE["day"].tolist()
+    X, minority = read(read_features, path, Layout("kind", "nr"))
+    assert minority.tolist() == (TABLE["kind"] == 1).tolist()
+    assert X.index.tolist() == TABLE["nr"].tolist() and X["place"].dtype == "category"
+    texts = read(read_file, path, Layout(), None)
+    assert texts["nr"].tolist() == TABLE["nr"].tolist()
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
+def test_the_commands_read_every_file(tmp_path):
+    surprises = []
+    for name in ("x.csv", "x.zip", "x.parquet", "x.xlsx"):
+        path, model, out = WAYS[name][0](tmp_path / name), tmp_path / "m", tmp_path / "scores.csv"
+        for arguments in (
+            ("fit", path, "--id", "nr", "--label", "kind", "--model", "SVDD", "--out", model),
+            ("score", model, path, "--id", "nr", "--input-columns", "--out", out),
+        ):
+            done = CliRunner().invoke(main, list(map(str, arguments)))
+            assert done.exit_code == 0, done.output
+        scores = pd.read_csv(out, dtype={"nr": str})
+        assert scores["nr"].tolist() == TABLE["nr"].tolist() and scores["place"][0] == "Köln"
+        surprises.append(scores["surprise"])
+    np.testing.assert_allclose(surprises[1:], [surprises[0]] * 3)
+
+
+NOT_READ = {
+    "x.json": (b"{}", "a file '.json' is not read; expected one of '.csv', '.tsv', '.txt', '.parq"),
+    "x.sav": (b"$FL2", "in Python pandas.read_spss(path).to_csv('table.csv', index=False)"),
+    "x.xls": (b"\xd0\xcf", "in Python pandas.read_excel(path).to_csv("),
+    "x.feather": (b"abc", "x.feather is damaged, or not Feather"),
+    "x.xlsx": (b"abc", "x.xlsx is damaged, or not Xlsx"),
+    "x.zip": (b"abc", "x.zip is damaged, or not CSV"),
+    "x.csv.gz": (b"abc", "x.csv.gz is damaged, or not CSV"),
+    "cut.csv.gz": (gzip.compress(CSV.encode())[:-9], "cut.csv.gz is damaged, or not CSV"),
+    "long.csv.gz": (gzip.compress(b"a,b\n" * 2**25), "more than 100 times as long when it is unp"),
+    "utf16.csv": (CSV.encode("utf-16"), "has NUL bytes, so it is not CSV in UTF-8"),
+    "semicolon.csv": (b"Title\na;b\n1;2\n", "name the separator: --sep ';'"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_READ)
+def test_files_that_are_not_read(name, tmp_path):
+    content, message = NOT_READ[name]
+    path = written(tmp_path / name, content)
+    for read in (bsvdd.read_table, read_own):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            read(path)
+
+
+def test_names_in_quotes_are_quoted_once(tmp_path):
+    path = written(tmp_path / "x.csv", "'Clin LR','it''s'\n1,2\n")
+    assert list(bsvdd.read_table(path)) == list(read_own(path)) == ["Clin LR", "it''s"]
+
+
+def test_an_archive_has_one_table(tmp_path):
+    path = packed(tmp_path / "x.zip")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("other.csv", CSV)
+    with pytest.raises(ValueError, match="has 'folder/table.csv', 'other.csv'; expected one file"):
+        bsvdd.read_table(path)
+
+
+def test_other_sheets_are_named(tmp_path):
+    with pd.ExcelWriter(tmp_path / "x.xlsx") as book:
+        TABLE.to_excel(book, sheet_name="first", index=False)
+        TABLE.to_excel(book, sheet_name="second", index=False)
+    with pytest.warns(DataWarning, match="sheet 'first' is read, and not 'second'"):
+        bsvdd.read_table(tmp_path / "x.xlsx")
+    pd.DataFrame().to_excel(tmp_path / "empty.xlsx")
+    with pytest.raises(ValueError, match="sheet 'Sheet1' is empty"):
+        bsvdd.read_table(tmp_path / "empty.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("rows", "place"),
+    [
+        ([["a"], ["1"]], 0),  # one column
+        ([["a", "b"], ["1", "2"]], 0),
+        ([["#id", "b"], ["1", "2"]], 0),  # a header may begin so
+        ([["a"], ["1", "2"], ["3", "4"]], 0),  # numbers are no header
+        ([["title"], [], ["a", "b"]], 2),
+    ],
+)
+def test_where_the_header_is(rows, place):
+    assert header_at(rows) == place
+
+
+def test_a_missing_package_is_named(monkeypatch, tmp_path):
+    path = WAYS["x.xlsx"][0](tmp_path / "x.xlsx")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ImportError, match=r"pip install 'bsvdd\[excel\]'"):
+        bsvdd.read_table(path)
