@@ -13,24 +13,28 @@ from .fit import LISTED, Fit
 from .p_values import check_rate, fold_of
 from .p_values import of_training as training_p
 
+WIDTH = 80  # characters of a printed table
 PRINTED = {
-    "probability_odd": ("P(odd)", "{:.2f}"),
-    "listed": ("listed", "{}"),
-    "p_value": ("p_value", "{:.3f}"),
-    "probability_normal": ("P(normal)", "{:.2f}"),
-    "surprise": ("surprise", "{:.3g}"),
-    "surprise_low": ("low", "{:.3g}"),
-    "surprise_high": ("high", "{:.3g}"),
-    "normal": ("normal", "{}"),
-    "decision": ("decision", "{}"),
-    "distance": ("distance", "{:.4g}"),
+    "probability_odd": "{:.2f}",
+    "listed": "{}",
+    "p_value": "{:.3f}",
+    "probability_normal": "{:.2f}",
+    "surprise": "{:.3g}",
+    "surprise_low": "{:.3g}",
+    "surprise_high": "{:.3g}",
+    "normal": "{}",
+    "decision": "{}",
+    "distance": "{:.4g}",
 }
+NOT_PRINTED = ("probability_error", "cutoff", "level", "left_out")
+DISPENSABLE = ("distance", "probability_normal", "surprise_high", "surprise_low")  # beside P(odd)
 
 
 class DecisionTable(pd.DataFrame):
     """A data frame that prints p-value, P(normal), surprise with its interval, and normal first.
 
-    In 80 columns pandas leaves these out. A part without surprise and normal is printed by pandas.
+    In 80 columns pandas leaves these out. A table without surprise and normal, or with columns
+    that are joined or renamed, is printed with all of them.
 
     Examples
     --------
@@ -38,9 +42,9 @@ class DecisionTable(pd.DataFrame):
     >>> from bsvdd import SVDD
     >>> X = np.random.default_rng(0).normal(size=(99, 2))
     >>> SVDD().fit(X).decision([[0.0, 0.0], [9.0, 9.0]])
-      p_value P(normal) surprise    low    high normal distance
-    0   0.390      1.00   -0.291 -0.676 -0.0657   True    0.959
-    1   0.010      0.00      166   19.8     167  False    1.039
+      p_value probability_normal surprise surprise_low surprise_high normal distance
+    0   0.390               1.00   -0.291       -0.676       -0.0657   True    0.959
+    1   0.010               0.00      166         19.8           167  False    1.039
     <BLANKLINE>
     [2 rows x 9 columns: list(table) names them]
     """
@@ -52,16 +56,24 @@ class DecisionTable(pd.DataFrame):
 
     @override
     def __repr__(self) -> str:
-        shown = [name for name in PRINTED if name in self]
-        if not {"surprise", "normal"} <= set(shown):
-            return super().__repr__()
-        short = pd.DataFrame(self)[shown].set_axis([PRINTED[name][0] for name in shown], axis=1)
-        text = short.to_string(
-            formatters=[PRINTED[name][1].format for name in shown],
-            max_rows=pd.get_option("display.max_rows"),
-            min_rows=pd.get_option("display.min_rows"),
-        )
-        return f"{text}\n\n[{len(self)} rows x {self.shape[1]} columns: list(table) names them]"
+        how: dict[str, Any] = {
+            "max_rows": pd.get_option("display.max_rows"),
+            "min_rows": pd.get_option("display.min_rows"),
+        }
+        table, own = pd.DataFrame(self), {*PRINTED, *NOT_PRINTED}
+        if not ({"surprise", "normal"} <= set(table) <= own and table.columns.is_unique):
+            return table.to_string(line_width=WIDTH, **how)
+        shown = [name for name in PRINTED if name in table]
+        dispensable = [c for c in DISPENSABLE if c in shown]
+        if "probability_odd" not in shown and "probability_normal" in dispensable:
+            dispensable.remove("probability_normal")
+        while True:
+            formatters = [PRINTED[name].format for name in shown]
+            text = table[shown].to_string(formatters=formatters, **how)
+            if max(map(len, text.splitlines())) <= WIDTH or not dispensable:
+                break
+            shown.remove(dispensable.pop(0))
+        return f"{text}\n\n[{len(table)} rows x {table.shape[1]} columns: list(table) names them]"
 
 
 def of_rows(fit: Fit, X: Any, prob: float, p_value: str | None) -> DecisionTable:

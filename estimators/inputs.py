@@ -20,6 +20,7 @@ from .messages import did_you_mean, listed, quoted
 from .rows.blocks import checked, is_lazy, require_digits
 from .rows.columns import found, numbers
 from .rows.forms import Form
+from .rows.frames import as_frame
 from .rows.names import Columns
 from .training import TrainingData
 
@@ -290,7 +291,7 @@ def table(data: TrainingData, X: Any) -> np.ndarray:
 
 def expected(data: TrainingData, X: Any) -> np.ndarray:
     """Return new rows in the form that the kernel of a fit expects."""
-    X, columns, kernel = matched(data.columns, X), data.columns, data.kernel
+    X, columns, kernel = matched(data.columns, as_frame(X)), data.columns, data.kernel
     if isinstance(X, pd.DataFrame) and X.shape[1] == columns.n:
         X = numbers(X, kernel.categorical_columns, data.forms)
     X = validated(columns.checking(), X, reset=False, pairwise=kernel.pairwise)
@@ -312,6 +313,21 @@ def _of_rows(data: TrainingData, X: Any, summary: Summary) -> np.ndarray:
     return summary(table(data, X))
 
 
+def shown(data: TrainingData, table: np.ndarray, X: Any) -> pd.DataFrame:
+    """Return the values of rows as the user has them; None for a text, which no fit keeps."""
+    X, columns = as_frame(X), data.columns.labels.tolist()
+    values = pd.DataFrame(table, columns=columns, dtype=object)
+    for f in data.kernel.categorical_columns:
+        if isinstance(X, pd.DataFrame) and columns[f] in X:
+            values.isetitem(f, X[columns[f]].to_numpy(object))
+        else:  # a number between -1 and 0 is the code of a text
+            is_text = (table[:, f] > -1.0) & (table[:, f] < 0.0)
+            values.isetitem(f, values[columns[f]].mask(is_text, None))
+    for f, form in data.forms.items():
+        values.isetitem(f, [form.cell(number) for number in table[:, f]])
+    return values
+
+
 def in_memory(X: Any, what: str, instead: str) -> None:
     """Raise a TypeError if X is a dask collection, for an answer that is computed at once."""
     if is_lazy(X):
@@ -320,7 +336,7 @@ def in_memory(X: Any, what: str, instead: str) -> None:
 
 def without_label(data: TrainingData, X: Any) -> Any:
     """Return X; without the column of the labels if it is a data frame with this column."""
-    label = data.label
+    X, label = as_frame(X), data.label
     if label is not None and hasattr(X, "columns") and label in X.columns:
         return X[[name for name in X.columns if name != label]]
     return X

@@ -24,6 +24,7 @@ from .inputs import numbers_of, training_names, validated, warn_of_columns, warn
 from .labels import classes_of
 from .rows import files
 from .rows.blocks import ArrayRows, Rows, is_lazy
+from .rows.frames import as_frame
 from .rows.names import Columns
 from .training import MOST_ROWS, Dictionary, TrainingData
 
@@ -88,6 +89,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     ValueError.
     """
     kernel, share = asked.kernel, _share(asked, y is not None, one_table)
+    X = as_frame(X)
     source, labels, columns = _source(asked, X, y)
     classes = classes_of(labels, source.n_rows, asked.minor_label, asked.may_lack)
     minority_of_all, gap, n1 = classes.minority, classes.gap, int(classes.minority.sum())

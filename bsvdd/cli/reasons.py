@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..estimators.detector import Detector
+    from ..estimators.rows.forms import Form
 
 SHARES = (0.05, 0.1)  # smallest shares of the first column and of others that are reasons
 
@@ -73,17 +74,17 @@ def reason(est: Detector, X: pd.DataFrame, rows: np.ndarray, columns: pd.DataFra
     row = inputs.table(est.fit_.data, X.loc[rows[:1]])[0]
     places = [X.columns.get_loc(column) for column, _ in named]
     beside = usual(est.fit_, row, places) if named else []
-    parts = []
+    parts, forms = [], est.fit_.data.forms
     for (column, share), f, like in zip(named, places, beside, strict=True):
         if like.has(row[f]) and len(rows) == 1:
             continue
-        own = f"{column}{_of_values(X.loc[rows, column], like.is_category)} ({share:.0%}"
+        own = f"{column}{_of_values(X.loc[rows, column], like.is_category, forms.get(f))} ({share:.0%}"
         between = " or " if like.is_category else " to "
         texts = dict.fromkeys(text_of(est, X, column, value) for value in like.values)
         parts.append(f"{own}; rows like it: {between.join(texts)})")
     if not parts and named:
         column, share = named[0]
-        parts = [f"{column}{_of_values(X.loc[rows, column], beside[0].is_category)} ({share:.0%})"]
+        parts = [f"{column}{_of_values(X.loc[rows, column], beside[0].is_category, forms.get(places[0]))} ({share:.0%})"]
     return ", ".join(parts) or "-"
 
 
@@ -94,10 +95,10 @@ def text_of(est: Detector, X: pd.DataFrame, column: str, number: float) -> str:
     f = X.columns.get_loc(column)
     if f in est.kernel_.categorical_columns:
         return next(str(level) for level in X[column].unique() if code(level) == number)
-    form = est.fit_.data.dates.get(f)
+    form = est.fit_.data.forms.get(f)
     if (est.fit_.data.rows[:, f] % 1.0 == 0.0).all():  # whole numbers, or whole days
         number = round(number)
-    return messages.of_value(float(f"{number:.5g}") if form is None else form.moment(number))
+    return messages.of_value(float(f"{number:.5g}") if form is None else form.cell(number))
 
 
 def _mean_shares(columns: pd.DataFrame) -> pd.Series:
@@ -112,12 +113,16 @@ def _mean_shares(columns: pd.DataFrame) -> pd.Series:
     return pd.Series(shares, dtype=float).sort_values(ascending=False, kind="stable")
 
 
-def _of_values(values: pd.Series, is_category: bool) -> str:
+def _of_values(values: pd.Series, is_category: bool, form: Form | None) -> str:
     """Return the value of one row, or the values of several, after a sign; a code has none."""
     first = values.iloc[0]
     if values.nunique() == 1:
         unread = is_category and not isinstance(first, str) and -1.0 < first < 0.0  # of a text
         return "" if unread else f" = {messages.of_value(first)}"
+    if form is not None:
+        numbers = form.numbers(values)
+        ends = [messages.of_value(form.cell(end)) for end in (numbers.min(), numbers.max())]
+        return f" = {' to '.join(ends)}"
     if is_category or isinstance(first, str):
         return f" ({values.nunique()} values)"
     return f" = {messages.of_value(values.min())} to {messages.of_value(values.max())}"

@@ -11,9 +11,11 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from .. import inputs, messages
 from ..detector import Detector
 from ..questions.explain import explain
 from ..questions.explanation import Explanation
+from ..rows.frames import as_frame
 from .common import (
     MAJORITY,
     MINORITY,
@@ -68,20 +70,21 @@ def plot_explanation(
     require_center(est)
     asked: dict[str, Any] = {"rows": [row]}
     if row is not None:
-        X = with_feature_names(est, est.fit_.data.rows[[row]])
+        X, table = None, est.fit_.data.rows[[row]]
     else:
-        X = x if isinstance(x, pd.DataFrame) else np.atleast_2d(np.asarray(x, dtype=float))
+        X = as_frame(x)
+        X = X if isinstance(X, pd.DataFrame) else np.atleast_2d(np.asarray(X, dtype=float))
         if len(X) != 1:
             raise ValueError(f"x must be one row, got {len(X)} rows; plot them one by one")
         X = X if isinstance(X, pd.DataFrame) else with_feature_names(est, X)
-        asked = {"X": X}
+        asked, table = {"X": X}, inputs.table(est.fit_.data, X)
     why: Any = explain(est, **asked, prob=prob, top=most)
     of_row = why.rows.iloc[0]
     n = 1 if why.columns is None else 2
     size = 3 + 3 * n, 1.6 + 0.28 * most
     figure, axes = plt.subplots(1, n, figsize=size, layout="constrained", squeeze=False)
     if why.columns is not None:
-        _columns(axes[0, 0], why, why.columns, _values(est, X), most)
+        _columns(axes[0, 0], why, why.columns, _values(est, table, X), most)
     _points(axes[0, -1], why, point_names(est))
     decision = "normal" if of_row["normal"] else "abnormal"
     what = "surprise" if why.kind == "surprise" else "$d_z^2 - D^2$"
@@ -92,16 +95,11 @@ def plot_explanation(
     return figure
 
 
-def _values(est: Detector, X: Any) -> list[str]:
+def _values(est: Detector, table: np.ndarray, X: Any) -> list[str]:
     """Return the values of one row for labels; nothing for the number of a category's text."""
-    values = X.iloc[0] if isinstance(X, pd.DataFrame) else X[0]
-    categorical = est.kernel_.categorical_columns
-    return [
-        f" = {value}"
-        if isinstance(value, str)
-        else ("" if i in categorical and -1 < value < 0 else f" = {float(value):.3g}")
-        for i, value in enumerate(values)
-    ]
+    values = inputs.shown(est.fit_.data, table, X).iloc[0]
+    texts = [f"{v:.3g}" if isinstance(v, float) else messages.of_value(v) for v in values]
+    return ["" if v is None else f" = {text}" for v, text in zip(values, texts, strict=True)]
 
 
 def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most: int) -> None:

@@ -13,7 +13,6 @@ from ...inference import ties
 from .. import decisions, inputs
 from ..fit import Fit
 from ..messages import of_value, printable
-from ..training import TrainingData
 from .explanation import NAMES_SHOWN, SHOWN, Asked, Explanation, explained_by, largest_shares
 from .given import positions
 
@@ -183,7 +182,7 @@ def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
     # ties: a description is sure of a row that a column alone explains too
     view = p[sorted(p, key=lambda name: name in COLUMN_VIEWS)].idxmin(axis=1)
     causes = dict.fromkeys(parts, COMBINATION) | dict.fromkeys(COLUMN_VIEWS, SEVERAL)
-    shown = _shown(data, table, X).set_axis(decided.index)
+    shown = inputs.shown(data, table, X).set_axis(decided.index)
     found = decided[["normal", "p_value", "surprise"]].copy()
     found["view"] = view
     found["cause"] = view.map(lambda v: causes.get(v, v)).mask(odd.any(axis=1), COLUMN)
@@ -203,18 +202,3 @@ def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
         parts=parts,
         failed=score.failed,
     )
-
-
-def _shown(data: TrainingData, table: np.ndarray, X: Any) -> pd.DataFrame:
-    """Return the values of rows as the user has them; None for a text, which no fit keeps."""
-    columns = data.columns.labels.tolist()
-    shown = pd.DataFrame(table, columns=columns, dtype=object)
-    for f in data.kernel.categorical_columns:
-        if isinstance(X, pd.DataFrame) and columns[f] in X:
-            shown.isetitem(f, X[columns[f]].to_numpy(object))
-        else:  # a number between -1 and 0 is the code of a text
-            is_text = (table[:, f] > -1.0) & (table[:, f] < 0.0)
-            shown.isetitem(f, shown[columns[f]].mask(is_text, None))
-    for f, form in data.forms.items():
-        shown.isetitem(f, [form.cell(number) for number in table[:, f]])
-    return shown

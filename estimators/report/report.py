@@ -24,6 +24,7 @@ from ..fit import Fit
 from ..questions.copies import are_training_rows
 from ..questions.explain import explain
 from ..questions.views import ViewsExplanation
+from ..rows.frames import as_frame
 from ..views import Views
 from . import pages
 
@@ -130,6 +131,7 @@ def report(
     """
     check_is_fitted(est)
     path = Path(path)
+    X = as_frame(X)
     if X is None and y is not None:
         raise ValueError("y has the labels of X, but X is not given: report(est, path, X, y)")
     if not path.absolute().parent.is_dir():

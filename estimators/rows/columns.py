@@ -292,6 +292,8 @@ def said(table: pd.DataFrame, kinds: Mapping[Any, str], decimal: str = ".") -> I
             f"numbers with a unit, which new rows must have too: {each}; to count one as "
             f"categories: {_as_category(next(iter(amounts)))}"
         )
+    for c in (c for c, kind in kinds.items() if kind == "levels"):
+        yield f"column {str(c)!r} is read as numbers, the places in {form_of(table[c], 'levels')}"
     times = [c for c, kind in kinds.items() if kind == "times" and has_text(table[c].dropna())]
     if times:
         yield (

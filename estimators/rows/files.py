@@ -26,6 +26,7 @@ from ..labels import read_labels
 from ..messages import did_you_mean, quoted
 from .cells import cell_of
 from .forms import level
+from .frames import OPTIONS
 
 SEPARATORS = (";", "\t", "|", ",")  # that a header may have instead of the one that was named
 LINE = 2**20  # bytes in which separator and header are looked for
@@ -458,16 +459,15 @@ def _readable(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]
 
 def _read_frame(path: Path, kind: str) -> pd.DataFrame:
     """Return the table in a file whose columns have types."""
-    options = {"integer_object_nulls": True}  # else large whole numbers become the same float
     errors = OSError, ValueError, zipfile.BadZipFile, KeyError
     try:
         with _readable(path, kind.removeprefix(".").capitalize(), *errors):
             if kind == ".parquet":
-                return pd.read_parquet(path, engine="pyarrow", to_pandas_kwargs=options)
+                return pd.read_parquet(path, engine="pyarrow", to_pandas_kwargs=OPTIONS)
             if kind == ".feather":
                 from pyarrow import feather
 
-                return feather.read_table(path).to_pandas(**options)
+                return feather.read_table(path).to_pandas(**OPTIONS)
             with pd.ExcelFile(path, engine="openpyxl") as book:
                 rows = pd.read_excel(book, header=None, dtype=object, na_values=[""])
                 sheets = book.sheet_names

@@ -178,8 +178,8 @@ class Names(Form):
         return pd.Series(0.0, column.index)
 
     @override
-    def cell(self, number: float) -> str:
-        return ""
+    def cell(self, number: float) -> None:
+        return None
 
     @property
     @override

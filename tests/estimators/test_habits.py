@@ -88,13 +88,34 @@ def test_a_decision_prints_what_matters_first_in_80_columns():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(99, 2)), columns=["a", "b"])
     rows = X.set_axis([f"order {i:06d}" for i in range(99)])
     est = SVDD().fit(rows)
-    head = ["p_value", "P(normal)", "surprise", "low", "high", "normal", "distance"]
+    head = ["p_value", "probability_normal", "surprise", "surprise_low", "normal"]
     for table in (est.decision(rows), est.decision()):
         lines = repr(table.tail(3)).splitlines()
         assert lines[0].split() == head and max(map(len, lines)) <= 80
         assert lines[3].startswith("order 000098") and "True" in lines[3]
         assert len(repr(table).splitlines()) < 20  # the middle of many rows is left out
-        assert repr(table[["p_value"]]) == repr(pd.DataFrame(table)[["p_value"]])
+        assert repr(table[["p_value"]].head()) == repr(pd.DataFrame(table)[["p_value"]].head())
+    numbered = est.decision(X.set_axis(range(len(X))))
+    assert repr(numbered).split()[:6] == [*head[:4], "surprise_high", "normal"]
+
+
+CHANGED = {
+    "join": lambda table: table.join(pd.DataFrame({"who": "Ann"}, table.index)),
+    "assign": lambda table: table.assign(who="Ann"),
+    "merge": lambda table: table.merge(pd.DataFrame({"normal": [True, False], "who": "Ann"})),
+    "reset_index": lambda table: table.rename_axis("who").reset_index(),
+    "rename": lambda table: table.rename(columns={"surprise": "who"}),
+    "concat": lambda table: pd.concat([table, table["surprise"].rename("who")], axis=1),
+}
+
+
+@pytest.mark.parametrize("how", CHANGED)
+def test_a_decision_that_was_joined_or_renamed_prints_all_columns(how):
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    table = CHANGED[how](SVDD().fit(rows).decision())
+    text = repr(table)
+    assert "who" in table and all(str(name) in text.split() for name in table)
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_a_fit_prints_in_a_line():
