@@ -37,10 +37,11 @@ from .forms import (
 
 SHOWN = 3  # cells that a sentence names
 FEW = 10  # rows in which texts or whole numbers often differ by chance
+CODES = 0.1  # share of cells with a leading zero above which a column has codes
 MANY = 20  # different values, or units, above which a column is hardly one of categories
 DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?!\d)|\d{1,2}[ -][A-Za-z]{3}|[A-Za-z]{3,9} \d{1,2}, \d"
-DATE += r"|[A-Za-z]{3} [A-Za-z]{3} \d|[A-Za-z]{3,9}[ -]\d{2,4}$|\d{4}-\d\d$|\d\d?/\d{4}$"
-DATE += r"|\d{4}[ -]?Q[1-4]$|\d{4}-?W\d\d$"
+DATE += r"|[A-Za-z]{3} [A-Za-z]{3} \d|[A-Za-z]{3}-\d{1,2}-\d{4}|[A-Za-z]{3,9}[ -]\d{2,4}$"
+DATE += r"|\d{4}-\d\d$|\d\d?/\d{4}$|\d{4}[ -]?Q[1-4]$|\d{4}-?W\d\d$"
 OBJECTS = {kind: "dates" for kind in ("date", "datetime", "datetime64")}
 OBJECTS |= {kind: "numbers" for kind in ("decimal", "integer", "boolean", "empty")}
 OBJECTS |= {"time": "times"}
@@ -113,6 +114,9 @@ def _kind_with_units(cells: Cells, texts: pd.Series) -> str:
     other = Cells(texts, OTHER_SIGN[cells.decimal])
     if len(other.units()) == 1 and all(cell.is_number for cell in other.found):
         return "decimal"
+    are_few, of_numbers = len(cells.found) <= MANY, units.total() == n and "truth" not in units
+    if of_numbers and len(units) > 1 and are_few:
+        return "few"
     if max(units.values(), default=0) > n / 2 or (units.total() > n / 2 and "truth" in units):
         return "some numbers"
     doubtful = {
@@ -124,7 +128,7 @@ def _kind_with_units(cells: Cells, texts: pd.Series) -> str:
     }
     for kind, is_kind in doubtful.items():
         if is_kind:
-            return kind if len(cells.found) > MANY else "few"
+            return "few" if are_few else kind
     return _kind_of_text(texts)
 
 
@@ -135,9 +139,9 @@ def _kind_of_text(texts: pd.Series) -> str:
 
 def _are_codes(texts: pd.Series) -> bool:
     """Return whether texts are digits that are no number: 007, or telephone numbers."""
-    digits = texts.str.fullmatch(r"\d+")
-    zeros = texts.str.match(r"0\d")
-    return bool((digits.all() and zeros.any()) or texts.str.fullmatch(r"\d{3}(?:\s\d{3}){2}").all())
+    digits, zeros = texts.str.fullmatch(r"\d+"), texts.str.fullmatch(r"0\d+")
+    telephones = texts.str.fullmatch(r"\d{3}(?:\s\d{3}){2}")
+    return bool((digits.all() and zeros.any()) or zeros.mean() > CODES or telephones.all())
 
 
 def _are_days(values: pd.Series) -> bool:
@@ -238,8 +242,11 @@ def _cells_in_trouble(name: Any, column: pd.Series, kind: str, decimal: str) -> 
 
 def _cells_in_doubt(name: Any, column: pd.Series, kind: str, decimal: str) -> str:
     values, (what, remedy) = column.reset_index(drop=True).dropna(), TROUBLE[kind]
-    shown = values
-    if kind in ("units", "clock"):  # one cell of each unit, first those that few rows have
+    patterns = {"pairs": PAIR, "hexadecimal": HEXADECIMAL}
+    if kind in patterns:
+        texts = values.astype(str).map(unquoted)
+        shown = values[texts.str.fullmatch(patterns[kind])]
+    else:  # one cell of each unit, first those that few rows have
         cells = Cells(values, decimal)
         unit = pd.Series(cells.each(lambda _, cell: cell.unit), values.index)
         order = unit.map(unit.value_counts()).sort_values(kind="stable").index

@@ -172,8 +172,9 @@ def read_file(
 ) -> pd.DataFrame:
     """Return the table in a file, by its suffix; a file of another one is read as CSV.
 
-    Labels are read by the rule of :func:`bsvdd.estimators.labels.read_labels`. They and ids have no
-    gaps in CSV: "NA" is a name. A column of codes such as ``007`` is text.
+    A first column without a name is the index. Labels are read by the rule of
+    :func:`bsvdd.estimators.labels.read_labels`. They and ids have no gaps in CSV: "NA" is a name. A
+    column of codes such as ``007`` is text.
 
     Parameters
     ----------
@@ -209,16 +210,24 @@ def read_file(
         table = _read_frame(path, kind)
         if texts is None:
             return table.astype(object).where(table.notna(), "").astype(str)
+        table = _with_index(table)
         named = [layout.id, *layout.levels, *texts]
         for name in (c for c in table if c in named):
             gap = table[name].isna()
             table[name] = table[name].astype(object).map(level).astype(object).mask(gap)
         return table
-    table = _read_csv(path, layout, texts, kind)
+    table = _with_index(_read_csv(path, layout, texts, kind))
     if texts is not None and layout.label in table:
         labels = read_labels(table[layout.label].tolist())
         table[layout.label] = pd.Series(labels, table.index, labels.dtype)
     return table
+
+
+def _with_index(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose first column is the index if it has no name, as R and pandas write."""
+    if table.columns[0] != "" or table.shape[1] == 1:
+        return table
+    return table.set_index("").rename_axis(None)
 
 
 def _read_csv(path: Path, layout: Layout, texts: Collection[str] | None, kind: str) -> pd.DataFrame:
@@ -420,13 +429,12 @@ def _head(file: BinaryIO, path: Path, how: dict[str, Any]) -> pd.DataFrame:
 
 
 def _with_names(rows: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Return a table whose names are its first row."""
+    """Return a table whose names are its first row; the first may be empty, above an index."""
     names = rows.iloc[0]
-    if (names == "").any():
+    if (names[1:] == "").any():
         raise ValueError(
-            f"{path}: column {int((names == '').argmax())} (counted from 0) has no name in the "
-            "header; name it, or leave it out (pandas writes the index without a name: use "
-            "to_csv(index=False))"
+            f"{path}: column {1 + int((names[1:] == '').argmax())} (counted from 0) has no name in "
+            "the header; name it, or leave it out"
         )
     duplicates = names[names.duplicated()]
     if len(duplicates):  # pandas would rename one of them

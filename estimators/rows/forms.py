@@ -19,7 +19,16 @@ DAYS += tuple(
     for sign in "/-"
     for order in ("dmY", "mdY", "dmy", "mdy")
 )
-DAYS += ("%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%a %b %d %Y", "%d-%b-%Y", "%d-%b-%y")
+DAYS += (
+    "%d %b %Y",
+    "%d %B %Y",
+    "%b %d, %Y",
+    "%B %d, %Y",
+    "%a %b %d %Y",
+    "%d-%b-%Y",
+    "%d-%b-%y",
+    "%b-%d-%Y",
+)
 DAYS += ("%b %Y", "%B %Y", "%b-%Y", "%b-%y")
 CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 # a quarter, and a week of ISO 8601: a pattern, and the first day of what it matches

@@ -178,7 +178,10 @@ def features(
         elif kinds[c] == "amounts" and layout.decimal == ",":
             X[c] = with_points(X[c])
     if not (X.shape[1] or wrong):
-        wrong = ["the table has no feature columns besides those that name its rows"]
+        wrong = [
+            "the table has no feature columns besides those that name its rows; if another sign "
+            "separates its fields, name it by --sep"
+        ]
     return X, wrong + (_wrong_gaps(X, missing) if X.shape[1] else [])
 
 

@@ -108,6 +108,7 @@ READ = {
         since_first(QUARTERS),
         "'x' has dates",
     ),
+    "months first": (dates("%b-%d-%Y"), FROM_NEW_YEAR, "'x' has dates"),
     "weeks": (dates("%G-W%V", WEEKS), range(0, 7 * N, 7), "days since the first, 2018-12-31"),
     "eight digits": (dates("%Y%m%d"), FROM_NEW_YEAR, "'x' has dates"),
     "dates and times": ([f"{d} 06:00:00" for d in DAYS], FROM_NEW_YEAR, "'x' has dates"),
@@ -135,6 +136,8 @@ NO_NUMBERS = {
     "months alone": (dates("%B", MONTHS), "category"),
     "few pairs": ([f"{i % 4}/{1 + i % 4}" for i in LONG], "category"),
     "two currencies": (["€1", "$1"] * 20, "category"),
+    "few classes": ([f"{'123'[i % 3]}{('st', 'nd', 'rd')[i % 3]} class" for i in LONG], "category"),
+    "codes with letters": ([f"{i % 9:03d}" if i % 3 else f"{100 + i}" for i in LONG], "category"),
     "few sizes": (["1 GB", "2 TB", "3 MB", "4 kB"] * 10, "category"),
     "text": (list("uvwx") * 10, "category"),
 }

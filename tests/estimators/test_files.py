@@ -48,6 +48,8 @@ WAYS = {  # how the file is made, and the line that is said
     "x.csv.gz": (lambda p: written(p, gzip.compress(CSV.encode())), None),
     "x.gz": (lambda p: written(p, gzip.compress(CSV.encode())), None),
     "x.zip": (packed, None),
+    "index.csv": (lambda p: TABLE.set_axis(list("abcdefghijkl")).to_csv(p) or p, None),
+    "index.xlsx": (lambda p: TABLE.to_excel(p) or p, None),
     "x.txt": (lambda p: written(p, CSV), None),
     "x.tsv": (lambda p: written(p, TABLE.to_csv(index=False, sep="\t")), None),
     "hint.csv": (lambda p: written(p, "sep=;\n" + TABLE.to_csv(index=False, sep=";")), None),
