@@ -565,8 +565,9 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        kernel = self.get_params(deep=False).get("kernel")
+        kernel = self.get_params(deep=False).get("kernel", COORDINATES)
         tags.input_tags.pairwise = getattr(kernel, "pairwise", False)
+        tags.input_tags.allow_nan = getattr(kernel, "fills_gaps", False)
         if self._learns_from_minority:
             tags.estimator_type = None  # scikit-learn's outlier detectors must fit without labels
             tags.target_tags.required = True

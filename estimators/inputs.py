@@ -21,6 +21,7 @@ from .rows.blocks import checked, is_lazy, require_digits
 from .rows.columns import found, numbers
 from .rows.forms import Form
 from .rows.frames import as_frame
+from .rows.gaps import filled
 from .rows.names import Columns
 from .training import TrainingData
 
@@ -86,7 +87,9 @@ def _require_different(names: pd.Index) -> None:
         raise ValueError(f"X has the column {str(name)!r} twice; rename one")
 
 
-def validated(checking: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
+def validated(
+    checking: Any, X: Any, reset: bool, pairwise: bool, may_lack: bool = False
+) -> np.ndarray:
     """Return X as a table of finite numbers in float64.
 
     Parameters
@@ -98,6 +101,8 @@ def validated(checking: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
     reset : bool
     pairwise : bool
         Whether X holds kernel values; those of new rows have one more column, k(z, z).
+    may_lack : bool, default=False
+        Whether values may be missing.
 
     Raises
     ------
@@ -125,7 +130,7 @@ def validated(checking: Any, X: Any, reset: bool, pairwise: bool) -> np.ndarray:
             text = text.removesuffix(".")
             text += "; the fit had named columns: give a data frame (one row: new.iloc[[0]])"
         raise kind(f"{text}{_of_objects(X)}") from error
-    return checked(X, range(len(X)))
+    return checked(X, range(len(X)), may_lack)
 
 
 def _of_objects(X: Any) -> str:
@@ -294,8 +299,27 @@ def expected(data: TrainingData, X: Any) -> np.ndarray:
     X, columns, kernel = matched(data.columns, as_frame(X)), data.columns, data.kernel
     if isinstance(X, pd.DataFrame) and X.shape[1] == columns.n:
         X = numbers(X, kernel.categorical_columns, data.forms)
-    X = validated(columns.checking(), X, reset=False, pairwise=kernel.pairwise)
+    X = validated(columns.checking(), X, False, kernel.pairwise, kernel.fills_gaps)
+    if np.isnan(X).any():
+        warn_of_gaps(X, columns)
+        known = data.majority_rows
+        if data.gaps is not None:
+            known = np.where(data.gaps[~data.minority], np.nan, known)
+        X = filled(X, known, kernel.categorical_columns)
     return kernel.new_rows(X, columns.n)
+
+
+def warn_of_gaps(X: np.ndarray, columns: Columns) -> None:
+    """Warn of the gaps of rows, with their number in each column."""
+    gaps = np.isnan(X)
+    each = [f"{str(c)!r} ({k})" for c, k in zip(columns.labels, gaps.sum(axis=0), strict=True) if k]
+    more = f" and {len(each) - 8} more" if len(each) > 8 else ""
+    warn(
+        f"{int(gaps.any(axis=1).sum())} of {len(X)} rows have gaps, in {', '.join(each[:8])}"
+        f"{more}, filled by the nearest training rows and taken as if observed: false-alarm rates "
+        "and p-values hold approximately",
+        DataWarning,
+    )
 
 
 def by_row(data: TrainingData, X: Any, summary: Summary) -> np.ndarray:

@@ -278,6 +278,7 @@ def _data(
         kind_labels=tuple(header["kind_labels"]),
         names=names,
         forms=forms,
+        gaps=tensors["gaps"] > 0 if "gaps" in tensors else None,
         core=core,
     )
 

@@ -20,11 +20,19 @@ from ..inference.warning import DataWarning, warn
 from ..models.core import Core, wide
 from ..models.kernels import Kernel
 from . import training
-from .inputs import numbers_of, training_names, validated, warn_of_columns, warn_of_far_values
+from .inputs import (
+    numbers_of,
+    training_names,
+    validated,
+    warn_of_columns,
+    warn_of_far_values,
+    warn_of_gaps,
+)
 from .labels import classes_of
 from .rows import files
 from .rows.blocks import ArrayRows, Rows, is_lazy
 from .rows.frames import as_frame
+from .rows.gaps import filled
 from .rows.names import Columns
 from .training import MOST_ROWS, Dictionary, TrainingData
 
@@ -109,6 +117,12 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         source, unlabelled = _separated(source, gap, minority_of_all, dictionary, kernel)
         row_numbers = np.flatnonzero(~gap)[held]
     rows = np.array(source.take(held), order="C")  # a copy: the caller may change X
+    gaps = np.isnan(rows)
+    if gaps.any() or (unlabelled is not None and np.isnan(unlabelled).any()):
+        warn_of_gaps(rows if unlabelled is None else np.concatenate([rows, unlabelled]), columns)
+        known, place = rows[~minority], np.where(minority, -1, np.cumsum(~minority) - 1)
+        rows = filled(rows, known, source.categorical, place)
+        unlabelled = None if unlabelled is None else filled(unlabelled, known, source.categorical)
     rows.setflags(write=False)
     if len(minority) < n:
         warn(
@@ -150,6 +164,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         kind_labels=classes.kind_labels,
         names=names,
         forms=source.forms,
+        gaps=gaps if gaps.any() else None,
         core=core,
     )
 
@@ -230,10 +245,11 @@ def _source(asked: Asked, X: Any, y: Any) -> tuple[Rows, Any, Columns]:
         )
     if source is None:
         X, categorical, forms = numbers_of(kernel, X)
-        X = validated(checking, X, True, kernel.pairwise)
+        X = validated(checking, X, True, kernel.pairwise, kernel.fills_gaps)
         rows = ArrayRows(kernel.training_rows(X), is_checked=True)
         rows.categorical, rows.forms = categorical, forms
         return rows, y, Columns.of(checking)
+    source.may_lack = kernel.fills_gaps
     if kernel.takes_categories:
         source.categorical = kernel.categorical_columns or source.found_categories()
     if source.n_rows < 2:

@@ -167,6 +167,10 @@ def _core_rows(fit: Fit) -> np.ndarray | None:
     return None if core is None else core.rows.astype(np.int8)
 
 
+def _gaps(fit: Fit) -> np.ndarray | None:
+    return None if fit.data.gaps is None else fit.data.gaps.astype(np.int8)
+
+
 def _views(fit: Fit) -> Group:
     """Return the files of the fits that a fit joins, as bytes."""
     parts = getattr(fit.learned.score, "fits", {})
@@ -200,6 +204,7 @@ TENSORS = {
     "rows": Tensor("data.rows", "f", "n p"),
     "kind": Tensor("data.kind", "i", "n", 0, "kinds"),
     "core": Tensor(_core_rows, "i", "n", 0, 2),
+    "gaps": Tensor(_gaps, "i", "n p", 0, 2),
     "unlabelled": Tensor(lambda fit: getattr(fit.data.gram, "unlabelled", None), "f", "u p"),
     "left_out": Tensor("chosen.left_out", "f", "n", finite=None),
     "boundary/*": Tensor(lambda fit: vars(fit.chosen.boundary), "f", "cut", finite=False),

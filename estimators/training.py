@@ -68,6 +68,8 @@ class TrainingData:
         The columns of X.
     forms : dict of int to Form
         How the cells of columns became numbers, by their positions; others were plain numbers.
+    gaps : ndarray of bool, shape (n, p), optional
+        Which values were missing, and are filled; None if none was.
     core : Core, optional
         The rows that the description rests on, where odd rows are among the training rows; None if
         all majority rows are described.
@@ -88,6 +90,7 @@ class TrainingData:
     kind_labels: tuple[Any, ...] = ()
     names: np.ndarray | None = None
     forms: Mapping[int, Form] = field(default_factory=dict)
+    gaps: np.ndarray | None = None
     core: Core | None = None
 
     @cached_property
@@ -193,6 +196,7 @@ class TrainingData:
             kind=self.kind[which],
             member_of_row=self.member_of_row[which],
             names=None if self.names is None else self.names[which],
+            gaps=None if self.gaps is None else self.gaps[which],
             core=None if self.core is None else self.core.part(which),
         )
 

@@ -110,7 +110,7 @@ def compare(
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
         else:
             check_output_folder(out, csv, ("results.csv", "rows.csv", "report.html"))
-            data = [datasets.from_csv(csv, layout, minor, table.missing or "error")]
+            data = [datasets.from_csv(csv, layout, minor, table.missing or "fill")]
         if replicates is None:  # halves of many rows differ little, and take long
             many = max(len(each.X) for each in data) > MANY_ROWS
             replicates = REPLICATES_OF_MANY if many else REPLICATES

@@ -107,15 +107,12 @@ def prepared(
 
     parameters = own.for_models([own.model])[own.model]
     unlabelled = isinstance(parameters.get("prior"), GraphLaplacian)
-    X, y = rows.tables.read_features(csv, layout, minor, missing or "error", unlabelled)
+    X, y = rows.tables.read_features(csv, layout, minor, missing or "fill", unlabelled)
     if y is not None and y.dtype == bool:
         y = y.astype(int)
     categorical = [
         i for i, dtype in enumerate(X.dtypes) if dtype == "category" and not dtype.ordered
     ]
-    if missing == "impute":
-        with rows.files.naming(csv):
-            X = rows.gaps.filled_by_majority(X, X if y is None else X[y == 0], categorical)
     est = own.estimator(parameters, tuple(categorical) or None)
     if "progressbar" in est.get_params():
         est.set_params(progressbar=sys.stderr.isatty())

@@ -192,10 +192,9 @@ of_table = grouped(
         ),
         "missing": click.option(
             "--missing",
-            type=click.Choice(["error", "drop", "impute"]),
-            help="What to do with gaps: stop, leave the row out, or fill them by the median (most "
-            "frequent category) of the majority's training rows. Default: error; score leaves the "
-            "numbers of such a row empty.",
+            type=click.Choice(["fill", "error", "drop"]),
+            help="What to do with gaps: fill them by the nearest training rows (the default), "
+            "stop, or leave the row out; score leaves the numbers of such a row empty.",
         ),
     },
 )

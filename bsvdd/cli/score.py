@@ -16,6 +16,7 @@ from .console import as_cells, waiting
 from .errors import check_outputs, plain_errors
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from ..estimators.detector import Detector
@@ -86,13 +87,12 @@ def score(
     from the training rows, and since which row; of streams without a change at most 1 % are said to
     differ.
 
-    A row with a gap, or with text in a column of the fit, cannot be scored. It stays in the result
-    without numbers, and the column problem says why. With --missing impute gaps are filled by what
-    the model's majority rows have, and the column imputed names them; a row without any value is
-    not scored.
+    Gaps are filled by the nearest training rows, and the column filled names them. A row with text
+    in a column of numbers, with a gap under --missing drop, or without any value cannot be scored.
+    It stays in the result without numbers, and the column problem says why.
     """
-    if strict and table.missing in ("drop", "impute"):
-        raise click.UsageError(f"--strict stops at a gap, and --missing {table.missing} does not")
+    if strict and table.missing == "drop":
+        raise click.UsageError("--strict stops at a gap, and --missing drop does not")
     with plain_errors():
         from ..estimators.p_values import check_rate
         from ..estimators.questions.selection import discoveries
@@ -111,10 +111,10 @@ def score(
             with rows.files.naming(csv):
                 names = _columns_of_fit(est, new, layout)
                 X = _typed(est, new[names], layout.decimal)
-                stops, imputed = strict or table.missing == "error", None
-                if table.missing == "impute":
-                    X, imputed = _filled(est, X, new[names])
-                problems = _problems(est, X, new)
+                stops, gaps = strict or table.missing == "error", new[names].isna().to_numpy()
+                fills = table.missing in (None, "fill") and est.kernel_.fills_gaps
+                gaps &= fills & ~gaps.all(axis=1, keepdims=True)
+                problems = _problems(est, X, new, gaps)
                 said = _first_problem(problems, new)
                 if problems.ne("").all() or (stops and said):
                     texts = [c for c in names if c not in categories]
@@ -130,8 +130,8 @@ def score(
                 important = _important_columns(est, given, usable)
                 result = result.join(important.where(~result["normal"]))
             found = result.reindex(X.index)
-            if imputed is not None:
-                found["imputed"] = imputed
+            if gaps.any():
+                found["filled"] = [", ".join(repr(str(c)) for c in X.columns[row]) for row in gaps]
             found["problem"] = problems
             found.insert(0, "row", X.index)
             if table.id is not None:
@@ -210,24 +210,11 @@ def _typed(est: Detector, new: pd.DataFrame, decimal: str) -> pd.DataFrame:
     return new
 
 
-def _filled(est: Detector, X: pd.DataFrame, new: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Return rows with what the model's majority rows have in place of gaps, and which they were.
-
-    A row that has no value keeps its gaps.
-    """
-    gaps = new.isna().to_numpy()
-    gaps &= ~gaps.all(axis=1, keepdims=True)
-    data, categorical = est.fit_.data, est.kernel_.categorical_columns
-    values = rows.gaps.typical_values(data.majority_rows, categorical)
-    X = rows.gaps.filled_table(X, gaps, values, categorical, data.forms)
-    return X, [", ".join(repr(str(c)) for c in X.columns[row]) for row in gaps]
-
-
-def _problems(est: Detector, X: pd.DataFrame, new: pd.DataFrame) -> pd.Series:
-    """Return why each row cannot be scored, "" where it can."""
+def _problems(est: Detector, X: pd.DataFrame, new: pd.DataFrame, filled: np.ndarray) -> pd.Series:
+    """Return why each row cannot be scored, "" where it can; some gaps (n, p) are filled."""
     import pandas as pd
 
-    bad, problems = rows.tables.gaps(X), pd.Series("", X.index, dtype=object)
+    bad, problems = rows.tables.gaps(X) & ~filled, pd.Series("", X.index, dtype=object)
     forms = est.fit_.data.forms
     expected = {c: f": no {forms[i].expected}" if i in forms else "" for i, c in enumerate(X)}
     for i in X.index[bad.any(axis=1)]:

@@ -224,8 +224,8 @@ def from_csv(
         Without a label no row is minority, and a column with two values is a category.
     minor : str, optional
         As in :func:`~bsvdd.estimators.rows.tables.minority_of`.
-    missing : {"error", "drop", "impute"}
-        As in :func:`~bsvdd.estimators.rows.tables.read_features`. With "impute" the gaps stay
+    missing : {"fill", "error", "drop"}
+        As in :func:`~bsvdd.estimators.rows.tables.read_features`. With "fill" the gaps stay
         until a training half fills them.
 
     Raises
@@ -238,11 +238,15 @@ def from_csv(
     DataWarning
         As in :func:`~bsvdd.estimators.rows.tables.read_features`.
     """
+    from ...estimators.inputs import warn_of_gaps
     from ...estimators.rows import columns, tables
+    from ...estimators.rows.names import Columns
 
     X, minority = tables.read_features(path, layout, minor, missing)
     text, forms = columns.found(X)
     numbers = columns.numbers(X, text, forms).to_numpy(dtype=float)
+    if np.isnan(numbers).any():
+        warn_of_gaps(numbers, Columns("", X.shape[1], tuple(map(str, X.columns))))
     return Dataset(
         printable(Path(path).stem),
         numbers,

@@ -7,7 +7,7 @@ from typing import override
 
 import numpy as np
 
-from ...estimators.rows.gaps import typical_values
+from ...estimators.rows.gaps import filled
 from .datasets import Dataset, KindSet, require_known
 
 LABELLED = 0.1  # labelled rows of a kind, at most, as a share of the normal training rows
@@ -190,11 +190,13 @@ class Real(Scenario):
         return Pair(train, test)
 
     def _filled(self, rows: Dataset, train: Dataset) -> Dataset:
-        """Return rows with what the majority's training rows have in place of gaps."""
+        """Return rows with what the nearest of the majority's training rows have for gaps."""
         if not self.data.imputed:
             return rows
-        values = typical_values(train.X[~train.minority], self.data.categorical or ())
-        return replace(rows, X=np.where(np.isnan(rows.X), values, rows.X))
+        known, place = train.X[~train.minority], None
+        if rows is train:
+            place = np.where(rows.minority, -1, np.cumsum(~rows.minority) - 1)
+        return replace(rows, X=filled(rows.X, known, self.data.categorical or (), place))
 
     @override
     def check(self) -> None:

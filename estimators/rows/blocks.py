@@ -26,6 +26,8 @@ class Rows:
     n_rows, n_columns : int
     names : list of str or None
         Names of the columns, if they have names.
+    may_lack : bool
+        Whether values may be missing.
     categorical : tuple of int
         Positions of the columns that are read as categories.
     forms : dict of int to Form
@@ -35,6 +37,7 @@ class Rows:
     n_rows: int
     n_columns: int
     names: list[str] | None = None
+    may_lack: bool = False
     categorical: tuple[int, ...] = ()
     forms: Mapping[int, Form] = MappingProxyType({})
 
@@ -69,13 +72,15 @@ class ArrayRows(Rows):
         rows = np.empty((len(numbers), self.n_columns))
         for start in range(0, len(numbers), SCATTERED):
             part = slice(start, start + SCATTERED)
-            rows[part] = checked(np.asarray(self.X[numbers[part]]), numbers[part])
+            rows[part] = checked(np.asarray(self.X[numbers[part]]), numbers[part], self.may_lack)
             release(self.X)
         return rows
 
 
-def checked(rows: np.ndarray, numbers: np.ndarray | range) -> np.ndarray:
+def checked(rows: np.ndarray, numbers: np.ndarray | range, may_lack: bool = False) -> np.ndarray:
     """Return rows of finite floats, or raise a ValueError that names the first wrong value.
+
+    With ``may_lack`` values may be missing.
 
     float32 stays float32, and any other type becomes float64. ``numbers`` are the numbers of the
     rows in X.
@@ -84,11 +89,13 @@ def checked(rows: np.ndarray, numbers: np.ndarray | range) -> np.ndarray:
     rows = rows if rows.dtype == np.float32 else rows.astype(float, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
         total = rows.sum()  # finite if all values are, which saves a mask of all values
-    if not np.isfinite(total) and (bad := ~np.isfinite(rows)).any():
+    bad = None if np.isfinite(total) else np.isinf(rows) if may_lack else ~np.isfinite(rows)
+    if bad is not None and bad.any():
         i, column = np.argwhere(bad)[0]
         raise ValueError(
             f"X contains NaN or infinity: X[{numbers[i]}, {column}] is {rows[i, column]} "
             f"({int(bad.any(axis=1).sum())} such rows); drop or impute these rows"
+            + ("" if may_lack else "; kernels.Tabular() fills them")
         )
     return rows
 

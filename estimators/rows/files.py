@@ -440,7 +440,7 @@ def _with_names(rows: pd.DataFrame, path: Path) -> pd.DataFrame:
     if len(duplicates):  # pandas would rename one of them
         name = duplicates.iloc[0]
         raise ValueError(f"{path}: the header has the column {name!r} twice; rename one")
-    return rows[1:].set_axis([re.sub("'(.+)'", r"\1", name) for name in names], axis=1)
+    return rows[1:].set_axis([re.sub("^'(.+)'$", r"\1", name) for name in names], axis=1)
 
 
 def _check_separator(file: BinaryIO, path: Path, sep: str) -> None:

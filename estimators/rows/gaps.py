@@ -2,77 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
 
-from .columns import form_of, kind_of, numbers
-from .forms import Form, Levels
+NEAREST = 10  # rows whose values fill a gap
+BLOCK = 2**24  # distances at once
 
 
-def typical_values(majority: np.ndarray, categorical: Iterable[int] = ()) -> np.ndarray:
-    """Return the median of each column, and the most frequent value of a column of categories.
+def filled(
+    rows: np.ndarray,
+    known: np.ndarray,
+    categorical: Collection[int] = (),
+    place: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return rows whose gaps have the values of the nearest known rows.
 
-    Medians and most frequent values stay the same when they fill the gaps of a column. So a saved
-    model, whose rows are filled, has those of its fit.
+    A gap takes the median of the 10 nearest rows that have a value there, in a column of categories
+    their most frequent one. Rows as far as the tenth count too, so no order of rows matters. The
+    distance of two rows is the mean over the columns that both have of 1 for categories that
+    differ, and of the difference of ranks, relative to the number of rows, for numbers (Gower 1971,
+    with ranks as Podani 1999 has it).
 
     Parameters
     ----------
-    majority : ndarray of shape (n, p)
-        Majority rows, NaN where a value is missing.
-    categorical : iterable of int
+    rows : ndarray of shape (m, p)
+        Numbers and codes of categories, NaN where a value is missing.
+    known : ndarray of shape (n, p)
+        Rows of the same columns, with gaps of their own.
+    categorical : collection of int
         Positions of the columns of categories.
+    place : ndarray of int, shape (m,), optional
+        Which of the known rows each row is, as a row is not near itself; -1 for none.
 
     Returns
     -------
-    ndarray of shape (p,)
+    ndarray of shape (m, p)
 
     Raises
     ------
     ValueError
-        A column has no value in any of these rows.
+        A column has no value in any of the known rows, or a row has no value.
+
+    References
+    ----------
+    Gower, J. C. (1971). A general coefficient of similarity and some of its properties. Biometrics
+    27, 857-871. doi:10.2307/2528823
 
     Examples
     --------
     >>> import numpy as np
-    >>> from bsvdd.estimators.rows.gaps import typical_values
-    >>> typical_values(np.array([[1.0, 7.0], [np.nan, 7.0], [4.0, 8.0]]), [1])
-    array([2.5, 7. ])
+    >>> from bsvdd.estimators.rows.gaps import filled
+    >>> known = np.repeat([[0.0, 5.0], [1.0, 9.0]], 20, axis=0)
+    >>> filled(np.array([[1.0, np.nan], [0.0, np.nan]]), known)
+    array([[1., 9.],
+           [0., 5.]])
     """
-    empty = np.flatnonzero(np.isnan(majority).all(axis=0))
-    if len(empty):
+    result, gaps, has = rows.copy(), np.isnan(rows), ~np.isnan(known)
+    with_gaps = np.flatnonzero(gaps.any(axis=1))
+    if gaps.all(axis=1).any():
+        row = int(gaps.all(axis=1).argmax())
+        raise ValueError(f"X[{row}] has no value in any column; leave such rows out")
+    if not has.any(axis=0).all():
+        column = int((~has.any(axis=0)).argmax())
         raise ValueError(
-            f"column {empty[0]} (counted from 0) has no value in any of {len(majority)} majority "
-            "rows, so there is nothing to impute its gaps by; leave the column out"
+            f"column {column} (counted from 0) has no value in any of {len(known)} majority rows, "
+            "so nothing can fill its gaps; leave the column out"
         )
-    values: np.ndarray = np.nanmedian(majority, axis=0)
-    for i in categorical:
-        values[i] = pd.Series(majority[:, i]).mode()[0]
-    return values
+    scaled = _ranks(rows[with_gaps], known, categorical), _ranks(known, known, categorical)
+    step = max(1, BLOCK // len(known))
+    for start in range(0, len(with_gaps), step):
+        block = with_gaps[start : start + step]
+        distance = _distances(scaled[0][start : start + step], scaled[1], categorical)
+        if place is not None:
+            inside = np.flatnonzero(place[block] >= 0)
+            distance[inside, place[block][inside]] = np.nan  # itself
+        for f in np.flatnonzero(gaps[block].any(axis=0)):
+            lacking = np.flatnonzero(gaps[block, f])
+            near = np.where(has[:, f] & ~np.isnan(distance[lacking]), distance[lacking], np.inf)
+            last = min(NEAREST, len(known)) - 1
+            tenth = np.partition(near, last, axis=1)[:, [last]]
+            beside = (near <= tenth * (1.0 + 1e-9)) & has[:, f]
+            values = np.where(beside, known[:, f], np.nan)
+            result[block[lacking], f] = (
+                [pd.Series(each).mode()[0] for each in values]
+                if f in categorical
+                else np.nanmedian(values, axis=1)
+            )
+    return result
 
 
-def filled_table(
-    X: pd.DataFrame,
-    gaps: np.ndarray,
-    values: np.ndarray,
-    categorical: Collection[int],
-    forms: Mapping[int, Form],
-) -> pd.DataFrame:
-    """Return a table with values (p,), numbers as in a fit, in place of its gaps (n, p)."""
-    of_objects = [i for i in (*categorical, *forms) if not isinstance(forms.get(i), Levels)]
-    X = X.astype({X.columns[i]: object for i in of_objects})
-    for i, value in enumerate(values):
-        shown = forms[i].cell(value) if i in forms else value
-        X.isetitem(i, X.iloc[:, i].mask(gaps[:, i], shown))
-    return X
+def _ranks(rows: np.ndarray, known: np.ndarray, categorical: Collection[int]) -> np.ndarray:
+    """Return the shares of known values below those of rows, codes of categories as they are."""
+    result = rows.copy()
+    for f in range(rows.shape[1]):
+        if f not in categorical:
+            values = np.sort(known[~np.isnan(known[:, f]), f])
+            sides = (np.searchsorted(values, rows[:, f], side) for side in ("left", "right"))
+            result[:, f] = np.where(np.isnan(rows[:, f]), np.nan, sum(sides) / 2.0 / len(values))
+    return result
 
 
-def filled_by_majority(
-    X: pd.DataFrame, majority: pd.DataFrame, categorical: Collection[int]
-) -> pd.DataFrame:
-    """Return a table with the typical values of its majority rows in place of its gaps."""
-    found = {i: form_of(X[c], kind_of(X[c])) for i, c in enumerate(X) if i not in categorical}
-    forms = {i: form for i, form in found.items() if form is not None}
-    values = typical_values(numbers(majority, categorical, forms).to_numpy(float), categorical)
-    return filled_table(X, X.isna().to_numpy(), values, categorical, forms)
+def _distances(rows: np.ndarray, known: np.ndarray, categorical: Collection[int]) -> np.ndarray:
+    """Return the distances (m, n) over the columns that both rows have; inf without one."""
+    total, count = np.zeros((2, len(rows), len(known)))
+    for f in range(rows.shape[1]):
+        apart = np.abs(rows[:, None, f] - known[:, f])
+        apart = np.where(np.isnan(apart), np.nan, apart != 0.0) if f in categorical else apart
+        both = ~np.isnan(apart)
+        np.add(total, apart, out=total, where=both)
+        count += both
+    return np.divide(total, count, out=np.full(total.shape, np.inf), where=count > 0)

@@ -27,7 +27,7 @@ from .files import (
     split,
 )
 
-MISSING = ("error", "drop", "impute")
+MISSING = ("fill", "error", "drop")
 is_numeric = pd.api.types.is_numeric_dtype
 
 
@@ -153,7 +153,7 @@ def gaps(X: pd.DataFrame) -> np.ndarray:
 
 
 def features(
-    table: pd.DataFrame, layout: Layout = PLAIN, missing: str = "impute"
+    table: pd.DataFrame, layout: Layout = PLAIN, missing: str = "fill"
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the features, and what is wrong with them, a sentence each.
 
@@ -211,9 +211,15 @@ def _wrong_gaps(X: pd.DataFrame, missing: str) -> list[str]:
     if missing == "drop":
         return [
             f"all {len(X)} rows have a gap, so that none is left; leave out the columns with most "
-            "gaps by --drop, or use --missing impute"
+            "gaps by --drop, or use --missing fill"
         ] * bool(bad.any(axis=1).all())
-    if missing == "impute":
+    if missing == "fill":
+        lacking = X.isna().to_numpy().all(axis=1)
+        if lacking.any():
+            return [
+                f"{int(lacking.sum())} of {len(X)} rows have no value in any column, the first is "
+                f"{place(X, int(lacking.argmax()))}; leave them out, or use --missing drop"
+            ]
         bad = bad & ~X.isna().to_numpy()  # infinite values are an error still
     if not bad.any():
         return []
@@ -223,7 +229,7 @@ def _wrong_gaps(X: pd.DataFrame, missing: str) -> list[str]:
         f"{int(bad.any(axis=1).sum())} of {len(X)} rows have gaps or infinite values, in "
         f"{', '.join(counts[:8])}{f' and {len(counts) - 8} more' if len(counts) > 8 else ''}; the "
         f"first is {place(X, number)}, whose {str(X.columns[column])!r} is "
-        f"{X.iat[number, column]}; drop or impute these rows, by --missing drop or --missing impute"
+        f"{X.iat[number, column]}; drop or impute these rows, by --missing drop or --missing fill"
     ]
 
 
@@ -287,7 +293,7 @@ def read_features(
     layout : Layout
     minor : str, optional
         As in :func:`minority_of`.
-    missing : {"error", "drop", "impute"}, default="error"
+    missing : {"fill", "error", "drop"}, default="error"
         What gaps are: an error; a reason to leave the row out, in the label too; or values that
         the caller imputes, which are NaN in the result.
     unlabelled : bool, default=False
@@ -322,14 +328,6 @@ def read_features(
             raise ValueError("; ".join(wrong))
     bad = gaps(X)
     with_gaps = bad.any(axis=1)
-    if missing == "impute" and bad.any():
-        warn(
-            f"{int(with_gaps.sum())} of {len(X)} rows have gaps ({int(bad.sum())} values), filled "
-            "by the median of the majority's training rows, or by their most frequent category: "
-            "left-out distances, false-alarm rates and p-values take these values as if they had "
-            "been observed, so they hold approximately, and less so with many gaps",
-            DataWarning,
-        )
     if missing == "drop":
         X, minority = X[~with_gaps], None if minority is None else minority[~with_gaps]
         if len(X) < n_rows:

@@ -57,6 +57,11 @@ class Kernel:
         return False
 
     @property
+    def fills_gaps(self) -> bool:
+        """Whether rows may have gaps, which are filled before the kernel sees them."""
+        return False
+
+    @property
     def categorical_columns(self) -> tuple[int, ...]:
         """Positions of the columns of categories, whose numbers only name them."""
         return ()

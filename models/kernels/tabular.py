@@ -181,6 +181,10 @@ class Tabular(Wrapper):
     decorrelated : bool, default=False
         Whether columns of numbers are adjusted for each other, as it is where odd rows are among
         the training rows.
+    missing : {"fill", "error"}, default="fill"
+        What a gap is: filled by the median (a category: the most frequent one) of the 10 training
+        rows that are nearest in the other columns, or an error. Where a gap is filled, the row is
+        taken as if it had been observed so.
     numbers : tuple of Column, optional
         What the majority rows say of the columns of numbers; set by
         :meth:`~bsvdd.kernels.Kernel.resolve`.
@@ -230,6 +234,7 @@ class Tabular(Wrapper):
     weights: Mapping[str | int, float] | tuple[tuple[str | int, float], ...] | None = None
     scale: Literal["both", "standardised", "normal scores"] = "both"
     decorrelated: bool = False
+    missing: Literal["fill", "error"] = "fill"
     numbers: tuple[Column, ...] | None = None
     categories: tuple[tuple[float, ...], ...] | None = None
     adjustment: tuple[tuple[tuple[float, ...], ...], ...] | None = None
@@ -244,10 +249,17 @@ class Tabular(Wrapper):
             raise TypeError(f"decorrelated must be True or False, got {self.decorrelated!r}")
         if self.scale not in SCALES:
             raise ValueError(f"scale must be one of {SCALES}, got {self.scale!r}")
+        if self.missing not in ("fill", "error"):
+            raise ValueError(f"missing must be 'fill' or 'error', got {self.missing!r}")
         if self.categorical is not None:
             vars(self)["categorical"] = _positions(self.categorical)
         if self.weights is not None:
             vars(self)["weights"] = _weights(self.weights)
+
+    @property
+    @override
+    def fills_gaps(self) -> bool:
+        return self.missing == "fill"
 
     @property
     @override
@@ -466,7 +478,8 @@ class Tabular(Wrapper):
         weights = f", weights={dict(_pairs(self.weights))}" if self.weights else ""
         scale = "" if self.scale == "both" else f", scale={self.scale!r}"
         decorrelated = ", decorrelated=True" if self.decorrelated else ""
-        return f"Tabular({self.kernel!r}{rho}{columns}{weights}{scale}{decorrelated})"
+        missing = "" if self.fills_gaps else f", missing={self.missing!r}"
+        return f"Tabular({self.kernel!r}{rho}{columns}{weights}{scale}{decorrelated}{missing})"
 
 
 @dataclass(frozen=True, repr=False)

@@ -325,7 +325,7 @@ BAD = [
     ("compare CSV KINDS --published --model SVM", "SVM is here for comparison"),
     ("compare --data nope", "unknown data set 'nope'"),
     ("compare --model nope", "unknown model 'nope'"),
-    ("compare NAN/x.csv --label y", "the first is row 3 .counted from 0., whose"),
+    ("compare NAN/x.csv --label y", "1 of 20 rows have no value in any column, the first is row 3"),
     ("compare FEW/x.csv --label y", "at least 2 minority rows"),
     ("compare --jobs 0", "expected at least 1, or -1"),
     ("compare --out FILE/x", "FILE"),

@@ -143,7 +143,7 @@ def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
         (["--model", "OCSVM"], "No reasons: OCSVM has no centre in kernel space"),
         (["--model", "SVDD"], "an order only: too few different rows."),
         (["--dictionary", 20], "of 60 rows stands"),
-        (["--missing", "impute"], "of 60 rows stands"),
+        (["--missing", "fill"], "of 60 rows stands"),
     ],
     ids=lambda value: None if isinstance(value, str) else " ".join(map(str, value)),
 )

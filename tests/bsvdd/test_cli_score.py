@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators import p_values
+from bsvdd.inference.warning import DataWarning
 from click.testing import CliRunner
 
 import bsvdd
@@ -93,7 +94,7 @@ def test_a_selection_by_split_rows(folder, table, scores):
 
 def test_rows_that_cannot_be_scored_are_marked_and_counted(folder, table, scores, tmp_path):
     model, csv = folder / "BDD", folder / "gaps.csv"
-    result, frame = scores(model, csv, "--id", "name", "--fdr", "0.2")
+    result, frame = scores(model, csv, "--id", "name", "--fdr", "0.2", "--missing", "drop")
     said = "3 of 72 rows cannot be scored, the first is row 2 (counted from 0; 'name' is '002'), "
     assert "69 rows scored" in result.output and f"{said}where 'a' is missing" in result.stderr
     problems = frame["problem"].dropna()
@@ -106,7 +107,7 @@ def test_rows_that_cannot_be_scored_are_marked_and_counted(folder, table, scores
     with pytest.warns(UserWarning, match="no row is selected"):
         assert (frame["selected"][good].astype(bool) == bsvdd.select(est, X, 0.2)).all()
     result = call("score", model, csv, "--strict", "--out", tmp_path / "none", code=1)
-    assert "gaps.csv: 3 of 72 rows cannot be scored, the first is row 2" in result.output
+    assert "gaps.csv: 2 of 72 rows cannot be scored, the first is row 4" in result.output
     assert not (tmp_path / "none").exists()
 
 
@@ -184,7 +185,7 @@ def test_columns_of_text_are_categories_and_others_can_be(table, scores, tmp_pat
     assert "categorical=(2, 3))" in result.output
     rows = table.head(4).assign(code=["7", "07", "7", "8"], city=["Rom", "Rom", None, "Lima"])
     rows.to_csv(new, index=False)
-    result, frame = scores(model, new, "--id", "name", "--explain")
+    result, frame = scores(model, new, "--id", "name", "--explain", "--missing", "drop")
     assert frame["problem"].tolist()[2] == "'city' is missing"
     said = "1 of 3 rows have a category that no training row has, in 'city', 'code'"
     assert said in result.output
@@ -204,7 +205,7 @@ def test_score_watches_the_rows_as_a_stream(tmp_path, scores, shift):
     new[3, 1] = np.nan
     SVDD().fit(pd.DataFrame(rows, columns=names)).save(tmp_path / "m")
     pd.DataFrame(new, columns=names).to_csv(tmp_path / "new.csv", index=False)
-    result, _ = scores(tmp_path / "m", tmp_path / "new.csv", "--watch")
+    result, _ = scores(tmp_path / "m", tmp_path / "new.csv", "--watch", "--missing", "drop")
     (line,) = (each for each in result.stderr.splitlines() if each.startswith("89 rows: "))
     monitor = bsvdd.monitor(SVDD().fit(rows))
     monitor.update(np.delete(new, 3, axis=0))
@@ -236,7 +237,7 @@ def test_rows_without_a_label_by_the_prior_that_takes_them(table, tmp_path):
     for labels in ({"odd": 1, "normal": 0}, {"odd": True, "normal": False}):
         rows.assign(kind=rows["kind"].map(labels, na_action="ignore")).to_csv(path, index=False)
         for minor in ([], ["--minor", str(labels["odd"])]):
-            named = ["--label", "kind", *minor, *COLUMNS[4:], "--missing", "impute"]
+            named = ["--label", "kind", *minor, *COLUMNS[4:], "--missing", "fill"]
             result = call("fit", path, *named, *fit[10:], "GraphLaplacian")
             assert "12 unlabelled rows" in result.output, result.output
 
@@ -246,23 +247,23 @@ def test_missing_values_by_each_policy(table, scores, tmp_path):
     rows.loc[3:8, "a"], rows.loc[5, "city"], rows.loc[70, "kind"] = None, None, None
     rows.to_csv(path, index=False)
     fit = ["fit", path, *COLUMNS[:-2], "--model", "SVDD", "--out", model]
-    assert "--missing drop" in call(*fit, code=1).output
+    assert "--missing drop" in call(*fit, "--missing", "error", code=1).output
     assert "7 of 72 rows have gaps and are left out" in call(*fit, "--missing", "drop").output
-    assert "no label in row 70" in call(*fit, "--missing", "impute", code=1).output
+    assert "no label in row 70" in call(*fit, code=1).output
     rows.loc[70, "kind"] = "odd"
     rows.to_csv(path, index=False)
-    result = call(*fit, "--missing", "impute")
-    assert "6 of 72 rows have gaps (7 values), filled by" in result.output
+    result = call(*fit)
+    assert "6 of 72 rows have gaps, in 'a' (6), 'city' (1), filled by the near" in result.output
 
-    median = rows["a"][rows["kind"] == "normal"].median()
     rows.loc[9, ["a", "b", "city"]], rows.loc[10, "b"] = None, None
     rows.to_csv(path, index=False)
-    _, frame = scores(model, path, "--id", "name", "--missing", "impute")
+    _, frame = scores(model, path, "--id", "name")
     of_a = dict.fromkeys((3, 4, 6, 7, 8), "'a'")
-    assert frame["imputed"].dropna().to_dict() == of_a | {5: "'a', 'city'", 10: "'b'"}
+    assert frame["filled"].dropna().to_dict() == of_a | {5: "'a', 'city'", 10: "'b'"}
     assert frame["problem"].dropna().index.tolist() == [9]  # a row without any value
-    like = table.loc[[3], ["a", "b", "city"]].assign(a=median)
-    np.testing.assert_allclose(frame["surprise"][3], -load(model).score_samples(like), rtol=1e-6)
+    with pytest.warns(DataWarning, match="1 of 1 rows have gaps"):
+        expected = -load(model).score_samples(rows.loc[[3], ["a", "b", "city"]])
+    np.testing.assert_allclose(frame["surprise"][3], expected, rtol=1e-6)
     _, frame = scores(model, path, "--id", "name", "--missing", "drop")
     assert frame["problem"].notna().sum() == 8
     call("score", model, path, "--missing", "error", code=1)

@@ -16,6 +16,7 @@ from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.scenario import halves
 from bsvdd.estimators.questions.stand_out import stand_out
 from bsvdd.estimators.registry import MODELS
+from bsvdd.estimators.rows import gaps as gaps_of_rows
 from bsvdd.estimators.rows.files import Layout
 from bsvdd.inference.decision import evaluate
 from scipy.stats import studentized_range, ttest_rel
@@ -231,7 +232,7 @@ def test_each_model_says_what_stands_out(judged):
     X = DATA.X.copy()
     X[3, 0] = np.nan
     gaps = Dataset("t", X, DATA.minority, imputed=True)
-    filled = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+    filled = gaps_of_rows.filled(X, X, (), np.arange(len(X)))
     of_gaps = runner.compare([gaps], ["SVDD"])
     for results, data, rows in ((judged, DATA, DATA.X), (of_gaps, gaps, filled)):
         found = unlabelled.votes(results, data)

@@ -90,7 +90,9 @@ TABLES = [
 
 @pytest.mark.parametrize(("X", "error", "message"), TABLES, ids=range(len(TABLES)))
 def test_tables_that_are_none(X, error, message):
-    asks = [SVDD(cutoff=1.0).fit, BDD(draws=20, dictionary=1, cutoff=1.0).fit]
+    kernel = kernels.Tabular(missing="error")
+    asks = [SVDD(cutoff=1.0, kernel=kernel).fit]
+    asks += [BDD(draws=20, dictionary=1, cutoff=1.0, kernel=kernel).fit]
     if "must be numbers" in message:
         asks[1] = SVDD(cutoff=1.0).fit(ROWS).predict
     for ask in asks:

@@ -127,12 +127,15 @@ def test_models_without_a_dictionary_read_all_rows(tmp_path):
 # --- bad input
 
 
+NO_GAPS = kernels.Tabular(missing="error")
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_not_finite_in_the_seventh_block(tmp_path, kind, value):
     message = rf"X contains NaN or infinity: X\[311, 2\] is {value} \(1 such rows\); drop or impute"
     with pytest.raises(ValueError, match=message):
-        make(dictionary=3, cutoff=1.0).fit(stored(kind, tmp_path, with_bad(value)))
+        make(dictionary=3, cutoff=1.0, kernel=NO_GAPS).fit(stored(kind, tmp_path, with_bad(value)))
 
 
 @pytest.mark.parametrize("kind", ["parquet", "dask frame"])
@@ -143,7 +146,7 @@ def test_columns_that_may_have_nulls(tmp_path, kind):
     np.testing.assert_allclose(found, est.fit(frame.to_numpy(float)).gram_.r, rtol=1e-12)
     frame.loc[31, "a"] = pd.NA
     with pytest.raises(ValueError, match=r"X\[31, 0\] is nan \(1 such rows\); drop or impute"):
-        make(dictionary=9).fit(stored(kind, tmp_path, frame))
+        make(dictionary=9, kernel=NO_GAPS).fit(stored(kind, tmp_path, frame))
 
 
 NO_DASK = "X must be a dask array .* or a dask data frame"
@@ -213,21 +216,21 @@ def test_scores_of_dask_are_lazy(named, method):
     ("data", "message"),
     [
         (
-            da.from_array(with_bad(np.nan, column=0), chunks=70),
+            da.from_array(with_bad(np.inf, column=0), chunks=70),
             r"in block 4 of X \(row 280 of X and on\), whose rows are counted from 0: .*X\[31, 0\]",
         ),
         (
-            unknown_chunks(with_bad(np.nan, column=0), 70),
+            unknown_chunks(with_bad(np.inf, column=0), 70),
             r"in block 4 of X, whose rows are .*X\[31, 0\]",
         ),
         (
-            dd.from_pandas(pd.DataFrame(with_bad(np.nan), columns=NAMES), npartitions=4),
+            dd.from_pandas(pd.DataFrame(with_bad(np.inf), columns=NAMES), npartitions=4),
             r"partition of X from index 240 on, .*X\[71, 2\]",
         ),
     ],
     ids=["array", "chunks unknown", "frame"],
 )
-def test_a_missing_value_is_found_in_its_block(named, data, message):
+def test_an_infinite_value_is_found_in_its_block(named, data, message):
     with pytest.raises(ValueError, match=message):
         named.predict(data).compute()
 
@@ -269,8 +272,8 @@ def test_scores_of_rows_of_a_file(expected, tmp_path, kind):
             found = getattr(expected, method)(new)
             np.testing.assert_allclose(found, getattr(expected, method)(rows), rtol=1e-12)
         pd.testing.assert_frame_equal(expected.decision(new), expected.decision(rows))
-    with pytest.raises(ValueError, match=r"X\[311, 2\] is nan \(1 such rows\); drop or impute"):
-        expected.predict(SOURCES[kind](tmp_path, rows=with_bad(np.nan)))
+    with pytest.raises(ValueError, match=r"X\[311, 2\] is inf \(1 such rows\); drop or impute"):
+        expected.predict(SOURCES[kind](tmp_path, rows=with_bad(np.inf)))
 
 
 def test_new_rows_are_no_path(expected, tmp_path):

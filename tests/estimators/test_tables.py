@@ -10,7 +10,7 @@ from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.scenario import Real, halves, subset
 from bsvdd.estimators.rows.cells import as_numbers
 from bsvdd.estimators.rows.files import Layout, read_file
-from bsvdd.estimators.rows.gaps import typical_values
+from bsvdd.estimators.rows.gaps import filled
 from bsvdd.estimators.rows.tables import minority_of, read_features, read_own
 from bsvdd.inference.warning import DataWarning
 
@@ -123,10 +123,11 @@ REFUSED = [  # text, options of the command line, message
     ),
     *(
         ("a,b\n1,\n2,\n", f"--missing {missing}", "column 'b' has no value in any row")
-        for missing in ("error", "drop", "impute")
+        for missing in ("error", "drop", "fill")
     ),
+    ("a,b\n1,2\n,\n3,4\n", "--missing fill", "1 of 3 rows have no value in any column, the first"),
     ("a,b\n1,\n,3\n", "--missing drop", "all 2 rows have a gap, so that none"),
-    ("a,b\n1,\ninf,3\n", "--missing impute", "1 of 2 rows have gaps or infinite values, in 'a'"),
+    ("a,b\n1,\ninf,3\n", "--missing fill", "1 of 2 rows have gaps or infinite values, in 'a'"),
     (
         "nr,a,b\nu,1,2\nv,,\nw,3,inf\n",
         "--id nr",
@@ -208,19 +209,15 @@ def test_whole_numbers_that_count_the_rows_may_be_an_id(write):
 
 def test_gaps_are_filled_by_the_training_half(tmp_path):
     rows = pd.DataFrame({"a": np.arange(40.0) ** 2, "c": list("uuvw") * 10, "y": [0, 0, 0, 1] * 10})
-    rows.loc[::5, "a"], rows.loc[3::7, "c"] = np.nan, None
+    rows.loc[::5, "a"], rows.loc[3::10, "c"] = np.nan, None
     path = tmp_path / "x.csv"
     rows.to_csv(path, index=False)
-    with pytest.warns(DataWarning, match="13 of 40 rows have gaps .14 values.*approximately"):
-        data = datasets.from_csv(path, Layout("y"), missing="impute")
-    assert data.imputed and np.isnan(data.X).any(axis=1).sum() == 13
+    with pytest.warns(DataWarning, match="12 of 40 rows have gaps, in 'a' .8., 'c' .4., .*appro"):
+        data = datasets.from_csv(path, Layout("y"), missing="fill")
+    assert data.imputed and np.isnan(data.X).any(axis=1).sum() == 12
     pair, raw = Real(data).pair(3), [subset(data, part) for part in halves(data, 3)]
-    expected = raw[0].X[~raw[0].minority]
-    median, counts = np.nanmedian(expected[:, 0]), np.unique(expected[:, 1], return_counts=True)
-    for part, before in zip((pair.train, pair.test), raw, strict=True):
-        gap = np.isnan(before.X)
-        assert (part.X[gap[:, 0], 0] == median).all() and gap.any()
-        assert (part.X[gap[:, 1], 1] == counts[0][counts[1].argmax()]).all()
-        np.testing.assert_array_equal(part.X[~gap], before.X[~gap])
-    with pytest.raises(ValueError, match="column 1 .* no value in any of 2 majority rows"):
-        typical_values(np.array([[1.0, np.nan], [2.0, np.nan]]))
+    known, own = raw[0].X[~raw[0].minority], np.cumsum(~raw[0].minority) - 1
+    place = np.where(raw[0].minority, -1, own)
+    for part, before, itself in ((pair.train, raw[0], place), (pair.test, raw[1], None)):
+        assert np.isnan(before.X).any()
+        np.testing.assert_array_equal(part.X, filled(before.X, known, [1], itself))

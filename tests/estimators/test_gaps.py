@@ -1,0 +1,141 @@
+"""Gaps are filled by the nearest rows, of training alone; a row's answer is its own."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.estimators.rows.gaps import NEAREST, filled
+from bsvdd.inference.warning import DataWarning
+
+import bsvdd
+from bsvdd import BSVDD, SVDD, kernels
+
+RNG = np.random.default_rng(2)
+N = 60
+ROWS = RNG.normal(size=(N, 4))
+ROWS[:, 1] += ROWS[:, 0]
+ROWS[:, 3] = RNG.integers(0, 3, N)
+KNOWN = np.where(RNG.random(ROWS.shape) < 0.15, np.nan, ROWS)
+KNOWN[:, 0] = np.where(np.isnan(KNOWN).all(axis=1), 0.0, KNOWN[:, 0])
+SAID = "rows have gaps, in"
+quiet = pytest.mark.filterwarnings(f"ignore:.*{SAID}")
+
+
+def by_hand(row, known, categorical):
+    """Return the row filled, with loops and no array of ranks."""
+    result = row.copy()
+    for f in np.flatnonzero(np.isnan(row)):
+        near = []
+        for other in known:
+            if np.isnan(other[f]):
+                continue
+            terms = []
+            for g in range(len(row)):
+                if np.isnan(row[g]) or np.isnan(other[g]):
+                    continue
+                if g in categorical:
+                    terms.append(float(row[g] != other[g]))
+                else:
+                    values = [v[g] for v in known if not np.isnan(v[g])]
+                    rank = [
+                        sum(v < z for v in values) + sum(v == z for v in values) / 2
+                        for z in (row[g], other[g])
+                    ]
+                    terms.append(abs(rank[0] - rank[1]) / len(values))
+            near.append((np.mean(terms) if terms else np.inf, other[f]))
+        last = sorted(d for d, _ in near)[min(NEAREST, len(near)) - 1]
+        values = [v for d, v in near if d <= last + 1e-12]
+        if f in categorical:
+            counts = {v: values.count(v) for v in sorted(values)}
+            result[f] = max(counts, key=counts.get)
+        else:
+            result[f] = np.median(values)
+    return result
+
+
+def test_gaps_are_filled_as_by_hand():
+    new = np.array([[np.nan, 1.0, 0.0, 1.0], [0.5, np.nan, np.nan, np.nan], KNOWN[3]])
+    expected = [by_hand(row, KNOWN, (3,)) for row in new]
+    np.testing.assert_allclose(filled(new, KNOWN, (3,)), expected, rtol=1e-12)
+    inside = filled(KNOWN, KNOWN, (3,), np.arange(N))
+    # a row has no value where it lacks one, so it cannot fill its own gap
+    np.testing.assert_allclose(inside, [by_hand(row, KNOWN, (3,)) for row in KNOWN], rtol=1e-12)
+
+
+def test_no_order_of_rows_and_no_other_row_matters():
+    new = np.where(RNG.random(ROWS.shape) < 0.2, np.nan, ROWS)
+    new[:, 0] = ROWS[:, 0]
+    whole = filled(new, KNOWN, (3,))
+    order = RNG.permutation(N)
+    np.testing.assert_array_equal(filled(new[order], KNOWN[order], (3,)), whole[order])
+    for i in (0, 7, 31):
+        np.testing.assert_array_equal(filled(new[[i]], KNOWN, (3,))[0], whole[i])
+    few = filled(np.array([[np.nan, 2.0]]), np.array([[1.0, 1.0], [3.0, 2.0]]))  # fewer than ten
+    assert few[0, 0] == 2.0
+
+
+@quiet
+@pytest.mark.parametrize("make", [SVDD, BSVDD])
+def test_a_fit_fills_gaps_of_its_rows_and_of_new_ones(make, tmp_path):
+    frame = pd.DataFrame(KNOWN[:, :3], columns=list("abc"))
+    frame["t"] = pd.Series(KNOWN[:, 3]).map({0.0: "u", 1.0: "v", 2.0: "w"})
+    with pytest.warns(DataWarning, match=rf"of 60 {SAID} 'a' \(\d+\), 'b'"):
+        est = make().fit(frame)
+    codes = est.fit_.data.rows[:, 3]
+    known = np.where(est.fit_.data.gaps, np.nan, est.fit_.data.rows)
+    np.testing.assert_array_equal(est.fit_.data.gaps, frame.isna())
+    np.testing.assert_array_equal(est.fit_.data.rows, filled(known, known, (3,), np.arange(N)))
+    assert len(set(codes)) == 3
+    new = frame.iloc[:9].assign(a=[None, *range(8)])
+    new.loc[2, "t"] = None
+    est.save(tmp_path / "m")
+    answers = est.decision(new)
+    pd.testing.assert_frame_equal(bsvdd.load(tmp_path / "m").decision(new), answers, atol=1e-4)
+    for i in range(9):
+        pd.testing.assert_frame_equal(est.decision(new.iloc[[i]]), answers.iloc[[i]])
+
+
+@quiet
+def test_gaps_beside_minority_rows_are_filled_by_the_majority():
+    y = np.r_[np.ones(10), np.zeros(N - 10)]
+    rows = KNOWN[:, :3].copy()
+    rows[:, 0] = ROWS[:, 0]
+    est = SVDD().fit(rows, y)
+    expected = filled(rows, rows[10:], (), np.r_[np.full(10, -1), np.arange(N - 10)])
+    np.testing.assert_array_equal(est.fit_.data.rows, expected)
+
+
+def test_rows_that_cannot_be_filled():
+    gap = np.where(np.arange(4) == 1, np.nan, ROWS)
+    with pytest.raises(ValueError, match="column 1 .* has no value in any of 60 majority rows"):
+        filled(gap, gap, (), np.arange(N))
+    with pytest.raises(ValueError, match=r"X\[0\] has no value in any column"):
+        filled(np.full((1, 4), np.nan), KNOWN)
+    for kernel in (kernels.RBF(1.0), kernels.Tabular(missing="error")):
+        with pytest.raises(ValueError, match=r"is nan .* kernels.Tabular\(\) fills them"):
+            SVDD(kernel=kernel).fit(KNOWN)
+    with pytest.raises(ValueError, match="missing must be 'fill' or 'error', got 'drop'"):
+        kernels.Tabular(missing="drop")
+
+
+@quiet
+def test_planted_rows_are_found_with_gaps_and_gaps_are_no_reason():
+    """500 rows with ten planted cells; a fifth of the other cells are missing at random."""
+    found, flagged = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(500, 6)) @ (np.eye(6) + 0.5 * rng.normal(size=(6, 6)))
+        odd, column = rng.choice(500, 10, replace=False), rng.integers(0, 6, 10)
+        rows[odd, column] = 5.0 * rows.std(axis=0)[column]
+        gap = rng.random(rows.shape) < 0.2
+        gap[odd, column] = gap[:, 0] = False
+        ranks = []
+        for table in (rows, np.where(gap, np.nan, rows)):
+            surprise = SVDD().fit(table).decision()["surprise"]
+            ranks.append(surprise.rank(ascending=False).to_numpy())
+        found.append([(each[odd] <= 20).mean() for each in ranks])
+        top, with_gaps = ranks[1] <= 50, gap.any(axis=1)
+        normal = ~np.isin(np.arange(500), odd)
+        flagged.append([top[normal & of].mean() for of in (with_gaps, ~with_gaps)])
+    complete, filled_rows = np.mean(found, axis=0)
+    assert complete > 0.8 and filled_rows >= 0.9 * complete
+    assert 0.5 <= np.mean(flagged, axis=0)[0] / np.mean(flagged, axis=0)[1] <= 1.5
