@@ -78,13 +78,15 @@ def reason(est: Detector, X: pd.DataFrame, rows: np.ndarray, columns: pd.DataFra
     for (column, share), f, like in zip(named, places, beside, strict=True):
         if like.has(row[f]) and len(rows) == 1:
             continue
-        own = f"{column}{_of_values(X.loc[rows, column], like.is_category, forms.get(f))} ({share:.0%}"
+        said = _of_values(X.loc[rows, column], like.is_category, forms.get(f))
+        own = f"{column}{said} ({share:.0%}"
         between = " or " if like.is_category else " to "
         texts = dict.fromkeys(text_of(est, X, column, value) for value in like.values)
         parts.append(f"{own}; rows like it: {between.join(texts)})")
     if not parts and named:
         column, share = named[0]
-        parts = [f"{column}{_of_values(X.loc[rows, column], beside[0].is_category, forms.get(places[0]))} ({share:.0%})"]
+        said = _of_values(X.loc[rows, column], beside[0].is_category, forms.get(places[0]))
+        parts = [f"{column}{said} ({share:.0%})"]
     return ", ".join(parts) or "-"
 
 
@@ -98,7 +100,9 @@ def text_of(est: Detector, X: pd.DataFrame, column: str, number: float) -> str:
     form = est.fit_.data.forms.get(f)
     if (est.fit_.data.rows[:, f] % 1.0 == 0.0).all():  # whole numbers, or whole days
         number = round(number)
-    return messages.of_value(float(f"{number:.5g}") if form is None else form.cell(number))
+    if form is None or form.kind != "dates":
+        number = float(f"{number:.5g}")
+    return messages.of_value(number if form is None else form.cell(number))
 
 
 def _mean_shares(columns: pd.DataFrame) -> pd.Series:
