@@ -13,6 +13,7 @@ import numpy as np
 
 from ..inference import threads
 from ..inference.decision import LeftOut
+from ..inference.warning import collected
 from ..models.odd_rows import OddRows, Tail
 from . import inputs
 from .fit import Fit, surprises
@@ -48,16 +49,19 @@ class Table:
             return cls(fit, data.rows, np.ones(len(data.rows), dtype=bool))
         if isinstance(y, str):
             y = X[y]
-        rows = inputs.table(data, X)
+        with collected():  # the fit has said what these rows lack
+            rows = inputs.table(data, X)
         n = len(rows)
         minority = np.zeros(n, dtype=bool) if y is None else fit.minority_of(y, n)
         held = np.zeros(n, dtype=bool)
         held[slice(None) if data.all_rows else data.dictionary.held_rows(minority, data.seed)] = 1
-        if not np.array_equal(rows[held], data.rows):
+        known = data.gaps is None or ~data.gaps  # a training row fills its gaps without itself
+        if held.sum() != len(data.rows) or not (rows[held] == data.rows)[known].all():
             raise ValueError(
                 f"X, with {n} rows, must be the table that the estimator was fitted to, with a "
                 "label in each row if there are labels; fit it to X by est.fit_predict(X)"
             )
+        rows[held] = data.rows
         return cls(fit, rows, held)
 
     def answers(self, held: np.ndarray, as_new: inputs.Summary) -> np.ndarray:

@@ -68,10 +68,12 @@ def reason(est: Detector, X: pd.DataFrame, rows: np.ndarray, columns: pd.DataFra
     """
     from ..estimators import inputs
     from ..estimators.questions.usual import usual
+    from ..inference.warning import collected
 
     shares = _mean_shares(columns.loc[rows]).items()
     named = [each for i, each in enumerate(shares) if each[1] >= SHARES[i > 0]]
-    row = inputs.table(est.fit_.data, X.loc[rows[:1]])[0]
+    with collected():  # the fit has said what these rows lack
+        row = inputs.table(est.fit_.data, X.loc[rows[:1]])[0]
     places = [X.columns.get_loc(column) for column, _ in named]
     beside = usual(est.fit_, row, places) if named else []
     parts, forms = [], est.fit_.data.forms
