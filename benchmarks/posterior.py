@@ -148,10 +148,13 @@ def spreads(est: Any, X: np.ndarray, Z: np.ndarray) -> dict[str, float]:
 
 
 def covered(est: Any, Z: np.ndarray, s: np.ndarray) -> float:
-    """Return the share of 90 % intervals of the rows Z that contain their true similarities s."""
+    """Return the share of 90 % intervals of the rows Z that contain their true similarities s.
+
+    The upper end counts a whole row beside z that the sample has not shown.
+    """
     center = est.fit_.score
     zero = np.zeros_like(center.boundary.threshold)
-    at_zero = replace(center.boundary, threshold=zero, reference=zero)
+    at_zero = replace(center.boundary, threshold=zero, least=zero, most=zero)
     low, high = -center.with_boundary(at_zero).decision(Z)[:1:-1]  # of the values themselves
     value = np.log(s) if center.logarithmic else s
     return float(((low <= value) & (value <= high)).mean())

@@ -90,7 +90,7 @@ def three_numbers() -> Figure:
     est = BSVDD(random_state=SEED).fit(X)
     found, left_out = est.decision(rows), est.decision()["surprise"]
     center = est.fit_.score
-    draws = center.boundary.threshold[:, None] - center.values_of_draws(rows)
+    draws = -center.margins(rows)
     figure = plt.figure(figsize=(10, 5.6), layout="constrained")
     grid = figure.add_gridspec(3, 2, width_ratios=[1, 1.25])
     ax = figure.add_subplot(grid[:, 0])

@@ -26,7 +26,7 @@ from .labels import minority_of
 from .near_cutoff import NearCutoff
 from .training import GivenPoints, TrainingData
 
-CACHED = "prior", "near_cutoff", "surprises", "odd"  # of a fit, whatever its cutoff
+CACHED = "prior", "near_cutoff", "surprises", "odd", "log_nearest"  # of a fit, whatever its cutoff
 MOST_ALONE = 30  # different rows, each of which leaves alone in place of folds
 LISTED = 0.1  # share of the rows of the list that are expected to be normal
 FEW_DIGITS = 1e-4  # rounding error, relative to a squared distance, that leaves few digits
@@ -200,6 +200,17 @@ class Fit:
         """The surprise t of each row, left out; see :mod:`bsvdd.models.odd_rows`; shape (n,)."""
         return surprises(self.learned.score, left_out_values(self, Cutoff()))
 
+    @cached_property
+    def log_nearest(self) -> np.ndarray:
+        """Log of the largest kernel value of each row with another majority row, shape (n,).
+
+        Minus infinity where nothing is unseen.
+        """
+        score, data = self.learned.score, self.data
+        if not isinstance(score, Center) or not data.kernel.normalized:
+            return np.full(len(data.rows), -np.inf)
+        return data.leaving().log_nearest
+
     def tail_of(self, surprises: np.ndarray) -> Tail:
         """Return the tail of the surprises of one table; a ValueError for a fit to normal rows."""
         if self.data.core is None:
@@ -243,7 +254,7 @@ class Fit:
         found = self.chosen.left_out
         if found is None or self.cutoff.cv not in ("auto", "loo"):
             values = left_out_values(self, Cutoff(level=self.level))
-            found = values.scores(self.score.boundary, self.level)
+            found = values.scores(self.score, self.level)
         found = found.view()
         found.setflags(write=False)
         return found
@@ -320,30 +331,18 @@ def _chosen(fit: Fit, cutoff: Cutoff) -> Chosen:
         distance = float(number)
         return Chosen(score.boundary_at(distance), distance)
     values = left_out_values(fit, cutoff)
-    among = cutoff
+    weight = np.ones(len(data.rows))
     if data.core is not None:
-        if cutoff.cv in ("auto", "loo"):  # of these values
+        if cutoff.cv in ("auto", "loo") and not values.of_distances:  # of these values
             vars(fit).setdefault("surprises", surprises(score, values))
-        among = _of_normal(fit, cutoff, values)
+        normal = 1.0 - fit.odd.probability
+        if isinstance(cutoff.chooser(data.minority), FalseAlarm) and not np.isnan(normal).any():
+            weight = normal
     boundary, distance = values.boundary(
-        among, score, data.rows, data.minority, data.member_of_row, data.seed
+        cutoff, score, data.rows, data.minority, data.member_of_row, weight, data.seed
     )
-    return Chosen(boundary, distance, values.scores(boundary, cutoff.level))
-
-
-def _of_normal(fit: Fit, cutoff: Cutoff, values: LeftOut) -> Cutoff:
-    """Return the cutoff whose rate among all rows of one table is that asked of its normal rows.
-
-    Row i counts with the weight 1 - P(odd), so the rate is approximate.
-    """
-    choose = cutoff.chooser(fit.data.minority)
-    normal = 1.0 - fit.odd.probability[values.known]
-    if not isinstance(choose, FalseAlarm) or np.isnan(normal).any():
-        return cutoff
-    order = np.argsort(level_quantile(values.values[:, values.known], cutoff.level), kind="stable")
-    weight, n = np.cumsum(normal[order]), len(order)
-    number = np.searchsorted(weight, choose.rate * (weight[-1] + 1.0) + 1e-9, side="right")
-    return replace(cutoff, choose=FalseAlarm(min(max(int(number), 1), n) / (n + 1)))
+    left = values.scores(score.with_boundary(boundary), cutoff.level)
+    return Chosen(boundary, distance, left)
 
 
 def check_cutoff(name: str, learner: Learner, cutoff: Cutoff) -> None:
@@ -412,19 +411,23 @@ def _changed(fit: Fit, **changes: Any) -> Fit:
 
 def left_out_values(fit: Fit, cutoff: Cutoff) -> LeftOut:
     """Return the values of the training rows when they are left out."""
+    cv = left_out.choose_cv(cutoff, fit.data.minority, fit.data.all_rows, auto_cv(fit))
+    of_distances = isinstance(cv, int) and fit.has_center and not cutoff.uncertain
     with threads.one():
-        return _left_out_values(fit, cutoff)
+        values = _left_out_values(fit, cutoff, cv, of_distances)
+        return LeftOut(values, fit.log_nearest, of_distances)
 
 
-def _left_out_values(fit: Fit, cutoff: Cutoff) -> LeftOut:
+def _left_out_values(fit: Fit, cutoff: Cutoff, cv: str | int, of_distances: bool) -> np.ndarray:
     data, learned = fit.data, fit.learned
     score, minority = learned.score, data.minority
-    cv = left_out.choose_cv(cutoff, minority, data.all_rows, auto_cv(fit))
     if isinstance(cv, int):
 
         def of_fold(train: np.ndarray, test: np.ndarray) -> np.ndarray:
             other = refitted(fit, train)
             found = other.score.values_left_out(data.rows[test], minority[test])
+            if of_distances:
+                return at_same_distance(found, other.score, score)
             if learned.own is None or other.own is None:
                 return found
             return left_out.aligned(found, other.score, other.own, learned.own)
@@ -437,21 +440,33 @@ def _left_out_values(fit: Fit, cutoff: Cutoff) -> LeftOut:
         values = left_out.refitted_values(folds, of_fold)
         if repeat and len(values) == 1:
             most = score.values_of_draws(data.rows) - learned.tolerance
+            if of_distances:
+                most = at_same_distance(most, score, score)
             values = left_out.of_equal(values, most, number, minority)
-        return LeftOut(values)
+        return values
     if cv == "train":
-        return LeftOut(score.values_of_draws(data.rows))
+        return score.values_of_draws(data.rows)
     if learned.left_out is not None:
-        return LeftOut(learned.left_out)
+        return learned.left_out
     if not isinstance(score, Center):
-        return LeftOut(score.values_of_draws(data.rows))
+        return score.values_of_draws(data.rows)
     leaving = data.leaving()
     if learned.leave is None:  # folds cannot be refitted to a sample of the rows
         values = score.values_left_out(data.rows, minority)
         values[:, data.member_of_row >= 0] = np.nan
-        return LeftOut(values)
+        return values
     similarity = learned.leave.similarity(score.weights, leaving)
-    return LeftOut(score.values_without(similarity, leaving))
+    return score.values_without(similarity, leaving)
+
+
+def at_same_distance(values: np.ndarray, fold: Score, score: Score) -> np.ndarray:
+    """Return the similarities that rows have to a centre whose distance is that to the fold's.
+
+    ``values`` (draws, rows) are of the fold's score. A fold's distance has the fold's own norm.
+    """
+    assert isinstance(fold, Center) and isinstance(score, Center)
+    similarity = np.exp(values) if fold.logarithmic else values
+    return similarity + (score.squared_norm - fold.squared_norm)[:, None] / 2.0
 
 
 def surprises(score: Score, left_out: LeftOut) -> np.ndarray:

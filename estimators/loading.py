@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..inference import threads
-from ..inference.center import Boundary
+from ..inference.center import Boundary, Unseen
 from ..inference.draws import OWN, Draws, SamplerReport
 from ..inference.learned import Learned, Learner, Posterior
 from ..models import kernels
@@ -118,7 +118,7 @@ def _fitted(est: Detector, parsed: Parsed, functions: dict[str, Any]) -> Detecto
     learner = asked.learner
     if isinstance(learner, Posterior):
         learner = learner.with_scale(header["likelihood_scale"])
-    boundary = Boundary(**group(tensors, "boundary/"))
+    boundary = Boundary(**group(tensors, "boundary/"), unseen=Unseen(**group(tensors, "unseen/")))
     fit = Fit(
         spec=Spec(type(est), est.get_params(deep=False)),
         learner=learner,

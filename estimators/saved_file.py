@@ -171,6 +171,10 @@ def _gaps(fit: Fit) -> np.ndarray | None:
     return None if fit.data.gaps is None else fit.data.gaps.astype(np.int8)
 
 
+def _boundary(fit: Fit) -> Group:
+    return {name: v for name, v in vars(fit.chosen.boundary).items() if name != "unseen"}
+
+
 def _views(fit: Fit) -> Group:
     """Return the files of the fits that a fit joins, as bytes."""
     parts = getattr(fit.learned.score, "fits", {})
@@ -207,7 +211,8 @@ TENSORS = {
     "gaps": Tensor(_gaps, "i", "n p", 0, 2),
     "unlabelled": Tensor(lambda fit: getattr(fit.data.gram, "unlabelled", None), "f", "u p"),
     "left_out": Tensor("chosen.left_out", "f", "n", finite=None),
-    "boundary/*": Tensor(lambda fit: vars(fit.chosen.boundary), "f", "cut", finite=False),
+    "boundary/*": Tensor(_boundary, "f", "cut", finite=False),
+    "unseen/*": Tensor(lambda fit: vars(fit.chosen.boundary.unseen), "f", "", finite=False),
     "point_of_row": Tensor(_groups, "i", "n", -1, "n"),
     "gram/K": Tensor(_of_groups("K"), "f", "M M"),
     "gram/r": Tensor(_of_groups("r"), "f", "M"),

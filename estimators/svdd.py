@@ -46,7 +46,7 @@ class Ball(Learner):
         bounds = draws.solution
         sphere = svdd.describe(draws.weights[0], data.gram, bounds["C"], bounds.get("C2"))
         center = Center(draws.weights, data.gram, nonnegative=not self.with_minority)
-        own = float(center.boundary_at(sphere.boundary).reference[0])
+        own = float(center.boundary_at(sphere.boundary).least[0])
         of_value = np.abs(draws.weights).sum() * data.gram.largest * quadratic_program.PRECISION
         tolerance = float(of_value / (np.exp(own) if center.logarithmic else 1.0))
         return Learned(center, own=own, draws=draws, solution=sphere, tolerance=tolerance)

@@ -296,8 +296,8 @@ def chosen_by(policy: Cutoff, minority: np.ndarray) -> str:
         case cutoffs.Cost(miss):
             best = f"the cost, with a miss at {miss:g} false alarms,"
         case cutoffs.FalseAlarm(rate):
-            said = f"asks for a false-alarm rate of {rate:g}, by the conformal quantile of "
-            said += "left-out rows"
+            how = "conformal quantile" if not policy.uncertain else "quantile in each draw"
+            said = f"asks for a false-alarm rate of {rate:g}, by the {how} of left-out rows"
         case cutoffs.Rank(c):
             said = f"is the distance number {c!r} of the majority"
     return f"has the best value of {best} on left-out rows" if best else said

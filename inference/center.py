@@ -9,9 +9,11 @@ similarities, or logarithms of similarities where weights and kernel values are 
 similarity has all its digits where d_z, which tends to the distance of a row that resembles no
 point, has none left. Distances and D_opt are displays.
 
-In draw t a row is normal if :math:`s_z^{(t)} \ge \theta^{(t)}`, the similarity of the cutoff in
-this draw (:mod:`bsvdd.inference.decision`). The score of a row is the quantile over the draws of
-:math:`\log (s_z^{(t)} / \theta^{(t)})`: minus its surprise, and 0 at the cutoff.
+In draw t a row is normal if :math:`\tilde s_z^{(t)} \ge \tilde s_{\mathrm{opt}}^{(t)}`, with
+:math:`\tilde s_z` its similarity and what a row beside it would add that the sample has not shown
+(:mod:`bsvdd.inference.decision`). The score of a row is the quantile over the draws of
+:math:`\log (\tilde s_z^{(t)} / \tilde s_{\mathrm{opt}}^{(t)})`: minus its surprise, and 0 at the
+cutoff.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Self, override
 
 import numpy as np
@@ -36,8 +38,36 @@ UNDERFLOW = 1e-280  # below it a sum of kernel values has lost digits, or all of
 SINGLE = 2.0**-24  # rounding of a float32, relative
 ROWS_TO_BOUND = 4  # rows for each draw or point, from which a bound of the variance pays
 SMALLEST_FLOAT32 = 1e-30  # below it a float32 has lost digits
-# 1/2 and 1/4 (twice the bandwidth) give P(normal) a larger Brier score: benchmarks.posterior
-FALL = 1.0 / 9.0
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    r"""What a row beside z that the sample has not shown adds to s_z: :math:`u\, r_z`.
+
+    It fades as the kernel does beyond what rows near the cutoff show,
+    :math:`r_z = \min(1, m_z / m_*)` with m_z the largest kernel value of z with a normal point.
+
+    Attributes
+    ----------
+    log_u : ndarray of shape ()
+        Minus infinity if nothing is unseen.
+    log_nearest : ndarray of shape ()
+        :math:`\log m_*`.
+    """
+
+    log_u: np.ndarray = field(default_factory=lambda: np.array(-np.inf))
+    log_nearest: np.ndarray = field(default_factory=lambda: np.array(0.0))
+
+    def __bool__(self) -> bool:
+        return bool(self.log_u > -np.inf)
+
+    def log_share(self, log_nearest: np.ndarray) -> np.ndarray:
+        """Return log r_z of rows whose log m_z is ``log_nearest``, shape (rows,)."""
+        return np.minimum(log_nearest - self.log_nearest, 0.0)
+
+    def log_added(self, log_nearest: np.ndarray) -> np.ndarray:
+        """Return log (u r_z) of these rows."""
+        return self.log_u + self.log_share(log_nearest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,23 +77,31 @@ class Boundary:
     Attributes
     ----------
     threshold : ndarray of shape (draws,)
-        :math:`\theta`, or its logarithm.
-    reference : ndarray of shape (draws,)
-        The threshold without an unseen row, :math:`q e^c`, or its logarithm; intervals of the
-        surprise are relative to it.
-    log_whole : ndarray of shape (draws,)
-        Logarithm of :math:`g u\, s_0^{-1/9}` with :math:`g \sim \mathrm{Gamma}(1)`: what a whole
-        unseen row adds at the upper end of intervals.
+        :math:`\tilde s_{\mathrm{opt}}`, or its logarithm.
+    least, most : ndarray of shape (draws,)
+        The same if each left-out row had no row beside it that the sample has not shown, and if
+        it had a whole one: for the ends of intervals of the surprise.
+    log_half, log_whole : ndarray of shape (draws,)
+        Logarithms of g ~ Gamma(1/2), of P(normal), and of g ~ Gamma(1), of intervals.
+    unseen : Unseen
     """
 
     threshold: np.ndarray
-    reference: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+    log_half: np.ndarray
     log_whole: np.ndarray
+    unseen: Unseen = field(default_factory=Unseen)
 
     @property
     def middle(self) -> float:
         """The (upper) median of the threshold."""
         return float(np.sort(self.threshold)[len(self.threshold) // 2])
+
+    def part(self, draws: np.ndarray) -> Self:
+        """Return the boundary in some of the draws."""
+        of_draws = ("threshold", "least", "most", "log_half", "log_whole")
+        return replace(self, **{name: getattr(self, name)[draws] for name in of_draws})
 
     @classmethod
     def at(cls, value: float | np.ndarray = 0.0, unit: float = 0.0) -> Self:
@@ -73,8 +111,8 @@ class Boundary:
         :mod:`bsvdd.inference.ties`.
         """
         values = np.atleast_1d(np.asarray(value, dtype=float))
-        lowered = values - ties.tolerance(values, unit)
-        return cls(lowered, values, np.full(values.shape, -np.inf))
+        zero = np.zeros(values.shape)
+        return cls(values - ties.tolerance(values, unit), values, values, zero, zero)
 
 
 def needed(level: float, draws: int) -> int:
@@ -102,16 +140,16 @@ def level_quantile(similarity: np.ndarray, level: float = 0.5) -> np.ndarray:
 
 
 def with_unseen(values: np.ndarray, log_added: np.ndarray, logarithmic: bool) -> np.ndarray:
-    """Return :math:`s + e^a s^{1/9}` of values s, or its logarithm; a is ``log_added``."""
-    if logarithmic:
-        with np.errstate(invalid="ignore"):  # minus infinity: no similarity, or nothing unseen
-            return np.logaddexp(values, log_added + FALL * values)
-    added: np.ndarray = values + np.exp(log_added) * np.maximum(values, 0.0) ** FALL
-    return added
+    """Return :math:`s + e^a` of values s, or its logarithm; a is ``log_added``."""
+    found: np.ndarray = (
+        np.logaddexp(values, log_added) if logarithmic else values + np.exp(log_added)
+    )
+    return found
 
 
 def decision_of(
     values: np.ndarray,
+    log_unseen: np.ndarray,
     at: Boundary,
     level: float,
     prob: float,
@@ -119,23 +157,28 @@ def decision_of(
 ) -> np.ndarray:
     """Return scores, P(normal) and the ends of the interval of the surprise, (4, rows).
 
-    The surprise is minus the score. Its interval has the probability ``prob``. The surprise counts
-    half an unseen row, and the lower end a whole one, so the interval is widened to contain it.
+    The surprise is minus the score. Its interval has the probability ``prob``, and is widened to
+    contain it.
 
     Parameters
     ----------
     values : ndarray of shape (draws, rows)
         Similarities, or their logarithms.
+    log_unseen : ndarray of shape (rows,)
+        What ``Score.unseen`` has.
     at : Boundary
     level, prob : float
     logarithmic : bool
     """
-    margins, end = (values.T - at.threshold).T, (1.0 + prob) / 2.0
+    half, whole = (
+        with_unseen(values.T, log_unseen[:, None] + log_g, logarithmic)
+        for log_g in (at.log_half, at.log_whole)
+    )
+    margins, end = (half - at.threshold).T, (1.0 + prob) / 2.0
     share = np.mean(margins >= 0.0, axis=0)
     score = level_quantile(margins, level)
-    raised = with_unseen(values.T, at.log_whole, logarithmic)
-    low = level_quantile((at.reference - raised).T, end)
-    high = -level_quantile((values.T - at.reference).T, end)
+    low = level_quantile((at.least - whole).T, end)
+    high = -level_quantile((values.T - at.most).T, end)
     return np.stack([score, share, np.minimum(low, -score), np.maximum(high, -score)])
 
 
@@ -201,10 +244,26 @@ class Score:
         """Return the scores, at least 0 for normal rows at this level, shape (rows,)."""
 
         def of_block(block: slice) -> np.ndarray:
-            margins = self.values_of_draws(rows[block]).T - self.boundary.threshold
-            return level_quantile(margins.T, level)
+            return level_quantile(self.margins(rows[block]), level)
 
         return _joined(of_block, len(rows), self._step)
+
+    def unseen(self, rows: np.ndarray) -> np.ndarray:
+        """Return log (u r_z), minus infinity where nothing is unseen, shape (rows,).
+
+        It is what a row beside z that the sample has not shown would add to the similarity.
+        """
+        return np.full(len(rows), -np.inf)
+
+    def margins(self, rows: np.ndarray) -> np.ndarray:
+        """Return by how much rows lie within the cutoff in each draw, shape (draws, rows)."""
+        return self.margins_of(self.values_of_draws(rows), self.unseen(rows))
+
+    def margins_of(self, values: np.ndarray, log_unseen: np.ndarray) -> np.ndarray:
+        """Return the margins of values (draws, rows) and of what :meth:`unseen` has."""
+        log_added = log_unseen[:, None] + self.boundary.log_half
+        raised = with_unseen(values.T, log_added, self.logarithmic)
+        return (raised - self.boundary.threshold).T
 
     def is_normal(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
         """Return ``scores(rows, level) >= 0``, shape (rows,)."""
@@ -218,8 +277,9 @@ class Score:
         """Return what :func:`decision_of` has of rows, shape (4, rows)."""
 
         def of_block(block: slice) -> np.ndarray:
-            values = self.values_of_draws(rows[block])
-            return decision_of(values, self.boundary, level, prob, self.logarithmic)
+            z = rows[block]
+            values, unseen = self.values_of_draws(z), self.unseen(z)
+            return decision_of(values, unseen, self.boundary, level, prob, self.logarithmic)
 
         return _joined(of_block, len(rows), self._step, (4,))
 
@@ -407,6 +467,22 @@ class Center(Weighted):
 
     # similarity and distance
 
+    @override
+    def unseen(self, rows: np.ndarray) -> np.ndarray:
+        unseen = self.boundary.unseen
+        return unseen.log_added(self.log_nearest(rows)) if unseen else super().unseen(rows)
+
+    def log_nearest(self, rows: np.ndarray) -> np.ndarray:
+        """Return log m_z, the largest log kernel value with a majority point, shape (rows,)."""
+        points = self._majority_points
+        log_k = partial(points.log_k, self.gram.kernel)
+        return _joined(lambda b: log_k(rows[b]).max(axis=1), len(rows), self._step)
+
+    @cached_property
+    def _majority_points(self) -> Points:
+        points = self.gram.points
+        return points[np.flatnonzero(points.sizes[: self.gram.n_majority_points] > 0)]
+
     @property
     @override
     def far(self) -> float:
@@ -502,9 +578,9 @@ class Center(Weighted):
         that of the cutoff, the share of draws on the other side of the cutoff than m is at most
         :math:`v / (v + m^2)` (Cantelli). Only rows that this leaves open need all draws.
         """
-        enough, (weights, points) = needed(level, self._draws), self.supported_points
-        bounded = len(weights) == len(self._least) > 1
-        few = len(rows) < ROWS_TO_BOUND * min(weights.shape)
+        enough = needed(level, self._draws)
+        bounded = len(self.weights) == len(self._least) > 1
+        few = len(rows) < ROWS_TO_BOUND * min(self.weights.shape)
         tiny = self.logarithmic and not self._least.min() > UNDERFLOW
         if few or tiny or not bounded:
             return self._counts(rows) > enough
@@ -512,7 +588,7 @@ class Center(Weighted):
 
         def of_block(block: slice) -> np.ndarray:
             z = rows[block]
-            k = points.k(kernel, z)
+            k = self._k_with_unseen(z)
             margin = k @ mean - mean_least
             if not kernel.normalized:
                 margin -= kernel.diag(z) / 2.0
@@ -527,7 +603,7 @@ class Center(Weighted):
 
     def normal_in_draws(self, rows: np.ndarray) -> np.ndarray:
         """Return in which draws rows are normal, shape (draws, rows)."""
-        return self.values_of_draws(rows) >= self.boundary.threshold[:, None]
+        return self.margins(rows) >= 0.0
 
     def log_similarity(self, rows: np.ndarray, leaving: Leaving | None = None) -> np.ndarray:
         """Return log s_z of all draws, shape (rows, draws), without underflow.
@@ -555,6 +631,22 @@ class Center(Weighted):
         return _rows_at_once(max(self._draws, len(self.gram.points.rows)))
 
     @cached_property
+    def _weights_with_unseen(self) -> np.ndarray:
+        """The weights of the support, and of the unseen row as one more point, if there is one."""
+        weights, at = self.supported_points[0], self.boundary
+        if not at.unseen:
+            return weights
+        added = np.exp(at.log_half + at.unseen.log_u)[:, None]
+        return np.hstack([np.broadcast_to(weights, (len(added), weights.shape[1])), added])
+
+    def _k_with_unseen(self, rows: np.ndarray) -> np.ndarray:
+        """Return the kernel values with these points; that of the unseen row is r_z."""
+        k, unseen = self.supported_points[1].k(self.gram.kernel, rows), self.boundary.unseen
+        if not unseen:
+            return k
+        return np.column_stack([k, np.exp(unseen.log_share(self.log_nearest(rows)))])
+
+    @cached_property
     def _least(self) -> np.ndarray:
         """The similarity of the cutoff in each draw."""
         threshold = self.boundary.threshold
@@ -567,7 +659,7 @@ class Center(Weighted):
         For all k, :math:`\mathrm{Var} (k^\top w - \theta) \le \sum_j b_j k_j^2 + b_\theta` over the
         draws: b is the variances times the largest eigenvalue of the correlation matrix.
         """
-        joined = np.column_stack([self.supported_points[0], self._least])
+        joined = np.column_stack([self._weights_with_unseen, self._least])
         mean = joined.mean(axis=0)
         deviation = joined - mean
         variance = np.square(deviation).mean(axis=0)
@@ -588,14 +680,13 @@ class Center(Weighted):
             return _joined(lambda block: in_double(rows[block]), len(rows), self._step)
         # in float32, twice as fast; rows with a draw that its rounding may decide are done again,
         # among them all ties, as its error is larger than their tolerance
-        weights, points = self.supported_points
-        single = _single(weights.T)
-        error = 4.0 * SINGLE * (4.0 + math.sqrt(len(points)))
+        single = _single(self._weights_with_unseen.T)
+        error = 4.0 * SINGLE * (4.0 + math.sqrt(len(single)))
         above = (least * (1.0 + error)).astype(np.float32)
         below = (least * (1.0 - error)).astype(np.float32)
 
         def in_single(block: slice) -> np.ndarray:
-            s = _single(points.k(self.gram.kernel, rows[block])) @ single
+            s = _single(self._k_with_unseen(rows[block])) @ single
             count = np.count_nonzero(s >= above, axis=1)
             close = count != np.count_nonzero(s >= below, axis=1)
             count[close] = in_double(rows[block][close])

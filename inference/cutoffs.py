@@ -3,7 +3,8 @@ r"""Choosers of a cutoff, functions of the values of left-out rows.
 A value is a similarity, its logarithm or a score: larger is more normal. A chooser is called with
 left-out values (n,), a mask of the minority rows (n,), and the value of a row that resembles no
 training row, which is minus infinity if left out. It returns the cutoff c: a row is normal if its
-value is at least c. An increasing function of the values gives the same decisions.
+value is at least c. An increasing function of the values gives the same decisions. In draws of the
+values, :meth:`Chooser.in_draws`, each row has a weight in each draw.
 """
 
 from __future__ import annotations
@@ -28,8 +29,32 @@ class Chooser:
 
     of_rows: ClassVar[bool] = True  # whether it needs left-out rows
 
-    def __call__(self, values: np.ndarray, minority: np.ndarray, far: float = -math.inf) -> float:
-        """Return the cutoff: a row is normal if its value is at least this."""
+    def __call__(
+        self,
+        values: np.ndarray,
+        minority: np.ndarray,
+        far: float = -math.inf,
+        weight: np.ndarray | None = None,
+    ) -> float:
+        """Return the cutoff: a row is normal if its value is at least this.
+
+        Only a rate of false alarms counts rows with their ``weight`` (n,).
+        """
+        raise NotImplementedError
+
+    def in_draws(
+        self,
+        values: np.ndarray,
+        minority: np.ndarray,
+        weight: np.ndarray,
+        far: float = -math.inf,
+        logarithmic: bool = False,
+    ) -> np.ndarray:
+        """Return the cutoff in each draw, (draws,), of values and weights (draws, n).
+
+        Values that are ``logarithmic`` are logarithms. The cutoff is not finite where too few
+        values are.
+        """
         raise NotImplementedError
 
     def check(self, minority: np.ndarray) -> None:
@@ -56,9 +81,30 @@ class _Numbered(Chooser):
         self._number(int((~minority).sum()))
 
     @override
-    def __call__(self, values: np.ndarray, minority: np.ndarray, far: float = -math.inf) -> float:
+    def __call__(
+        self,
+        values: np.ndarray,
+        minority: np.ndarray,
+        far: float = -math.inf,
+        weight: np.ndarray | None = None,
+    ) -> float:
         majority = np.sort(values[~minority])
         return float(majority[-self._number(len(majority))])
+
+    @override
+    def in_draws(
+        self,
+        values: np.ndarray,
+        minority: np.ndarray,
+        weight: np.ndarray,
+        far: float = -math.inf,
+        logarithmic: bool = False,
+    ) -> np.ndarray:
+        values, weight = np.broadcast_to(values, weight.shape)[:, ~minority], weight[:, ~minority]
+        n = values.shape[1]
+        least = 1.0 / (n + 1)
+        rate = max(1.0 - self._number(n) / n, least)
+        return quantiles(values, weight, rate, logarithmic)
 
 
 @dataclass(frozen=True)
@@ -97,8 +143,20 @@ class FalseAlarm(_Numbered):
             )
 
     @override
-    def __call__(self, values: np.ndarray, minority: np.ndarray, far: float = -math.inf) -> float:
+    def __call__(
+        self,
+        values: np.ndarray,
+        minority: np.ndarray,
+        far: float = -math.inf,
+        weight: np.ndarray | None = None,
+    ) -> float:
         cutoff = super().__call__(values, minority, far)
+        if weight is not None:
+            order = np.argsort(values[~minority], kind="stable")
+            below = weight[~minority][order].cumsum()
+            target = self.rate * (below[-1] + 1.0) + 1e-9
+            number = np.searchsorted(below, target, side="right")
+            cutoff = float(values[~minority][order[max(min(number, len(order)), 1) - 1]])
         if not math.isfinite(cutoff):
             raise ValueError(
                 "cutoff: too many left-out distances are infinite for a false-alarm rate of "
@@ -109,6 +167,18 @@ class FalseAlarm(_Numbered):
     @override
     def rate_at(self, cutoff: float, values: np.ndarray, minority: np.ndarray) -> float:
         return self.rate
+
+    @override
+    def in_draws(
+        self,
+        values: np.ndarray,
+        minority: np.ndarray,
+        weight: np.ndarray,
+        far: float = -math.inf,
+        logarithmic: bool = False,
+    ) -> np.ndarray:
+        values = np.broadcast_to(values, weight.shape)
+        return quantiles(values[:, ~minority], weight[:, ~minority], self.rate, logarithmic)
 
     @override
     def _number(self, n: int) -> int:
@@ -165,8 +235,19 @@ class _Comparing(Chooser):
             )
 
     @override
-    def __call__(self, values: np.ndarray, minority: np.ndarray, far: float = -math.inf) -> float:
+    def __call__(
+        self,
+        values: np.ndarray,
+        minority: np.ndarray,
+        far: float = -math.inf,
+        weight: np.ndarray | None = None,
+    ) -> float:
         self.check(minority)
+        if not np.isfinite(values).any():
+            raise ValueError(
+                "cutoff: every left-out distance is infinite; the weights have collapsed on a few "
+                "rows: use another prior, or a number as the cutoff"
+            )
         cutoffs = candidates(np.append(values, far))
         if values[~minority].max() > far:
             cutoffs = cutoffs[cutoffs > far]
@@ -180,6 +261,38 @@ class _Comparing(Chooser):
         gain = self._gain(tp, fp, minority.sum() - tp, (~minority).sum() - fp)
         best = gain >= gain.max() - 1e-12 * max(1.0, abs(gain.max()))  # ties, up to rounding
         return float(cutoffs[best][0])
+
+    @override
+    def in_draws(
+        self,
+        values: np.ndarray,
+        minority: np.ndarray,
+        weight: np.ndarray,
+        far: float = -math.inf,
+        logarithmic: bool = False,
+    ) -> np.ndarray:
+        all_values, all_weight = np.broadcast_to(values, weight.shape), weight
+        values, n0, n1 = all_values, (~minority).sum(), minority.sum()
+        none_beyond = values[:, ~minority].max(axis=1, keepdims=True) <= far
+        far_row, no_weight = np.full((len(values), 1), far), np.zeros((len(values), 1))
+        values, weight = np.hstack([values, far_row]), np.hstack([weight, no_weight])
+        order = np.argsort(values, axis=1)
+        values, weight = (np.take_along_axis(v, order, axis=1) for v in (values, weight))
+        is_minority, cutoffs = np.append(minority, False)[order], candidates(values)
+        fp, tp = _below(weight * ~is_minority, n0), _below(weight * is_minority, n1)
+        gain = self._gain(tp, fp, n1 - tp, n0 - fp)
+        within = np.isfinite(cutoffs) & ((cutoffs > far) | none_beyond)
+        fewest = np.where(within, fp, np.inf).min(axis=1, keepdims=True)
+        within &= fp <= np.maximum(self._most(minority), fewest)
+        gain = np.where(within, gain, -np.inf)
+        most = gain.max(axis=1, keepdims=True)
+        best = gain >= most - 1e-12 * np.maximum(1.0, np.abs(most))  # ties, up to rounding
+        found = cutoffs[np.arange(len(cutoffs)), best.argmax(axis=1)]
+        none = ~(within & (tp > 0.0)).any(axis=1)  # no minority row within the limit
+        if self.max_fpr is not None and none.any():
+            rule = FalseAlarm(max(FalseAlarm.rate, 1.0 / (n0 + 1)))
+            found[none] = rule.in_draws(all_values[none], minority, all_weight[none], far)
+        return found
 
 
 @dataclass(frozen=True)
@@ -367,18 +480,51 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 
 def candidates(values: np.ndarray) -> np.ndarray:
-    """Return one cutoff for each way to split the values, in ascending order.
+    """Return the cutoffs (draws, n + 1) that part values (draws, n), both in ascending order.
 
     The first is the smallest value (no row is flagged). The next lie half-way between two
-    neighbours, so that they suit new rows too. The last lies above the largest (all are flagged).
+    neighbours, so that they suit new rows too; NaN between two that are equal. The last lies above
+    the largest (all are flagged).
     """
-    values = np.unique(values[np.isfinite(values)])
-    if not len(values):
-        raise ValueError(
-            "cutoff: every left-out distance is infinite; the weights have collapsed on a few "
-            "rows: use another prior, or a number as the cutoff"
-        )
-    low, high = values[:-1], values[1:]
-    between = (low + high) / 2
+    low, high = values[:, :-1], values[:, 1:]
+    with np.errstate(invalid="ignore"):  # minus infinity, twice
+        between = (low + high) / 2.0
     between = np.where((low < between) & (between < high), between, high)  # adjacent floats
-    return np.concatenate([values[:1], between, [np.nextafter(values[-1], np.inf)]])
+    between[low == high] = np.nan
+    return np.hstack([values[:, :1], between, np.nextafter(values[:, -1:], np.inf)])
+
+
+def _below(weight: np.ndarray, n: int) -> np.ndarray:
+    """Return the sums (draws, rows + 1) of weights before each row and of all, which are n."""
+    sums = np.pad(weight.cumsum(axis=1), ((0, 0), (1, 0)))
+    of_class: np.ndarray = np.minimum(sums * (n / sums[:, -1:]), n)  # of rounding, no more
+    return of_class
+
+
+def quantiles(
+    values: np.ndarray, weight: np.ndarray, rate: float, logarithmic: bool = False
+) -> np.ndarray:
+    """Return the quantile (draws,) at ``rate`` of values with weights, (draws, n) both.
+
+    A value stands at the weight below it and half its own. Between two values the quantile is
+    linear, so that it ties with no row; between logarithms it is the logarithm of what is linear,
+    so that a row which resembles no other does not draw it away.
+    """
+    n, draw = values.shape[1], np.arange(len(values))
+    if n == 1:
+        return values[:, 0]
+    order = np.argsort(values, axis=1)
+    weight = np.take_along_axis(weight, order, axis=1)
+    places = weight.cumsum(axis=1)
+    target = rate * places[:, -1]
+    places -= weight / 2.0
+    above = np.clip((places < target[:, None]).sum(axis=1), 1, n - 1)
+    low, high = places[draw, above - 1], places[draw, above]
+    share = np.divide(target - low, high - low, where=high > low, out=np.zeros(len(values)))
+    share = np.clip(share, 0.0, 1.0)
+    below, beyond = values[draw, order[draw, above - 1]], values[draw, order[draw, above]]
+    with np.errstate(divide="ignore", invalid="ignore"):  # minus infinity: see the caller
+        if logarithmic:
+            return np.logaddexp(below + np.log1p(-share), beyond + np.log(share))
+        found: np.ndarray = below + share * (beyond - below)
+    return found

@@ -4,67 +4,77 @@ The similarity s_z of a row decides in place of its distance: d_z <= D_opt is s_
 metrics of decisions, positive means minority, that is, abnormal.
 
 P(normal) counts three uncertainties: of the weights, of the cutoff, and of rows that the sample has
-not shown. In draw t a row z is normal if
+not shown. In draw t, with g ~ Gamma(1/2),
 
-.. math:: \log \frac{s + g^{(t)} u\, (s / s_0)^{1/9}}{q^{(t)}} \ge c, \qquad s = s_z^{(t)},
+.. math:: \tilde s_z = s_z + g\, u\, r_z, \qquad
+    \tilde d_z^2 = k(z, z) + \|a\|^2 - 2 \tilde s_z, \qquad
+    P(\mathrm{normal}) = P(\tilde d_z \le D_{\mathrm{opt}} \mid \mathrm{data}),
 
-that is, if s is at least the root :math:`\theta^{(t)}` of the equality. It has three parts.
+the share of draws with :math:`\tilde s_z \ge \tilde s_{\mathrm{opt}}`: the norm is that of the
+same draw and cancels. The surprise is the median of
+:math:`\log (\tilde s_{\mathrm{opt}} / \tilde s_z)`.
 
-- :math:`s_z^{(t)}`, the similarity of z to the draw of the centre.
-- :math:`q^{(t)}`, the cutoff of the draw: the quantile of its left-out similarities that the rate
-  of false alarms asks for, with the rows weighted by Dirichlet(1, ..., 1). A criterion that
-  compares the classes, such as the G-mean, asks for the rate of the cutoff that is best on all
-  rows, so P(normal) does not count that another sample would have another best rate.
-- A row beside z that was not drawn, :math:`g \sim \mathrm{Gamma}(1/2)` of it. It adds
-  :math:`u = \kappa / n_0` to a similarity that is :math:`s_0`, the cutoff as one number:
-  :math:`\kappa` is what one neighbour adds to a sum of kernel values, the upper quartile of
-  :math:`\sum_i k_{ij}^2 / \sum_i k_{ij}` over left-out rows near the cutoff. u is at most
-  :math:`100\, s_0`. Far from all rows nothing is unseen: the addition falls off like a normal
-  kernel of three times the bandwidth, whose logarithm is a ninth.
+- **The row beside z that the sample has not shown** adds u at most, what one row near the cutoff
+  adds to another:
 
-c is one number for all draws. It is chosen on the left-out rows themselves, with what is unseen
-beside them, so that the rule P(normal) > level keeps the rate that was asked, or is best by the
-G-mean or another criterion that compares the classes. Where weights or kernel values may be
-negative, the margin is a difference, :math:`s + g u (\max(s, 0) / s_0)^{1/9} - q \ge c`. There a
-row that resembles no training row has s = 0, and a criterion that compares the classes takes the
-best c that calls this row abnormal. Nothing is unseen where :math:`s_0 \le 0`, and for kernels
-whose values do not lie between 0 and 1.
+  .. math:: u = \frac{1}{n_0} \operatorname{mean}_j
+      \frac{\sum_i k_{ij}^2}{\sum_i k_{ij}}, \qquad
+      r_z = \min\Big(1, \frac{m_z}{m_*}\Big), \qquad m_z = \max_j k(u_j, z),
+
+  over the left-out rows j near the cutoff, times the total weight. These rows lie between the .3
+  and the 3.3 fold of the rate of false alarms, a factor :math:`\sqrt{10}` to either side.
+  :math:`m_*` is the smallest :math:`m_j` of these rows but one, so that one odd row among them says
+  nothing. Farther from all rows than this the unseen row fades as the kernel does. Gamma(1/2) is
+  Jeffreys' posterior of the rate of a Poisson distribution that has shown no event. The draw has
+  one g, for all rows that are answered.
+- **The cutoff** of the draw is what the criterion chooses from the left-out rows under weights
+  Dirichlet(1, ..., 1), the Bayesian bootstrap (Rubin 1981): the quantile that a rate of false
+  alarms asks for, or the best cut by the G-mean, F1 or a cost, with weights of either class. The
+  left-out row j has :math:`\tilde s_j` too, with its own :math:`g_j` and its median similarity
+  over the draws: with that of the draw a wide posterior lowers the quantile, and the rate. In a
+  table whose odd rows are among the training rows, the weight of row j is multiplied by 1 - P(odd).
+- **Intervals** of the surprise have the limits for a rate of which 0 or 1 events were seen in place
+  of Gamma(1/2) (Garwood 1936): at the lower end z has Gamma(1) of an unseen row and the left-out
+  rows have none, at the upper end z has none and they have Gamma(1).
+
+Where weights may be negative, the margin is the difference
+:math:`\tilde s_z - \tilde s_{\mathrm{opt}}`. Nothing is unseen for kernels whose values do not
+lie between 0 and 1, nor for scores without a centre.
 
 The printed rule, :math:`d_z \le D_{\mathrm{opt}}` in each draw with one number for all draws, is
-:math:`\theta^{(t)} = (k(z, z) + \|a^{(t)}\|^2 - D_{\mathrm{opt}}^2) / 2`.
+:math:`\theta^{(t)} = (k(z, z) + \|a^{(t)}\|^2 - D_{\mathrm{opt}}^2) / 2` as the cutoff.
+
+**References**
+
+Garwood, F. (1936). Fiducial limits for the Poisson distribution. Biometrika 28, 437-442.
+
+Rubin, D. B. (1981). The Bayesian bootstrap. Annals of Statistics 9, 130-134.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit
 
-from . import threads, ties
+from ..models.gram import Gram
+from . import ties
 from .center import (
-    FALL,
     Boundary,
     Center,
     Score,
+    Unseen,
     decision_of,
     level_quantile,
     with_unseen,
 )
 from .cutoff import Cutoff
-from .cutoffs import rates
+from .cutoffs import Chooser, rates
 
 DRAWS = 2000  # of the cutoff, for one estimate of the weights
-# intervals by the median cover .75, by the upper quartile .81, and P(normal) is as good
-QUARTILE = 0.75
-MOST_UNSEEN = 100.0  # u, in units of the cutoff
-NEWTON_STEPS = 50
-UNSEEN = 0.5  # shape of the Gamma distribution: half a row beside z was not drawn
 BLOCK_VALUES = 2_000_000
-NEGLIGIBLE = 1e-150
-MOST_NEAR = 500  # rows near the cutoff, of which kappa is a quantile
+MOST_NEAR = 500  # rows near the cutoff, of which u is a mean
 NEAR_RATES = 0.3, 3.3  # times the rate of false alarms: rows between lie near the cutoff
 
 
@@ -76,9 +86,17 @@ class LeftOut:
     ----------
     values : ndarray of shape (draws, n)
         Similarities, or their logarithms; NaN for a row that cannot be left out.
+    log_nearest : ndarray of shape (n,)
+        Logarithm of the largest kernel value with another majority row; minus infinity where
+        nothing is unseen.
+    of_distances : bool
+        Whether the values are similarities, never logarithms, that rows have to the centre of all
+        rows at the distance that they have to the centre of their fold.
     """
 
     values: np.ndarray
+    log_nearest: np.ndarray
+    of_distances: bool = False
 
     @cached_property
     def known(self) -> np.ndarray:
@@ -89,6 +107,13 @@ class LeftOut:
     def _of_known(self) -> np.ndarray:
         return self.values if self.known.all() else self.values[:, self.known]
 
+    def _values_of(self, score: Score) -> np.ndarray:
+        if not (self.of_distances and score.logarithmic):
+            return self._of_known
+        with np.errstate(divide="ignore"):
+            values: np.ndarray = np.log(np.maximum(self._of_known, 0.0))
+        return values
+
     def boundary(
         self,
         policy: Cutoff,
@@ -96,6 +121,7 @@ class LeftOut:
         rows: np.ndarray,
         minority: np.ndarray,
         own: np.ndarray,
+        weight: np.ndarray,
         seed: int,
     ) -> tuple[Boundary, float]:
         """Return the boundary that a cutoff chooses, and its distance D_opt.
@@ -108,185 +134,150 @@ class LeftOut:
         minority : ndarray of bool, shape (n,)
         own : ndarray of int, shape (n,)
             The members of the points that the rows are; -1 for none.
+        weight : ndarray of shape (n,)
+            Of the rows in the choice.
         seed : int
         """
         known, values = np.flatnonzero(self.known), self._of_known
-        minority = minority[known]
+        minority, weight = minority[known], weight[known]
         choose = policy.chooser(minority)
         if isinstance(score, Center) and not policy.uncertain:
-            similarity = np.exp(values) if score.logarithmic else values
+            as_logarithm = score.logarithmic and not self.of_distances
+            similarity = np.exp(values) if as_logarithm else values
             similarity = similarity - score.squared_norm[:, None] / 2.0
             similarity = ties.merged(level_quantile(similarity, policy.level), score.unit_of_sums)
             distance = score.distance_of_own_norm(similarity)
-            limit = -choose(-distance, minority) * (1.0 + ties.RELATIVE)
+            limit = -choose(-distance, minority, weight=weight) * (1.0 + ties.RELATIVE)
             return score.boundary_at(limit), limit
-        middle = ties.merged(level_quantile(values, policy.level), score.unit)
-        fixed = choose(middle, minority, score.far)  # as one number, or an error
-        if score.uncertain and policy.uncertain:
-            rate = choose.rate_at(fixed, middle, minority)
-            unseen = 0.0
-            if isinstance(score, Center):
-                majority = np.flatnonzero(~minority)
-                close = known[majority[near(middle[majority], rate)]]
-                close = close[:: max(1, len(close) // MOST_NEAR)]
-                unseen = unseen_row(score, rows[close], own[close])
-            chosen = self._uncertain(policy, score, minority, fixed, rate, unseen, seed)
-        else:
+        middle = ties.merged(level_quantile(values), score.unit)
+        fixed = choose(middle, minority, score.far, weight)  # as one number, or an error
+        if not (score.uncertain and policy.uncertain):
             chosen = Boundary.at(fixed, score.unit)
+        else:
+            unseen = Unseen()
+            if isinstance(score, Center) and score.gram.kernel.normalized:
+                rate = choose.rate_at(fixed, middle, minority)
+                majority = np.flatnonzero(~minority)
+                close = known[majority[near(middle[majority], rate, weight[majority])]]
+                unseen = unseen_row(score, rows, own, close, self.log_nearest)
+            given = middle, fixed, minority, weight, unseen, seed
+            chosen = self._uncertain(choose, score, *given)
         return chosen, score.with_boundary(chosen).distance_at_cutoff
 
     def _uncertain(
         self,
-        policy: Cutoff,
+        choose: Chooser,
         score: Score,
-        minority: np.ndarray,
+        middle: np.ndarray,
         fixed: float,
-        rate: float,
-        unseen: float,
+        minority: np.ndarray,
+        weight: np.ndarray,
+        unseen: Unseen,
         seed: int,
     ) -> Boundary:
         """Return the boundary of draws of the cutoff, by the formula of this module.
 
-        ``fixed`` is s_0, or its logarithm, ``rate`` its rate of false alarms, and ``unseen`` is u.
+        ``middle`` (rows,) are the medians of the values of the rows that can be left out, and
+        ``fixed`` is their cutoff.
         """
-        values, logarithmic = self._of_known, score.logarithmic
-        rng = np.random.default_rng(seed)
-        draws = len(values) if len(values) > 1 else DRAWS
-        q = _quantiles(values[:, ~minority], rate, draws, rng)
-        q = np.where(np.isfinite(q), q, fixed)  # without a row there may be no centre
-        with np.errstate(divide="ignore"):
-            cutoff = fixed if logarithmic else np.log(max(fixed, 0.0))
-            log_u = min(np.log(unseen), np.log(MOST_UNSEEN) + cutoff)
-            log_half, log_whole = (
-                np.log(rng.gamma(shape, size=draws))
-                + log_u
-                - (FALL * cutoff if log_u > -np.inf else 0.0)
-                for shape in (UNSEEN, 1.0)
-            )
+        rng, draws = np.random.default_rng(seed), score.n_draws if score.n_draws > 1 else DRAWS
+        log_unseen = unseen.log_added(self.log_nearest[self.known])
+        half, whole = _gamma(rng, (draws,))
+        found = np.empty((3, draws))
+        for start in range(0, draws, step := max(1, BLOCK_VALUES // len(middle))):
+            block = slice(start, min(start + step, draws))
+            shape = block.stop - start, len(middle)
+            of_rows = rng.standard_exponential(shape) * weight
+            added = [log_g + log_unseen for log_g in _gamma(rng, shape)]
+            raised = [with_unseen(middle, each, score.logarithmic) for each in added]
+            for q, values in zip(found, (raised[0], middle, raised[1]), strict=True):
+                q[block] = choose.in_draws(values, minority, of_rows, score.far, score.logarithmic)
+        found = np.where(np.isfinite(found), found, fixed)  # of rows without a centre
+        threshold = found[0] - ties.tolerance(found[0], score.unit)
+        return Boundary(threshold, *found[1:], half, whole, unseen)
 
-        def margins(rows: slice) -> np.ndarray:
-            m = with_unseen(values[:, rows], log_half[:, None], logarithmic) - q[:, None]
-            return level_quantile(m, policy.level)
-
-        step = max(1, BLOCK_VALUES // draws)
-        m = np.concatenate(threads.each(margins, values.shape[1], step))
-        m = ties.merged(m, score.unit)
-        far = level_quantile((score.far - q)[:, None], policy.level)[0]
-        if math.isfinite(far):
-            # more than c loses below: a far row stays beyond
-            far += 2.0 * float(ties.tolerance(far, score.unit))
-        c = policy.chooser(minority)(m, minority, far)
-        c -= float(ties.tolerance(c, score.unit))
-        reference = q + c
-        if logarithmic:
-            return Boundary(_without_unseen(reference, log_half), reference, log_whole)
-        threshold = reference.copy()
-        positive = reference > 0.0
-        log_threshold = _without_unseen(np.log(reference[positive]), log_half[positive])
-        threshold[positive] = np.exp(log_threshold)
-        return Boundary(threshold, reference, log_whole)
-
-    def scores(self, at: Boundary, level: float) -> np.ndarray:
+    def scores(self, score: Score, level: float) -> np.ndarray:
         """Return the score of each row, shape (n,); NaN if it cannot be left out."""
         found = np.full(len(self.known), np.nan)
-        found[self.known] = level_quantile(self._of_known - at.threshold[:, None], level)
+        unseen = score.boundary.unseen.log_added(self.log_nearest[self.known])
+        found[self.known] = level_quantile(score.margins_of(self._values_of(score), unseen), level)
         return found
 
     def decision(self, score: Score, level: float, prob: float = 0.9) -> np.ndarray:
         """Return what ``score.decision`` has, (4, n); NaN for a row that cannot be left out."""
         found = np.full((4, len(self.known)), np.nan)
-        at = score.boundary
-        found[:, self.known] = decision_of(self._of_known, at, level, prob, score.logarithmic)
+        unseen = score.boundary.unseen.log_added(self.log_nearest[self.known])
+        found[:, self.known] = decision_of(
+            self._values_of(score), unseen, score.boundary, level, prob, score.logarithmic
+        )
         return found
 
 
-def _without_unseen(values: np.ndarray, log_added: np.ndarray) -> np.ndarray:
-    """Return the logarithms that :func:`with_unseen` raises to these values."""
-    t = values.copy()
-    for _ in range(NEWTON_STEPS):  # of a convex function, from above its root
-        share = expit((1.0 - FALL) * t - log_added)
-        t -= (with_unseen(t, log_added, True) - values) / (share + (1.0 - share) * FALL)
-    return t
+def _gamma(rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return logarithms of g ~ Gamma(1/2) and of g ~ Gamma(1), which is this and another."""
+    half, other = (np.square(rng.standard_normal(shape)) / 2.0 for _ in range(2))
+    return np.log(half), np.log(half + other)
 
 
-def _quantiles(values: np.ndarray, rate: float, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the quantiles (draws,) of values (draws or 1, n) under Dirichlet weights of the rows.
-
-    A value stands at the weight below it and half its own. Between two values the quantile is
-    linear, so that it ties with no row.
-    """
-    n, q = values.shape[1], np.empty(draws)
-    if n == 1:
-        return np.broadcast_to(values[:, 0], draws)
-    step = max(1, BLOCK_VALUES // n)
-    ordered = np.sort(values, axis=1) if len(values) == 1 else None
-    for start in range(0, draws, step):
-        block = slice(start, min(start + step, draws))
-        of_block = np.sort(values[block], axis=1) if ordered is None else ordered
-        weights = rng.standard_exponential((block.stop - start, n))
-        places = weights.cumsum(axis=1)
-        target = rate * places[:, -1]
-        places -= weights / 2.0
-        draw = np.arange(len(places))
-        above = np.clip((places < target[:, None]).sum(axis=1), 1, n - 1)
-        low, high = places[draw, above - 1], places[draw, above]
-        rows = draw if ordered is None else 0
-        below = of_block[rows, above - 1]
-        share = np.clip((target - low) / (high - low), 0.0, 1.0)
-        with np.errstate(invalid="ignore"):  # minus infinity, of which the caller takes care
-            q[block] = below + share * (of_block[rows, above] - below)
-    return q
-
-
-def near(values: np.ndarray, rate: float) -> np.ndarray:
+def near(values: np.ndarray, rate: float, weight: np.ndarray | None = None) -> np.ndarray:
     """Return the numbers of the rows near the cutoff, from their deciding values (n,).
 
-    They are some 3 rows at least.
+    They are at least 3 rows, if there are so many.
     """
     order = np.argsort(values, kind="stable")
-    first = int(NEAR_RATES[0] * rate * len(order))
-    last = max(int(NEAR_RATES[1] * rate * len(order)), first + 3)
-    return order[first:last]
+    below = np.arange(len(order)) if weight is None else np.cumsum(weight[order]) - weight[order]
+    total = len(order) if weight is None else weight.sum()
+    places = np.searchsorted(below, np.multiply(NEAR_RATES, rate * total), side="right")
+    first, last = np.maximum(places - 1, 0)
+    return order[first : max(last, first + 3)]
 
 
-def neighbour(k: np.ndarray, count: np.ndarray) -> float:
-    r"""Return :math:`\kappa`, the upper quartile of :math:`\sum_i k_{ij}^2 / \sum_i k_{ij}`.
-
-    ``k`` (rows, R) has kernel values of left-out rows near the cutoff with members, each of which
-    stands for ``count`` (rows, R) others.
-    """
-    k = np.where(count > 0.0, k, 0.0)
-    largest = k.max(axis=1, keepdims=True)
-    k = np.divide(k, largest, where=largest > 0.0, out=np.zeros_like(k))
-    k[k < NEGLIGIBLE] = 0.0  # whose squares have no digits, and take long
-    sums = np.vecdot(k, count)
-    with np.errstate(invalid="ignore"):
-        ratio = largest[:, 0] * np.vecdot(np.square(k), count) / sums
-    found = ratio[sums > 0.0]
-    return float(np.quantile(found, QUARTILE)) if len(found) else 0.0
-
-
-def unseen_row(center: Center, rows: np.ndarray, own: np.ndarray) -> float:
-    r"""Return u, what an unseen row adds at the cutoff: :math:`\kappa / n_0` of the total weight.
+def unseen_row(
+    center: Center,
+    rows: np.ndarray,
+    own: np.ndarray,
+    near: np.ndarray,
+    log_nearest: np.ndarray,
+) -> Unseen:
+    r"""Return what a row that the sample has not shown adds, from left-out rows near the cutoff.
 
     Parameters
     ----------
     center : Center
-    rows : ndarray of shape (rows, p)
-        Left-out rows near the cutoff.
-    own : ndarray of int, shape (rows,)
-        The members of the points that these rows are; -1 for none.
+    rows : ndarray of shape (n, p)
+    own : ndarray of int, shape (n,)
+        The members of the points that the rows are; -1 for none.
+    near : ndarray of int
+        The rows near the cutoff.
+    log_nearest : ndarray of shape (n,)
+        log m_j.
     """
     gram, m = center.gram, center.gram.n_majority_points
-    members, points = center.gram.n_majority_members, center.gram.points
-    if not gram.kernel.normalized:
-        return 0.0
-    k, copies = gram.kernel.leaving_out(rows, points.rows[:members]), points.copies[:members]
-    count = np.repeat(copies[None].astype(float), len(rows), axis=0)
+    total = float(np.median(center.weights[:, :m].sum(axis=1)))
+    nearest = np.sort(log_nearest[near])
+    nearest = nearest[nearest > -np.inf]
+    if total <= 0.0 or not len(nearest):
+        return Unseen()
+    some = near[:: max(1, len(near) // MOST_NEAR)]
+    log_u = log_neighbour(gram, rows[some], own[some]) + np.log(total / gram.n0)
+    return Unseen(np.array(log_u), nearest[min(1, len(nearest) - 1)])
+
+
+def log_neighbour(gram: Gram, rows: np.ndarray, own: np.ndarray) -> float:
+    r"""Return the logarithm of the mean of :math:`\sum_i k_{ij}^2 / \sum_i k_{ij}` over rows j.
+
+    The sums are over the majority rows i without row j, which is the member ``own`` of the points.
+    """
+    members = gram.n_majority_members
+    count = np.repeat(gram.points.copies[None, :members].astype(float), len(rows), axis=0)
     is_member = np.flatnonzero(own >= 0)
     count[is_member, own[is_member]] -= 1.0
-    total = float(np.median(center.weights[:, :m].sum(axis=1)))
-    return neighbour(k, count) * max(total, 0.0) / gram.n0
+    log_k = gram.kernel.leaving_out.log(rows, gram.points.rows[:members])
+    log_k[count == 0.0] = -np.inf
+    largest = log_k.max(axis=1, keepdims=True)
+    k = np.exp(log_k - largest)
+    ratio = np.vecdot(np.square(k), count) / np.vecdot(k, count)
+    return float(np.logaddexp.reduce(largest[:, 0] + np.log(ratio)) - np.log(len(rows)))
 
 
 def three_way(

@@ -114,6 +114,24 @@ class Leaving:
             log_k[of_kind] = chosen.log_mean(of_members)
         return log_k
 
+    @property
+    def log_nearest(self) -> np.ndarray:
+        """Log of the largest kernel value of each row with a majority point, shape (q,).
+
+        Its own point is the mean of the rows that stay.
+        """
+        points = np.arange(self.gram.n_majority_points)
+        step = max(1, BLOCK_VALUES // (8 * len(self.gram.points.rows)))
+
+        def of_block(block: slice) -> np.ndarray:
+            rows = self.part(block)
+            stays = 1.0 - rows.gone[:, points]
+            log_stays = np.log(stays, where=stays > 0.0, out=np.zeros_like(stays))
+            nearest: np.ndarray = (rows.log_k(points) - log_stays).max(axis=1)
+            return nearest
+
+        return np.concatenate(threads.each(of_block, len(self.rows), step))
+
     def hide(self, of_members: np.ndarray, points: np.ndarray) -> None:
         """Take the rows themselves off logarithms (q, members of points) of kernel values."""
         row, member, rest = self.themselves(points)

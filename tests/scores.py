@@ -2,11 +2,13 @@
 
 For a description the value of a row in a draw is its similarity s_z, less k(z, z)/2 where that
 varies, or the logarithm of s_z where weights and kernel values are at least 0; for a hyperplane it
-is f(z). The score is the quantile over the draws of the value less the threshold of the draw.
+is f(z). The score is the quantile over the draws of the value, with what the sample has not shown
+beside the row, less the threshold of the draw.
 """
 
 import numpy as np
 from bsvdd.models.kernels import as_kernel
+from scipy.special import logsumexp
 
 from bsvdd import BDD, BSVDD, SVDD, cutoffs, kernels
 
@@ -63,14 +65,67 @@ def values_of(est, rows):
     return as_values(est, s, est.kernel_.diag(rows))
 
 
-def score_of(est, values):
-    """Return the scores of values (draws, rows), shape (rows,)."""
+def has_unseen(est):
+    """Return whether P(normal) counts rows that the sample has not shown."""
+    return hasattr(est, "distance") and bool(est.fit_.score.boundary.unseen)
+
+
+def log_nearest_of(est, rows):
+    """Return log m_z, of the largest kernel value with a majority point, shape (rows,)."""
+    points, m = est.gram_.points, est.gram_.n_majority_points
+    log_k = est.kernel_.log(rows, points.rows)
+    of_point = [points.point_of_member == g for g in range(m)]
+    means = [logsumexp(log_k[:, of], b=points.share[of], axis=1) for of in of_point]
+    return np.max(means, axis=0)
+
+
+def log_nearest_left_out(est):
+    """Return log m_j of the training rows: the own point of a row is the mean of its other rows."""
+    data, m = est.fit_.data, est.gram_.n_majority_points
+    of_point = [np.flatnonzero(data.point_of_row == g) for g in range(m)]
+    nearest = np.empty(len(data.rows))
+    for j, row in enumerate(data.rows):
+        kernel = est.kernel_ if data.minority[j] else est.kernel_.leaving_out
+        others = [rows[rows != j] for rows in of_point]
+        if not any(map(len, others)):  # the points are no rows
+            nearest[j] = log_nearest_of(est, row[None])[0]
+            continue
+        of_row = kernel.log(row[None], data.rows)[0]
+        nearest[j] = max(logsumexp(of_row[of]) - np.log(len(of)) for of in others if len(of))
+    return nearest
+
+
+def raised(est, values, log_nearest):
+    """Return values (draws, rows) with what is unseen beside rows whose log m_z are given."""
+    if not has_unseen(est):
+        return values
+    at = est.fit_.score.boundary
+    log_r = np.minimum(log_nearest - at.unseen.log_nearest, 0.0)
+    log_added = at.unseen.log_u + at.log_half[:, None] + log_r
+    if is_logarithmic(est):
+        return logsumexp(np.stack(np.broadcast_arrays(values, log_added)), axis=0)
+    return values + np.exp(log_added)
+
+
+def margins_of(est, rows):
+    """Return by how much rows lie within the cutoff in each draw, (draws, rows)."""
+    values = values_of(est, rows)
+    if has_unseen(est):
+        values = raised(est, values, log_nearest_of(est, rows))
+    return values - thresholds(est)[:, None]
+
+
+def score_of(est, values, log_nearest=None):
+    """Return the scores of values (draws, rows), by default of left-out rows, shape (rows,)."""
+    if has_unseen(est) and log_nearest is None:
+        log_nearest = log_nearest_left_out(est)
+    values = raised(est, values, log_nearest)
     return -upper_median(thresholds(est)[:, None] - values)
 
 
 def scores_of(est, rows):
     """Return the scores of rows, shape (rows,)."""
-    return score_of(est, values_of(est, rows))
+    return -upper_median(-margins_of(est, rows))
 
 
 def distance_of(est, score):

@@ -123,9 +123,10 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most
     ax.set_xlim(left=0.0)
     xlabel = "term in $d_z^2$, and its share"
     if why.kind == "surprise":
-        base, remainder = why.rows[["base", "remainder"]].iloc[0]
+        base, remainder, unseen = why.rows[["base", "remainder", "unseen"]].iloc[0]
         xlabel = (
-            f"term in the surprise, and its share; concentration {remainder:.3g}, base {base:.3g}"
+            "term in the surprise, and its share\n"
+            f"concentration {remainder:.3g}, unseen rows {unseen:.2g}, base {base:.3g}"
         )
     ax.set(xlabel=xlabel, title="Columns")
     ax.legend(frameon=False, loc="lower right", fontsize=8)

@@ -80,11 +80,12 @@ class Explanation:
     rows : pandas.DataFrame
         For each row ``normal``, the decision, and ``value``, ``low``, ``high`` of what is
         explained: the surprise of ``est.decision`` with its interval, or the mean over the draws.
-        The value is the sum of ``base``, of ``remainder``, and of the terms of the columns
-        (surprise) or of all points (distance). The base is :math:`\log s_{\mathrm{cut}}`, less
-        what the mean of :math:`-\log s_z` over the draws exceeds its median, or the
-        mean of :math:`d^2 - D^2` over normal training rows; the remainder is the concentration, or
-        k(z, z) less its mean over normal rows.
+        The value is the sum of ``base``, of ``remainder``, of ``unseen``, and of the terms of the
+        columns (surprise) or of all points (distance). The base is
+        :math:`\log s_{\mathrm{cut}}`, less what the mean of the surprise over the draws exceeds its
+        median, or the mean of :math:`d^2 - D^2` over normal training rows; the remainder is the
+        concentration, or k(z, z) less its mean over normal rows; ``unseen`` is what a row beside z
+        that the sample has not shown takes off.
     columns : xarray.Dataset or None
         For each ``obs`` and ``column``: ``mean``, ``low``, ``high`` of its term; ``share``,
         ``share_low``, ``share_high`` of the surprise less the base, or of d_z^2 for a linear
@@ -285,19 +286,20 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
     X, prob, top, given = asked.X, asked.prob, asked.top, asked.given
     given_columns = positions(fit, given)
     data, some = fit.data, some_draws(fit, asked.draws)
-    center, cutoff = decides.with_weights(decides.weights[some]), parts.cutoff_of(decides, some)
+    center = decides.with_weights(decides.weights[some])
+    center = center.with_boundary(parts.boundary_of(decides, some))
     if X is None:  # training rows, each left out
         members = fit.positions(asked.rows)
         table, index = data.rows[members], data.row_names[members]
         training = fit.training_decision(prob)
         decided, normal = training[:, members], training[0] >= 0.0
-        terms = _left_out_terms(fit, center, members, cutoff, prob, top)
+        terms = _left_out_terms(fit, center, members, prob, top)
     else:
         members, table = None, inputs.table(data, X)
         index = inputs.row_names(X, len(table))
         decided = decides.decision(table, fit.level, prob)
         normal = decides.is_normal(data.rows, fit.level)
-        terms = parts.terms(center, table, cutoff, prob, top)
+        terms = parts.terms(center, table, prob, top)
     is_normal, has_surprise = decided[0] >= 0.0, parts.has_surprise(center)
     values = np.stack([-decided[0], *decided[2:]], axis=1) if has_surprise else terms["total"]
     found = pd.DataFrame({"normal": is_normal}, index)
@@ -305,8 +307,9 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
     excess = values[:, 0] - terms["total"][:, 0]  # of the median over the mean
     rounding = parts.ROUNDING * np.abs(terms["total"][:, 0])
     counts = np.isfinite(excess) & (np.abs(excess) > rounding)
-    found["base"] = parts.base(center, cutoff) + np.where(counts, excess, 0.0)
+    found["base"] = parts.base(center) + np.where(counts, excess, 0.0)
     found["remainder"] = terms["remainder"][:, 0]
+    found["unseen"] = terms["unseen"][:, 0]
     names: Any = data.columns.labels
     if given_columns:
         found["p_given"] = (
@@ -378,7 +381,7 @@ def some_draws(fit: Fit, draws: int) -> np.ndarray:
 
 
 def _left_out_terms(
-    fit: Fit, center: Center, members: np.ndarray, cutoff: np.ndarray, prob: float, top: int
+    fit: Fit, center: Center, members: np.ndarray, prob: float, top: int
 ) -> parts.Terms:
     """Return the terms of training rows, each left out; the kernel learned from majority rows."""
     data, found, order = fit.data, [], []
@@ -386,7 +389,7 @@ def _left_out_terms(
         group = np.flatnonzero(data.minority[members] == kind)
         if len(group):
             leaving = data.leaving(members[group])
-            found.append(parts.terms(of_kind, leaving.rows, cutoff, prob, top, leaving))
+            found.append(parts.terms(of_kind, leaving.rows, prob, top, leaving))
             order.append(group)
     place = np.argsort(np.concatenate(order))
     return {name: values[place] for name, values in parts.joined(found).items()}

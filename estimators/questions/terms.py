@@ -13,8 +13,9 @@ in this draw. This is exact: :math:`\log (q_j / w_j) = -\log s_z - \sum_f c_{fj}
 1975). For RBF :math:`c_{fj} = (z_f - u_{jf})^2 / (2 s^2)`. The term of column f says how far z lies
 from its neighbours in this column; q says which points are these neighbours; and KL, the
 *concentration*, how few they are. No term is negative if the weights sum to one or less, and shares
-are of the sum of all terms, :math:`-\log s_z`. A row at the cutoff has a sum of
-:math:`-\log s_{\mathrm{cut}}`, and a surprise of 0.
+are of the sum of all terms, :math:`-\log s_z`. What the sample has not shown beside z takes
+:math:`\log (\tilde s_z / s_z)` off, which is a term of its own (:mod:`bsvdd.inference.decision`).
+Then a row at the cutoff has a sum of :math:`-\log s_{\mathrm{cut}}`, and a surprise of 0.
 
 **The distance.** Other kernels and signed weights have the squared distance, less the squared
 cutoff, in terms of single points,
@@ -26,7 +27,8 @@ cutoff, in terms of single points,
 :math:`B = T / n_0 - 2 w^\top \kappa + \|a\|^2 - D^2` is the mean of :math:`d^2 - D^2` over these
 rows. A point has a positive term if z resembles it less than a normal row does (weight above 0), or
 more (weight below 0). D is the cutoff of the draw, which has the norm of its centre, so this
-norm cancels. For the linear kernel the columns are exact too, :math:`d_z^2 = \sum_f (z_f - a_f)^2`.
+norm cancels. What the sample has not shown beside z takes :math:`2 (\tilde s_z - s_z)` off. For
+the linear kernel the columns are exact too, :math:`d_z^2 = \sum_f (z_f - a_f)^2`.
 
 **References**
 
@@ -37,10 +39,12 @@ doi:10.1002/cpa.3160280102
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...inference import threads
-from ...inference.center import Center
+from ...inference.center import Boundary, Center
 from ...inference.leave import Leaving
 
 ROUNDING = 1e-12  # share of the sum of the terms
@@ -60,21 +64,22 @@ def has_columns(center: Center) -> bool:
     return has_surprise(center) or center.gram.kernel.euclidean
 
 
-def cutoff_of(center: Center, draws: np.ndarray) -> np.ndarray:
-    """Return the value at the cutoff in some draws: one number if weights and cutoffs are apart.
+def boundary_of(center: Center, draws: np.ndarray) -> Boundary:
+    """Return the boundary in some draws: the median of each part if it has draws of its own.
 
     It is the median where no finite value is at the cutoff of the draw.
     """
-    threshold, middle = center.boundary.threshold, center.boundary.middle
-    if len(threshold) != len(center.weights):
-        return np.array([middle])
-    return np.where(np.isfinite(threshold), threshold, middle)[draws]
+    at, n = center.boundary, len(center.boundary.threshold)
+    if n != len(center.weights):
+        half = np.sort(at.log_half)[n // 2]
+        return replace(Boundary.at(at.middle), log_half=np.array([half]), unseen=at.unseen)
+    finite = np.where(np.isfinite(at.threshold), at.threshold, at.middle)
+    return replace(at, threshold=finite).part(draws)
 
 
 def terms(
     center: Center,
     rows: np.ndarray,
-    cutoff: np.ndarray,
     prob: float,
     top: int,
     leaving: Leaving | None = None,
@@ -84,10 +89,9 @@ def terms(
     Parameters
     ----------
     center : Center
-        With the draws that the intervals are of; of training rows, ``center.leaving_out``.
+        With the draws that the intervals are of, and their boundary (:func:`boundary_of`); of
+        training rows, ``center.leaving_out``.
     rows : ndarray of shape (rows, p)
-    cutoff : ndarray of shape (draws,) or (1,)
-        The value at the cutoff, see :func:`cutoff_of`.
     prob : float
         Probability of the equal-tailed intervals.
     top : int
@@ -105,6 +109,7 @@ def terms(
         - ``total`` (rows, 3): the surprise, or the squared distance less the squared cutoff;
         - ``remainder`` (rows, 3): what no column or point accounts for: the concentration, or the
           length :math:`k(z, z) - T / n_0`;
+        - ``unseen`` (rows, 3): what a row beside z that the sample has not shown takes off;
         - ``columns``, ``shares`` (rows, columns, 3): terms of the columns, and their shares of the
           sum of all terms; no columns if the kernel has none;
         - ``member`` (rows, top): the members of the points with the largest mean shares, or the
@@ -116,7 +121,7 @@ def terms(
 
     def of_block(block: slice) -> Terms:
         part = None if leaving is None else leaving.part(block)
-        return of_rows(center, rows[block], cutoff, prob, top, part)
+        return of_rows(center, rows[block], prob, top, part)
 
     weights, points = center.supported_points
     wide = max(len(points.rows), len(weights) * (rows.shape[1] + 1))
@@ -128,19 +133,28 @@ def joined(parts: list[Terms]) -> Terms:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def base(center: Center, cutoff: np.ndarray) -> float:
+def base(center: Center) -> float:
     """Return what is added to the terms: log s_cut, or B, the mean over the draws."""
     if has_surprise(center):
-        return float(cutoff.mean())
+        return float(center.boundary.threshold.mean())
     gram, (weights, _) = center.gram, center.supported_points
     length = 0.0 if gram.kernel.normalized else gram.T / gram.n0
     of_rows = float(weights.mean(axis=0) @ gram.r[center.support]) / gram.n0
-    return length - 2.0 * of_rows + float(_margin(center, cutoff).mean())
+    return length - 2.0 * of_rows + float(_margin(center).mean())
 
 
-def _margin(center: Center, cutoff: np.ndarray) -> np.ndarray:
+def _margin(center: Center) -> np.ndarray:
     """Return the cutoff's part of d^2 - D^2, twice its similarity."""
+    cutoff = center.boundary.threshold
     return 2.0 * (np.exp(cutoff) if center.logarithmic else cutoff)
+
+
+def _log_unseen(center: Center, rows: np.ndarray, leaving: Leaving | None) -> np.ndarray:
+    """Return the logarithm of what is unseen beside rows, in each draw, shape (rows, draws)."""
+    at = center.boundary
+    known = leaving is None or not at.unseen
+    added = center.unseen(rows) if known else at.unseen.log_added(leaving.log_nearest)
+    return added[:, None] + at.log_half
 
 
 def typical_columns(center: Center, leaving: Leaving) -> np.ndarray:
@@ -153,14 +167,13 @@ def typical_columns(center: Center, leaving: Leaving) -> np.ndarray:
         found = _linear_columns(center, leaving.rows, leaving)
         return found[np.isfinite(found).all(axis=(1, 2))].mean(axis=(0, 1))
     mean = center.leaving_out.with_weights(center.weights.mean(axis=0, keepdims=True))
-    columns = terms(mean, leaving.rows, np.zeros(1), 0.5, 1, leaving)["columns"][..., 0]
+    columns = terms(mean, leaving.rows, 0.5, 1, leaving)["columns"][..., 0]
     return columns[np.isfinite(columns).all(axis=1)].mean(axis=0)
 
 
 def _surprise(
     center: Center,
     rows: np.ndarray,
-    cutoff: np.ndarray,
     prob: float,
     top: int,
     leaving: Leaving | None,
@@ -191,8 +204,12 @@ def _surprise(
         of_points /= sums[:, None]
     concentration = total - columns.sum(axis=0)
     concentration[np.abs(concentration) < ROUNDING * total] = 0.0
+    unseen = np.zeros(total.shape)
+    some = np.isfinite(total)
+    unseen[some] = -np.logaddexp(0.0, (_log_unseen(center, rows, leaving) + total)[some])
     return {
-        "total": _summary(total + cutoff, prob),
+        "total": _summary(total + unseen + center.boundary.threshold, prob),
+        "unseen": _summary(unseen, prob),
         "remainder": _summary(concentration, prob),
         "columns": np.moveaxis(_summary(columns, prob), 0, 1),
         "shares": np.moveaxis(_summary(shares, prob), 0, 1),
@@ -204,7 +221,6 @@ def _surprise(
 def _distance(
     center: Center,
     rows: np.ndarray,
-    cutoff: np.ndarray,
     prob: float,
     top: int,
     leaving: Leaving | None,
@@ -225,8 +241,10 @@ def _distance(
         d2 = of_columns.sum(axis=1, keepdims=True)
         columns = _summary(of_columns, prob)
         shares = _summary(np.divide(of_columns, d2, where=d2 > 0.0, out=0.0 * of_columns), prob)
+    unseen = -2.0 * np.exp(_log_unseen(center, rows, leaving))
     return {
-        "total": _summary(k_zz[:, None] - 2.0 * K @ weights.T + _margin(center, cutoff), prob),
+        "total": _summary(k_zz[:, None] - 2.0 * K @ weights.T + unseen + _margin(center), prob),
+        "unseen": _summary(unseen, prob),
         "remainder": np.repeat(length[:, None], 3, axis=1),
         "columns": columns,
         "shares": shares,

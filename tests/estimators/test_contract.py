@@ -1,5 +1,9 @@
 """Every model of the registry keeps one contract."""
 
+import math
+from dataclasses import replace
+
+import arviz as az
 import numpy as np
 import pytest
 from bsvdd.estimators.registry import REGISTRY
@@ -9,15 +13,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bsvdd
-from bsvdd import BDD, OCSVM, SVDD, Cutoff, Views, cutoffs, kernels, priors
+from bsvdd import BDD, OCSVM, SVDD, Cutoff, Views, as_published, cutoffs, kernels, priors
 from tests.scores import (
     as_values,
     distance_of,
     is_logarithmic,
+    margins_of,
+    median_distance,
     score_of,
     scores_of,
     sphere_value,
-    thresholds,
     values_of,
     weights_of,
 )
@@ -197,8 +202,7 @@ def test_all_outputs_agree(fitted, data, new, name, level):
         assert set(label) == {1, -1}
         np.testing.assert_allclose(score, scores_of(est, new), rtol=1e-8, atol=1e-10)
         assert est.cutoff_ == pytest.approx(float(distance_of(est, 0.0)), rel=1e-9)
-    is_normal = values_of(est, new) >= thresholds(est)[:, None]
-    np.testing.assert_array_equal(p, is_normal.mean(axis=0))
+    np.testing.assert_array_equal(p, (margins_of(est, new) >= 0.0).mean(axis=0))
     assert hasattr(est, "distance") or set(np.unique(p)) <= {0.0, 1.0}
     ones = np.concatenate([est.score_samples(row[None]) for row in new])  # one row at a time
     np.testing.assert_allclose(ones, score, rtol=1e-9, atol=1e-12)
@@ -269,11 +273,30 @@ def test_folds_are_those_of_refits_by_hand(data, name):
     np.testing.assert_allclose(-decision["left_out_surprise"].values, score, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(decision["left_out"].values, distance_of(est, score), rtol=1e-6)
 
-    def g_mean(limit):
-        return np.sqrt((score[y == 1] < limit).mean() * (score[y == 0] >= limit).mean())
 
-    # the best of all cutoffs
-    assert g_mean(0.0) == pytest.approx(max(map(g_mean, score)), abs=0.02)
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [*((name, False) for name in sorted(REGISTRY)), *((name, True) for name in BAYESIAN)],
+)
+def test_distances_of_folds_have_the_norm_of_their_fold(data, name, published):
+    """Cutoff(cv=3, uncertain=False): D_opt is chosen on the median d of each row by its fold."""
+    X, y = data
+    choose, limits = cutoffs.Best("balanced_accuracy"), Cutoff(cutoffs.FalseAlarm(0.3), cv=3)
+    parameters = as_published(name).get_params(deep=False) if published else {}
+    prior = {k: v for k, v in parameters.items() if k.endswith("prior")}
+    est = make(name, cutoff=Cutoff(choose, cv=3, uncertain=False), **prior).fit(X, y)
+    seed = int(check_random_state(0).randint(2**31 - 1))
+    same = {"likelihood_scale": est.likelihood_scale_} if name in BAYESIAN else {}
+    d = np.empty(len(X))
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y):
+        part = make(name, cutoff=1.0, **same, **prior).fit(X[train], y[train])
+        d[test] = median_distance(part, X[test])
+    assert est.cutoff_ == pytest.approx(-choose(-d, y == 1), rel=1e-6)
+    other = est.with_cutoff(replace(limits, uncertain=False))
+    number = math.ceil(0.7 * (N0 + 1))
+    assert other.cutoff_ == pytest.approx(np.sort(d[y == 0])[number - 1], rel=1e-6)
+    found = other.idata_["decision"]["left_out_surprise"].values
+    np.testing.assert_array_equal(found <= 0, d <= other.cutoff_)
 
 
 @pytest.mark.parametrize("groups", [None, 15])

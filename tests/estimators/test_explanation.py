@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, SVDDM, SVM, kernels
-from tests.scores import thresholds, upper_median
+from tests.scores import log_nearest_of, raised, thresholds, upper_median
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -42,7 +42,7 @@ def test_tables_have_the_names_of_rows_and_columns():
     est = SVDD(kernel=kernel).fit(pd.DataFrame(ROWS, columns=NAMES))
     why, names = bsvdd.explain(est, NEW, top=4), NEW.index.tolist()
     assert (why.kind, why.draws, why.prob, why.without_columns) == ("surprise", 1, 0.9, "")
-    parts = ["normal", "value", "low", "high", "base", "remainder"]
+    parts = ["normal", "value", "low", "high", "base", "remainder", "unseen"]
     assert why.rows.columns.tolist() == parts and why.rows.index.tolist() == names
     normal = why.rows["normal"].to_numpy()
     assert (normal == (est.predict(NEW) == 1)).all() and (normal == (why.rows["value"] <= 0)).all()
@@ -88,7 +88,11 @@ def test_the_identity_is_exact_in_each_draw(inner, standardised):
     np.testing.assert_allclose(total, columns.sum(axis=2) + divergence, rtol=1e-9, atol=1e-10)
     of_points = np.take_along_axis(q, found.points["point"].values[None], axis=2)
     assert_same_as_the_decision(found, est.decision(Z, prob=0.8))
-    np.testing.assert_allclose(found.rows["value"] - found.rows["base"], total.mean(0), rtol=1e-9)
+    terms = found.rows["value"] - found.rows["base"] - found.rows["unseen"]
+    np.testing.assert_allclose(terms, total.mean(0), rtol=1e-9)
+    added = raised(est, -total, log_nearest_of(est, Z)) + total
+    np.testing.assert_allclose(found.rows["unseen"], -added.mean(0), rtol=1e-9, atol=1e-12)
+    assert (found.rows["unseen"] < -0.001).any()
     shares = columns / total[..., None]
     for name, share, of in (
         ("mean", "share", lambda x: x.mean(0)),
@@ -156,11 +160,16 @@ def test_signed_weights_are_explained_by_terms_of_points_that_add_up(model):
     est, Z = model.fit(rows, y), rows[[0, 44]] + 0.1
     found = bsvdd.explain(est, Z, draws=10**6, top=100)
     assert (found.kind, found.columns) == ("distance", None)
-    similarity = est.fit_.score.similarity(Z)
-    cutoff = thresholds(est) if len(similarity) > 1 else [upper_median(thresholds(est))]
-    margin = 2.0 * (np.mean(cutoff) - similarity.mean(axis=0))
+    similarity, half = est.fit_.score.similarity(Z), np.exp(est.fit_.score.boundary.log_half)
+    cutoff = thresholds(est)
+    if len(similarity) == 1:
+        half, cutoff = upper_median(half), upper_median(cutoff)
+    unseen = -2.0 * np.exp(est.fit_.score.unseen(Z)) * np.mean(half)
+    np.testing.assert_allclose(found.rows["unseen"], unseen, rtol=1e-9)
+    margin = 2.0 * (np.mean(cutoff) - similarity.mean(axis=0)) + unseen
     np.testing.assert_allclose(found.rows["value"], margin, rtol=1e-6, atol=1e-9)
-    added = found.rows["base"] + found.rows["remainder"] + found.points["mean"].sum("rank").values
+    added = found.rows[["base", "remainder", "unseen"]].sum(axis=1)
+    added += found.points["mean"].sum("rank").values
     np.testing.assert_allclose(added, margin, rtol=1e-6, atol=1e-9)
     minority = found.points["minority"]
     np.testing.assert_array_equal(minority, found.points["row"] >= 40)

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import bsvdd
 from bsvdd import BDD, BSVDD, BSVDDM, OCSVM, SVDD, Cutoff, Views, cutoffs, kernels, priors
+from tests import scores
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(120, 3)) @ np.linalg.cholesky(0.6 * np.ones((3, 3)) + 0.4 * np.eye(3)).T
@@ -109,8 +110,9 @@ def test_rows_beside_the_core_are_judged_as_new_ones_and_core_rows_are_left_out(
     for i in np.flatnonzero(core):
         others = np.delete(w, place[i])
         expected[i] = np.delete(k[i], place[i]) @ others / others.sum()
-    found = bsvdd.left_out(est) + est.fit_.score.boundary.middle
-    np.testing.assert_allclose(found, np.log(expected), atol=1e-9)
+    nearest = np.where(place[:, None] == np.arange(len(w)), k * ~core[:, None], k).max(axis=1)
+    expected = scores.score_of(est, np.log(expected)[None], np.log(nearest))
+    np.testing.assert_allclose(bsvdd.left_out(est), expected, atol=1e-9)
 
 
 def test_a_core_is_for_rows_without_labels():
@@ -162,7 +164,7 @@ def test_explanations_name_columns_whose_shares_add_up():
     est.fit_predict(frame)
     why = bsvdd.explain(est, rows=list(range(12)))
     total = np.asarray(why.columns["mean"]).reshape(12, -1).sum(axis=1)
-    rest = why.rows["value"] - why.rows["base"] - why.rows["remainder"]
+    rest = why.rows["value"] - why.rows[["base", "remainder", "unseen"]].sum(axis=1)
     np.testing.assert_allclose(total, rest, rtol=1e-9)
     assert set(np.asarray(why.columns["column"]).ravel()) == {"a", "b", "c", "d"}
     with pytest.raises(ValueError, match="adjusts each for the others"):

@@ -58,7 +58,7 @@ def test_a_training_row_is_explained_without_itself(kernel):
         total = -logsumexp(terms, axis=1)
         q = np.exp(terms + total[:, None])
         assert why.rows["value"][row] == decided["surprise"].iloc[row]
-        terms = why.rows["value"][row] - why.rows["base"][row]
+        terms = why.rows["value"][row] - why.rows[["base", "unseen"]].loc[row].sum()
         assert terms == pytest.approx(total.mean(), rel=1e-9)
         columns = [(q @ c[0]).mean() for c in learned.by_column(*at)]
         np.testing.assert_allclose(why.columns["mean"].sel(obs=row), columns)
@@ -86,7 +86,7 @@ def test_all_models_explain_training_rows_and_the_parts_add_up(est):
     assert why.rows["normal"].tolist() == est.decision()["normal"].tolist()
     of_columns = why.kind == "surprise"
     terms = why.columns["mean"].sum("column") if of_columns else why.points["mean"].sum("rank")
-    parts = terms.values + why.rows["remainder"] + why.rows["base"]
+    parts = terms.values + why.rows[["remainder", "unseen", "base"]].sum(axis=1)
     np.testing.assert_allclose(parts, why.rows["value"], rtol=1e-8, atol=1e-10)
 
 

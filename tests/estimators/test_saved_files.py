@@ -401,7 +401,7 @@ WRONG = [
         "there must be 4 points as r has 4 values, got 1",
     ),
     ("small", {"point_of_row": None}, "there must be 4 points as r has 4 values, got 5"),
-    ("small", {"boundary/reference": None}, "missing 1 required .* 'reference'"),
+    ("small", {"boundary/least": None}, "missing 1 required .* 'least'"),
     ("small", {"boundary/threshold": np.ones(5)}, r"boundary/threshold: .* \(6\), got"),
     ("small", {"prior/w": np.ones((1, 3, 4))}, "prior/w is unknown"),
     ("small", {"log_prior/w": np.ones((2, 4))}, r"log_prior/w: .* \(2, 3\)"),

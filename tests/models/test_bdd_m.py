@@ -15,7 +15,7 @@ from bsvdd.models import Gram, bdd_m
 import bsvdd
 from bsvdd import BDDM, Cutoff, cutoffs, kernels, priors
 from tests.cases import covariance
-from tests.scores import thresholds
+from tests.scores import log_nearest_left_out, raised, thresholds
 
 from .helpers import moments_z
 
@@ -89,10 +89,10 @@ def test_automatic_cutoff_is_by_leave_one_out(minority_prior):
     est.fit(X[order], y[order])
     w = est.idata_["posterior"]["w"].values.reshape(100, 32)
     f = Leaving(est.gram_, est.gram_.points.rows, np.arange(32), np.arange(32) >= 24).similarity(w)
-    changed = est.with_cutoff(Cutoff(level=0.3))
-    left = np.empty(32)
-    margins = f - thresholds(changed)[:, None]
-    left[np.argsort(y[order], kind="stable")] = level_quantile(margins, 0.3)
+    changed, values = est.with_cutoff(Cutoff(level=0.3)), np.empty((100, 32))
+    values[:, np.argsort(y[order], kind="stable")] = f
+    values = raised(changed, values, log_nearest_left_out(changed))
+    left = level_quantile(values - thresholds(changed)[:, None], 0.3)
     np.testing.assert_allclose(bsvdd.left_out(changed), left, rtol=1e-9, atol=1e-12)
     assert est.cutoff_ == est.with_cutoff(Cutoff(cutoffs.Best("g_mean"), cv="loo")).cutoff_
     assert est.cutoff_ != est.with_cutoff(Cutoff(cutoffs.Best("g_mean"), cv="train")).cutoff_
