@@ -66,9 +66,7 @@ def gallery() -> dict[str, Figure]:
     new = datasets.moon(n0=1000, n1=1, seed=SEED + 1).X[:1000]
     return {
         "gallery/plot_boundary": plots.plot_boundary(half_moon, moon.X, y),
-        "gallery/plot_distance_posterior": plots.plot_distance_posterior(
-            bayes, moon.X[three], titles
-        ),
+        "gallery/plot_margin": plots.plot_margin(bayes, moon.X[three], titles),
         "gallery/plot_distances": plots.plot_distances(est),
         "gallery/plot_outliers": plots.plot_outliers(est),
         "gallery/plot_calibration": plots.plot_calibration(half_moon, new),
@@ -110,7 +108,7 @@ def three_numbers() -> Figure:
     ax.set_aspect("equal")
     panels = [figure.add_subplot(grid[0, 1])]
     panels += [figure.add_subplot(grid[i, 1], sharex=panels[0]) for i in (1, 2)]
-    bins = np.linspace(-2.6, 4.8, 75)
+    bins = np.arange(-26, 49) / 10.0  # one edge is 0: the filled area is P(normal)
     panels[0].hist(left_out, bins, color="0.7")
     for i, (name, tone) in enumerate(zip(THREE, TONES, strict=True)):
         ax.plot(*rows[i], "o", color=tone)
@@ -124,10 +122,11 @@ def three_numbers() -> Figure:
         panels[1].plot(row[["surprise_low", "surprise_high"]], [-i, -i], color=tone)
         panels[1].plot(row["surprise"], -i, "o", color=tone)
         panels[1].text(row["surprise_high"] + 0.1, -i, f"{name}: {row['surprise']:.2f}", **end)
-        height, _ = np.histogram(draws[:, i], bins, density=True)
+        inside = np.clip(draws[:, i], bins[0], bins[-1])
+        height, _ = np.histogram(np.nextafter(inside, -np.inf), bins, density=True)
         panels[2].stairs(height, bins, color=tone)
         panels[2].stairs(
-            np.where(bins[1:] <= 1e-9, height, 0.0), bins, fill=True, color=tone, alpha=0.5
+            np.where(bins[1:] <= 0.0, height, 0.0), bins, fill=True, color=tone, alpha=0.5
         )
         at = float(np.median(draws[:, i]))
         panels[2].text(

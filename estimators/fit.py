@@ -267,6 +267,22 @@ class Fit:
         found[:, np.isnan(scores)] = self.decision[:, np.isnan(scores)]
         return found
 
+    def margins(self, rows: np.ndarray) -> np.ndarray:
+        """Return D_opt - d_z of new rows in each draw, shape (draws, rows)."""
+        return self._distance_margins(self.score.values_of_draws(rows), self.score.unseen(rows))
+
+    def training_margins(self, which: np.ndarray) -> np.ndarray:
+        """Return D_opt - d_z (draws, rows) of some training rows, each left out if it can be."""
+        values, rows = left_out_values(self, Cutoff()), self.data.rows[which]
+        unseen = self.score.boundary.unseen.log_added(values.log_nearest[which])
+        left_out = self._distance_margins(values.values[:, which], unseen)
+        return np.where(values.known[which], left_out, self.margins(rows))
+
+    def _distance_margins(self, values: np.ndarray, unseen: np.ndarray) -> np.ndarray:
+        one_number = not (self.cutoff.uncertain and self.cutoff.of_rows)
+        given = self.distance if one_number else None
+        return self.score.distance_margins_of(values, unseen, given)
+
     @cached_property
     def near_cutoff(self) -> NearCutoff:
         """The training rows near the cutoff, each left out; of a fit with a centre."""

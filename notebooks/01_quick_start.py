@@ -135,12 +135,12 @@ print("P as the package has it:      ", np.array_equal(P, printed.probability_no
 print("decision as the package has it:", np.array_equal(normal, printed.predict(X_new) == 1))
 
 # %%
-figure = plots.plot_distance_posterior(printed, X_new[chosen], names)
+figure = plots.plot_margin(printed, X_new[chosen], names)
 
 # %% [markdown]
-# The second and the third wine look alike here, though one is at the cutoff and the other 20 nats
-# beyond it. With a narrow kernel all remote wines have $d_z^2 \approx 1 + \|a\|^2$, which rises and
-# falls with the norm of the centre, so one number $D_\mathrm{opt}$ gives all of them P near .5.
+# Each histogram has the draws of $D_\mathrm{opt} - d_z$, and the area right of 0 is P. The second and
+# the third wine look alike here, though one is at the cutoff and the other 20 nats beyond it. With a
+# narrow kernel all remote wines have $d_z^2 \approx 1 + \|a\|^2$, which rises and falls with the norm of the centre, so one number $D_\mathrm{opt}$ gives all of them P near .5.
 #
 # **What the default adds.** Each draw has its own cutoff, from the left-out wines under random
 # weights, so the norm cancels and the uncertainty of the cutoff counts. Beside $z$ it allows for half

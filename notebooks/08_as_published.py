@@ -183,7 +183,7 @@ pd.DataFrame(after).rename_axis(columns="draws of each chain").round(3)
 # is the picture of slide 19. The centre has as many coordinates as there are rows. The left panel
 # has the plane of the two largest kernel principal components of the training rows (grey), where a
 # centre (blue) is the weighted mean of the rows. $z$ is normal if $P(d_z \le D_\mathrm{opt} \mid \text{data}) > .5$: more than half of the histogram
-# is left of $D_\mathrm{opt}$. Slide 20 says that $D_\mathrm{opt}$ comes from cross-validation, and
+# is left of $D_\mathrm{opt}$, where two of its bins meet. Slide 20 says that $D_\mathrm{opt}$ comes from cross-validation, and
 # names no criterion; ours is the largest G-mean of leave-one-out distances.
 
 # %%
@@ -203,7 +203,10 @@ plane.set(
 )
 for ax, z in zip(axes, points, strict=True):
     values = distances.sel(obs=z).values.ravel()
-    ax.hist(values, bins=40, density=True, color="#0072B2", alpha=0.6)
+    width = np.ptp(values) / 40
+    low, high = np.round(np.array([np.min(values), np.max(values)]) - bsvdd.cutoff_, 9) / width
+    bins = bsvdd.cutoff_ + width * np.arange(np.floor(min(low, 0)), np.ceil(max(high, 0)) + 1)
+    ax.hist(values, bins=bins, density=True, color="#0072B2", alpha=0.6)
     ax.axvline(bsvdd.cutoff_, color="#D55E00")
     share = (values <= bsvdd.cutoff_).mean()
     ax.set(title=f"{z}: P = {share:.2f}", xlabel="$d_z$", yticks=[])

@@ -17,7 +17,6 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
-from scipy.stats import gaussian_kde
 from sklearn.decomposition import PCA
 
 from ..estimators.bayesian import Bayesian
@@ -25,6 +24,8 @@ from ..estimators.plots.common import (
     MAJORITY,
     MINORITY,
     P_NORMAL,
+    draw_margin,
+    margin_bins,
     row_classes,
     show_probability,
 )
@@ -34,9 +35,6 @@ from .state import GRID, View
 
 MARGIN = 0.22  # space around the rows, as a share of their range
 FAR = 2.0  # widths of the middle 90 % beyond which a row lies outside the picture
-KDE_POINTS = 200
-KDE_DRAWS = 1000
-LEAST_RANGE = 0.01  # of an axis of distances, as a share of the largest
 BARS = 60  # weights that are shown one by one
 MARK, MANY = 6.0, 400  # size of a row's mark; more rows of a class have smaller marks
 MOST_TICKED = 180  # points up to which the axis of effective support has room for all its ticks
@@ -44,7 +42,6 @@ BEFORE = "#8A8A8A"
 INK = "#333333"
 LIGHT_MAJORITY, LIGHT_MINORITY = "#8FBFDD", "#EBA77C"
 CHOSEN = "#FFD400"
-COLOURS = {"majority": MAJORITY, "minority": MINORITY}
 OF_BEFORE: dict[str, Any] = {"color": BEFORE, "linestyle": "--", "linewidth": 1.4}
 WIDTH, HEIGHT, PINNED_HEIGHT = 1120, 680, 860  # pixels
 NEAR = 22.0  # pixels from a row within which a click is on it
@@ -189,7 +186,7 @@ def draw(plane: Plane, view: View, before: View | None, pinned: bool = False) ->
             _plane(axes["pinned plane"], plane, before, None, "Pinned setting")
             title = "This setting (dashed: boundary of the pinned one)"
         _plane(axes["plane"], plane, view, before, title)
-        _distance(axes["distance"], view, before)
+        _margin(axes["distance"], view, before)
         _support(axes["support"], view, before)
         _weights(axes["weights"], view, before)
         _legend(canvas.figure, view, before, "pinned setting" if pinned else "setting before")
@@ -257,44 +254,17 @@ def _plane(ax: Axes, plane: Plane, view: View, before: View | None, title: str) 
     ax.set_title(title, fontsize=11, loc="left", y=1.0)
 
 
-def _distance(ax: Axes, view: View, before: View | None) -> None:
-    cutoff, views = view.est.cutoff_, [v for v in (view, before) if v is not None]
-    low = min(min(v.d.min(), v.est.cutoff_) for v in views)
-    high = max(max(v.d.max(), v.est.cutoff_) for v in views)
-    # far rows of a narrow kernel differ in no digit that an axis could show
-    space = max(0.05 * (high - low), (LEAST_RANGE * high - (high - low)) / 2)
-    x = np.linspace(low - space, high + space, KDE_POINTS)
+def _margin(ax: Axes, view: View, before: View | None) -> None:
+    bins = margin_bins(np.concatenate([v.margin for v in (view, before) if v is not None]))
+    draw_margin(ax, view.margin, bins)
     if before is not None:
-        ax.plot(x, _curve(before.d, x), **OF_BEFORE)
-        ax.axvline(before.est.cutoff_, **OF_BEFORE | {"linestyle": ":"})
-    if len(view.prior_d):
-        ax.plot(x, _curve(view.prior_d, x), color=INK, linewidth=1.0)
-    y = _curve(view.d, x)
-    ax.plot(x, y, color=COLOURS[view.class_name], linewidth=1.6)
-    ax.fill_between(x, y, where=x <= cutoff, color=LIGHT_MAJORITY, linewidth=0)
-    ax.fill_between(x, y, where=x >= cutoff, color=LIGHT_MINORITY, linewidth=0)
-    ax.axvline(cutoff, color=INK, linewidth=1.4)
-    ax.set_ylim(bottom=0)
+        ax.stairs(np.histogram(before.margin, bins, density=True)[0], bins, **OF_BEFORE)
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.ticklabel_format(axis="x", useOffset=False)
-    ax.set_xlabel("d_z (filled: posterior, thin: prior)\nupright: the cutoff D_opt", fontsize=10)
+    ax.set_xlabel("D_opt - d_z of each draw\nright of 0: within the cutoff", fontsize=10)
     p = view.decision["probability_normal"]
     title = f"z: {view.name}, {view.class_name}; P(normal) {p:.2f}"
     ax.set_title(title, fontsize=10, loc="left", y=1.0, parse_math=False)
-
-
-def _curve(d: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return the density of d at x over its largest value: a narrow one hides no other."""
-    y = _density(d, x)
-    return y / (y.max() or 1.0)
-
-
-def _density(d: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return a kernel estimate of the density of d at x, with a bandwidth of at least a step."""
-    step = x[1] - x[0]
-    if not d.std() > step:  # too narrow to show: a normal density as wide as a step
-        return np.exp(-(((x - d.mean()) / step) ** 2) / 2) / (step * np.sqrt(2 * np.pi))
-    return gaussian_kde(d[:: max(1, len(d) // KDE_DRAWS)])(x)
 
 
 def _support(ax: Axes, view: View, before: View | None) -> None:

@@ -19,7 +19,6 @@ from ..estimators.questions.explanation import Explanation
 from ..estimators.reading import read
 from ..estimators.registry import REGISTRY, Record
 from ..inference import cutoffs
-from ..inference.center import Center
 from ..inference.cutoff import Cutoff
 from ..inference.diagnostics import effective_support
 from ..inference.draws import Draws
@@ -410,8 +409,10 @@ class View:
     fit : Fitted
     decision : Series
         The decision on the point z, a row of ``est.decision``.
-    d, prior_d : ndarray of shape (draws,)
-        d_z of the point z; draws of it from the prior, empty for an improper prior.
+    d : ndarray of shape (draws,)
+        d_z of the point z.
+    margin : ndarray of shape (draws,)
+        D_opt - d_z, by which the point z lies within the cutoff; its share from 0 on is P(normal).
     why : Explanation
         Why the point z is normal or abnormal.
     p : ndarray of shape (GRID, GRID)
@@ -430,7 +431,7 @@ class View:
     fit: Fitted
     decision: pd.Series
     d: np.ndarray
-    prior_d: np.ndarray
+    margin: np.ndarray
     why: Explanation
     p: np.ndarray
     score: np.ndarray
@@ -460,15 +461,14 @@ class View:
             return replace(same, state=state)
         row = data.rows[[state.row]]
         named = with_feature_names(est, row)
-        prior, prior_d, prior_support = est.fit_.prior, np.empty(0), np.empty(0)
+        prior, prior_support = est.fit_.prior, np.empty(0)
         if prior is not None:  # one estimate, such as a mode, has none
-            prior_d = Center(prior.weights, data.gram).distances(row).ravel()
             prior_support = effective_support(prior.weights, data.gram.points.sizes)
         of_point: dict[str, Any] = {
             "state": state,
             "decision": est.decision(named).iloc[0],
             "d": est.distance(named).values.ravel(),
-            "prior_d": prior_d,
+            "margin": est.fit_.margins(row).ravel(),
             "why": explain(est, named, top=3),
         }
         if same is not None:

@@ -290,11 +290,10 @@ def example(protocol: Protocol, seed: int = 0, candidates: Sequence[Candidate] =
             "of the centre where it has a posterior; that of SVDD has none. "
             f"{len(y)} rows, {int(y.sum())} of them minority.",
         ),
-        "distance_posterior": (
-            plots.plot_distance_posterior(bayes, data.X[[central, border, remote]], names),
-            "BSVDD: the posterior of the distance from the centre for three rows, and the cutoff. "
-            "P(normal) counts the uncertainty of the cutoff too; a row is normal when it exceeds "
-            ".5.",
+        "margin": (
+            plots.plot_margin(bayes, data.X[[central, border, remote]], names),
+            "BSVDD: the draws of D_opt - d_z, by how much three rows lie within the cutoff. The "
+            "area right of 0 is P(normal); a row is normal when it exceeds .5.",
         ),
         "distances": (
             plots.plot_distances(bayes),

@@ -17,6 +17,7 @@ from ..fit import Fit
 
 MAJORITY, MINORITY = "#0072B2", "#D55E00"  # safe for colour-blind readers (Okabe and Ito 2008)
 PRIOR = "#999999"
+BINS = 40  # of a histogram of margins
 FAR_ROWS = 5.0  # times the surprise of most rows, beyond which an axis is logarithmic
 P_NORMAL = LinearSegmentedColormap.from_list("p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"])
 
@@ -58,6 +59,23 @@ def point_names(est: Detector) -> list[str]:
         f"row {data.row_names[row]}" if row >= 0 else f"point {point}"
         for point, row in enumerate(data.row_of_point)
     ]
+
+
+def margin_bins(margins: np.ndarray) -> np.ndarray:
+    """Return edges of bins of margins, one of which is 0."""
+    low, high = min(margins.min(), 0.0), max(margins.max(), 0.0)
+    width = (high - low) / BINS or 1.0
+    return width * np.arange(np.floor(low / width), np.ceil(high / width) + 1.0)
+
+
+def draw_margin(ax: Axes, margins: np.ndarray, bins: np.ndarray | None = None) -> None:
+    """Draw the histogram of the margins of a row, whose area right of 0 is P(normal)."""
+    bins = margin_bins(margins) if bins is None else bins
+    height, _ = np.histogram(margins, bins, density=True)
+    inside = bins[:-1] >= 0.0
+    for part, color in ((inside, MAJORITY), (~inside, MINORITY)):
+        ax.stairs(np.where(part, height, 0.0), bins, fill=True, color=color, alpha=0.6)
+    ax.axvline(0.0, color="#333333", linewidth=1.4)
 
 
 def show_probability(

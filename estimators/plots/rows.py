@@ -7,9 +7,10 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from sklearn.utils.validation import check_is_fitted
 
 from .. import inputs
 from ..detector import Detector
@@ -22,6 +23,7 @@ from .common import (
     MINORITY,
     RowClass,
     by_name,
+    draw_margin,
     label_rows,
     require_center,
     row_classes,
@@ -33,20 +35,24 @@ from .common import (
 LENGTH = 80  # characters of a reason
 
 
-def plot_distance_posterior(est: Detector, X: Any, names: Sequence[str] | None = None) -> Figure:
-    """Show the posterior of d_z with the cutoff D_opt and P(normal), one panel per row of X.
+def plot_margin(
+    est: Detector, X: Any = None, names: Sequence[Any] | None = None, *, rows: Any = None
+) -> Figure:
+    """Show the draws of D_opt - d_z, by how much rows lie within the cutoff, one panel per row.
 
-    P(normal) counts the uncertainty of the cutoff too; with ``Cutoff(uncertain=False)`` it is the
-    share of the posterior at or below D_opt.
+    The area right of 0 is P(normal). D_opt and d_z are of the same draw, and d_z counts what the
+    sample has not shown beside z.
 
     Parameters
     ----------
-    est : fitted Bayesian estimator
-    X : array-like of shape (n, p)
+    est : fitted estimator
+    X : array-like of shape (n, p), optional
         A few rows z.
-    names : sequence of str, optional
+    names : sequence, optional
         Titles of the panels, one per row. Default: the index of X if X is a data frame, else the
         numbers of the rows.
+    rows : sequence of int, optional
+        Positions of training rows in place of X, each left out. Default: the first three.
 
     Returns
     -------
@@ -55,8 +61,8 @@ def plot_distance_posterior(est: Detector, X: Any, names: Sequence[str] | None =
     Raises
     ------
     ValueError
-        The model has a hyperplane and no distance from a centre, the model has no posterior, or
-        the number of names differs from the number of rows.
+        The model has one number for P(normal), 0 or 1; the number of names differs from the
+        number of rows.
 
     Examples
     --------
@@ -64,54 +70,39 @@ def plot_distance_posterior(est: Detector, X: Any, names: Sequence[str] | None =
     >>> from bsvdd import BDD, plots
     >>> X = np.random.default_rng(0).normal(size=(50, 2))
     >>> est = BDD().fit(X)
-    >>> figure = plots.plot_distance_posterior(est, X[:2], ["one row", "another"])
+    >>> figure = plots.plot_margin(est, X[:2], ["one row", "another"])
     """
-    import arviz as az
-
-    require_center(est)
-    d = est.distance(X)
-    if d.sizes["draw"] == 1:
+    check_is_fitted(est)
+    fit = est.fit_
+    if not fit.score.uncertain:
         raise ValueError(
-            f"{type(est).__name__} has one weight vector and no posterior of d_z; "
-            "plot a Bayesian estimator such as BSVDD"
+            f"{type(est).__name__} has P(normal) 0 or 1 and no draws of the margin; "
+            "plot a description such as BSVDD"
         )
-    if names is None:
-        names = [f"row {name}" for name in inputs.row_names(X, d.sizes["obs"])]
-    names = list(names)
-    if len(names) != d.sizes["obs"]:
-        raise ValueError(
-            f"names must have one entry for each of {d.sizes['obs']} rows of X, got {len(names)}"
-        )
-    p = est.probability_normal(X)
-    tree = xr.DataTree.from_dict({"posterior": d.assign_coords(obs=names).to_dataset(name="d")})
-    size = 3.4 * min(3, len(names)), 2.5 * -(-len(names) // 3)
-    panels = az.plot_dist(
-        tree,
-        backend="matplotlib",
-        col_wrap=3,
-        visuals={"title": False, "point_estimate": False, "point_estimate_text": False},
-        figure_kwargs={"figsize": size, "layout": "constrained"},
-    )
-    low, high = min(d.values.min(), est.cutoff_), max(d.values.max(), est.cutoff_)
-    space = 0.04 * (high - low)
-    for name, probability in zip(names, p, strict=True):
-        ax = panels.viz["plot"]["d"].sel(obs=name).item()
-        ax.set_ylim(top=1.15 * ax.get_ylim()[1])  # room for the label of the cutoff
-        ax.axvline(est.cutoff_, color=MINORITY, linestyle="--", linewidth=1.4)
-        ax.annotate(
-            r"$D_{\mathrm{opt}}$",
-            (est.cutoff_, 0.98),
-            xycoords=("data", "axes fraction"),
-            xytext=(3, 0),
-            textcoords="offset points",
-            color=MINORITY,
-            fontsize=8,
-            va="top",
-        )
-        ax.set_xlim(low - space, high + space)  # one scale for all panels
+    if X is None:
+        which = fit.positions(np.arange(min(3, len(fit.data.rows))) if rows is None else rows)
+        margins, known = fit.training_margins(which), fit.data.row_names[which]
+    else:
+        table = inputs.table(fit.data, X)
+        margins = fit.margins(table)
+        known = inputs.row_names(X, len(table))
+    names = [f"row {name}" for name in known] if names is None else list(names)
+    n = margins.shape[1]
+    if len(names) != n:
+        raise ValueError(f"names must have one entry for each of {n} rows of X, got {len(names)}")
+    size = 3.4 * min(3, n), 2.5 * -(-n // 3)
+    shape: dict[str, Any] = {"sharex": True, "squeeze": False, "layout": "constrained"}
+    figure, axes = plt.subplots(-(-n // 3), min(3, n), figsize=size, **shape)
+    for ax, name, of_row in zip(axes.flat, names, margins.T, strict=False):
+        draw_margin(ax, of_row)
+        probability = float((of_row >= 0.0).mean())
         ax.set_title(f"{name}: P(normal) = {probability:.2f}", fontsize=10, parse_math=False)
-        ax.set_xlabel(r"$d_z$")
-    return panels.viz["figure"].item()
+        what = r"$D_{\mathrm{opt}} - d_z$" if fit.has_center else "score"
+        ax.set(xlabel=f"{what}; right of 0: within the cutoff", yticks=[])
+        ax.xaxis.set_major_locator(MaxNLocator(4))
+    for ax in axes.flat[n:]:
+        ax.set_visible(False)
+    return figure
 
 
 def plot_distances(

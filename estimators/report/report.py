@@ -287,6 +287,15 @@ def _abnormal(page: Page) -> None:
     if not len(listed):
         page.omitted["explanation"] = "No row is abnormal."
         return
+    if est.fit_.score.uncertain:
+        few = listed[:EXPLAINED]
+        rows = {"rows": few} if page.X is None else {"X": page.rows(few)}
+        names = [f"row {found.index[j]}" for j in few]
+        page.figures["margins"] = plots.plot_margin(est, names=names, **rows)
+        page.explained["margins"] = (
+            "By how much the first of these rows lie within the cutoff, in each draw: the area "
+            "right of 0 is P(normal)."
+        )
     try:
         why = _explained(page, listed)
     except ValueError as error:  # no centre, or no columns

@@ -84,7 +84,7 @@ def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_report(csv, tm
         assert name in result.output
     assert f"report: {out / 'report.html'}" in result.output
     pictures = [
-        *("boundary.png", "calibration.png", "distance_posterior.png", "distances.png"),
+        *("boundary.png", "calibration.png", "distances.png", "margin.png"),
         *("weights.png", "differences_1.png", "distances_1.png", "roc_1.png"),
     ]
     expected = sorted([*pictures, "cells", "report.html", "results.csv"])

@@ -281,7 +281,13 @@ def test_the_numbers_of_a_view(explorer, table):
     np.testing.assert_allclose(view.weights[0], w.mean(axis=0))
     pd.testing.assert_series_equal(view.decision, est.decision(X[:1]).iloc[0])
     d, z = est.distance(X[:1]).values.ravel(), view.decision
-    assert view.prior_d.shape == (len(est.fit_.prior.weights),)
+    assert (view.margin >= 0.0).mean() == z.probability_normal
+    _, axes = pictures._canvas(False)
+    axes["distance"].clear()
+    pictures._margin(axes["distance"], view, None)
+    heights, edges, _ = axes["distance"].patches[0].get_data()
+    area = (heights * np.diff(edges))[edges[:-1] >= 0.0].sum()
+    assert area == pytest.approx(z.probability_normal, abs=1e-12)
     why = bsvdd.explain(est, X[:1], top=3)
     column, share = (why.top_columns(1)[name].iloc[0] for name in ("column_1", "share_1"))
     for shown in (
@@ -577,14 +583,6 @@ def test_a_table_with_names_and_categories():
     assert np.ptp(grid[:, 0]) > 0 and "most frequent category" in explorer._plane.caption
     two = explore(table[["a", "b"]], **QUICK)
     assert two._plane.names == ["column a (sd)", "column b (sd)"]
-
-
-def test_densities_have_mass_one_also_where_nothing_moves():
-    x = np.linspace(-8, 8, 4001)
-    for d in (np.random.default_rng(0).normal(size=3000), np.full(50, 0.3)):
-        y, used = pictures._density(d, x), d[:: max(1, len(d) // 1000)]
-        assert np.trapezoid(y, x) == pytest.approx(1.0, abs=1e-6)
-        assert (x * y).sum() / y.sum() == pytest.approx(used.mean(), abs=1e-6)
 
 
 # the point z, clicked, and a pinned setting

@@ -7,7 +7,7 @@ import pytest
 from bsvdd.comparison.scenarios import datasets
 
 import bsvdd
-from bsvdd import BDD, BSVDD, OCSVM, SVDD, kernels, plots
+from bsvdd import BDD, BSVDD, OCSVM, SVDD, Cutoff, Views, kernels, plots
 
 DATA = datasets.moon(n0=40, n1=6)
 Y = DATA.minority.astype(int)
@@ -52,15 +52,34 @@ def test_boundary_has_a_panel_a_model_with_its_probabilities(two):
         assert sorted({len(c.get_offsets()) for c in ax.collections} & {40, 6}) == [6, 40]
 
 
-def test_posterior_of_d_has_the_cutoff_as_a_line_and_the_probability_written_in(two):
-    est = two["BDD"]
-    figure = plots.plot_distance_posterior(est, DATA.X[:3], ["a", "b", "c"])
-    p = est.probability_normal(DATA.X[:3])
-    assert [ax.get_title() for ax in figure.axes] == [
-        f"{name}: P(normal) = {q:.2f}" for name, q in zip("abc", p, strict=True)
-    ]
-    assert all(has_line(ax, "x", est.cutoff_) for ax in figure.axes)
-    assert len({ax.get_xlim() for ax in figure.axes}) == 1
+@pytest.mark.parametrize(
+    "name", ["BDD", "SVDD", "printed", "printed, narrow", "far", "views", "training"]
+)
+def test_the_area_right_of_0_is_the_probability(two, name):
+    """Of each histogram of margins, exactly; and the margins are D_opt - d_z where d has digits."""
+    est, rows = two["SVDD" if name == "SVDD" else "BDD"], DATA.X[:5]
+    if name.startswith("printed"):
+        est = est if name == "printed" else BSVDD(kernel=kernels.RBF(0.1), draws=400).fit(DATA.X, Y)
+        est = est.with_cutoff(Cutoff(uncertain=False))
+    if name == "far":  # of no distance that a double could tell from another
+        est, rows = BSVDD(kernel=kernels.RBF(0.02), draws=400).fit(DATA.X), DATA.X[:5] + 0.3
+    if name == "views":
+        est = Views(estimator=BDD(simplex=True)).fit(DATA.X)
+    if name == "training":
+        figure, p = plots.plot_margin(est, rows=range(5)), est.decision()["probability_normal"][:5]
+    else:
+        figure, p = plots.plot_margin(est, rows, list("abcde")), est.probability_normal(rows)
+    axes = [ax for ax in figure.axes if ax.get_visible()]
+    for ax, probability in zip(axes, p, strict=True):
+        heights, edges, _ = ax.patches[0].get_data()
+        area = (heights * np.diff(edges))[edges[:-1] >= 0.0].sum()
+        assert area == pytest.approx(probability, abs=1e-9)
+        assert 0.0 in edges and has_line(ax, "x", 0.0)
+        assert ax.get_title().endswith(f"P(normal) = {probability:.2f}")
+    if name.startswith("printed"):
+        d = est.distance(rows).values.reshape(-1, 5)
+        found = est.fit_.margins(rows)
+        np.testing.assert_allclose(found, est.cutoff_ - d, atol=1e-6)
 
 
 def test_surprises_with_the_cutoff_at_0(two):
@@ -101,8 +120,8 @@ def test_weights_shows_the_largest(two):
 NO_POSTERIOR = "one .* and no posterior"
 BAD = [
     (plots.plot_boundary, "both", [np.zeros((4, 3))], "two columns, got X of shape"),
-    (plots.plot_distance_posterior, "SVDD", [DATA.X], NO_POSTERIOR),
-    (plots.plot_distance_posterior, "BDD", [DATA.X, ["a"]], "one entry for each of 46"),
+    (plots.plot_margin, "fitted plane", [DATA.X], "OCSVM has P.normal. 0 or 1 and no draws"),
+    (plots.plot_margin, "BDD", [DATA.X, ["a"]], "one entry for each of 46"),
     (plots.plot_prior_check, "SVDD", [], NO_POSTERIOR),
     (plots.plot_weights, "plane", [], "OCSVM has a hyperplane and no distance from a"),
     (plots.plot_distances, "plane", [], "OCSVM has a hyperplane"),
@@ -121,7 +140,13 @@ BAD = [
 
 @pytest.mark.parametrize(("plot", "of", "arguments", "message"), BAD, ids=range(len(BAD)))
 def test_bad_input_is_named(two, plot, of, arguments, message):
-    given = {**two, "both": two, "plane": OCSVM(), "why": bsvdd.explain(two["BDD"], DATA.X[:1])}
+    given = {
+        **two,
+        "both": two,
+        "plane": OCSVM(),
+        "fitted plane": OCSVM().fit(DATA.X),
+        "why": bsvdd.explain(two["BDD"], DATA.X[:1]),
+    }
     with pytest.raises((ValueError, TypeError), match=message):
         plot(given[of], *arguments)
 
@@ -149,7 +174,7 @@ def test_names_are_drawn_as_they_are(name, two, tmp_path):
     named = BDD(draws=2000).fit(frame, Y)
     figures = {
         "boundary": plots.plot_boundary({name: est}, X, resolution=10),
-        "posterior": plots.plot_distance_posterior(est, X[:1], [name]),
+        "posterior": plots.plot_margin(est, X[:1], [name]),
         "roc": plots.plot_roc({name: est, "other": est}),
         "calibration": plots.plot_calibration({name: est}, X[Y == 0]),
         "distances": plots.plot_distances(named),
