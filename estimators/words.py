@@ -109,8 +109,8 @@ def _convergence(fit: Fit) -> Iterator[str]:
     numbers, draws_of = fit.diagnostics, fit.learned.posterior
     if draws_of is None:
         yield "The model has one solution and no posterior, so there is nothing to converge. " + (
-            "P(normal) and the intervals count the uncertainty of the cutoff and of rows that the "
-            "sample has not shown."
+            "P(normal) and the intervals count the uncertainty of the cutoff"
+            + (" and of rows that the sample has not shown." if fit.score.boundary.unseen else ".")
             if fit.has_center
             else "P(normal) is 0 or 1, and there are no intervals."
         )

@@ -149,11 +149,12 @@ class LeftOut:
             distance = score.distance_of_own_norm(similarity)
             limit = -choose(-distance, minority, weight=weight) * (1.0 + ties.RELATIVE)
             return score.boundary_at(limit), limit
-        middle = ties.merged(level_quantile(values), score.unit)
+        uncertain = score.uncertain and policy.uncertain
+        middle = level_quantile(values, 0.5 if uncertain else policy.level)
+        middle = ties.merged(middle, score.unit)
         fixed = choose(middle, minority, score.far, weight)  # as one number, or an error
-        if not (score.uncertain and policy.uncertain):
-            chosen = Boundary.at(fixed, score.unit)
-        else:
+        chosen = Boundary.at(fixed, score.unit)
+        if uncertain:
             unseen = Unseen()
             if isinstance(score, Center) and score.gram.kernel.normalized:
                 rate = choose.rate_at(fixed, middle, minority)
