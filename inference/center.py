@@ -288,7 +288,7 @@ class Score:
     ) -> np.ndarray:
         """Return D_opt - d_z in each draw, (draws, rows), with the signs of the margins.
 
-        ``values`` (draws, rows) and ``log_unseen`` are as in :meth:`margins_of`; ``distance`` is
+        ``values`` (draws, rows) and ``log_unseen`` are as in ``margins_of``; ``distance`` is
         D_opt if it is one number for all draws.
         """
         return self.margins_of(values, log_unseen)

@@ -183,6 +183,10 @@ class LeftOut:
         """
         rng, draws = np.random.default_rng(seed), score.n_draws if score.n_draws > 1 else DRAWS
         log_unseen = unseen.log_added(self.log_nearest[self.known])
+        order = np.lexsort((minority, log_unseen, middle))  # draws are of ranks, whatever rows are
+        middle, log_unseen, minority, weight = (
+            of_rows[order] for of_rows in (middle, log_unseen, minority, weight)
+        )
         half, whole = _gamma(rng, (draws,))
         found = np.empty((3, draws))
         for start in range(0, draws, step := max(1, BLOCK_VALUES // len(middle))):

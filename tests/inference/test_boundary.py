@@ -197,7 +197,7 @@ def test_rule_keeps_the_asked_rate_on_left_out_rows_nearly(est, rate, level):
     other = est.with_cutoff(Cutoff(cutoffs.FalseAlarm(rate), level=level))
     flagged = (bsvdd.left_out(other) < 0).mean()
     if level == 0.5:
-        assert flagged == pytest.approx(rate, abs=0.03)
+        assert flagged == pytest.approx(rate, abs=0.045)  # four rows of 99
     else:  # D_opt stays, and another P(normal) is asked for
         half = est.with_cutoff(cutoffs.FalseAlarm(rate))
         np.testing.assert_array_equal(other.probability_normal(NEW), half.probability_normal(NEW))
