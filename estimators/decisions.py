@@ -43,7 +43,7 @@ class DecisionTable(pd.DataFrame):
     >>> X = np.random.default_rng(0).normal(size=(99, 2))
     >>> SVDD().fit(X).decision([[0.0, 0.0], [9.0, 9.0]])
       p_value probability_normal surprise surprise_low surprise_high normal distance
-    0   0.390               1.00   -0.268       -0.664       -0.0293   True   0.9572
+    0   0.390               1.00   -0.251       -0.658       -0.0147   True   0.9571
     1   0.010               0.00      166          166           167  False    1.039
     <BLANKLINE>
     [2 rows x 9 columns: list(table) names them]

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 
-import arviz as az
 import numpy as np
 import pytest
 from bsvdd.estimators.registry import REGISTRY
