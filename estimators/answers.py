@@ -31,8 +31,9 @@ def answers(fit: Fit) -> dict[str, np.ndarray]:
     if fit.learned.leave is not None and isinstance(score, Center):
         leaving = fit.data.leaving(rows)
         similarity = fit.learned.leave.similarity(score.weights, leaving)
-        values = LeftOut(score.values_without(similarity, leaving))
-        found["left_out"] = values.scores(score.boundary, fit.level)
+        none_unseen = np.full(len(rows), -np.inf)
+        values = LeftOut(score.values_without(similarity, leaving), none_unseen)
+        found["left_out"] = values.scores(score, fit.level)
     if fit.learned.density is not None:
         model = fit.bayesian.model
         draw = {name: fit.draws.flat(name)[:1] for name in fit.draws.variables}

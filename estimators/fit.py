@@ -198,7 +198,7 @@ class Fit:
     @cached_property
     def surprises(self) -> np.ndarray:
         """The surprise t of each row, left out; see :mod:`bsvdd.models.odd_rows`; shape (n,)."""
-        return surprises(self.learned.score, left_out_values(self, Cutoff()))
+        return surprises(self.learned.score, left_out_values(self, Cutoff()).values)
 
     @cached_property
     def log_nearest(self) -> np.ndarray:
@@ -350,7 +350,7 @@ def _chosen(fit: Fit, cutoff: Cutoff) -> Chosen:
     weight = np.ones(len(data.rows))
     if data.core is not None:
         if cutoff.cv in ("auto", "loo") and not values.of_distances:  # of these values
-            vars(fit).setdefault("surprises", surprises(score, values))
+            vars(fit).setdefault("surprises", surprises(score, values.values))
         normal = 1.0 - fit.odd.probability
         if isinstance(cutoff.chooser(data.minority), FalseAlarm) and not np.isnan(normal).any():
             weight = normal
@@ -485,13 +485,13 @@ def at_same_distance(values: np.ndarray, fold: Score, score: Score) -> np.ndarra
     return similarity + (score.squared_norm - fold.squared_norm)[:, None] / 2.0
 
 
-def surprises(score: Score, left_out: LeftOut) -> np.ndarray:
-    """Return t of left-out rows, shape (n,), from their deciding values over the draws.
+def surprises(score: Score, left_out: np.ndarray) -> np.ndarray:
+    """Return t of rows, shape (n,), from their deciding values in each draw (draws, n).
 
     It is -log s; the squared distance for kernels whose k(x, x) varies; and NaN for a score that
     joins ranks, which have the same tail whatever the rows are.
     """
-    values = level_quantile(left_out.values)
+    values = level_quantile(left_out)
     if not isinstance(score, Center | Hyperplane):
         return np.full(len(values), np.nan)
     normalized = score.gram.kernel.normalized

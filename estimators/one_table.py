@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 
 from ..inference import threads
-from ..inference.decision import LeftOut
 from ..inference.warning import collected
 from ..models.odd_rows import OddRows, Tail
 from . import inputs
@@ -82,7 +81,7 @@ class Table:
         with threads.one():
             for start in range(0, len(rows), BLOCK):
                 block = slice(start, start + BLOCK)
-                found[block] = surprises(score, LeftOut(score.values_of_draws(rows[block])))
+                found[block] = surprises(score, score.values_of_draws(rows[block]))
         return found
 
     @property

@@ -248,19 +248,10 @@ class _Comparing(Chooser):
                 "cutoff: every left-out distance is infinite; the weights have collapsed on a few "
                 "rows: use another prior, or a number as the cutoff"
             )
-        cutoffs = candidates(np.append(values, far))
-        if values[~minority].max() > far:
-            cutoffs = cutoffs[cutoffs > far]
         if not self.finds_some(values, minority):
             n0 = int((~minority).sum())
             return FalseAlarm(max(FalseAlarm.rate, 1.0 / (n0 + 1)))(values, minority)
-        fp = np.searchsorted(np.sort(values[~minority]), cutoffs)
-        within = fp <= max(self._most(minority), fp[0])
-        cutoffs, fp = cutoffs[within], fp[within]
-        tp = np.searchsorted(np.sort(values[minority]), cutoffs)
-        gain = self._gain(tp, fp, minority.sum() - tp, (~minority).sum() - fp)
-        best = gain >= gain.max() - 1e-12 * max(1.0, abs(gain.max()))  # ties, up to rounding
-        return float(cutoffs[best][0])
+        return float(self.in_draws(values[None], minority, np.ones((1, len(values))), far)[0])
 
     @override
     def in_draws(
@@ -283,7 +274,8 @@ class _Comparing(Chooser):
         gain = self._gain(tp, fp, n1 - tp, n0 - fp)
         within = np.isfinite(cutoffs) & ((cutoffs > far) | none_beyond)
         fewest = np.where(within, fp, np.inf).min(axis=1, keepdims=True)
-        within &= fp <= np.maximum(self._most(minority), fewest)
+        limit = n0 if self.max_fpr is None else self.max_fpr * n0
+        within &= fp <= np.maximum(limit, fewest) + 1e-9
         gain = np.where(within, gain, -np.inf)
         most = gain.max(axis=1, keepdims=True)
         best = gain >= most - 1e-12 * np.maximum(1.0, np.abs(most))  # ties, up to rounding

@@ -214,7 +214,7 @@ def test_fit_predict_returns_the_list(name):
     table = est.decision()
     assert "p_value" not in table and (table["listed"] == answer.listed).all()
     assert (table["normal"] == ~answer.listed).all()
-    assert "P(odd)" in repr(table)
+    assert "probability_odd" in repr(table)
 
 
 def test_no_row_of_a_clean_table_is_listed():

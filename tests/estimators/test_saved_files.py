@@ -500,7 +500,7 @@ def prior_of(kind, **fields):
 
 OF_BOUNDARY = {
     f"boundary/{name} {what}": {f"boundary/{name}": change}
-    for name in ("threshold", "reference", "log_whole")
+    for name in ("threshold", "log_half", "log_whole")
     for what, change in {
         "NaN": first(NAN),
         "all NaN": lambda x: x * NAN,

@@ -129,7 +129,12 @@ def test_cutoff_of_each_draw_is_a_quantile_under_dirichlet_weights():
 
 
 @pytest.mark.parametrize(
-    "choose", [cutoffs.Best("g_mean"), cutoffs.Best("f1"), cutoffs.Cost(3.0)], ids=repr
+    "choose",
+    [
+        *(cutoffs.Best(metric, max_fpr) for metric in ("g_mean", "f1") for max_fpr in (None, 0.2)),
+        cutoffs.Cost(3.0),
+    ],
+    ids=repr,
 )
 def test_a_criterion_is_applied_in_each_draw_under_weights_of_both_classes(choose):
     """Against the best of all cuts, one by one."""
@@ -142,10 +147,12 @@ def test_a_criterion_is_applied_in_each_draw_under_weights_of_both_classes(choos
 
         def gain(cut, of_draw=of_draw, w=w):
             tp, fp = w[(of_draw < cut) & minority].sum(), w[(of_draw < cut) & ~minority].sum()
+            if choose.max_fpr is not None and fp > choose.max_fpr * 22:
+                return -np.inf
             return {
-                cutoffs.Best("g_mean"): np.sqrt(tp / 8 * max(1 - fp / 22, 0.0)),
-                cutoffs.Best("f1"): 2 * tp / (tp + fp + 8),
-            }.get(choose, -fp - 3.0 * (8 - tp))
+                "g_mean": np.sqrt(tp / 8 * max(1 - fp / 22, 0.0)),
+                "f1": 2 * tp / (tp + fp + 8),
+            }.get(getattr(choose, "metric", ""), -fp - 3.0 * (8 - tp))
 
         ordered = np.sort(of_draw)
         cuts = [ordered[0], *(ordered[1:] + ordered[:-1]) / 2, ordered[-1] + 1]
@@ -253,3 +260,13 @@ def test_far_rows_and_one_estimate():
     assert set(hard.probability_normal(NEW)) == {0.0, 1.0}
     with pytest.raises(TypeError, match="uncertain must be True or False"):
         Cutoff(uncertain=1)
+
+
+def test_where_no_minority_row_is_within_the_limit_a_draw_has_the_false_alarm_rate():
+    rng, minority = np.random.default_rng(0), np.arange(40) >= 35
+    values = rng.normal(size=(20, 40))
+    values[:, minority] = 9.0 + np.arange(5)  # more normal than all others
+    weights = rng.standard_exponential((20, 40))
+    found = cutoffs.Best("g_mean").in_draws(values, minority, weights)
+    expected = cutoffs.FalseAlarm(0.1).in_draws(values, minority, weights)
+    np.testing.assert_array_equal(found, expected)
