@@ -377,7 +377,6 @@ class Detector(OutlierMixin, BaseEstimator):
         ``core=1``, and for views, the cutoff decides. ``predict`` answers for new rows. Of many
         rows a sample is described, and the others are answered as new rows.
         """
-        inputs.in_memory(X, "fit_predict answers at once", "use fit, then predict, which is lazy")
         table = Table.of(self._fit(X, y, one_table=True).fit_, X, y)
         fit = table.fit
         if fit.lists:

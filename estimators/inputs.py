@@ -29,6 +29,7 @@ Summary = Callable[[np.ndarray], np.ndarray]  # one number per row
 
 LARGEST = 2**63  # below it a whole number has 64 bits
 SCALED_BY = 10.0  # standard deviation with a row over that without it, above which it is named
+FEWEST_ROWS = 10  # of which one can be called far
 BY_SD = "both", "standardised"  # scales of a kernel.Tabular
 ROUNDING = 1e-12  # share of a sum of squares
 SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
@@ -228,7 +229,7 @@ def warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: np.ndarray, rows:
     ``columns`` and ``rows`` are the names.
     """
     by_sd = isinstance(kernel, Standardized) or getattr(kernel, "scale", None) in BY_SD
-    if not by_sd or len(X) < 3:
+    if not by_sd or len(X) < FEWEST_ROWS:
         return
     numbers = np.delete(np.arange(X.shape[1]), kernel.categorical_columns)
     spread = np.ptp(X[:, numbers], axis=0)

@@ -16,6 +16,7 @@ from ..inference.warning import collected
 from ..models.odd_rows import OddRows, Tail
 from . import inputs
 from .fit import Fit, surprises
+from .rows.blocks import is_lazy
 
 BLOCK = 2000  # rows whose values over the draws are in memory at once
 
@@ -44,8 +45,11 @@ class Table:
         A ValueError if the fit is of another table.
         """
         data = fit.data
-        if X is None or data.kernel.pairwise:  # a fit holds all rows of a kernel matrix
+        # a fit holds all rows of a kernel matrix, and often those of a dask collection
+        if X is None or data.kernel.pairwise or (data.all_rows and is_lazy(X)):
             return cls(fit, data.rows, np.ones(len(data.rows), dtype=bool))
+        said = "use fit, then predict, which is lazy"
+        inputs.in_memory(X, "the rows that a sample does not hold are answered at once", said)
         if isinstance(y, str):
             y = X[y]
         with collected():  # the fit has said what these rows lack
@@ -60,6 +64,9 @@ class Table:
                 f"X, with {n} rows, must be the table that the estimator was fitted to, with a "
                 "label in each row if there are labels; fit it to X by est.fit_predict(X)"
             )
+        if held.all():
+            return cls(fit, data.rows, held)
+        rows = rows.copy()
         rows[held] = data.rows
         return cls(fit, rows, held)
 

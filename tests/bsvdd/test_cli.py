@@ -121,7 +121,7 @@ def test_compare_without_a_label_says_which_rows_models_find_odd(csv, tmp_path, 
     result = call("compare", path, "--id", "p_value", "--out", out, *few)
     assert result.exit_code == 0, result.output
     assert max(map(len, result.stdout.splitlines()[:-1])) <= 80
-    assert re.search(r"=n5 +[01]\.\d\d +\d of 4 +1 ", result.stdout)
+    assert re.search(r"=n5 +[01]\.\d\d +\d of 2 +1 ", result.stdout)
     assert "No model is called best" in result.stdout and "SVDD and OCSVM are one" in result.stdout
     names = ["agreement.png", "cells", "report.html", "results.csv", "rows.csv"]
     assert sorted(p.name for p in out.iterdir()) == names
@@ -137,7 +137,7 @@ def test_compare_without_a_label_says_which_rows_models_find_odd(csv, tmp_path, 
     )
     page = (out / "report.html").read_text()
     assert (
-        "most of the 4 models that list rows" in page and page.count("data:image/png;base64,") == 1
+        "most of the 2 models that list rows" in page and page.count("data:image/png;base64,") == 1
     )
 
 

@@ -19,7 +19,7 @@ pytestmark = [
 rng = np.random.default_rng(90)
 X = rng.normal(size=(20, 3))
 Y = np.repeat([0, 1], [15, 5])
-HOLES = [np.where(np.arange(60).reshape(20, 3) == 31, v, X) for v in (np.nan, np.inf, -np.inf)]
+HOLES = [np.where(np.arange(60).reshape(20, 3) == 31, v, X) for v in (np.inf, -np.inf)]
 
 
 class Odd:
@@ -33,8 +33,8 @@ ROWS = [  # no table of 20 finite rows of 3 numbers
     *HOLES,
     HOLES[0].tolist(),
     pd.DataFrame(HOLES[0]),
-    HOLES[1].astype(np.float32),
-    np.ma.masked_invalid(HOLES[2]),
+    HOLES[0].astype(np.float32),
+    np.ma.masked_invalid(HOLES[1]),
     np.empty((0, 3)),
     X[:, :0],
     X[:, 0],

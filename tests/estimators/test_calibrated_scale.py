@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
@@ -126,8 +125,6 @@ def test_the_models_with_minority_rows_keep_one(rows):
 
 def test_the_data_count(est, rows):
     """What is asked of a posterior has an answer: the posterior is not the prior."""
-    loo = az.loo(est.idata_, var_name="kernel")
-    assert loo.p > 0.1
     prior = bsvdd.prior_draws(est, rows, draws=400)["w"].values.reshape(400, -1) @ est.gram_.K
     posterior = est.fit_.score.similarity(rows)
     assert np.median(posterior.var(axis=0) / prior.var(axis=0)) <= 0.3

@@ -143,6 +143,7 @@ def test_reasons_of_training_rows_leave_them_out():
 
 
 @pytest.mark.filterwarnings("ignore:column 'day' has dates")
+@pytest.mark.filterwarnings("ignore:row 0 moves the scale")
 def test_values_are_shown_as_the_table_has_them():
     days = pd.Series(pd.date_range("2024-01-01", periods=N)).dt.strftime("%d.%m.%Y")
     table = MIXED.assign(day=days, zone=RNG.integers(1, 4, N).astype(str))
