@@ -1,5 +1,7 @@
 """``bsvdd outliers``: the odd rows of one table, as its user asks for them."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -200,6 +202,21 @@ def test_what_is_refused_is_one_line(table, tmp_path, monkeypatch, arguments, sa
     result = CliRunner().invoke(main, [*arguments.split(), *map(str, FEW)])
     assert result.exit_code == 1 and said in result.output, result.output
     assert "too few to tell" not in result.output and not (tmp_path / "same").exists()
+
+
+@pytest.mark.filterwarnings("ignore:column 'date' has dates")
+def test_the_first_screen_of_the_readme_is_what_the_command_prints():
+    root = Path(__file__).parents[2]
+    result = call(root / "docs/invoices.csv", "--id", "invoice", "--top", 2, COLUMNS="1000")
+    assert result.exit_code == 0, result.output
+    printed = " ".join(result.stdout.split())
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    lines = [line.strip("| ").split(" | ") for line in readme.splitlines() if "| INV0" in line]
+    assert len(lines) == 1
+    for name, odd, surprise, reason in lines:
+        assert name.split(" ...")[0] in printed and f"{odd} {surprise} {reason}" in printed
+    assert "At least 26 rows stand out, and 27 are listed" in readme
+    assert "At least 26 of 600 rows stand out. 27 rows are listed" in printed
 
 
 def test_score_recognises_training_rows(table, tmp_path):
