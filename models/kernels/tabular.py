@@ -319,6 +319,8 @@ class Tabular(Wrapper):
             All rows, of which the bandwidth follows by its criterion.
         """
         vary = np.array([column.sd > 0.0 for column in self.numbers or ()])
+        if _ridge(len(core), int(vary.sum())) == 1.0:  # S is the identity
+            return replace(self, adjustment=None)
         halves = np.moveaxis(
             self._standardised(core.astype(float), False, np.ones(len(vary))), 2, 0
         )
@@ -491,10 +493,15 @@ class _LeavingOut(Tabular):
         return self._coordinates(X, True)
 
 
+def _ridge(n: int, p: int) -> float:
+    """Return the share of the identity in S."""
+    return min(1.0, RIDGE + RIDGE_OF_COLUMNS * p / n)
+
+
 def _inverse_root(rows: np.ndarray) -> np.ndarray:
     """Return S^(-1/2) of standardised columns (n, p), shape (p, p), see :class:`Tabular`."""
     n, p = rows.shape
-    ridge = min(1.0, RIDGE + RIDGE_OF_COLUMNS * p / n)
+    ridge = _ridge(n, p)
     covariance = np.atleast_2d(np.cov(rows.T)) if n > 1 else np.zeros((p, p))
     values, vectors = np.linalg.eigh((1.0 - ridge) * covariance + ridge * np.eye(p))
     root: np.ndarray = (vectors / np.sqrt(values)) @ vectors.T

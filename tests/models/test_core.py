@@ -179,7 +179,7 @@ def test_each_half_is_multiplied_by_the_symmetric_root_of_its_covariance():
 def test_many_columns_are_not_adjusted_by_few_rows():
     rows = RNG.normal(size=(20, 12))
     kernel = NUMBERS.resolve(rows)
-    np.testing.assert_array_equal(kernel.adjustment[0], np.eye(12))
+    assert kernel.adjustment is None
 
 
 def test_the_wide_bandwidth_does_not_count_pairs_of_equal_rows():

@@ -538,3 +538,12 @@ CATEGORIES, ANY = of_columns(kernels.RBF(1.0)), kernels.Laplacian(1.0)
 def test_what_kernels_refuse(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_more_columns_than_rows_are_not_decorrelated():
+    """S is the identity then, and no matrix of all columns is made."""
+    X = np.random.default_rng(0).normal(size=(40, 3000))
+    kernel = kernels.Tabular(kernels.RBF(1.0), decorrelated=True).resolve(X)
+    plain = kernels.Tabular(kernels.RBF(1.0)).resolve(X)
+    assert kernel.adjustment is None
+    np.testing.assert_array_equal(kernel.columns(X[:3]), plain.columns(X[:3]))
