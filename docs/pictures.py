@@ -30,7 +30,8 @@ COLOURS = 200  # of the palette: a third of the bytes, and no difference to see
 def draw() -> None:
     """Write all pictures."""
     matplotlib.use("agg")
-    for name, figure in chain(models(), gallery().items(), [("three_numbers", three_numbers())]):
+    others = [("three_numbers", three_numbers()), ("odd_rows", odd_rows())]
+    for name, figure in chain(models(), gallery().items(), others):
         save(figure, FOLDER / f"{name}.png")
         plt.close(figure)
 
@@ -79,6 +80,14 @@ def gallery() -> dict[str, Figure]:
             est.kernel_.inputs(data.X[~data.minority]), est.kernel_.kernel.bandwidth
         ),
     }
+
+
+def odd_rows() -> Figure:
+    """Return the odd rows of the invoices that come with the documentation."""
+    invoices = pd.read_csv(FOLDER / "invoices.csv", index_col="invoice")
+    est = BSVDD(random_state=SEED)
+    est.fit_predict(invoices)
+    return plots.plot_outliers(est)
 
 
 def three_numbers() -> Figure:

@@ -24,15 +24,13 @@ from .fit import prepared
 from .reasons import reason, reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy as np
     import pandas as pd
     from rich.table import Table
 
     from ..estimators.questions.stand_out import StandOut
 
-IN_A_LINE, BELOW = 3, 20  # rows of a group that are named
+BELOW = 20  # rows of a group that are named below the table
 
 
 @click.command()
@@ -90,11 +88,11 @@ def outliers(
             step("which rows stand out")
             found = stand_out(est, X, fdr=fdr)
             listed = np.flatnonzero(found.listed)
-            lines = list(rows_of_lines(found, top))
+            lines = found.lines(top)
             step("reasons")
             columns, why_none = reasons(est, X, np.union1d(listed, np.concatenate(lines)))
             texts = [reason(est, X, rows, columns) for rows in lines]
-            titles = [named(names, rows, IN_A_LINE) for rows in lines]
+            titles = [found.title(rows, names) for rows in lines]
     console = console_of_records()
     console.print(printed(found, str(names.name or "row"), titles, lines, texts))
     unused = [] if label is None else [f"Column {label!r} is left out: no label is used."]
@@ -115,28 +113,11 @@ def outliers(
             click.echo(f"saved {picture}")
 
 
-def rows_of_lines(found: StandOut, most: int) -> Iterator[np.ndarray]:
-    """Yield the rows of each of the first lines: one row, or those of a group."""
-    import pandas as pd
-
-    order = found.order
-    number = pd.Series(found.group[order], order)
-    first = number[(number < 0) | ~number.duplicated()].head(most)
-    for row, group in first.items():
-        yield order[number == group] if group >= 0 else order[order == row]
-
-
 def groups(found: StandOut, names: pd.Index, lines: list[np.ndarray]) -> list[str]:
     """Return the names of the rows of groups, and how many listed rows are in no line."""
-    said = [f"Alike: {named(names, rows, BELOW)}." for rows in lines if len(rows) > 1]
+    said = [f"Alike: {found.title(rows, names, BELOW)}." for rows in lines if len(rows) > 1]
     more = int(found.listed.sum()) - sum(int(found.listed[rows].sum()) for rows in lines)
     return [*said, f"{more} more rows are listed: see --top and --out."] if more else said
-
-
-def named(names: pd.Index, rows: np.ndarray, most: int) -> str:
-    """Return the names of some rows, and how many there are if these are not all."""
-    shown = ", ".join(str(names[i]) for i in rows[:most])
-    return shown if len(rows) <= most else f"{shown}, ... ({len(rows)} rows)"
 
 
 def printed(

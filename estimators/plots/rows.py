@@ -196,12 +196,11 @@ def plot_outliers(est: Detector, most: int = 10) -> Figure:
     names = fit.data.row_names
     if fit.lists:
         found = stand_out(est)
-        order = found.order[:most]
-        why = explain(est, rows=order, changes=False)
-        reasons = [why.reason(i) for i in range(len(order))]
-        return draw_outliers(
-            found, names, order[:, None], list(map(str, names[order])), reasons, model
-        )
+        lines = found.lines(most)
+        why = explain(est, rows=[rows[0] for rows in lines], changes=False)
+        reasons = [why.reason(i) for i in range(len(lines))]
+        titles = list(map(found.title, lines))
+        return draw_outliers(found, names, lines, titles, reasons, model)
     decided = est.decision()
     surprise, normal = decided["surprise"].to_numpy(), decided["normal"].to_numpy()
     order = np.argsort(-surprise, kind="stable")[:most]

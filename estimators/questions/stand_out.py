@@ -73,6 +73,21 @@ class StandOut:
         }
         return pd.DataFrame(columns, self.names).iloc[self.order]
 
+    def lines(self, most: int) -> list[np.ndarray]:
+        """Return the rows of each of the first lines of a table: one row, or those of a group."""
+        number = pd.Series(self.group[self.order], self.order)
+        first = number[(number < 0) | ~number.duplicated()].head(most)
+        return [
+            self.order[number == group] if group >= 0 else np.array([row])
+            for row, group in first.items()
+        ]
+
+    def title(self, rows: np.ndarray, names: Any = None, most: int = 3) -> str:
+        """Return the names of some rows, and how many there are if these are not all."""
+        names = self.names if names is None else names
+        shown = ", ".join(str(names[i]) for i in rows[:most])
+        return shown if len(rows) <= most else f"{shown}, ... ({len(rows)} rows)"
+
     def __str__(self) -> str:
         """Return what stands out, in sentences."""
         if self.reason:
