@@ -109,8 +109,9 @@ class Bayesian(Detector):
     @override
     def _dictionary(self, n_points: int) -> Dictionary:
         asked, with_minority = self.dictionary, self._learns_from_minority
-        is_number = isinstance(asked, int | np.integer) and not isinstance(asked, bool)
-        number = int(asked) if is_number else None
+        number = None
+        if isinstance(asked, int | np.integer) and not isinstance(asked, bool):
+            number = int(asked)
         if not (asked is None or number is not None or isinstance(asked, str)):
             return GivenPoints(with_minority, as_points(asked))
         model = self._learner().model

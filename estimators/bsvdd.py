@@ -153,10 +153,6 @@ class BSVDD(Bayesian):
                 "points; use dictionary=None, or outlier_fraction=1"
             )
 
-    @override
-    def _needs_all_rows(self) -> bool:
-        return self.outlier_fraction < 1 or super()._needs_all_rows()
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BSVDDM(BSVDD):

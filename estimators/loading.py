@@ -295,7 +295,7 @@ def _of_groups(
     if not isinstance(rule, GroupedRows) or set(known) != set(OF_GROUPS):
         raise ValueError(f"gram: expected {', '.join(OF_GROUPS)}, of groups of rows only")
     points, member, n1 = rule.points(kernel, rows, minority, 0, of_rows)
-    statistics = group(known, "gram/")
+    statistics: dict[str, Any] = {**group(known, "gram/")}
     found = Gram(
         **statistics | {"T": float(statistics["T"])},
         n0=len(member),

@@ -434,7 +434,13 @@ class Own(Chooser):
     of_rows: ClassVar[bool] = False
 
     @override
-    def __call__(self, values: np.ndarray, minority: np.ndarray, far: float = -math.inf) -> float:
+    def __call__(
+        self,
+        values: np.ndarray,
+        minority: np.ndarray,
+        far: float = -math.inf,
+        weight: np.ndarray | None = None,
+    ) -> float:
         raise ValueError(
             "cutoff: Own() is the model's own boundary and needs no left-out values; use another "
             "of bsvdd.cutoffs"

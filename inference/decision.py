@@ -198,8 +198,9 @@ class LeftOut:
             for q, values in zip(found, (raised[0], middle, raised[1]), strict=True):
                 q[block] = choose.in_draws(values, minority, of_rows, score.far, score.logarithmic)
         found = np.where(np.isfinite(found), found, fixed)  # of rows without a centre
-        threshold = found[0] - ties.tolerance(found[0], score.unit)
-        return Boundary(threshold, *found[1:], half, whole, unseen)
+        middle, least, most = found
+        threshold = middle - ties.tolerance(middle, score.unit)
+        return Boundary(threshold, least, most, half, whole, unseen)
 
     def scores(self, score: Score, level: float) -> np.ndarray:
         """Return the score of each row, shape (n,); NaN if it cannot be left out."""

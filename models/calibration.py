@@ -178,17 +178,18 @@ def calibrated(gram: Gram, rows: np.ndarray | None = None, on_simplex: bool = Tr
         return Calibration(1.0, "all kernel values are 0")
     if rows is not None:
         return _root(gram, unit, of_rows(gram, unit, rows, on_simplex), on_simplex)[0]
-    tau, are_rows = FIRST_TAU, gram.points.are_rows
-    for _ in range(PROFILES):
+    tau, are_rows, profiles = FIRST_TAU, gram.points.are_rows, 0
+    while True:
 
         def profile(n: np.ndarray, tau: float = tau) -> np.ndarray:
             return precision_of_groups(n, tau) if on_simplex and not are_rows else n.astype(float)
 
         found, new = _root(gram, unit, of_points(gram, unit, profile, on_simplex), on_simplex)
-        if are_rows or not on_simplex or new is None or abs(np.log(new / tau)) < SAME:
-            break
+        profiles += 1
+        settled = are_rows or not on_simplex or profiles == PROFILES
+        if settled or new is None or abs(np.log(new / tau)) < SAME:
+            return found
         tau = new
-    return found
 
 
 def _root(
@@ -280,8 +281,9 @@ def precision_of_groups(sizes: np.ndarray, tau: float) -> np.ndarray:
 
     It is interpolated in log n.
     """
-    knots, of_knots = 2 ** np.arange(int(np.log2(LARGE))), []
-    for n in knots.tolist():
+    knots = [2**power for power in range(int(np.log2(LARGE)))]
+    of_knots: list[float] = []
+    for n in knots:
         log_V = _log_variance(n)
         V, log_A = np.exp(log_V(log_V.x)), log_V.x
         at = np.clip(tau / n, V.min(), V.max())

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy
@@ -149,8 +150,9 @@ class Gram:
     @property
     def largest(self) -> float:
         """The largest absolute value in K; it is on the diagonal, as K is semi-definite."""
-        if isinstance(self.K, np.ndarray):
-            return float(np.diag(self.K).max())
+        K: Any = self.K  # of many points it computes blocks
+        if isinstance(K, np.ndarray):
+            return float(np.diag(K).max())
         return float(self.kernel.diag(self.points.rows).max())
 
     @property

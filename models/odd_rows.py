@@ -325,8 +325,8 @@ def _integral(
     log_likelihood: Callable[..., np.ndarray], box: dict[str, tuple[float, float]]
 ) -> _Grid:
     """Return the posterior on a grid whose box is narrowed to where it has mass."""
-    whole, names = dict(box), list(box)
-    for _ in range(PASSES):
+    whole, names, passes = dict(box), list(box), 0
+    while True:
         points, log_cell = [], 0.0
         for name, (low, high) in box.items():
             width = (high - low) / CELLS[name]
@@ -346,10 +346,10 @@ def _integral(
             width, cells = (high - low) / CELLS[name], CELLS[name]
             first, last = max(kept[0] - 1, 0), min(kept[-1] + 2, cells)
             narrower[name] = (low + first * width, low + last * width)
-        if all(
+        passes += 1
+        if passes == PASSES or all(
             narrower[name][1] - narrower[name][0] > 0.7 * (high - low)
             for name, (low, high) in box.items()
         ):
-            break
+            return grid
         box = narrower
-    return grid

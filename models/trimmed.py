@@ -55,12 +55,13 @@ class Trimmed:
 
 def _concentrated(x: np.ndarray, y: np.ndarray, h: int) -> tuple[np.ndarray, float]:
     """Return the coefficients, and the sum of the h smallest squared residuals."""
-    kept = np.ones(len(y), dtype=bool)
+    kept, slopes, intercept = np.ones(len(y), dtype=bool), np.zeros(x.shape[1]), 0.0
+    squares = np.square(y)
     for _ in range(STEPS):
         mean, mean_y = x[kept].mean(axis=0), y[kept].mean()
         # centred, so that of regressors that depend on each other those that tell nothing have 0
         slopes = np.linalg.lstsq(x[kept] - mean, y[kept] - mean_y)[0]
-        intercept = mean_y - mean @ slopes
+        intercept = float(mean_y - mean @ slopes)
         squares = np.square(y - intercept - x @ slopes)
         new = np.zeros(len(y), dtype=bool)
         new[np.argsort(squares, kind="stable")[:h]] = True

@@ -70,8 +70,9 @@ class Cell:
             warnings.simplefilter("always")
             start = time.process_time()  # processor time: what else runs does not count
             protocol = self.protocol.for_data(train)
+            chosen: dict[str, Any] = {}
             if whole:
-                est, chosen = protocol.estimator(self.candidate, seed), {}
+                est = protocol.estimator(self.candidate, seed)
                 est.fit_predict(train.X)
             else:
                 est, chosen = protocol.fit(self.candidate, train.X, train.minority, seed)

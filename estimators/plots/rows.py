@@ -216,7 +216,7 @@ def plot_outliers(est: Detector, most: int = 10) -> Figure:
     # a hyperplane has no intervals
     low, high = (decided.get(f"surprise_{end}", decided["surprise"]) for end in ("low", "high"))
     _surprises(ax, surprise, low.to_numpy(), high.to_numpy(), classes)
-    _finish(ax, surprise, names, order, f"{model}: each row judged by the others")
+    _finish(ax, surprise, names, order.tolist(), f"{model}: each row judged by the others")
     if not fit.has_center:
         ax.set_ylabel("surprise")
     return figure

@@ -152,8 +152,10 @@ def _margin(center: Center) -> np.ndarray:
 def _log_unseen(center: Center, rows: np.ndarray, leaving: Leaving | None) -> np.ndarray:
     """Return the logarithm of what is unseen beside rows, in each draw, shape (rows, draws)."""
     at = center.boundary
-    known = leaving is None or not at.unseen
-    added = center.unseen(rows) if known else at.unseen.log_added(leaving.log_nearest)
+    if leaving is None or not at.unseen:
+        added = center.unseen(rows)
+    else:
+        added = at.unseen.log_added(leaving.log_nearest)
     return added[:, None] + at.log_half
 
 

@@ -232,8 +232,9 @@ def _with_index(table: pd.DataFrame) -> pd.DataFrame:
 
 def _read_csv(path: Path, layout: Layout, texts: Collection[str] | None, kind: str) -> pd.DataFrame:
     """Return a CSV file as a table; its labels are text."""
-    errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, zipfile.BadZipFile
-    errors += gzip.BadGzipFile, EOFError, zlib.error, RuntimeError  # the last is a password
+    of_text = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
+    packed = zipfile.BadZipFile, gzip.BadGzipFile, EOFError, zlib.error, RuntimeError  # a password
+    errors: tuple[type[Exception], ...] = (*of_text, *packed)
     expected = "CSV in UTF-8 with a header that names every field of the rows"
     with _readable(path, expected, *errors), _opened(path) as file:
         named = "\t" if kind == ".tsv" and layout.sep == PLAIN.sep else layout.sep
