@@ -106,17 +106,27 @@ def test_what_ends_a_run_of_nutpie_early(monkeypatch, model, raised, error, mess
     assert cancelled
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_interruption_from_the_keyboard(model, request):
     """A genuine interrupt of the main thread, in the middle of a long run."""
     # a shell starts what runs in its background with interrupts ignored
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     sample(*model, "nuts", seed=1, **QUICK)  # an interrupt while it compiles could be lost there
-    timer = threading.Timer(3.0, _thread.interrupt_main)
-    timer.start()
+    ended = threading.Event()
+
+    def interrupt():  # again, as one that comes in a callback of the interpreter is lost
+        while not ended.wait(3.0):
+            _thread.interrupt_main()
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
     with pytest.raises(KeyboardInterrupt):
-        sample(*model, "nuts", seed=1, draws=300_000, tune=1000, chains=2)
-    timer.join()
+        try:
+            sample(*model, "nuts", seed=1, draws=300_000, tune=1000, chains=2)
+        finally:
+            ended.set()
+    thread.join()
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")  # few draws
