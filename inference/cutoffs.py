@@ -76,6 +76,10 @@ class _Numbered(Chooser):
         """Return the number among n values, from 1; a ValueError if there is none."""
         raise NotImplementedError
 
+    def _rate(self, n: int) -> float:
+        """Return the share of the majority beyond the value among n, at least 1/(n + 1)."""
+        return max(1.0 - self._number(n) / n, 1.0 / (n + 1))
+
     @override
     def check(self, minority: np.ndarray) -> None:
         self._number(int((~minority).sum()))
@@ -101,10 +105,7 @@ class _Numbered(Chooser):
         logarithmic: bool = False,
     ) -> np.ndarray:
         values, weight = np.broadcast_to(values, weight.shape)[:, ~minority], weight[:, ~minority]
-        n = values.shape[1]
-        least = 1.0 / (n + 1)
-        rate = max(1.0 - self._number(n) / n, least)
-        return quantiles(values, weight, rate, logarithmic)
+        return quantiles(values, weight, self._rate(values.shape[1]), logarithmic)
 
 
 @dataclass(frozen=True)
@@ -169,16 +170,8 @@ class FalseAlarm(_Numbered):
         return self.rate
 
     @override
-    def in_draws(
-        self,
-        values: np.ndarray,
-        minority: np.ndarray,
-        weight: np.ndarray,
-        far: float = -math.inf,
-        logarithmic: bool = False,
-    ) -> np.ndarray:
-        values = np.broadcast_to(values, weight.shape)
-        return quantiles(values[:, ~minority], weight[:, ~minority], self.rate, logarithmic)
+    def _rate(self, n: int) -> float:
+        return self.rate
 
     @override
     def _number(self, n: int) -> int:
@@ -216,6 +209,10 @@ class _Comparing(Chooser):
         # .2 * 15 is 3, not 2.9999999
         return n0 if self.max_fpr is None else int(self.max_fpr * n0 + 1e-9)
 
+    def _otherwise(self, minority: np.ndarray) -> FalseAlarm:
+        """Return the rule where no cutoff within the limit flags a minority row."""
+        return FalseAlarm(max(FalseAlarm.rate, 1.0 / (int((~minority).sum()) + 1)))
+
     def finds_some(self, values: np.ndarray, minority: np.ndarray) -> bool:
         """Return whether a cutoff within the limit flags a minority row.
 
@@ -249,8 +246,7 @@ class _Comparing(Chooser):
                 "rows: use another prior, or a number as the cutoff"
             )
         if not self.finds_some(values, minority):
-            n0 = int((~minority).sum())
-            return FalseAlarm(max(FalseAlarm.rate, 1.0 / (n0 + 1)))(values, minority)
+            return self._otherwise(minority)(values, minority)
         return float(self.in_draws(values[None], minority, np.ones((1, len(values))), far)[0])
 
     @override
@@ -282,7 +278,7 @@ class _Comparing(Chooser):
         found = cutoffs[np.arange(len(cutoffs)), best.argmax(axis=1)]
         none = ~(within & (tp > 0.0)).any(axis=1)  # no minority row within the limit
         if self.max_fpr is not None and none.any():
-            rule = FalseAlarm(max(FalseAlarm.rate, 1.0 / (n0 + 1)))
+            rule = self._otherwise(minority)
             found[none] = rule.in_draws(all_values[none], minority, all_weight[none], far)
         return found
 
