@@ -121,7 +121,10 @@ def _mean_shares(columns: pd.DataFrame) -> pd.Series:
 
 def _of_values(values: pd.Series, is_category: bool, form: Form | None) -> str:
     """Return the value of one row, or the values of several, after a sign; a code has none."""
-    first = values.iloc[0]
+    known = values.dropna()
+    if known.empty:
+        return " is missing and filled"
+    first = known.iloc[0]
     if values.nunique() == 1:
         unread = is_category and not isinstance(first, str) and -1.0 < first < 0.0  # of a text
         return "" if unread else f" = {messages.of_value(first)}"
