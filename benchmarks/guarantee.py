@@ -7,6 +7,10 @@
 - ``real``: the same share at .1, and the G-mean, on the embedded sets and on those of a folder:
   .npz files of X and y, or of train, test and test_labels.
 - ``discoveries``: false discovery rate and power of ``select``, beside the package nonconform.
+- ``needed``: how many rows are needed. For n training rows of 5 normal columns: the median width of
+  the 90 % interval of the surprise of new normal rows near the cutoff (p from .03 to .33), mean and
+  standard deviation over samples of the realised false alarms at .10, and the share of rows shifted
+  by 1 sd in each column that are flagged.
 - ``cost``: time of ``p_value`` against that of ``probability_normal``.
 
 Results go to docs/guarantee.json, part by part, and docs/guarantee.png shows them. ``--scale``
@@ -35,6 +39,7 @@ CRITERIA = ("likelihood", "mean")
 LEAST = 4  # repetitions of a cell, for a standard error
 COLUMNS = (2, 20, 50)
 NEW_ROWS = 2000
+NEEDED, NEEDED_SAMPLES, NEEDED_COLUMNS = (20, 50, 100, 300, 1000), 20, 5
 SMALL = {"draws": 250, "tune": 250, "chains": 2}
 
 Maker = Callable[[Any], Any]  # an estimator, from a kernel
@@ -178,6 +183,32 @@ def discoveries(chosen: Namespace) -> list[dict[str, Any]]:
     return table.reset_index().to_dict("records")
 
 
+@quietly()
+def needed_cell(n: int, repetition: int) -> dict[str, float]:
+    """Return what a sample of n rows is good for."""
+    rng = np.random.default_rng([repetition, n])
+    X, Z = rng.normal(size=(n, NEEDED_COLUMNS)), rng.normal(size=(NEW_ROWS, NEEDED_COLUMNS))
+    est = BSVDD().fit(X)
+    decided = est.decision(Z)
+    near = decided[decided["p_value"].between(0.03, 0.33)]
+    return {
+        "n": n,
+        "width": float((near["surprise_high"] - near["surprise_low"]).median()),
+        "false_alarms": float((~decided["normal"]).mean()),
+        "found": float((est.predict(Z + 1.0) == -1).mean()),
+    }
+
+
+def needed(chosen: Namespace) -> list[dict[str, float]]:
+    """Return the means over samples of each number of rows."""
+    samples = max(LEAST, int(chosen.scale * NEEDED_SAMPLES))
+    cells = list(product(NEEDED, range(samples)))
+    frame = pd.DataFrame(computed(needed_cell, cells, chosen.jobs, "needed"))
+    of_n = frame.groupby("n")
+    table = of_n.mean().assign(false_alarms_sd=of_n["false_alarms"].std())
+    return table.round(4).reset_index().to_dict("records")
+
+
 def cost(_: Namespace) -> dict[str, float]:
     """Return the time of p_value over that of probability_normal, 10,000 rows and n = 900."""
     rng = np.random.default_rng(0)
@@ -217,7 +248,7 @@ def picture(results: dict[str, Any]) -> plt.Figure:
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure, save, draw."""
-    parts = (generated, real, discoveries, cost)
+    parts = (generated, real, discoveries, needed, cost)
     chosen, results = by_part("guarantee", __doc__, parts, arguments, scale=1.0)
     if {"generated", "real"} <= set(results):
         write(chosen.out / "guarantee.png", picture(results))

@@ -215,6 +215,22 @@ def discoveries() -> str:
     )
 
 
+def rows_needed() -> str:
+    """Return what a sample of n rows is good for."""
+    return table(
+        "training rows | width of the interval | false alarms, .10 asked | shifted rows found",
+        (
+            [
+                f"{r['n']:,}",
+                number(r["width"], 1),
+                f"{number(r['false_alarms'])} ± {number(r['false_alarms_sd'])}",
+                number(r["found"]),
+            ]
+            for r in stored("guarantee")["needed"]
+        ),
+    )
+
+
 def given() -> str:
     """Return shares with p of at most .10, by the joint p-value and given x."""
     columns = ("joint found", "given found", "joint false", "given false")
@@ -348,6 +364,6 @@ FIGURES: dict[str, Callable[[], str]] = {"ranks_of_studies": partial(ranks, of_s
     each.__name__: each
     for each in (
         *(ranks, means, kinds, modes, detection, posterior, coverage, false_alarms),
-        *(discoveries, given, tail, stream, planted, views, odd_rankings, odd_rows),
+        *(discoveries, rows_needed, given, tail, stream, planted, views, odd_rankings, odd_rows),
     )
 }

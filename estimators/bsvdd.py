@@ -88,9 +88,9 @@ class BSVDD(Bayesian):
     idata_ : xarray.DataTree
         Groups ``posterior`` (``w``, its parameters, and ``radius`` and ``squared_radius`` if
         ``outlier_fraction`` is below 1), ``sample_stats``, ``prior`` (effective
-        support), ``distance`` (d of the training rows), ``log_likelihood`` (pointwise, majority
-        rows), ``decision`` (with ``left_out``, the left-out distances that the cutoff was chosen
-        from), ``diagnostics``, ``constant_data``.
+        support), ``distance`` (d of the training rows), ``log_likelihood`` (one sum over the
+        majority rows, whose terms are in ``potential``), ``decision``, ``diagnostics``,
+        ``constant_data``; see :mod:`bsvdd.estimators.tree`.
     model_ : pymc.Model
     kernel_ : Kernel
         With its bandwidth as a number, and the criterion that gave it.

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..inference.decision import probability_error, three_way
-from . import inputs
+from . import inputs, known, p_values
 from .fit import LISTED, Fit
 from .p_values import check_rate, fold_of
 from .p_values import of_training as training_p
@@ -46,7 +46,7 @@ class DecisionTable(pd.DataFrame):
     0   0.390               1.00   -0.251       -0.658       -0.0147   True   0.9571
     1   0.010               0.00      166          166           167  False    1.039
     <BLANKLINE>
-    [2 rows x 9 columns: list(table) names them]
+    [2 rows x 10 columns: list(table) names them]
     """
 
     @property
@@ -73,10 +73,15 @@ class DecisionTable(pd.DataFrame):
             if max(map(len, text.splitlines())) <= WIDTH or not dispensable:
                 break
             shown.remove(dispensable.pop(0))
-        return f"{text}\n\n[{len(table)} rows x {table.shape[1]} columns: list(table) names them]"
+        left_out = int(table["left_out"].sum()) if "left_out" in table else 0
+        known = f"; {left_out} are training rows, each left out" if left_out else ""
+        size = f"{len(table)} rows x {table.shape[1]} columns"
+        return f"{text}\n\n[{size}: list(table) names them{known}]"
 
 
-def of_rows(fit: Fit, X: Any, prob: float, p_value: str | None) -> DecisionTable:
+def of_rows(
+    fit: Fit, X: Any, prob: float, p_value: str | None, training: str = known.AUTO
+) -> DecisionTable:
     """Return the decision on new rows; see ``est.decision``."""
     inputs.in_memory(
         X,
@@ -84,14 +89,17 @@ def of_rows(fit: Fit, X: Any, prob: float, p_value: str | None) -> DecisionTable
         "use probability_normal, score_samples or predict, which return lazy dask arrays",
     )
     check_rate("prob", prob)
+    known.check(training)
     fold = None if p_value is None else fold_of(fit, p_value)
-    rows, score = inputs.table(fit.data, X), fit.score
-    decided = score.decision(rows, fit.level, prob)
-    p = None
-    if fold is not None:  # the scores of the fit are known
-        p = fold.of_scores(decided[0] if fold.score is score else fold.scores(rows))
-    more: dict[str, Any] = {"distance": score.distance_of(decided[0])}
-    more |= {"cutoff": fit.distance, "level": fit.level}
+    rows = inputs.table(fit.data, X)
+    place = fit.places(rows, training)
+    decided, p = fit.decision_at(rows, place, prob), None
+    if fold is not None and fold.score is fit.score:  # whose scores are known
+        p = fold.of_scores(decided[0], (place >= 0) & ~fit.data.minority[place])
+    elif fold is not None:
+        p = p_values.of_rows(fit, fold, rows, training)
+    more: dict[str, Any] = {"distance": fit.score.distance_of(decided[0])}
+    more |= {"cutoff": fit.distance, "level": fit.level, "left_out": place >= 0}
     return _table(fit, decided, p, X.index if isinstance(X, pd.DataFrame) else None, more)
 
 
@@ -102,13 +110,13 @@ def of_training(fit: Fit, prob: float = 0.9, p_value: str | None = "left-out") -
         raise ValueError(
             f"p_value of training rows must be 'left-out' or None, got {p_value!r}; give rows as X"
         )
-    known, decided = ~np.isnan(fit.left_out), fit.training_decision(prob)
-    itself, unit = known & ~fit.data.minority, fit.score.unit
+    leaves, decided = ~np.isnan(fit.left_out), fit.training_decision(prob)
+    itself, unit = leaves & ~fit.data.minority, fit.score.unit
     if fit.data.core is not None:  # ranks in a table with odd rows inside are no evidence
         p_value = None
     p = None if p_value is None else training_p(decided[0], itself, unit)
     more: dict[str, Any] = {"distance": fit.score.distance_of(decided[0])}
-    more |= {"cutoff": fit.distance, "level": fit.level, "left_out": known}
+    more |= {"cutoff": fit.distance, "level": fit.level, "left_out": leaves}
     found = _table(fit, decided, p, fit.data.row_names, more)
     if fit.data.core is not None:
         listed = fit.odd.listed(LISTED)

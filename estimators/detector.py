@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from numbers import Number
@@ -22,7 +23,7 @@ from ..models import odd_rows
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Linear, Tabular, as_kernel
 from ..models.kernels.base import LARGEST
-from . import decisions, inputs
+from . import decisions, inputs, known
 from . import fit as fits
 from .fit import Fit, Spec
 from .one_table import Table
@@ -298,7 +299,7 @@ class Detector(OutlierMixin, BaseEstimator):
 
     # scores and decisions of new rows
 
-    def probability_normal(self, X: Any) -> np.ndarray:
+    def probability_normal(self, X: Any, training: str = known.AUTO) -> np.ndarray:
         r"""Return :math:`P(d_z \le D_{\mathrm{opt}} \mid \mathrm{data})` for each row of X.
 
         Parameters
@@ -307,6 +308,11 @@ class Detector(OutlierMixin, BaseEstimator):
             As in ``fit``; columns of a data frame are taken by their names. For a dask array or
             data frame, this method and the others with one number per row return lazy dask arrays.
             If the labels of the fit were a column of a data frame, this column is ignored.
+        training : {"auto", "as new"}, default="auto"
+            How training rows are answered. "auto": a row that equals exactly one training row is
+            this row, and is left out, unless more than a tenth of the training rows repeat, or the
+            cutoff is the printed rule (``Cutoff(uncertain=False)``, ``cv="train"``, ``Own()`` or a
+            number). "as new": as any other row.
 
         Returns
         -------
@@ -321,13 +327,13 @@ class Detector(OutlierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            X has another number of columns than in ``fit``, NaN or infinity.
+            X has another number of columns than in ``fit``, NaN or infinity; an unknown
+            ``training``.
         sklearn.exceptions.NotFittedError
         """
-        check_is_fitted(self)
-        return inputs.by_row(self.fit_.data, X, self.fit_.score.probability_normal)
+        return self._by_row(X, Fit.probability_normal, training)
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: Any, training: str = known.AUTO) -> np.ndarray:
         r"""Return the score of each row, shape (n,); larger is more normal, at least 0 is normal.
 
         For a description it is minus the surprise of the row (Hyndman 2026),
@@ -343,30 +349,30 @@ class Detector(OutlierMixin, BaseEstimator):
         :math:`s_z - k(z, z) / 2` takes the place of s_z. For the SVMs it is f(z) less f of the
         cutoff.
 
-        A row is normal exactly if its score is at least ``offset_``, which is 0. X and errors are
-        those of :meth:`probability_normal`.
+        A row is normal exactly if its score is at least ``offset_``, which is 0. X, training and
+        errors are those of :meth:`probability_normal`.
 
         References
         ----------
         Hyndman, R. J. (2026). arXiv:2603.09318.
         """
-        check_is_fitted(self)
-        fit = self.fit_
-        return inputs.by_row(fit.data, X, partial(fit.score.scores, level=fit.level))
+        return self._by_row(X, Fit.scores, training)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any, training: str = known.AUTO) -> np.ndarray:
         """Return ``score_samples(X)``, shape (n,): at least 0 for normal rows."""
-        return self.score_samples(X)
+        return self.score_samples(X, training)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, training: str = known.AUTO) -> np.ndarray:
         """Return +1 (normal) where P(normal) exceeds the level of the cutoff, else -1.
 
-        Shape (n,). X and errors are those of :meth:`probability_normal`.
+        Shape (n,). X, training and errors are those of :meth:`probability_normal`.
         """
+        return self._by_row(X, Fit.is_normal, training) * 2 - 1
+
+    def _by_row(self, X: Any, of_rows: Callable[..., np.ndarray], training: str) -> np.ndarray:
         check_is_fitted(self)
-        fit = self.fit_
-        is_normal = inputs.by_row(fit.data, X, partial(fit.score.is_normal, level=fit.level))
-        return is_normal * 2 - 1
+        known.check(training)
+        return inputs.by_row(self.fit_.data, X, partial(of_rows, self.fit_, training=training))
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return +1 (normal) or -1 (abnormal) for each row of X, left out.
@@ -386,7 +392,11 @@ class Detector(OutlierMixin, BaseEstimator):
         return np.where(scores >= 0.0, 1, -1)
 
     def decision(
-        self, X: Any = None, prob: float = 0.9, p_value: str | None = "left-out"
+        self,
+        X: Any = None,
+        prob: float = 0.9,
+        p_value: str | None = "left-out",
+        training: str = known.AUTO,
     ) -> pd.DataFrame:
         r"""Return the decision on each row, with its p-value, P(normal) and surprise.
 
@@ -398,6 +408,8 @@ class Detector(OutlierMixin, BaseEstimator):
             Probability of the interval of the surprise.
         p_value : str or None, default="left-out"
             The method of :func:`bsvdd.p_value`; None for none.
+        training : {"auto", "as new"}, default="auto"
+            How training rows in X are answered, as in :meth:`probability_normal`.
 
         Returns
         -------
@@ -416,12 +428,13 @@ class Detector(OutlierMixin, BaseEstimator):
               lower end counts a whole row beside z that the sample has not shown;
             - ``normal``, as :meth:`predict`, or :meth:`fit_predict`;
             - ``distance``, the distance of the surprise, and ``cutoff``, D_opt, which tell rows
-              apart worse than the surprise does; and ``level``.
+              apart worse than the surprise does; ``level``; and ``left_out``: whether the row is a
+              training row that is answered without itself.
 
             With ``Cutoff(undecided=(low, high))`` also ``probability_error``, the Monte Carlo
             standard error of P(normal), and ``decision``: "normal", "abnormal" or "undecided", see
-            :func:`bsvdd.inference.decision.three_way`. For training rows ``left_out`` is False
-            where a row cannot be left out, so that its decision is that of the fit.
+            :func:`bsvdd.inference.decision.three_way`. A training row that cannot be left out has
+            the decision of the fit.
 
         Raises
         ------
@@ -446,7 +459,7 @@ class Detector(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         if X is None:
             return decisions.of_training(self.fit_, prob, p_value)
-        return decisions.of_rows(self.fit_, X, prob, p_value)
+        return decisions.of_rows(self.fit_, X, prob, p_value, training)
 
     @available_if(_has_center)
     def distance(self, X: Any) -> xr.DataArray:

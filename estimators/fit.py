@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,14 @@ from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models import repeats
 from ..models.kernels.base import is_number
 from ..models.odd_rows import BELOW, OddRows, Tail
+from . import known
 from .labels import minority_of
 from .near_cutoff import NearCutoff
 from .training import GivenPoints, TrainingData
 
 CACHED = "prior", "near_cutoff", "surprises", "odd", "log_nearest"  # of a fit, whatever its cutoff
 MOST_ALONE = 30  # different rows, each of which leaves alone in place of folds
+Which = np.ndarray | slice  # numbers of training rows
 LISTED = 0.1  # share of the rows of the list that are expected to be normal
 FEW_DIGITS = 1e-4  # rounding error, relative to a squared distance, that leaves few digits
 
@@ -245,7 +247,7 @@ class Fit:
 
     @cached_property
     def decision(self) -> np.ndarray:
-        """What ``score.decision`` has of the training rows, shape (4, n)."""
+        """What ``score.decision`` has of the training rows as new ones, shape (4, n)."""
         return self.score.decision(self.data.rows, self.level)
 
     @cached_property
@@ -259,24 +261,68 @@ class Fit:
         found.setflags(write=False)
         return found
 
-    def training_decision(self, prob: float = 0.9) -> np.ndarray:
-        """Return what ``score.decision`` has, (4, n), of the training rows, each left out."""
-        values, scores = left_out_values(self, Cutoff(level=self.level)), self.left_out
+    def training_decision(self, prob: float = 0.9, which: Which = slice(None)) -> np.ndarray:
+        """Return what ``score.decision`` has, (4, q), of training rows, each left out."""
+        values = left_out_values(self, Cutoff(level=self.level), which)
         found = values.decision(self.score, self.level, prob)
-        found[0] = scores
-        found[:, np.isnan(scores)] = self.decision[:, np.isnan(scores)]
+        found[0] = self.left_out[which]
+        alone = np.isnan(found[0])
+        if alone.any():
+            found[:, alone] = self.score.decision(self.data.rows[which][alone], self.level, prob)
         return found
 
-    def margins(self, rows: np.ndarray) -> np.ndarray:
-        """Return D_opt - d_z of new rows in each draw, shape (draws, rows)."""
-        return self._distance_margins(self.score.values_of_draws(rows), self.score.unseen(rows))
+    def training_margins(self, which: Which = slice(None)) -> np.ndarray:
+        """Return D_opt - d_z (draws, q) of training rows, each left out if it can be."""
+        values, rows = left_out_values(self, Cutoff(), which), self.data.rows[which]
+        unseen = self.score.boundary.unseen.log_added(values.log_nearest)
+        left_out = self._distance_margins(values.values, unseen)
+        if values.known.all():
+            return left_out
+        return np.where(values.known, left_out, self._new_margins(rows))
 
-    def training_margins(self, which: np.ndarray) -> np.ndarray:
-        """Return D_opt - d_z (draws, rows) of some training rows, each left out if it can be."""
-        values, rows = left_out_values(self, Cutoff()), self.data.rows[which]
-        unseen = self.score.boundary.unseen.log_added(values.log_nearest[which])
-        left_out = self._distance_margins(values.values[:, which], unseen)
-        return np.where(values.known[which], left_out, self.margins(rows))
+    # new rows, of which some may be training rows
+
+    @cached_property
+    def _known(self) -> dict[bytes, int]:
+        """The training rows that are known again and can be left out, and their numbers."""
+        found = {} if self.data.kernel.pairwise else known.single(self.data.rows)
+        return {row: i for row, i in found.items() if not np.isnan(self.left_out[i])}
+
+    def places(self, rows: np.ndarray, training: str = known.AUTO) -> np.ndarray:
+        """Return the number of the training row that each row is answered as; -1 for a new row."""
+        policy = self.cutoff
+        leaves = policy.uncertain and policy.of_rows and policy.cv != "train"
+        if training == known.AS_NEW or not leaves:
+            return np.full(len(rows), -1)
+        return known.places(self._known, rows)
+
+    def scores(self, rows: np.ndarray, training: str = known.AUTO) -> np.ndarray:
+        """Return the scores of rows, shape (m,)."""
+        place, as_new = self.places(rows, training), partial(self.score.scores, level=self.level)
+        return known.answered(rows, place, as_new, lambda i: self.left_out[i])
+
+    def decision_at(self, rows: np.ndarray, place: np.ndarray, prob: float = 0.9) -> np.ndarray:
+        """Return what ``score.decision`` has, (4, m), of rows that are these training rows."""
+        as_new = partial(self.score.decision, level=self.level, prob=prob)
+        return known.answered(rows, place, as_new, partial(self.training_decision, prob))
+
+    def probability_normal(self, rows: np.ndarray, training: str = known.AUTO) -> np.ndarray:
+        """Return P(normal) of rows, shape (m,)."""
+        place, as_new = self.places(rows, training), self.score.probability_normal
+        return known.answered(rows, place, as_new, lambda i: self.training_decision(which=i)[1])
+
+    def is_normal(self, rows: np.ndarray, training: str = known.AUTO) -> np.ndarray:
+        """Return which rows are normal, shape (m,)."""
+        place, as_new = self.places(rows, training), partial(self.score.is_normal, level=self.level)
+        return known.answered(rows, place, as_new, lambda i: self.left_out[i] >= 0.0)
+
+    def margins(self, rows: np.ndarray, training: str = known.AUTO) -> np.ndarray:
+        """Return D_opt - d_z of rows in each draw, shape (draws, m)."""
+        place = self.places(rows, training)
+        return known.answered(rows, place, self._new_margins, self.training_margins)
+
+    def _new_margins(self, rows: np.ndarray) -> np.ndarray:
+        return self._distance_margins(self.score.values_of_draws(rows), self.score.unseen(rows))
 
     def _distance_margins(self, values: np.ndarray, unseen: np.ndarray) -> np.ndarray:
         one_number = not (self.cutoff.uncertain and self.cutoff.of_rows)
@@ -425,16 +471,18 @@ def _changed(fit: Fit, **changes: Any) -> Fit:
 # rows that are left out
 
 
-def left_out_values(fit: Fit, cutoff: Cutoff) -> LeftOut:
-    """Return the values of the training rows when they are left out."""
+def left_out_values(fit: Fit, cutoff: Cutoff, which: Which = slice(None)) -> LeftOut:
+    """Return the values of training rows, all by default, when they are left out."""
     cv = left_out.choose_cv(cutoff, fit.data.minority, fit.data.all_rows, auto_cv(fit))
     of_distances = isinstance(cv, int) and fit.has_center and not cutoff.uncertain
     with threads.one():
-        values = _left_out_values(fit, cutoff, cv, of_distances)
-        return LeftOut(values, fit.log_nearest, of_distances)
+        values = _left_out_values(fit, cutoff, cv, of_distances, which)
+        return LeftOut(values, fit.log_nearest[which], of_distances)
 
 
-def _left_out_values(fit: Fit, cutoff: Cutoff, cv: str | int, of_distances: bool) -> np.ndarray:
+def _left_out_values(
+    fit: Fit, cutoff: Cutoff, cv: str | int, of_distances: bool, which: Which
+) -> np.ndarray:
     data, learned = fit.data, fit.learned
     score, minority = learned.score, data.minority
     if isinstance(cv, int):
@@ -459,17 +507,15 @@ def _left_out_values(fit: Fit, cutoff: Cutoff, cv: str | int, of_distances: bool
             if of_distances:
                 most = at_same_distance(most, score, score)
             values = left_out.of_equal(values, most, number, minority)
-        return values
-    if cv == "train":
-        return score.values_of_draws(data.rows)
-    if learned.left_out is not None:
-        return learned.left_out
-    if not isinstance(score, Center):
-        return score.values_of_draws(data.rows)
-    leaving = data.leaving()
+        return values[:, which]
+    if learned.left_out is not None and cv != "train":
+        return learned.left_out[:, which]
+    if cv == "train" or not isinstance(score, Center):
+        return score.values_of_draws(data.rows[which])
+    leaving = data.leaving(which)
     if learned.leave is None:  # folds cannot be refitted to a sample of the rows
-        values = score.values_left_out(data.rows, minority)
-        values[:, data.member_of_row >= 0] = np.nan
+        values = score.values_left_out(leaving.rows, leaving.minority)
+        values[:, leaving.member >= 0] = np.nan
         return values
     similarity = learned.leave.similarity(score.weights, leaving)
     return score.values_without(similarity, leaving)

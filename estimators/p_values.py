@@ -34,6 +34,8 @@ import numpy as np
 
 from ..inference import ties
 from ..inference.center import Score
+from ..inference.warning import DataWarning, warn
+from . import known
 from .fit import Fit, refitted
 
 METHODS = ("left-out", "split")
@@ -81,11 +83,14 @@ class Fold:
     left_out : ndarray of shape (n,)
         Scores of left-out normal rows, in ascending order.
     level : float
+    of_training : ndarray of shape (n,), optional
+        Scores of all training rows, each left out; None if some of them cannot be.
     """
 
     score: Score
     left_out: np.ndarray
     level: float
+    of_training: np.ndarray | None = None
 
     def scores(self, rows: np.ndarray) -> np.ndarray:
         """Return the scores of rows."""
@@ -95,9 +100,9 @@ class Fold:
         """Return the p-values of rows."""
         return self.of_scores(self.scores(rows))
 
-    def of_scores(self, scores: np.ndarray) -> np.ndarray:
-        """Return the p-values of rows with these scores."""
-        return p_values(scores, self.left_out, unit=self.score.unit)
+    def of_scores(self, scores: np.ndarray, itself: np.ndarray | bool = False) -> np.ndarray:
+        """Return the p-values of rows with these scores; ``itself`` as in :func:`p_values`."""
+        return p_values(scores, self.left_out, itself, self.score.unit)
 
 
 def fold_of(fit: Fit, method: str = "left-out") -> Fold:
@@ -111,7 +116,39 @@ def fold_of(fit: Fit, method: str = "left-out") -> Fold:
     check_method(method)
     if method == "split":
         return split(fit)
-    return Fold(fit.score, normal_left_out(fit), fit.level)
+    return Fold(fit.score, normal_left_out(fit), fit.level, fit.left_out)
+
+
+def of_rows(fit: Fit, fold: Fold, rows: np.ndarray, training: str) -> np.ndarray:
+    """Return the p-values of rows, each training row among the others.
+
+    Warns
+    -----
+    DataWarning
+        There are training rows, and the fold has no left-out scores of these.
+    """
+    place = fit.places(rows, training)
+    if fold.of_training is not None:
+        return at(fit, fold, rows, place)
+    n = int((place >= 0).sum())
+    if n:
+        warn(
+            f"{n} of {len(rows)} rows are training rows, of which method='split' has seen half, "
+            "so they look too normal; use method='left-out', or training='as new'",
+            DataWarning,
+        )
+    return fold.p_values(rows)
+
+
+def at(fit: Fit, fold: Fold, rows: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Return the p-values of rows that are the training rows of these numbers; -1 for new rows."""
+    scores, minority = fold.of_training, fit.data.minority
+    assert scores is not None  # of left-out rows
+
+    def of_training(i: np.ndarray) -> np.ndarray:
+        return fold.of_scores(scores[i], ~minority[i])
+
+    return known.answered(rows, place, fold.p_values, of_training)
 
 
 def check_method(method: str) -> None:

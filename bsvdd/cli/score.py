@@ -280,8 +280,6 @@ def _notes(
     """Yield what is to be known of scored rows: unseen categories, training rows, none selected."""
     import numpy as np
 
-    from ..estimators.questions.copies import are_training_rows
-
     n = len(X)
     data = est.fit_.data
     numbers, known = estimators.inputs.table(data, given), data.rows
@@ -293,13 +291,9 @@ def _notes(
             f"{int(unseen.any(axis=0).sum())} of {n} rows have a category that no training row "
             f"has, in {messages.quoted(names)}: such a category differs from all others"
         )
-    equal = int(are_training_rows(est.fit_, numbers).sum())
+    equal = int(result["left_out"].sum())
     if equal:
-        yield (
-            f"{equal} of {n} rows equal a training row in all columns: a fit finds its own rows "
-            "too normal; bsvdd outliers judges each row of one table by the others, and so does "
-            "est.decision()"
-        )
+        yield f"{equal} of {n} rows are training rows, and each is answered without itself"
     if fdr is not None and not result["selected"].any():  # by Benjamini and Hochberg
         smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))
         alone = f"; {equal} of the {n} are training rows: score the new rows alone"

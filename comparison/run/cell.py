@@ -100,7 +100,7 @@ class Cell:
 def measured(est: Detector, pair: Pair) -> Row:
     """Return the metrics of the decisions on the test rows."""
     test = pair.test
-    decision = est.decision(test.X)
+    decision = est.decision(test.X, training="as new")
     flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
     abnormal = 1.0 - decision["probability_normal"].to_numpy()
     results: Row = {**measure(test.minority, flagged, score, abnormal)}

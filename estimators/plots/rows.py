@@ -155,7 +155,7 @@ def plot_distances(
             np.zeros(len(rows), bool) if y is None else fit.minority_of(y, len(rows)),
             inputs.row_names(X, len(rows)),
         )
-        score, _, low, high = fit.score.decision(rows, fit.level, prob)
+        score, _, low, high = fit.decision_at(rows, fit.places(rows), prob)
     figure, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
     _surprises(ax, -score, low, high, row_classes(minority))
     ax.set_title(f"{type(est).__name__}: surprise by row")

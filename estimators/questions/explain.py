@@ -46,9 +46,9 @@ def explain(
     est : Detector
         Fitted; a description or :class:`bsvdd.Views`.
     X : array-like of shape (n, p), optional
-        Rows inside the description are explained too. By default the training rows are
-        explained, each left out: its own weight leaves the sums, and its values leave the
-        ranks of the columns.
+        Rows inside the description are explained too, and training rows among them as in
+        ``est.decision``. By default the training rows are explained, each left out: its own weight
+        leaves the sums, and its values leave the ranks of the columns.
     prob : float, default=0.9
         Probability of the equal-tailed posterior intervals.
     draws : int, default=50
@@ -112,7 +112,13 @@ def explain(
             raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
     if X is not None and rows is not None:
         raise ValueError("rows are positions of training rows; give them without X")
-    asked = Asked(X, rows, prob, draws, top, changes, given)
+    if X is None:
+        place = fit.positions(rows)
+        table, names = fit.data.rows[place], fit.data.row_names[place]
+    else:
+        table = inputs.table(fit.data, X)
+        place, names = fit.places(table), inputs.row_names(X, len(table))
+    asked = Asked(X, table, place, names, prob, draws, top, changes, given)
     if isinstance(fit.score, Joined):
         return explained(fit, asked)
     return explained_by(fit, asked)

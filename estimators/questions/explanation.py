@@ -14,10 +14,10 @@ from ...inference import threads
 from ...inference.center import Center
 from ...inference.draws import thinned
 from ...models.kernels.base import SMALLEST
-from .. import inputs
+from .. import p_values
 from ..fit import Fit
 from . import terms as parts
-from .given import fold_given, of_training_given, positions
+from .given import fold_given, positions
 from .smallest_change import smallest_change
 
 if TYPE_CHECKING:
@@ -260,10 +260,22 @@ def largest_shares(share: np.ndarray, names: np.ndarray, rows: pd.Index, most: i
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What an explanation is asked for: the arguments of :func:`bsvdd.explain`."""
+    """What an explanation is asked for: the arguments of :func:`bsvdd.explain`, and rows.
+
+    Attributes
+    ----------
+    X : array-like or None
+    table : ndarray of shape (m, p)
+        The rows, in the form that the kernel expects.
+    place : ndarray of int, shape (m,)
+        The training row that each is, which is left out; -1 for a new row.
+    names : array-like of shape (m,)
+    """
 
     X: Any
-    rows: Any
+    table: np.ndarray
+    place: np.ndarray
+    names: Any
     prob: float
     draws: int
     top: int
@@ -283,23 +295,14 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
             "are no columns to share the surprise, and none to change; fit with a kernel of "
             "rows such as kernels.RBF"
         )
-    X, prob, top, given = asked.X, asked.prob, asked.top, asked.given
+    table, place, index = asked.table, asked.place, asked.names
+    prob, given = asked.prob, asked.given
     given_columns = positions(fit, given)
     data, some = fit.data, some_draws(fit, asked.draws)
     center = decides.with_weights(decides.weights[some])
     center = center.with_boundary(parts.boundary_of(decides, some))
-    if X is None:  # training rows, each left out
-        members = fit.positions(asked.rows)
-        table, index = data.rows[members], data.row_names[members]
-        training = fit.training_decision(prob)
-        decided, normal = training[:, members], training[0] >= 0.0
-        terms = _left_out_terms(fit, center, members, prob, top)
-    else:
-        members, table = None, inputs.table(data, X)
-        index = inputs.row_names(X, len(table))
-        decided = decides.decision(table, fit.level, prob)
-        normal = decides.is_normal(data.rows, fit.level)
-        terms = parts.terms(center, table, prob, top)
+    decided, normal = fit.decision_at(table, place, prob), fit.is_normal(data.rows)
+    terms = _terms(fit, center, asked)
     is_normal, has_surprise = decided[0] >= 0.0, parts.has_surprise(center)
     values = np.stack([-decided[0], *decided[2:]], axis=1) if has_surprise else terms["total"]
     found = pd.DataFrame({"normal": is_normal}, index)
@@ -312,11 +315,7 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
     found["unseen"] = terms["unseen"][:, 0]
     names: Any = data.columns.labels
     if given_columns:
-        found["p_given"] = (
-            fold_given(fit, given).p_values(table)
-            if members is None
-            else of_training_given(fit, given)[members]
-        )
+        found["p_given"] = p_values.at(fit, fold_given(fit, given), table, place)
 
     point = data.gram.points.point_of_member[terms["member"]]
     points = {
@@ -328,7 +327,7 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
     majority, of_normal = data.majority_rows, np.flatnonzero(normal & ~data.minority)
     size = np.maximum(np.abs(majority).max(axis=0), SMALLEST)  # squares of large values overflow
     sd = np.where(np.ptp(majority, axis=0) > 0.0, size * (majority / size).std(axis=0), 1.0)
-    nearest = _nearest(fit, table, of_normal, sd, top, members)
+    nearest = _nearest(fit, asked, of_normal, sd)
     forms = {"forms": [f"{names[i]}: {each}" for i, each in data.forms.items()]}
     labels = np.asarray(names.tolist())
     tables = {
@@ -341,7 +340,7 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
         of_columns = {"typical": typical, **_ends(terms["columns"]), **shares}
         tables["columns"] = Table(index, "column", labels, of_columns, forms)
     if asked.changes and not data.kernel.categorical_columns:
-        value = _changed(fit, table, is_normal, members, data.rows[of_normal], sd)
+        value = _changed(fit, asked, is_normal, data.rows[of_normal], sd)
         change = value - table
         changed = {
             "value": value,
@@ -380,40 +379,35 @@ def some_draws(fit: Fit, draws: int) -> np.ndarray:
     return (np.arange(chains)[:, None] * n + kept).ravel()
 
 
-def _left_out_terms(
-    fit: Fit, center: Center, members: np.ndarray, prob: float, top: int
-) -> parts.Terms:
-    """Return the terms of training rows, each left out; the kernel learned from majority rows."""
-    data, found, order = fit.data, [], []
-    for kind, of_kind in ((False, center.leaving_out), (True, center)):
-        group = np.flatnonzero(data.minority[members] == kind)
-        if len(group):
-            leaving = data.leaving(members[group])
-            found.append(parts.terms(of_kind, leaving.rows, prob, top, leaving))
-            order.append(group)
-    place = np.argsort(np.concatenate(order))
-    return {name: values[place] for name, values in parts.joined(found).items()}
+def _terms(fit: Fit, center: Center, asked: Asked) -> parts.Terms:
+    """Return the terms of rows, training rows left out; the kernel learned from majority rows."""
+    data, place, how = fit.data, asked.place, (asked.prob, asked.top)
+    is_new, minority = place < 0, data.minority[place]
+    found, order = [], []
+    for group, of_group in (
+        (is_new, center),
+        (~is_new & ~minority, center.leaving_out),
+        (~is_new & minority, center),
+    ):
+        if group.any():
+            leaving = None if group is is_new else data.leaving(place[group])
+            found.append(parts.terms(of_group, asked.table[group], *how, leaving))
+            order.append(np.flatnonzero(group))
+    back = np.argsort(np.concatenate(order))
+    return {name: values[back] for name, values in parts.joined(found).items()}
 
 
 def _changed(
-    fit: Fit,
-    rows: np.ndarray,
-    is_normal: np.ndarray,
-    members: np.ndarray | None,
-    normal: np.ndarray,
-    sd: np.ndarray,
+    fit: Fit, asked: Asked, is_normal: np.ndarray, normal: np.ndarray, sd: np.ndarray
 ) -> np.ndarray:
     """Return the rows after their smallest changes; a training row is judged without itself."""
-    center, value = fit.require_center("to which rows are moved"), rows.copy()
-    abnormal = np.flatnonzero(~is_normal)
-    if members is None:
-        value[abnormal] = smallest_change(center, rows[abnormal], normal, fit.level, sd)
-        return value
-    for i in abnormal:
-        judge = center
-        if fit.data.member_of_row[members[i]] >= 0:
-            judge = _without(fit, center, members[i])
-        value[i] = smallest_change(judge, rows[[i]], normal, fit.level, sd)[0]
+    center, value = fit.require_center("to which rows are moved"), asked.table.copy()
+    leaves = (asked.place >= 0) & (fit.data.member_of_row[asked.place] >= 0)
+    stays = ~is_normal & ~leaves
+    value[stays] = smallest_change(center, value[stays], normal, fit.level, sd)
+    for i in np.flatnonzero(~is_normal & leaves):
+        judge = _without(fit, center, asked.place[i])
+        value[i] = smallest_change(judge, value[[i]], normal, fit.level, sd)[0]
     return value
 
 
@@ -448,19 +442,15 @@ def _why_no_columns(center: Center) -> str:
 
 
 def _nearest(
-    fit: Fit,
-    rows: np.ndarray,
-    of_normal: np.ndarray,
-    sd: np.ndarray,
-    top: int,
-    members: np.ndarray | None,
+    fit: Fit, asked: Asked, of_normal: np.ndarray, sd: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return the normal training rows, of these numbers, that are next to rows in kernel space.
 
-    ``members`` are the training rows that the rows are, each of which is not next to itself.
+    A training row is not next to itself.
     """
     data, kernel, normal_rows = fit.data, fit.data.kernel, fit.data.rows[of_normal]
-    top = max(0, min(top, len(of_normal) - (members is not None)))
+    rows, place_of_rows = asked.table, asked.place
+    top = max(0, min(asked.top, len(of_normal) - bool((place_of_rows >= 0).any())))
     place = np.empty((len(rows), top), dtype=int)
     similarity, distance = np.empty((2, len(rows), top))
 
@@ -471,8 +461,7 @@ def _nearest(
         else:
             k = kernel(rows[block], normal_rows)
             nearness = 2.0 * k - kernel.diag(normal_rows)
-        if members is not None:
-            nearness[members[block, None] == of_normal] = -np.inf
+        nearness[place_of_rows[block, None] == of_normal] = -np.inf
         place[block] = parts.largest(nearness, top)
         similarity[block] = np.take_along_axis(k, place[block], axis=1)
         change = (rows[block, None] - normal_rows[place[block]]) / sd

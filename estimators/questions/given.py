@@ -26,6 +26,7 @@ anomaly detection in tabular data. arXiv:2509.09030.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, override
 
 import numpy as np
@@ -37,12 +38,12 @@ from ...inference.cutoff import Cutoff
 from ...inference.leave import Leaving
 from ...inference.left_out import choose_cv, folds
 from ...models.kernels.base import is_number
-from .. import inputs
+from .. import inputs, known
 from ..detector import Detector
 from ..fit import Fit, auto_cv, refitted
 from ..joined import Joined
 from ..messages import listed
-from ..p_values import Fold, check_method, of_training, split
+from ..p_values import Fold, check_method, of_rows, of_training, split
 from . import terms
 from .p_value import with_tail
 
@@ -118,7 +119,12 @@ class Conditional(Weighted):
 
 
 def given(
-    est: Detector, X: Any, columns: Any, method: str = "left-out", tail: str = "rank"
+    est: Detector,
+    X: Any,
+    columns: Any,
+    method: str = "left-out",
+    tail: str = "rank",
+    training: str = known.AUTO,
 ) -> np.ndarray:
     r"""Return the p-value of the other columns of each row, given some columns.
 
@@ -131,7 +137,7 @@ def given(
     X : array-like of shape (n, p), or dask collection
     columns : name or position of a column, or a sequence of these
         The given columns, x.
-    method, tail
+    method, tail, training
         As in :func:`bsvdd.p_value`.
 
     Returns
@@ -156,8 +162,9 @@ def given(
     True
     """
     check_is_fitted(est)
+    known.check(training)
     fold = with_tail(fold_given(est.fit_, columns, method), tail, est.fit_.data.seed)
-    return inputs.by_row(est.fit_.data, X, fold.p_values)
+    return inputs.by_row(est.fit_.data, X, partial(of_rows, est.fit_, fold, training=training))
 
 
 def fold_given(fit: Fit, columns: Any, method: str = "left-out") -> Fold:
@@ -166,8 +173,9 @@ def fold_given(fit: Fit, columns: Any, method: str = "left-out") -> Fold:
     x = positions(fit, columns)
     if method == "split":
         return split(fit, lambda score: Conditional.of(score, x))
-    scores = np.sort(left_out_given(fit, x)[~fit.data.minority])
-    return Fold(Conditional.of(fit.score, x), scores, fit.level)
+    scores = left_out_given(fit, x)
+    normal = np.sort(scores[~fit.data.minority])
+    return Fold(Conditional.of(fit.score, x), normal, fit.level, scores)
 
 
 def of_training_given(fit: Fit, columns: Any) -> np.ndarray:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, override
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...inference import ties
-from .. import inputs
+from .. import inputs, known
 from ..detector import Detector
 from ..fit import Fit
-from ..p_values import Fold, fold_of
+from ..p_values import Fold, fold_of, of_rows
 from .tail import Tail
 
 
-def p_value(est: Detector, X: Any, method: str = "left-out", tail: str = "rank") -> np.ndarray:
+def p_value(
+    est: Detector,
+    X: Any,
+    method: str = "left-out",
+    tail: str = "rank",
+    training: str = known.AUTO,
+) -> np.ndarray:
     r"""Return the conformal p-value of "this row is normal" for each row of X.
 
     .. math:: p(z) = \frac{1 + \#\{j : s_j \le s_z\}}{n + 1}
@@ -42,6 +49,9 @@ def p_value(est: Detector, X: Any, method: str = "left-out", tail: str = "rank")
         "pareto" puts a model, a generalised Pareto distribution, above the .9 quantile of the
         left-out surprises, so that p-values can be smaller than 1/(n + 1). They are as good as
         this model, which is checked, see :mod:`bsvdd.estimators.questions.tail`.
+    training : {"auto", "as new"}, default="auto"
+        As in ``est.probability_normal``: a training row is ranked among the others. "split" has
+        no left-out score of half of the training rows, and answers all as new rows.
 
     Returns
     -------
@@ -60,6 +70,8 @@ def p_value(est: Detector, X: Any, method: str = "left-out", tail: str = "rank")
     -----
     DiagnosticWarning
         With tail "pareto": the largest left-out surprises are of another distribution.
+    DataWarning
+        With "split": X has training rows.
 
     Notes
     -----
@@ -85,9 +97,10 @@ def p_value(est: Detector, X: Any, method: str = "left-out", tail: str = "rank")
     True
     """
     check_is_fitted(est)
+    known.check(training)
     check_new(est.fit_, X)
     fold = with_tail(fold_of(est.fit_, method), tail, est.fit_.data.seed)
-    return inputs.by_row(est.fit_.data, X, fold.p_values)
+    return inputs.by_row(est.fit_.data, X, partial(of_rows, est.fit_, fold, training=training))
 
 
 def check_new(fit: Fit, X: Any) -> None:
@@ -113,11 +126,11 @@ class TailFold(Fold):
     tail : Tail
     """
 
-    tail: Tail
+    tail: Tail = field(kw_only=True)
 
     @override
-    def of_scores(self, scores: np.ndarray) -> np.ndarray:
-        p, u = super().of_scores(scores), self.tail.threshold
+    def of_scores(self, scores: np.ndarray, itself: np.ndarray | bool = False) -> np.ndarray:
+        p, u = super().of_scores(scores, itself), self.tail.threshold
         beyond = -scores > u + ties.tolerance(u, self.score.unit)
         p[beyond] = self.tail.p_values(-scores[beyond])
         return p
@@ -130,7 +143,7 @@ def with_tail(fold: Fold, tail: str, seed: int) -> Fold:
     if tail == "rank":
         return fold
     of_tail = Tail.of(-fold.left_out, seed, fold.score.unit)
-    return TailFold(fold.score, fold.left_out, fold.level, of_tail)
+    return TailFold(**vars(fold), tail=of_tail)
 
 
 def left_out(est: Detector) -> np.ndarray:

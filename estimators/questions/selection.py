@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...inference import ties
 from ...inference.warning import DataWarning, warn
-from .. import inputs
+from .. import inputs, known
 from ..detector import Detector
-from ..p_values import check_rate, fold_of
+from ..p_values import check_rate, fold_of, of_rows
 from .given import fold_given
 from .p_value import check_new, with_tail
 
@@ -23,6 +24,7 @@ def select(
     method: str = "left-out",
     given: Any = None,
     tail: str = "rank",
+    training: str = known.AUTO,
 ) -> np.ndarray:
     """Return the rows of a batch to call abnormal, with the false discovery rate held.
 
@@ -41,7 +43,7 @@ def select(
         "left-out" the rate was measured (docs/measurements.md) and not proved.
     given : optional
         Columns, as in :func:`bsvdd.given`.
-    tail : optional
+    tail, training : optional
         As in :func:`bsvdd.p_value`. Among m rows, p-values of at least 1/(n + 1) select at least
         m / (n + 1) / ``fdr`` rows or none; ``tail="pareto"`` has no such limit.
 
@@ -71,11 +73,13 @@ def select(
     """
     check_is_fitted(est)
     check_rate("fdr", fdr)
+    known.check(training)
     fit = est.fit_
     check_new(fit, X)
     fold = fold_of(fit, method) if given is None else fold_given(fit, given, method)
     fold = with_tail(fold, tail, fit.data.seed)
-    p = np.asarray(inputs.by_row(fit.data, X, fold.p_values))  # of dask: computed
+    p_of_rows = partial(of_rows, fit, fold, training=training)
+    p = np.asarray(inputs.by_row(fit.data, X, p_of_rows))  # of dask: computed
     found = discoveries(p, fdr)
     if tail == "rank" and len(p) and not found.any():
         _warn_of_ranks(p, fdr, int((~fit.data.minority).sum()))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...inference import ties
-from .. import decisions, inputs
+from .. import inputs, known
 from ..fit import Fit
 from ..messages import of_value, printable
+from ..p_values import fold_of
 from .explanation import NAMES_SHOWN, SHOWN, Asked, Explanation, explained_by, largest_shares
 from .given import positions
 
@@ -148,19 +149,14 @@ def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
     """Return why rows are abnormal, by the views of a fit; see :func:`bsvdd.explain`."""
     positions(fit, asked.given)
     score: Any = fit.score
-    data, views, X = fit.data, score.views, asked.X
-    if X is None:
-        members = fit.positions(asked.rows)
-        table, itself = data.rows[members], ~data.minority[members]
-        values = [view.left_out[:, members] for view in views]
-        decided = decisions.of_training(fit).iloc[members]
-        asked = replace(asked, rows=members)
-    else:
-        table = inputs.table(data, X)
-        itself = np.zeros(len(table), dtype=bool)
-        values = [view.values(table) for view in views]
-        decided = decisions.of_rows(fit, X, 0.9, "left-out")
-        decided = decided.set_axis(inputs.row_names(X, len(table)))
+    data, views, table, place = fit.data, score.views, asked.table, asked.place
+    itself = (place >= 0) & ~data.minority[place]
+    values = [
+        known.answered(table, place, view.values, lambda i, view=view: view.left_out[:, i])
+        for view in views
+    ]
+    score_of_rows = fit.decision_at(table, place)[0]
+    p_value = fold_of(fit).of_scores(score_of_rows, itself)
     parts = {
         name: explained_by(each, asked) for name, each in score.fits.items() if each.has_center
     }
@@ -169,7 +165,7 @@ def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
             view.name: np.median(view.p_values(of_rows, itself), axis=0)
             for view, of_rows in zip(views, values, strict=True)
         },
-        decided.index,
+        asked.names,
     )
     near, larger, frequency = score.rarity.counts(table, itself)
     larger[:, list(data.kernel.categorical_columns)] = 0  # categories have no order
@@ -182,8 +178,9 @@ def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
     # ties: a description is sure of a row that a column alone explains too
     view = p[sorted(p, key=lambda name: name in COLUMN_VIEWS)].idxmin(axis=1)
     causes = dict.fromkeys(parts, COMBINATION) | dict.fromkeys(COLUMN_VIEWS, SEVERAL)
-    shown = inputs.shown(data, table, X).set_axis(decided.index)
-    found = decided[["normal", "p_value", "surprise"]].copy()
+    shown = inputs.shown(data, table, asked.X).set_axis(p.index)
+    found = pd.DataFrame({"normal": score_of_rows >= 0.0, "p_value": p_value}, p.index)
+    found["surprise"] = -score_of_rows
     found["view"] = view
     found["cause"] = view.map(lambda v: causes.get(v, v)).mask(odd.any(axis=1), COLUMN)
     found["column"] = pd.Series([shown.columns[f] for f in first], found.index, dtype=object)

@@ -18,10 +18,9 @@ from ...inference.warning import collected
 from ...models.kernels import Tabular, as_kernel
 from ...models.kernels.base import Wrapper
 from ...models.kernels.numeric import DistanceKernel
-from .. import inputs, plots, summary, words
+from .. import plots, summary, words
 from ..detector import Detector
 from ..fit import Fit
-from ..questions.copies import are_training_rows
 from ..questions.explain import explain
 from ..questions.views import ViewsExplanation
 from ..rows.frames import as_frame
@@ -46,8 +45,6 @@ class Page:
         The decision on the rows, with their names; training rows are left out.
     minority : ndarray of bool, shape (n,), or None
         None if the classes are not known.
-    known : int
-        How many new rows equal a training row.
     figures, omitted : dict
         Figures, and the reasons for those that are left out, by name.
     abnormal : list of dict
@@ -61,7 +58,6 @@ class Page:
     y: Any
     found: pd.DataFrame
     minority: np.ndarray | None
-    known: int = 0
     figures: dict[str, Figure] = field(default_factory=dict)
     omitted: dict[str, str] = field(default_factory=dict)
     abnormal: list[dict[str, str]] = field(default_factory=list)
@@ -143,8 +139,7 @@ def report(
         else:
             found = est.decision(X)
             minority = None if y is None else est.fit_.minority_of(y, len(found))
-            known = int(are_training_rows(est.fit_, inputs.table(est.fit_.data, X)).sum())
-            page = Page(est, X, y, found, minority, known)
+            page = Page(est, X, y, found, minority)
         try:
             content = _content(page, calibration, step)
         finally:  # an error in one picture leaves no other open; other threads have their own

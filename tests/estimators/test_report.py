@@ -112,7 +112,7 @@ def test_the_code_of_the_page_runs_again(bayes, frame, tmp_path):
             assert again.cutoff_ == pytest.approx(est.cutoff_)
 
 
-def test_training_rows_are_left_out_and_new_rows_that_equal_them_are_counted(make, frame, text):
+def test_training_rows_are_left_out_also_among_new_rows(make, frame, text):
     X, y = frame
     est = make("SVDD").fit(X, y)
     found = est.decision()
@@ -120,8 +120,8 @@ def test_training_rows_are_left_out_and_new_rows_that_equal_them_are_counted(mak
     own = text(est)
     assert len(odd) and all(str(name) in own for name in odd.index[:10])
     assert f"{odd['p_value'].iloc[0]:.3g}" in own and "each left out" in own
-    equal = "rows equal a training row in all columns"
-    assert equal not in own and f"7 of these {equal}" in text(est, pd.concat([X[:7], X[:3] + 1.0]))
+    said = "rows are training rows, and each is answered without itself"
+    assert said not in own and f"7 of these {said}" in text(est, pd.concat([X[:7], X[:3] + 1.0]))
 
 
 def test_new_rows_with_labels_are_reported(make, frame, new_rows, text):

@@ -249,7 +249,7 @@ def test_a_block_shorter_than_declared():
 @pytest.mark.parametrize("kind", ["csv", "parquet", "dask frame"])
 def test_the_column_of_the_labels_is_left_out(expected, tmp_path, kind):
     data = stored(kind, tmp_path, LABELLED)
-    labels, est = expected.predict(X), make().fit(data, "label")
+    labels, est = expected.predict(X, training="as new"), make().fit(data, "label")
     same(est, expected)
     assert list(est.feature_names_in_) == NAMES
     left_out = np.where(est.decision()["normal"], 1, -1)
@@ -259,7 +259,7 @@ def test_the_column_of_the_labels_is_left_out(expected, tmp_path, kind):
     other = loaded.with_prior(priors.Flat(0.5)).with_prior(loaded.prior)
     for fit in (est, loaded, other, est.with_cutoff(est.cutoff)):
         for rows in (data, LABELLED):
-            np.testing.assert_array_equal(np.asarray(fit.predict(rows)), labels)
+            np.testing.assert_array_equal(np.asarray(fit.predict(rows, training="as new")), labels)
     with pytest.raises(ValueError, match="Feature names unseen at fit time"):
         est.predict(LABELLED.assign(other=1.0))
 

@@ -70,5 +70,5 @@ def test_a_fit_to_few_rows_and_its_answers_have_one_thread_of_blas(monkeypatch):
         est = BSVDD(draws=50, tune=50).fit(X)
         assert {name for name, _ in seen} == {"calibrated", "likelihood", "_matrix"}
         fitted = len(seen)
-        est.predict(X), est.decision(X)
+        est.predict(X + 1.0), est.decision(X)
     assert len(seen) > fitted and {number for _, number in seen} == {1}
