@@ -25,6 +25,7 @@ from sphinx.util.inspect import object_description
 from bsvdd.cli import main
 
 WIDTH = 96  # of the help of commands
+NOT_IN_SLIDES = ("OCSVM", "DSVM-CIL")  # of the models whose source fixes no kernel
 PRIORS = {"prior": "prior", "minority_prior": "prior of the minority's weights"}
 
 
@@ -100,11 +101,14 @@ def _as_published(record: Record) -> str:
         f"| `{name}` | `{object_description(each.value)}` | {origin} | {each.words} |"
         for name, origin, each in [*fixed, *left]
     )
+    kernel = ""
+    if "kernel" not in publication.fixed:
+        why = "" if record.name in NOT_IN_SLIDES else ": the slides of Kim (2024) name none"
+        kernel = f" The kernel is our choice{why}."
     return f"""\
 ## As published
 
-`bsvdd.as_published("{record.name}")` has these parameters. The kernel is our choice:
-the slides of Kim (2024) name none.
+`bsvdd.as_published("{record.name}")` has these parameters.{kernel}
 
 | parameter | value | from | in words |
 |---|---|---|---|

@@ -124,8 +124,8 @@ def as_published(name: str, **changes: Any) -> Detector:
     BSVDD        mean -(row sums), Sigma = I, random-walk           draws, tune, chains, criterion
                  Metropolis, P(d <= D_opt) > .5, D_opt by           and folds of D_opt
                  cross-validation
-    BSVDD-M      the same for tau, and Beta minority weights        a = b = 1, draws, tune, chains,
-                                                                    criterion and folds
+    BSVDD-M      the same for tau, and minority weights that        draws, tune, chains, criterion
+                 are Beta(1, 1); P(d <= D_opt) > .5                 and folds
     OCSVM        the boundary is f = 0                              nu = .1
     DSVM-CIL     density weights over the training set with k = 5,  C = 1, no row is its own
                  f = 0                                              neighbour
@@ -133,18 +133,18 @@ def as_published(name: str, **changes: Any) -> Detector:
                                                                     weight where d = 0
     ===========  =================================================  ===============================
 
-    The kernel is our choice, ``kernels.RBF()`` with the modified mean criterion: the slides of Kim
-    (2024) name none, nor a criterion of D_opt. Means and covariances of the priors are those that
+    The kernel is our choice, ``kernels.RBF()`` with the modified mean criterion, but for the RBF
+    kernel of IDLSSVM-CIL: the slides of Kim (2024) name none, nor a criterion of D_opt. Ours, on
+    leave-one-out distances in closed form, is the G-mean with minority rows, without a limit of
+    false alarms, else a false-alarm rate of .1. Means and covariances of the priors are those that
     the sources have without prior knowledge; other normal priors, and other a and b, are theirs
-    too. Ours, on leave-one-out distances in
-    closed form, is the G-mean with minority rows, without a limit of false alarms, else a
-    false-alarm rate of .1. Refitted folds, as in ``Cutoff(Best("f1", max_fpr=None), cv=5,
+    too. Refitted folds, as in ``Cutoff(Best("f1", max_fpr=None), cv=5,
     uncertain=False)``, are cross-validation too, and take five further fits. P(normal) is the share
     of draws with :math:`d_z \le D_{opt}`, each with the norm of its own centre
     (``uncertain=False``).
 
-    Slide 14 quotes the mode of free weights for BDD too, a linear system whose weights do not sum
-    to one: ``simplex=False``.
+    ``simplex=False`` has the mode of free weights of BDD, a linear system whose weights do not sum
+    to one; slide 14 has the convex set.
 
     Metropolis needs many draws: with 5,000 after 5,000 of tuning, R-hat of d_z was 1.002 and 1.003
     at 50 and 150 rows. ``est.idata_["diagnostics"]`` has R-hat, and a fit warns above 1.01; then

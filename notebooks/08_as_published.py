@@ -22,8 +22,8 @@
 # |---|---|---|
 # | SVDD | dual and radius | kernel, $C$ |
 # | BDD | $\alpha \sim N(m, I)$ (slide 14), posterior mode, $d \le d_{(c)}$ (slide 12) | kernel, $c$, $\nu$ |
-# | BSVDD | $\beta \sim N(m, I)$ (slide 15), softmax weights, Metropolis, $P(d_z \le D_\mathrm{opt} \mid \text{data}) > .5$, $D_\mathrm{opt}$ by cross-validation (slide 20) | kernel, number of draws, criterion of $D_\mathrm{opt}$, folds |
-# | BSVDD-M | the same for $\tau \sim N(m, I)$ (slide 24), and $\alpha_1 \sim \mathrm{Beta}$ | the same, and $a = b = 1$ |
+# | BSVDD | $\beta \sim N(m, I)$ (slide 15), softmax weights, Metropolis, $P(d_z \le D_\mathrm{opt} \mid \text{data}) > .5$ (slide 19), $D_\mathrm{opt}$ by cross-validation (slide 20) | kernel, number of draws, criterion of $D_\mathrm{opt}$, folds |
+# | BSVDD-M | the same for $\tau \sim N(m, I)$ and $\alpha_1 \sim \mathrm{Beta}(1, 1)$ (slide 24); the rule is on slide 28, without cross-validation | the same |
 
 # %%
 import os

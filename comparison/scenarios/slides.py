@@ -30,9 +30,12 @@ MOST_DRAWS = 2000  # blocks of n rows drawn before a requested share is given up
 class Slides(Scenario):
     r"""Pairs of data sets drawn as in the slides.
 
-    Slide 29 defines the imbalance ratio, 1/10, as abnormal/all. The slides do not say how beta is
-    drawn, nor how x is drawn so that this ratio holds. The defaults are the reading whose class
-    shares agree with those that the published table implies; with v = 0 its ratio is .116.
+    Slide 29 defines the imbalance ratio, 1/10, as abnormal/all. Slide 47 has beta_j ~ N(b_j, v),
+    and neither whether by row or by data set, nor how x is drawn so that this ratio holds. Slide 47
+    draws x_0 from N(mu_0, Sigma) before y and calls y = 0 major, and slide 4 has x_0 as the rows
+    with y = 0: the rows that train are those of a component, or of a class. The defaults are the
+    reading whose class shares agree with those that the published table implies; with v = 0 its
+    ratio is .116.
 
     Parameters
     ----------

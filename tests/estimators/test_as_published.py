@@ -133,7 +133,7 @@ CHANGES = [
     ("BDD", {"cutoff": Cutoff(cutoffs.Rank(0.9), cv="train")}, "slide 12"),
     ("BSVDD-M", {"prior": priors.Beta()}, "the mean of BSVDD's beta"),
     ("BSVDD-M", {"minority_prior": priors.Beta(total=1)}, "Beta"),
-    ("BDD-M", {"minority_prior": priors.Beta()}, r"normal on \[0, 1\]"),
+    ("BDD-M", {"minority_prior": priors.Beta()}, r"MVN\(m1, Sigma1\) on"),
     ("SVDD", {"cutoff": None}, "the boundary is the model's own"),
     ("IDLSSVM-CIL", {"density": "class"}, "whole training set"),
     ("IDLSSVM-CIL", {"kernel": kernels.Linear()}, "an RBF kernel"),
