@@ -201,6 +201,12 @@ def cutoff(fit: Fit) -> list[str]:
     beyond = f"{_share(~normal[majority])} majority rows lie beyond it"
     if minority.any():
         beyond += f", and {_share(normal[minority])} minority rows within it"
+    chosen_here = (
+        " The cutoff was chosen on these rows, so this is no independent evidence; new rows with "
+        "labels, bsvdd.report(est, path, X, y), are."
+        if policy.of_rows
+        else ""
+    )
     with collected() as far:
         warn_of_far_rows(fit)
         warn_of_limit(fit)
@@ -215,8 +221,7 @@ def cutoff(fit: Fit) -> list[str]:
     return [
         f"A row is normal if {rule} exceeds {fit.level:g}. {display}"
         + f"This cutoff {chosen_by(policy, is_minority)}.",
-        f"Left out, {beyond}. The cutoff was chosen on these rows, so this is no independent "
-        "evidence; new rows with labels, bsvdd.report(est, path, X, y), are.",
+        f"Left out, {beyond}.{chosen_here}",
         *_limit(fit),
         *_swap(fit),
         *(f"{text[0].upper()}{text[1:]}." for text, _ in far),

@@ -69,6 +69,8 @@ def fit(
             )
         fit_in_time(est, X, y)
         est.save(out)
+    from ..estimators import words  # a fit needs no sentences
+
     n1 = 0 if y is None else int((y == 1).sum())
     n0 = len(X) if y is None else int((y == 0).sum())
     without = f"; {len(X) - n0 - n1} unlabelled rows" if n0 + n1 < len(X) else ""
@@ -80,7 +82,7 @@ def fit(
         f"{n0} majority and {n1} minority rows{doubt}{without}; {messages.listed(X.columns)}"
         + "".join(f"; {what} {name}" for what, name in others.items() if name is not None)
     )
-    click.echo(f"{est.kernel_}\ncutoff {est.cutoff_:.6g}; saved {out}")
+    click.echo(f"{est.kernel_}\n{' '.join(words.cutoff(est.fit_))}\nsaved {out}")
     if report is not None:
         with plain_errors():
             import matplotlib
