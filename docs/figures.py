@@ -215,6 +215,26 @@ def discoveries() -> str:
     )
 
 
+def labels() -> str:
+    """Return what a dozen labels are good for, with the limit of false alarms and without."""
+    file = stored("labels")
+    return table(
+        "best G-mean | G-mean | false alarms | more than .25 flagged | P(normal) in five bins | of "
+        "these within the cutoff",
+        (
+            [
+                limit,
+                number(file[limit]["g_mean"]),
+                number(file[limit]["false_alarms"]),
+                number(file[limit]["above"]),
+                by_bins(file[limit]["p"]),
+                by_bins(file[limit]["inside"]),
+            ]
+            for limit in ("at most .2", "no limit")
+        ),
+    )
+
+
 def rows_needed() -> str:
     """Return what a sample of n rows is good for."""
     return table(
@@ -364,6 +384,17 @@ FIGURES: dict[str, Callable[[], str]] = {"ranks_of_studies": partial(ranks, of_s
     each.__name__: each
     for each in (
         *(ranks, means, kinds, modes, detection, posterior, coverage, false_alarms),
-        *(discoveries, rows_needed, given, tail, stream, planted, views, odd_rankings, odd_rows),
+        *(
+            discoveries,
+            labels,
+            rows_needed,
+            given,
+            tail,
+            stream,
+            planted,
+            views,
+            odd_rankings,
+            odd_rows,
+        ),
     )
 }

@@ -22,8 +22,7 @@ from ..models.kernels import Kernel, Tabular
 from ..models.model import CALIBRATED, Model
 from ..models.priors import GraphLaplacian, Prior, StandardizedRowSum
 from ..models.priors.base import describe
-from . import fit as fits
-from . import own_draws, summary
+from . import fitting, own_draws, summary
 from .detector import Detector, owned
 from .reading import Asked
 from .training import MAX_POINTS, AllRows, Dictionary, GivenPoints, GroupedRows, as_points
@@ -190,7 +189,7 @@ class Bayesian(Detector):
         if other.model.groups_rows != learner.model.groups_rows:
             asked: Self = spec.estimator(**spec.parameters)
             data = data.with_points(asked._asked().dictionary_for(data.minority))
-        return self._with_fit(fits.with_prior(fit, spec, other, data))
+        return self._with_fit(fitting.with_prior(fit, spec, other, data))
 
     def with_draws(self, draws: Any) -> Self:
         """Return this estimator with draws of the weights that you made yourself.

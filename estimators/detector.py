@@ -23,9 +23,8 @@ from ..models import odd_rows
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Linear, Tabular, as_kernel
 from ..models.kernels.base import LARGEST
-from . import decisions, inputs, known
-from . import fit as fits
-from .fit import Fit, Spec
+from . import decisions, fitting, inputs, known
+from .fit import LISTED, Fit, Spec
 from .one_table import Table
 from .reading import Asked, read
 from .saved_file import save
@@ -180,7 +179,7 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return what these parameters ask of training data, after their checks."""
         self._validate_params()
         learner, cutoff = self._learner(), as_cutoff(self.cutoff)
-        fits.check_cutoff(type(self).__name__, learner, cutoff)
+        fitting.check_cutoff(type(self).__name__, learner, cutoff)
         return Asked(
             name=type(self).__name__,
             kernel=as_kernel(self.get_params(deep=False).get("kernel", COORDINATES)),
@@ -223,7 +222,7 @@ class Detector(OutlierMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
-        return self._with_fit(fits.with_cutoff(self.fit_, as_cutoff(cutoff), cutoff))
+        return self._with_fit(fitting.with_cutoff(self.fit_, as_cutoff(cutoff), cutoff))
 
     # what was fitted
 
@@ -386,7 +385,7 @@ class Detector(OutlierMixin, BaseEstimator):
         table = Table.of(self._fit(X, y, one_table=True).fit_, X, y)
         fit = table.fit
         if fit.lists:
-            return np.where(table.odd.listed(fits.LISTED), -1, 1)
+            return np.where(table.odd.listed(LISTED), -1, 1)
         held = np.where(np.isnan(fit.left_out), fit.decision[0], fit.left_out)  # NaN: cannot leave
         scores = table.answers(held, partial(fit.score.scores, level=fit.level))
         return np.where(scores >= 0.0, 1, -1)
@@ -620,7 +619,7 @@ def _fit_of(own: Detector, asked: Asked, data: TrainingData) -> Fit:
     """Return the fit of an estimator, whose parameters nobody else can change, to read data."""
     spec = Spec(type(own), own.get_params(deep=False))
     with threads.one():
-        return fits.fitted(spec, asked.learner.resolved(data), data, asked.cutoff)
+        return fitting.fitted(spec, asked.learner.resolved(data), data, asked.cutoff)
 
 
 def owned(value: Any) -> Any:

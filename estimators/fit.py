@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -11,27 +11,23 @@ import numpy as np
 
 from ..inference import diagnostics, left_out, threads
 from ..inference.center import Boundary, Center, Hyperplane, Score, level_quantile
-from ..inference.cutoff import Cutoff, as_cutoff
-from ..inference.cutoffs import Best, Cost, FalseAlarm, Own
+from ..inference.cutoff import Cutoff
+from ..inference.cutoffs import Best, Cost
 from ..inference.decision import LeftOut
 from ..inference.density import Density, prior_draws
-from ..inference.draws import Draws, monitored_rows
+from ..inference.draws import Draws
 from ..inference.learned import Learned, Learner, Posterior
 from ..inference.leave import Rescaled
-from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models import repeats
-from ..models.kernels.base import is_number
 from ..models.odd_rows import BELOW, OddRows, Tail
 from . import known
 from .labels import minority_of
 from .near_cutoff import NearCutoff
-from .training import GivenPoints, TrainingData
+from .training import TrainingData
 
-CACHED = "prior", "near_cutoff", "surprises", "odd", "log_nearest"  # of a fit, whatever its cutoff
 MOST_ALONE = 30  # different rows, each of which leaves alone in place of folds
 Which = np.ndarray | slice  # numbers of training rows
 LISTED = 0.1  # share of the rows of the list that are expected to be normal
-FEW_DIGITS = 1e-4  # rounding error, relative to a squared distance, that leaves few digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,121 +347,9 @@ class Fit:
         return found
 
 
-def fitted(spec: Spec, learner: Learner, data: TrainingData, cutoff: Cutoff) -> Fit:
-    """Return the fit of a model to training data."""
-    return judged(spec, learner, data, learner.learn(data), cutoff)
-
-
-def judged(
-    spec: Spec, learner: Learner, data: TrainingData, learned: Learned, cutoff: Cutoff
-) -> Fit:
-    """Return the fit with what was learned, with its diagnostics and their warnings."""
-    found = dict(learned.diagnostics)
-    if learned.draws is not None and isinstance(learned.score, Center):
-        monitored = learned.score.similarity(data.rows[monitored_rows(len(data.rows))])
-        found |= diagnostics.diagnose(learned.draws, monitored, data.gram.points.sizes)
-    if isinstance(data.dictionary, GivenPoints):
-        found |= data.dictionary.diagnostics(data)
-    fit = Fit(spec=spec, learner=learner, data=data, learned=learned, diagnostics=found)
-    warn_of(fit)
-    return decided(fit, cutoff)
-
-
-def decided(fit: Fit, cutoff: Cutoff, chosen: Chosen | None = None) -> Fit:
-    """Return a fit with another cutoff; ``chosen`` is what it chose, if that is known."""
-    fit = _changed(fit, cutoff=cutoff, chosen=chosen or _chosen(fit, cutoff))
-    if chosen is None and cutoff.of_rows:
-        warn_of_far_rows(fit)
-        warn_of_limit(fit)
-    if isinstance(cutoff.choose, Own) and isinstance(fit.score, Hyperplane) and chosen is None:
-        warn_of_missed(fit)
-    return fit
-
-
-def _chosen(fit: Fit, cutoff: Cutoff) -> Chosen:
-    score, data, own = fit.learned.score, fit.data, fit.learned.own
-    if isinstance(cutoff.choose, Own):
-        assert own is not None  # by check_cutoff
-        boundary = Boundary.at(own, score.unit)
-        return Chosen(boundary, score.with_boundary(boundary).distance_at_cutoff)
-    if not cutoff.of_rows:
-        number: Any = cutoff.choose
-        distance = float(number)
-        return Chosen(score.boundary_at(distance), distance)
-    values = left_out_values(fit, cutoff)
-    weight = np.ones(len(data.rows))
-    if data.core is not None:
-        if cutoff.cv in ("auto", "loo") and not values.of_distances:  # of these values
-            vars(fit).setdefault("surprises", surprises(score, values.values))
-        normal = 1.0 - fit.odd.probability
-        if isinstance(cutoff.chooser(data.minority), FalseAlarm) and not np.isnan(normal).any():
-            weight = normal
-    boundary, distance = values.boundary(
-        cutoff, score, data.rows, data.minority, data.member_of_row, weight, data.seed
-    )
-    left = values.scores(score.with_boundary(boundary), cutoff.level)
-    return Chosen(boundary, distance, left)
-
-
-def check_cutoff(name: str, learner: Learner, cutoff: Cutoff) -> None:
-    """Raise a ValueError for a cutoff that a model cannot have for any rows."""
-    if isinstance(cutoff.choose, Own) and not learner.has_own:
-        raise ValueError(
-            "cutoff: Own() is for models with a boundary of their own, such as SVDD; "
-            f"{name} has none: use another of bsvdd.cutoffs"
-        )
-    if cutoff.cv == "loo" and not learner.closed_form:
-        raise ValueError(
-            f"cutoff: {name} has no leave-one-out in closed form here (BDD has it for a "
-            "normal prior); use cv='auto' or a number of folds"
-        )
-    number: Any = cutoff.choose
-    if learner.has_center and is_number(number) and number < 0:
-        raise ValueError(f"cutoff: a distance is at least 0, got {number!r}")
-
-
 def auto_cv(fit: Fit) -> str | int:
     """Return what ``Cutoff(cv="auto")`` stands for: "loo", or the most folds."""
     return "loo" if fit.learned.closed_form else fit.learner.folds
-
-
-def with_cutoff(fit: Fit, cutoff: Cutoff, asked: Any) -> Fit:
-    """Return a fit with another cutoff, after its checks; the model is not fitted again.
-
-    ``asked`` is the parameter that the cutoff was given as.
-    """
-    check_cutoff(fit.spec.name, fit.learner, cutoff)
-    if cutoff.choose is None:
-        asked = at_the_rate_of(fit.first, cutoff, asked)
-        cutoff = as_cutoff(asked)
-    left_out.check(cutoff, fit.data.minority, fit.data.all_rows, auto_cv(fit))
-    return decided(_changed(fit, spec=fit.spec.changed(cutoff=asked)), cutoff)
-
-
-def with_prior(fit: Fit, spec: Spec, learner: Learner, data: TrainingData) -> Fit:
-    """Return the fit of a model with another prior to the same rows.
-
-    Where the criterion of the cutoff compares classes, the cutoff has the rate of false alarms of
-    the first fit: a rate chosen anew would change more decisions than the prior does.
-    """
-    first = fit.first or First.of(fit)
-    asked = at_the_rate_of(first, fit.cutoff, spec.parameters["cutoff"])
-    new = fitted(spec.changed(cutoff=asked), learner, data, as_cutoff(asked))
-    return _changed(new, first=first)
-
-
-def at_the_rate_of(first: First | None, cutoff: Cutoff, asked: Any) -> Any:
-    """Return the cutoff at the rate of a first fit, or what was asked if there is no such rate."""
-    if first is None or first.rate is None:
-        return asked
-    return replace(cutoff, choose=FalseAlarm(first.rate))
-
-
-def _changed(fit: Fit, **changes: Any) -> Fit:
-    """Return a fit with another cutoff, on which draws of the prior do not depend."""
-    other, known = replace(fit, **changes), vars(fit)
-    vars(other).update({k: known[k] for k in CACHED if k in known})
-    return other
 
 
 # rows that are left out
@@ -561,49 +445,20 @@ def refitted(fit: Fit, train: np.ndarray, own_kernel: bool = False) -> Learned:
     With ``own_kernel``, all that is learned from rows before the weights is learned from the rows
     ``train``: bandwidth, scaling and a calibrated lambda.
     """
-    _require_learner(fit)
+    require_learner(fit)
     with threads.one():
         data = fit.data.fold(train, own_kernel)
         learner = fit.learner.resolved(data) if own_kernel else fit.learner
         return learner.learn(data)
 
 
-def fit_to(fit: Fit, train: np.ndarray) -> Fit:
-    """Return a fit of the same kind to the rows ``train``, with its own bandwidth and lambda."""
-    _require_learner(fit)
-    with threads.one():
-        data = fit.data.fold(train, own_kernel=True)
-        return fitted(fit.spec, fit.learner.resolved(data), data, fit.cutoff)
-
-
-def _require_learner(fit: Fit) -> None:
+def require_learner(fit: Fit) -> None:
     """Raise a ValueError if nothing can be learned as the draws of a fit were made."""
     if fit.learned.is_own:
         raise ValueError(
             "the draws are your own, so nothing can be fitted to a part of the rows; use what "
             "leaves rows out by rescaling, such as Cutoff(cv='auto') and method='left-out'"
         )
-
-
-# warnings
-
-
-def warn_of(fit: Fit) -> None:
-    """Warn if numbers of a fit are unreliable."""
-    learned, gram, draws = fit.learned, fit.data.gram, fit.learned.posterior
-    if draws is not None:
-        diagnostics.warn_of_draws(fit.diagnostics, *draws.shape, gram.n1)
-    if isinstance(fit.learner, Posterior):
-        diagnostics.warn_of_collapse(fit.diagnostics, gram.n0 + gram.n1, lambda: prior_support(fit))
-    # with minority rows a large lambda would switch the labels off, which is worse
-    if draws is not None and not gram.n1 and fit.prior is not None:
-        ratio = fit.near_cutoff.variance_ratio(draws.weights, fit.prior.weights)
-        diagnostics.warn_of_prior(ratio, support_ratio(fit), is_calibrated(fit))
-    if draws is not None and gram.n1:  # no root chose lambda
-        diagnostics.warn_of_spread(fit.near_cutoff.against_samples(draws.weights)[0])
-    fit.learner.warn_of(learned)
-    if isinstance(learned.score, Center):
-        _warn_of_rounding(fit, learned.score)
 
 
 def is_calibrated(fit: Fit) -> bool:
@@ -623,67 +478,3 @@ def prior_support(fit: Fit) -> float:
 def support_ratio(fit: Fit) -> float:
     """Return the effective support of the posterior over that of the prior."""
     return fit.diagnostics["effective_support"] / prior_support(fit)
-
-
-def _warn_of_rounding(fit: Fit, center: Center) -> None:
-    """Warn if kernel values are so large that distances have few digits."""
-    gram, rows = fit.data.gram, fit.data.majority_rows
-    if not np.ptp(rows, axis=0).any():
-        return  # equal rows, whose distances are all 0
-    typical = float(np.median(center.distances(rows[monitored_rows(len(rows))])))
-    if gram.rounding >= FEW_DIGITS * typical**2:
-        warn(
-            f"kernel values of up to {gram.largest:.3g} leave few digits to distances of "
-            f"{typical:.3g}; centre the columns of X, for instance by "
-            "kernels.Standardized(kernel)",
-            DataWarning,
-        )
-
-
-def warn_of_far_rows(fit: Fit) -> None:
-    """Warn if rows that resemble no training row are normal."""
-    center = fit.score
-    if not isinstance(center, Center) or center.logarithmic or not fit.data.kernel.normalized:
-        return
-    if (center.boundary.threshold <= 0.0).mean() > fit.level:
-        warn(
-            f"the cutoff, {fit.distance:.6g}, exceeds the distance of rows far from all training "
-            "rows, so these are called normal: negative weights make some normal rows more "
-            "remote; use a larger bandwidth, or a larger likelihood_scale",
-            DiagnosticWarning,
-        )
-
-
-def warn_of_limit(fit: Fit) -> None:
-    """Warn if no cutoff within the limit of false alarms flags a left-out minority row."""
-    choose, left_out = fit.cutoff.chooser(fit.data.minority), fit.chosen.left_out
-    if not isinstance(choose, Best) or left_out is None:
-        return
-    known = ~np.isnan(left_out)
-    if not choose.finds_some(left_out[known], fit.data.minority[known]):
-        warn(
-            "no minority row is among the oddest majority rows that max_fpr="
-            f"{choose.max_fpr:g} lets the cutoff flag, each left out, so the cutoff has a "
-            "false-alarm rate of .1 instead: this model hardly tells the classes apart; use one "
-            "that learns from minority rows, such as BSVDDM, or another kernel",
-            DiagnosticWarning,
-        )
-
-
-def warn_of_missed(fit: Fit) -> None:
-    """Warn if a machine that separates the classes flags no left-out minority row."""
-    n1 = fit.data.gram.n1
-    # without its only row there is no class, and folds without a kernel matrix take minutes
-    if n1 < 2 or not isinstance(fit.data.gram.K, np.ndarray):
-        return
-    try:
-        missed = fit.left_out[fit.data.minority] >= 0.0
-    except ValueError:  # the folds are too small for the model; the print of the fit says so
-        return
-    if missed.all():
-        warn(
-            f"none of the {n1} minority rows is flagged when it is left out, so new ones will "
-            "hardly be; use a larger bandwidth, such as kernels.Tabular(kernels.RBF('median')), "
-            "balanced=True, or cutoff=cutoffs.Best()",
-            DiagnosticWarning,
-        )

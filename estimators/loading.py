@@ -22,7 +22,8 @@ from ..models.kernels import Kernel
 from .answers import differing
 from .detector import Detector
 from .encoding import decode, function_names
-from .fit import Chosen, Fit, Spec, decided
+from .fit import Chosen, Fit, Spec
+from .fitting import decided
 from .inputs import names_of
 from .own_draws import of_draws
 from .reading import Asked, found_by

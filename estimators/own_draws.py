@@ -12,7 +12,8 @@ from ..inference.draws import OWN, SAMPLE, Draws, SamplerReport
 from ..inference.learned import Learned, Posterior
 from ..inference.leave import Rescaled
 from ..models.potential import parameters_of
-from .fit import Fit, judged
+from .fit import Fit
+from .fitting import judged
 from .messages import quoted
 from .training import TrainingData
 

@@ -27,7 +27,8 @@ from ..models.rarity import Rarity
 from . import summary
 from .bsvdd import BSVDD
 from .detector import COORDINATES, Detector
-from .fit import Fit, Spec, fitted, left_out_values
+from .fit import Fit, Spec, left_out_values
+from .fitting import fitted
 from .joined import Joined, Values, View
 from .messages import did_you_mean, quoted
 from .reading import Asked

@@ -21,7 +21,8 @@ from ..inference.draws import OWN
 from ..inference.warning import collected
 from ..models import kernels, priors
 from ..models.kernels.base import is_number
-from .fit import Fit, is_calibrated, prior_support, support_ratio, warn_of_far_rows, warn_of_limit
+from .fit import Fit, is_calibrated, prior_support, support_ratio
+from .fitting import warn_of_far_rows, warn_of_limit
 from .joined import Joined
 from .registry import ESTIMATORS, Record
 

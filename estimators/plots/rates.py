@@ -22,7 +22,7 @@ from sklearn.metrics import (
 from ...inference.left_out import folds
 from ...models.kernels.base import LARGEST
 from ..detector import Detector
-from ..fit import fit_to
+from ..fitting import fit_to
 from ..p_values import fold_of
 from ..questions.p_value import p_value
 from .common import by_name, plain

@@ -5,7 +5,7 @@ import warnings
 import arviz as az
 import numpy as np
 import pytest
-from bsvdd.estimators import fit
+from bsvdd.estimators import fit, fitting
 from bsvdd.inference.warning import DiagnosticWarning
 
 import bsvdd
@@ -152,7 +152,7 @@ def test_a_posterior_that_is_its_prior_is_warned_of(est, warns):
     est.set_params(random_state=0).fit(np.random.default_rng(5).normal(size=(60, 3)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fit.warn_of(est.fit_)
+        fitting.warn_of(est.fit_)
     texts = [str(w.message) for w in caught if "is its prior" in str(w.message)]
     assert len(texts) == warns
     if warns:
