@@ -193,13 +193,18 @@ def _warn_of_rounding(fit: Fit, center: Center) -> None:
 def warn_of_far_rows(fit: Fit) -> None:
     """Warn if rows that resemble no training row are normal."""
     center = fit.score
-    if not isinstance(center, Center) or center.logarithmic or not fit.data.kernel.normalized:
+    if not isinstance(center, Center) or not fit.data.kernel.normalized:
         return
-    if (center.boundary.threshold <= 0.0).mean() > fit.level:
+    if (center.boundary.threshold <= center.far).mean() > fit.level:
+        why = (
+            "too many training rows resemble no other; use a larger bandwidth"
+            if center.logarithmic
+            else "negative weights make some normal rows more remote; use a larger bandwidth, or a "
+            "larger likelihood_scale"
+        )
         warn(
             f"the cutoff, {fit.distance:.6g}, exceeds the distance of rows far from all training "
-            "rows, so these are called normal: negative weights make some normal rows more "
-            "remote; use a larger bandwidth, or a larger likelihood_scale",
+            f"rows, so these are called normal: {why}",
             DiagnosticWarning,
         )
 

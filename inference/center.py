@@ -147,6 +147,15 @@ def with_unseen(values: np.ndarray, log_added: np.ndarray, logarithmic: bool) ->
     return found
 
 
+def less(values: np.ndarray, cutoff: np.ndarray) -> np.ndarray:
+    """Return values less a cutoff in each draw; infinity where it is beyond every row."""
+    beyond = np.isneginf(cutoff)
+    if not beyond.any():
+        return values - cutoff
+    with np.errstate(invalid="ignore"):  # values may be minus infinity too
+        return np.where(beyond, np.inf, values - cutoff)
+
+
 def decision_of(
     values: np.ndarray,
     log_unseen: np.ndarray,
@@ -174,11 +183,11 @@ def decision_of(
         with_unseen(values.T, log_unseen[:, None] + log_g, logarithmic)
         for log_g in (at.log_half, at.log_whole)
     )
-    margins, end = (half - at.threshold).T, (1.0 + prob) / 2.0
+    margins, end = less(half, at.threshold).T, (1.0 + prob) / 2.0
     share = np.mean(margins >= 0.0, axis=0)
     score = level_quantile(margins, level)
-    low = level_quantile((at.least - whole).T, end)
-    high = -level_quantile((values.T - at.most).T, end)
+    low = level_quantile(-less(whole, at.least).T, end)
+    high = -level_quantile(less(values.T, at.most).T, end)
     return np.stack([score, share, np.minimum(low, -score), np.maximum(high, -score)])
 
 
@@ -263,7 +272,7 @@ class Score:
         """Return the margins of values (draws, rows) and of what :meth:`unseen` has."""
         log_added = log_unseen[:, None] + self.boundary.log_half
         raised = with_unseen(values.T, log_added, self.logarithmic)
-        return (raised - self.boundary.threshold).T
+        return less(raised, self.boundary.threshold).T
 
     def is_normal(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
         """Return ``scores(rows, level) >= 0``, shape (rows,)."""
@@ -573,9 +582,12 @@ class Center(Weighted):
 
     @override
     def distance_of(self, score: np.ndarray) -> np.ndarray:
-        """Return the distances of rows with these scores, by the median norm and threshold."""
-        value = score + self.boundary.middle
-        with np.errstate(over="ignore"):
+        """Return the distances of rows with these scores, by the median norm and threshold.
+
+        NaN where the cutoff is beyond every row, which all have an infinite score.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = score + self.boundary.middle
             s = np.exp(value) if self.logarithmic else value
         d2 = self.median_norm + self._self_similarity - 2.0 * s
         return np.sqrt(np.maximum(d2, 0.0))

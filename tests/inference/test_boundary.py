@@ -5,6 +5,7 @@ import pytest
 from bsvdd.comparison import datasets
 from bsvdd.estimators.fit import left_out_values
 from bsvdd.inference.cutoffs import quantiles
+from bsvdd.inference.warning import DiagnosticWarning
 from scipy.stats import beta, gamma, ks_2samp, kstest
 from sklearn.base import clone
 
@@ -270,3 +271,17 @@ def test_where_no_minority_row_is_within_the_limit_a_draw_has_the_false_alarm_ra
     found = cutoffs.Best("g_mean").in_draws(values, minority, weights)
     expected = cutoffs.FalseAlarm(0.1).in_draws(values, minority, weights)
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("estimator", [BSVDD, SVDD], ids=["draws", "one estimate"])
+def test_a_cutoff_beyond_every_row_is_told_and_all_rows_are_normal(estimator):
+    """With a narrow kernel most rows resemble no other, and D_opt is the distance of far rows."""
+    rows = np.random.default_rng(0).standard_t(1, size=(60, 6))
+    est = estimator(kernel=kernels.RBF(0.3), cutoff=Cutoff(uncertain=False))
+    with pytest.warns(DiagnosticWarning, match="too many training rows resemble no other"):
+        est.fit(rows)
+    new = np.concatenate([rows[:3] + 0.01, rows[:2] + 1e3])
+    found = est.decision(new, p_value=None)
+    assert found["normal"].all() and np.isneginf(found["surprise"]).all()
+    share = (est.distance(new).values.reshape(-1, 5) <= est.cutoff_).mean(axis=0)
+    np.testing.assert_array_equal(found["probability_normal"], share)
