@@ -31,6 +31,7 @@ from .forms import (
     Names,
     Times,
     date_forms,
+    have_zone,
     level,
     moments,
 )
@@ -52,6 +53,7 @@ TROUBLE = {
     "pairs": ("two numbers in a cell", "make two columns of them"),
     "hexadecimal": ("hexadecimal numbers", "write them as decimal numbers"),
     "clock": ("times of two and of three parts", "write them alike, as in 00:59:30"),
+    "zones": ("dates with and without a time zone", "give all of them one, or none"),
 }
 
 
@@ -75,7 +77,9 @@ def kind_of(column: pd.Series, decimal: str = ".") -> str:
     values = column.dropna()
     if not has_text(values):
         kind = pd.api.types.infer_dtype(values)
-        return "digits" if _loses_digits(values, kind == "integer") else OBJECTS.get(kind, "other")
+        if _loses_digits(values, kind == "integer"):
+            return "digits"
+        return _of_zones(values) if kind == "datetime" else OBJECTS.get(kind, "other")
     try:
         cells = Cells(values, decimal)
     except TypeError:  # values that have no hash
@@ -96,7 +100,7 @@ def kind_of(column: pd.Series, decimal: str = ".") -> str:
     if texts.str.match(DATE).mean() > 0.5:
         forms, n = date_forms(texts)
         if n == len(values):
-            return "dates" if len(forms) == 1 else "days or months"
+            return _of_zones(values) if len(forms) == 1 else "days or months"
         if n > len(values) / 2:
             return "some dates"
     return _kind_with_units(cells, texts)
@@ -130,6 +134,11 @@ def _kind_with_units(cells: Cells, texts: pd.Series) -> str:
         if is_kind:
             return "few" if are_few else kind
     return _kind_of_text(texts)
+
+
+def _of_zones(dates: pd.Series) -> str:
+    """Return what a column of dates is: all of them have a time zone, or none has."""
+    return "zones" if have_zone(dates).nunique() > 1 else "dates"
 
 
 def _kind_of_text(texts: pd.Series) -> str:
@@ -249,6 +258,7 @@ def _cells_in_doubt(name: Any, column: pd.Series, kind: str, decimal: str) -> st
     else:  # one cell of each unit, first those that few rows have
         cells = Cells(values, decimal)
         unit = pd.Series(cells.each(lambda _, cell: cell.unit), values.index)
+        unit = have_zone(values) if kind == "zones" else unit
         order = unit.map(unit.value_counts()).sort_values(kind="stable").index
         shown = values[order][~unit[order].duplicated()]
     return (

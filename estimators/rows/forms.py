@@ -39,6 +39,7 @@ PERIODS = {
 FORMS = (ISO, *PERIODS, *(day + clock for clock in CLOCKS for day in DAYS))
 TRIED = 100  # values by which a form that no date has is known
 FIRST, LAST = 19000101, 21001231  # days as numbers of eight digits
+ZONE = r".*[T ]\d.*(Z|[+-]\d\d(:?\d\d)?)"  # a clock, and at its end the time zone
 
 
 class Form:
@@ -206,7 +207,8 @@ class Dates(Form):
     Attributes
     ----------
     origin : str
-        The first date in training, as in ISO 8601.
+        The first date in training, as in ISO 8601. In UTC, and saying so, if all dates of training
+        have a time zone; then new ones must have one too, any, else none.
     form : str
         How text has dates: a format of ``strptime``, "ISO8601", or one of ``PERIODS``.
     """
@@ -221,28 +223,36 @@ class Dates(Form):
         dates = column.dropna()
         is_typed = pd.api.types.is_datetime64_any_dtype(column)
         form = ISO if is_typed or _is_objects(dates) else date_forms(dates)[0][0]
-        return cls(moments(dates, form).min().isoformat(), form)
+        first = moments(dates, form).min()
+        return cls(first.tz_localize("UTC" if have_zone(dates).all() else None).isoformat(), form)
 
     @cached_property
     def first(self) -> pd.Timestamp:
-        """The first date in training."""
-        return pd.Timestamp(self.origin)
+        """The first date in training, in UTC without saying so."""
+        return pd.to_datetime(self.origin, utc=True).tz_localize(None)
+
+    @cached_property
+    def zone(self) -> str | None:
+        """The time zone of dates: UTC if those of training had one."""
+        return None if pd.Timestamp(self.origin).tz is None else "UTC"
 
     @override
     def numbers(self, column: pd.Series) -> pd.Series:
-        return (moments(column, self.form) - self.first) / pd.Timedelta(days=1)
+        dates = moments(column, self.form).where(have_zone(column) == (self.zone is not None))
+        return (dates - self.first) / pd.Timedelta(days=1)
 
     @override
     def cell(self, number: float) -> pd.Timestamp:
-        return (self.first + pd.Timedelta(days=number)).round("us")
+        return (self.first + pd.Timedelta(days=number)).round("us").tz_localize(self.zone)
 
     @property
     @override
     def expected(self) -> str:
-        return f"date as in training ({self.form})"
+        zone = "without" if self.zone is None else "with"
+        return f"date as in training ({self.form}, {zone} a time zone)"
 
     def __str__(self) -> str:
-        return f"days since {self.origin.removesuffix('T00:00:00')}"
+        return f"days since {self.origin.replace('T00:00:00', '').replace('+00:00', ' in UTC')}"
 
 
 def _is_objects(values: pd.Series) -> bool:
@@ -263,8 +273,8 @@ def form_of(saved: list[str]) -> Form:
         return Amounts(*texts)
     if kind == Times.kind and len(texts) == 1 and texts[0] in ("h:m", "h:m:s", "m:s"):
         return Times(*texts)
-    if kind == Dates.kind and len(texts) == 2 and texts[1] in FORMS:
-        pd.Timestamp(texts[0])  # an error if it is no date
+    is_of_dates = kind == Dates.kind and len(texts) == 2 and texts[1] in FORMS
+    if is_of_dates and not pd.isna(pd.Timestamp(texts[0])):  # an error if it is no date
         return Dates(*texts)
     raise ValueError(f"forms: no form of a column, {saved!r:.80}")
 
@@ -273,19 +283,39 @@ def form_of(saved: list[str]) -> Form:
 
 
 def moments(values: pd.Series, form: str = ISO) -> pd.Series:
-    """Return dates as datetime64, in UTC without saying so; NaT where there is none."""
+    """Return dates as datetime64, in UTC without saying so; NaT where there is none.
+
+    :func:`have_zone` says which of them have a time zone.
+    """
     if pd.api.types.is_numeric_dtype(values):  # days of eight digits
         whole = values.where(values.between(FIRST, LAST) & (values % 1 == 0))
         values = whole.astype("Int64").astype("string")
-    if not pd.api.types.is_datetime64_any_dtype(values):
-        texts = values.astype(object)
-        values = texts.map(lambda v: unquoted(v) if isinstance(v, str) else v)
+    values = _unmarked(values)
     if form in PERIODS and has_text(values):
         pattern, written = PERIODS[form]
         texts = values.where(values.astype(str).str.fullmatch(pattern))
         values = texts.astype("string").str.replace(pattern, written, regex=True).astype(object)
         form = ISO if form == "YYYYQn" else "%G-%V-%u"
     return pd.to_datetime(values, format=form, errors="coerce", utc=True).dt.tz_localize(None)
+
+
+def have_zone(dates: pd.Series) -> pd.Series:
+    """Return which dates have a time zone: a type, an object or a text that says one."""
+    if pd.api.types.is_datetime64_any_dtype(dates):
+        return pd.Series(isinstance(dates.dtype, pd.DatetimeTZDtype), dates.index)
+    if pd.api.types.is_numeric_dtype(dates):
+        return pd.Series(False, dates.index)
+    values = _unmarked(dates)
+    is_text = values.map(lambda v: isinstance(v, str)).astype(bool)
+    of_objects = values.map(lambda v: getattr(v, "tzinfo", None) is not None).astype(bool)
+    return of_objects | (is_text & values.astype(str).str.fullmatch(ZONE))
+
+
+def _unmarked(values: pd.Series) -> pd.Series:
+    """Return the cells of a column; texts are without the marks of a spreadsheet."""
+    if pd.api.types.is_datetime64_any_dtype(values):
+        return values
+    return values.astype(object).map(lambda v: unquoted(v) if isinstance(v, str) else v)
 
 
 def date_forms(values: pd.Series) -> tuple[list[str], int]:

@@ -167,6 +167,10 @@ REFUSED = {
     "no such date": ([*DAYS[1:], "2023-02-30"], "but not '2023-02-30' of row 39"),
     "days or months": ([f"{1 + i % 12}/{1 + i % 11}/2024" for i in LONG], "may be two dates"),
     "digits": ([str(2**53 + i % 3) for i in LONG], "that floats cannot tell apart: --category"),
+    "one zone": (
+        [*DAYS[1:], "2024-01-24T10:00:00Z"],
+        "dates with and without a time zone: '2024-01-24T10:00:00Z' of row 39, ",
+    ),
 }
 
 
@@ -253,6 +257,54 @@ def test_columns_of_objects(column, expected, tmp_path):
         np.testing.assert_allclose(SVDD().fit(X).fit_.data.rows[:, 2], expected)
 
 
+CLOCKS = [f"{day} {i % 24:02d}:30:00" for i, day in enumerate(DAYS)]
+LOCAL = pd.to_datetime(CLOCKS)
+AWARE = LOCAL.tz_localize("UTC")
+ZONED = {  # one column of instants, as types and texts have it
+    "UTC": AWARE,
+    "a city": AWARE.tz_convert("Europe/Berlin"),
+    "an offset": AWARE.tz_convert("Etc/GMT-2"),
+    "Z": AWARE.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    "+02:00": AWARE.tz_convert("Etc/GMT-2").strftime("%Y-%m-%dT%H:%M:%S+02:00"),
+    "-0330": (AWARE - pd.Timedelta(hours=3.5)).strftime("%Y-%m-%d %H:%M:%S-0330"),
+    "objects": AWARE.tz_convert("Asia/Tokyo").to_pydatetime(),
+}
+UNZONED = {"types": LOCAL, "texts": CLOCKS, "objects": LOCAL.to_pydatetime()}
+
+
+def of_cells(cells):
+    """The table with the column x, whose objects stay objects."""
+    return BASE.assign(
+        x=cells if isinstance(cells, pd.Index) else pd.Series(list(cells), dtype=object)
+    )
+
+
+@pytest.mark.parametrize("case", ZONED)
+def test_dates_of_any_zone_are_instants(case, tmp_path):
+    for X in ways(tmp_path, of_cells(ZONED[case])["x"]):
+        est = SVDD().fit(X)
+        np.testing.assert_allclose(
+            est.fit_.data.rows[:, 2], SVDD().fit(of_cells(AWARE)).fit_.data.rows[:, 2]
+        )
+        for other in ZONED.values():
+            rows = of_cells(other)
+            np.testing.assert_array_equal(est.score_samples(rows), est.score_samples(X))
+
+
+@pytest.mark.parametrize(("zoned", "case"), [*zip(ZONED, 3 * [*UNZONED], strict=False)])
+def test_a_time_zone_is_in_training_and_in_new_rows_or_in_none(zoned, case, tmp_path):
+    tables = of_cells(ZONED[zoned]), of_cells(UNZONED[case])
+    for training, other, has in zip(tables, tables[::-1], ("with", "without"), strict=True):
+        est = SVDD().fit(training)
+        est.save(tmp_path / "m")
+        for fit in (est, bsvdd.load(tmp_path / "m")):
+            for X in ways(tmp_path, other["x"]):
+                with pytest.raises(ValueError, match=f"row 0 .* which is no date .*, {has} a time"):
+                    fit.predict(X)
+        scored = command("score", tmp_path / "m", tmp_path / "x.csv")
+        assert scored.exit_code == 1 and f"{has} a time zone" in scored.output
+
+
 @pytest.mark.parametrize("numbers", [range(7, 7 + N), range(N, 0, -1), np.arange(N) ** 2])
 def test_whole_numbers_that_count_the_rows_are_named(numbers, tmp_path):
     for X in ways(tmp_path, numbers):
@@ -294,7 +346,7 @@ REFUSED_LATER = {  # training, new rows, and why
         "has '13:15:07', which is no time as in tr",
     ),
     "hours": ("times", [13.25, 13.5], "which is no time as in training (h:m)"),
-    "another date": ("two digits", ["01/24/24", "2024-01-24"], "no date as in training (%m/%d/%y)"),
+    "another date": ("two digits", ["01/24/24", "2024-01-24"], "no date as in training (%m/%d/%y,"),
 }
 
 
