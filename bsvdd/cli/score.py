@@ -113,7 +113,7 @@ def score(
                 X = _typed(est, new[names], layout.decimal)
                 stops, gaps = strict or table.missing == "error", new[names].isna().to_numpy()
                 fills = table.missing in (None, "fill") and est.kernel_.fills_gaps
-                gaps &= fills & ~gaps.all(axis=1, keepdims=True)
+                gaps = gaps & fills & ~gaps.all(axis=1, keepdims=True)
                 problems = _problems(est, X, new, gaps)
                 said = _first_problem(problems, new)
                 if problems.ne("").all() or (stops and said):

@@ -155,12 +155,13 @@ def _are_codes(texts: pd.Series) -> bool:
 
 def _are_days(values: pd.Series) -> bool:
     """Return whether numbers are all days of eight digits, such as 20240124."""
-    values = values.dropna()
-    if not len(values) or pd.api.types.is_bool_dtype(values):
+    if pd.api.types.is_bool_dtype(values):
         return False
-    if not bool((values.between(FIRST, LAST) & (values % 1 == 0)).all()):
+    x = values.to_numpy(float, na_value=np.nan)
+    x = x[~np.isnan(x)]
+    if not len(x) or not ((x >= FIRST) & (x <= LAST) & (x == np.floor(x))).all():
         return False
-    return bool(moments(values, "%Y%m%d").notna().all())
+    return bool(moments(values.dropna(), "%Y%m%d").notna().all())
 
 
 def _are_minutes(cells: Cells) -> bool:
@@ -421,11 +422,13 @@ def numbers(
         A category is neither a text nor a number.
     """
     frame, named = frame.copy(deep=False), set(categorical)
-    for i, name in enumerate(frame.columns):
+    for i, (name, dtype) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
+        if not (i in named or i in forms) and pd.api.types.is_numeric_dtype(dtype):
+            continue
         column = frame.iloc[:, i]
         if i in named:
             frame.isetitem(i, codes(column))
-        elif i in forms or not pd.api.types.is_numeric_dtype(column):
+        else:
             if i not in forms and not has_text(column) and kind_of(column) == "other":
                 continue
             values = forms[i].numbers(column) if i in forms else as_numbers(column)

@@ -243,11 +243,13 @@ def _read_csv(path: Path, layout: Layout, texts: Collection[str] | None, kind: s
         file.seek(0)
         head = _head(file, path, how)
         names = list(head.columns)
-        codes = [c for c in names if head[c].str.fullmatch(CODE, na=False).any()]
+        cells = pd.Series(head.to_numpy().ravel(), dtype="str").str.fullmatch(CODE, na=False)
+        are_codes = cells.to_numpy().reshape(head.shape).any(axis=0)
+        codes = [c for c, is_code in zip(names, are_codes, strict=True) if is_code]
         raw = names if texts is None else [layout.label, layout.id]
         as_text = {*raw, *codes, *layout.categories, *layout.levels, *(texts or ())} & set(names)
         file.seek(0)
-        return pd.read_csv(
+        table = pd.read_csv(
             file,
             header=0,
             names=names,
@@ -260,6 +262,7 @@ def _read_csv(path: Path, layout: Layout, texts: Collection[str] | None, kind: s
             low_memory=False,
             **how,
         )
+        return table.copy()  # one block for all columns, which is faster where there are many
 
 
 @contextmanager

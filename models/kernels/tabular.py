@@ -97,7 +97,7 @@ class Column:
             with np.errstate(over="ignore"):
                 return own.coordinates(np.clip(v / self.sd, -REMOTE, REMOTE), left_out)
         values, _, table = self._table
-        tails = (v - np.clip(v, values[0], values[-1])) / self.sd
+        tails = (v - np.minimum(np.maximum(v, values[0]), values[-1])) / self.sd
         score = np.interp(v, values, table) + tails
         z, score = (v - self.mean) / self.sd, (score - self.mean_score) / self.sd_score
         return self._left_out(v, z, score) if left_out else (z, score)
@@ -385,8 +385,9 @@ class Tabular(Wrapper):
         chosen = self._chosen
         shape = (len(X), len(of_numbers), len(chosen))
         result = np.empty(shape, np.result_type(X.dtype, np.float32))
+        values = np.array(X.T, dtype=float, order="C")
         for i, (f, column) in enumerate(zip(of_numbers, self.numbers, strict=True)):
-            both = column.coordinates(X[:, f].astype(float), left_out)
+            both = column.coordinates(values[f], left_out)
             for place, which in enumerate(chosen):
                 result[:, i, place] = factor[i] * both[which]
         return result
