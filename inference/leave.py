@@ -28,6 +28,7 @@ from . import threads
 
 NEARLY_ALL = 1e-4  # share of the weight that is left, below which t - w_j is mostly rounding error
 BLOCK_VALUES = 2**25  # kernel values with all members at once: 256 MB
+SMALL = 1e-200  # kernel value below which digits are lost to underflow
 DRAWS_IN_CACHE = 128  # draws in a block that stays in the cache
 SUM_TOLERANCE = 1e-6  # error of the sum of weights, relative to that of their absolute values
 
@@ -122,15 +123,19 @@ class Leaving:
         """
         points = np.arange(self.gram.n_majority_points)
         step = max(1, BLOCK_VALUES // (8 * len(self.gram.points.rows)))
-
-        def of_block(block: slice) -> np.ndarray:
+        found = np.empty(len(self.rows))
+        for start in range(0, len(found), step):
+            block = slice(start, start + step)
             rows = self.part(block)
             stays = 1.0 - rows.gone[:, points]
-            log_stays = np.log(stays, where=stays > 0.0, out=np.zeros_like(stays))
-            nearest: np.ndarray = (rows.log_k(points) - log_stays).max(axis=1)
-            return nearest
-
-        return np.concatenate(threads.each(of_block, len(self.rows), step))
+            stays[stays <= 0.0] = 1.0  # nothing is left, and k is 0
+            nearest = (rows.k[:, points] / stays).max(axis=1)
+            far = nearest < SMALL  # among these the logarithms tell
+            if far.any():
+                log_k = rows.part(far).log_k(points) - np.log(stays[far])
+                found[block][far] = log_k.max(axis=1)
+            found[block][~far] = np.log(nearest[~far])
+        return found
 
     def hide(self, of_members: np.ndarray, points: np.ndarray) -> None:
         """Take the rows themselves off logarithms (q, members of points) of kernel values."""

@@ -228,8 +228,11 @@ def test_groups_count_as_rows_without_the_row_itself():
     est = BSVDD(kernel=KERNEL, likelihood_scale=20.0, draws=100).fit(twice)
     assert est.gram_.n_points == 40
     np.testing.assert_allclose(est.fit_.log_nearest, 0.0, atol=1e-12)
-    grouped = BSVDD(kernel=KERNEL, likelihood_scale=20.0, draws=100, dictionary=15).fit(ROWS)
-    np.testing.assert_allclose(grouped.fit_.log_nearest, log_nearest_left_out(grouped), rtol=1e-9)
+    far = np.concatenate([ROWS, [[300.0, 0.0], [900.0, 0.0]]])  # whose kernel values underflow
+    for rows, dictionary in ((ROWS, 15), (far, 15), (far, "auto")):
+        est = BSVDD(kernel=KERNEL, likelihood_scale=20.0, draws=100, dictionary=dictionary)
+        est.fit(rows)
+        np.testing.assert_allclose(est.fit_.log_nearest, log_nearest_left_out(est), rtol=1e-9)
     single = MODELS["SVDD"].fit(ROWS)
     K = KERNEL(ROWS) - np.eye(99)
     np.testing.assert_allclose(np.exp(single.fit_.log_nearest), K.max(axis=1))
