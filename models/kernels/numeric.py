@@ -50,9 +50,12 @@ class DistanceKernel(Kernel):
 
     @override
     def log(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return -self.gamma * scipy.spatial.distance.cdist(
-            as_table("X", X), as_table("Y", Y), self._metric
-        )
+        distance = scipy.spatial.distance
+        if X is Y:  # half of the work
+            apart = distance.squareform(distance.pdist(as_table("X", X), self._metric))
+        else:
+            apart = distance.cdist(as_table("X", X), as_table("Y", Y), self._metric)
+        return -self.gamma * apart
 
     @override
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:

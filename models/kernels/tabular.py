@@ -443,7 +443,8 @@ class Tabular(Wrapper):
 
     @override
     def apart(self, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
-        of_numbers, _ = self._inner.apart(self._first(X), self.columns(Y))
+        others = self.columns(Y)
+        of_numbers, _ = self._inner.apart(others if X is Y else self.columns(X), others)
         if not self.categorical_columns:
             return of_numbers, 0.0
         return of_numbers, self._plus_categories(np.zeros(of_numbers.shape), X, Y)
