@@ -91,6 +91,14 @@ class Table:
                 found[block] = surprises(score, score.values_of_draws(rows[block]))
         return found
 
+    @cached_property
+    def order(self) -> np.ndarray:
+        """What orders the rows, the oddest largest: t, or the surprise of a score without t."""
+        if not np.isnan(self.surprises).all():
+            return self.surprises
+        fit = self.fit
+        return -self.answers(fit.left_out, lambda rows: fit.score.scores(rows, fit.level))
+
     @property
     def tail(self) -> Tail:
         """Their tail; a ValueError for a fit that counts all rows as normal."""

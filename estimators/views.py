@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal, override
@@ -254,7 +254,7 @@ class Views(Detector):
     ['combination', 'column']
     """
 
-    estimator: Detector | None = None
+    estimator: Detector | None = field(default=None, kw_only=False)
     views: Mapping[str, Any] | None = None
     weights: Mapping[str, float] | None = None
     categorical: Sequence[Any] = ()

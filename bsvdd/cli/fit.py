@@ -107,7 +107,7 @@ def prepared(
     """
     from ..models.priors import GraphLaplacian
 
-    parameters = own.for_models([own.model])[own.model]
+    parameters = own.own_parameters()
     unlabelled = isinstance(parameters.get("prior"), GraphLaplacian)
     X, y = rows.tables.read_features(csv, layout, minor, missing or "fill", unlabelled)
     if y is not None and y.dtype == bool:

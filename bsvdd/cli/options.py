@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..comparison import run
+from ..comparison import run, scenarios
 from ..estimators import messages, registry, rows
 from .prior import read_prior
 
@@ -23,6 +23,7 @@ Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
+VIEWS, VIEWED = "Views", "BSVDD"  # the model of several views, and of each of them
 
 
 def grouped(name: str, kind: Callable[..., Any], options: dict[str, Any]) -> Decorator:
@@ -125,15 +126,34 @@ class FitOptions(ModelOptions):
     chains: int
     seed: int
 
+    @property
+    def fitted(self) -> str:
+        """The model, of ``Views`` that of each view."""
+        return VIEWED if self.model == VIEWS else self.model
+
+    def own_parameters(self) -> dict[str, Any]:
+        """Return the parameters that were given; a ValueError if the model is unknown."""
+        scenarios.datasets.require_known("model", self.model, registry.ESTIMATORS)
+        return self.for_models([self.fitted])[self.fitted]
+
     def estimator(
         self, parameters: dict[str, Any], categorical: tuple[int, ...] | None
     ) -> Detector:
         """Return the estimator; ``categorical`` are the positions of columns of categories."""
         sampling = {name: getattr(self, name) for name in SAMPLER}
-        protocol = run.protocol.Protocol(cutoff=self.cutoff(), categorical=categorical, **sampling)
-        candidate = run.protocol.Candidate(self.model, self.model, parameters)
-        est: Detector = protocol.estimator(candidate, self.seed)
-        return est
+        protocol = run.protocol.Protocol(cutoff=self.cutoff(), **sampling)
+        candidate = run.protocol.Candidate(self.fitted, self.fitted, parameters)
+        if self.model != VIEWS:
+            protocol = replace(protocol, categorical=categorical)
+            est: Detector = protocol.estimator(candidate, self.seed)
+            return est
+        inner = protocol.estimator(candidate, self.seed)
+        own = {} if protocol.cutoff is None else {"cutoff": protocol.cutoff}
+        joined = registry.ESTIMATORS[VIEWS].estimator()
+        views: Detector = joined(
+            inner, categorical=categorical or (), minor_label=1, random_state=self.seed, **own
+        )
+        return views
 
 
 def as_option(parameter: str) -> str:
@@ -237,7 +257,15 @@ SAMPLER = {
 seed = _number("seed", 0, 0)
 of_model = grouped("own", ModelOptions, MODEL)
 of_sampler = grouped("sampling", dict, SAMPLER)
-one_model = {"model": click.option("--model", default="BSVDD", show_default=True)}
+one_model = {
+    "model": click.option(
+        "--model",
+        default="BSVDD",
+        show_default=True,
+        help=f"A name of bsvdd models; or {VIEWS}, which joins {VIEWED} on two scales and the "
+        "columns one by one.",
+    )
+}
 OF_FIT = {**one_model, **MODEL, **SAMPLER, "seed": seed}
 of_fit = grouped("own", FitOptions, OF_FIT)
 of_fit_without_cutoff = grouped(

@@ -52,8 +52,9 @@ def reasons(
     try:
         for each in asked:
             why = explain(est, **each, changes=False)
-            assert isinstance(why, Explanation)  # no command fits views
-            found.append(replace(why, given=given).top_columns())
+            if isinstance(why, Explanation):
+                why = replace(why, given=given)
+            found.append(why.top_columns())
     except ValueError as error:  # no centre, or no columns
         return pd.DataFrame(index=X.index), [f"No reasons: {error}."]
     return pd.concat(found).reindex(X.index), []

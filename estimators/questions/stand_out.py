@@ -20,6 +20,10 @@ from ..p_values import check_rate
 ALIKE = 0.25  # of the squared distance to the nearest core row: half as far from each other
 FEWEST, MOST = 3, 5000  # rows that are a group, and rows that are compared with each other
 BLOCK_VALUES = 2**21  # kernel values at once: 16 MB
+RANKS = (
+    "Views joins ranks, of a description on two scales and of the columns one by one, and ranks "
+    "have no tail"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +35,7 @@ class StandOut:
     probability : ndarray of shape (n,)
         P(odd) of each row; NaN where there are too few different rows for a tail.
     surprise : ndarray of shape (n,)
-        -log of the similarity of the row, left out, to the core.
+        -log of the similarity of the row, left out, to the core; of views the joined surprise.
     listed : ndarray of bool, shape (n,)
         The rows that are called odd: of these a share ``fdr`` is expected to be normal.
     group : ndarray of int, shape (n,)
@@ -161,10 +165,10 @@ def stand_out(est: Detector, X: Any = None, *, fdr: float = 0.1) -> StandOut:
     reason = ""
     if not table.tail.is_known:
         of_ranks = isinstance(est.fit_.score, Joined)
-        reason = "Views joins ranks, which have no tail" if of_ranks else odd_rows.TOO_FEW
+        reason = RANKS if of_ranks else odd_rows.TOO_FEW
     return StandOut(
         probability=odd.probability,
-        surprise=table.surprises,
+        surprise=table.order,
         listed=listed,
         group=groups(table, listed),
         at_least=odd.at_least,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...models.kernels import RBF
+from ...models.kernels.base import Wrapper
 from ..fit import Fit
 
 NEAREST = 30  # described rows that are like a row
@@ -48,10 +50,12 @@ class Usual:
 def usual(fit: Fit, row: np.ndarray, columns: list[int]) -> list[Usual]:
     """Return what is usual for a row (p,) in some columns: in its nearest rows by the others.
 
-    The nearest rows are those of the description, without the row itself. The kernel is a product
-    over columns.
+    The nearest rows are those of the description, without the row itself, by the other factors of
+    a kernel that is a product over columns, and else by squared distances.
     """
     kernel, known = fit.data.kernel, fit.data.rows[fit.data.described]
+    if not kernel.separable:
+        kernel = replace(kernel, kernel=RBF(1.0)) if isinstance(kernel, Wrapper) else RBF(1.0)
     known = known[(known != row).any(axis=1)]
     costs = np.array([cost[0] for cost in kernel.by_column(row[None], known)])
     total, categorical = costs.sum(axis=0), kernel.categorical_columns

@@ -30,12 +30,12 @@ class ViewsExplanation:
     Attributes
     ----------
     rows : pandas.DataFrame
-        For each row ``normal``, ``p_value`` and ``surprise``, the joined answer; ``view``, the one
-        with the smallest p-value; ``cause``: "column" if a value of the row is as rare as the
-        rarest values of 5 % of the training rows, or rarer than all of them, and else
-        "combination" if a description is most surprised, "columns" if several values are rather
-        rare, or the name of a further view; ``column``, the one with the rarest value, and
-        ``near``, the number of training rows with a value near to it, of ``of`` majority rows,
+        For each row ``normal``, ``p_value`` (of a fit to normal rows) and ``surprise``, the joined
+        answer; ``view``, the one with the smallest p-value; ``cause``: "column" if a value of the
+        row is as rare as the rarest values of 5 % of the training rows, or rarer than all of them,
+        and else "combination" if a description is most surprised, "columns" if several values are
+        rather rare, or the name of a further view; ``column``, the one with the rarest value, and
+        ``near``, the number of training rows with a value near to it, of ``of`` described rows,
         without the row itself.
     p_values : pandas.DataFrame
         The p-value of each row under each view; of a view with draws, their median.
@@ -67,8 +67,9 @@ class ViewsExplanation:
     def __repr__(self) -> str:
         """Return a sentence or two for each of the first rows."""
         lines = [
-            f"{name}: {'normal' if row['normal'] else 'abnormal'}, p = {row['p_value']:.3g}. "
-            f"{self.reason(i)}.{self._nearest(i)}"
+            f"{name}: {'normal' if row['normal'] else 'abnormal'}"
+            + (f", p = {row['p_value']:.3g}" if "p_value" in row else "")
+            + f". {self.reason(i)}.{self._nearest(i)}"
             for i, (name, row) in enumerate(self.rows.iloc[:SHOWN].iterrows())
         ]
         more = len(self.rows) - len(lines)
@@ -151,12 +152,12 @@ def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
     score: Any = fit.score
     data, views, table, place = fit.data, score.views, asked.table, asked.place
     itself = (place >= 0) & ~data.minority[place]
+    counted = (place >= 0) & data.described[place]  # by the views of single columns
     values = [
         known.answered(table, place, view.values, lambda i, view=view: view.left_out[:, i])
         for view in views
     ]
     score_of_rows = fit.decision_at(table, place)[0]
-    p_value = fold_of(fit).of_scores(score_of_rows, itself)
     parts = {
         name: explained_by(each, asked) for name, each in score.fits.items() if each.has_center
     }
@@ -167,10 +168,10 @@ def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
         },
         asked.names,
     )
-    near, larger, frequency = score.rarity.counts(table, itself)
+    near, larger, frequency = score.rarity.counts(table, counted)
     larger[:, list(data.kernel.categorical_columns)] = 0  # categories have no order
-    rarest = np.sort(score.rarity.counts(data.majority_rows, True)[2].min(axis=1))
-    n, others = len(rarest), ~itself[:, None]
+    rarest = np.sort(score.rarity.counts(data.rows[data.described], True)[2].min(axis=1))
+    n, others = len(rarest), ~counted[:, None]
     upto = frequency + ties.tolerance(frequency)
     as_rare = np.searchsorted(rarest, upto, side="right") + others  # with the row itself
     odd = (as_rare <= RARE * (n + others)) | (as_rare == 1)
@@ -179,13 +180,15 @@ def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
     view = p[sorted(p, key=lambda name: name in COLUMN_VIEWS)].idxmin(axis=1)
     causes = dict.fromkeys(parts, COMBINATION) | dict.fromkeys(COLUMN_VIEWS, SEVERAL)
     shown = inputs.shown(data, table, asked.X).set_axis(p.index)
-    found = pd.DataFrame({"normal": score_of_rows >= 0.0, "p_value": p_value}, p.index)
+    found = pd.DataFrame({"normal": score_of_rows >= 0.0}, p.index)
+    if data.core is None or asked.X is not None:  # a rank among the rows of one table is none
+        found["p_value"] = fold_of(fit).of_scores(score_of_rows, itself)
     found["surprise"] = -score_of_rows
     found["view"] = view
     found["cause"] = view.map(lambda v: causes.get(v, v)).mask(odd.any(axis=1), COLUMN)
     found["column"] = pd.Series([shown.columns[f] for f in first], found.index, dtype=object)
     found["near"] = near[np.arange(len(found)), first].astype(int)
-    found["of"] = n - itself
+    found["of"] = n - counted
     rare = np.maximum(np.log(n) - frequency, 0.0)
     total = rare.sum(axis=1, keepdims=True)
     rarity = np.divide(rare, total, where=total > 0.0, out=np.zeros_like(rare))

@@ -250,3 +250,16 @@ def test_score_recognises_training_rows(table, tmp_path):
         smallest = pd.read_csv(out)["p_value"].nsmallest(3)
         assert f"smallest are {', '.join(f'{p:.3g}' for p in smallest)}" in result.stderr
         assert ("5 of the 6 are training rows: score the new rows alone" in result.stderr) == said
+
+
+def test_several_views_order_the_rows(csv, tmp_path):
+    arguments = ["--id", "name", "--model", "Views", "--top", 3, *FEW]
+    result = call(csv, *arguments, "--picture", tmp_path / "p.png", COLUMNS="120")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    shown = [line.split()[0] for line in lines if line.strip().startswith("n")][1:]
+    assert {"n03", "n17"} <= set(shown)
+    assert "cost = 99" in result.stdout and " nan" not in result.stdout
+    assert "a description on two scales" in " ".join(result.stdout.split())
+    result = call(csv, "--model", "Vews")
+    assert "unknown model 'Vews' (did you mean 'Views'?)" in result.stderr

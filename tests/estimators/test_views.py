@@ -281,3 +281,24 @@ def test_a_value_in_a_gap_says_how_many_are_beyond_it():
         assert f"({v:.8g}) seen in 0 of 200 rows{text}. " in repr(bsvdd.explain(est, [[v, 0.0]]))
     why = bsvdd.explain(Views(estimator=MEAN).fit(-table), rows=[200])
     assert "(-500) seen in 0 of 200 rows (5% are smaller). " in repr(why)
+
+
+def test_reasons_of_the_rows_of_one_table_count_its_core():
+    rows = np.vstack([X, Z[1:], [[0.0, 0.0, 60.0]]])
+    est = Views(MEAN)
+    est.fit_predict(rows)
+    why = bsvdd.explain(est, rows=[N, N + 1])
+    assert "p_value" not in why.rows and ", p = " not in repr(why)
+    assert why.rows["cause"].tolist() == ["column", "combination"]
+    core = est.fit_.data.described
+    assert not core[N] and why.rows["of"].iloc[0] == core.sum()
+    found = bsvdd.stand_out(est)
+    assert N + 1 in found.order[:2]
+    np.testing.assert_allclose(found.surprise, est.decision()["surprise"], atol=1e-9)
+    assert "ranks have no tail" in str(found)
+
+
+def test_the_estimator_is_taken_by_position_and_the_rest_by_name():
+    assert Views(MEAN).get_params(deep=False) == Views(estimator=MEAN).get_params(deep=False)
+    with pytest.raises(TypeError, match="positional"):
+        Views(MEAN, {})
