@@ -247,7 +247,7 @@ class Views(Detector):
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=200)
     >>> X = np.column_stack([x, x + 0.1 * rng.normal(size=200)])
-    >>> est = Views(estimator=BDD(simplex=True)).fit(X)
+    >>> est = Views(BDD(simplex=True)).fit(X)
     >>> est.predict([[0.0, 0.0], [1.5, -1.5], [9.0, 0.0]])
     array([ 1, -1, -1])
     >>> bsvdd.explain(est, [[1.5, -1.5], [9.0, 0.0]]).rows["cause"].tolist()

@@ -19,6 +19,10 @@ from .errors import check_output_folder, plain_errors
 
 REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 GAPS = "to the best: paired difference in AUC, ± half of its 95 % interval."
+LEGEND = [
+    "G-mean: root of (1 - FPR)(1 - FNR). FPR: majority flagged. FNR: minority missed.",
+    "halves: one trains, the other tests. told apart: a 95 % interval without 0.",
+]
 
 
 @click.command()
@@ -186,6 +190,14 @@ def compare(
                 figures |= pages.pictures(study, results)
             page = pages.write(out, results, study, figures, published, notes)
     click.echo(f"report: {page}")
+    if csv is None:
+        click.echo("next, your own table: bsvdd compare TABLE.csv --label COLUMN --minor VALUE")
+    elif unlabelled:
+        click.echo(f"next, why rows are odd: {options.command('outliers', csv, [*vars(table)])}")
+    else:
+        best = [lead.best for lead in report.own_data.winners(results).values()][:1]
+        of_fit = options.command("fit", csv, ["label", "minor", *vars(table)], model=best)
+        click.echo(f"next, for new rows: {of_fit}; bsvdd score model.safetensors NEW.csv")
 
 
 def _plan(study: Any) -> str:
@@ -255,6 +267,7 @@ def print_results(console: Console, results: Any, data: list[Any]) -> None:
         told = [pages.sentence(*winner) for winner in winners.items()]
         gaps = f"{GAPS} {pages.UNADJUSTED}"
         print_lines(console, [*told, gaps, *pages.same_decisions(mine), ""])
+    print_lines(console, LEGEND)
 
 
 def print_votes(console: Console, found: Any, data: Any, top: int = 10) -> None:
@@ -278,7 +291,6 @@ def print_votes(console: Console, found: Any, data: Any, top: int = 10) -> None:
     ]
     title = f"{found.count}; the oddest {len(rows)}:"
     _print(console, title, [found.name, "P(odd), mean", "listed by", "rank, median"], rows)
-    print_lines(console, ["bsvdd outliers names the columns that make a row odd."])
 
 
 def _print(console: Console, title: str, head: list[str], rows: list[list[str]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial, wraps
@@ -166,6 +167,15 @@ def given(*names: str) -> list[str]:
     context = click.get_current_context()
     default = click.core.ParameterSource.DEFAULT
     return [name for name in names if context.get_parameter_source(name) is not default]
+
+
+def command(name: str, csv: Path, same: list[str], **others: list[str]) -> str:
+    """Return another command for a table, with options that the caller of this one gave."""
+    params, words = click.get_current_context().params, ["bsvdd", name, str(csv)]
+    for option, values in ({each: params[each] for each in given(*same)} | others).items():
+        for value in values if isinstance(values, tuple | list) else [values]:
+            words += [as_option(option), str(value)]
+    return shlex.join(words)
 
 
 def _check_jobs(_: click.Context, __: click.Parameter, value: int) -> int:

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import re
+import shlex
 import shutil
 from concurrent.futures.process import BrokenProcessPool
 
@@ -83,6 +84,10 @@ def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_report(csv, tm
     for name in ["SVDD", "BDD", "BSVDD", "BSVDD-M", "flag all", "flag none", "base rate 0.167"]:
         assert name in result.output
     assert f"report: {out / 'report.html'}" in result.output
+    assert "G-mean: root of" in result.stdout and "halves: one trains" in result.stdout
+    best = re.search("By AUC, (.*) is best", result.stdout)[1]
+    words = ["bsvdd", "fit", str(csv), *KINDS, "--model", best]
+    assert shlex.join(words) in result.stdout.splitlines()[-1]
     pictures = [
         *("boundary.png", "calibration.png", "distances.png", "margin.png"),
         *("weights.png", "differences_1.png", "distances_1.png", "roc_1.png"),
@@ -110,6 +115,13 @@ def test_compare_as_published(csv, tmp_path, no_pictures):
     assert results.loc["BDD", "r_hat"] != results.loc["BDD", "r_hat"]  # one estimate
 
 
+def test_compare_of_an_embedded_set_names_the_command_for_ones_own(tmp_path, no_pictures):
+    few = ["--jobs", 1, "--replicates", 1, "--model", "OCSVM"]
+    result = call("compare", "--data", "glass_headlamps", *few, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[-1].endswith("compare TABLE.csv --label COLUMN --minor VALUE")
+
+
 @pytest.mark.slow
 def test_compare_without_a_label_says_which_rows_models_find_odd(csv, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
@@ -120,7 +132,9 @@ def test_compare_without_a_label_says_which_rows_models_find_odd(csv, tmp_path, 
     few = ["--jobs", 1, "--draws", 100, "--tune", 100]
     result = call("compare", path, "--id", "p_value", "--out", out, *few)
     assert result.exit_code == 0, result.output
-    assert max(map(len, result.stdout.splitlines()[:-1])) <= 80
+    *lines, _, last = result.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert last == f"next, why rows are odd: bsvdd outliers {path} --id p_value"
     assert re.search(r"=n5 +[01]\.\d\d +\d of 2 +1 ", result.stdout)
     assert "No model is called best" in result.stdout and "SVDD and OCSVM are one" in result.stdout
     names = ["agreement.png", "cells", "report.html", "results.csv", "rows.csv"]
