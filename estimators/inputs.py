@@ -21,7 +21,7 @@ from .rows.blocks import checked, is_lazy, require_digits
 from .rows.columns import found, numbers
 from .rows.forms import Form
 from .rows.frames import as_frame
-from .rows.gaps import filled
+from .rows.gaps import as_level, counted, filled
 from .rows.names import Columns
 from .training import TrainingData
 
@@ -300,7 +300,14 @@ def expected(data: TrainingData, X: Any) -> np.ndarray:
     X, columns, kernel = matched(data.columns, as_frame(X)), data.columns, data.kernel
     if isinstance(X, pd.DataFrame) and X.shape[1] == columns.n:
         X = numbers(X, kernel.categorical_columns, data.forms)
-    X = validated(columns.checking(), X, False, kernel.pairwise, kernel.fills_gaps)
+    X = validated(columns.checking(), X, False, kernel.pairwise, kernel.missing != "error")
+    if kernel.missing == "drop" and (gaps := np.isnan(X)).any():
+        raise ValueError(
+            f"{counted(gaps, columns.labels)}: the kernel has missing='drop', which leaves rows "
+            "with gaps without an answer; leave them out of X, or fit with missing='fill'"
+        )
+    if kernel.missing == "level":
+        X = with_level(X, kernel.categorical_columns, columns)
     if np.isnan(X).any():
         warn_of_gaps(X, columns)
         known = data.majority_rows
@@ -311,16 +318,22 @@ def expected(data: TrainingData, X: Any) -> np.ndarray:
 
 
 def warn_of_gaps(X: np.ndarray, columns: Columns) -> None:
-    """Warn of the gaps of rows, with their number in each column."""
-    gaps = np.isnan(X)
-    each = [f"{str(c)!r} ({k})" for c, k in zip(columns.labels, gaps.sum(axis=0), strict=True) if k]
-    more = f" and {len(each) - 8} more" if len(each) > 8 else ""
+    """Warn of the gaps of rows that are filled, with their number in each column."""
     warn(
-        f"{int(gaps.any(axis=1).sum())} of {len(X)} rows have gaps, in {', '.join(each[:8])}"
-        f"{more}, filled by the nearest training rows and taken as if observed: false-alarm rates "
-        "and p-values hold approximately",
+        f"{counted(np.isnan(X), columns.labels)}, filled by the nearest training rows and taken as "
+        "if observed: false-alarm rates and p-values hold approximately",
         DataWarning,
     )
+
+
+def with_level(X: np.ndarray, categorical: tuple[int, ...], columns: Columns) -> np.ndarray:
+    """Return rows whose gaps in columns of categories are one more category, with a warning."""
+    gaps = np.isnan(X)
+    gaps[:, np.setdiff1d(np.arange(X.shape[1]), categorical)] = False
+    if not gaps.any():
+        return X
+    warn(f"{counted(gaps, columns.labels)}, counted as one more category", DataWarning)
+    return as_level(X, categorical)
 
 
 def by_row(data: TrainingData, X: Any, summary: Summary) -> np.ndarray:
@@ -328,7 +341,8 @@ def by_row(data: TrainingData, X: Any, summary: Summary) -> np.ndarray:
     if is_lazy(X):
         from .rows.dask import by_block
 
-        columns = data.part(slice(0))  # workers need no training rows
+        # workers need training rows to fill gaps by
+        columns = data if data.kernel.fills_gaps else data.part(slice(0))
         lazy: Any = by_block(without_label(data, X), partial(_of_rows, columns, summary=summary))
         return lazy
     return _of_rows(data, X, summary)

@@ -27,12 +27,14 @@ from .inputs import (
     warn_of_columns,
     warn_of_far_values,
     warn_of_gaps,
+    with_level,
 )
 from .labels import classes_of
 from .rows import files
 from .rows.blocks import ArrayRows, Rows, is_lazy
 from .rows.frames import as_frame
-from .rows.gaps import filled
+from .rows.gaps import as_level, counted, filled
+from .rows.gaps import left_out as gaps_left_out
 from .rows.names import Columns
 from .training import MOST_ROWS, Dictionary, TrainingData
 
@@ -117,7 +119,18 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         source, unlabelled = _separated(source, gap, minority_of_all, dictionary, kernel)
         row_numbers = np.flatnonzero(~gap)[held]
     rows = np.array(source.take(held), order="C")  # a copy: the caller may change X
+    kind = classes.kind[held]
+    if kernel.missing == "level":
+        rows = with_level(rows, source.categorical, columns)
+        unlabelled = None if unlabelled is None else as_level(unlabelled, source.categorical)
     gaps = np.isnan(rows)
+    if kernel.missing == "drop" and gaps.any():
+        kept = _without_gaps(asked, gaps, minority, columns)
+        row_numbers = np.arange(len(gap))[row_numbers][kept]
+        rows, gaps, kind, minority = rows[kept], gaps[kept], kind[kept], minority[kept]
+        n -= len(kept) - int(kept.sum())
+    if kernel.missing == "drop" and unlabelled is not None:
+        unlabelled = unlabelled[~np.isnan(unlabelled).any(axis=1)]
     if gaps.any() or (unlabelled is not None and np.isnan(unlabelled).any()):
         warn_of_gaps(rows if unlabelled is None else np.concatenate([rows, unlabelled]), columns)
         known, place = rows[~minority], np.where(minority, -1, np.cumsum(~minority) - 1)
@@ -160,7 +173,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         all_rows=len(minority) == n,
         label=y if isinstance(y, str) else None,
         labels=classes.labels,
-        kind=classes.kind[held],
+        kind=kind,
         kind_labels=classes.kind_labels,
         names=names,
         forms=source.forms,
@@ -245,11 +258,11 @@ def _source(asked: Asked, X: Any, y: Any) -> tuple[Rows, Any, Columns]:
         )
     if source is None:
         X, categorical, forms = numbers_of(kernel, X)
-        X = validated(checking, X, True, kernel.pairwise, kernel.fills_gaps)
+        X = validated(checking, X, True, kernel.pairwise, kernel.missing != "error")
         rows = ArrayRows(kernel.training_rows(X), is_checked=True)
         rows.categorical, rows.forms = categorical, forms
         return rows, y, Columns.of(checking)
-    source.may_lack = kernel.fills_gaps
+    source.may_lack = kernel.missing != "error"
     if kernel.takes_categories:
         source.categorical = kernel.categorical_columns or source.found_categories()
     if source.n_rows < 2:
@@ -270,6 +283,21 @@ def _in_blocks(X: Any) -> Rows | None:
     if plain and X.ndim == 2 and X.size and X.dtype.kind in "fiub":
         return ArrayRows(X)
     return None
+
+
+def _without_gaps(
+    asked: Asked, gaps: np.ndarray, minority: np.ndarray, columns: Columns
+) -> np.ndarray:
+    """Return which rows (n,) have no gap, with a warning; a ValueError if too few are left."""
+    kept = ~gaps.any(axis=1)
+    left = minority[kept]
+    if (~left).sum() < 2 or (asked.with_minority and not left.any()):
+        raise ValueError(
+            f"{counted(gaps, columns.labels)}: of the others {int((~left).sum())} are majority and "
+            f"{int(left.sum())} minority, too few for {asked.name}; use missing='fill'"
+        )
+    warn(gaps_left_out(gaps, columns.labels), DataWarning)
+    return kept
 
 
 def _separated(

@@ -335,7 +335,7 @@ class Views(Detector):
 
     @override
     def _asked(self) -> Asked:
-        kernel = COORDINATES
+        kernel = replace(COORDINATES, missing=self._tabular.missing)
         if len(self.categorical):
             kernel = replace(kernel, categorical=tuple(self.categorical))
         asked = super()._asked()  # after its checks

@@ -115,7 +115,7 @@ def prepared(
     categorical = [
         i for i, dtype in enumerate(X.dtypes) if dtype == "category" and not dtype.ordered
     ]
-    est = own.estimator(parameters, tuple(categorical) or None)
+    est = own.estimator(parameters, tuple(categorical) or None, missing)
     if "progressbar" in est.get_params():
         est.set_params(progressbar=sys.stderr.isatty())
     return est, X, y

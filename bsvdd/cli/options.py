@@ -138,17 +138,29 @@ class FitOptions(ModelOptions):
         return self.for_models([self.fitted])[self.fitted]
 
     def estimator(
-        self, parameters: dict[str, Any], categorical: tuple[int, ...] | None
+        self,
+        parameters: dict[str, Any],
+        categorical: tuple[int, ...] | None,
+        missing: str | None = None,
     ) -> Detector:
-        """Return the estimator; ``categorical`` are the positions of columns of categories."""
+        """Return the estimator.
+
+        ``categorical`` are the positions of columns of categories, and ``missing`` is what its
+        kernel does with gaps.
+        """
+        from ..models.kernels import Tabular
+
         sampling = {name: getattr(self, name) for name in SAMPLER}
         protocol = run.protocol.Protocol(cutoff=self.cutoff(), **sampling)
         candidate = run.protocol.Candidate(self.fitted, self.fitted, parameters)
         if self.model != VIEWS:
             protocol = replace(protocol, categorical=categorical)
-            est: Detector = protocol.estimator(candidate, self.seed)
-            return est
-        inner = protocol.estimator(candidate, self.seed)
+        inner: Detector = protocol.estimator(candidate, self.seed)
+        kernel = inner.get_params(deep=False)["kernel"]
+        if missing is not None and isinstance(kernel, Tabular):
+            inner.set_params(kernel=replace(kernel, missing=missing))
+        if self.model != VIEWS:
+            return inner
         own = {} if protocol.cutoff is None else {"cutoff": protocol.cutoff}
         joined = registry.ESTIMATORS[VIEWS].estimator()
         views: Detector = joined(
@@ -222,9 +234,10 @@ of_table = grouped(
         ),
         "missing": click.option(
             "--missing",
-            type=click.Choice(["fill", "error", "drop"]),
+            type=click.Choice(["fill", "error", "drop", "level"]),
             help="What to do with gaps: fill them by the nearest training rows (the default), "
-            "stop, or leave the row out; score leaves the numbers of such a row empty.",
+            "stop, leave the row out, or count a gap among categories as one more category. score "
+            "goes by the model; it leaves the numbers of a row that is left out empty.",
         ),
     },
 )

@@ -107,13 +107,25 @@ def score(
             categories = _categories_of_fit(est, layout)
             forms, features = est.fit_.data.forms, getattr(est, "feature_names_in_", [])
             levels = [features[i] for i, form in forms.items() if form.kind == "levels"]
-            new = rows.tables.read_own(csv, layout, [*categories, *levels])
+            na = rows.categories.code(rows.files.NA)
+            coded = [
+                str(features[i])
+                for i in est.kernel_.categorical_columns
+                if len(features) and (est.fit_.data.rows[:, i] == na).any()
+            ]
+            new = rows.tables.read_own(csv, layout, [*categories, *levels], coded)
             with rows.files.naming(csv):
                 names = _columns_of_fit(est, new, layout)
                 X = _typed(est, new[names], layout.decimal)
+                missing, fitted = table.missing or est.kernel_.missing, est.kernel_.missing
+                if missing in ("fill", "level") and missing != fitted:
+                    raise ValueError(
+                        f"--missing {missing}: the model was fitted with --missing {fitted}, and "
+                        f"so are its answers; fit it with --missing {missing}"
+                    )
                 stops, gaps = strict or table.missing == "error", new[names].isna().to_numpy()
-                fills = table.missing in (None, "fill") and est.kernel_.fills_gaps
-                gaps = gaps & fills & ~gaps.all(axis=1, keepdims=True)
+                gaps = gaps & (missing == fitted) & est.kernel_.fills_gaps
+                gaps &= ~gaps.all(axis=1, keepdims=True)
                 problems = _problems(est, X, new, gaps)
                 said = _first_problem(problems, new)
                 if problems.ne("").all() or (stops and said):
@@ -130,6 +142,8 @@ def score(
                 important = _important_columns(est, given, usable)
                 result = result.join(important.where(~result["normal"]))
             found = result.reindex(X.index)
+            if missing == "level":  # there is nothing to fill among categories
+                gaps[:, list(est.kernel_.categorical_columns)] = False
             if gaps.any():
                 found["filled"] = [", ".join(repr(str(c)) for c in X.columns[row]) for row in gaps]
             found["problem"] = problems
@@ -280,9 +294,12 @@ def _notes(
     """Yield what is to be known of scored rows: unseen categories, training rows, none selected."""
     import numpy as np
 
+    from ..inference.warning import collected
+
     n = len(X)
     data = est.fit_.data
-    numbers, known = estimators.inputs.table(data, given), data.rows
+    with collected():  # the answers have said what these rows lack
+        numbers, known = estimators.inputs.table(data, given), data.rows
     categorical = list(est.kernel_.categorical_columns)
     unseen = np.array([~np.isin(numbers[:, i], known[:, i]) for i in categorical])
     if unseen.any():

@@ -224,7 +224,7 @@ def from_csv(
         Without a label no row is minority, and a column with two values is a category.
     minor : str, optional
         As in :func:`~bsvdd.estimators.rows.tables.minority_of`.
-    missing : {"fill", "error", "drop"}
+    missing : {"fill", "error", "drop", "level"}
         As in :func:`~bsvdd.estimators.rows.tables.read_features`. With "fill" the gaps stay
         until a training half fills them.
 
@@ -238,15 +238,18 @@ def from_csv(
     DataWarning
         As in :func:`~bsvdd.estimators.rows.tables.read_features`.
     """
-    from ...estimators.inputs import warn_of_gaps
+    from ...estimators.inputs import warn_of_gaps, with_level
     from ...estimators.rows import columns, tables
     from ...estimators.rows.names import Columns
 
     X, minority = tables.read_features(path, layout, minor, missing)
     text, forms = columns.found(X)
     numbers = columns.numbers(X, text, forms).to_numpy(dtype=float)
+    named = Columns("", X.shape[1], tuple(map(str, X.columns)))
+    if missing == "level":
+        numbers = with_level(numbers, text, named)
     if np.isnan(numbers).any():
-        warn_of_gaps(numbers, Columns("", X.shape[1], tuple(map(str, X.columns))))
+        warn_of_gaps(numbers, named)
     return Dataset(
         printable(Path(path).stem),
         numbers,

@@ -65,7 +65,7 @@ class DaskRows(Rows):
     def take(self, which: np.ndarray | slice) -> np.ndarray:
         numbers = np.arange(self.n_rows)[which]
         parts = [
-            dask.delayed(_pick)(block, rows, numbers[mine], self.categorical)
+            dask.delayed(_pick)(block, rows, numbers[mine], self.categorical, self.may_lack)
             for block, rows in zip(self._delayed, self._slices, strict=True)
             if (mine := (rows.start <= numbers) & (numbers < rows.stop)).any()
         ]
@@ -86,9 +86,12 @@ def _is_frame(X: Any) -> bool:
     )
 
 
-def _pick(block: Any, rows: slice, numbers: np.ndarray, categorical: tuple[int, ...]) -> np.ndarray:
+def _pick(
+    block: Any, rows: slice, numbers: np.ndarray, categorical: tuple[int, ...], may_lack: bool
+) -> np.ndarray:
     _check_length(block, rows)
-    return checked(as_array(block, rows.start, categorical)[numbers - rows.start], numbers)
+    found = as_array(block, rows.start, categorical)[numbers - rows.start]
+    return checked(found, numbers, may_lack)
 
 
 def _check_length(block: Any, rows: slice) -> None:

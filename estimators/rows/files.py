@@ -51,6 +51,7 @@ HEAD = 1000  # rows in which codes are looked for
 CODE = r"0\d+|\+\d{7,}"  # 007, or a telephone number
 GAPS = "|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None"
 GAPS += "|n/a|nan|null"  # as pandas has them
+NA, FEWEST_CODES = "NA", 5  # a gap, or one of so many codes
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,10 @@ def kind_of_file(path: Path) -> str:
 
 
 def read_file(
-    path: Path, layout: Layout = PLAIN, texts: Collection[str] | None = ()
+    path: Path,
+    layout: Layout = PLAIN,
+    texts: Collection[str] | None = (),
+    na: Collection[str] = (),
 ) -> pd.DataFrame:
     """Return the table in a file, by its suffix; a file of another one is read as CSV.
 
@@ -185,6 +189,9 @@ def read_file(
         Columns that it names need not be in the file.
     texts : collection of str
         Further columns that are read as text. None: all are, as they are in the file.
+    na : collection of str
+        Columns of CSV in which NA is a code and no gap, beside those that have at least five other
+        values, all of them two capital letters.
 
     Raises
     ------
@@ -216,7 +223,7 @@ def read_file(
             gap = table[name].isna()
             table[name] = table[name].astype(object).map(level).astype(object).mask(gap)
         return table
-    table = _with_index(_read_csv(path, layout, texts, kind))
+    table = _with_index(_read_csv(path, layout, texts, kind, na))
     if texts is not None and layout.label in table:
         labels = read_labels(table[layout.label].tolist())
         table[layout.label] = pd.Series(labels, table.index, labels.dtype)
@@ -230,7 +237,19 @@ def _with_index(table: pd.DataFrame) -> pd.DataFrame:
     return table.set_index("").rename_axis(None)
 
 
-def _read_csv(path: Path, layout: Layout, texts: Collection[str] | None, kind: str) -> pd.DataFrame:
+def _has_codes(column: pd.Series) -> bool:
+    """Return whether a column of text has codes of two letters, so that NA is one: Namibia."""
+    texts = set(column.dropna()).difference(GAPS.split("|"))
+    return len(texts) >= FEWEST_CODES and all(re.fullmatch("[A-Z]{2}", text) for text in texts)
+
+
+def _read_csv(
+    path: Path,
+    layout: Layout,
+    texts: Collection[str] | None,
+    kind: str,
+    na: Collection[str],
+) -> pd.DataFrame:
     """Return a CSV file as a table; its labels are text."""
     of_text = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
     packed = zipfile.BadZipFile, gzip.BadGzipFile, EOFError, zlib.error, RuntimeError  # a password
@@ -248,6 +267,10 @@ def _read_csv(path: Path, layout: Layout, texts: Collection[str] | None, kind: s
         codes = [c for c, is_code in zip(names, are_codes, strict=True) if is_code]
         raw = names if texts is None else [layout.label, layout.id]
         as_text = {*raw, *codes, *layout.categories, *layout.levels, *(texts or ())} & set(names)
+        gaps = {c: [] if c in raw else GAPS.split("|") for c in names}
+        coded = [c for c in names if c not in raw and _has_codes(head[c])]
+        for name in {*coded, *na} & set(names):
+            gaps[name] = [each for each in gaps[name] if each != NA]
         file.seek(0)
         table = pd.read_csv(
             file,
@@ -256,13 +279,20 @@ def _read_csv(path: Path, layout: Layout, texts: Collection[str] | None, kind: s
             decimal=layout.decimal,
             dtype=dict.fromkeys(as_text, str),
             keep_default_na=False,
-            na_values={c: [] if c in raw else GAPS.split("|") for c in names},
+            na_values=gaps,
             index_col=False,
             skip_blank_lines=len(names) > 1,  # in one column a blank line is a missing value
             low_memory=False,
             **how,
         )
-        return table.copy()  # one block for all columns, which is faster where there are many
+    for name in () if texts is None else coded:
+        if count := int((table[name] == NA).sum()):
+            warn(
+                f"column {name!r} has codes of two letters, so NA in {count} of its cells is one "
+                "and no gap; leave gaps empty",
+                DataWarning,
+            )
+    return table.copy()  # one block for all columns, which is faster where there are many
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...inference.warning import DataWarning, warn
+from ...models.kernels.tabular import MISSING
 from ..labels import classes_of, read_labels
 from ..messages import did_you_mean, listed, quoted
 from .cells import as_numbers, with_points
@@ -26,8 +27,8 @@ from .files import (
     require_content,
     split,
 )
+from .gaps import left_out
 
-MISSING = ("fill", "error", "drop")
 is_numeric = pd.api.types.is_numeric_dtype
 
 
@@ -89,7 +90,12 @@ def read_table(path: str | Path, label: str | None = None) -> Any:
     return table if label is None else split(table, label, "label", str(path))
 
 
-def read_own(path: str | Path, layout: Layout = PLAIN, texts: Collection[str] = ()) -> pd.DataFrame:
+def read_own(
+    path: str | Path,
+    layout: Layout = PLAIN,
+    texts: Collection[str] = (),
+    na: Collection[str] = (),
+) -> pd.DataFrame:
     """Read a file with a header, as in :func:`bsvdd.estimators.rows.files.read_file`.
 
     Columns to drop are left out, and the ids, as text, are the index of the table; without ids it
@@ -107,7 +113,7 @@ def read_own(path: str | Path, layout: Layout = PLAIN, texts: Collection[str] = 
         An id is repeated.
     """
     path = Path(path)
-    table = read_file(path, layout, texts)
+    table = read_file(path, layout, texts, na)
     layout.check(path, list(table.columns))
     if table.empty:
         raise ValueError(f"{path} has a header but no rows")
@@ -213,7 +219,7 @@ def _wrong_gaps(X: pd.DataFrame, missing: str) -> list[str]:
             f"all {len(X)} rows have a gap, so that none is left; leave out the columns with most "
             "gaps by --drop, or use --missing fill"
         ] * bool(bad.any(axis=1).all())
-    if missing == "fill":
+    if missing in ("fill", "level"):
         lacking = X.isna().to_numpy().all(axis=1)
         if lacking.any():
             return [
@@ -293,9 +299,9 @@ def read_features(
     layout : Layout
     minor : str, optional
         As in :func:`minority_of`.
-    missing : {"fill", "error", "drop"}, default="error"
+    missing : {"fill", "error", "drop", "level"}, default="error"
         What gaps are: an error; a reason to leave the row out, in the label too; or values that
-        the caller imputes, which are NaN in the result.
+        the kernel of the caller fills or counts as one more category, which are NaN in the result.
     unlabelled : bool, default=False
         As in :func:`minority_of`; not with "drop", which leaves such rows out.
 
@@ -327,13 +333,11 @@ def read_features(
         if wrong := [*wrong, *of_columns]:
             raise ValueError("; ".join(wrong))
     bad = gaps(X)
-    with_gaps = bad.any(axis=1)
+    with_gaps, n_labels = bad.any(axis=1), n_rows - len(X)
     if missing == "drop":
         X, minority = X[~with_gaps], None if minority is None else minority[~with_gaps]
         if len(X) < n_rows:
-            warn(
-                f"{n_rows - len(X)} of {n_rows} rows have gaps and are left out; if rows with gaps "
-                "are of another kind, nothing here is about them",
-                DataWarning,
-            )
+            of_all = np.zeros((n_rows, bad.shape[1] + 1), dtype=bool)  # those of the label first
+            of_all[:n_labels, 0], of_all[n_labels:, 1:] = True, bad
+            warn(left_out(of_all, [label, *X.columns]), DataWarning)
     return X, minority

@@ -50,6 +50,7 @@ class Kernel:
     normalized = False
     separable = False
     euclidean = False
+    missing = "error"  # what a gap is, see Tabular
 
     @property
     def adjusts(self) -> bool:
@@ -59,7 +60,7 @@ class Kernel:
     @property
     def fills_gaps(self) -> bool:
         """Whether rows may have gaps, which are filled before the kernel sees them."""
-        return False
+        return self.missing in ("fill", "level")
 
     @property
     def categorical_columns(self) -> tuple[int, ...]:

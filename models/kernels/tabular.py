@@ -21,6 +21,7 @@ FAR = 5.0  # standard deviations from a column that was constant to a value that
 # each column relative to their number, as few rows make columns look dependent that are not
 RIDGE, RIDGE_OF_COLUMNS = 0.1, 2.0
 SCALES = ("both", "standardised", "normal scores")
+MISSING = ("fill", "error", "drop", "level")
 DENORMAL, REMOTE = 1e-290, 1e150  # sd of a column that needs another unit; values there, at most
 ROUNDING = 1e-12  # difference, relative to the values, below which values are equal
 
@@ -181,10 +182,12 @@ class Tabular(Wrapper):
     decorrelated : bool, default=False
         Whether columns of numbers are adjusted for each other, as it is where odd rows are among
         the training rows.
-    missing : {"fill", "error"}, default="fill"
-        What a gap is: filled by the median (a category: the most frequent one) of the 10 training
-        rows that are nearest in the other columns, or an error. Where a gap is filled, the row is
-        taken as if it had been observed so.
+    missing : {"fill", "error", "drop", "level"}, default="fill"
+        What a gap is. "fill": it has the median (a category: the most frequent one) of the 10
+        training rows that are nearest in the other columns, and the row is taken as if it had been
+        observed so. "error": an error. "drop": a fit leaves the row out, and a new row has no
+        answer, which is an error. "level": in a column of categories one more category, and
+        filled in a column of numbers.
     numbers : tuple of Column, optional
         What the majority rows say of the columns of numbers; set by
         :meth:`~bsvdd.kernels.Kernel.resolve`.
@@ -234,7 +237,7 @@ class Tabular(Wrapper):
     weights: Mapping[str | int, float] | tuple[tuple[str | int, float], ...] | None = None
     scale: Literal["both", "standardised", "normal scores"] = "both"
     decorrelated: bool = False
-    missing: Literal["fill", "error"] = "fill"
+    missing: Literal["fill", "error", "drop", "level"] = "fill"
     numbers: tuple[Column, ...] | None = None
     categories: tuple[tuple[float, ...], ...] | None = None
     adjustment: tuple[tuple[tuple[float, ...], ...], ...] | None = None
@@ -249,17 +252,12 @@ class Tabular(Wrapper):
             raise TypeError(f"decorrelated must be True or False, got {self.decorrelated!r}")
         if self.scale not in SCALES:
             raise ValueError(f"scale must be one of {SCALES}, got {self.scale!r}")
-        if self.missing not in ("fill", "error"):
-            raise ValueError(f"missing must be 'fill' or 'error', got {self.missing!r}")
+        if self.missing not in MISSING:
+            raise ValueError(f"missing must be one of {MISSING}, got {self.missing!r}")
         if self.categorical is not None:
             vars(self)["categorical"] = _positions(self.categorical)
         if self.weights is not None:
             vars(self)["weights"] = _weights(self.weights)
-
-    @property
-    @override
-    def fills_gaps(self) -> bool:
-        return self.missing == "fill"
 
     @property
     @override
@@ -482,7 +480,7 @@ class Tabular(Wrapper):
         weights = f", weights={dict(_pairs(self.weights))}" if self.weights else ""
         scale = "" if self.scale == "both" else f", scale={self.scale!r}"
         decorrelated = ", decorrelated=True" if self.decorrelated else ""
-        missing = "" if self.fills_gaps else f", missing={self.missing!r}"
+        missing = "" if self.missing == "fill" else f", missing={self.missing!r}"
         return f"Tabular({self.kernel!r}{rho}{columns}{weights}{scale}{decorrelated}{missing})"
 
 

@@ -248,7 +248,8 @@ def test_missing_values_by_each_policy(table, scores, tmp_path):
     rows.to_csv(path, index=False)
     fit = ["fit", path, *COLUMNS[:-2], "--model", "SVDD", "--out", model]
     assert "--missing drop" in call(*fit, "--missing", "error", code=1).output
-    assert "7 of 72 rows have gaps and are left out" in call(*fit, "--missing", "drop").output
+    said = "7 of 72 rows have gaps, in 'kind' (1), 'a' (6), 'city' (1), and are left out"
+    assert said in call(*fit, "--missing", "drop").output
     assert "no label in row 70" in call(*fit, code=1).output
     rows.loc[70, "kind"] = "odd"
     rows.to_csv(path, index=False)
@@ -307,3 +308,24 @@ def test_what_fit_says_of_classes_and_columns(folder, table, tmp_path):
     assert len(warned) == 2 and all(line.startswith("Warning: ") for line in warned)
     assert "'u' names rows 0 and 1 (counted from 0), and 72 of 72 rows share" in warned[0]
     assert "--id 'nr', or leave it out by --drop 'nr'" in warned[1]
+
+
+def test_a_model_keeps_what_a_gap_is(table, scores, tmp_path):
+    path, model, rows = tmp_path / "t.csv", tmp_path / "m", table.copy()
+    rows["city"] = np.resize(["DE", "FR", "IT", "US", "SE", "NA"], len(rows))
+    rows.loc[[4, 5], "city"], rows.loc[5, "a"] = "", None
+    rows.to_csv(path, index=False)
+    fit = ["fit", path, *COLUMNS[:-2], "--model", "SVDD", "--out", model]
+    result = call(*fit, "--missing", "level")
+    assert "2 of 72 rows have gaps, in 'city' (2), counted as one more category" in result.output
+    assert "NA in 11 of its cells is one and no gap" in result.output
+    rows.iloc[3:7].to_csv(path, index=False)  # too few to tell that NA is a code
+    result, frame = scores(model, path, "--id", "name")
+    assert frame["filled"].dropna().tolist() == ["'a'"] and frame["problem"].isna().all()
+    assert result.stderr.count("counted as one more category") == 1
+    result = call("score", model, path, "--missing", "fill", code=1)
+    assert "the model was fitted with --missing level" in result.output
+    rows.to_csv(tmp_path / "full.csv", index=False)
+    call(*[a if a != path else tmp_path / "full.csv" for a in fit], "--missing", "drop")
+    _, frame = scores(model, path, "--id", "name")
+    assert frame["problem"].notna().sum() == 2

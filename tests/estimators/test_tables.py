@@ -11,7 +11,7 @@ from bsvdd.comparison.scenarios.scenario import Real, halves, subset
 from bsvdd.estimators.rows.cells import as_numbers
 from bsvdd.estimators.rows.files import Layout, read_file
 from bsvdd.estimators.rows.gaps import filled
-from bsvdd.estimators.rows.tables import minority_of, read_features, read_own
+from bsvdd.estimators.rows.tables import minority_of, read_features, read_own, read_table
 from bsvdd.inference.warning import DataWarning
 
 GERMAN = Layout("y", sep=";", decimal=",")
@@ -186,7 +186,7 @@ COUNTED = "nr,a,y\n" + rows_of(lambda i: 100 + 2 * i, lambda i: i / 7, lambda i:
 WARNED = [  # text, options, and the warning, or None
     ("nr,a\nu,1.5\nv,2.5\nu,3.5\n,4.5\n,5.5\n", "--id nr", "'u' names rows 0 and 2"),
     (COUNTED, "", None),
-    (GAPS, "--label y --minor 0 --missing drop", "12 of 20 rows have gaps and are left out"),
+    (GAPS, "--label y --minor 0 --missing drop", "12 of 20 rows have gaps, in "),
     ("a,y\n1,0\n3,1\n", "--label y --missing drop", None),
 ]
 
@@ -221,3 +221,17 @@ def test_gaps_are_filled_by_the_training_half(tmp_path):
     for part, before, itself in ((pair.train, raw[0], place), (pair.test, raw[1], None)):
         assert np.isnan(before.X).any()
         np.testing.assert_array_equal(part.X, filled(before.X, known, [1], itself))
+
+
+@pytest.mark.parametrize(
+    ("levels", "gaps"), [("DE FR IT US SE", 0), ("DE FR IT US", 8), ("DE FR IT US SEK", 8)]
+)
+def test_NA_is_a_code_among_many_of_two_letters(levels, gaps, tmp_path):
+    cells = [*("NA",) * 8, *levels.split() * 8, ""]
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"x": range(len(cells)), "country": cells}).to_csv(path, index=False)
+    how = pytest.warns(DataWarning, match="'country' .* so NA in 8 ") if not gaps else nullcontext()
+    with how:
+        X = read_table(path)
+    assert X["country"].isna().sum() == gaps + 1
+    assert X["x"].dtype == int
