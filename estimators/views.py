@@ -335,10 +335,10 @@ class Views(Detector):
 
     @override
     def _asked(self) -> Asked:
+        asked = super()._asked()  # after its checks
         kernel = replace(COORDINATES, missing=self._tabular.missing)
         if len(self.categorical):
             kernel = replace(kernel, categorical=tuple(self.categorical))
-        asked = super()._asked()  # after its checks
         joint = replace(self._tabular, categorical=kernel.categorical)
         return replace(asked, kernel=kernel, joint=joint)
 

@@ -12,7 +12,7 @@ from . import options
 from .console import console_of_records, print_lines, save_table, table_of, waiting
 from .errors import check_outputs, plain_errors
 from .fit import fit_in_time, prepared
-from .reasons import reason, reasons, text_of
+from .reasons import Reasons
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,16 +102,14 @@ def given_some(est: Detector, X: pd.DataFrame, columns: tuple[str, ...], top: in
     if others.any():
         p[others] = conditional.given(est, X[others], columns)
     order = p.argsort(kind="stable").to_numpy()
-    found, why_none = reasons(est, X, order[:top], columns)
-    cells = [
-        [f"{p[i]:.3f}", reason(est, X, order[k : k + 1], found)] for k, i in enumerate(order[:top])
-    ]
+    found = Reasons.of(est, X, order[:top], columns)
+    cells = [[f"{p[i]:.3f}", found.text(order[k : k + 1])] for k, i in enumerate(order[:top])]
     said = (
         f"p given: the other columns, given {' and '.join(columns)}; {p.min():.2g} or more. "
         "Shares are of the surprise of all columns."
     )
-    table = p.to_frame().join(found).iloc[order]
-    return Answer(table, ["p given", "reason"], cells, [said, *why_none])
+    table = p.to_frame().join(found.columns).iloc[order]
+    return Answer(table, ["p given", "reason"], cells, [said, *found.why_none])
 
 
 def given_all(est: Detector, X: pd.DataFrame, _: tuple[str, ...], top: int) -> Answer:
@@ -124,7 +122,8 @@ def given_all(est: Detector, X: pd.DataFrame, _: tuple[str, ...], top: int) -> A
         table["column"] = table["expected"] = None
         return Answer(table.head(0), ["p", "reason"], [], ["No column follows from the others."])
     pairs = zip(table["column"], table["expected"], strict=True)
-    table["expected"] = ["" if v != v else text_of(est, X, column, v) for column, v in pairs]
+    value = Reasons(est, X, table, []).value
+    table["expected"] = ["" if v != v else value(column, v) for column, v in pairs]
     cells = []
     for i, row in table.head(top).iterrows():
         excess = f"{row.excess:.1f}" if row.excess < MOST_EXCESS else f"> {MOST_EXCESS}"

@@ -21,7 +21,7 @@ from .console import (
 )
 from .errors import check_outputs, plain_errors
 from .fit import prepared
-from .reasons import reason, reasons
+from .reasons import Reasons
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,16 +90,16 @@ def outliers(
             listed = np.flatnonzero(found.listed)
             lines = found.lines(top)
             step("reasons")
-            columns, why_none = reasons(est, X, np.union1d(listed, np.concatenate(lines)))
-            texts = [reason(est, X, rows, columns) for rows in lines]
+            reasons = Reasons.of(est, X, np.union1d(listed, np.concatenate(lines)))
+            texts = list(map(reasons.text, lines))
             titles = [found.title(rows, names) for rows in lines]
     console = console_of_records()
     console.print(printed(found, str(names.name or "row"), titles, lines, texts))
     unused = [] if label is None else [f"Column {label!r} is left out: no label is used."]
-    print_lines(console, [str(found), *groups(found, names, lines), *why_none, *unused])
+    print_lines(console, [str(found), *groups(found, names, lines), *reasons.why_none, *unused])
     with plain_errors():
         if out is not None:
-            written = found.table.join(columns.loc[listed])
+            written = found.table.join(reasons.columns.loc[listed])
             written.insert(0, names.name or "row", names[found.order])
             save_table(out, written, layout.sep, table.decimal)
         if picture is not None:

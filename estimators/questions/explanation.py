@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
@@ -16,8 +16,10 @@ from ...inference.draws import thinned
 from ...models.kernels.base import SMALLEST
 from .. import p_values
 from ..fit import Fit
+from ..rows.frames import as_frame
 from . import terms as parts
 from .given import fold_given, positions
+from .reasons import Shares, cells_of, levels_of, reason
 from .smallest_change import smallest_change
 
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 TYPICAL_ROWS = 200  # normal training rows whose terms are the typical ones
 BLOCK = 512  # rows at once
 SHOWN, NAMES_SHOWN = 10, 3  # rows that are printed; names in a sentence
-REASON = 0.1  # smallest share of a column that is a reason
 ENDS = ("mean", "low", "high")
 
 
@@ -120,6 +121,9 @@ class Explanation:
     given : tuple
         The given columns, which are not among those that are named. Then ``rows`` has ``p_given``,
         the p-value of the other columns given these.
+    words : callable, optional
+        Says the columns of a row, by its number and the shares, with their values and what is
+        usual.
     """
 
     kind: str
@@ -129,6 +133,7 @@ class Explanation:
     prob: float
     without_columns: str = ""
     given: tuple[Any, ...] = ()
+    words: Callable[[int, Shares], str] | None = None
 
     @cached_property
     def columns(self) -> xr.Dataset | None:
@@ -167,8 +172,8 @@ class Explanation:
             f"{name}: {'normal' if row['normal'] else 'abnormal'}, {what} {row['value']:.3g}"
             f"{interval}, 0 at the cutoff."
         )
-        if self.columns is not None:
-            text += f" Columns: {self.shares(i)}."
+        if reason := self.reason(i):
+            text += f" Columns: {reason}."
         if self.given:
             text += f" Given {', '.join(map(str, self.given))}: p = {row['p_given']:.3g}."
         near = self.nearest["name"].values[i, :NAMES_SHOWN]
@@ -191,13 +196,15 @@ class Explanation:
         return ", ".join(parts[:NAMES_SHOWN]) + more
 
     def reason(self, i: int) -> str:
-        """Return the columns with large shares of row number i; empty if there are no shares."""
-        return "" if "columns" not in self.tables else self.shares(i, REASON)
+        """Return the columns with large shares of row number i, with their values and shares.
 
-    def shares(self, i: int, least: float = 0.0) -> str:
-        """Return the columns with the largest shares of row number i, if these are large enough."""
-        pairs = self.top_columns().astype(object).iloc[i].to_numpy().reshape(-1, 2)
-        return ", ".join(f"{column} {share:.0%}" for column, share in pairs if share >= least)
+        And what rows have that are like it in the other columns; empty if no column has a share.
+        """
+        if self.words is None or "columns" not in self.tables:
+            return ""
+        columns = self.tables["columns"]
+        pairs = zip(columns.labels.tolist(), columns.variables["share"][i].tolist(), strict=True)
+        return self.words(i, [pair for pair in pairs if pair[0] not in self.given])
 
     def to_frame(self) -> pd.DataFrame:
         """Return the terms as a tidy table: a line for each row and column.
@@ -357,7 +364,19 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
         prob=prob,
         without_columns=_why_no_columns(center),
         given=tuple(names[list(given_columns)].tolist()),
+        words=partial(_in_words, fit, replace(asked, X=as_frame(asked.X))),
     )
+
+
+def _in_words(fit: Fit, asked: Asked, i: int, shares: Shares) -> str:
+    """Return the reasons of row number i of X, or without X of the training rows."""
+    X, table, one = asked.X, asked.table, slice(i, i + 1)
+    if X is None:
+        cells = cells_of(fit, table[one], members=asked.place[one])
+    else:
+        own = X.iloc[one] if isinstance(X, pd.DataFrame) else np.asarray(X)[one]
+        cells = cells_of(fit, table[one], own)
+    return reason(fit, table[i], cells, shares, levels_of(fit, X))
 
 
 def _typical(fit: Fit, center: Center) -> tuple[str, np.ndarray]:

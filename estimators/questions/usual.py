@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from ...models.kernels.base import Wrapper
 from ..fit import Fit
 
 NEAREST = 30  # described rows that are like a row
+FEW = 3  # of them that tell whether a row is odd: with more, one that is alone looks odd in all
 RANGE = 0.05, 0.95  # quantiles of their values
 LEVELS, LEAST = 2, 0.1  # categories that are named, and the least share of one that is usual
 
@@ -47,19 +50,64 @@ class Usual:
         return low <= value <= high
 
 
-def usual(fit: Fit, row: np.ndarray, columns: list[int]) -> list[Usual]:
-    """Return what is usual for a row (p,) in some columns: in its nearest rows by the others.
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The described rows, in the columns one by one, beside a row.
 
-    The nearest rows are those of the description, without the row itself, by the other factors of
-    a kernel that is a product over columns, and else by squared distances.
+    Attributes
+    ----------
+    fit : Fit
+    rows : ndarray of shape (n, p)
+    costs : ndarray of shape (p, n)
+        How far each column takes the row from them, in logarithms of the kernel.
+    left : tuple of int
+        The columns that tell which rows are like the row.
     """
-    kernel, known = fit.data.kernel, fit.data.rows[fit.data.described]
-    if not kernel.separable:
-        kernel = replace(kernel, kernel=RBF(1.0)) if isinstance(kernel, Wrapper) else RBF(1.0)
-    known = known[(known != row).any(axis=1)]
-    costs = np.array([cost[0] for cost in kernel.by_column(row[None], known)])
-    total, categorical = costs.sum(axis=0), kernel.categorical_columns
-    return [
-        Usual(known[np.argsort(total - costs[f], kind="stable")[:NEAREST], f], f in categorical)
-        for f in columns
-    ]
+
+    fit: Fit
+    rows: np.ndarray
+    costs: np.ndarray
+    left: tuple[int, ...]
+
+    @classmethod
+    def of(cls, fit: Fit, row: np.ndarray) -> Self:
+        """Return the described rows, without the row (p,) itself.
+
+        The costs are of the factors of a kernel that is a product over columns, else squared
+        distances.
+        """
+        kernel, known = fit.data.kernel, fit.data.rows[fit.data.described]
+        if not kernel.separable:
+            kernel = replace(kernel, kernel=RBF(1.0)) if isinstance(kernel, Wrapper) else RBF(1.0)
+        known = known[(known != row).any(axis=1)]
+        # a kernel may use one array for all columns
+        costs = np.array([cost[0].copy() for cost in kernel.by_column(row[None], known)])
+        return cls(fit, known, costs, tuple(range(len(costs))))
+
+    def without(self, column: int) -> Self:
+        """Return the same rows, judged by the other columns."""
+        return replace(self, left=tuple(f for f in self.left if f != column))
+
+    @cached_property
+    def total(self) -> np.ndarray:
+        """How far the row is from each, shape (n,)."""
+        total: np.ndarray = self.costs[list(self.left)].sum(axis=0)
+        return total
+
+    def usual(self, column: int) -> Usual:
+        """Return what is usual in a column: in the nearest rows by the others."""
+        others = self.total - self.costs[column] * (column in self.left)
+        near = self.rows[np.argsort(others, kind="stable")[:NEAREST], column]
+        return Usual(near, column in self.fit.data.kernel.categorical_columns)
+
+    def nearer(self, column: int) -> float:
+        """Return by how much the nearest rows get nearer without a column.
+
+        It says how odd the value is, given the others.
+        """
+        return _few(self.total) - _few(self.total - self.costs[column])
+
+
+def _few(costs: np.ndarray) -> float:
+    """Return the mean cost of the nearest rows."""
+    return float(np.partition(costs, min(FEW, len(costs)) - 1)[:FEW].mean())

@@ -96,10 +96,7 @@ class ViewsExplanation:
         part = self.parts[row["view"]]
         if part.columns is None:
             return f"The combination is odd (by {row['view']}). {NONE_ALONE}"
-        share = part.columns["share"].values[i]
-        largest = [f for f in np.argsort(-share, kind="stable")[:NAMES_SHOWN] if share[f] >= RARE]
-        shares = ", ".join(f"{self.near.columns[f]} {share[f]:.0%}" for f in largest)
-        return f"The combination is odd: {shares} (by {row['view']}). {NONE_ALONE}"
+        return f"The combination is odd: {part.reason(i)} (by {row['view']}). {NONE_ALONE}"
 
     def _seen(self, i: int, order: np.ndarray) -> str:
         """Return how often the values of some columns were seen."""

@@ -314,7 +314,7 @@ def _abnormal(page: Page) -> None:
     else:
         what = f"which columns and {what} The tick is what normal rows have."
         for i, row in enumerate(page.abnormal):
-            row["columns"] = why.shares(i)
+            row["columns"] = why.reason(i)
     if why.changes is None:
         page.omitted["changes"] = (
             "No smallest change is searched for, because there is no step between two categories."

@@ -204,21 +204,6 @@ def test_what_is_refused_is_one_line(table, tmp_path, monkeypatch, arguments, sa
     assert "too few to tell" not in result.output and not (tmp_path / "same").exists()
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ([np.nan], " is missing and filled"),
-        ([np.nan, 2.0, 3.5], " = 2 to 3.5"),
-        ([np.nan, 2.0], " = 2"),
-        ([4.0], " = 4"),
-    ],
-)
-def test_a_gap_is_said_in_a_reason(values, said):
-    from bsvdd.cli import reasons
-
-    assert reasons._of_values(pd.Series(values), False, None) == said
-
-
 @pytest.mark.filterwarnings("ignore:column 'date' has dates")
 def test_the_first_screen_of_the_readme_is_what_the_command_prints():
     root = Path(__file__).parents[2]

@@ -3,24 +3,32 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.questions.usual import usual
+from bsvdd.estimators import inputs
+from bsvdd.estimators.questions.reasons import cells_of, reason
+from bsvdd.estimators.questions.usual import Neighbours
 
-from bsvdd import SVDD
+import bsvdd
+from bsvdd import SVDD, kernels
+from bsvdd.cli.reasons import Reasons
 
 
-@pytest.fixture(scope="module")
-def fit():
+def people():
     rng = np.random.default_rng(0)
     height = rng.normal(170.0, 10.0, 400)
     table = pd.DataFrame({"height": height, "weight": height - 100.0 + rng.normal(0.0, 3.0, 400)})
     table["kind"] = np.where(height > 170.0, "tall", "short")
-    return SVDD().fit(table).fit_
+    return table
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return SVDD().fit(people()).fit_
 
 
 def test_numbers_have_the_range_of_the_nearest_rows_in_the_other_columns(fit):
     tall = fit.data.rows[fit.data.rows[:, 0] > 170.0][0]
     row = np.array([185.0, 60.0, tall[2]])
-    (weight,) = usual(fit, row, [1])
+    weight = Neighbours.of(fit, row).usual(1)
     others = fit.data.rows[fit.data.rows[:, 2] == tall[2]]
     near = others[np.argsort(np.abs(others[:, 0] - 185.0))[:30], 1]
     low, high = weight.values
@@ -32,12 +40,102 @@ def test_numbers_have_the_range_of_the_nearest_rows_in_the_other_columns(fit):
 def test_categories_have_the_most_frequent_ones(fit):
     tall = fit.data.rows[fit.data.rows[:, 0] > 170.0][0, 2]
     short = fit.data.rows[fit.data.rows[:, 0] < 170.0][0, 2]
-    (kind,) = usual(fit, np.array([190.0, 90.0, short]), [2])
+    kind = Neighbours.of(fit, np.array([190.0, 90.0, short])).usual(2)
     assert kind.values == [tall] and kind.has(tall) and not kind.has(short)
 
 
 def test_a_training_row_does_not_count_itself(fit):
     row = fit.data.rows[5]
-    for each in usual(fit, row, [0, 1]):
-        assert len(each.near) == 30
-    assert row[0] not in usual(fit, row, [0])[0].near
+    beside = Neighbours.of(fit, row)
+    assert all(len(beside.usual(f).near) == 30 for f in (0, 1))
+    assert row[0] not in beside.usual(0).near
+
+
+def test_an_explanation_says_what_is_usual_as_a_command_does():
+    table = people()
+    table.loc[3, "weight"] = 40.0 + table.loc[3, "height"]
+    est = SVDD()
+    est.fit_predict(table)
+    weight = Neighbours.of(est.fit_, est.fit_.data.rows[3]).usual(1)
+    low, high = (f"{end:.5g}" for end in weight.values)
+    text = Reasons.of(est, table, np.array([3])).text(np.array([3]))
+    share = bsvdd.explain(est, rows=[3]).top_columns()["share_1"].iloc[0]
+    value = f"weight = {table.loc[3, 'weight']:.8g}"
+    assert text.startswith(f"{value} ({share:.0%}; rows like it: {low} to {high})")
+    why = bsvdd.explain(est, rows=[3])
+    assert why.reason(0) == text and f" Columns: {text}." in str(why)
+
+
+def test_texts_are_known_of_rows_that_are_given_alone():
+    table = people()
+    est = SVDD().fit(table)
+    new = pd.DataFrame({"height": [190.0, 160.0], "weight": [90.0, 60.0], "kind": "short"})
+    why = bsvdd.explain(est, new)
+    assert "kind = short (" in why.reason(0) and "rows like it: other categories)" in why.reason(0)
+    both = bsvdd.explain(est, new.assign(kind=["short", "tall"]))
+    assert "rows like it: tall)" in both.reason(0) and "rows like it: short)" in both.reason(1)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([np.nan], " is missing and filled"),
+        ([np.nan, 2.0, 3.5], " = 2 to 3.5"),
+        ([np.nan, 2.0], " = 2"),
+        ([4.0], " = 4"),
+    ],
+)
+def test_a_gap_is_said_in_a_reason(fit, values, said):
+    cells = pd.DataFrame({"weight": values})
+    row = np.array([170.0, 300.0, fit.data.rows[0, 2]])
+    assert reason(fit, row, cells, [("weight", 0.5)], {}).startswith(f"weight{said} (50%; rows ")
+
+
+@pytest.mark.filterwarnings("ignore:.*rows have gaps")
+def test_a_gap_that_is_a_category_is_said_as_missing():
+    table = people()
+    table.loc[table.index[::20], "kind"] = None
+    est = SVDD(kernel=kernels.Tabular(missing="level")).fit(table)
+    new = pd.DataFrame({"height": [190.0], "weight": [90.0], "kind": [None]})
+    both = pd.concat([new, new.assign(kind="tall")])
+    assert "kind is missing (" in bsvdd.explain(est, both).reason(0)
+    filled = SVDD().fit(table)
+    height = both.assign(height=[190.0, np.nan])
+    cells = cells_of(filled.fit_, inputs.table(filled.fit_.data, height), height)
+    np.testing.assert_array_equal(cells.isna(), [[False, False, True], [True, False, False]])
+
+
+def test_a_kernel_that_is_no_product_has_reasons_too():
+    rows = people()[["height", "weight"]].to_numpy()
+    est = SVDD(kernel=kernels.Linear()).fit(rows)
+    assert "rows like it: " in bsvdd.explain(est, [[150.0, 150.0]]).reason(0)
+
+
+def test_the_first_reason_is_odd_given_the_others_and_usual_values_are_none():
+    """Without the planted column the row has near rows; without another one it stays alone."""
+    rng = np.random.default_rng(4)
+    factor = rng.normal(size=(500, 2))
+    rows = factor @ rng.normal(size=(2, 5)) + 0.4 * rng.normal(size=(500, 5))
+    odd, column = rng.choice(500, 20, replace=False), rng.integers(0, 5, 20)
+    rows[odd, column] = 5.0 * rows.std(axis=0)[column]
+    est = SVDD().fit(rows)
+    why = bsvdd.explain(est, rows=odd, changes=False)
+    texts = [why.reason(i) for i in range(20)]
+    first = [text.startswith(f"{f} = ") for text, f in zip(texts, column, strict=True)]
+    alone = [text.count("rows like it") == 1 for text in texts]
+    largest = (why.top_columns(1)["column_1"] == column).mean()
+    assert np.mean(first) == 1.0 and np.mean(alone) >= 0.9 and largest < 0.95
+    beside = Neighbours.of(est.fit_, est.fit_.data.rows[odd[0]])
+    few = [np.sort(beside.total - cost)[:3].mean() for cost in beside.costs]
+    expected = np.sort(beside.total)[:3].mean() - few
+    np.testing.assert_allclose([beside.nearer(f) for f in range(5)], expected)
+
+
+@pytest.mark.parametrize("scale", ["both", "standardised", "normal scores"])
+def test_costs_are_those_of_each_column(scale):
+    est = SVDD(kernel=kernels.Tabular(scale=scale)).fit(people())
+    row = est.fit_.data.rows[4]
+    beside = Neighbours.of(est.fit_, row)
+    assert len({cost.tobytes() for cost in beside.costs}) == 3
+    expected = -est.kernel_.log(row[None], beside.rows)[0]
+    np.testing.assert_allclose(beside.total, expected, atol=1e-9)
