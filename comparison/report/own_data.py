@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ...estimators import plots
 from ...estimators.as_published import PUBLICATIONS
@@ -263,6 +264,7 @@ def plot_differences(found: dict[str, Lead]) -> Figure:
         ax.axvline(0.0, color=PRIOR, linewidth=1)
         ax.set_yticks(place, list(others.index), parse_math=False)
         ax.set_ylim(len(others) - 0.5, -0.5)
+        ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.set(xlabel=f"{title} minus that of {each.best}", title=f"{title}: {each.best} is best")
     return figure
 

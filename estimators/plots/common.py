@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,8 @@ from ..fit import Fit
 MAJORITY, MINORITY = "#0072B2", "#D55E00"  # safe for colour-blind readers (Okabe and Ito 2008)
 PRIOR = "#999999"
 BINS = 40  # of a histogram of margins
+POWERS = 6  # of ten at a logarithmic axis, at most
+LENGTH = 20  # characters of the name of a row at an axis
 FAR_ROWS = 5.0  # times the surprise of most rows, beyond which an axis is logarithmic
 P_NORMAL = LinearSegmentedColormap.from_list("p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"])
 
@@ -41,15 +44,20 @@ def plain(text: object) -> str:
     return str(text).replace("$", r"\$")
 
 
+def short(text: str, length: int) -> str:
+    """Return a text of at most so many characters."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
 def label_rows(ax: Axes, names: np.ndarray) -> None:
     """Label the x axis, on which row j is at j, with the user's names of the rows."""
-    if not np.array_equal(names, np.arange(len(names))):
-        known = dict(enumerate(map(plain, names)))
-        ax.set_xlim(max(ax.get_xlim()[0], -0.5), min(ax.get_xlim()[1], len(names) - 0.5))
-        ax.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
-        ax.xaxis.set_major_formatter(lambda x, _: known.get(round(x), ""))
-        if max(map(len, known.values())) > 5:
-            ax.tick_params(axis="x", labelrotation=45)
+    if np.array_equal(names, np.arange(len(names))):
+        return
+    places = MaxNLocator(nbins=12, integer=True).tick_values(0, len(names) - 1)
+    places = [round(place) for place in places if 0 <= place < len(names)]
+    texts = [plain(short(str(names[place]), LENGTH)) for place in places]
+    turned: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(places, texts, **(turned if max(map(len, texts)) > 5 else {}))
 
 
 def point_names(est: Detector) -> list[str]:
@@ -127,19 +135,36 @@ def require_center(est: Detector) -> Fit:
     return est.fit_
 
 
-def surprise_axis(ax: Axes, surprise: np.ndarray) -> None:
-    """Make the axis y of surprises logarithmic above most of them, if some are far larger."""
+def surprise_axis(ax: Axes, surprise: np.ndarray, low: np.ndarray | None = None) -> None:
+    """Make the axis y of surprises logarithmic above most of them, if some are far larger.
+
+    ``low`` are the lower ends of intervals, if these are shown.
+    """
     finite = surprise[np.isfinite(surprise)]
     near = max(float(np.quantile(np.abs(finite), 0.9)), 1.0) if len(finite) else 1.0
     largest = float(finite.max(initial=0.0))
     if largest <= FAR_ROWS * near:
         return
-    ax.set_yscale("symlog", linthresh=2.0 * near, linscale=2.0)
-    least = min(1.2 * float(finite.min()), -1.0)
+    bend = 2.0 * near
+    ends = finite if low is None else low[np.isfinite(low)]
+    least = min(1.2 * float(ends.min(initial=finite.min())), -1.0)
+    ax.set_yscale("symlog", linthresh=bend, linscale=2.0)
     ax.set_ylim(least, 1.6 * largest)
-    steps = [v for v in (1.0, 2.0, 5.0) if v <= 2.0 * near]
-    powers = 10.0 ** np.arange(np.ceil(np.log10(2.0 * near)), np.floor(np.log10(largest)) + 1)
-    step = steps[-1]
-    ticks = [*np.arange(np.ceil(least / step) * step, 2.0 * near, step), *powers]
-    ax.set_yticks(ticks, [f"{v + 0.0:,.0f}" for v in ticks])
+    straight = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(max(least, -bend), bend)
+    straight = straight[(straight >= max(least, -bend)) & (straight <= bend)]
+    below, above = [-v for v in _beyond(bend, -least)], _beyond(bend, 1.6 * largest)
+    ticks = [*below[::-1], *straight, *above]
+    ax.set_yticks(ticks, [f"{v + 0.0:,g}" for v in ticks])
     ax.minorticks_off()
+
+
+def _beyond(low: float, high: float) -> list[float]:
+    """Return ticks of a logarithmic axis between two numbers: at most some six."""
+    if high <= low:
+        return []
+    powers = np.arange(np.floor(np.log10(low)), np.floor(np.log10(high)) + 1)
+    steps = (1.0,) if len(powers) > 2 else (1.0, 2.0, 5.0)
+    powers = powers[:: -(-len(powers) // POWERS)]
+    found = np.outer(10.0**powers, steps).ravel()
+    chosen: list[float] = found[(found > 1.2 * low) & (found <= high)].tolist()
+    return chosen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ from .common import (
     with_feature_names,
 )
 
-LENGTH = 80  # characters of a reason
+WIDTH = 85  # characters of a line of a reason
 
 
 def plot_margin(
@@ -254,7 +255,8 @@ def draw_outliers(
         (~found.listed, MAJORITY, "not listed"),
         (found.listed, MINORITY, "listed"),
     ):
-        ax.scatter(index[members], found.surprise[members], s=12, color=color, label=label)
+        if members.any():
+            ax.scatter(index[members], found.surprise[members], s=12, color=color, label=label)
     _finish(ax, found.surprise, names, first, f"{model}: each row beside the core")
     ax.set(xlabel="row", ylabel="surprise")
     return figure
@@ -262,7 +264,7 @@ def draw_outliers(
 
 def _beside_reasons(titles: list[str], reasons: list[str], dim: np.ndarray) -> tuple[Figure, Axes]:
     """Return a figure with the reasons of rows on its right side, and the axes on the left."""
-    height = max(3.8, 1.0 + 0.36 * len(titles))
+    height = max(3.8, 1.0 + 0.55 * len(titles))
     figure, (ax, words) = plt.subplots(
         1, 2, figsize=(12, height), width_ratios=[5, 4], layout="constrained"
     )
@@ -273,8 +275,8 @@ def _beside_reasons(titles: list[str], reasons: list[str], dim: np.ndarray) -> t
         style: dict[str, Any] = {"va": "center", "parse_math": False}
         style["color"] = "gray" if is_dim else "black"
         text = f"{rank + 1}  {title}"
-        words.text(0.0, rank - 0.2, text, fontsize=9, weight="bold", **style)
-        words.text(0.03, rank + 0.2, _short(reason), fontsize=8, **style)
+        words.text(0.0, rank - 0.3, text, fontsize=9, weight="bold", **style)
+        words.text(0.03, rank - 0.12, _wrapped(reason), fontsize=8, **style | {"va": "top"})
     return figure, ax
 
 
@@ -303,11 +305,11 @@ def _surprises(
             ax.scatter(*at, s=12, color=color, marker=marker, label=label)
     ax.axhline(0.0, color="#333333", linestyle="--", linewidth=1.2)
     ax.set(xlabel="row", ylabel=r"surprise $\log(s_{\mathrm{cut}} / s_z)$")
-    surprise_axis(ax, surprise)
+    surprise_axis(ax, surprise, low)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LENGTH else f"{text[: LENGTH - 1]}…"
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, WIDTH, max_lines=2, placeholder=" …")
 
 
 def plot_boundary(

@@ -128,6 +128,8 @@ def _of_cells(fit: Fit, cells: pd.Series, f: int) -> str:
             return ""
         return " is missing" if is_category and fit.data.kernel.missing == "level" else FILLED
     value = known.iloc[0]
+    if form is not None and form.kind == "dates" and cells.nunique() == 1:
+        value = form.cell(form.numbers(known).iloc[0])  # as what is usual
     if cells.nunique() == 1:
         return f" = {messages.of_value(value)}"
     if form is not None:

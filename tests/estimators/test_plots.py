@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.plots.common import label_rows, surprise_axis
 
 import bsvdd
 from bsvdd import BDD, BSVDD, OCSVM, SVDD, Cutoff, Views, kernels, plots
@@ -243,3 +244,33 @@ def test_a_pixel_of_p_normal_is_centred_on_its_grid_point():
     np.testing.assert_allclose(left + width * (np.arange(4) + 0.5), [0, 2, 4, 6])
     np.testing.assert_allclose(bottom + height * (np.arange(3) + 0.5), [10, 12, 14])
     assert (ax.get_xlim(), ax.get_ylim()) == ((0, 6), (10, 14))
+
+
+@pytest.mark.parametrize("n", [9, 600])
+def test_long_names_of_rows_end_at_their_ticks_and_each_tick_has_one(n):
+    names = np.array([f"SN-2024-{i:06d}-of-the-north" for i in range(n)])
+    _, ax = plt.subplots()
+    ax.scatter(range(n), range(n))
+    label_rows(ax, names)
+    labels = ax.get_xticklabels()
+    assert all(0 <= place < n for place in ax.get_xticks()) and len(labels) <= 13
+    for place, label in zip(ax.get_xticks(), labels, strict=True):
+        assert label.get_text() == f"{names[int(place)][:19]}…"
+        assert (label.get_ha(), label.get_rotation_mode()) == ("right", "anchor")
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("usual", "far"), [(-3.0, 300.0), (-300.0, 5e4), (5.0, 86.0), (0.1, 1e12), (-40.0, 900.0)]
+)
+def test_an_axis_of_surprises_has_few_ticks_also_beside_the_far_rows(usual, far):
+    surprise = np.append(np.linspace(1.5 * usual, usual, 50), far)
+    low = surprise - np.abs(usual)
+    _, ax = plt.subplots()
+    surprise_axis(ax, surprise, low)
+    ticks = ax.get_yticks()
+    assert 4 <= len(ticks) <= 16 and len({t.get_text() for t in ax.get_yticklabels()}) == len(ticks)
+    assert (ticks > 0.1 * far).any() and (np.diff(ticks) > 0.0).all()
+    bottom, top = ax.get_ylim()
+    assert bottom <= low.min() and top >= far
+    plt.close("all")
