@@ -22,9 +22,11 @@ from .common import (
     PRIOR,
     point_names,
     require_center,
+    short,
     with_feature_names,
 )
 
+LENGTH = 30  # characters of a column
 SHOWN = 0.005  # smallest share that is shown
 
 
@@ -98,7 +100,7 @@ def plot_explanation(
 def _values(est: Detector, table: np.ndarray, X: Any) -> list[str]:
     """Return the values of one row for labels; nothing for the number of a category's text."""
     values = inputs.shown(est.fit_.data, table, X).iloc[0]
-    texts = [f"{v:.3g}" if isinstance(v, float) else messages.of_value(v) for v in values]
+    texts = [f"{v:.5g}" if isinstance(v, float) else messages.of_value(v) for v in values]
     return ["" if v is None else f" = {text}" for v, text in zip(values, texts, strict=True)]
 
 
@@ -108,7 +110,7 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most
     order = np.argsort(-mean, kind="stable")[:most]
     labels = []
     for column in order:
-        label = f"{of_row['column'].values[column]}{x[column]}"
+        label = f"{short(str(of_row['column'].values[column]), LENGTH)}{x[column]}"
         if why.changes is not None and why.changes["change"].values[0, column] != 0.0:
             label += f" → {why.changes['value'].values[0, column]:.3g}"
         labels.append(label)
@@ -119,7 +121,7 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most
     ends = np.maximum(shown["high"].values, typical)
     for at, end, share in zip(place, ends, shown["share"].values, strict=True):
         ax.text(end, float(at), f" {share:.0%}", va="center", fontsize=8)
-    ax.margins(x=0.12)
+    ax.margins(x=0.2)
     ax.set_xlim(left=0.0)
     xlabel = "term in $d_z^2$, and its share"
     if why.kind == "surprise":
@@ -128,8 +130,9 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most
             "term in the surprise, and its share\n"
             f"concentration {remainder:.3g}, unseen rows {unseen:.2g}, base {base:.3g}"
         )
-    ax.set(xlabel=xlabel, title="Columns")
-    ax.legend(frameon=False, loc="lower right", fontsize=8)
+    ax.set_xlabel(xlabel)
+    ax.set_title("Columns", loc="left")
+    ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), fontsize=8)
 
 
 def _points(ax: Axes, why: Explanation, names: list[str]) -> None:
@@ -144,7 +147,8 @@ def _points(ax: Axes, why: Explanation, names: list[str]) -> None:
     ]
     _bars(ax, of_row, np.where(minority, MINORITY, MAJORITY).tolist(), labels)
     ax.axvline(0.0, color=PRIOR, linewidth=0.8)
-    ax.set(xlabel=xlabel, title="Training rows")
+    ax.set_xlabel(xlabel)
+    ax.set_title("Training rows", loc="left")
 
 
 def _bars(ax: Axes, terms: xr.Dataset, color: Any, labels: list[str]) -> np.ndarray:

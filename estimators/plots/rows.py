@@ -101,6 +101,7 @@ def plot_margin(
         what = r"$D_{\mathrm{opt}} - d_z$" if fit.has_center else "score"
         ax.set(xlabel=f"{what}; right of 0: within the cutoff", yticks=[])
         ax.xaxis.set_major_locator(MaxNLocator(4))
+        ax.xaxis.set_major_formatter("{x:.2g}")
     for ax in axes.flat[n:]:
         ax.set_visible(False)
     return figure

@@ -274,3 +274,19 @@ def test_an_axis_of_surprises_has_few_ticks_also_beside_the_far_rows(usual, far)
     bottom, top = ax.get_ylim()
     assert bottom <= low.min() and top >= far
     plt.close("all")
+
+
+def test_pictures_of_a_row_have_room_for_long_names_and_small_margins():
+    rng = np.random.default_rng(0)
+    names = [f"measurement {i} of the sensor in the hall of the north" for i in range(3)]
+    table = pd.DataFrame(rng.normal(size=(60, 3)), columns=names).assign(price=1722.79)
+    table["price"] += rng.normal(size=60).round(2)
+    est = BDD(simplex=True).fit(table)
+    left = plots.plot_explanation(est, row=0).axes[0]
+    labels = [text.get_text() for text in left.get_yticklabels()]
+    assert max(map(len, labels)) <= 30 + len(" = -0.12345")
+    assert f"price = {table['price'][0]:.5g}" in labels
+    far = table.iloc[[0]] * 1.000001
+    for ax in plots.plot_margin(est, far).axes:
+        assert not ax.xaxis.get_major_formatter().get_offset()
+    plt.close("all")
