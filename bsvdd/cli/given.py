@@ -74,7 +74,8 @@ def given(
         [str(names[i]), *row] for i, row in zip(answer.table.index[:top], answer.cells, strict=True)
     ]
     head = [str(names.name or "row"), *answer.head]
-    console.print(table_of(head, cells, [False] * len(cells), max_width=20))
+    if cells:
+        console.print(table_of(head, cells, [False] * len(cells), max_width=20))
     print_lines(console, answer.lines)
     if out is not None:
         with plain_errors():
@@ -129,7 +130,7 @@ def given_all(est: Detector, X: pd.DataFrame, _: tuple[str, ...], top: int) -> A
         excess = f"{row.excess:.1f}" if row.excess < MOST_EXCESS else f"> {MOST_EXCESS}"
         cells.append([f"{row.p_value:.3f}", excess, _reason(X, i, row.column, row.expected)])
     said = (
-        f"Columns that follow from the others: {messages.listed(found.follows)}. excess: the "
+        f"Columns that follow from the others: {messages.quoted(found.follows)}. excess: the "
         "distance of a value from that which the others lead to; one row in a hundred exceeds 1."
     )
     return Answer(table, ["p", "excess", "reason"], cells, [said])

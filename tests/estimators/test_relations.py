@@ -109,7 +109,7 @@ def test_the_command_names_the_column_and_what_the_others_lead_to(tmp_path):
     result = CliRunner().invoke(main, ["given", str(path), *few])
     assert result.exit_code == 0, result.output
     text = " ".join(result.output.split())
-    assert "Columns that follow from the others: columns 'product', 'unit'" in text
+    assert "Columns that follow from the others: 'product', 'unit'" in text
     assert "(the others lead to" in text
     found = pd.read_csv(out, index_col="id")
     assert len(found) == len(table) and found["excess"].is_monotonic_decreasing
