@@ -21,7 +21,8 @@ with the density :math:`h (1 + \xi h u)^{-1/\xi - 1}` of the first. The priors a
 
 The logarithm of a surprise has a tail that is light for rows of a normal distribution and heavier
 for skewed ones; the prior of :math:`\xi` has both. With a = 2 alone, odd rows that all lie far away
-would make the model count hidden ones near its beginning.
+would make the model count hidden ones near its beginning. These are the numbers of
+:class:`bsvdd.priors.TailPrior`, which may be others.
 
 The posterior is a sum over a grid of midpoints, which is made finer where the posterior is narrow.
 Surprises but the largest are counted in bins.
@@ -43,13 +44,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import logsumexp
 
+from .priors.tail import TailPrior
+
 if TYPE_CHECKING:
     import pymc as pm
 
-NONE = 0.5  # prior probability that no row is odd
-SHAPE = -0.05, 0.1  # mean and sd of the prior of xi
-POWERS = 2.0, 32.0  # least and largest a
-LEAST_ROWS, LARGEST_SHARE = 0.5, 0.3  # of odd rows: half a row, and three in ten
 RATES = 0.1, 20.0  # of h, relative to 1/median u: beyond them the data leave nothing
 FEWEST = 20  # different surprises in a tail
 BELOW = 0.5  # b
@@ -113,12 +112,6 @@ class Tail:
         """U."""
         return float(self.x[-1] * (1.0 + 1.0 / len(self.x)))
 
-    @property
-    def shares(self) -> tuple[float, float]:
-        """The least and the largest share of odd rows, of all rows."""
-        n, m = len(self.u), len(self.x)
-        return LEAST_ROWS / n, min(LARGEST_SHARE, 0.99 * m / n)
-
     @cached_property
     def _binned(self) -> tuple[np.ndarray, np.ndarray]:
         """Values, and how many rows each stands for: bins have their means."""
@@ -154,18 +147,17 @@ class OddRows:
     none: float
 
     @classmethod
-    def of(cls, tail: Tail) -> Self:
+    def of(cls, tail: Tail, prior: TailPrior = TailPrior()) -> Self:
         """Return the posterior of the model of this module, by its grid."""
         n = len(tail.u)
         if not tail.is_known:
             return cls(np.full(n, np.nan), 0, math.nan)
-        x, count = tail._binned
-        nobody = _integral(lambda *at: _without(x, count, *at), _box(tail, ("xi", "log_h")))
-        somebody = _integral(
-            lambda *at: _with(x, count, tail, *at),
-            _box(tail, ("xi", "log_h", "log_share", "log_a")),
-        )
-        log_odds = math.log(NONE) - math.log1p(-NONE) + nobody.log_total - somebody.log_total
+        (x, count), box = tail._binned, _box(tail, prior)
+        of_normal = {name: box[name] for name in ("xi", "log_h")}
+        nobody = _integral(lambda *at: _without(x, count, *at), of_normal, prior)
+        somebody = _integral(lambda *at: _with(x, count, tail, *at), box, prior)
+        prior_odds = math.log(prior.none) - math.log1p(-prior.none)
+        log_odds = prior_odds + nobody.log_total - somebody.log_total
         none = float(1.0 / (1.0 + np.exp(-np.clip(log_odds, -700.0, 700.0))))
         cells, weights = somebody.cells()
         share = _share(x, tail, *cells)  # P(odd) of each value, in each cell
@@ -199,7 +191,7 @@ class OddRows:
         return found
 
 
-def build(tail: Tail) -> pm.Model:
+def build(tail: Tail, prior: TailPrior = TailPrior()) -> pm.Model:
     """Return the model of a tail in PyMC, whether any row is odd summed out.
 
     Its deterministic variables are ``none``, the probability that no row is odd, and ``odd`` (m,),
@@ -208,12 +200,12 @@ def build(tail: Tail) -> pm.Model:
     import pymc as pm
     import pytensor.tensor as pt
 
-    x, (low, high) = tail.x, np.log(tail.shares)
+    x, (low, high) = tail.x, np.log(prior.shares(len(tail.u), len(tail.x)))
     with pm.Model(coords={"tail": range(len(x))}) as model:
         log_h: Any = pm.Flat("log_h", initval=-math.log(float(np.median(x))))
-        xi: Any = pm.Normal("xi", *SHAPE)
+        xi: Any = pm.Normal("xi", *prior.shape)
         log_share: Any = pm.Uniform("log_share", low, high)
-        log_a: Any = pm.Uniform("log_a", *np.log(POWERS))
+        log_a: Any = pm.Uniform("log_a", *np.log(prior.power))
         e = pt.exp(log_share) * (len(tail.u) / len(x))
         y = 1.0 + xi * pt.exp(log_h) * x
         inside = pt.gt(y, 0.0)
@@ -221,8 +213,8 @@ def build(tail: Tail) -> pm.Model:
         normal = pt.switch(inside, normal, -np.inf)
         odd = log_a + pt.expm1(log_a) * np.log(x / tail.end) - math.log(tail.end)
         both = pt.logaddexp(pt.log1p(-e) + normal, pt.log(e) + odd)
-        somebody = math.log1p(-NONE) + both.sum()
-        total = pt.logaddexp(somebody, math.log(NONE) + normal.sum())
+        somebody = math.log1p(-prior.none) + both.sum()
+        total = pt.logaddexp(somebody, math.log(prior.none) + normal.sum())
         pm.Potential("likelihood", total)
         none = pm.Deterministic("none", 1.0 - pt.exp(somebody - total))
         pm.Deterministic("odd", (1.0 - none) * pt.exp(pt.log(e) + odd - both), dims="tail")
@@ -309,23 +301,22 @@ class _Grid:
         return points, kept / kept.sum()
 
 
-def _box(tail: Tail, names: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+def _box(tail: Tail, prior: TailPrior) -> dict[str, tuple[float, float]]:
     """Return the ends of the parameters."""
-    low, high = tail.shares
+    middle, sd = prior.shape
     ends = {
-        "xi": (SHAPE[0] - 4.0 * SHAPE[1], SHAPE[0] + 4.0 * SHAPE[1]),
-        "log_h": tuple(np.log(RATES) - math.log(float(np.median(tail.x)))),
-        "log_share": (math.log(low), math.log(high)),
-        "log_a": (math.log(POWERS[0]), math.log(POWERS[1])),
+        "log_h": np.log(RATES) - math.log(float(np.median(tail.x))),
+        "log_share": np.log(prior.shares(len(tail.u), len(tail.x))),
+        "log_a": np.log(prior.power),
     }
-    return {name: ends[name] for name in names}
+    return {"xi": (middle - 4.0 * sd, middle + 4.0 * sd), **{k: tuple(v) for k, v in ends.items()}}
 
 
 def _integral(
-    log_likelihood: Callable[..., np.ndarray], box: dict[str, tuple[float, float]]
+    log_likelihood: Callable[..., np.ndarray], box: dict[str, tuple[float, float]], prior: TailPrior
 ) -> _Grid:
     """Return the posterior on a grid whose box is narrowed to where it has mass."""
-    whole, names, passes = dict(box), list(box), 0
+    whole, names, passes, (middle, sd) = dict(box), list(box), 0, prior.shape
     while True:
         points, log_cell = [], 0.0
         for name, (low, high) in box.items():
@@ -335,8 +326,8 @@ def _integral(
             first, last = whole[name]
             log_cell += math.log(width / (last - first) if flat else width)
         log_mass = log_likelihood(*points) + log_cell
-        z = (points[names.index("xi")] - SHAPE[0]) / SHAPE[1]
-        log_prior = -0.5 * z**2 - math.log(SHAPE[1] * math.sqrt(2.0 * math.pi))
+        z = (points[names.index("xi")] - middle) / sd
+        log_prior = -0.5 * z**2 - math.log(sd * math.sqrt(2.0 * math.pi))
         log_mass += log_prior.reshape(-1, *[1] * (log_mass.ndim - 1))
         grid, narrower = _Grid(tuple(points), log_mass), {}
         for axis, (name, (low, high)) in enumerate(box.items()):

@@ -272,6 +272,17 @@ def test_the_pymc_model_of_the_tail_is_beside_the_description():
         _ = few.tail_model_
 
 
+def test_another_prior_of_the_tail():
+    est = clone(ALL["simplex"])
+    est.fit_predict(ODD)
+    usual, prior = bsvdd.stand_out(est), priors.TailPrior(largest_share=0.02)
+    answer = bsvdd.stand_out(est, prior=prior)
+    assert answer.probability.sum() < usual.probability.sum() and answer.prior == prior
+    assert "TailPrior" not in str(usual) and str(answer).endswith(f"The prior is {prior}.")
+    again = bsvdd.stand_out(est, ODD, prior=priors.TailPrior())
+    np.testing.assert_array_equal(again.probability, usual.probability)
+
+
 def test_a_saved_fit_lists_the_same_rows(tmp_path):
     est = clone(ALL["BSVDD"])
     found = est.fit_predict(ODD)

@@ -7,12 +7,15 @@ import pymc as pm
 import pytest
 from bsvdd.models import odd_rows
 from bsvdd.models.odd_rows import OddRows, Tail, build
+from bsvdd.models.priors import TailPrior
 
 RNG = np.random.default_rng(3)
 CLEAN = np.exp(0.4 * RNG.normal(size=200))
 SOME = np.concatenate([CLEAN, np.exp(2.0 + 0.1 * RNG.normal(size=8))])
 UNSURE = np.concatenate([CLEAN, np.exp([1.25, 1.4, 1.55])])
 TABLES = {"clean": CLEAN, "some": SOME, "unsure": UNSURE}
+DEFAULT = TailPrior()
+OTHER = TailPrior(none=0.2, least_rows=2, largest_share=0.1, shape=(0.1, 0.05), power=(4.0, 16.0))
 
 
 def test_odd_rows_are_found_and_none_in_a_clean_table():
@@ -24,13 +27,15 @@ def test_odd_rows_are_found_and_none_in_a_clean_table():
     assert (np.diff(some.probability[order]) >= 0).all()
 
 
-def by_logp(tail, n=40_000, seed=0):
+def by_logp(tail, prior, n=40_000, seed=0):
     """P(odd) by importance sampling, row by row, with the densities written again."""
+    first, last = prior.power
     rng = np.random.default_rng(seed)
     x, m, rows = tail.x, len(tail.x), len(tail.u)
     log_h = math.log(1 / np.median(x)) + rng.uniform(-1.5, 1.5, n)
-    xi, log_a = rng.normal(-0.05, 0.1, n), rng.uniform(math.log(2), math.log(32), n)
-    low, high = math.log(0.5 / rows), math.log(min(0.3, 0.99 * m / rows))
+    xi, log_a = rng.normal(*prior.shape, n), rng.uniform(math.log(first), math.log(last), n)
+    low = math.log(prior.least_rows / rows)
+    high = math.log(min(prior.largest_share, 0.99 * m / rows))
     e = np.exp(rng.uniform(low, high, n)) * rows / m
     U, total, odd, empty = x.max() * (1 + 1 / m), [], [], []
     for i in range(n):
@@ -45,26 +50,30 @@ def by_logp(tail, n=40_000, seed=0):
         odd.append(power / both)
     largest = max(max(total), max(empty))
     with_odd, without = np.exp(np.array(total) - largest), np.exp(np.array(empty) - largest)
-    none = without.mean() / (without.mean() + with_odd.mean())
+    nobody, somebody = prior.none * without.mean(), (1 - prior.none) * with_odd.mean()
+    none = nobody / (nobody + somebody)
     return none, (1 - none) * (with_odd @ np.array(odd)) / with_odd.sum()
 
 
+@pytest.mark.parametrize("prior", [DEFAULT, OTHER], ids=["default", "other"])
 @pytest.mark.parametrize("name", ["clean", "unsure"])
-def test_the_grid_is_the_integral(name):
+def test_the_grid_is_the_integral(name, prior):
     tail = Tail.of(TABLES[name])
-    found = OddRows.of(tail)
-    none, odd = by_logp(tail)
+    found = OddRows.of(tail, prior)
+    none, odd = by_logp(tail, prior)
     assert found.none == pytest.approx(none, abs=0.03)
     of_tail = np.sort(found.probability[tail.inside])
     np.testing.assert_allclose(of_tail, np.maximum.accumulate(odd), atol=0.03)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["unsure", "some"])
-def test_the_grid_is_the_pymc_model(name):
+@pytest.mark.parametrize(
+    ("name", "prior"), [("unsure", DEFAULT), ("some", DEFAULT), ("unsure", OTHER)]
+)
+def test_the_grid_is_the_pymc_model(name, prior):
     tail = Tail.of(TABLES[name])
-    found = OddRows.of(tail)
-    with build(tail):
+    found = OddRows.of(tail, prior)
+    with build(tail, prior):
         drawn = pm.sample(
             20_000, tune=2000, chains=4, nuts_sampler="nutpie", random_seed=1, progressbar=False
         )
@@ -75,16 +84,18 @@ def test_the_grid_is_the_pymc_model(name):
     np.testing.assert_allclose(of_tail, np.maximum.accumulate(odd), atol=0.01)
 
 
-def test_the_density_of_the_pymc_model_is_that_of_the_grid():
+@pytest.mark.parametrize("prior", [DEFAULT, OTHER], ids=["default", "other"])
+def test_the_density_of_the_pymc_model_is_that_of_the_grid(prior):
     tail = Tail.of(UNSURE)
-    model = build(tail)
-    point = {"log_h": 0.9, "xi": 0.07, "log_share": -4.0, "log_a": 1.3}
-    at = [np.array([v]) for v in (0.07, 0.9, -4.0, 1.3)]
+    model = build(tail, prior)
+    point = {"log_h": 0.9, "xi": 0.07, "log_share": -4.0, "log_a": 1.5}
+    at = [np.array([v]) for v in (0.07, 0.9, -4.0, 1.5)]
     count = np.ones(len(tail.x))
     with_odd = odd_rows._with(tail.x, count, tail, *at).item()
     without = odd_rows._without(tail.x, count, *at[:2]).item()
-    expected = np.logaddexp(with_odd, without) + math.log(0.5)
-    (low, high), (first, last) = np.log(tail.shares), np.log([2, 32])
+    expected = np.logaddexp(math.log1p(-prior.none) + with_odd, math.log(prior.none) + without)
+    low, high = np.log(prior.shares(len(tail.u), len(tail.x)))
+    first, last = np.log(prior.power)
     values = {
         "log_h": np.array(point["log_h"]),
         "xi": np.array(point["xi"]),
@@ -93,6 +104,47 @@ def test_the_density_of_the_pymc_model_is_that_of_the_grid():
     }
     found = model.compile_logp(vars=model.potentials)(values)
     assert float(found) == pytest.approx(float(expected), rel=1e-9)
+
+
+def test_another_prior_changes_the_answer_in_its_direction():
+    tail = Tail.of(UNSURE)
+    odd = OddRows.of(tail)
+
+    def other(**changed):
+        return OddRows.of(tail, TailPrior(**changed))
+
+    assert other(none=0.9).none > odd.none > other(none=0.1).none
+    odds = odd.none / (1 - odd.none)  # the factor of the prior odds, exactly
+    assert other(none=0.9).none == pytest.approx(9 * odds / (1 + 9 * odds), rel=1e-9)
+    assert other(largest_share=0.01).probability.sum() < odd.probability.sum()
+    assert other(least_rows=10).none > odd.none  # there are three, which are too few
+    assert other(shape=(0.3, 0.05)).probability.max() < odd.probability.max()  # a longer tail
+    tail = Tail.of(SOME)  # a clump far away: none nearer by where a is large
+    near = (tail.u > 0) & (np.arange(len(SOME)) < 200)
+    far = OddRows.of(tail, TailPrior(power=(16.0, 32.0))).probability[near].sum()
+    assert far < OddRows.of(tail, TailPrior(power=(2.0, 2.1))).probability[near].sum()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"none": 1.0}, "none must lie between 0 and 1, got 1.0"),
+        ({"largest_share": "all"}, "largest_share must lie between 0 and 1, got 'all'"),
+        ({"least_rows": 0}, "least_rows must be positive"),
+        ({"shape": 0.1}, "shape must be two finite numbers, got 0.1"),
+        ({"shape": (0.1, 0.0)}, "the sd of shape must be positive"),
+        ({"power": (2.0, math.inf)}, "power must be two finite numbers"),
+        ({"power": (8.0, 2.0)}, "power must be an interval above 1"),
+    ],
+)
+def test_a_prior_that_is_none_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        TailPrior(**wrong)
+
+
+def test_a_prior_that_no_table_of_this_size_has_is_refused():
+    with pytest.raises(ValueError, match=r"of 200 rows, largest_share is less than least_rows"):
+        OddRows.of(Tail.of(CLEAN), TailPrior(largest_share=0.001))
 
 
 def test_bins_change_little(monkeypatch):
