@@ -123,7 +123,7 @@ def groups(found: StandOut, names: pd.Index, lines: list[np.ndarray]) -> list[st
 def printed(
     found: StandOut, name: str, titles: list[str], lines: list[np.ndarray], texts: list[str]
 ) -> Table:
-    """Return the table of lines; those that are not listed are dim."""
+    """Return the table of lines; those that are not listed are dim, below a gap."""
     import pandas as pd
 
     values = pd.DataFrame({"odd": found.probability, "surprise": found.surprise})
@@ -133,7 +133,10 @@ def printed(
         for title, at, text in zip(titles, medians, texts, strict=True)
     ]
     dim = [not found.listed[rows[0]] for rows in lines]
-    return table_of([name, "P(odd)", "surprise", "reason"], cells, dim, max_width=28)
+    table = table_of([name, "P(odd)", "surprise", "reason"], cells, dim, max_width=28)
+    if any(dim) and not dim[0]:
+        table.rows[dim.index(True) - 1].end_section = True
+    return table
 
 
 def _nats(surprise: float) -> str:

@@ -250,7 +250,7 @@ def draw_outliers(
         title if np.isnan(p) else f"{title}, P(odd) = {p:.2f}"
         for title, p in zip(titles, odd, strict=True)
     ]
-    figure, ax = _beside_reasons(titles, reasons, ~found.listed[first])
+    figure, ax = _beside_reasons(titles, reasons, ~found.listed[first], found.headline)
     index = np.arange(len(names))
     for members, color, label in (
         (~found.listed, MAJORITY, "not listed"),
@@ -263,14 +263,19 @@ def draw_outliers(
     return figure
 
 
-def _beside_reasons(titles: list[str], reasons: list[str], dim: np.ndarray) -> tuple[Figure, Axes]:
+def _beside_reasons(
+    titles: list[str],
+    reasons: list[str],
+    dim: np.ndarray,
+    heading: str = "the oddest rows, with the shares of columns",
+) -> tuple[Figure, Axes]:
     """Return a figure with the reasons of rows on its right side, and the axes on the left."""
     height = max(3.8, 1.0 + 0.55 * len(titles))
     figure, (ax, words) = plt.subplots(
         1, 2, figsize=(12, height), width_ratios=[5, 4], layout="constrained"
     )
     words.set_axis_off()
-    words.set_title("the oddest rows, with the shares of columns", loc="left")
+    words.set_title(heading, loc="left")
     words.set_ylim(len(titles) - 0.5, -0.5)
     for rank, (title, reason, is_dim) in enumerate(zip(titles, reasons, dim, strict=True)):
         style: dict[str, Any] = {"va": "center", "parse_math": False}

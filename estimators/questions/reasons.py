@@ -24,6 +24,7 @@ from .usual import Neighbours
 LEAST = 0.05  # largest share, below which no column is a reason
 OTHERS = 0.1  # smallest share of a further column, of the surprise and of what is odd in the first
 MOST = 3  # columns that are reasons
+FEW = 2  # values of a category of alike rows that are named
 DIGITS = 5  # of the ends of what is usual
 FILLED, UNKNOWN = " is missing and filled", "other categories"
 Shares = Sequence[tuple[Any, float]]
@@ -137,5 +138,7 @@ def _of_cells(fit: Fit, cells: pd.Series, f: int) -> str:
         ends = [messages.of_value(form.cell(end)) for end in (numbers.min(), numbers.max())]
         return f" = {' to '.join(ends)}"
     if is_category or isinstance(value, str):
-        return f" ({cells.nunique()} values)"
+        texts = known.astype(str).value_counts().index
+        more = " or others" if len(texts) > FEW else ""
+        return f" = {' or '.join(texts[:FEW])}{more}"
     return f" = {messages.of_value(cells.min())} to {messages.of_value(cells.max())}"

@@ -95,27 +95,33 @@ class StandOut:
         shown = ", ".join(str(names[i]) for i in rows[:most])
         return shown if len(rows) <= most else f"{shown}, ... ({len(rows)} rows)"
 
+    @property
+    def headline(self) -> str:
+        """How many rows stand out."""
+        if self.reason:
+            return f"The rows have an order only: {self.reason}"
+        if self.at_least > 1:
+            return f"At least {self.at_least} of {len(self.listed)} rows stand out"
+        if self.at_least:
+            return f"At least one of {len(self.listed)} rows stands out"
+        return f"No row stands out for sure: P(no row is odd) = {self.none:.2f}"
+
     def __str__(self) -> str:
         """Return what stands out, in sentences."""
         if self.reason:
-            return f"The rows have an order only: {self.reason}."
-        found, n = int(self.listed.sum()), len(self.listed)
-        if self.at_least > 1:
-            stand = f"At least {self.at_least} of {n} rows stand out"
-        elif self.at_least:
-            stand = f"At least one of {n} rows stands out"
-        else:
-            stand = f"No row stands out for sure: P(no row is odd) = {self.none:.2f}"
-        if found:
-            rows = f"{found} rows are" if found > 1 else "One row is"
-            listed = f"{rows} listed, of which a share of {self.fdr:g} is expected to be normal"
+            return f"{self.headline}."
+        found = int(self.listed.sum())
+        if found > 1:
+            listed = f"{found} rows are listed, of which a share of {self.fdr:g} may be normal"
+        elif found:
+            listed = f"One row is listed, with P(odd) = {self.probability[self.listed][0]:.2f}"
         else:
             listed = "No row is listed"
         prior = "" if self.prior == TailPrior() else f" The prior is {self.prior}."
         return (
-            f"{stand}. {listed}. This assumes that the surprises of normal rows have a smooth "
-            "tail; a group above a fifth of the rows, or one amid the others, counts as normal."
-            f"{prior}"
+            f"{self.headline}. {listed}. This assumes that the surprises of normal rows have a "
+            "smooth tail; a group above a fifth of the rows, or one amid the others, counts as "
+            f"normal.{prior}"
         )
 
 
