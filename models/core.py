@@ -2,14 +2,15 @@ r"""The core of rows among which some are odd: those that are most alike, found 
 
 The left-out similarity of row i to a core C is
 
-.. math:: \frac{1}{|C \setminus i|} \sum_{j \in C,\ j \ne i} \exp\left(-\frac{d_{ij}^2}{2 s^2}
-    + \frac{m}{8 s^2} \log f_{ij}\right),
+.. math:: \frac{1}{|C \setminus i|} \sum_{j \in C,\ j \ne i} f_{ij}^{1/8}
+    \exp\left(-\frac{d_{ij}^2}{2 s^2}\right),
 
 with m the median of the squared distances of different rows, and f the factor of the categories
-that differ. Starting with all rows, a step of concentration keeps the rows with the largest
-similarity to the present core. The bandwidth falls from :math:`s^2 = m` to :math:`m / 8`, at which
-categories count as in the kernel. The first core is found with a bandwidth so wide that no group
-of odd rows that are alike can vouch for itself: a row is then as similar as it is near to the
+that differ. With all of f, a clump in a rare category would vouch for itself, and all rows of a
+rare category that is normal would be beside the core. Starting with all rows, a step of
+concentration keeps the rows with the largest similarity to the present core. The bandwidth falls
+from :math:`s^2 = m` to :math:`m / 8`. The first core is found with a bandwidth so wide that no
+group of odd rows that are alike can vouch for itself: a row is then as similar as it is near to the
 middle of the table. Steps of concentration are those of the minimum covariance determinant
 (Rousseeuw and Van Driessen 1999).
 
@@ -34,6 +35,7 @@ from .kernels.bandwidth import median_of_different
 
 STEPS = 2, 2, 2, 6  # at s^2 = m, m/2, m/4 and m/8; steps can cycle, so they are few
 NARROW = 8.0  # m / s^2 at the last bandwidth
+OF_CATEGORIES = 0.125  # power of their factor
 MOST_ROWS = 3000  # of which all pairs are compared: 72 MB
 TIE = 1e-9  # relative difference, below which similarities are equal
 BLOCK_VALUES = 2**21  # kernel values at once: 16 MB
@@ -117,12 +119,14 @@ def concentrated(
         The least share of rows that are in the core.
     """
     n = len(squared)
-    k = np.exp(-squared / (2.0 * _median(squared)) + of_categories / NARROW)
+    factor = np.exp(OF_CATEGORIES * of_categories)
+    k = np.exp(-squared / (2.0 * _median(squared))) * factor
     np.fill_diagonal(k, 0.0)
     core = np.ones(n, dtype=bool)
     for place, steps in enumerate(STEPS):
         if place:
             np.square(k, out=k)  # half the squared bandwidth
+            k /= factor
         for _ in range(steps):
             new = _kept(k @ core / np.maximum(core.sum() - core, 1), share)
             if np.array_equal(new, core):
@@ -153,7 +157,7 @@ def _similarity(kernel: Kernel, rows: np.ndarray, core: np.ndarray, unit: float)
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
         squared, of_categories = kernel.apart(rows[block], rows[core])
-        k = np.exp(-squared * (NARROW / (2.0 * unit)) + of_categories)
+        k = np.exp(-squared * (NARROW / (2.0 * unit)) + OF_CATEGORIES * of_categories)
         own = np.flatnonzero(place[block] >= 0)
         k[own, place[block][own]] = 0.0
         others = np.full(len(k), float(len(core)))

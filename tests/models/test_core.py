@@ -26,7 +26,7 @@ def by_loops(rows, categories, share):
             value = np.empty(n)
             for i in range(n):
                 others = sorted(inside - {i})
-                log_rho = math.log(0.01) * m / (8 * s2)
+                log_rho = math.log(0.01) / 8
                 terms = [-d2[i, j] / (2 * s2) + log_rho * differ[i, j] for j in others]
                 value[i] = logsumexp(terms) - math.log(len(others))
             edge = np.sort(value)[n - math.ceil(share * n)]
@@ -85,20 +85,21 @@ def test_a_clump_in_a_random_direction_is_not_in_the_core(share, least):
     assert free >= least
 
 
-def test_categories_count_less_where_the_bandwidth_is_wide():
-    """Twenty claims that are alike, in one category that few others have, stay out of the core."""
+def test_an_eighth_of_the_categories_finds_the_core():
+    """Claims that are alike in a rare category stay out, and a rare category alone does not."""
     rng = np.random.default_rng(1)
     rows = np.column_stack(
-        [rng.normal(size=(400, 3)), rng.choice(6, 400, p=[0.4, 0.3] + 4 * [0.075])]
+        [rng.normal(size=(400, 3)), rng.choice(6, 400, p=[0.4, 0.3, *4 * [0.075]])]
     )
-    rows[:20] = [2.6, -2.6, 0.0, 5.0] + 0.1 * np.column_stack(
-        [rng.normal(size=(20, 3)), np.zeros(20)]
-    )
+    rows[:20, :3] = [2.6, -2.6, 0.0] + 0.1 * rng.normal(size=(20, 3))
+    rows[:20, 3] = 5.0
     kernel = kernels.Tabular(kernels.RBF("wide"), categorical=(3,), decorrelated=True)
     found, resolved = Core.find(kernel, rows, 0.8, 0)
-    assert not found.rows[:20].any()
-    fixed = resolved.apart(rows, rows)
-    assert concentrated(fixed[0], 8.0 * fixed[1], 0.8)[:20].any()
+    rare = rows[20:, 3] >= 2
+    assert not found.rows[:20].any() and found.rows[20:][rare].mean() > 0.7
+    squared, of_categories = resolved.apart(rows, rows)
+    whole = concentrated(squared, 8.0 * of_categories, 0.8)
+    assert whole[20:][rare].mean() < 0.5
 
 
 def test_a_sample_judges_the_rows_of_a_large_table(monkeypatch):
