@@ -205,6 +205,21 @@ def test_what_is_refused_is_one_line(table, tmp_path, monkeypatch, arguments, sa
     assert "too few to tell" not in result.output and not (tmp_path / "same").exists()
 
 
+def test_lines_that_are_listed_stand_above_a_gap():
+    from bsvdd.estimators.questions.stand_out import StandOut
+
+    from bsvdd.cli.outliers import printed
+
+    p, group = np.array([0.2, 1.0, 0.9, 0.1]), np.full(4, -1)
+    for listed, gaps in ((p > 0.5, [1]), (p > 2.0, []), (p > 0.0, [])):
+        found = StandOut(p, p, listed, group, 2, 0.0, 0.1, np.arange(4))
+        lines = found.lines(4)
+        table = printed(found, "row", list("abcd"), lines, list("abcd"))
+        assert [i for i, row in enumerate(table.rows) if row.end_section] == gaps
+    one = StandOut(p, p, p == 1.0, group, 1, 0.0, 0.1, np.arange(4))
+    assert "One row is listed, with P(odd) = 1.00." in str(one)
+
+
 @pytest.mark.filterwarnings("ignore:column 'date' has dates")
 def test_the_first_screen_of_the_readme_is_what_the_command_prints():
     root = Path(__file__).parents[2]

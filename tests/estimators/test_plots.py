@@ -108,6 +108,7 @@ def test_far_rows_leave_room_for_the_others():
     assert high - low > 0.2 and ax.get_ylim()[1] > surprise.max()
     left, words = plots.plot_outliers(est, most=3).axes
     assert ax.get_yscale() == left.get_yscale() == "symlog"
+    assert 1.6 * surprise.max() >= ax.get_yticks().max() > surprise.max() / 2
     assert words.texts[0].get_text().startswith(f"1  {len(X) - 1}, p = ")
 
 

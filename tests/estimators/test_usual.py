@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators import inputs
+from bsvdd.estimators.questions import reasons
 from bsvdd.estimators.questions.reasons import cells_of, reason
 from bsvdd.estimators.questions.usual import Neighbours
 
@@ -139,3 +140,10 @@ def test_costs_are_those_of_each_column(scale):
     assert len({cost.tobytes() for cost in beside.costs}) == 3
     expected = -est.kernel_.log(row[None], beside.rows)[0]
     np.testing.assert_allclose(beside.total, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"), [("abb", " = b or a"), ("abbccc", " = c or b or others")]
+)
+def test_the_categories_of_alike_rows_are_named(fit, cells, said):
+    assert reasons._of_cells(fit, pd.Series(list(cells)), 2) == said
