@@ -96,6 +96,7 @@ def of_rows(
     decided, p = fit.decision_at(rows, place, prob), None
     if fold is not None and fold.score is fit.score:  # whose scores are known
         p = fold.of_scores(decided[0], (place >= 0) & ~fit.data.minority[place])
+        p[p_values.of_one_table(fit, rows, place)] = np.nan
     elif fold is not None:
         p = p_values.of_rows(fit, fold, rows, training)
     more: dict[str, Any] = {"distance": fit.score.distance_of(decided[0])}

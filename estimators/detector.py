@@ -378,16 +378,16 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Without y, odd rows are among those of X: one-class descriptions then rest on the core of
         the rows, ``core=0.8`` if it is "auto", and -1 are the rows of the list of
-        :func:`bsvdd.stand_out`, often none. With a ``cutoff`` that is given, with labels or
-        ``core=1``, and for views, the cutoff decides. ``predict`` answers for new rows. Of many
-        rows a sample is described, and the others are answered as new rows.
+        :func:`bsvdd.stand_out`, often none. With a ``cutoff`` that says what chooses it, with
+        labels or ``core=1``, and for views, the cutoff decides. ``predict`` answers for new rows.
+        Of many rows a sample is described, and the others are answered as new rows.
         """
         table = Table.of(self._fit(X, y, one_table=True).fit_, X, y)
         fit = table.fit
         if fit.lists:
             return np.where(table.odd.listed(LISTED), -1, 1)
-        held = np.where(np.isnan(fit.left_out), fit.decision[0], fit.left_out)  # NaN: cannot leave
-        scores = table.answers(held, partial(fit.score.scores, level=fit.level))
+        as_new = partial(fit.score.scores, level=fit.level)
+        scores = table.answers(fit.training_scores, as_new)
         return np.where(scores >= 0.0, 1, -1)
 
     def decision(
@@ -415,9 +415,9 @@ class Detector(OutlierMixin, BaseEstimator):
         pandas.DataFrame
             With the index of X if X is a data frame, or the names of the training rows:
 
-            - ``p_value``, as :func:`bsvdd.p_value`; of a training row, among the other rows. Of the
-              training rows of one table with odd rows inside there is none, but
-              ``probability_odd`` and ``listed``, of :func:`bsvdd.stand_out`;
+            - ``p_value``, as :func:`bsvdd.p_value`; of a training row, among the other rows. The
+              training rows of one table with odd rows inside have none, or NaN beside new rows;
+              without X they have ``probability_odd`` and ``listed``, of :func:`bsvdd.stand_out`;
             - ``probability_normal``, as :meth:`probability_normal`;
             - ``surprise``, :math:`\log(s_{\mathrm{cut}} / s_z)` in nats: 0 at the cutoff, .69 for a
               row that is half as similar to the training rows, negative for normal rows. It is

@@ -251,30 +251,56 @@ class Fit:
         """Scores that the training rows would have as new rows, shape (n,); NaN for none."""
         found = self.chosen.left_out
         if found is None or self.cutoff.cv not in ("auto", "loo"):
-            values = left_out_values(self, Cutoff(level=self.level))
-            found = values.scores(self.score, self.level)
+            found = self.held_out().scores(self.score, self.level)
         found = found.view()
         found.setflags(write=False)
         return found
 
+    @cached_property
+    def _refits(self) -> LeftOut:
+        """The values of all training rows by folds."""
+        return left_out_values(self, self._leaving_rule)
+
+    @property
+    def _leaving_rule(self) -> Cutoff:
+        """How a training row is left out, whatever chose the cutoff."""
+        return Cutoff(level=self.level, uncertain=self.cutoff.uncertain)
+
+    def held_out(self, which: Which = slice(None)) -> LeftOut:
+        """Return the values of training rows, all by default, each left out."""
+        rule = self._leaving_rule
+        cv = left_out.choose_cv(rule, self.data.minority, self.data.all_rows, auto_cv(self))
+        if isinstance(cv, int):
+            return self._refits.part(which)
+        return left_out_values(self, rule, which)
+
+    @cached_property
+    def training_scores(self) -> np.ndarray:
+        """Scores of the training rows (n,), each left out, or as new if it cannot leave."""
+        found, stay = self.left_out.copy(), np.isnan(self.left_out)
+        if stay.any():
+            found[stay] = self.score.scores(self.data.rows[stay], self.level)
+        return found
+
     def training_decision(self, prob: float = 0.9, which: Which = slice(None)) -> np.ndarray:
-        """Return what ``score.decision`` has, (4, q), of training rows, each left out."""
-        values = left_out_values(self, Cutoff(level=self.level), which)
-        found = values.decision(self.score, self.level, prob)
-        found[0] = self.left_out[which]
-        alone = np.isnan(found[0])
-        if alone.any():
-            found[:, alone] = self.score.decision(self.data.rows[which][alone], self.level, prob)
+        """Return what ``score.decision`` has, (4, q), of training rows, left out if they can be."""
+        found = self.held_out(which).decision(self.score, self.level, prob)
+        stay = np.isnan(found[0])
+        if stay.any():
+            found[:, stay] = self.score.decision(self.data.rows[which][stay], self.level, prob)
+        found[0] = self.training_scores[which]
         return found
 
     def training_margins(self, which: Which = slice(None)) -> np.ndarray:
-        """Return D_opt - d_z (draws, q) of training rows, each left out if it can be."""
-        values, rows = left_out_values(self, Cutoff(), which), self.data.rows[which]
-        unseen = self.score.boundary.unseen.log_added(values.log_nearest)
-        left_out = self._distance_margins(values.values, unseen)
-        if values.known.all():
-            return left_out
-        return np.where(values.known, left_out, self._new_margins(rows))
+        """Return D_opt - d_z (draws, q) of training rows, left out if they can be."""
+        values, rows = self.held_out(which), self.data.rows[which]
+        unseen = self.score.boundary.unseen.log_added(values.log_nearest[values.known])
+        margins = self._distance_margins(values.values_of(self.score), unseen)
+        found = np.empty((len(margins), len(rows)))
+        found[:, values.known] = margins
+        if not values.known.all():
+            found[:, ~values.known] = self._new_margins(rows[~values.known])
+        return found
 
     # new rows, of which some may be training rows
 
@@ -312,10 +338,9 @@ class Fit:
         place, as_new = self.places(rows, training), partial(self.score.is_normal, level=self.level)
         return known.answered(rows, place, as_new, lambda i: self.left_out[i] >= 0.0)
 
-    def margins(self, rows: np.ndarray, training: str = known.AUTO) -> np.ndarray:
+    def margins(self, rows: np.ndarray) -> np.ndarray:
         """Return D_opt - d_z of rows in each draw, shape (draws, m)."""
-        place = self.places(rows, training)
-        return known.answered(rows, place, self._new_margins, self.training_margins)
+        return known.answered(rows, self.places(rows), self._new_margins, self.training_margins)
 
     def _new_margins(self, rows: np.ndarray) -> np.ndarray:
         return self._distance_margins(self.score.values_of_draws(rows), self.score.unseen(rows))

@@ -122,22 +122,44 @@ def fold_of(fit: Fit, method: str = "left-out") -> Fold:
 def of_rows(fit: Fit, fold: Fold, rows: np.ndarray, training: str) -> np.ndarray:
     """Return the p-values of rows, each training row among the others.
 
+    Raises
+    ------
+    ValueError
+        There are rows of the table that the fit found the core of.
+
     Warns
     -----
     DataWarning
         There are training rows, and the fold has no left-out scores of these.
     """
     place = fit.places(rows, training)
+    if of_one_table(fit, rows, place).any():
+        raise ValueError(
+            "these are training rows of one table, in which one row has the smallest p-value "
+            "whatever the rows are; use stand_out(est), which says which of them are odd"
+        )
     if fold.of_training is not None:
         return at(fit, fold, rows, place)
+    warn_of_seen(place)
+    return fold.p_values(rows)
+
+
+def of_one_table(fit: Fit, rows: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Return which rows (m,) are of the table that the fit found the core of: ranks say nothing."""
+    if fit.data.core is None:
+        return np.zeros(len(rows), dtype=bool)
+    return (place >= 0) | np.array_equal(rows, fit.data.rows)
+
+
+def warn_of_seen(place: np.ndarray) -> None:
+    """Warn of training rows, by their numbers, of which a fit to half of the rows has seen half."""
     n = int((place >= 0).sum())
     if n:
         warn(
-            f"{n} of {len(rows)} rows are training rows, of which method='split' has seen half, "
-            "so they look too normal; use method='left-out', or training='as new'",
+            f"{n} of {len(place)} rows are training rows, of which a fit to half of the rows has "
+            "seen half, so they look too normal; give new rows (p-values: method='left-out')",
             DataWarning,
         )
-    return fold.p_values(rows)
 
 
 def at(fit: Fit, fold: Fold, rows: np.ndarray, place: np.ndarray) -> np.ndarray:

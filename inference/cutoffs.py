@@ -47,8 +47,8 @@ class Chooser:
         values: np.ndarray,
         minority: np.ndarray,
         weight: np.ndarray,
-        far: float = -math.inf,
-        logarithmic: bool = False,
+        far: float,
+        logarithmic: bool,
     ) -> np.ndarray:
         """Return the cutoff in each draw, (draws,), of values and weights (draws, n).
 
@@ -101,8 +101,8 @@ class _Numbered(Chooser):
         values: np.ndarray,
         minority: np.ndarray,
         weight: np.ndarray,
-        far: float = -math.inf,
-        logarithmic: bool = False,
+        far: float,
+        logarithmic: bool,
     ) -> np.ndarray:
         values, weight = np.broadcast_to(values, weight.shape)[:, ~minority], weight[:, ~minority]
         return quantiles(values, weight, self._rate(values.shape[1]), logarithmic)
@@ -247,7 +247,9 @@ class _Comparing(Chooser):
             )
         if not self.finds_some(values, minority):
             return self._otherwise(minority)(values, minority)
-        return float(self.in_draws(values[None], minority, np.ones((1, len(values))), far)[0])
+        once = np.ones((1, len(values)))
+        # some cut flags a minority row, so nothing is interpolated, as logarithms or otherwise
+        return float(self.in_draws(values[None], minority, once, far, False)[0])
 
     @override
     def in_draws(
@@ -255,8 +257,8 @@ class _Comparing(Chooser):
         values: np.ndarray,
         minority: np.ndarray,
         weight: np.ndarray,
-        far: float = -math.inf,
-        logarithmic: bool = False,
+        far: float,
+        logarithmic: bool,
     ) -> np.ndarray:
         all_values, all_weight = np.broadcast_to(values, weight.shape), weight
         values, n0, n1 = all_values, (~minority).sum(), minority.sum()
@@ -279,7 +281,8 @@ class _Comparing(Chooser):
         none = ~(within & (tp > 0.0)).any(axis=1)  # no minority row within the limit
         if self.max_fpr is not None and none.any():
             rule = self._otherwise(minority)
-            found[none] = rule.in_draws(all_values[none], minority, all_weight[none], far)
+            given = all_values[none], minority, all_weight[none], far, logarithmic
+            found[none] = rule.in_draws(*given)
         return found
 
 

@@ -103,11 +103,16 @@ class LeftOut:
         """Which rows can be left out, shape (n,)."""
         return ~np.isnan(self.values).any(axis=0)
 
+    def part(self, which: np.ndarray | slice) -> LeftOut:
+        """Return the values of some rows."""
+        return LeftOut(self.values[:, which], self.log_nearest[which], self.of_distances)
+
     @cached_property
     def _of_known(self) -> np.ndarray:
         return self.values if self.known.all() else self.values[:, self.known]
 
-    def _values_of(self, score: Score) -> np.ndarray:
+    def values_of(self, score: Score) -> np.ndarray:
+        """Return the values of the rows that can be left out, as a score has them."""
         if not (self.of_distances and score.logarithmic):
             return self._of_known
         with np.errstate(divide="ignore"):
@@ -206,7 +211,7 @@ class LeftOut:
         """Return the score of each row, shape (n,); NaN if it cannot be left out."""
         found = np.full(len(self.known), np.nan)
         unseen = score.boundary.unseen.log_added(self.log_nearest[self.known])
-        found[self.known] = level_quantile(score.margins_of(self._values_of(score), unseen), level)
+        found[self.known] = level_quantile(score.margins_of(self.values_of(score), unseen), level)
         return found
 
     def decision(self, score: Score, level: float, prob: float = 0.9) -> np.ndarray:
@@ -214,7 +219,7 @@ class LeftOut:
         found = np.full((4, len(self.known)), np.nan)
         unseen = score.boundary.unseen.log_added(self.log_nearest[self.known])
         found[:, self.known] = decision_of(
-            self._values_of(score), unseen, score.boundary, level, prob, score.logarithmic
+            self.values_of(score), unseen, score.boundary, level, prob, score.logarithmic
         )
         return found
 

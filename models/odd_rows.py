@@ -2,9 +2,11 @@ r"""How many rows of one table are odd, by a model of the tail of their surprise
 
 The surprise of row i is :math:`t_i = -\log s_i`, with s the left-out similarity to the core, and
 
-.. math:: u_i = \log t_i - Q_b(\log t_1, \ldots, \log t_n),
+.. math:: u_i = \min(\log t_i - Q_b(\log t_1, \ldots, \log t_n),\; \log 100),
 
-the quantile of a share b of the rows: the median. A sphere has all its points at one distance, so
+the quantile of a share b of the rows: the median. A row that is 100 times as surprising is beyond
+every tail, and how far it is says no more: without an end, one wild value of 1,000 sd would make
+odd rows at 6 sd look like normal ones beside it. A sphere has all its points at one distance, so
 the tail of SVDD and OCSVM begins beyond the share of the core.
 
 Of the n rows, those with :math:`u > 0` are the tail, m of them. The tail of normal rows is smooth:
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 RATES = 0.1, 20.0  # of h, relative to 1/median u: beyond them the data leave nothing
 FEWEST = 20  # different surprises in a tail
 BELOW = 0.5  # b
+FAR = math.log(100.0)  # u beyond which all rows are alike
 LEAST_APART = 0.05  # of b from the share of rows with the smallest surprise
 EXACT, BINS = 200, 100  # largest surprises that count by themselves, and bins of the others
 CELLS = {"xi": 12, "log_h": 24, "log_share": 24, "log_a": 8}
@@ -89,7 +92,8 @@ class Tail:
         t = np.maximum(surprise, positive.min() if len(positive) else 1.0)
         log_t = np.log(t)
         equal = log_t <= log_t.min() + 1e-9
-        return cls(log_t - np.quantile(log_t, below), float(equal.mean()), below)
+        u = np.minimum(log_t - np.quantile(log_t, below), FAR)
+        return cls(u, float(equal.mean()), below)
 
     @cached_property
     def inside(self) -> np.ndarray:

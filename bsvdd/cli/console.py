@@ -66,6 +66,15 @@ def as_cells(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**texts).rename(columns=safe)
 
 
+def with_names(table: pd.DataFrame, names: pd.Index, column: str) -> pd.DataFrame:
+    """Return a table with the names of its rows first, as ``input_...`` beside such a column."""
+    clash = "input_" if column in table.columns else ""
+    found = table.reset_index(drop=True)
+    own = as_cells(names.to_frame(False, f"{clash}{column}"))
+    found.insert(0, own.columns[0], own.iloc[:, 0])
+    return found
+
+
 def save_table(path: Path, table: pd.DataFrame, sep: str, decimal: str) -> None:
     """Write a table, all or nothing, and say so; the caller has printed what matters of it.
 

@@ -9,7 +9,7 @@ import click
 
 from ..estimators import messages, rows
 from . import options
-from .console import console_of_records, print_lines, save_table, table_of, waiting
+from .console import console_of_records, print_lines, save_table, table_of, waiting, with_names
 from .errors import check_outputs, plain_errors
 from .fit import fit_in_time, prepared
 from .reasons import Reasons
@@ -67,12 +67,10 @@ def given(
         with waiting("given") as step:
             step("left-out rows")
             answer = (given_some if columns else given_all)(est, X, columns, top)
-            written = answer.table
-            written.insert(0, names.name or "row", names[written.index])
+            order = answer.table.index
+            written = with_names(answer.table, names[order], str(names.name or "row"))
     console = console_of_records()
-    cells = [
-        [str(names[i]), *row] for i, row in zip(answer.table.index[:top], answer.cells, strict=True)
-    ]
+    cells = [[str(names[i]), *row] for i, row in zip(order, answer.cells, strict=False)]
     head = [str(names.name or "row"), *answer.head]
     if cells:
         console.print(table_of(head, cells, [False] * len(cells), max_width=20))
@@ -121,7 +119,7 @@ def given_all(est: Detector, X: pd.DataFrame, _: tuple[str, ...], top: int) -> A
     table = found.table.set_axis(X.index).sort_values("excess", ascending=False, kind="stable")
     if not found.follows:
         table["column"] = table["expected"] = None
-        return Answer(table.head(0), ["p", "reason"], [], ["No column follows from the others."])
+        return Answer(table, ["p", "reason"], [], ["No column follows from the others."])
     pairs = zip(table["column"], table["expected"], strict=True)
     value = Reasons(est, X, table, []).value
     table["expected"] = ["" if v != v else value(column, v) for column, v in pairs]

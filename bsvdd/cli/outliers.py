@@ -18,6 +18,7 @@ from .console import (
     table_of,
     time_so_far,
     waiting,
+    with_names,
 )
 from .errors import check_outputs, plain_errors
 from .fit import prepared
@@ -100,7 +101,7 @@ def outliers(
     with plain_errors():
         if out is not None:
             written = found.table.join(reasons.columns.loc[listed])
-            written.insert(0, names.name or "row", names[found.order])
+            written = with_names(written, names[found.order], str(names.name or "row"))
             save_table(out, written, layout.sep, table.decimal)
         if picture is not None:
             import matplotlib

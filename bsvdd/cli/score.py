@@ -12,7 +12,7 @@ import click
 from .. import estimators
 from ..estimators import messages, rows
 from . import options
-from .console import as_cells, waiting
+from .console import as_cells, waiting, with_names
 from .errors import check_outputs, plain_errors
 
 if TYPE_CHECKING:
@@ -149,9 +149,7 @@ def score(
             found["problem"] = problems
             found.insert(0, "row", X.index)
             if table.id is not None:
-                clash = "input_" if table.id in found.columns else ""
-                ids = as_cells(new.index.to_frame(False, f"{clash}{table.id}"))
-                found.insert(0, ids.columns[0], ids.iloc[:, 0])
+                found = with_names(found, new.index, table.id)
             if input_columns:
                 found = _with_input(found, csv, layout)
             how: Any = {"index": False, "sep": layout.sep, "decimal": table.decimal}
@@ -166,18 +164,18 @@ def score(
                 f"{len(result)} rows scored, {int((~result['normal']).sum())} abnormal{selected}: "
                 f"{out}"
             )
-    if watch:
-        from ..estimators.questions.stream import monitor
+        if watch:
+            from ..estimators.questions.stream import monitor
 
-        watched = monitor(est)
-        watched.update(given)
-        if watched.alarm is not None:
-            watched.alarm = int(usable.index[watched.alarm])  # its number in the file
-        click.echo(str(watched), err=True)
-    if said:
-        click.echo(f"{said}; the column problem has all reasons", err=True)
-    for line in _notes(est, given, usable, result, fdr):
-        click.echo(line, err=True)
+            watched = monitor(est)
+            watched.update(given)
+            if watched.alarm is not None:
+                watched.alarm = int(usable.index[watched.alarm])  # its number in the file
+            click.echo(str(watched), err=True)
+        if said:
+            click.echo(f"{said}; the column problem has all reasons", err=True)
+        for line in _notes(est, given, usable, result, fdr, method):
+            click.echo(line, err=True)
 
 
 def _categories_of_fit(est: Detector, layout: Layout) -> list[str]:
@@ -289,7 +287,12 @@ def _with_input(found: pd.DataFrame, csv: Path, layout: Layout) -> pd.DataFrame:
 
 
 def _notes(
-    est: Detector, given: Any, X: pd.DataFrame, result: pd.DataFrame, fdr: float | None
+    est: Detector,
+    given: Any,
+    X: pd.DataFrame,
+    result: pd.DataFrame,
+    fdr: float | None,
+    method: str,
 ) -> Iterator[str]:
     """Yield what is to be known of scored rows: unseen categories, training rows, none selected."""
     import numpy as np
@@ -310,7 +313,8 @@ def _notes(
         )
     equal = int(result["left_out"].sum())
     if equal:
-        yield f"{equal} of {n} rows are training rows, and each is answered without itself"
+        but = "" if method == "left-out" else ", but for its p-value"
+        yield f"{equal} of {n} rows are training rows, and each is answered without itself{but}"
     if fdr is not None and not result["selected"].any():  # by Benjamini and Hochberg
         smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))
         alone = f"; {equal} of the {n} are training rows: score the new rows alone"

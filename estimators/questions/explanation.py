@@ -308,7 +308,7 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
     data, some = fit.data, some_draws(fit, asked.draws)
     center = decides.with_weights(decides.weights[some])
     center = center.with_boundary(parts.boundary_of(decides, some))
-    decided, normal = fit.decision_at(table, place, prob), fit.is_normal(data.rows)
+    decided, normal = fit.decision_at(table, place, prob), fit.training_scores >= 0.0
     terms = _terms(fit, center, asked)
     is_normal, has_surprise = decided[0] >= 0.0, parts.has_surprise(center)
     values = np.stack([-decided[0], *decided[2:]], axis=1) if has_surprise else terms["total"]

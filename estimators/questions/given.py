@@ -200,6 +200,8 @@ def positions(fit: Fit, given: Any) -> tuple[int, ...]:
     asked = [given] if isinstance(given, str | bool) or is_number(given) else list(given)
     found = set()
     for column in asked:
+        if isinstance(column, bool | np.bool_):
+            raise ValueError(f"given: columns are named, or numbered from 0; got {column!r}")
         if column in names or str(column) in names:
             found.add(names.index(column if column in names else str(column)))
         elif is_number(column) and column in range(len(names)):

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from ...inference import ties
 from .. import inputs, known
 from ..detector import Detector
-from ..fit import Fit
 from ..p_values import Fold, fold_of, of_rows
 from .tail import Tail
 
@@ -50,8 +49,8 @@ def p_value(
         left-out surprises, so that p-values can be smaller than 1/(n + 1). They are as good as
         this model, which is checked, see :mod:`bsvdd.estimators.questions.tail`.
     training : {"auto", "as new"}, default="auto"
-        As in ``est.probability_normal``: a training row is ranked among the others. "split" has
-        no left-out score of half of the training rows, and answers all as new rows.
+        As in ``est.probability_normal``: a training row has its left-out score, and is ranked among
+        the others. "split" has seen half of the training rows, and answers all as new rows.
 
     Returns
     -------
@@ -62,7 +61,7 @@ def p_value(
     Raises
     ------
     ValueError
-        X are the training rows of a fit to the core of one table
+        X has training rows of a fit to the core of one table
         (:func:`bsvdd.stand_out` answers for these); an unknown method; a tail of fewer than 10
         rows; X as in ``est.predict``.
 
@@ -98,23 +97,8 @@ def p_value(
     """
     check_is_fitted(est)
     known.check(training)
-    check_new(est.fit_, X)
     fold = with_tail(fold_of(est.fit_, method), tail, est.fit_.data.seed)
     return inputs.by_row(est.fit_.data, X, partial(of_rows, est.fit_, fold, training=training))
-
-
-def check_new(fit: Fit, X: Any) -> None:
-    """Raise a ValueError if X is the table of a fit to its core, whose ranks say nothing.
-
-    One row of a table has the smallest rank, whatever the rows are.
-    """
-    if fit.data.core is None or inputs.is_lazy(X) or len(X) != len(fit.data.rows):
-        return
-    if np.array_equal(inputs.table(fit.data, X), fit.data.rows):
-        raise ValueError(
-            "these are the training rows of one table, in which one row has the smallest p-value "
-            "whatever the rows are; use stand_out(est), which says which of them are odd"
-        )
 
 
 @dataclass(frozen=True, eq=False)

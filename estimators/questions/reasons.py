@@ -50,6 +50,7 @@ def cells_of(
 
     ``table`` has the numbers of X, or without X of the training rows ``members``.
     """
+    X = inputs.matched(fit.data.columns, X)
     values = inputs.shown(fit.data, table, X)
     if members is not None:
         gaps = np.zeros(table.shape, bool) if fit.data.gaps is None else fit.data.gaps[members]

@@ -14,7 +14,7 @@ from .. import inputs, known
 from ..detector import Detector
 from ..p_values import check_rate, fold_of, of_rows
 from .given import fold_given
-from .p_value import check_new, with_tail
+from .p_value import with_tail
 
 
 def select(
@@ -75,7 +75,6 @@ def select(
     check_rate("fdr", fdr)
     known.check(training)
     fit = est.fit_
-    check_new(fit, X)
     fold = fold_of(fit, method) if given is None else fold_given(fit, given, method)
     fold = with_tail(fold, tail, fit.data.seed)
     p_of_rows = partial(of_rows, fit, fold, training=training)

@@ -41,7 +41,7 @@ from ...inference import ties
 from .. import inputs
 from ..detector import Detector
 from ..fit import Fit
-from ..p_values import check_rate, split
+from ..p_values import check_rate, split, warn_of_seen
 
 BETS = (-1.0, 0.0, 1.0)  # epsilon
 JUMP = 0.01  # J
@@ -105,7 +105,7 @@ class Monitor:
         check_rate("level", level)
         self.level, self.rows, self.log_martingale = level, 0, 0.0
         self.alarm: int | None = None
-        self._data, self._fold = fit.data, split(fit)
+        self._fit, self._fold = fit, split(fit)
         self._known: list[float] = self._fold.left_out.tolist()  # in ascending order
         self._shares = [1.0 / len(BETS)] * len(BETS)  # of the capital in each bet
         self._rng = np.random.default_rng(fit.data.seed)
@@ -127,11 +127,18 @@ class Monitor:
             with a gap; then no row of X is taken.
         TypeError
             X is a dask collection.
+
+        Warns
+        -----
+        DataWarning
+            X has training rows.
         """
         inputs.in_memory(X, "the rows of a stream have an order", "give one batch after another")
         if hasattr(X, "__len__") and len(X) == 0:
             return np.empty(0)
-        scores = inputs.by_row(self._data, X, self._fold.scores)
+        rows = inputs.table(self._fit.data, X)
+        warn_of_seen(self._fit.places(rows))
+        scores = self._fold.scores(rows)
         rounding = ties.tolerance(scores, self._fold.score.unit)
         found = np.empty(len(scores))
         each = zip(scores.tolist(), rounding.tolist(), self._rng.random(len(scores)), strict=True)

@@ -199,8 +199,8 @@ DRAWN = BSVDD(**QUICK)
     [
         (DRAWN, "d", r"given: 'd' is no column of the fit, which has columns 'a', 'b'"),
         (DRAWN, 3, "given: 3 is no column"),
-        (DRAWN, [True], "given: True is no column"),
-        (DRAWN, True, "given: True is no column"),
+        (DRAWN, [True], "given: columns are named, or numbered from 0; got True"),
+        (DRAWN, True, "given: columns are named, or numbered from 0; got True"),
         (DRAWN, ["a", "b", 2], "given names 3 of 3 columns; name at least one"),
         (DRAWN, [], "given names 0 of 3 columns"),
         (BSVDD(kernel=kernels.Linear(), **QUICK), "a", r"product over columns: kernels.Tabular, "),

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import dask.array as da
 import numpy as np
 import pytest
-from bsvdd.estimators import inputs, p_values
+from bsvdd.estimators import p_values
 from bsvdd.estimators.questions import stream
 from bsvdd.estimators.questions.stream import Monitor
 from bsvdd.inference.center import Score
@@ -21,15 +21,23 @@ def est():
     return SVDD().fit(np.random.default_rng(2).normal(size=(150, 3)))
 
 
+class Plain(p_values.Fold):
+    """Rows are their scores."""
+
+    def scores(self, rows):
+        return np.asarray(rows, dtype=float)
+
+
 @pytest.fixture
 def monitor(monkeypatch):
     """A function that makes monitors of plain scores, by left-out scores and a seed."""
-    monkeypatch.setattr(inputs, "by_row", lambda est, X, scores: np.asarray(X, dtype=float))
 
     def make(left_out, seed=0, level=0.01):
-        fold = p_values.Fold(Score(), np.sort(np.asarray(left_out, dtype=float)), 0.5)
+        fold = Plain(Score(), np.sort(np.asarray(left_out, dtype=float)), 0.5)
         monkeypatch.setattr(stream, "split", lambda fit: fold)
-        return Monitor(SimpleNamespace(data=SimpleNamespace(seed=seed)), level)
+        monkeypatch.setattr(stream.inputs, "table", lambda data, rows: rows)
+        data, new = SimpleNamespace(seed=seed), lambda rows: np.full(len(rows), -1)
+        return Monitor(SimpleNamespace(data=data, places=new), level)
 
     return make
 

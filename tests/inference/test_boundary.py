@@ -142,7 +142,7 @@ def test_a_criterion_is_applied_in_each_draw_under_weights_of_both_classes(choos
     rng, minority = np.random.default_rng(3), np.arange(30) >= 22
     values = rng.normal(size=(50, 30)) - 1.5 * minority
     weights = rng.standard_exponential((50, 30))
-    found = choose.in_draws(values, minority, weights)
+    found = choose.in_draws(values, minority, weights, -np.inf, False)
     for of_draw, w, cutoff in zip(values, weights, found, strict=True):
         w = np.where(minority, w * 8 / w[minority].sum(), w * 22 / w[~minority].sum())
 
@@ -266,14 +266,15 @@ def test_far_rows_and_one_estimate():
         Cutoff(uncertain=1)
 
 
-def test_where_no_minority_row_is_within_the_limit_a_draw_has_the_false_alarm_rate():
+@pytest.mark.parametrize("logarithmic", [True, False])
+def test_where_no_minority_row_is_within_the_limit_a_draw_has_the_false_alarm_rate(logarithmic):
     rng, minority = np.random.default_rng(0), np.arange(40) >= 35
     values = rng.normal(size=(20, 40))
     values[:, minority] = 9.0 + np.arange(5)  # more normal than all others
-    weights = rng.standard_exponential((20, 40))
-    found = cutoffs.Best("g_mean").in_draws(values, minority, weights)
-    expected = cutoffs.FalseAlarm(0.1).in_draws(values, minority, weights)
-    np.testing.assert_array_equal(found, expected)
+    values[:, 3] = -90.0  # a row that resembles no other, as a logarithm
+    given = values, minority, rng.standard_exponential((20, 40)), -np.inf, logarithmic
+    found = cutoffs.Best("g_mean").in_draws(*given)
+    np.testing.assert_array_equal(found, cutoffs.FalseAlarm(0.1).in_draws(*given))
 
 
 @pytest.mark.parametrize("estimator", [BSVDD, SVDD], ids=["draws", "one estimate"])

@@ -147,6 +147,17 @@ def test_a_prior_that_no_table_of_this_size_has_is_refused():
         OddRows.of(Tail.of(CLEAN), TailPrior(largest_share=0.001))
 
 
+@pytest.mark.parametrize("wild", [1e2, 1e8])
+def test_one_wild_value_hides_no_other_odd_row(wild):
+    """A surprise is as large as the square of a value, and beyond an end all are alike."""
+    surprise = np.exp(np.random.default_rng(0).normal(1.25, 0.35, size=300))
+    surprise[:5] = 45.0
+    surprise[5] = wild
+    found = OddRows.of(Tail.of(surprise))
+    assert np.flatnonzero(found.listed(0.1)).tolist() == [0, 1, 2, 3, 4, 5]
+    assert found.at_least >= 5
+
+
 def test_bins_change_little(monkeypatch):
     t = np.concatenate(
         [np.exp(0.4 * RNG.normal(size=1500)), np.exp(1.6 + 0.2 * RNG.normal(size=30))]
