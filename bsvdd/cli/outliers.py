@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..estimators import report
+from ..estimators import messages, registry, report
 from . import options
 from .console import (
     console_of_records,
@@ -77,6 +77,7 @@ def outliers(
     with plain_errors():
         check_outputs({"--out": out, "--picture": picture}, csv)
         layout = replace(table, drop=(*table.drop, *filter(None, [label]))).layout()
+        _require_core(own.model)
         est, X, _ = prepared(csv, layout, None, table.missing, own)
         names, X = X.index, X.reset_index(drop=True)
         with time_so_far(f"fit of {type(est).__name__}"):
@@ -112,6 +113,18 @@ def outliers(
             figure = draw_outliers(found, names.to_numpy(), lines, titles, texts, own.model)
             report.pages.save(picture, report.pages.png(figure))
             click.echo(f"saved {picture}")
+
+
+def _require_core(model: str) -> None:
+    """Raise a ValueError if a model counts all rows as normal, or learns from labels."""
+    record = registry.ESTIMATORS.get(model)
+    if record is not None and ("core" not in record.own or record.needs_minority):
+        able = [r.name for r in registry.ESTIMATORS.values() if "core" in r.own]
+        able = [name for name in able if not registry.ESTIMATORS[name].needs_minority]
+        raise ValueError(
+            f"--model {model}: it does not look for odd rows in one table; use one of "
+            f"{messages.quoted(able)}"
+        )
 
 
 def groups(found: StandOut, names: pd.Index, lines: list[np.ndarray]) -> list[str]:

@@ -262,5 +262,8 @@ def test_several_views_order_the_rows(csv, tmp_path):
     assert {"n03", "n17"} <= set(shown)
     assert "cost = 99" in result.stdout and " nan" not in result.stdout
     assert "a description on two scales" in " ".join(result.stdout.split())
+    for model in ("kNN", "SVDD-M"):  # the error spoke of est.fit_predict
+        said = f"--model {model}: it does not look for odd rows in one table; use one of 'Views', "
+        assert said in call(csv, "--model", model).stderr
     result = call(csv, "--model", "Vews")
     assert "unknown model 'Vews' (did you mean 'Views'?)" in result.stderr
