@@ -141,7 +141,7 @@ class FitOptions(ModelOptions):
         self,
         parameters: dict[str, Any],
         categorical: tuple[int, ...] | None,
-        missing: str | None = None,
+        missing: Any = None,
     ) -> Detector:
         """Return the estimator.
 

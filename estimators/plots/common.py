@@ -53,8 +53,8 @@ def label_rows(ax: Axes, names: np.ndarray) -> None:
     """Label the x axis, on which row j is at j, with the user's names of the rows."""
     if np.array_equal(names, np.arange(len(names))):
         return
-    places = MaxNLocator(nbins=12, integer=True).tick_values(0, len(names) - 1)
-    places = [round(place) for place in places if 0 <= place < len(names)]
+    ticks: Any = MaxNLocator(nbins=12, integer=True).tick_values(0, len(names) - 1)
+    places = [round(place) for place in ticks.tolist() if 0 <= place < len(names)]
     texts = [plain(short(str(names[place]), LENGTH)) for place in places]
     turned: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     ax.set_xticks(places, texts, **(turned if max(map(len, texts)) > 5 else {}))
@@ -150,7 +150,7 @@ def surprise_axis(ax: Axes, surprise: np.ndarray, low: np.ndarray | None = None)
     least = min(1.2 * float(ends.min(initial=finite.min())), -1.0)
     ax.set_yscale("symlog", linthresh=bend, linscale=2.0)
     ax.set_ylim(least, 1.6 * largest)
-    straight = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(max(least, -bend), bend)
+    straight: Any = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(max(least, -bend), bend)
     straight = straight[(straight >= max(least, -bend)) & (straight <= bend)]
     below, above = [-v for v in _beyond(bend, -least)], _beyond(bend, 1.6 * largest)
     ticks = [*below[::-1], *straight, *above]

@@ -86,7 +86,8 @@ def reason(fit: Fit, row: np.ndarray, cells: pd.DataFrame, shares: Shares, level
         return ""
     labels = fit.data.columns.labels.tolist()
     left = {labels.index(column): share for column, share in shares}
-    beside, parts, first, most = Neighbours.of(fit, row), [], "", 0.0
+    parts: list[str] = []
+    beside, first, most = Neighbours.of(fit, row), "", 0.0
     while left and len(parts) < MOST:
         nearer = {f: beside.nearer(f) for f in left}
         f = max(nearer, key=lambda column: nearer[column])
