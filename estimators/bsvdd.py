@@ -53,7 +53,7 @@ class BSVDD(Bayesian):
         likelihood.
     dictionary : int, array of shape (M, p), "auto" or None, default="auto"
         The points of the centre. ``"auto"``: rows that are equal are one point; of up to 600
-        different rows each is a point, and more are 500 to 2,000 groups of near rows, each the mean
+        different rows each is a point, and more are 500 or 1,000 groups of near rows, each the mean
         of its rows in kernel space (:mod:`bsvdd.models.groups`). A number: at most that many
         groups. None: every different row. An array: these points; the likelihood uses the rows.
         Priors of single rows, such as :class:`~bsvdd.priors.GaussianProcess` or a function of
