@@ -222,7 +222,7 @@ def cutoff(fit: Fit) -> list[str]:
     return [
         f"A row is normal if {rule} exceeds {fit.level:g}. {display}"
         + f"This cutoff {chosen_by(policy, is_minority)}.",
-        f"Left out, {beyond}.{chosen_here}",
+        f"Left out, with 90 % intervals, {beyond}.{chosen_here}",
         *_limit(fit),
         *_swap(fit),
         *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
@@ -329,7 +329,7 @@ def code(fit: Fit) -> str:
     fitted = "est.fit(X, y)" if label is None else f"est.fit(X, {label!r})"
     if not fit.data.labels:
         fitted = "est.fit(X)"
-    if minor_label is not None:  # ``bsvdd fit`` has 1 for what --minor names
+    if minor_label is not None and fit.data.labels:  # ``bsvdd fit`` has 1 for what --minor names
         fitted += f"  # y is {minor_label!r} in minority rows"
     return f"from bsvdd import {', '.join(names)}\n\nest = {call}\n{fitted}"
 

@@ -180,7 +180,8 @@ class FalseAlarm(_Numbered):
             raise ValueError(
                 f"cutoff: a false-alarm rate of {self.rate:g} needs at least "
                 f"{math.ceil(1.0 / self.rate - 1.0 - 1e-9)} left-out majority rows, got {n}; use "
-                f"a rate of {1 / (n + 1):.3g} or more, another of bsvdd.cutoffs, or a number"
+                f"a rate of {math.ceil(1e4 / (n + 1)) / 1e4:g} or more, another of bsvdd.cutoffs, "
+                "or a number"
             )
         return number
 

@@ -258,7 +258,10 @@ def print_results(console: Console, results: Any, data: list[Any]) -> None:
             if others is not None and model in others.index:
                 mean, high = others.loc[model, ["difference", "high"]]
                 gap = f"{mean:.3f}" + (f" ± {high - mean:.3f}" if high == high else "")
-            rows.append([str(model), number(row["auc"]), gap, *map(number, row[list(shown)])])
+            fits = mine.loc[mine["model"] == model, "error"].eq("")
+            some = "" if fits.all() else f" ({fits.sum()} of {len(fits)} fits)"
+            numbers = number(row["auc"]), gap, *map(number, row[list(shown)])
+            rows.append([f"{model}{some}", *numbers])
         title = (
             f"{each.name}: {len(each.X)} rows, {each.X.shape[1]} columns, base rate "
             f"{each.base_rate:.3f}; positive = minority"

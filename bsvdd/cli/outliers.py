@@ -101,7 +101,7 @@ def outliers(
     print_lines(console, [str(found), *groups(found, names, lines), *reasons.why_none, *unused])
     with plain_errors():
         if out is not None:
-            written = found.table.join(reasons.columns.loc[listed])
+            written = found.table.join(reasons.columns)
             written = with_names(written, names[found.order], str(names.name or "row"))
             save_table(out, written, layout.sep, table.decimal)
         if picture is not None:

@@ -314,12 +314,13 @@ def _notes(
     equal = int(result["left_out"].sum())
     if equal:
         but = "" if method == "left-out" else ", but for its p-value"
-        yield f"{equal} of {n} rows are training rows, and each is answered without itself{but}"
+        are = "is a training row" if equal == 1 else "are training rows"
+        yield f"{equal} of {n} rows {are}, and each is answered without itself{but}"
     if fdr is not None and not result["selected"].any():  # by Benjamini and Hochberg
         smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))
         alone = f"; {equal} of the {n} are training rows: score the new rows alone"
         yield (
             f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their p-values are "
-            f"at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest are {smallest}"
-            f"{alone if equal else ''}"
+            f"at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest are {smallest}; "
+            f"bsvdd.select(est, X, tail='pareto') goes beyond ranks{alone if equal else ''}"
         )

@@ -86,10 +86,15 @@ def sentence(title: str, best: Lead) -> str:
 
 
 def ordered(results: pd.DataFrame) -> pd.DataFrame:
-    """Return results with the models of each data set by their mean AUC, and rules at the end."""
-    mean = results.groupby(["data", "model"], sort=False)["auc"].transform("mean")
+    """Return results with the models of each data set by their mean AUC, and rules at the end.
+
+    A model of which some fits failed stands after those that have a mean of all halves.
+    """
+    auc = results.groupby(["data", "model"], sort=False)["auc"]
+    failed = results["error"].ne("").groupby([results["data"], results["model"]]).transform("any")
     is_rule = ~results["model"].isin(list(MODELS))
-    return results.iloc[np.lexsort([-mean, is_rule, pd.factorize(results["data"])[0]])]
+    keys = [-auc.transform("mean"), failed, is_rule, pd.factorize(results["data"])[0]]
+    return results.iloc[np.lexsort(keys)]
 
 
 def same_decisions(results: pd.DataFrame) -> list[str]:

@@ -14,7 +14,7 @@ from ...models.kernels import Tabular
 from ...models.kernels.base import Wrapper, as_kernel
 from ...models.kernels.numeric import DistanceKernel
 from ..detector import Detector
-from ..fit import Fit, is_calibrated
+from ..fit import LISTED, Fit, is_calibrated
 from ..joined import Joined
 from ..words import chosen_by, record_of
 
@@ -62,6 +62,12 @@ CRITERIA = {
     "scale": "the variance of the columns",
     "wide": "an eighth of the median squared distance, as odd rows may be among them",
 }
+
+
+PICKANDS = (
+    "Pickands, J. (1975). Statistical inference using extreme order statistics. Annals of "
+    "Statistics 3, 119-131."
+)
 
 
 @dataclass
@@ -132,6 +138,11 @@ def _model(fit: Fit, references: References) -> list[str]:
         found.append(
             f"As odd rows may be among them, it rests on the {int(data.core.rows.sum())} rows that "
             "are most alike."
+        )
+    if data.gaps is not None:
+        found.append(
+            f"In {int(data.gaps.any(axis=1).sum())} rows gaps were filled by the median, or the "
+            "most frequent category, of the 10 nearest rows."
         )
     if n1 and not learns:
         found.append(f"The {n1} abnormal rows had no part in the description.")
@@ -205,4 +216,12 @@ def _cutoff(fit: Fit, references: References) -> list[str]:
         )
         if fit.learned.posterior is None:
             what = what.replace("of the weights, ", "").replace("posterior ", "")
-    return [*found, f"A row is called normal if P(normal) exceeds {fit.level:g}: {what}."]
+    found.append(f"A row is called normal if P(normal) exceeds {fit.level:g}: {what}.")
+    if fit.lists:
+        found.append(
+            "Of the rows themselves, those are called odd that a model of the tail of their "
+            f"surprises lists at a false discovery rate of {LISTED:g}: a generalised Pareto "
+            f"distribution of the normal rows {references.cite(PICKANDS)} beside a density of odd "
+            "ones, with even prior odds that there is none."
+        )
+    return found

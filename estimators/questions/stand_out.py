@@ -104,7 +104,7 @@ class StandOut:
             return f"At least {self.at_least} of {len(self.listed)} rows stand out"
         if self.at_least:
             return f"At least one of {len(self.listed)} rows stands out"
-        return f"No row stands out for sure: P(no row is odd) = {self.none:.2f}"
+        return f"It is not .99 sure that a row stands out: P(no row is odd) = {self.none:.2g}"
 
     def __str__(self) -> str:
         """Return what stands out, in sentences."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
     itself = (place >= 0) & ~data.minority[place]
     counted = (place >= 0) & data.described[place]  # by the views of single columns
     values = [
-        known.answered(table, place, view.values, lambda i, view=view: view.left_out[:, i])
+        known.answered(table, place, view.values, partial(np.take, view.left_out, axis=1))
         for view in views
     ]
     score_of_rows = fit.decision_at(table, place)[0]

@@ -274,7 +274,7 @@ def _abnormal(page: Page) -> None:
             {
                 "name": str(found.index[j]),
                 "class": of_class,
-                "p_value": f"{row['p_value']:.3g}",
+                "p_value": f"{row['p_value']:.3g}" if "p_value" in row else "",
                 "surprise": surprise,
                 "probability": f"{row['probability_normal']:.3f}",
             }

@@ -132,7 +132,7 @@ def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
     rng = np.random.default_rng(0)
     pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd")).to_csv(path, index=False)
     text = " ".join(call(path, *FEW).output.split())
-    assert "No row stands out for sure: P(no row is odd) = 0." in text
+    assert "It is not .99 sure that a row stands out: P(no row is odd) = 0." in text
     assert "No row is listed." in text
     table.iloc[20:30].to_csv(path, index=False)
     text = " ".join(call(path, "--id", "name", *FEW).output.split())

@@ -221,7 +221,9 @@ def test_no_row_of_a_clean_table_is_listed():
     est = clone(ALL["simplex"])
     assert (est.fit_predict(MANY) == 1).all()
     answer = bsvdd.stand_out(est)
-    assert answer.at_least == 0 and str(answer).startswith("No row stands out for sure")
+    assert answer.at_least == 0 and str(answer).startswith(
+        "It is not .99 sure that a row stands out"
+    )
 
 
 def test_a_cutoff_that_is_given_decides_and_views_have_one():
