@@ -336,7 +336,9 @@ def of_clean(n: int, p: int, seed: int) -> dict[str, Any]:
 
 def clean(chosen: argparse.Namespace) -> dict[str, float]:
     """List rows of tables without odd rows."""
-    cells = list(product((100, 200, 600), (5, 20, 60, 200), range(max(1, round(chosen.scale)))))
+    cells = list(
+        product((100, 200, 600), (5, 20, 60, 200), range(max(1, round(20 * chosen.scale))))
+    )
     frame = pd.DataFrame(computed(of_clean, cells, chosen.jobs, "clean tables"))
     means = frame.groupby(["n", "p"])["listed"].mean()
     print(means.to_string())

@@ -66,12 +66,13 @@ def as_cells(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**texts).rename(columns=safe)
 
 
-def with_names(table: pd.DataFrame, names: pd.Index, column: str) -> pd.DataFrame:
+def with_names(table: pd.DataFrame, names: Any, column: str) -> pd.DataFrame:
     """Return a table with the names of its rows first, as ``input_...`` beside such a column."""
+    import numpy as np
+
     clash = "input_" if column in table.columns else ""
     found = table.reset_index(drop=True)
-    own = as_cells(names.to_frame(False, f"{clash}{column}"))
-    found.insert(0, own.columns[0], own.iloc[:, 0])
+    found.insert(0, f"{clash}{column}", np.asarray(names))
     return found
 
 

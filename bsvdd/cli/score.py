@@ -149,7 +149,8 @@ def score(
             found["problem"] = problems
             found.insert(0, "row", X.index)
             if table.id is not None:
-                found = with_names(found, new.index, table.id)
+                ids = as_cells(new.index.to_frame(False, table.id))
+                found = with_names(found, ids.iloc[:, 0], ids.columns[0])
             if input_columns:
                 found = _with_input(found, csv, layout)
             how: Any = {"index": False, "sep": layout.sep, "decimal": table.decimal}
