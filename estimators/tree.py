@@ -13,8 +13,8 @@ distance           ``d``, the distances of the training rows in each draw
 log_likelihood     ``kernel``, the sum over the rows; no density of rows, so not for ``az.loo``
 potential          ``kernel``, its terms
 score              ``f``, the score of each training row; for models without a centre
-decision           P(normal) and decision of the training rows, their left-out scores and
-                   distances, and the cutoff
+decision           P(normal) and decision of the training rows as new rows, their left-out
+                   surprises and distances, and the cutoff
 diagnostics        see :func:`bsvdd.inference.diagnostics.diagnose`
 constant_data      the training rows, their classes, and the point of each where they are grouped
 =================  =====================================================================
