@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -97,6 +98,9 @@ class Detector(OutlierMixin, BaseEstimator):
 
     _learns_from_minority: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
+    # ``training`` is a way to answer, and no metadata of rows that scikit-learn would route
+    __metadata_request__predict: ClassVar[dict[str, str]] = {"training": UNUSED}
+    __metadata_request__decision_function: ClassVar[dict[str, str]] = {"training": UNUSED}
 
     # what a model says of itself
 

@@ -101,7 +101,7 @@ class Fold:
         return self.of_scores(self.scores(rows))
 
     def of_scores(self, scores: np.ndarray, itself: np.ndarray | bool = False) -> np.ndarray:
-        """Return the p-values of rows with these scores; ``itself`` as in :func:`p_values`."""
+        """Return the p-values of rows with these scores, some of which are left-out rows."""
         return p_values(scores, self.left_out, itself, self.score.unit)
 
 
