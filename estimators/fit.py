@@ -242,11 +242,6 @@ class Fit:
         return float(level_quantile(far[:, None], self.level)[0])
 
     @cached_property
-    def decision(self) -> np.ndarray:
-        """What ``score.decision`` has of the training rows as new ones, shape (4, n)."""
-        return self.score.decision(self.data.rows, self.level)
-
-    @cached_property
     def left_out(self) -> np.ndarray:
         """Scores that the training rows would have as new rows, shape (n,); NaN for none."""
         found = self.chosen.left_out

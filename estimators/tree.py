@@ -13,8 +13,8 @@ distance           ``d``, the distances of the training rows in each draw
 log_likelihood     ``kernel``, the sum over the rows; no density of rows, so not for ``az.loo``
 potential          ``kernel``, its terms
 score              ``f``, the score of each training row; for models without a centre
-decision           P(normal) and decision of the training rows as new rows, their left-out
-                   surprises and distances, and the cutoff
+decision           P(normal) and decision of the training rows, as ``est.decision(X)`` has them, the
+                   left-out surprises and distances that chose the cutoff, and the cutoff
 diagnostics        see :func:`bsvdd.inference.diagnostics.diagnose`
 constant_data      the training rows, their classes, and the point of each where they are grouped
 =================  =====================================================================
@@ -71,7 +71,8 @@ def _of_fit(fit: Fit) -> xr.DataTree:
 
 
 def _decision(fit: Fit) -> xr.Dataset:
-    score, probability, low, high = fit.decision
+    rows = fit.data.rows
+    score, probability, low, high = fit.decision_at(rows, fit.places(rows))
     variables: dict[str, Any] = {
         "probability_normal": ("obs", probability),
         "normal": ("obs", score >= 0.0),

@@ -112,6 +112,12 @@ def explain(
             raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}")
     if X is not None and rows is not None:
         raise ValueError("rows are positions of training rows; give them without X")
+    if fit.data.kernel.pairwise:
+        raise ValueError(
+            "explain needs the rows, and a precomputed kernel has only kernel values: there "
+            "are no columns to share the surprise, and none to change; fit with a kernel of "
+            "rows such as kernels.RBF"
+        )
     if X is None:
         place = fit.positions(rows)
         table, names = fit.data.rows[place], fit.data.row_names[place]

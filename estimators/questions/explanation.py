@@ -296,12 +296,6 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
         "whose distance explain shares among columns and training rows; use a description such as "
         "BSVDD or SVDD"
     )
-    if fit.data.kernel.pairwise:
-        raise ValueError(
-            "explain needs the rows, and a precomputed kernel has only kernel values: there "
-            "are no columns to share the surprise, and none to change; fit with a kernel of "
-            "rows such as kernels.RBF"
-        )
     table, place, index = asked.table, asked.place, asked.names
     prob, given = asked.prob, asked.given
     given_columns = positions(fit, given)

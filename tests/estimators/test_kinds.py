@@ -84,7 +84,8 @@ def test_without_a_background_it_is_platts_sigmoid_of_the_score(model):
     assert (P["unknown"] == 0).all()
     left_out, minority = bsvdd.left_out(fitted), np.isin(Y, LABELS)
     slope, intercept = platt(left_out, minority).x
-    odds = slope * np.clip(fitted.score_samples(X), left_out.min(), left_out.max()) + intercept
+    scores = fitted.score_samples(X, training="as new")
+    odds = slope * np.clip(scores, left_out.min(), left_out.max()) + intercept
     np.testing.assert_allclose(P["normal"], 1 / (1 + np.exp(odds)), rtol=1e-3)
 
 

@@ -56,7 +56,7 @@ def test_a_mixed_batch_has_the_answers_of_both(fitted):
     alone = np.concatenate([fitted.score_samples(row[None]) for row in MIXED])
     np.testing.assert_allclose(fitted.score_samples(MIXED), alone, rtol=1e-12)
     np.testing.assert_allclose(-surprise, alone, rtol=1e-12)
-    assert "4 are training rows, each left out]" in repr(mixed)
+    assert "4 training rows left out]" in repr(mixed)
     assert "training" not in repr(as_new)
     if not isinstance(fitted, OCSVM):
         why = bsvdd.explain(fitted, MIXED, changes=False)
@@ -101,7 +101,7 @@ def test_as_published_has_training_rows_as_new_ones():
 
 def test_a_split_has_seen_training_rows():
     est = SVDD().fit(X)
-    with pytest.warns(DataWarning, match="4 of 8 rows are training rows, of which method='split'"):
+    with pytest.warns(DataWarning, match="4 of 8 rows are training rows, of which a fit to half"):
         warned = bsvdd.p_value(est, MIXED, "split")
     as_new = bsvdd.p_value(est, MIXED, "split", training="as new")
     np.testing.assert_array_equal(warned, as_new)
