@@ -49,7 +49,7 @@ def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[
         kernel = est.kernel_
         inputs = kernel.inputs(train), kernel.inputs(Z)
         scores = {
-            "BSVDD": -est.score_samples(Z),
+            "BSVDD": -est.score_samples(Z, training="as new"),
             "density of all rows": -kernel.summed(train, Z),
             "5 neighbours": -MeanKNN(kernel=kernels.Standardized(kernels.Linear()), cutoff=0.0)
             .fit(train)

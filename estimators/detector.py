@@ -313,7 +313,7 @@ class Detector(OutlierMixin, BaseEstimator):
             If the labels of the fit were a column of a data frame, this column is ignored.
         training : {"auto", "as new"}, default="auto"
             How training rows are answered. "auto": a row that equals exactly one training row is
-            this row, and is left out, unless more than a tenth of the training rows repeat, or the
+            this row, and is left out, unless one in a hundred training rows repeats, or the
             cutoff is the printed rule (``Cutoff(uncertain=False)``, ``cv="train"``, ``Own()`` or a
             number). "as new": as any other row.
 
