@@ -289,8 +289,8 @@ class Fit:
     def training_margins(self, which: Which = slice(None)) -> np.ndarray:
         """Return D_opt - d_z (draws, q) of training rows, left out if they can be."""
         values, rows = self.held_out(which), self.data.rows[which]
-        unseen = self.score.boundary.unseen.log_added(values.log_nearest[values.known])
-        margins = self._distance_margins(values.values_of(self.score), unseen)
+        score = self.score
+        margins = self._distance_margins(values.values_of(score), values.unseen(score))
         found = np.empty((len(margins), len(rows)))
         found[:, values.known] = margins
         if not values.known.all():

@@ -32,6 +32,8 @@ def single(rows: np.ndarray) -> dict[bytes, int]:
 
 def places(known: dict[bytes, int], rows: np.ndarray) -> np.ndarray:
     """Return the number of the training row that each row (m, p) equals; -1 for none."""
+    if not known:  # no row needs to be looked up
+        return np.full(len(rows), -1)
     return np.array([known.get(row, -1) for row in _as_bytes(rows)], dtype=int)
 
 

@@ -111,6 +111,10 @@ class LeftOut:
     def _of_known(self) -> np.ndarray:
         return self.values if self.known.all() else self.values[:, self.known]
 
+    def unseen(self, score: Score) -> np.ndarray:
+        """Return what ``score.unseen`` has, of the rows that can be left out."""
+        return score.boundary.unseen.log_added(self.log_nearest[self.known])
+
     def values_of(self, score: Score) -> np.ndarray:
         """Return the values of the rows that can be left out, as a score has them."""
         if not (self.of_distances and score.logarithmic):
@@ -210,17 +214,15 @@ class LeftOut:
     def scores(self, score: Score, level: float) -> np.ndarray:
         """Return the score of each row, shape (n,); NaN if it cannot be left out."""
         found = np.full(len(self.known), np.nan)
-        unseen = score.boundary.unseen.log_added(self.log_nearest[self.known])
-        found[self.known] = level_quantile(score.margins_of(self.values_of(score), unseen), level)
+        margins = score.margins_of(self.values_of(score), self.unseen(score))
+        found[self.known] = level_quantile(margins, level)
         return found
 
     def decision(self, score: Score, level: float, prob: float = 0.9) -> np.ndarray:
         """Return what ``score.decision`` has, (4, n); NaN for a row that cannot be left out."""
         found = np.full((4, len(self.known)), np.nan)
-        unseen = score.boundary.unseen.log_added(self.log_nearest[self.known])
-        found[:, self.known] = decision_of(
-            self.values_of(score), unseen, score.boundary, level, prob, score.logarithmic
-        )
+        given = self.values_of(score), self.unseen(score), score.boundary
+        found[:, self.known] = decision_of(*given, level, prob, score.logarithmic)
         return found
 
 

@@ -117,10 +117,9 @@ def outliers(
 
 def _require_core(model: str) -> None:
     """Raise a ValueError if a model counts all rows as normal, or learns from labels."""
-    record = registry.ESTIMATORS.get(model)
-    if record is not None and ("core" not in record.own or record.needs_minority):
-        able = [r.name for r in registry.ESTIMATORS.values() if "core" in r.own]
-        able = [name for name in able if not registry.ESTIMATORS[name].needs_minority]
+    known = registry.ESTIMATORS
+    able = [r.name for r in known.values() if "core" in r.own and not r.needs_minority]
+    if model in known and model not in able:
         raise ValueError(
             f"--model {model}: it does not look for odd rows in one table; use one of "
             f"{messages.quoted(able)}"
