@@ -31,7 +31,7 @@ def answers(fit: Fit) -> dict[str, np.ndarray]:
     if fit.learned.leave is not None and isinstance(score, Center):
         leaving = fit.data.leaving(rows)
         similarity = fit.learned.leave.similarity(score.weights, leaving)
-        none_unseen = np.full(len(rows), -np.inf)
+        none_unseen = np.full((1, len(rows)), -np.inf)
         values = LeftOut(score.values_without(similarity, leaving), none_unseen)
         found["left_out"] = values.scores(score, fit.level)
     if fit.learned.density is not None:

@@ -91,14 +91,14 @@ def of_rows(
     check_rate("prob", prob)
     known.check(training)
     fold = None if p_value is None else fold_of(fit, p_value)
-    rows = inputs.table(fit.data, X)
-    place = fit.places(rows, training)
-    decided, p = fit.decision_at(rows, place, prob), None
+    table, imputations = inputs.completed(fit.data, X)
+    rows = fit.asked(table, imputations, training)
+    place, decided, p = rows.place, fit.decision(rows, prob), None
     if fold is not None and fold.score is fit.score:  # whose scores are known
         p = fold.of_scores(decided[0], (place >= 0) & ~fit.data.minority[place])
-        p[p_values.of_one_table(fit, rows, place)] = np.nan
+        p[p_values.of_one_table(fit, rows)] = np.nan
     elif fold is not None:
-        p = p_values.of_rows(fit, fold, rows, training)
+        p = p_values.of_rows(fit, fold, training, table, imputations)
     more: dict[str, Any] = {"distance": fit.score.distance_of(decided[0])}
     more |= {"cutoff": fit.distance, "level": fit.level, "left_out": place >= 0}
     return _table(fit, decided, p, X.index if isinstance(X, pd.DataFrame) else None, more)
@@ -111,7 +111,7 @@ def of_training(fit: Fit, prob: float = 0.9, p_value: str | None = "left-out") -
         raise ValueError(
             f"p_value of training rows must be 'left-out' or None, got {p_value!r}; give rows as X"
         )
-    leaves, decided = ~np.isnan(fit.left_out), fit.training_decision(prob)
+    leaves, decided = ~np.isnan(fit.left_out), fit.decision(fit.training_rows(), prob)
     itself, unit = leaves & ~fit.data.minority, fit.score.unit
     if fit.data.core is not None:  # ranks in a table with odd rows inside are no evidence
         p_value = None

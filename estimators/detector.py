@@ -28,6 +28,7 @@ from . import decisions, fitting, inputs, known
 from .fit import LISTED, Fit, Spec
 from .one_table import Table
 from .reading import Asked, read
+from .rows.gaps import Imputations
 from .saved_file import save
 from .training import AllRows, Dictionary, TrainingData
 
@@ -375,7 +376,7 @@ class Detector(OutlierMixin, BaseEstimator):
     def _by_row(self, X: Any, of_rows: Callable[..., np.ndarray], training: str) -> np.ndarray:
         check_is_fitted(self)
         known.check(training)
-        return inputs.by_row(self.fit_.data, X, partial(of_rows, self.fit_, training=training))
+        return inputs.by_row(self.fit_.data, X, partial(_answered, self.fit_, of_rows, training))
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return +1 (normal) or -1 (abnormal) for each row of X, left out.
@@ -390,9 +391,7 @@ class Detector(OutlierMixin, BaseEstimator):
         fit = table.fit
         if fit.lists:
             return np.where(table.odd.listed(LISTED), -1, 1)
-        as_new = partial(fit.score.scores, level=fit.level)
-        scores = table.answers(fit.training_scores, as_new)
-        return np.where(scores >= 0.0, 1, -1)
+        return np.where(table.scores >= 0.0, 1, -1)
 
     def decision(
         self,
@@ -589,6 +588,16 @@ class Detector(OutlierMixin, BaseEstimator):
         if self.__sklearn_is_fitted__() and self.labels_ not in LABELS_OF_PREDICT:
             tags.estimator_type = "classifier"  # so scikit-learn's scorers ask for classes_
         return tags
+
+
+def _answered(
+    fit: Fit,
+    of_rows: Callable[[Fit, known.Rows], np.ndarray],
+    training: str,
+    rows: np.ndarray,
+    imputations: Imputations | None,
+) -> np.ndarray:
+    return of_rows(fit, fit.asked(rows, imputations, training))
 
 
 def asked_of(est: Detector) -> Asked:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -17,16 +17,20 @@ from ..inference.decision import LeftOut
 from ..inference.density import Density, prior_draws
 from ..inference.draws import Draws
 from ..inference.learned import Learned, Learner, Posterior
-from ..inference.leave import Rescaled
+from ..inference.leave import Leaving, Rescaled
 from ..models import repeats
 from ..models.odd_rows import BELOW, OddRows, Tail
 from . import known
+from .known import Rows
 from .labels import minority_of
 from .near_cutoff import NearCutoff
+from .rows.gaps import Imputations
 from .training import TrainingData
 
 MOST_ALONE = 30  # different rows, each of which leaves alone in place of folds
 Which = np.ndarray | slice  # numbers of training rows
+ValuesOf = Callable[[Any, Leaving], np.ndarray]  # of a score with some of the draws, and rows
+InWays = Callable[[Any, Which, ValuesOf], np.ndarray]
 LISTED = 0.1  # share of the rows of the list that are expected to be normal
 
 
@@ -200,14 +204,14 @@ class Fit:
 
     @cached_property
     def log_nearest(self) -> np.ndarray:
-        """Log of the largest kernel value of each row with another majority row, shape (n,).
+        """Log of the largest kernel value of each row with another majority row, shape (1, n).
 
         Minus infinity where nothing is unseen.
         """
         score, data = self.learned.score, self.data
         if not isinstance(score, Center) or not data.kernel.normalized:
-            return np.full(len(data.rows), -np.inf)
-        return data.leaving().log_nearest
+            return np.full((1, len(data.rows)), -np.inf)
+        return data.leaving().log_nearest[None]
 
     def tail_of(self, surprises: np.ndarray) -> Tail:
         """Return the tail of the surprises of one table; a ValueError for a fit to normal rows."""
@@ -254,7 +258,7 @@ class Fit:
     @cached_property
     def _refits(self) -> LeftOut:
         """The values of all training rows by folds."""
-        return left_out_values(self, self._leaving_rule)
+        return left_out_values(self, self._leaving_rule, imputed=leaves_rows(self.cutoff))
 
     @property
     def _leaving_rule(self) -> Cutoff:
@@ -267,7 +271,7 @@ class Fit:
         cv = left_out.choose_cv(rule, self.data.minority, self.data.all_rows, auto_cv(self))
         if isinstance(cv, int):
             return self._refits.part(which)
-        return left_out_values(self, rule, which)
+        return left_out_values(self, rule, which, leaves_rows(self.cutoff))
 
     @cached_property
     def training_scores(self) -> np.ndarray:
@@ -305,37 +309,45 @@ class Fit:
         found = {} if self.data.kernel.pairwise else known.single(self.data.rows)
         return {row: i for row, i in found.items() if not np.isnan(self.left_out[i])}
 
-    def places(self, rows: np.ndarray, training: str = known.AUTO) -> np.ndarray:
-        """Return the number of the training row that each row is answered as; -1 for a new row."""
-        policy = self.cutoff
-        leaves = policy.uncertain and policy.of_rows and policy.cv != "train"
-        if training == known.AS_NEW or not leaves:
-            return np.full(len(rows), -1)
-        return known.places(self._known, rows)
+    def asked(
+        self, table: np.ndarray, imputations: Imputations | None = None, training: str = known.AUTO
+    ) -> Rows:
+        """Return rows as they are answered: which are training rows, and which have gaps.
 
-    def scores(self, rows: np.ndarray, training: str = known.AUTO) -> np.ndarray:
+        ``training`` is as in ``est.predict``.
+        """
+        leaves = leaves_rows(self.cutoff)
+        again = self._known if leaves and training != known.AS_NEW else {}
+        ways = imputations if leaves and self.has_center else None
+        return Rows(table, known.places(again, table), ways)
+
+    def training_rows(self, which: Which = slice(None)) -> Rows:
+        """Return training rows as they are answered: left out."""
+        return Rows(self.data.rows[which], np.arange(len(self.data.rows))[which])
+
+    def scores(self, rows: Rows) -> np.ndarray:
         """Return the scores of rows, shape (m,)."""
-        place, as_new = self.places(rows, training), partial(self.score.scores, level=self.level)
-        return known.answered(rows, place, as_new, lambda i: self.left_out[i])
+        as_new = partial(self.score.scores, level=self.level)
+        return rows.answered(as_new, lambda i: self.left_out[i])
 
-    def decision_at(self, rows: np.ndarray, place: np.ndarray, prob: float = 0.9) -> np.ndarray:
-        """Return what ``score.decision`` has, (4, m), of rows that are these training rows."""
+    def decision(self, rows: Rows, prob: float = 0.9) -> np.ndarray:
+        """Return what ``score.decision`` has of rows, shape (4, m)."""
         as_new = partial(self.score.decision, level=self.level, prob=prob)
-        return known.answered(rows, place, as_new, partial(self.training_decision, prob))
+        return rows.answered(as_new, partial(self.training_decision, prob))
 
-    def probability_normal(self, rows: np.ndarray, training: str = known.AUTO) -> np.ndarray:
+    def probability_normal(self, rows: Rows) -> np.ndarray:
         """Return P(normal) of rows, shape (m,)."""
-        place, as_new = self.places(rows, training), self.score.probability_normal
-        return known.answered(rows, place, as_new, lambda i: self.training_decision(which=i)[1])
+        as_new = self.score.probability_normal
+        return rows.answered(as_new, lambda i: self.training_decision(which=i)[1])
 
-    def is_normal(self, rows: np.ndarray, training: str = known.AUTO) -> np.ndarray:
+    def is_normal(self, rows: Rows) -> np.ndarray:
         """Return which rows are normal, shape (m,)."""
-        place, as_new = self.places(rows, training), partial(self.score.is_normal, level=self.level)
-        return known.answered(rows, place, as_new, lambda i: self.left_out[i] >= 0.0)
+        as_new = partial(self.score.is_normal, level=self.level)
+        return rows.answered(as_new, lambda i: self.left_out[i] >= 0.0)
 
-    def margins(self, rows: np.ndarray) -> np.ndarray:
+    def margins(self, rows: Rows) -> np.ndarray:
         """Return D_opt - d_z of rows in each draw, shape (draws, m)."""
-        return known.answered(rows, self.places(rows), self._new_margins, self.training_margins)
+        return rows.answered(self._new_margins, self.training_margins)
 
     def _new_margins(self, rows: np.ndarray) -> np.ndarray:
         return self._distance_margins(self.score.values_of_draws(rows), self.score.unseen(rows))
@@ -367,6 +379,14 @@ class Fit:
         return found
 
 
+def leaves_rows(policy: Cutoff) -> bool:
+    """Return whether training rows are answered without themselves, and gaps in several ways.
+
+    The printed rule and the training distances themselves do neither.
+    """
+    return policy.uncertain and policy.of_rows and policy.cv != "train"
+
+
 def auto_cv(fit: Fit) -> str | int:
     """Return what ``Cutoff(cv="auto")`` stands for: "loo", or the most folds."""
     return "loo" if fit.learned.closed_form else fit.learner.folds
@@ -375,17 +395,50 @@ def auto_cv(fit: Fit) -> str | int:
 # rows that are left out
 
 
-def left_out_values(fit: Fit, cutoff: Cutoff, which: Which = slice(None)) -> LeftOut:
-    """Return the values of training rows, all by default, when they are left out."""
+def left_out_values(
+    fit: Fit, cutoff: Cutoff, which: Which = slice(None), imputed: bool = True
+) -> LeftOut:
+    """Return the values of training rows, all by default, when they are left out.
+
+    With ``imputed``, draws fill the gaps of a row in several ways.
+    """
     cv = left_out.choose_cv(cutoff, fit.data.minority, fit.data.all_rows, auto_cv(fit))
     of_distances = isinstance(cv, int) and fit.has_center and not cutoff.uncertain
+    data, nearest = fit.data, fit.log_nearest
+    ways = data.imputations if imputed and fit.has_center else None
+    if ways is not None:
+        nearest = np.repeat(nearest, len(ways.rows), axis=0)
+
+    def in_ways(score: Any, which: Which, values_of: ValuesOf) -> np.ndarray:
+        """Return the values of rows, whose gaps draws fill in several ways, and set ``nearest``."""
+        values = values_of(score, data.leaving(which))
+        if ways is None:
+            return values
+        numbers = np.arange(len(data.rows))[which]
+        lacking, rows = ways.among(numbers)
+        if score.n_draws == 1:
+            values = np.repeat(values, len(rows), axis=0)
+        if not len(lacking):
+            return values
+        gaps = numbers[lacking]
+
+        def of_way(some: Any, way: int) -> np.ndarray:
+            leaving = data.leaving(gaps, rows[way])
+            found = values_of(some, leaving)
+            if data.kernel.normalized:
+                nearest[way, gaps] = leaving.log_nearest
+            return found
+
+        values[:, lacking] = score.over_ways(len(rows), of_way)
+        return values
+
     with threads.one():
-        values = _left_out_values(fit, cutoff, cv, of_distances, which)
-        return LeftOut(values, fit.log_nearest[which], of_distances)
+        values = _left_out_values(fit, cutoff, cv, of_distances, which, in_ways)
+        return LeftOut(values, nearest[:, which], of_distances)
 
 
 def _left_out_values(
-    fit: Fit, cutoff: Cutoff, cv: str | int, of_distances: bool, which: Which
+    fit: Fit, cutoff: Cutoff, cv: str | int, of_distances: bool, which: Which, in_ways: InWays
 ) -> np.ndarray:
     data, learned = fit.data, fit.learned
     score, minority = learned.score, data.minority
@@ -393,7 +446,7 @@ def _left_out_values(
 
         def of_fold(train: np.ndarray, test: np.ndarray) -> np.ndarray:
             other = refitted(fit, train)
-            found = other.score.values_left_out(data.rows[test], minority[test])
+            found = in_ways(other.score, test, _as_new)
             if of_distances:
                 return at_same_distance(found, other.score, score)
             if learned.own is None or other.own is None:
@@ -406,8 +459,9 @@ def _left_out_values(
         if repeat and cutoff.cv == "auto" and learned.own is not None and number.max() < MOST_ALONE:
             folds = left_out.one_by_one(number)
         values = left_out.refitted_values(folds, of_fold)
-        if repeat and len(values) == 1:
-            most = score.values_of_draws(data.rows) - learned.tolerance
+        if repeat and score.n_draws == 1:
+            most = in_ways(score, slice(None), lambda score, of: score.values_of_draws(of.rows))
+            most = most - learned.tolerance
             if of_distances:
                 most = at_same_distance(most, score, score)
             values = left_out.of_equal(values, most, number, minority)
@@ -416,13 +470,20 @@ def _left_out_values(
         return learned.left_out[:, which]
     if cv == "train" or not isinstance(score, Center):
         return score.values_of_draws(data.rows[which])
-    leaving = data.leaving(which)
-    if learned.leave is None:  # folds cannot be refitted to a sample of the rows
-        values = score.values_left_out(leaving.rows, leaving.minority)
-        values[:, leaving.member >= 0] = np.nan
+    leave = learned.leave
+    if leave is None:  # folds cannot be refitted to a sample of the rows
+        values = in_ways(score, which, _as_new)
+        values[:, data.member_of_row[which] >= 0] = np.nan
         return values
-    similarity = learned.leave.similarity(score.weights, leaving)
-    return score.values_without(similarity, leaving)
+
+    def without(center: Center, leaving: Leaving) -> np.ndarray:
+        return center.values_without(leave.similarity(center.weights, leaving), leaving)
+
+    return in_ways(score, which, without)
+
+
+def _as_new(score: Score, leaving: Leaving) -> np.ndarray:
+    return score.values_left_out(leaving.rows, leaving.minority)
 
 
 def at_same_distance(values: np.ndarray, fold: Score, score: Score) -> np.ndarray:

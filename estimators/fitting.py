@@ -22,6 +22,7 @@ from .fit import (
     Spec,
     auto_cv,
     is_calibrated,
+    leaves_rows,
     left_out_values,
     prior_support,
     require_learner,
@@ -75,10 +76,10 @@ def _chosen(fit: Fit, cutoff: Cutoff) -> Chosen:
         number: Any = cutoff.choose
         distance = float(number)
         return Chosen(score.boundary_at(distance), distance)
-    values = left_out_values(fit, cutoff)
+    values = left_out_values(fit, cutoff, imputed=leaves_rows(cutoff))
     weight = np.ones(len(data.rows))
     if data.core is not None:
-        if cutoff.cv in ("auto", "loo") and not values.of_distances:  # of these values
+        if cutoff.cv in ("auto", "loo") and leaves_rows(cutoff):  # of these values
             vars(fit).setdefault("surprises", surprises(score, values.values))
         normal = 1.0 - fit.odd.probability
         if isinstance(cutoff.chooser(data.minority), FalseAlarm) and not np.isnan(normal).any():

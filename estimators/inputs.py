@@ -21,11 +21,11 @@ from .rows.blocks import checked, is_lazy, require_digits
 from .rows.columns import found, numbers
 from .rows.forms import Form
 from .rows.frames import as_frame
-from .rows.gaps import as_level, counted, filled
+from .rows.gaps import Imputations, as_level, counted, imputed
 from .rows.names import Columns
 from .training import TrainingData
 
-Summary = Callable[[np.ndarray], np.ndarray]  # one number per row
+Summary = Callable[[np.ndarray, Imputations | None], np.ndarray]  # one number per row
 
 LARGEST = 2**63  # below it a whole number has 64 bits
 SCALED_BY = 10.0  # standard deviation with a row over that without it, above which it is named
@@ -292,12 +292,13 @@ def training_names(X: Any, row_numbers: np.ndarray | slice, n: int) -> np.ndarra
 
 def table(data: TrainingData, X: Any) -> np.ndarray:
     """Return new rows in the form that the kernel of a fit expects, shape (n, p)."""
-    return expected(data, without_label(data, X))
+    return completed(data, X)[0]
 
 
-def expected(data: TrainingData, X: Any) -> np.ndarray:
-    """Return new rows in the form that the kernel of a fit expects."""
-    X, columns, kernel = matched(data.columns, as_frame(X)), data.columns, data.kernel
+def completed(data: TrainingData, X: Any) -> tuple[np.ndarray, Imputations | None]:
+    """Return new rows in the form that the kernel of a fit expects, and their imputations."""
+    X = matched(data.columns, without_label(data, X))
+    columns, kernel, imputations = data.columns, data.kernel, None
     if isinstance(X, pd.DataFrame) and X.shape[1] == columns.n:
         X = numbers(X, kernel.categorical_columns, data.forms)
     X = validated(columns.checking(), X, False, kernel.pairwise, kernel.missing != "error")
@@ -313,15 +314,15 @@ def expected(data: TrainingData, X: Any) -> np.ndarray:
         known = data.majority_rows
         if data.gaps is not None:
             known = np.where(data.gaps[~data.minority], np.nan, known)
-        X = filled(X, known, kernel.categorical_columns)
-    return kernel.new_rows(X, columns.n)
+        X, imputations = imputed(X, known, kernel.categorical_columns)
+    return kernel.new_rows(X, columns.n), imputations
 
 
 def warn_of_gaps(X: np.ndarray, columns: Columns) -> None:
     """Warn of the gaps of rows that are filled, with their number in each column."""
     warn(
-        f"{counted(np.isnan(X), columns.labels)}, filled by the nearest training rows and taken as "
-        "if observed: false-alarm rates and p-values hold approximately",
+        f"{counted(np.isnan(X), columns.labels)}, filled by the nearest training rows: false-alarm "
+        "rates and p-values hold approximately",
         DataWarning,
     )
 
@@ -337,7 +338,10 @@ def with_level(X: np.ndarray, categorical: tuple[int, ...], columns: Columns) ->
 
 
 def by_row(data: TrainingData, X: Any, summary: Summary) -> np.ndarray:
-    """Return one number per row of X; for a dask collection, as a lazy array."""
+    """Return one number per row of X; for a dask collection, as a lazy array.
+
+    ``summary`` takes rows (m, p), in the form that the kernel expects, and their imputations.
+    """
     if is_lazy(X):
         from .rows.dask import by_block
 
@@ -349,7 +353,7 @@ def by_row(data: TrainingData, X: Any, summary: Summary) -> np.ndarray:
 
 
 def _of_rows(data: TrainingData, X: Any, summary: Summary) -> np.ndarray:
-    return summary(table(data, X))
+    return summary(*completed(data, X))
 
 
 def shown(data: TrainingData, table: np.ndarray, X: Any) -> pd.DataFrame:

@@ -1,10 +1,14 @@
-"""Rows that are training rows: they are known again, and answered without themselves."""
+"""Rows that are asked about: training rows are known again, and answered without themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
+
+from .rows.gaps import Imputations
 
 Answers = Callable[[np.ndarray], np.ndarray]  # of rows, or of numbers of training rows
 
@@ -41,27 +45,60 @@ def _as_bytes(rows: np.ndarray) -> list[bytes]:
     return [row.tobytes() for row in rows.astype(float) + 0.0]  # -0.0 is 0.0
 
 
-def answered(
-    rows: np.ndarray, place: np.ndarray, as_new: Answers, of_training: Answers
-) -> np.ndarray:
-    """Return answers (..., m) of rows: as new ones where ``place`` is -1.
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that a fit is asked about: new ones, and training rows, which are left out.
 
-    Parameters
+    Attributes
     ----------
-    rows : ndarray of shape (m, p)
+    table : ndarray of shape (m, p)
+        In the form that the kernel expects.
     place : ndarray of int, shape (m,)
-        The number of the training row that each row is; -1 for none.
-    as_new : callable
-        Takes rows.
-    of_training : callable
-        Takes numbers of training rows.
+        The number of the training row that each is; -1 for a new row.
+    imputations : Imputations or None
+        Of the rows with gaps; None if gaps have their middle values only.
     """
-    is_known = place >= 0
-    if not is_known.any():
-        return as_new(rows)
-    known = of_training(place[is_known])
-    found = np.empty((*known.shape[:-1], len(rows)), known.dtype)
-    found[..., is_known] = known
-    if not is_known.all():
-        found[..., ~is_known] = as_new(rows[~is_known])
-    return found
+
+    table: np.ndarray
+    place: np.ndarray
+    imputations: Imputations | None = None
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def part(self, which: np.ndarray | slice) -> Self:
+        """Return some of the rows."""
+        numbers, ways = np.arange(len(self))[which], self.imputations
+        ways = None if ways is None else ways.part(numbers)
+        return replace(self, table=self.table[which], place=self.place[which], imputations=ways)
+
+    @property
+    def filled(self) -> Self:
+        """The rows with the middle values in their gaps."""
+        return replace(self, imputations=None)
+
+    def answered(self, as_new: Answers, of_training: Answers) -> np.ndarray:
+        """Return an answer to each row, shape (..., m).
+
+        Parameters
+        ----------
+        as_new : callable
+            Takes rows (q, p); and rows with gaps in several ways (ways, q, p).
+        of_training : callable
+            Takes numbers of training rows.
+        """
+        known, new = np.flatnonzero(self.place >= 0), np.flatnonzero(self.place < 0)
+        parts = [(known, of_training(self.place[known]))] if len(known) else []
+        if self.imputations is not None:
+            lacking, ways = self.imputations.among(new)
+            if len(lacking):
+                parts.append((new[lacking], as_new(ways)))
+                new = np.delete(new, lacking)
+        if len(new) or not parts:
+            parts.append((new, as_new(self.table if len(new) == len(self) else self.table[new])))
+        if len(parts) == 1:
+            return parts[0][1]
+        found = np.empty((*parts[0][1].shape[:-1], len(self)), parts[0][1].dtype)
+        for which, answers in parts:
+            found[..., which] = answers
+        return found

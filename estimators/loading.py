@@ -29,6 +29,7 @@ from .own_draws import of_draws
 from .reading import Asked, found_by
 from .registry import ESTIMATORS
 from .rows.forms import form_of
+from .rows.gaps import Imputations
 from .rows.names import Columns
 from .saved_file import NEEDED, OF_GROUPS, Group, Parsed, check_tensors, group, map_of, parsed_of
 from .training import Dictionary, GroupedRows, TrainingData, members, statistics
@@ -263,6 +264,7 @@ def _data(
             )
     rows.setflags(write=False)
     unlabelled = tensors.get("unlabelled")
+    gaps = tensors["gaps"] > 0 if "gaps" in tensors else None
     return TrainingData(
         rows=rows,
         kernel=kernel,
@@ -279,9 +281,18 @@ def _data(
         kind_labels=tuple(header["kind_labels"]),
         names=names,
         forms=forms,
-        gaps=tensors["gaps"] > 0 if "gaps" in tensors else None,
+        gaps=gaps,
+        imputations=_imputations(gaps, tensors.get("imputations")),
         core=core,
     )
+
+
+def _imputations(gaps: np.ndarray | None, rows: np.ndarray | None) -> Imputations | None:
+    """Return the rows with gaps in each way to fill them."""
+    which = np.empty(0) if gaps is None else np.flatnonzero(gaps.any(axis=1))
+    if (0 if rows is None else rows.shape[1]) != len(which):
+        raise ValueError(f"imputations: expected those of {len(which)} rows with gaps")
+    return None if rows is None else Imputations(which, rows)
 
 
 def _of_groups(

@@ -6,7 +6,7 @@ Rows that the fit holds are left out. Of many rows it holds a sample, and the ot
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +15,8 @@ from ..inference import threads
 from ..inference.warning import collected
 from ..models.odd_rows import OddRows, Tail
 from . import inputs
-from .fit import Fit, surprises
+from .fit import Fit, leaves_rows, surprises
+from .known import Rows
 from .rows.blocks import is_lazy
 
 BLOCK = 2000  # rows whose values over the draws are in memory at once
@@ -28,15 +29,12 @@ class Table:
     Attributes
     ----------
     fit : Fit
-    rows : ndarray of shape (n, p)
-        In the form that the kernel expects.
-    held : ndarray of bool, shape (n,)
-        Which of them the fit holds, in the same order.
+    rows : Rows
+        ``place`` is -1 for the rows that the fit does not hold.
     """
 
     fit: Fit
-    rows: np.ndarray
-    held: np.ndarray
+    rows: Rows
 
     @classmethod
     def of(cls, fit: Fit, X: Any = None, y: Any = None) -> Self:
@@ -47,13 +45,13 @@ class Table:
         data = fit.data
         # a fit holds all rows of a kernel matrix, and often those of a dask collection
         if X is None or data.kernel.pairwise or (data.all_rows and is_lazy(X)):
-            return cls(fit, data.rows, np.ones(len(data.rows), dtype=bool))
+            return cls(fit, Rows(data.rows, np.arange(len(data.rows))))
         said = "use fit, then predict, which is lazy"
         inputs.in_memory(X, "the rows that a sample does not hold are answered at once", said)
         if isinstance(y, str):
             y = X[y]
         with collected():  # the fit has said what these rows lack
-            rows = inputs.table(data, X)
+            rows, imputations = inputs.completed(data, X)
         n = len(rows)
         minority = np.zeros(n, dtype=bool) if y is None else fit.minority_of(y, n)
         held = np.zeros(n, dtype=bool)
@@ -64,40 +62,41 @@ class Table:
                 f"X, with {n} rows, must be the table that the estimator was fitted to, with a "
                 "label in each row if there are labels; fit it to X by est.fit_predict(X)"
             )
-        if held.all():
-            return cls(fit, data.rows, held)
-        rows = rows.copy()
-        rows[held] = data.rows
-        return cls(fit, rows, held)
+        rows, place = rows.copy(), np.full(n, -1)
+        rows[held], place[held] = data.rows, np.arange(len(data.rows))
+        return cls(fit, Rows(rows, place, imputations if fit.has_center else None))
 
-    def answers(self, held: np.ndarray, as_new: inputs.Summary) -> np.ndarray:
-        """Return an answer for each row: those of held rows, and of the others as new rows."""
-        if self.held.all():
-            return held
-        found = np.empty(len(self.rows), held.dtype)
-        found[self.held], found[~self.held] = held, as_new(self.rows[~self.held])
-        return found
+    @property
+    def _is_held(self) -> bool:
+        return bool((self.rows.place >= 0).all())
 
     @cached_property
     def surprises(self) -> np.ndarray:
         """The surprise t of each row, shape (n,); see :mod:`bsvdd.models.odd_rows`."""
-        return self.answers(self.fit.surprises, self._as_new)
+        if self._is_held:
+            return self.fit.surprises
+        return self.rows.answered(self._as_new, lambda i: self.fit.surprises[i])
 
     def _as_new(self, rows: np.ndarray) -> np.ndarray:
-        score, found = self.fit.learned.score, np.empty(len(rows))
+        score, n = self.fit.learned.score, rows.shape[-2]
+        found = np.empty(n)
         with threads.one():
-            for start in range(0, len(rows), BLOCK):
+            for start in range(0, n, BLOCK):
                 block = slice(start, start + BLOCK)
-                found[block] = surprises(score, score.values_of_draws(rows[block]))
+                found[block] = surprises(score, score.values_of_draws(rows[..., block, :]))
         return found
+
+    @cached_property
+    def scores(self) -> np.ndarray:
+        """The score of each row, shape (n,)."""
+        rows = self.rows if leaves_rows(self.fit.cutoff) else self.rows.filled
+        as_new = partial(self.fit.score.scores, level=self.fit.level)
+        return rows.answered(as_new, lambda i: self.fit.training_scores[i])
 
     @cached_property
     def order(self) -> np.ndarray:
         """What orders the rows, the oddest largest: t, or the surprise of a score without t."""
-        if not np.isnan(self.surprises).all():
-            return self.surprises
-        fit = self.fit
-        return -self.answers(fit.left_out, lambda rows: fit.score.scores(rows, fit.level))
+        return -self.scores if np.isnan(self.surprises).all() else self.surprises
 
     @property
     def tail(self) -> Tail:
@@ -107,12 +106,11 @@ class Table:
     @cached_property
     def odd(self) -> OddRows:
         """Which of the rows are odd."""
-        return self.fit.odd if self.held.all() else OddRows.of(self.tail)
+        return self.fit.odd if self._is_held else OddRows.of(self.tail)
 
     @cached_property
     def core(self) -> np.ndarray:
         """Which of the rows are in the core, shape (n,)."""
-        core = self.fit.data.core
-        found = self.held.copy()
-        found[self.held] = self.fit.data.described if core is None else core.rows
-        return found
+        core, place = self.fit.data.core, self.rows.place
+        described = self.fit.data.described if core is None else core.rows
+        return (place >= 0) & described[place]

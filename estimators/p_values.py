@@ -35,8 +35,9 @@ import numpy as np
 from ..inference import ties
 from ..inference.center import Score
 from ..inference.warning import DataWarning, warn
-from . import known
 from .fit import Fit, refitted
+from .known import Rows
+from .rows.gaps import Imputations
 
 METHODS = ("left-out", "split")
 
@@ -119,8 +120,16 @@ def fold_of(fit: Fit, method: str = "left-out") -> Fold:
     return Fold(fit.score, normal_left_out(fit), fit.level, fit.left_out)
 
 
-def of_rows(fit: Fit, fold: Fold, rows: np.ndarray, training: str) -> np.ndarray:
+def of_rows(
+    fit: Fit,
+    fold: Fold,
+    training: str,
+    table: np.ndarray,
+    imputations: Imputations | None = None,
+) -> np.ndarray:
     """Return the p-values of rows, each training row among the others.
+
+    ``training`` is as in :func:`bsvdd.p_value`.
 
     Raises
     ------
@@ -132,23 +141,23 @@ def of_rows(fit: Fit, fold: Fold, rows: np.ndarray, training: str) -> np.ndarray
     DataWarning
         There are training rows, and the fold has no left-out scores of these.
     """
-    place = fit.places(rows, training)
-    if of_one_table(fit, rows, place).any():
+    rows = fit.asked(table, imputations, training)
+    if of_one_table(fit, rows).any():
         raise ValueError(
             "these are training rows of one table, in which one row has the smallest p-value "
             "whatever the rows are; use stand_out(est), which says which of them are odd"
         )
     if fold.of_training is not None:
-        return at(fit, fold, rows, place)
-    warn_of_seen(place)
-    return fold.p_values(rows)
+        return at(fit, fold, rows)
+    warn_of_seen(rows.place)
+    return fold.p_values(table)
 
 
-def of_one_table(fit: Fit, rows: np.ndarray, place: np.ndarray) -> np.ndarray:
+def of_one_table(fit: Fit, rows: Rows) -> np.ndarray:
     """Return which rows (m,) are of the table that the fit found the core of: ranks say nothing."""
     if fit.data.core is None:
         return np.zeros(len(rows), dtype=bool)
-    return (place >= 0) | np.array_equal(rows, fit.data.rows)
+    return (rows.place >= 0) | np.array_equal(rows.table, fit.data.rows)
 
 
 def warn_of_seen(place: np.ndarray) -> None:
@@ -162,15 +171,19 @@ def warn_of_seen(place: np.ndarray) -> None:
         )
 
 
-def at(fit: Fit, fold: Fold, rows: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Return the p-values of rows that are the training rows of these numbers; -1 for new rows."""
+def at(fit: Fit, fold: Fold, rows: Rows) -> np.ndarray:
+    """Return the p-values of rows by a fold that has left-out scores of all training rows.
+
+    Gaps have their middle values where those of the left-out rows have.
+    """
     scores, minority = fold.of_training, fit.data.minority
     assert scores is not None  # of left-out rows
 
     def of_training(i: np.ndarray) -> np.ndarray:
         return fold.of_scores(scores[i], ~minority[i])
 
-    return known.answered(rows, place, fold.p_values, of_training)
+    rows = rows if fold.score is fit.score else rows.filled
+    return rows.answered(fold.p_values, of_training)
 
 
 def check_method(method: str) -> None:

@@ -33,7 +33,7 @@ from .labels import classes_of
 from .rows import files
 from .rows.blocks import ArrayRows, Rows, is_lazy
 from .rows.frames import as_frame
-from .rows.gaps import as_level, counted, filled
+from .rows.gaps import as_level, counted, filled, imputed
 from .rows.gaps import left_out as gaps_left_out
 from .rows.names import Columns
 from .training import MOST_ROWS, Dictionary, TrainingData
@@ -123,7 +123,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     if kernel.missing == "level":
         rows = with_level(rows, source.categorical, columns)
         unlabelled = None if unlabelled is None else as_level(unlabelled, source.categorical)
-    gaps = np.isnan(rows)
+    gaps, imputations = np.isnan(rows), None
     if kernel.missing == "drop" and gaps.any():
         kept = _without_gaps(asked, gaps, minority, columns)
         row_numbers = np.arange(len(gap))[row_numbers][kept]
@@ -134,7 +134,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     if gaps.any() or (unlabelled is not None and np.isnan(unlabelled).any()):
         warn_of_gaps(rows if unlabelled is None else np.concatenate([rows, unlabelled]), columns)
         known, place = rows[~minority], np.where(minority, -1, np.cumsum(~minority) - 1)
-        rows = filled(rows, known, source.categorical, place)
+        rows, imputations = imputed(rows, known, source.categorical, place)
         unlabelled = None if unlabelled is None else filled(unlabelled, known, source.categorical)
     rows.setflags(write=False)
     if len(minority) < n:
@@ -178,6 +178,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         names=names,
         forms=source.forms,
         gaps=gaps if gaps.any() else None,
+        imputations=imputations,
         core=core,
     )
 

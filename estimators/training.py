@@ -20,6 +20,7 @@ from ..models.linear_algebra import residual
 from ..models.points import Points
 from .labels import to_save
 from .rows.forms import Form
+from .rows.gaps import Imputations
 from .rows.names import Columns
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class TrainingData:
         How the cells of columns became numbers, by their positions; others were plain numbers.
     gaps : ndarray of bool, shape (n, p), optional
         Which values were missing, and are filled; None if none was.
+    imputations : Imputations, optional
+        The rows with gaps, filled in other ways.
     core : Core, optional
         The rows that the description rests on, where odd rows are among the training rows; None if
         all majority rows are described.
@@ -91,6 +94,7 @@ class TrainingData:
     names: np.ndarray | None = None
     forms: Mapping[int, Form] = field(default_factory=dict)
     gaps: np.ndarray | None = None
+    imputations: Imputations | None = None
     core: Core | None = None
 
     @cached_property
@@ -134,10 +138,16 @@ class TrainingData:
         """The described rows, where the points are others; else None."""
         return self.rows[self.described] if self.gram.member_of_row is None else None
 
-    def leaving(self, which: np.ndarray | slice = slice(None)) -> Leaving:
-        """Return some rows, by their numbers, as they leave the centre."""
-        rows, member, minority = self.rows[which], self.member_of_row[which], self.minority[which]
-        return Leaving(self.gram, rows, member, minority)
+    def leaving(
+        self, which: np.ndarray | slice = slice(None), imputed: np.ndarray | None = None
+    ) -> Leaving:
+        """Return some rows, by their numbers, as they leave the centre.
+
+        ``imputed`` (q, p) has their values where gaps are filled in another way.
+        """
+        rows = self.rows[which] if imputed is None else imputed
+        member, minority = self.member_of_row[which], self.minority[which]
+        return Leaving(self.gram, rows, member, minority, imputed=imputed is not None)
 
     def fold(self, train: np.ndarray, own_kernel: bool = False) -> Self:
         """Return the data of the rows ``train``; points that are rows are these.
@@ -190,9 +200,11 @@ class TrainingData:
 
     def part(self, which: np.ndarray | slice) -> Self:
         """Return the data of some rows; Gram statistics and kernel stay."""
+        ways = self.imputations
         return replace(
             self,
             rows=self.rows[which],
+            imputations=None if ways is None else ways.part(np.arange(len(self.rows))[which]),
             kind=self.kind[which],
             member_of_row=self.member_of_row[which],
             names=None if self.names is None else self.names[which],

@@ -71,8 +71,7 @@ def _of_fit(fit: Fit) -> xr.DataTree:
 
 
 def _decision(fit: Fit) -> xr.Dataset:
-    rows = fit.data.rows
-    score, probability, low, high = fit.decision_at(rows, fit.places(rows))
+    score, probability, low, high = fit.decision(fit.asked(fit.data.rows))
     variables: dict[str, Any] = {
         "probability_normal": ("obs", probability),
         "normal": ("obs", score >= 0.0),

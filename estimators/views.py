@@ -142,14 +142,20 @@ def joined_of(learned: Learned) -> Joined:
 
 
 def _of_fit(fit: Fit) -> tuple[Values, np.ndarray, float]:
-    """Return the values of rows under a fit, those of its left-out rows, and their unit."""
+    """Return the values of rows under a fit, those of its left-out rows, and their unit.
+
+    Gaps of rows have their middle values.
+    """
     center, leave = fit.learned.score, fit.learned.leave
     if isinstance(center, Center) and fit.learned.posterior and isinstance(leave, Rescaled):
         weights = center.weights[thinned(len(center.weights), DRAWS)]
         some = replace(fit.learned, score=center.with_weights(weights))
-        values = left_out_values(replace(fit, learned=some), Cutoff()).values
+        values = left_out_values(replace(fit, learned=some), Cutoff(), imputed=False).values
         return some.score.values_of_draws, values, some.score.unit
-    return partial(_scores, fit.score, fit.level), fit.left_out[None], fit.score.unit
+    scores = fit.left_out
+    if fit.data.imputations is not None and isinstance(center, Center):
+        scores = left_out_values(fit, fit.cutoff, imputed=False).scores(fit.score, fit.level)
+    return partial(_scores, fit.score, fit.level), scores[None], fit.score.unit
 
 
 def _scores(score: Score, level: float, rows: np.ndarray) -> np.ndarray:

@@ -147,6 +147,12 @@ def with_unseen(values: np.ndarray, log_added: np.ndarray, logarithmic: bool) ->
     return found
 
 
+def over_draws(parts: np.ndarray, draws: int) -> np.ndarray:
+    """Return what each draw has of parts (k, ...): draw t the part t mod k, or all the only one."""
+    k = len(parts)
+    return parts if k in (1, draws) else parts[np.arange(draws) % k]
+
+
 def less(values: np.ndarray, cutoff: np.ndarray) -> np.ndarray:
     """Return values less a cutoff in each draw; infinity where it is beyond every row."""
     beyond = np.isneginf(cutoff)
@@ -173,14 +179,15 @@ def decision_of(
     ----------
     values : ndarray of shape (draws, rows)
         Similarities, or their logarithms.
-    log_unseen : ndarray of shape (rows,)
+    log_unseen : ndarray of shape (1 or ways, rows)
         What ``Score.unseen`` has.
     at : Boundary
     level, prob : float
     logarithmic : bool
     """
+    values, log_unseen = (over_draws(each, len(at.threshold)) for each in (values, log_unseen))
     half, whole = (
-        with_unseen(values.T, log_unseen[:, None] + log_g, logarithmic)
+        with_unseen(values.T, log_unseen.T + log_g, logarithmic)
         for log_g in (at.log_half, at.log_whole)
     )
     margins, end = less(half, at.threshold).T, (1.0 + prob) / 2.0
@@ -194,6 +201,9 @@ def decision_of(
 @dataclass(frozen=True, eq=False)
 class Score:
     """Values of each row, larger for more normal rows; the "distance" is minus the value.
+
+    Rows are an array (rows, p). What is decided in draws takes (ways, rows, p) too, rows with gaps
+    that are completed in several ways: draw t has the way t mod ways.
 
     Attributes
     ----------
@@ -253,16 +263,16 @@ class Score:
         """Return the scores, at least 0 for normal rows at this level, shape (rows,)."""
 
         def of_block(block: slice) -> np.ndarray:
-            return level_quantile(self.margins(rows[block]), level)
+            return level_quantile(self.margins(rows[..., block, :]), level)
 
-        return _joined(of_block, len(rows), self._step)
+        return _joined(of_block, rows.shape[-2], self._step)
 
     def unseen(self, rows: np.ndarray) -> np.ndarray:
-        """Return log (u r_z), minus infinity where nothing is unseen, shape (rows,).
+        """Return log (u r_z), minus infinity where nothing is unseen, shape (1 or ways, rows).
 
         It is what a row beside z that the sample has not shown would add to the similarity.
         """
-        return np.full(len(rows), -np.inf)
+        return np.full((1, rows.shape[-2]), -np.inf)
 
     def margins(self, rows: np.ndarray) -> np.ndarray:
         """Return by how much rows lie within the cutoff in each draw, shape (draws, rows)."""
@@ -270,9 +280,13 @@ class Score:
 
     def margins_of(self, values: np.ndarray, log_unseen: np.ndarray) -> np.ndarray:
         """Return the margins of values (draws, rows) and of what :meth:`unseen` has."""
-        log_added = log_unseen[:, None] + self.boundary.log_half
-        raised = with_unseen(values.T, log_added, self.logarithmic)
-        return less(raised, self.boundary.threshold).T
+        return less(self._raised(values, log_unseen), self.boundary.threshold).T
+
+    def _raised(self, values: np.ndarray, log_unseen: np.ndarray) -> np.ndarray:
+        """Return the values with what is unseen beside the rows, shape (rows, draws)."""
+        log_half = self.boundary.log_half
+        values, log_unseen = (over_draws(each, len(log_half)) for each in (values, log_unseen))
+        return with_unseen(values.T, log_unseen.T + log_half, self.logarithmic)
 
     def is_normal(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
         """Return ``scores(rows, level) >= 0``, shape (rows,)."""
@@ -286,11 +300,11 @@ class Score:
         """Return what :func:`decision_of` has of rows, shape (4, rows)."""
 
         def of_block(block: slice) -> np.ndarray:
-            z = rows[block]
+            z = rows[..., block, :]
             values, unseen = self.values_of_draws(z), self.unseen(z)
             return decision_of(values, unseen, self.boundary, level, prob, self.logarithmic)
 
-        return _joined(of_block, len(rows), self._step, (4,))
+        return _joined(of_block, rows.shape[-2], self._step, (4,))
 
     def distance_margins_of(
         self, values: np.ndarray, log_unseen: np.ndarray, distance: float | None = None
@@ -489,7 +503,10 @@ class Center(Weighted):
     @override
     def unseen(self, rows: np.ndarray) -> np.ndarray:
         unseen = self.boundary.unseen
-        return unseen.log_added(self.log_nearest(rows)) if unseen else super().unseen(rows)
+        if not unseen:
+            return super().unseen(rows)
+        ways = rows[None] if rows.ndim == 2 else rows
+        return np.stack([unseen.log_added(self.log_nearest(each)) for each in ways])
 
     def log_nearest(self, rows: np.ndarray) -> np.ndarray:
         """Return log m_z, the largest log kernel value with a majority point, shape (rows,)."""
@@ -523,7 +540,24 @@ class Center(Weighted):
     @override
     def values_of_draws(self, rows: np.ndarray) -> np.ndarray:
         """Return the values in all draws, shape (draws, rows): the similarity or its logarithm."""
+        if rows.ndim == 3:
+            return self.over_ways(len(rows), lambda some, way: some.values_of_draws(rows[way]))
         return self._as_values(self.similarity(rows), lambda far: self.log_similarity(rows[far]))
+
+    def over_ways(self, n: int, values_of: Callable[[Center, int], np.ndarray]) -> np.ndarray:
+        """Return values in all draws, (draws, rows), of rows in n ways; see ``Score``.
+
+        ``values_of`` takes a centre of the draws that have a way, and the way. Of a centre with one
+        draw the values are those of each way, (n, rows).
+        """
+        if self.n_draws == 1:
+            return np.concatenate([values_of(self, way) for way in range(n)])
+        some = [self.with_weights(self.weights[way::n]) for way in range(min(n, self.n_draws))]
+        values = [values_of(each, way) for way, each in enumerate(some)]
+        found = np.empty((self.n_draws, values[0].shape[1]))
+        for way, each in enumerate(values):
+            found[way::n] = each
+        return found
 
     def values_without(self, similarity: np.ndarray, leaving: Leaving) -> np.ndarray:
         """Return the values (draws, rows) of training rows that leave the centre.
@@ -565,8 +599,7 @@ class Center(Weighted):
         self, values: np.ndarray, log_unseen: np.ndarray, distance: float | None = None
     ) -> np.ndarray:
         margins, threshold = self.margins_of(values, log_unseen), self.boundary.threshold
-        log_added = log_unseen[:, None] + self.boundary.log_half
-        s, cutoff = with_unseen(values.T, log_added, self.logarithmic).T, threshold[:, None]
+        s, cutoff = self._raised(values, log_unseen).T, threshold[:, None]
         if self.logarithmic:
             s, cutoff = np.exp(s), np.exp(cutoff)
         at_zero = self.squared_norm[:, None] + self._self_similarity
@@ -610,6 +643,8 @@ class Center(Weighted):
 
     @override
     def probability_normal(self, rows: np.ndarray) -> np.ndarray:
+        if rows.ndim == 3:
+            return super().probability_normal(rows)
         return self._counts(rows) / self._draws
 
     @override
@@ -620,6 +655,8 @@ class Center(Weighted):
         that of the cutoff, the share of draws on the other side of the cutoff than m is at most
         :math:`v / (v + m^2)` (Cantelli). Only rows that this leaves open need all draws.
         """
+        if rows.ndim == 3:
+            return super().is_normal(rows, level)
         enough = needed(level, self._draws)
         bounded = len(self.weights) == len(self._least) > 1
         few = len(rows) < ROWS_TO_BOUND * min(self.weights.shape)

@@ -37,6 +37,9 @@ same draw and cancels. The surprise is the median of
   of Gamma(1/2) (Garwood 1936): at the lower end z has Gamma(1) of an unseen row and the left-out
   rows have none, at the upper end z has none and they have Gamma(1).
 
+A row with gaps, new or left out, has the values of another of the nearest rows in each draw t, of
+way t mod 10 to fill it, as in multiple imputation (Rubin 1987).
+
 Where weights may be negative, the margin is the difference
 :math:`\tilde s_z - \tilde s_{\mathrm{opt}}`. Nothing is unseen for kernels whose values do not
 lie between 0 and 1, nor for scores without a centre.
@@ -49,6 +52,8 @@ The printed rule, :math:`d_z \le D_{\mathrm{opt}}` in each draw with one number 
 Garwood, F. (1936). Fiducial limits for the Poisson distribution. Biometrika 28, 437-442.
 
 Rubin, D. B. (1981). The Bayesian bootstrap. Annals of Statistics 9, 130-134.
+
+Rubin, D. B. (1987). Multiple imputation for nonresponse in surveys. Wiley.
 """
 
 from __future__ import annotations
@@ -86,9 +91,9 @@ class LeftOut:
     ----------
     values : ndarray of shape (draws, n)
         Similarities, or their logarithms; NaN for a row that cannot be left out.
-    log_nearest : ndarray of shape (n,)
+    log_nearest : ndarray of shape (1 or ways, n)
         Logarithm of the largest kernel value with another majority row; minus infinity where
-        nothing is unseen.
+        nothing is unseen. Rows with gaps are completed in several ways, see ``Score``.
     of_distances : bool
         Whether the values are similarities, never logarithms, that rows have to the centre of all
         rows at the distance that they have to the centre of their fold.
@@ -105,7 +110,7 @@ class LeftOut:
 
     def part(self, which: np.ndarray | slice) -> LeftOut:
         """Return the values of some rows."""
-        return LeftOut(self.values[:, which], self.log_nearest[which], self.of_distances)
+        return LeftOut(self.values[:, which], self.log_nearest[:, which], self.of_distances)
 
     @cached_property
     def _of_known(self) -> np.ndarray:
@@ -113,7 +118,12 @@ class LeftOut:
 
     def unseen(self, score: Score) -> np.ndarray:
         """Return what ``score.unseen`` has, of the rows that can be left out."""
-        return score.boundary.unseen.log_added(self.log_nearest[self.known])
+        return score.boundary.unseen.log_added(self.log_nearest[:, self.known])
+
+    @cached_property
+    def _middle_nearest(self) -> np.ndarray:
+        """The median of ``log_nearest`` over the ways, shape (n,)."""
+        return level_quantile(self.log_nearest)
 
     def values_of(self, score: Score) -> np.ndarray:
         """Return the values of the rows that can be left out, as a score has them."""
@@ -169,7 +179,7 @@ class LeftOut:
                 rate = choose.rate_at(fixed, middle, minority)
                 majority = np.flatnonzero(~minority)
                 close = known[majority[near(middle[majority], rate, weight[majority])]]
-                unseen = unseen_row(score, rows, own, close, self.log_nearest)
+                unseen = unseen_row(score, rows, own, close, self._middle_nearest)
             given = middle, fixed, minority, weight, unseen, seed
             chosen = self._uncertain(choose, score, *given)
         return chosen, score.with_boundary(chosen).distance_at_cutoff
@@ -191,7 +201,7 @@ class LeftOut:
         ``fixed`` is their cutoff.
         """
         rng, draws = np.random.default_rng(seed), score.n_draws if score.n_draws > 1 else DRAWS
-        log_unseen = unseen.log_added(self.log_nearest[self.known])
+        log_unseen = unseen.log_added(self._middle_nearest[self.known])
         order = np.lexsort((minority, log_unseen, middle))  # draws are of ranks, whatever rows are
         middle, log_unseen, minority, weight = (
             of_rows[order] for of_rows in (middle, log_unseen, minority, weight)

@@ -47,6 +47,8 @@ class Leaving:
     minority : ndarray of bool, shape (q,)
     with_it : ndarray of bool, shape (q, R), optional
         Members that leave with each row as a whole, such as its own with all copies.
+    imputed : bool, default=False
+        Whether gaps of the rows are filled by other values than those of their members.
     """
 
     gram: Gram
@@ -54,6 +56,7 @@ class Leaving:
     member: np.ndarray
     minority: np.ndarray
     with_it: np.ndarray | None = None
+    imputed: bool = False
 
     def part(self, which: np.ndarray | slice) -> Self:
         """Return some of the rows."""
@@ -91,7 +94,7 @@ class Leaving:
     def k(self) -> np.ndarray:
         """Kernel values (q, M) with the points, without the rows themselves."""
         gram = self.gram
-        if (self.member >= 0).all() and self.with_it is None:
+        if (self.member >= 0).all() and self.with_it is None and not self.imputed:
             return gram.K_left_out[self.member]
         k = np.empty((len(self.rows), gram.n_points))
         for kernel, of_kind in self._kernels:
@@ -129,7 +132,7 @@ class Leaving:
             rows = self.part(block)
             stays = 1.0 - rows.gone[:, points]
             stays[stays <= 0.0] = 1.0  # nothing is left, and k is 0
-            nearest = (rows.k[:, points] / stays).max(axis=1)
+            nearest = (self.k[block][:, points] / stays).max(axis=1)
             far = nearest < SMALL  # among these the logarithms tell
             if far.any():
                 log_k = rows.part(far).log_k(points) - np.log(stays[far])

@@ -468,7 +468,7 @@ class View:
             "state": state,
             "decision": est.decision(named).iloc[0],
             "d": est.distance(named).values.ravel(),
-            "margin": est.fit_.margins(row).ravel(),
+            "margin": est.fit_.margins(est.fit_.asked(row)).ravel(),
             "why": explain(est, named, top=3),
         }
         if same is not None:

@@ -120,7 +120,7 @@ def answers_of_rows(est: Detector, X: np.ndarray) -> Row:
         has an order of the rows only: P(odd) is NaN, and no row is listed.
     """
     if est.fit_.data.core is None:
-        surprise = -Table.of(est.fit_, X).answers(est.fit_.left_out, est.score_samples)
+        surprise = -Table.of(est.fit_, X).scores
         odd, listed = np.full(len(X), np.nan), np.zeros(len(X), dtype=bool)
     else:
         found = stand_out(est, X)

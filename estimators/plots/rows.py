@@ -82,11 +82,11 @@ def plot_margin(
         )
     if X is None:
         which = fit.positions(np.arange(min(3, len(fit.data.rows))) if rows is None else rows)
-        margins, known = fit.training_margins(which), fit.data.row_names[which]
+        asked, known = fit.training_rows(which), fit.data.row_names[which]
     else:
-        table = inputs.table(fit.data, X)
-        margins = fit.margins(table)
-        known = inputs.row_names(X, len(table))
+        asked = fit.asked(*inputs.completed(fit.data, X))
+        known = inputs.row_names(X, len(asked))
+    margins = fit.margins(asked)
     names = [f"row {name}" for name in known] if names is None else list(names)
     n = margins.shape[1]
     if len(names) != n:
@@ -150,14 +150,14 @@ def plot_distances(
     fit = require_center(est)
     if X is None:
         minority, own_names = fit.data.minority, fit.data.row_names
-        score, _, low, high = fit.training_decision(prob)
+        rows = fit.training_rows()
     else:
-        rows = inputs.table(fit.data, X)
+        rows = fit.asked(*inputs.completed(fit.data, X))
         minority, own_names = (
             np.zeros(len(rows), bool) if y is None else fit.minority_of(y, len(rows)),
             inputs.row_names(X, len(rows)),
         )
-        score, _, low, high = fit.decision_at(rows, fit.places(rows), prob)
+    score, _, low, high = fit.decision(rows, prob)
     figure, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
     _surprises(ax, -score, low, high, row_classes(minority))
     ax.set_title(f"{type(est).__name__}: surprise by row")

@@ -99,7 +99,7 @@ def prior_draws(
             "pm.sample_prior_predictive"
         )
     learner, data = _read(est, X, y)
-    rows = data.rows if Z is None else inputs.expected(data, Z)
+    rows = data.rows if Z is None else inputs.table(data, Z)
     drawn = proper(density.prior_draws(Density(learner.model, data.gram), draws, data.seed))
     d = Center(drawn.weights, data.gram).distances(rows)
     return drawn.datasets()["posterior"].assign(d=drawn.of_rows(d))

@@ -120,11 +120,11 @@ def explain(
         )
     if X is None:
         place = fit.positions(rows)
-        table, names = fit.data.rows[place], fit.data.row_names[place]
+        asked_rows, names = fit.training_rows(place), fit.data.row_names[place]
     else:
-        table = inputs.table(fit.data, X)
-        place, names = fit.places(table), inputs.row_names(X, len(table))
-    asked = Asked(X, table, place, names, prob, draws, top, changes, given)
+        asked_rows = fit.asked(*inputs.completed(fit.data, X))
+        names = inputs.row_names(X, len(asked_rows))
+    asked = Asked(X, asked_rows, names, prob, draws, top, changes, given)
     if isinstance(fit.score, Joined):
         return explained(fit, asked)
     return explained_by(fit, asked)

@@ -16,6 +16,7 @@ from ...inference.draws import thinned
 from ...models.kernels.base import SMALLEST
 from .. import p_values
 from ..fit import Fit
+from ..known import Rows
 from ..rows.frames import as_frame
 from . import terms as parts
 from .given import fold_given, positions
@@ -272,22 +273,29 @@ class Asked:
     Attributes
     ----------
     X : array-like or None
-    table : ndarray of shape (m, p)
-        The rows, in the form that the kernel expects.
-    place : ndarray of int, shape (m,)
-        The training row that each is, which is left out; -1 for a new row.
+    rows : Rows
+        Training rows are left out.
     names : array-like of shape (m,)
     """
 
     X: Any
-    table: np.ndarray
-    place: np.ndarray
+    rows: Rows
     names: Any
     prob: float
     draws: int
     top: int
     changes: bool
     given: Any = None
+
+    @property
+    def table(self) -> np.ndarray:
+        """The rows, in the form that the kernel expects, shape (m, p)."""
+        return self.rows.table
+
+    @property
+    def place(self) -> np.ndarray:
+        """The training row that each is, shape (m,); -1 for a new row."""
+        return self.rows.place
 
 
 def explained_by(fit: Fit, asked: Asked) -> Explanation:
@@ -296,13 +304,13 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
         "whose distance explain shares among columns and training rows; use a description such as "
         "BSVDD or SVDD"
     )
-    table, place, index = asked.table, asked.place, asked.names
+    table, index = asked.table, asked.names
     prob, given = asked.prob, asked.given
     given_columns = positions(fit, given)
     data, some = fit.data, some_draws(fit, asked.draws)
     center = decides.with_weights(decides.weights[some])
     center = center.with_boundary(parts.boundary_of(decides, some))
-    decided, normal = fit.decision_at(table, place, prob), fit.training_scores >= 0.0
+    decided, normal = fit.decision(asked.rows, prob), fit.training_scores >= 0.0
     terms = _terms(fit, center, asked)
     is_normal, has_surprise = decided[0] >= 0.0, parts.has_surprise(center)
     values = np.stack([-decided[0], *decided[2:]], axis=1) if has_surprise else terms["total"]
@@ -316,7 +324,7 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
     found["unseen"] = terms["unseen"][:, 0]
     names: Any = data.columns.labels
     if given_columns:
-        found["p_given"] = p_values.at(fit, fold_given(fit, given), table, place)
+        found["p_given"] = p_values.at(fit, fold_given(fit, given), asked.rows)
 
     point = data.gram.points.point_of_member[terms["member"]]
     points = {

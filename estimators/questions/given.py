@@ -164,7 +164,7 @@ def given(
     check_is_fitted(est)
     known.check(training)
     fold = with_tail(fold_given(est.fit_, columns, method), tail, est.fit_.data.seed)
-    return inputs.by_row(est.fit_.data, X, partial(of_rows, est.fit_, fold, training=training))
+    return inputs.by_row(est.fit_.data, X, partial(of_rows, est.fit_, fold, training))
 
 
 def fold_given(fit: Fit, columns: Any, method: str = "left-out") -> Fold:

@@ -57,7 +57,7 @@ from ...inference.leave import Leaving
 from ...inference.warning import DataWarning, warn
 from ...models.gram import Gram
 from ...models.kernels import RBF
-from .. import inputs
+from .. import inputs, known
 from ..detector import Detector
 from ..fit import Fit
 from ..p_values import check_rate, p_values
@@ -194,8 +194,8 @@ def kinds(est: Detector, X: Any, background: float = 0.01) -> pd.DataFrame:
         check_rate("background", background)
     fit = est.fit_
     rule = rule_of(fit)  # first: without rows of the kernel there is none
-    rows = inputs.table(fit.data, X)
-    scores, Z = fit.score.scores(rows, fit.level), fit.data.kernel.inputs(rows)
+    rows = fit.asked(*inputs.completed(fit.data, X), known.AS_NEW)
+    scores, Z = fit.scores(rows), fit.data.kernel.inputs(rows.table)
     index = X.index if isinstance(X, pd.DataFrame) else None
     return pd.DataFrame(rule.probabilities(Z, scores, background), index, columns(fit.data))
 

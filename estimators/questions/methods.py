@@ -14,7 +14,7 @@ from ...models.kernels import Tabular
 from ...models.kernels.base import Wrapper, as_kernel
 from ...models.kernels.numeric import DistanceKernel
 from ..detector import Detector
-from ..fit import LISTED, Fit, is_calibrated
+from ..fit import LISTED, Fit, is_calibrated, leaves_rows
 from ..joined import Joined
 from ..words import chosen_by, record_of
 
@@ -140,9 +140,12 @@ def _model(fit: Fit, references: References) -> list[str]:
             "are most alike."
         )
     if data.gaps is not None:
+        judged = ""
+        if fit.has_center and leaves_rows(fit.cutoff):
+            judged = ", and each draw judged a row with the value of another of these"
         found.append(
             f"In {int(data.gaps.any(axis=1).sum())} rows gaps were filled by the median, or the "
-            "most frequent category, of the 10 nearest rows."
+            f"most frequent category, of the 10 nearest rows{judged}."
         )
     if n1 and not learns:
         found.append(f"The {n1} abnormal rows had no part in the description.")

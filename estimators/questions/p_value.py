@@ -98,7 +98,7 @@ def p_value(
     check_is_fitted(est)
     known.check(training)
     fold = with_tail(fold_of(est.fit_, method), tail, est.fit_.data.seed)
-    return inputs.by_row(est.fit_.data, X, partial(of_rows, est.fit_, fold, training=training))
+    return inputs.by_row(est.fit_.data, X, partial(of_rows, est.fit_, fold, training))
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,7 +77,7 @@ def select(
     fit = est.fit_
     fold = fold_of(fit, method) if given is None else fold_given(fit, given, method)
     fold = with_tail(fold, tail, fit.data.seed)
-    p_of_rows = partial(of_rows, fit, fold, training=training)
+    p_of_rows = partial(of_rows, fit, fold, training)
     p = np.asarray(inputs.by_row(fit.data, X, p_of_rows))  # of dask: computed
     found = discoveries(p, fdr)
     if tail == "rank" and len(p) and not found.any():

@@ -137,7 +137,7 @@ class Monitor:
         if hasattr(X, "__len__") and len(X) == 0:
             return np.empty(0)
         rows = inputs.table(self._fit.data, X)
-        warn_of_seen(self._fit.places(rows))
+        warn_of_seen(self._fit.asked(rows).place)
         scores = self._fold.scores(rows)
         rounding = ties.tolerance(scores, self._fold.score.unit)
         found = np.empty(len(scores))

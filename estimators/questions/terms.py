@@ -153,7 +153,7 @@ def _log_unseen(center: Center, rows: np.ndarray, leaving: Leaving | None) -> np
     """Return the logarithm of what is unseen beside rows, in each draw, shape (rows, draws)."""
     at = center.boundary
     if leaving is None or not at.unseen:
-        added = center.unseen(rows)
+        added = center.unseen(rows)[0]
     else:
         added = at.unseen.log_added(leaving.log_nearest)
     return added[:, None] + at.log_half

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...inference import ties
-from .. import inputs, known
+from .. import inputs
 from ..fit import Fit
 from ..messages import of_value, printable
 from ..p_values import fold_of
@@ -152,10 +152,9 @@ def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
     itself = (place >= 0) & ~data.minority[place]
     counted = (place >= 0) & data.described[place]  # by the views of single columns
     values = [
-        known.answered(table, place, view.values, partial(np.take, view.left_out, axis=1))
-        for view in views
+        asked.rows.answered(view.values, partial(np.take, view.left_out, axis=1)) for view in views
     ]
-    score_of_rows = fit.decision_at(table, place)[0]
+    score_of_rows = fit.decision(asked.rows)[0]
     parts = {
         name: explained_by(each, asked) for name, each in score.fits.items() if each.has_center
     }

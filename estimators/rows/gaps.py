@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -37,19 +39,57 @@ def left_out(gaps: np.ndarray, columns: Iterable[object]) -> str:
     return f"{counted(gaps, columns)}, and are left out; {of_another}"
 
 
+@dataclass(frozen=True, eq=False)
+class Imputations:
+    """Rows with gaps, completed in several ways: each has the values of another of the nearest.
+
+    Attributes
+    ----------
+    which : ndarray of int, shape (g,)
+        Which rows of a table have gaps, in ascending order.
+    rows : ndarray of shape (10, g, p)
+    """
+
+    which: np.ndarray
+    rows: np.ndarray
+
+    def among(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places of rows with gaps among row numbers, and their ways (10, h, p)."""
+        lacking = np.flatnonzero(np.isin(numbers, self.which))
+        return lacking, self.rows[:, np.searchsorted(self.which, numbers[lacking])]
+
+    def part(self, numbers: np.ndarray) -> Self | None:
+        """Return those of a table of these rows; None if no row has a gap."""
+        lacking, rows = self.among(numbers)
+        return type(self)(lacking, rows) if len(lacking) else None
+
+
 def filled(
     rows: np.ndarray,
     known: np.ndarray,
     categorical: Collection[int] = (),
     place: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return rows whose gaps have the values of the nearest known rows.
+    """Return rows in which each gap has the middle value of the nearest; see :func:`imputed`."""
+    return imputed(rows, known, categorical, place)[0]
+
+
+def imputed(
+    rows: np.ndarray,
+    known: np.ndarray,
+    categorical: Collection[int] = (),
+    place: np.ndarray | None = None,
+) -> tuple[np.ndarray, Imputations | None]:
+    """Return rows whose gaps have values of the nearest known rows: the middle one, and each.
 
     A gap takes the median of the 10 nearest rows that have a value there, in a column of categories
     their most frequent one. Rows as far as the tenth count too, so no order of rows matters. The
     distance of two rows is the mean over the columns that both have of 1 for categories that
     differ, and of the difference of ranks, relative to the number of rows, for numbers (Gower 1971,
     with ranks as Podani 1999 has it).
+
+    The k-th of the 10 imputations has the values of the k-th nearest row in all gaps that have the
+    same nearest rows. Of more than 10, evenly spaced ones are taken.
 
     Parameters
     ----------
@@ -64,7 +104,9 @@ def filled(
 
     Returns
     -------
-    ndarray of shape (m, p)
+    filled : ndarray of shape (m, p)
+    imputations : Imputations or None
+        None if there is no gap.
 
     Raises
     ------
@@ -79,14 +121,19 @@ def filled(
     Examples
     --------
     >>> import numpy as np
-    >>> from bsvdd.estimators.rows.gaps import filled
-    >>> known = np.repeat([[0.0, 5.0], [1.0, 9.0]], 20, axis=0)
-    >>> filled(np.array([[1.0, np.nan], [0.0, np.nan]]), known)
-    array([[1., 9.],
-           [0., 5.]])
+    >>> from bsvdd.estimators.rows.gaps import imputed
+    >>> known = np.array([[0.0, 5.0], [0.1, 6.0], [0.2, 7.0], *[[9.0, 9.0]] * 20])
+    >>> known[3:10] = 0.0, 6.0
+    >>> rows, imputations = imputed(np.array([[0.0, np.nan]]), known)
+    >>> rows
+    array([[0., 6.]])
+    >>> imputations.rows[:, 0, 1]
+    array([5., 6., 6., 6., 6., 6., 6., 6., 6., 7.])
     """
     result, gaps, has = rows.copy(), np.isnan(rows), ~np.isnan(known)
     with_gaps = np.flatnonzero(gaps.any(axis=1))
+    if not len(with_gaps):
+        return result, None
     if gaps.all(axis=1).any():
         row = int(gaps.all(axis=1).argmax())
         raise ValueError(f"X[{row}] has no value in any column; leave such rows out")
@@ -96,6 +143,9 @@ def filled(
             f"column {column} (counted from 0) has no value in any of {len(known)} majority rows, "
             "so nothing can fill its gaps; leave the column out"
         )
+    ways = np.repeat(rows[None, with_gaps], NEAREST, axis=0)
+    number = np.empty(len(known), dtype=int)  # of known rows, whatever their order
+    number[np.lexsort(known.T)] = np.arange(len(known))
     scaled = _ranks(rows[with_gaps], known, categorical), _ranks(known, known, categorical)
     step = max(1, BLOCK // len(known))
     for start in range(0, len(with_gaps), step):
@@ -110,13 +160,15 @@ def filled(
             last = min(NEAREST, len(known)) - 1
             tenth = np.partition(near, last, axis=1)[:, [last]]
             beside = (near <= tenth * (1.0 + 1e-9)) & has[:, f]
-            values = np.where(beside, known[:, f], np.nan)
-            result[block[lacking], f] = (
-                [pd.Series(each).mode()[0] for each in values]
-                if f in categorical
-                else np.nanmedian(values, axis=1)
-            )
-    return result
+            for i, near_row, is_beside in zip(lacking, near, beside, strict=True):
+                donors = np.flatnonzero(is_beside)
+                donors = donors[np.lexsort((number[donors], near_row[donors]))]
+                values, spaced = known[donors, f], (np.arange(NEAREST) + 0.5) / NEAREST
+                ways[:, start + i, f] = values[(spaced * len(values)).astype(int)]
+                result[block[i], f] = (
+                    pd.Series(values).mode()[0] if f in categorical else np.median(values)
+                )
+    return result, Imputations(with_gaps, ways)
 
 
 def _ranks(rows: np.ndarray, known: np.ndarray, categorical: Collection[int]) -> np.ndarray:

@@ -164,7 +164,7 @@ def test_signed_weights_are_explained_by_terms_of_points_that_add_up(model):
     cutoff = thresholds(est)
     if len(similarity) == 1:
         half, cutoff = upper_median(half), upper_median(cutoff)
-    unseen = -2.0 * np.exp(est.fit_.score.unseen(Z)) * np.mean(half)
+    unseen = -2.0 * np.exp(est.fit_.score.unseen(Z)[0]) * np.mean(half)
     np.testing.assert_allclose(found.rows["unseen"], unseen, rtol=1e-9)
     margin = 2.0 * (np.mean(cutoff) - similarity.mean(axis=0)) + unseen
     np.testing.assert_allclose(found.rows["value"], margin, rtol=1e-6, atol=1e-9)

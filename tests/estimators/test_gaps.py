@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.rows.gaps import NEAREST, filled
+from bsvdd.estimators.rows.gaps import NEAREST, filled, imputed
 from bsvdd.inference.warning import DataWarning
 
 import bsvdd
-from bsvdd import BSVDD, SVDD, kernels
+from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels
+from tests.scores import margins_of, raised, upper_median, weights_of
 
 RNG = np.random.default_rng(2)
 N = 60
@@ -188,3 +189,94 @@ def test_planted_rows_are_found_with_gaps_and_gaps_are_no_reason():
     complete, filled_rows = np.mean(found, axis=0)
     assert complete > 0.8 and filled_rows >= 0.9 * complete
     assert 0.5 <= np.mean(flagged, axis=0)[0] / np.mean(flagged, axis=0)[1] <= 1.5
+
+
+NUMBERS = KNOWN[:, :3]
+WITH_GAP = np.array([[np.nan, 1.0, 0.3], [0.5, np.nan, np.nan], [0.1, 0.2, 0.3]])
+DESCRIPTIONS = [SVDD(), BSVDD(), BDD(), BDD(simplex=True)]
+
+
+def median_score(margins):
+    """Return the score of margins (draws, rows): their (lower) median in the draws."""
+    return -upper_median(-margins)
+
+
+def one_a_draw(margins_of_way, draws):
+    """Return margins (draws, rows), of way t mod 10 in draw t."""
+    ways = [margins_of_way(k) for k in range(NEAREST)]
+    return np.stack([ways[t % NEAREST][t % len(ways[0])] for t in range(draws)])
+
+
+@quiet
+@pytest.mark.parametrize("make", DESCRIPTIONS, ids=repr)
+def test_each_draw_fills_gaps_of_a_new_row_by_one_of_the_nearest_rows(make):
+    est = make.fit(NUMBERS)
+    known = np.where(est.fit_.data.gaps, np.nan, est.fit_.data.rows)
+    middle, imputations = imputed(WITH_GAP, known)
+    assert imputations.which.tolist() == [0, 1]
+    for of_way in imputations.rows:
+        np.testing.assert_array_equal(of_way[0, 1:], WITH_GAP[0, 1:])
+        for f, (row,) in ((0, of_way[:1]), (1, of_way[1:])):
+            assert row[f] in known[:, f]
+    np.testing.assert_array_equal(middle[2], WITH_GAP[2])
+    at = est.fit_.score.boundary
+    margins = one_a_draw(lambda k: margins_of(est, imputations.rows[k]), len(at.threshold))
+    found = est.decision(WITH_GAP).iloc[:2]
+    np.testing.assert_allclose(found["surprise"], -median_score(margins), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found["probability_normal"], (margins >= 0.0).mean(axis=0))
+    np.testing.assert_allclose(est.score_samples(WITH_GAP)[:2], -found["surprise"], atol=1e-12)
+    np.testing.assert_array_equal(est.predict(WITH_GAP)[:2] > 0, found["normal"])
+    picture = est.fit_.margins(est.fit_.asked(middle, imputations))
+    np.testing.assert_allclose((picture >= 0.0).mean(axis=0)[:2], found["probability_normal"])
+    complete = est.decision(np.r_[WITH_GAP[2:], middle[:2]])
+    same = est.decision(WITH_GAP).loc[2, "surprise"], complete.loc[0, "surprise"]
+    assert same[0] == pytest.approx(same[1], rel=1e-12)
+    assert (complete["surprise"][1:] != found["surprise"].to_numpy()).any()
+    # the printed rule has one value in a gap
+    printed = est.with_cutoff(Cutoff(uncertain=False))
+    np.testing.assert_array_equal(printed.score_samples(WITH_GAP), printed.score_samples(middle))
+
+
+@quiet
+@pytest.mark.parametrize("make", [BSVDD(), BDD(simplex=True)], ids=repr)
+def test_a_training_row_is_left_out_in_each_way_to_fill_it(make):
+    est = make.fit(NUMBERS)
+    data, w, at = est.fit_.data, weights_of(est), est.fit_.score.boundary
+    known = np.where(data.gaps, np.nan, data.rows)
+    _, imputations = imputed(known, known, (), np.arange(N))
+    np.testing.assert_array_equal(data.imputations.rows, imputations.rows)
+    for j in (imputations.which[0], imputations.which[4]):
+        others = np.delete(np.arange(N), j)
+        rest = w[:, others] / w[:, others].sum(axis=1, keepdims=True)
+
+        def margins(k, j=j, others=others, rest=rest):
+            row = imputations.rows[k][imputations.which == j]
+            log_k = est.kernel_.leaving_out.log(row, data.rows[others])
+            values = np.log(rest @ np.exp(log_k.T))
+            return raised(est, values, log_k.max(axis=1)) - at.threshold[:, None]
+
+        expected = median_score(one_a_draw(margins, len(at.threshold)))
+        np.testing.assert_allclose(est.fit_.left_out[j], expected, rtol=1e-9)
+        decided = est.decision(NUMBERS[[j]])  # it is known again
+        np.testing.assert_allclose(decided["surprise"], -expected, rtol=1e-9)
+        assert decided["left_out"].all()
+
+
+@quiet
+def test_intervals_of_rows_with_gaps_hold_the_surprise_of_the_complete_row():
+    """300 rows of six correlated columns, a fifth of the cells missing at random."""
+    held, flagged = [], []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        mix = np.eye(6) + 0.5 * np.random.default_rng(9).normal(size=(6, 6))
+        rows, new = (rng.normal(size=(n, 6)) @ mix for n in (300, 600))
+        gaps = [(rng.random(each.shape) < 0.2) & (np.arange(6) > 0) for each in (rows, new)]
+        tables = [np.where(gap, np.nan, each) for gap, each in zip(gaps, (rows, new), strict=True)]
+        est = BSVDD(random_state=0).fit(tables[0])
+        found, truth = est.decision(tables[1]), est.decision(new)["surprise"]
+        with_gaps = np.isnan(tables[1]).any(axis=1)
+        inside = (found["surprise_low"] <= truth) & (truth <= found["surprise_high"])
+        held.append(inside[with_gaps].mean())
+        flagged.append((~found["normal"]).mean())
+    assert np.mean(held) >= 0.9  # .8 with the middle value alone
+    assert 0.07 <= np.mean(flagged) <= 0.14

@@ -79,7 +79,7 @@ def test_the_area_right_of_0_is_the_probability(two, name):
         assert ax.get_title().endswith(f"P(normal) = {probability:.2f}")
     if name.startswith("printed"):
         d = est.distance(rows).values.reshape(-1, 5)
-        found = est.fit_.margins(rows)
+        found = est.fit_.margins(est.fit_.asked(rows))
         np.testing.assert_allclose(found, est.cutoff_ - d, atol=1e-6)
 
 
