@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import datetime
+import io
 import json
+import subprocess
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -182,12 +186,17 @@ def by_part(
         found = named[part](chosen)
         if found is not None:
             stored[part] = found
-            write(path, stored, indent=None)
+            write(path, stored, indent=None, part=part)
     return chosen, stored
 
 
-def write(path: Path, content: Any, indent: int | None = 1) -> None:
-    """Write JSON, a text or a figure to ``path``, all or nothing."""
+def write(path: Path, content: Any, indent: int | None = 1, part: str = "all") -> None:
+    """Write JSON, a text or a figure to ``path``, all or nothing.
+
+    Of JSON in docs, evidence.csv there gets the command, the commit and the date of the part.
+    """
+    if path.parent == DOCS and path.suffix == ".json":
+        record(path.name, part, f"python -m benchmarks.{path.stem}")
     with atomic(path) as temporary:
         if isinstance(content, plt.Figure):
             content.savefig(temporary, format="png", dpi=110, metadata={"Software": None})
@@ -195,3 +204,24 @@ def write(path: Path, content: Any, indent: int | None = 1) -> None:
         else:
             text = content if isinstance(content, str) else json.dumps(content, indent=indent)
             temporary.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+
+
+def record(file: str, part: str, command: str) -> None:
+    """Write into docs/evidence.csv by which command, at which commit and when a part was made."""
+    path = DOCS / "evidence.csv"
+    rows = {}
+    if path.exists():
+        with path.open(encoding="utf-8", newline="") as stored:
+            rows = {(row["file"], row["part"]): row for row in csv.DictReader(stored)}
+    if part == "all":  # of which no part is older
+        rows = {key: row for key, row in rows.items() if key[0] != file}
+    revision = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
+    commit = subprocess.run(revision, cwd=DOCS, capture_output=True, text=True, check=True).stdout
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    row = {"file": file, "part": part, "command": command, "commit": commit.strip(), "date": today}
+    rows[file, part] = row
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(row), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows[key] for key in sorted(rows))
+    write(path, text.getvalue())

@@ -22,10 +22,17 @@ from bsvdd.comparison.run import runner
 from bsvdd.estimators.atomic import atomic
 from bsvdd.estimators.registry import REGISTRY
 
+from benchmarks import shared
+
 FOLDER = Path(__file__).parent
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 LABELLED = [r.name for r in REGISTRY.values() if "minority" in r.learns_from]
 SETS = ("embedded", "development")
+PAGES = {  # of studies, and as they are stored
+    "settings": ("guidelines.html", "guidelines.html"),
+    "real": ("guidelines.html", "guidelines_real.html"),
+    "slides": ("reproduction.html", "reproduction.html"),
+}
 RATES = ("0.01", "0.001", "0.0001")
 
 
@@ -36,6 +43,46 @@ def write() -> None:
         if (new := rewritten(text)) != text:
             with atomic(path) as temporary:
                 temporary.write_text(new, encoding="utf-8")
+
+
+def size() -> str:
+    """Return the AUC of fits to all rows that a set has, and their seconds."""
+    file = stored("size")["development"]
+    named = ["BSVDD", "density of all rows", "5 neighbours", "one-class SVM"]
+    digits = dict.fromkeys(named, 3) | {"points": 0, "seconds": 1, "spread": 2}
+    return table(
+        f"training rows, at most | {' | '.join(digits)}",
+        (
+            [f"{n:,}", *(number(file[name][i], d) for name, d in digits.items())]
+            for i, n in enumerate(file["size"])
+        ),
+    )
+
+
+def store(study: str, folder: Path) -> None:
+    """Store the results and the page of a study, and when they were found."""
+    page, ours = PAGES.get(study, ("", ""))
+    files = {path.name: path.name for path in folder.glob(f"{study}*_results.csv")}
+    if not files:
+        raise FileNotFoundError(f"{folder} has no {study}_results.csv, of bsvdd study {study}")
+    for name, stored_as in (files | ({page: ours} if page else {})).items():
+        with atomic(FOLDER / "study" / stored_as) as temporary:
+            temporary.write_bytes((folder / name).read_bytes())
+    shared.record(f"study/{study}_results.csv", "all", f"bsvdd study {study}")
+
+
+def evidence() -> str:
+    """Return by which commands, at which commits and when the stored results were found."""
+    found = pd.read_csv(FOLDER / "evidence.csv", dtype=str)
+    parts = found.groupby(["file", "command", "commit", "date"], sort=False)["part"].agg(", ".join)
+    columns = ["file", "part", "command", "commit", "date"]
+    return table(
+        "results | parts | command | commit | date",
+        (
+            [f"`{f}`", part, f"`{run}`", *when]
+            for f, part, run, *when in parts.reset_index()[columns].itertuples(index=False)
+        ),
+    )
 
 
 def rewritten(text: str) -> str:
@@ -395,6 +442,8 @@ FIGURES: dict[str, Callable[[], str]] = {"ranks_of_studies": partial(ranks, of_s
             views,
             odd_rankings,
             odd_rows,
+            size,
+            evidence,
         ),
     )
 }

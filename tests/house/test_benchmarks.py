@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,22 @@ def test_parts_are_stored_one_by_one(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         shared.by_part("x", "", (first, picture, stopped), ["--out", str(tmp_path)], n=3)
     assert json.loads((tmp_path / "x.json").read_text()) == {"first": 3}
+
+
+def test_what_is_stored_in_docs_is_recorded(tmp_path, monkeypatch):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    monkeypatch.setattr(shared, "DOCS", docs)
+    revision = {"stdout": "abc1234\n"}
+    monkeypatch.setattr(shared.subprocess, "run", lambda *a, **k: SimpleNamespace(**revision))
+    shared.write(docs / "x.json", {})
+    shared.write(docs / "x.json", {}, part="first")
+    shared.write(tmp_path / "y.json", {})
+    rows = pd.read_csv(docs / "evidence.csv")
+    assert rows["part"].tolist() == ["all", "first"] and set(rows["commit"]) == {"abc1234"}
+    assert set(rows["command"]) == {"python -m benchmarks.x"}
+    shared.write(docs / "x.json", {})
+    assert pd.read_csv(docs / "evidence.csv")["part"].tolist() == ["all"]
 
 
 @pytest.mark.parametrize("case", stopwatch.CASES)

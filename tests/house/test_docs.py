@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pandas as pd
 import pytest
 from bsvdd.estimators.as_published import PUBLICATIONS
 from bsvdd.estimators.registry import REGISTRY
@@ -186,6 +187,15 @@ def test_figures_are_as_stored():
         found |= {name for _, name, _ in figures.BLOCK.findall(text)}
         assert figures.rewritten(text) == text, f"{path}: uv run python -m docs figures"
     assert found == set(figures.FIGURES)
+
+
+def test_each_stored_result_has_its_command_commit_and_date():
+    stored = {path.name for path in DOCS.glob("*.json")}
+    results = (DOCS / "study").glob("*_re*.csv")
+    stored |= {f"study/{p.name}" for p in results if len(p.stem.split("_")) == 2}
+    rows = pd.read_csv(DOCS / "evidence.csv")
+    assert set(rows["file"]) == stored and rows.notna().all(axis=None)
+    assert not rows.duplicated(["file", "part"]).any()
 
 
 def test_lengths():
