@@ -185,7 +185,8 @@ def decision_of(
     level, prob : float
     logarithmic : bool
     """
-    values, log_unseen = (over_draws(each, len(at.threshold)) for each in (values, log_unseen))
+    draws = max(len(values), len(at.threshold))
+    values, log_unseen = (over_draws(each, draws) for each in (values, log_unseen))
     half, whole = (
         with_unseen(values.T, log_unseen.T + log_g, logarithmic)
         for log_g in (at.log_half, at.log_whole)
@@ -285,7 +286,8 @@ class Score:
     def _raised(self, values: np.ndarray, log_unseen: np.ndarray) -> np.ndarray:
         """Return the values with what is unseen beside the rows, shape (rows, draws)."""
         log_half = self.boundary.log_half
-        values, log_unseen = (over_draws(each, len(log_half)) for each in (values, log_unseen))
+        draws = max(len(values), len(log_half))
+        values, log_unseen = (over_draws(each, draws) for each in (values, log_unseen))
         return with_unseen(values.T, log_unseen.T + log_half, self.logarithmic)
 
     def is_normal(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:

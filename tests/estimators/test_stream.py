@@ -6,6 +6,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from bsvdd.estimators import p_values
+from bsvdd.estimators.known import Rows
 from bsvdd.estimators.questions import stream
 from bsvdd.estimators.questions.stream import Monitor
 from bsvdd.inference.center import Score
@@ -36,8 +37,8 @@ def monitor(monkeypatch):
         fold = Plain(Score(), np.sort(np.asarray(left_out, dtype=float)), 0.5)
         monkeypatch.setattr(stream, "split", lambda fit: fold)
         monkeypatch.setattr(stream.inputs, "table", lambda data, rows: rows)
-        data, new = SimpleNamespace(seed=seed), lambda rows: np.full(len(rows), -1)
-        return Monitor(SimpleNamespace(data=data, places=new), level)
+        data, new = SimpleNamespace(seed=seed), lambda rows: Rows(rows, np.full(len(rows), -1))
+        return Monitor(SimpleNamespace(data=data, asked=new), level)
 
     return make
 
