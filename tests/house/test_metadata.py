@@ -66,6 +66,14 @@ def test_environment_equals_pyproject(name):
         assert command in (ROOT / place).read_text(encoding="utf-8"), place
 
 
+def test_environments_can_be_made_of_what_conda_forge_was_seen_to_have():
+    newest = {"scikit-posthocs": "0.12.0", "safetensors": "0.7.0"}
+    for environment in ENVIRONMENTS.values():
+        asked = bounds(environment["dependencies"])
+        for name, version in newest.items():
+            assert asked[name].contains(version), name
+
+
 @pytest.mark.parametrize("extra", PYPROJECT["project"]["optional-dependencies"])
 def test_extras_have_the_bounds_of_the_tests(extra):
     tested = bounds(group("dev")) | bounds(["jupyterlab>=4.3"])  # which no test starts
