@@ -114,11 +114,14 @@ def with_cutoff(fit: Fit, cutoff: Cutoff, asked: Any) -> Fit:
     ``asked`` is the parameter that the cutoff was given as.
     """
     check_cutoff(fit.spec.name, fit.learner, cutoff)
+    first = fit.first
     if cutoff.choose is None:
-        asked = at_the_rate_of(fit.first, cutoff, asked)
+        asked = at_the_rate_of(first, cutoff, asked)
         cutoff = as_cutoff(asked)
+    elif cutoff.choose != fit.cutoff.choose:  # another criterion: what follows is compared with it
+        first = None
     left_out.check(cutoff, fit.data.minority, fit.data.all_rows, auto_cv(fit))
-    return decided(_changed(fit, spec=fit.spec.changed(cutoff=asked)), cutoff)
+    return decided(_changed(fit, spec=fit.spec.changed(cutoff=asked), first=first), cutoff)
 
 
 def with_prior(fit: Fit, spec: Spec, learner: Learner, data: TrainingData) -> Fit:
@@ -127,10 +130,20 @@ def with_prior(fit: Fit, spec: Spec, learner: Learner, data: TrainingData) -> Fi
     Where the criterion of the cutoff compares classes, the cutoff has the rate of false alarms of
     the first fit: a rate chosen anew would change more decisions than the prior does.
     """
-    first = fit.first or First.of(fit)
-    asked = at_the_rate_of(first, fit.cutoff, spec.parameters["cutoff"])
+    first, asked = held(fit)
     new = fitted(spec.changed(cutoff=asked), learner, data, as_cutoff(asked))
-    return _changed(new, first=first)
+    return after(first, new)
+
+
+def held(fit: Fit) -> tuple[First | None, Any]:
+    """Return what is kept of the first fit, and the cutoff of fits with another prior."""
+    first = fit.first or First.of(fit)
+    return first, at_the_rate_of(first, fit.cutoff, fit.spec.parameters["cutoff"])
+
+
+def after(first: First | None, fit: Fit) -> Fit:
+    """Return a fit with another prior than the first one to its rows."""
+    return _changed(fit, first=first)
 
 
 def at_the_rate_of(first: First | None, cutoff: Cutoff, asked: Any) -> Any:

@@ -224,7 +224,7 @@ def cutoff(fit: Fit) -> list[str]:
         + f"This cutoff {chosen_by(policy, is_minority)}.",
         f"Left out, with 90 % intervals, {beyond}.{chosen_here}",
         *_limit(fit),
-        *_swap(fit),
+        *swap(fit),
         *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
     ]
 
@@ -275,7 +275,7 @@ def _limit(fit: Fit) -> list[str]:
     ]
 
 
-def _swap(fit: Fit) -> list[str]:
+def swap(fit: Fit) -> list[str]:
     """Return what another prior changed of the decisions of the first fit to these rows."""
     left_out = fit.chosen.left_out
     if fit.first is None or left_out is None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self, override
 
 import numpy as np
 import pandas as pd
 from scipy import ndimage
 
+from ..estimators import fitting
 from ..estimators.as_published import PUBLICATIONS, as_published
 from ..estimators.bayesian import CALIBRATED, Bayesian
 from ..estimators.detector import asked_of, fitted_to
@@ -19,7 +20,7 @@ from ..estimators.questions.explanation import Explanation
 from ..estimators.reading import read
 from ..estimators.registry import REGISTRY, Record
 from ..inference import cutoffs
-from ..inference.cutoff import Cutoff
+from ..inference.cutoff import Cutoff, as_cutoff
 from ..inference.diagnostics import effective_support
 from ..inference.draws import Draws
 from ..inference.warning import DataWarning, Messages, collected
@@ -30,6 +31,11 @@ DEFAULT_MODEL = "BSVDD"
 DIGITS = 3  # of a number on a slider; the code has the same digits
 GRID = 40  # points of the grid of the picture along each axis
 REUSES_STATISTICS = {"prior", "minority_prior", "likelihood_scale", "cutoff"}
+# controls of the prior and of its weight against the likelihood: the cutoff keeps its rate
+OF_PRIOR = {
+    *("prior", "sd", "exponent", "power", "a", "b", "bounded", "total"),
+    *("calibrated", "likelihood_scale", "own_prior"),
+}
 
 
 @dataclass(frozen=True)
@@ -155,6 +161,8 @@ class ExplorerState:
         The chosen point z: the position of a row of X, from 0.
     own_prior : prior, optional
         A prior that the user made, in place of the family and its numbers.
+    held_rate : float, optional
+        The rate of false alarms that the cutoff keeps of a first fit, in place of the criterion.
     standardize, dictionary, draws, chains, random_state, minor_label
         As in :func:`bsvdd.explore`.
 
@@ -189,6 +197,7 @@ class ExplorerState:
     level: float = 0.5
     row: int = 0
     own_prior: Any = None
+    held_rate: float | None = field(default=None, compare=False)
     standardize: bool = True
     dictionary: int | str | None = "auto"
     draws: int = 1000
@@ -256,7 +265,25 @@ class ExplorerState:
         arguments |= changed("dictionary", "draws", "chains", "random_state", "minor_label")
         return _call(record.estimator(), record.class_name, arguments, block=True)
 
+    def after(self, shown: Self, fit: Fitted) -> Self:
+        """Return this state with the rate that its cutoff keeps of the fit on the screen.
+
+        As ``est.with_prior`` does: if only the prior is another, decisions change with the prior
+        and not with the criterion. Any other change lets the criterion choose anew.
+        """
+        rate = None
+        names = {each.name for each in fields(self) if each.compare} - {"row", "level"}
+        names -= set(CONTROLS) - self.relevant - shown.relevant
+        changed = {name for name in names if getattr(self, name) != getattr(shown, name)}
+        if not self.is_published and changed <= OF_PRIOR:
+            rate = shown.held_rate
+            if changed and (first := fitting.held(fit.est.fit_)[0]) is not None:
+                rate = first.rate
+        return replace(self, held_rate=rate)
+
     def _chooser(self) -> Code:
+        if self.held_rate is not None:
+            return _call(cutoffs.FalseAlarm, "cutoffs.FalseAlarm", {"rate": self.held_rate})
         if self.criterion == "cost":
             return _call(cutoffs.Cost, "cutoffs.Cost", {"miss": self.miss_cost})
         if self.criterion == "false_alarm":
@@ -343,6 +370,9 @@ def refit(new: Bayesian, previous: Fitted | None, X: Any, y: Any = None) -> Fitt
         if changed - REUSES_STATISTICS:
             return Fitted(new.fit(X, y), warnings)
         est = fitted_to(new, fit.data)
+        first, held = fitting.held(fit)
+        if as_cutoff(new.cutoff).choose == as_cutoff(held).choose:
+            est.fit_ = fitting.after(first, est.fit_)
         of_rows = [warning for warning in previous.warnings if warning[1] is DataWarning]
         return Fitted(est, of_rows + warnings)
 

@@ -124,6 +124,7 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
     screen.press("sd", "ArrowRight")
     screen.wait_for_change(source)
     screen.wait_for("prior sd 1.5 → 1.78")
+    screen.wait_for("The rate of false alarms is that of the first fit to these rows")
     screen.keep("changed")
     assert screen.picture != picture
     assert screen.figures != figures
@@ -133,7 +134,7 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
     page.click(".bsvdd-show-code")
     page.wait_for_selector(".bsvdd-code textarea", state="visible", timeout=1000 * CHANGE)
     code = page.input_value(".bsvdd-code textarea")
-    assert "priors.Flat(sd=1.7" in code
+    assert "priors.Flat(sd=1.7" in code and "cutoffs.FalseAlarm(rate=" in code
     compile(code, "copied", "exec")
 
     selected = "box => box.value.slice(box.selectionStart, box.selectionEnd)"
