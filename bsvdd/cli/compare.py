@@ -19,6 +19,10 @@ from .errors import check_output_folder, plain_errors
 
 REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 GAPS = "to the best: paired difference in AUC, ± half of its 95 % interval."
+HELD = (
+    "priors: the first one chooses the rate of false alarms in each half, and the others have it "
+    "too, so that decisions change with the prior alone"
+)
 LEGEND = [
     "G-mean: root of (1 - FPR)(1 - FNR). FPR: majority flagged. FNR: minority missed.",
     "halves: one trains, the other tests. told apart: a 95 % interval without 0.",
@@ -32,7 +36,7 @@ LEGEND = [
 @options.of_table
 @click.option("--data", "names", multiple=True, help="Embedded data set instead; repeatable.")
 @click.option("--model", "models", multiple=True, help="Model to compare; repeatable.")
-@options.of_model
+@options.of_models
 @click.option(
     "--published",
     is_flag=True,
@@ -63,7 +67,7 @@ def compare(
     table: options.TableOptions,
     names: tuple[str, ...],
     models: tuple[str, ...],
-    own: options.ModelOptions,
+    own: list[options.ModelOptions],
     published: bool,
     replicates: int | None,
     sampling: dict[str, Any],
@@ -90,7 +94,7 @@ def compare(
         raise click.UsageError(
             f"{options.as_option(without[0])} needs --label COLUMN, the column of the classes"
         )
-    of_source = [options.as_option(name) for name in options.given(*vars(own))]
+    of_source = [options.as_option(name) for name in options.given(*vars(own[0]))]
     if published and of_source:
         raise click.UsageError(
             f"--published has each model as its source has it, without {' and '.join(of_source)}"
@@ -103,7 +107,7 @@ def compare(
         matplotlib.use("agg")
         refused = [n for n, each in registry.MODELS.items() if unlabelled and each.needs_minority]
         chosen = list(models) or [n for n in run.runner.DEFAULT_MODELS if n not in refused]
-        parameters = own.for_models(chosen)
+        candidates = _candidates(chosen, own, not unlabelled)
         if without := [name for name in chosen if name in refused]:
             raise ValueError(
                 f"{messages.quoted(without)} learn{'s' * (len(without) == 1)} from minority rows; "
@@ -118,9 +122,8 @@ def compare(
         if replicates is None:  # halves of many rows differ little, and take long
             many = max(len(each.X) for each in data) > MANY_ROWS
             replicates = REPLICATES_OF_MANY if many else REPLICATES
-        protocol = run.protocol.Protocol(cutoff=own.cutoff(), **sampling)
+        protocol = run.protocol.Protocol(cutoff=own[0].cutoff(), **sampling)
         given = options.given(*sampling)
-        candidates = [run.protocol.Candidate(n, n, parameters[n]) for n in chosen]
         if published:
             candidates = run.protocol.as_published(list(models) or None, given)
         study = run.runner.comparison(data, candidates, replicates, protocol, seed)
@@ -131,8 +134,9 @@ def compare(
     changed = _changed(study)
     notes = [f"{messages.listed(table.drop)} left out"] if table.drop else []
     notes += [f"column {table.id!r} names the rows, and is no feature"] if table.id else []
-    notes = [*of_columns, *notes, *changed, *(f"not fitted: {reason}" for reason in reasons)]
-    plan = [f"left out: {reason}" for reason in reasons]
+    held = [HELD] if any(each.first for each in study.candidates) else []
+    notes = [*of_columns, *notes, *changed, *held, *(f"not fitted: {reason}" for reason in reasons)]
+    plan = [*held, *(f"left out: {reason}" for reason in reasons)]
     plan += [f"parameters: {text}" for text in changed]
     for line in [*of_columns, *plan, _plan(study)]:
         click.echo(line, err=True)
@@ -196,8 +200,34 @@ def compare(
         click.echo(f"next, why rows are odd: {options.command('outliers', csv, [*vars(table)])}")
     else:
         best = [lead.best for lead in report.own_data.winners(results).values()][:1]
-        of_fit = options.command("fit", csv, ["label", "minor", *vars(table)], model=best)
+        named = [each for each in study.candidates if each.name in best]
+        own_of = {"model": [c.model for c in named], "prior": [c.choice for c in named if c.choice]}
+        of_fit = options.command("fit", csv, ["label", "minor", *vars(table)], **own_of)
         click.echo(f"next, for new rows: {of_fit}; bsvdd score model.safetensors NEW.csv")
+
+
+def _candidates(
+    models: list[str], own: list[options.ModelOptions], labelled: bool
+) -> list[run.protocol.Candidate]:
+    """Return the models, those with a prior once for each prior.
+
+    With labels, the cutoffs of further priors keep the rate of false alarms of the first one.
+    """
+    parameters, found = [each.for_models(models) for each in own], []
+    for model in models:
+        first = None
+        for each, of_model in zip(own, parameters, strict=True):
+            text = each.prior if "prior" in of_model[model] else None
+            name = f"{model}, {text}" if text and len(own) > 1 else model
+            new = run.protocol.Candidate(
+                name, model, of_model[model], choice=text or "", first=first
+            )
+            found.append(new)
+            if text is None:  # a model without a prior
+                break
+            if labelled and each.cutoff() is None:
+                first = first or new
+    return found
 
 
 def _plan(study: Any) -> str:

@@ -278,7 +278,21 @@ SAMPLER = {
     "chains": _number("chains", 2, 1),
 }
 seed = _number("seed", 0, 0)
-of_model = grouped("own", ModelOptions, MODEL)
+
+
+def _each_prior(prior: tuple[str, ...], **others: Any) -> list[ModelOptions]:
+    """Return the options with each of several priors."""
+    return [ModelOptions(prior=each, **others) for each in prior or (None,)]
+
+
+PRIORS = click.option(
+    "--prior",
+    metavar="PRIOR",
+    multiple=True,
+    help="Prior of the weights: a name of bsvdd.priors, such as Flat or 'InverseRowSum(sd=0.5)'. "
+    "Repeatable: each model with each prior, at the false-alarm rate of the first.",
+)
+of_models = grouped("own", _each_prior, {**MODEL, "prior": PRIORS})
 of_sampler = grouped("sampling", dict, SAMPLER)
 one_model = {
     "model": click.option(

@@ -15,14 +15,14 @@ from matplotlib.ticker import MaxNLocator
 from ...estimators import plots
 from ...estimators.as_published import PUBLICATIONS
 from ...estimators.plots.common import MAJORITY, MINORITY, PRIOR
-from ...estimators.registry import MODELS, YARDSTICKS
-from ..run.cell import kind_of, replicate_pair, replicate_seed
+from ...estimators.registry import YARDSTICKS
+from ..run.cell import TRIVIAL, kind_of, replicate_pair, replicate_seed
 from ..run.protocol import Candidate, Protocol
 from ..run.runner import Study
 from ..scenarios.datasets import moon
 from ..scenarios.scenario import Real, halves
 from .paired import Lead, lead
-from .table import Figures, summary, write_page
+from .table import Figures, model_rows, summary, write_page
 
 METRICS = {"auc": "AUC", "g_mean": "G-mean"}
 PICTURED = ("SVDD", "BDD", "BSVDD", "BSVDD-M")  # as in the slides of Kim (2024); with the best
@@ -55,7 +55,7 @@ def winners(results: pd.DataFrame) -> dict[str, Lead]:
     dict
         By the title of the metric. One without a value, as when all fits failed, is not there.
     """
-    fitted = results[results["model"].isin(list(MODELS))]
+    fitted = model_rows(results)
     found = {}
     for metric, title in METRICS.items():
         blocks = fitted.pivot_table(metric, "replicate", "model", sort=False, dropna=False)
@@ -92,14 +92,14 @@ def ordered(results: pd.DataFrame) -> pd.DataFrame:
     """
     auc = results.groupby(["data", "model"], sort=False)["auc"]
     failed = results["error"].ne("").groupby([results["data"], results["model"]]).transform("any")
-    is_rule = ~results["model"].isin(list(MODELS))
+    is_rule = results["model"].isin(TRIVIAL)
     keys = [-auc.transform("mean"), failed, is_rule, pd.factorize(results["data"])[0]]
     return results.iloc[np.lexsort(keys)]
 
 
 def same_decisions(results: pd.DataFrame) -> list[str]:
     """Return sentences on models whose rows of one data set are nearly equal, and why."""
-    fitted = results[results["model"].isin(list(MODELS)) & (results["error"] == "")]
+    fitted = model_rows(results[results["error"] == ""])
     rates = fitted.pivot_table(["fpr", "fnr"], "model", "replicate", sort=False).dropna()
     values, names = rates.to_numpy(), list(rates.index)
     near = np.abs(values[:, None] - values).max(axis=2) <= SAME
@@ -159,7 +159,7 @@ def write(
     sections = []
     for k, data in enumerate(study.data, 1):
         mine = results[results["data"] == data.name]
-        fitted = mine[mine["model"].isin(list(MODELS))]
+        fitted = model_rows(mine)
         behind = {"fit_seconds": "median", "r_hat": "max", "ess": "median"}
         behind |= {"effective_support": "median"}
         columns = fitted.columns.union(list(behind), sort=False)  # no model may have chains

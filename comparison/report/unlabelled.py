@@ -14,12 +14,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...estimators.messages import as_cell
-from ...estimators.registry import MODELS
 from ...inference.cutoff import as_cutoff
 from ..run.runner import Study
 from ..scenarios.datasets import Dataset
 from .own_data import alike, warnings_of
-from .table import heat_map, number, write_page
+from .table import heat_map, model_rows, number, write_page
 
 SHOWN = 20  # rows on the page
 ALIKE = 0.95  # agreement of models that order the rows alike
@@ -155,7 +154,7 @@ def all_rows(found: Votes) -> str:
 
 
 def _fitted(results: pd.DataFrame) -> pd.DataFrame:
-    return results[(results["error"] == "") & results["model"].isin(list(MODELS))]
+    return model_rows(results[results["error"] == ""])
 
 
 def plot_agreement(found: Votes) -> Figure:

@@ -7,7 +7,7 @@ import re
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -66,16 +66,20 @@ class Cell:
         train, test = pair.train, pair.test
         whole = test is train  # one table without labels
         seed = self.seed if whole else replicate_seed(self.replicate, self.seed)
+        protocol, candidate = self.protocol.for_data(train), self.candidate
+        if candidate.first is not None and not whole:
+            of_pair = self.scenario, self.replicate, self.seed
+            protocol = _after_first(protocol, candidate.first, *of_pair)
+            candidate = replace(candidate, first=None)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             start = time.process_time()  # processor time: what else runs does not count
-            protocol = self.protocol.for_data(train)
             chosen: dict[str, Any] = {}
             if whole:
-                est = protocol.estimator(self.candidate, seed)
+                est = protocol.estimator(candidate, seed)
                 est.fit_predict(train.X)
             else:
-                est, chosen = protocol.fit(self.candidate, train.X, train.minority, seed)
+                est, chosen = protocol.fit(candidate, train.X, train.minority, seed)
             fitted = time.process_time()
             results = answers_of_rows(est, train.X) if whole else measured(est, pair)
             scored = time.process_time()
@@ -182,6 +186,21 @@ def replicate_pair(scenario: Scenario, replicate: int, seed: int) -> Pair:
     The last pair is kept, as a process computes the cells of one replicate after another.
     """
     return scenario.pair(replicate_seed(replicate, seed))
+
+
+@lru_cache(maxsize=1)
+def _after_first(
+    protocol: Protocol, first: Candidate, scenario: Scenario, replicate: int, seed: int
+) -> Protocol:
+    """Return the protocol after a first fit, whose warnings are notes of its own cell.
+
+    The last one is kept, as a process computes one prior after another.
+    """
+    train = replicate_pair(scenario, replicate, seed).train
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        of_seed = replicate_seed(replicate, seed)
+        return protocol.after_first(first, train.X, train.minority, of_seed)
 
 
 # metrics

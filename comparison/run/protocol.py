@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...estimators import fitting
 from ...estimators.as_published import PUBLICATIONS
 from ...estimators.bayesian import Bayesian
 from ...estimators.detector import Detector
@@ -47,13 +48,17 @@ class Candidate:
     choice : str
         The prior or the bandwidth, in a study that compares them. It is part of ``name`` too, so
         stored results do not repeat it.
+    first : Candidate, optional
+        The same model with the first of the priors that are compared. Where the criterion of the
+        cutoff compares the classes, the cutoff keeps its rate of false alarms.
     """
 
     name: str
     model: str
-    parameters: dict[str, Any] = field(default_factory=dict)
-    grid: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict, hash=False)
+    grid: dict[str, tuple[Any, ...]] = field(default_factory=dict, hash=False)
     choice: str = field(default="", compare=False)
+    first: Candidate | None = None
 
     def __post_init__(self) -> None:
         require_known("model", self.model, [*REGISTRY, *YARDSTICKS])
@@ -139,6 +144,13 @@ class Protocol:
         own = {name: shared[name] for name in est.get_params(deep=False) if name in shared}
         return est.set_params(**own | candidate.parameters | changes)
 
+    def after_first(
+        self, first: Candidate, X: np.ndarray, minority: np.ndarray, seed: int
+    ) -> Protocol:
+        """Return the protocol with the cutoff that ``est.with_prior`` takes after a first fit."""
+        est, _ = self.fit(first, X, minority, seed)
+        return replace(self, cutoff=as_cutoff(fitting.held(est.fit_)[1]))
+
     def kernel_of(self, candidate: Candidate) -> Kernel:
         """Return the kernel of a candidate, or the first of those to choose from."""
         own: Kernel = MODELS[candidate.model].parameters["kernel"]
@@ -163,6 +175,9 @@ class Protocol:
         Bandwidth and kernel matrix do not depend on the prior, so choices that differ in the prior
         share them. Without minority rows no metric ranks them, and the first choice is taken.
         """
+        if candidate.first is not None:
+            after = self.after_first(candidate.first, X, minority, seed)
+            return after.fit(replace(candidate, first=None), X, minority, seed)
         choices = self.choices(candidate)
         if not minority.any():
             choices = choices[:1]

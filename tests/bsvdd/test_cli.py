@@ -12,14 +12,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison.run import runner, workers
-from bsvdd.comparison.run.cell import Cell
+from bsvdd.comparison.run.cell import Cell, replicate_pair, replicate_seed
 from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison.scenarios.scenario import Real
 from bsvdd.estimators.questions.stand_out import stand_out
 from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
+from bsvdd.estimators.rows.files import Layout
 from click.testing import CliRunner
 from rich.console import Console
 
-from bsvdd import BSVDD
+import bsvdd
+from bsvdd import BDD, BSVDD, cutoffs, priors
 from bsvdd.cli import main
 from bsvdd.cli.compare import print_results
 
@@ -113,6 +116,41 @@ def test_compare_as_published(csv, tmp_path, no_pictures):
     assert "draws" not in pictured
     results = pd.read_csv(tmp_path / "results.csv").set_index("model")
     assert results.loc["BDD", "r_hat"] != results.loc["BDD", "r_hat"]  # one estimate
+
+
+def test_compared_priors_have_the_rate_of_the_first(csv, tmp_path, no_pictures):
+    """As with_prior keeps it: the cutoff of each half is that of a fit at the first fit's rate."""
+    texts = ["Flat(sd=1.5)", "InverseRowSum(sd=0.5)"]
+    given = [option for text in texts for option in ("--prior", text)]
+    some = ["--model", "BDD", "--model", "SVDD", "--replicates", 1, "--jobs", 1]
+    result = call("compare", csv, *KINDS, *some, *given, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    said = "the first one chooses the rate of false alarms in each half"
+    assert said in result.stderr and said in (tmp_path / "report.html").read_text()
+    found = pd.read_csv(tmp_path / "results.csv").set_index("model")
+    names = [f"BDD, {text}" for text in texts]
+    assert set(found.index) == {*names, "SVDD", "flag all", "flag none"}
+    best = found.loc[[*names, "SVDD"], "auc"].idxmax()
+    asked = {n: f"--model BDD --prior '{t}'" for n, t in zip(names, texts, strict=True)}
+    last = result.stdout.splitlines()[-1]
+    assert asked.get(best, "--model SVDD") in last and last.count("--prior") == (best in asked)
+    data = datasets.from_csv(csv, Layout("kind"), "odd")
+    train = replicate_pair(Real(data), 0, 0).train
+    common = {"random_state": replicate_seed(0, 0), "minor_label": 1}
+    y = train.minority.astype(int)
+    first = BDD(prior=priors.Flat(sd=1.5), **common).fit(train.X, y)
+    beyond = int((bsvdd.left_out(first)[y == 0] < 0).sum())
+    rate = cutoffs.FalseAlarm((beyond + 1) / ((y == 0).sum() + 1))
+    other = BDD(prior=priors.InverseRowSum(sd=0.5), cutoff=rate, **common).fit(train.X, y)
+    for name, est in zip(names, (first, other), strict=True):
+        assert found.loc[name, "cutoff"] == pytest.approx(est.cutoff_, rel=1e-6), name
+    args = ["compare", csv, *KINDS, *some, *given, "--out", tmp_path / "rate"]
+    asked_rate = call(*args, "--false-alarm-rate", 0.2)
+    assert asked_rate.exit_code == 0 and said not in asked_rate.output
+    plain = ["compare", csv, "--drop", "kind", *some[:4], *given, "--out", tmp_path / "table"]
+    table = call(*plain, "--jobs", 1)
+    assert table.exit_code == 0 and said not in table.output, table.output
+    assert set(pd.read_csv(tmp_path / "table" / "results.csv")["model"]) == {*names, "SVDD"}
 
 
 def test_compare_of_an_embedded_set_names_the_command_for_ones_own(tmp_path, no_pictures):

@@ -199,6 +199,11 @@ def test_another_prior_keeps_the_rate_of_a_criterion_that_compares_classes(cutof
     assert as_cutoff(again.with_cutoff(None).cutoff).choose == rate
     anew = again.with_cutoff(cutoffs.Best())
     assert anew.cutoff == cutoffs.Best() and "is that of the first fit" not in str(anew)
+    swapped = anew.with_prior(priors.Flat(sd=0.02))  # keeps the rate that was chosen anew
+    beyond = int((bsvdd.left_out(anew)[:80] < 0).sum())
+    assert as_cutoff(swapped.cutoff).choose == cutoffs.FalseAlarm((beyond + 1) / 81)
+    asked = again.with_cutoff(cutoffs.FalseAlarm(0.3)).with_prior(priors.Flat(sd=0.02))
+    assert asked.cutoff == cutoffs.FalseAlarm(0.3)
     again.save(tmp_path / "a.safetensors")
     loaded = bsvdd.load(tmp_path / "a.safetensors")
     assert (loaded.cutoff_, loaded.cutoff) == (again.cutoff_, again.cutoff)
