@@ -141,9 +141,10 @@ class Bayesian(Detector):
         """Return the estimator fitted to the same rows with another prior.
 
         Kernel and Gram statistics are used again. If the criterion of the cutoff compares the
-        classes, as the G-mean does, the cutoff has the rate of false alarms of the first fit,
-        ``FalseAlarm(r)``, so that decisions change with the prior and not with the criterion;
-        ``with_cutoff(None)`` keeps this rate, and ``with_cutoff(cutoffs.Best())`` chooses anew.
+        classes, as the G-mean does, the cutoff has the false alarms of the first fit: it is
+        ``FalseAlarm(r)``, with r such that as many left-out majority rows lie beyond it, so that
+        decisions change with the prior and not with the criterion. ``with_cutoff(None)`` keeps this
+        rate, and ``with_cutoff(cutoffs.Best())`` chooses anew.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ from ..models.gram import Gram
 from ..models.kernels import Kernel, Linear, Tabular, as_kernel
 from ..models.kernels.base import LARGEST
 from . import decisions, fitting, inputs, known
-from .fit import LISTED, Fit, Spec
+from .fit import LISTED, First, Fit, Spec
 from .one_table import Table
 from .reading import Asked, read
 from .rows.gaps import Imputations
@@ -605,7 +605,9 @@ def asked_of(est: Detector) -> Asked:
     return est._asked()
 
 
-def fitted_to[Estimator: Detector](est: Estimator, data: TrainingData) -> Estimator:
+def fitted_to[Estimator: Detector](
+    est: Estimator, data: TrainingData, first: First | None = None
+) -> Estimator:
     """Return an estimator fitted to training data that were read before.
 
     Its kernel and its points are those of the data: only the model and the cutoff are new.
@@ -615,6 +617,8 @@ def fitted_to[Estimator: Detector](est: Estimator, data: TrainingData) -> Estima
     est : Detector
         It stays as it is.
     data : TrainingData
+    first : First, optional
+        Of a fit with another prior to these rows, whose false alarms the cutoff keeps.
 
     Raises
     ------
@@ -624,15 +628,14 @@ def fitted_to[Estimator: Detector](est: Estimator, data: TrainingData) -> Estima
     new = est._owned()
     asked = new._asked()
     asked.check_cutoff(data.minority, data.all_rows)
-    new.fit_ = _fit_of(new, asked, data)
-    return new
+    return new._with_fit(_fit_of(new, asked, data, first))
 
 
-def _fit_of(own: Detector, asked: Asked, data: TrainingData) -> Fit:
+def _fit_of(own: Detector, asked: Asked, data: TrainingData, first: First | None = None) -> Fit:
     """Return the fit of an estimator, whose parameters nobody else can change, to read data."""
     spec = Spec(type(own), own.get_params(deep=False))
     with threads.one():
-        return fitting.fitted(spec, asked.learner.resolved(data), data, asked.cutoff)
+        return fitting.fitted(spec, asked.learner.resolved(data), data, asked.cutoff, first)
 
 
 def owned(value: Any) -> Any:

@@ -76,14 +76,17 @@ class First:
 
     Attributes
     ----------
-    rate : float or None
-        The rate of false alarms of its cutoff on left-out rows, if its criterion compares classes.
+    beyond : int or None
+        The number of left-out majority rows beyond its cutoff, if its criterion compares classes.
     normal : ndarray of bool, shape (n,)
         Its decisions on left-out rows; False for rows that cannot be left out.
+    level : float
+        Of its cutoff.
     """
 
-    rate: float | None
+    beyond: int | None
     normal: np.ndarray
+    level: float
 
     @classmethod
     def of(cls, fit: Fit) -> First | None:
@@ -92,10 +95,12 @@ class First:
         if left_out is None:
             return None
         compares = isinstance(fit.cutoff.chooser(fit.data.minority), Best | Cost)
-        majority = left_out[~(fit.data.minority | np.isnan(left_out))]
-        # the rate with as many majority rows beyond the cutoff; all of them are no cutoff
-        beyond = min(int((majority < 0.0).sum()), len(majority) - 1)
-        return cls((beyond + 1) / (len(majority) + 1) if compares else None, left_out >= 0.0)
+        return cls(beyond(fit, left_out) if compares else None, left_out >= 0.0, fit.level)
+
+
+def beyond(fit: Fit, left_out: np.ndarray) -> int:
+    """Return how many majority rows of a fit have left-out scores beyond the cutoff."""
+    return int((left_out[~fit.data.minority] < 0.0).sum())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -396,12 +401,14 @@ def auto_cv(fit: Fit) -> str | int:
 
 
 def left_out_values(
-    fit: Fit, cutoff: Cutoff, which: Which = slice(None), imputed: bool = True
+    fit: Fit, cutoff: Cutoff, which: Which = slice(None), imputed: bool | None = None
 ) -> LeftOut:
     """Return the values of training rows, all by default, when they are left out.
 
-    With ``imputed``, draws fill the gaps of a row in several ways.
+    ``imputed`` is whether draws fill the gaps of a row in several ways, by default for a cutoff
+    that leaves rows out.
     """
+    imputed = leaves_rows(cutoff) if imputed is None else imputed
     cv = left_out.choose_cv(cutoff, fit.data.minority, fit.data.all_rows, auto_cv(fit))
     of_distances = isinstance(cv, int) and fit.has_center and not cutoff.uncertain
     data, nearest = fit.data, fit.log_nearest

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..inference import diagnostics, left_out, threads
 from ..inference.center import Boundary, Center, Hyperplane
-from ..inference.cutoff import Cutoff, as_cutoff
+from ..inference.cutoff import Cutoff
 from ..inference.cutoffs import Best, FalseAlarm, Own
+from ..inference.decision import LeftOut
 from ..inference.draws import monitored_rows
 from ..inference.learned import Learned, Learner, Posterior
 from ..inference.warning import DataWarning, DiagnosticWarning, warn
@@ -21,6 +22,7 @@ from .fit import (
     Fit,
     Spec,
     auto_cv,
+    beyond,
     is_calibrated,
     leaves_rows,
     left_out_values,
@@ -31,27 +33,47 @@ from .fit import (
 )
 from .training import GivenPoints, TrainingData
 
+NARROW = 0.05  # rows by which two rates of false alarms differ that count as equal
 CACHED = "prior", "near_cutoff", "surprises", "odd", "log_nearest"  # of a fit, whatever its cutoff
 FEW_DIGITS = 1e-4  # rounding error, relative to a squared distance, that leaves few digits
 
 
-def fitted(spec: Spec, learner: Learner, data: TrainingData, cutoff: Cutoff) -> Fit:
-    """Return the fit of a model to training data."""
-    return judged(spec, learner, data, learner.learn(data), cutoff)
+def fitted(
+    spec: Spec,
+    learner: Learner,
+    data: TrainingData,
+    cutoff: Cutoff,
+    first: First | None = None,
+) -> Fit:
+    """Return the fit of a model to training data; see :func:`judged`."""
+    return judged(spec, learner, data, learner.learn(data), cutoff, first)
 
 
 def judged(
-    spec: Spec, learner: Learner, data: TrainingData, learned: Learned, cutoff: Cutoff
+    spec: Spec,
+    learner: Learner,
+    data: TrainingData,
+    learned: Learned,
+    cutoff: Cutoff,
+    first: First | None = None,
 ) -> Fit:
-    """Return the fit with what was learned, with its diagnostics and their warnings."""
+    """Return the fit with what was learned, with its diagnostics and their warnings.
+
+    After a ``first`` fit with another prior to the same rows, whose criterion compared the classes,
+    the cutoff has the false alarms of that fit, see :func:`held`.
+    """
     found = dict(learned.diagnostics)
     if learned.draws is not None and isinstance(learned.score, Center):
         monitored = learned.score.similarity(data.rows[monitored_rows(len(data.rows))])
         found |= diagnostics.diagnose(learned.draws, monitored, data.gram.points.sizes)
     if isinstance(data.dictionary, GivenPoints):
         found |= data.dictionary.diagnostics(data)
-    fit = Fit(spec=spec, learner=learner, data=data, learned=learned, diagnostics=found)
+    fit = Fit(
+        spec=spec, learner=learner, data=data, learned=learned, diagnostics=found, first=first
+    )
     warn_of(fit)
+    if first is not None and first.beyond is not None:
+        return held(fit, cutoff, first)
     return decided(fit, cutoff)
 
 
@@ -66,7 +88,40 @@ def decided(fit: Fit, cutoff: Cutoff, chosen: Chosen | None = None) -> Fit:
     return fit
 
 
-def _chosen(fit: Fit, cutoff: Cutoff) -> Chosen:
+def held(fit: Fit, cutoff: Cutoff, first: First) -> Fit:
+    """Return a fit with the false alarms of a first fit to the same rows, with another prior.
+
+    Its cutoff asks for a rate of false alarms beyond which lie as many left-out majority rows as
+    beyond the cutoff of the first fit; where equal rows allow no such rate, fewer. So a limit that
+    held for the first fit holds here. The rate is at least 1/(n0 + 1), beyond which a row or two
+    may lie where none did.
+    """
+    values = left_out_values(fit, cutoff)
+    n0, of_first = int((values.known & ~fit.data.minority).sum()), first.beyond or 0
+
+    def at(rate: float) -> tuple[int, Cutoff, Chosen]:
+        policy = replace(cutoff, choose=FalseAlarm(rate))
+        chosen = _chosen(fit, policy, values)
+        scores = values.scores(fit.score.with_boundary(chosen.boundary), first.level)
+        return beyond(fit, scores), policy, chosen
+
+    low, high = 1.0 / (n0 + 1), n0 / (n0 + 1)
+    rate = min((of_first + 1) / (n0 + 1), high)
+    best = found = at(rate)
+    while found[0] != of_first and high - low > NARROW / n0:
+        low, high = (rate, high) if found[0] < of_first else (low, rate)
+        by_rows = rate + (of_first - found[0]) / n0
+        rate = by_rows if low < by_rows < high else (low + high) / 2.0
+        found = at(rate)
+        if found[0] <= of_first or found[0] < best[0]:
+            best = found
+    _, policy, chosen = best
+    fit = _changed(fit, spec=fit.spec.changed(cutoff=policy), cutoff=policy, chosen=chosen)
+    warn_of_far_rows(fit)
+    return fit
+
+
+def _chosen(fit: Fit, cutoff: Cutoff, values: LeftOut | None = None) -> Chosen:
     score, data, own = fit.learned.score, fit.data, fit.learned.own
     if isinstance(cutoff.choose, Own):
         assert own is not None  # by check_cutoff
@@ -76,7 +131,8 @@ def _chosen(fit: Fit, cutoff: Cutoff) -> Chosen:
         number: Any = cutoff.choose
         distance = float(number)
         return Chosen(score.boundary_at(distance), distance)
-    values = left_out_values(fit, cutoff, imputed=leaves_rows(cutoff))
+    if values is None:
+        values = left_out_values(fit, cutoff)
     weight = np.ones(len(data.rows))
     if data.core is not None:
         if cutoff.cv in ("auto", "loo") and leaves_rows(cutoff):  # of these values
@@ -115,9 +171,8 @@ def with_cutoff(fit: Fit, cutoff: Cutoff, asked: Any) -> Fit:
     """
     check_cutoff(fit.spec.name, fit.learner, cutoff)
     first = fit.first
-    if cutoff.choose is None:
-        asked = at_the_rate_of(first, cutoff, asked)
-        cutoff = as_cutoff(asked)
+    if cutoff.choose is None and first is not None and first.beyond is not None:
+        cutoff = asked = replace(cutoff, choose=fit.cutoff.choose)
     elif cutoff.choose != fit.cutoff.choose:  # another criterion: what follows is compared with it
         first = None
     left_out.check(cutoff, fit.data.minority, fit.data.all_rows, auto_cv(fit))
@@ -127,30 +182,10 @@ def with_cutoff(fit: Fit, cutoff: Cutoff, asked: Any) -> Fit:
 def with_prior(fit: Fit, spec: Spec, learner: Learner, data: TrainingData) -> Fit:
     """Return the fit of a model with another prior to the same rows.
 
-    Where the criterion of the cutoff compares classes, the cutoff has the rate of false alarms of
-    the first fit: a rate chosen anew would change more decisions than the prior does.
+    Where the criterion of the cutoff compares classes, the cutoff has the false alarms of the first
+    fit: a rate chosen anew would change more decisions than the prior does.
     """
-    first, asked = held(fit)
-    new = fitted(spec.changed(cutoff=asked), learner, data, as_cutoff(asked))
-    return after(first, new)
-
-
-def held(fit: Fit) -> tuple[First | None, Any]:
-    """Return what is kept of the first fit, and the cutoff of fits with another prior."""
-    first = fit.first or First.of(fit)
-    return first, at_the_rate_of(first, fit.cutoff, fit.spec.parameters["cutoff"])
-
-
-def after(first: First | None, fit: Fit) -> Fit:
-    """Return a fit with another prior than the first one to its rows."""
-    return _changed(fit, first=first)
-
-
-def at_the_rate_of(first: First | None, cutoff: Cutoff, asked: Any) -> Any:
-    """Return the cutoff at the rate of a first fit, or what was asked if there is no such rate."""
-    if first is None or first.rate is None:
-        return asked
-    return replace(cutoff, choose=FalseAlarm(first.rate))
+    return fitted(spec, learner, data, fit.cutoff, fit.first or First.of(fit))
 
 
 def fit_to(fit: Fit, train: np.ndarray) -> Fit:

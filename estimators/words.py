@@ -21,7 +21,7 @@ from ..inference.draws import OWN
 from ..inference.warning import collected
 from ..models import kernels, priors
 from ..models.kernels.base import is_number
-from .fit import Fit, is_calibrated, prior_support, support_ratio
+from .fit import Fit, beyond, is_calibrated, prior_support, support_ratio
 from .fitting import warn_of_far_rows, warn_of_limit
 from .joined import Joined
 from .registry import ESTIMATORS, Record
@@ -283,9 +283,10 @@ def swap(fit: Fit) -> list[str]:
     known = ~np.isnan(left_out)
     changed = int(((left_out >= 0.0) != fit.first.normal)[known].sum())
     kept = ""
-    if fit.cutoff.choose == cutoffs.FalseAlarm(fit.first.rate or 0.5):
-        kept = "The rate of false alarms is that of the first fit to these rows, before the prior "
-        kept += "was swapped. "
+    if fit.first.beyond is not None and fit.level == fit.first.level:
+        of_majority = int((known & ~fit.data.minority).sum())
+        kept = "The cutoff keeps the false alarms of the first fit, before the prior was swapped: "
+        kept += f"{beyond(fit, left_out)} of {of_majority} majority rows, left out. "
     return [f"{kept}Against the first fit, {changed} of {known.sum()} left-out decisions change."]
 
 

@@ -112,7 +112,7 @@ published.summary().round(3)
 #
 # $\lambda$ does not depend on the prior, so all these fits have the same likelihood.
 # `est.with_prior(...)` refits the model to the same rows, with the same kernel matrix, and keeps the
-# rate of false alarms of the first fit, so that decisions change with the prior alone.
+# left-out false alarms of the first fit, so that decisions change with the prior alone.
 
 # %%
 fits = {"published": published}
@@ -152,7 +152,7 @@ figure = plots.plot_prior_check(fits["flat"])
 # P(normal) and the number of other decisions among all new splinters.
 
 # %%
-base = flat.with_prior(priors.Flat(sd=1.5))  # with_prior keeps the first fit's false-alarm rate
+base = flat.with_prior(priors.Flat(sd=1.5))  # with_prior keeps the false alarms of the first fit
 p = base.probability_normal(X_new)
 chosen = [int(p.argmax()), int(np.abs(p - 0.75).argmin()), int(np.abs(p - 0.25).argmin())]
 table = {}

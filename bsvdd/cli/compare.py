@@ -20,8 +20,8 @@ from .errors import check_output_folder, plain_errors
 REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 GAPS = "to the best: paired difference in AUC, ± half of its 95 % interval."
 HELD = (
-    "priors: the first one chooses the rate of false alarms in each half, and the others have it "
-    "too, so that decisions change with the prior alone"
+    "priors: the first one chooses the cutoff in each half, and the others have as many false "
+    "alarms among left-out rows, so that decisions change with the prior alone"
 )
 LEGEND = [
     "G-mean: root of (1 - FPR)(1 - FNR). FPR: majority flagged. FNR: minority missed.",
@@ -211,7 +211,7 @@ def _candidates(
 ) -> list[run.protocol.Candidate]:
     """Return the models, those with a prior once for each prior.
 
-    With labels, the cutoffs of further priors keep the rate of false alarms of the first one.
+    With labels, the cutoffs of further priors keep the false alarms of the first one.
     """
     parameters, found = [each.for_models(models) for each in own], []
     for model in models:

@@ -44,9 +44,9 @@ def explore(
     After each change of a control, the model is fitted and drawn; the setting before stays in
     grey. A click on a row of the picture shows why the row is normal or abnormal. A change of
     numbers of the prior or the likelihood compiles nothing, and a change of the cutoff fits
-    nothing. A criterion that compares the classes keeps the rate of false alarms that it chose
-    first while the prior or lambda changes, as ``est.with_prior`` does; another criterion, model
-    or bandwidth chooses anew. The first fit is made at once.
+    nothing. While the prior or lambda changes, a criterion that compares the classes keeps its
+    false alarms, as in ``est.with_prior``; with another criterion, model or bandwidth it chooses
+    anew. The first fit is made at once.
 
     Parameters
     ----------
@@ -368,8 +368,7 @@ class Explorer:
     def _compute(self, state: ExplorerState, shown: Screen, pinned: View | None) -> Screen:
         """Return the screen of ``state``, which comes after ``shown``."""
         start = time.perf_counter()
-        state = state.after(shown.view.state, shown.view.fit)
-        fit = refit(state.estimator(), shown.view.fit, self._X, self._y)
+        fit, state = refit(state, shown.view.state, shown.view.fit, self._X, self._y)
         checkpoint()
         view = View.of(state, fit, self._grid, shown.view)
         checkpoint()

@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 from scipy import ndimage
 
-from ..estimators import fitting
 from ..estimators.as_published import PUBLICATIONS, as_published
 from ..estimators.bayesian import CALIBRATED, Bayesian
 from ..estimators.detector import asked_of, fitted_to
+from ..estimators.fit import First
 from ..estimators.plots.common import with_feature_names
 from ..estimators.questions.explain import explain
 from ..estimators.questions.explanation import Explanation
 from ..estimators.reading import read
 from ..estimators.registry import REGISTRY, Record
 from ..inference import cutoffs
-from ..inference.cutoff import Cutoff, as_cutoff
+from ..inference.cutoff import Cutoff
 from ..inference.diagnostics import effective_support
 from ..inference.draws import Draws
 from ..inference.warning import DataWarning, Messages, collected
@@ -162,7 +162,8 @@ class ExplorerState:
     own_prior : prior, optional
         A prior that the user made, in place of the family and its numbers.
     held_rate : float, optional
-        The rate of false alarms that the cutoff keeps of a first fit, in place of the criterion.
+        The rate of false alarms that takes the place of the criterion, with the false alarms of
+        the first fit.
     standardize, dictionary, draws, chains, random_state, minor_label
         As in :func:`bsvdd.explore`.
 
@@ -265,21 +266,11 @@ class ExplorerState:
         arguments |= changed("dictionary", "draws", "chains", "random_state", "minor_label")
         return _call(record.estimator(), record.class_name, arguments, block=True)
 
-    def after(self, shown: Self, fit: Fitted) -> Self:
-        """Return this state with the rate that its cutoff keeps of the fit on the screen.
-
-        As ``est.with_prior`` does: if only the prior is another, decisions change with the prior
-        and not with the criterion. Any other change lets the criterion choose anew.
-        """
-        rate = None
-        names = {each.name for each in fields(self) if each.compare} - {"row", "level"}
-        names -= set(CONTROLS) - self.relevant - shown.relevant
-        changed = {name for name in names if getattr(self, name) != getattr(shown, name)}
-        if not self.is_published and changed <= OF_PRIOR:
-            rate = shown.held_rate
-            if changed and (first := fitting.held(fit.est.fit_)[0]) is not None:
-                rate = first.rate
-        return replace(self, held_rate=rate)
+    def changed_from(self, other: Self) -> set[str]:
+        """Return the fields with an effect in which this state differs from another one."""
+        names = {each.name for each in fields(self) if each.compare}
+        names -= set(CONTROLS) - self.relevant - other.relevant
+        return {name for name in names if getattr(self, name) != getattr(other, name)}
 
     def _chooser(self) -> Code:
         if self.held_rate is not None:
@@ -344,37 +335,54 @@ class Fitted:
         return draws
 
 
-def refit(new: Bayesian, previous: Fitted | None, X: Any, y: Any = None) -> Fitted:
-    """Fit ``new`` to X and y, with as little work as its changed parameters allow.
+def refit(
+    state: ExplorerState, shown: ExplorerState, previous: Fitted, X: Any, y: Any = None
+) -> tuple[Fitted, ExplorerState]:
+    """Fit a state after the one on the screen, with as little work as their differences allow.
+
+    If only the prior or its weight changes, a criterion that compares the classes keeps its false
+    alarms, as in ``est.with_prior``.
 
     Parameters
     ----------
-    new : Bayesian
-        Not fitted.
-    previous : Fitted or None
-        A fit to the same X and y. If only the cutoff has changed, its draws are reused; if only
+    state : ExplorerState
+    shown : ExplorerState
+        On the screen.
+    previous : Fitted
+        Its fit to the same X and y. If only the cutoff has changed, its draws are reused; if only
         priors, the likelihood scale or the cutoff have changed, its Gram statistics are reused.
     X, y
         Training rows and labels.
+
+    Returns
+    -------
+    Fitted
+    ExplorerState
+        The state, with the rate that its cutoff keeps.
     """
+    differs = state.changed_from(shown) - {"row", "level"}
+    keeps = not state.is_published and differs <= OF_PRIOR
+    state = replace(state, held_rate=shown.held_rate if keeps else None)
+    new, fit = state.estimator(), previous.est.fit_
     with collected() as warnings:
-        if previous is None or type(previous.est) is not type(new):
-            return Fitted(new.fit(X, y), warnings)
-        fit, after = previous.est.fit_, new.get_params(deep=False)
+        if type(previous.est) is not type(new):
+            return Fitted(new.fit(X, y), warnings), state
+        after = new.get_params(deep=False)
         changed = {name for name, v in after.items() if fit.spec.parameters[name] != v}
         if not changed:
-            return previous
+            return previous, state
         if changed == {"cutoff"}:
             est = previous.est.with_cutoff(new.cutoff)
-            return Fitted(est, list(dict.fromkeys(previous.warnings + warnings)))
+            return Fitted(est, list(dict.fromkeys(previous.warnings + warnings))), state
         if changed - REUSES_STATISTICS:
-            return Fitted(new.fit(X, y), warnings)
-        est = fitted_to(new, fit.data)
-        first, held = fitting.held(fit)
-        if as_cutoff(new.cutoff).choose == as_cutoff(held).choose:
-            est.fit_ = fitting.after(first, est.fit_)
+            return Fitted(new.fit(X, y), warnings), state
+        first = (fit.first or First.of(fit)) if keeps else None
+        est = fitted_to(new, fit.data, first)
+        held: Any = est.fit_.cutoff.choose
+        if first is not None and first.beyond is not None:
+            state = replace(state, held_rate=held.rate)
         of_rows = [warning for warning in previous.warnings if warning[1] is DataWarning]
-        return Fitted(est, of_rows + warnings)
+        return Fitted(est, of_rows + warnings), state
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,7 +7,7 @@ import re
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ...estimators.detector import Detector
+from ...estimators.fit import First
 from ...estimators.one_table import Table
 from ...estimators.questions.kinds import kinds
 from ...estimators.questions.stand_out import stand_out
@@ -66,20 +67,19 @@ class Cell:
         train, test = pair.train, pair.test
         whole = test is train  # one table without labels
         seed = self.seed if whole else replicate_seed(self.replicate, self.seed)
-        protocol, candidate = self.protocol.for_data(train), self.candidate
-        if candidate.first is not None and not whole:
+        protocol, first = self.protocol.for_data(train), None
+        if self.candidate.first is not None and not whole:
             of_pair = self.scenario, self.replicate, self.seed
-            protocol = _after_first(protocol, candidate.first, *of_pair)
-            candidate = replace(candidate, first=None)
+            first = _first(protocol, self.candidate.first, *of_pair)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             start = time.process_time()  # processor time: what else runs does not count
             chosen: dict[str, Any] = {}
             if whole:
-                est = protocol.estimator(candidate, seed)
+                est = protocol.estimator(self.candidate, seed)
                 est.fit_predict(train.X)
             else:
-                est, chosen = protocol.fit(candidate, train.X, train.minority, seed)
+                est, chosen = protocol.fit(self.candidate, train.X, train.minority, seed, first)
             fitted = time.process_time()
             results = answers_of_rows(est, train.X) if whole else measured(est, pair)
             scored = time.process_time()
@@ -189,10 +189,10 @@ def replicate_pair(scenario: Scenario, replicate: int, seed: int) -> Pair:
 
 
 @lru_cache(maxsize=1)
-def _after_first(
-    protocol: Protocol, first: Candidate, scenario: Scenario, replicate: int, seed: int
-) -> Protocol:
-    """Return the protocol after a first fit, whose warnings are notes of its own cell.
+def _first(
+    protocol: Protocol, candidate: Candidate, scenario: Scenario, replicate: int, seed: int
+) -> First | None:
+    """Return what is kept of the fit with the first prior, whose warnings are of its own cell.
 
     The last one is kept, as a process computes one prior after another.
     """
@@ -200,7 +200,8 @@ def _after_first(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         of_seed = replicate_seed(replicate, seed)
-        return protocol.after_first(first, train.X, train.minority, of_seed)
+        est, _ = protocol.fit(candidate, train.X, train.minority, of_seed)
+    return First.of(est.fit_)
 
 
 # metrics

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ...estimators import fitting
 from ...estimators.as_published import PUBLICATIONS
 from ...estimators.bayesian import Bayesian
-from ...estimators.detector import Detector
+from ...estimators.detector import Detector, asked_of, fitted_to
+from ...estimators.fit import First
+from ...estimators.reading import read
 from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
 from ...inference.cutoff import Cutoff, as_cutoff
 from ...inference.cutoffs import Best
@@ -50,7 +51,7 @@ class Candidate:
         stored results do not repeat it.
     first : Candidate, optional
         The same model with the first of the priors that are compared. Where the criterion of the
-        cutoff compares the classes, the cutoff keeps its rate of false alarms.
+        cutoff compares the classes, the cutoff keeps its false alarms.
     """
 
     name: str
@@ -144,13 +145,6 @@ class Protocol:
         own = {name: shared[name] for name in est.get_params(deep=False) if name in shared}
         return est.set_params(**own | candidate.parameters | changes)
 
-    def after_first(
-        self, first: Candidate, X: np.ndarray, minority: np.ndarray, seed: int
-    ) -> Protocol:
-        """Return the protocol with the cutoff that ``est.with_prior`` takes after a first fit."""
-        est, _ = self.fit(first, X, minority, seed)
-        return replace(self, cutoff=as_cutoff(fitting.held(est.fit_)[1]))
-
     def kernel_of(self, candidate: Candidate) -> Kernel:
         """Return the kernel of a candidate, or the first of those to choose from."""
         own: Kernel = MODELS[candidate.model].parameters["kernel"]
@@ -168,16 +162,21 @@ class Protocol:
         return [kernel | setting for kernel in kernels for setting in settings]
 
     def fit(
-        self, candidate: Candidate, X: np.ndarray, minority: np.ndarray, seed: int
+        self,
+        candidate: Candidate,
+        X: np.ndarray,
+        minority: np.ndarray,
+        seed: int,
+        first: First | None = None,
     ) -> tuple[Detector, dict[str, Any]]:
         """Return the fitted estimator that is best on left-out rows, and the chosen parameters.
 
         Bandwidth and kernel matrix do not depend on the prior, so choices that differ in the prior
         share them. Without minority rows no metric ranks them, and the first choice is taken.
+        ``first`` is of the fit of ``candidate.first``, if that is known.
         """
-        if candidate.first is not None:
-            after = self.after_first(candidate.first, X, minority, seed)
-            return after.fit(replace(candidate, first=None), X, minority, seed)
+        if candidate.first is not None and first is None:
+            first = First.of(self.fit(candidate.first, X, minority, seed)[0].fit_)
         choices = self.choices(candidate)
         if not minority.any():
             choices = choices[:1]
@@ -194,7 +193,10 @@ class Protocol:
                     again = replace(policy, choose=policy.chooser(minority))
                     est: Detector = last[0].with_prior(**prior).with_cutoff(again)
                 else:
-                    est = self.estimator(candidate, seed, **choice).fit(X, minority.astype(int))
+                    est, y = self.estimator(candidate, seed, **choice), minority.astype(int)
+                    est = (
+                        fitted_to(est, read(asked_of(est), X, y), first) if first else est.fit(X, y)
+                    )
                     if isinstance(est, Bayesian):
                         last = est, others
             except ValueError as error:  # a penalty may be infeasible in a fold; others may not

@@ -15,6 +15,8 @@ from bsvdd.comparison.run import runner, workers
 from bsvdd.comparison.run.cell import Cell, replicate_pair, replicate_seed
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.scenario import Real
+from bsvdd.estimators.detector import fitted_to
+from bsvdd.estimators.fit import First
 from bsvdd.estimators.questions.stand_out import stand_out
 from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
 from bsvdd.estimators.rows.files import Layout
@@ -22,7 +24,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 import bsvdd
-from bsvdd import BDD, BSVDD, cutoffs, priors
+from bsvdd import BDD, BSVDD, priors
 from bsvdd.cli import main
 from bsvdd.cli.compare import print_results
 
@@ -118,14 +120,18 @@ def test_compare_as_published(csv, tmp_path, no_pictures):
     assert results.loc["BDD", "r_hat"] != results.loc["BDD", "r_hat"]  # one estimate
 
 
-def test_compared_priors_have_the_rate_of_the_first(csv, tmp_path, no_pictures):
-    """As with_prior keeps it: the cutoff of each half is that of a fit at the first fit's rate."""
+def test_compared_priors_have_the_false_alarms_of_the_first(tmp_path, no_pictures):
+    """As with_prior keeps them: as many left-out rows lie beyond the cutoff."""
+    rows = np.random.default_rng(7).normal(size=(92, 2)) + np.repeat([0.0, 1.5], [80, 12])[:, None]
+    table = pd.DataFrame(rows, columns=["a", "b"])
+    csv = tmp_path / "t.csv"
+    table.assign(kind=np.repeat(["normal", "odd"], [80, 12])).to_csv(csv, index=False)
     texts = ["Flat(sd=1.5)", "InverseRowSum(sd=0.5)"]
     given = [option for text in texts for option in ("--prior", text)]
     some = ["--model", "BDD", "--model", "SVDD", "--replicates", 1, "--jobs", 1]
     result = call("compare", csv, *KINDS, *some, *given, "--out", tmp_path)
     assert result.exit_code == 0, result.output
-    said = "the first one chooses the rate of false alarms in each half"
+    said = "the first one chooses the cutoff in each half"
     assert said in result.stderr and said in (tmp_path / "report.html").read_text()
     found = pd.read_csv(tmp_path / "results.csv").set_index("model")
     names = [f"BDD, {text}" for text in texts]
@@ -139,9 +145,10 @@ def test_compared_priors_have_the_rate_of_the_first(csv, tmp_path, no_pictures):
     common = {"random_state": replicate_seed(0, 0), "minor_label": 1}
     y = train.minority.astype(int)
     first = BDD(prior=priors.Flat(sd=1.5), **common).fit(train.X, y)
-    beyond = int((bsvdd.left_out(first)[y == 0] < 0).sum())
-    rate = cutoffs.FalseAlarm((beyond + 1) / ((y == 0).sum() + 1))
-    other = BDD(prior=priors.InverseRowSum(sd=0.5), cutoff=rate, **common).fit(train.X, y)
+    other = BDD(prior=priors.InverseRowSum(sd=0.5), **common)
+    other = fitted_to(other, first.fit_.data, First.of(first.fit_))
+    beyond = [(bsvdd.left_out(est)[y == 0] < 0).sum() for est in (first, other)]
+    assert beyond[0] == beyond[1] > 0
     for name, est in zip(names, (first, other), strict=True):
         assert found.loc[name, "cutoff"] == pytest.approx(est.cutoff_, rel=1e-6), name
     args = ["compare", csv, *KINDS, *some, *given, "--out", tmp_path / "rate"]

@@ -270,19 +270,21 @@ def test_the_screen_is_what_the_code_gives(shared, start, table, changes):
     assert f"{p[shared.setting.row]:.3f} (row {shared.setting.row}," in numbers(shared)
 
 
-def test_a_swapped_prior_keeps_the_rate_of_the_first_fit(explorer):
+def test_a_swapped_prior_keeps_the_false_alarms_of_the_first_fit(explorer):
     """As with_prior does, until the criterion, the model or the kernel is another."""
     first = to(explorer, criterion="balanced_accuracy").estimator
     assert explorer.setting.held_rate is None and "first fit" not in numbers(explorer)
-    with collected():  # few draws
-        rate = first.with_prior(priors.Flat(sd=0.3)).cutoff.choose
-    assert isinstance(rate, cutoffs.FalseAlarm)
-    for changes in ({"sd": 0.3}, {"prior": "InverseRowSum"}, {"calibrated": False}, {"level": 0.4}):
+    beyond = explorer._screen.view.counts[0, 1]
+    for changes in ({"sd": 0.3}, {"prior": "InverseRowSum"}, {"calibrated": False}):
         other = to(explorer, **changes).estimator
-        assert other.cutoff == Cutoff(rate, level=explorer.setting.level)
-        assert "The rate of false alarms is that of the first fit" in numbers(explorer)
+        assert other.cutoff.choose == cutoffs.FalseAlarm(explorer.setting.held_rate)
+        assert explorer._screen.view.counts[0, 1] == beyond
+        assert f"the prior was swapped: {beyond} of 24 majority rows" in numbers(explorer)
         changed = int(((bsvdd.left_out(other) >= 0) != (bsvdd.left_out(first) >= 0)).sum())
         assert f"Against the first fit, {changed} of 30 left-out decisions" in numbers(explorer)
+    strict = to(explorer, level=0.8).estimator
+    assert strict.cutoff == Cutoff(other.cutoff.choose, level=0.8)
+    assert np.shares_memory(draws(strict), draws(other))
     for changes in ({"criterion": "g_mean"}, {"bandwidth": 1.5}, {"model": "BDD"}):
         anew = to(explorer, **changes).estimator
         assert anew.cutoff.choose == cutoffs.Best() and "first fit" not in numbers(explorer)

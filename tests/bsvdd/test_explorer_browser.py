@@ -124,7 +124,7 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
     screen.press("sd", "ArrowRight")
     screen.wait_for_change(source)
     screen.wait_for("prior sd 1.5 → 1.78")
-    screen.wait_for("The rate of false alarms is that of the first fit to these rows")
+    screen.wait_for("The cutoff keeps the false alarms of the first fit, before the prior")
     screen.keep("changed")
     assert screen.picture != picture
     assert screen.figures != figures

@@ -1,5 +1,7 @@
 """Another prior: its log density in a fit, its draws, and one that has what was stated."""
 
+from dataclasses import replace
+
 import arviz as az
 import numpy as np
 import pymc as pm
@@ -8,7 +10,7 @@ from bsvdd.inference.cutoff import as_cutoff
 from scipy import stats
 
 import bsvdd
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, cutoffs, kernels, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, Cutoff, cutoffs, kernels, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 RBF = kernels.RBF(1.2)
@@ -177,36 +179,70 @@ def test_a_prior_of_the_other_class_is_refused(est):
 # the cutoff of another prior
 
 
-@pytest.mark.parametrize("cutoff", [None, cutoffs.Best("f1", None), cutoffs.Cost(3)], ids=str)
-def test_another_prior_keeps_the_rate_of_a_criterion_that_compares_classes(cutoff, tmp_path):
-    rng = np.random.default_rng(7)
-    X = np.concatenate([rng.normal(size=(80, 2)), rng.normal(1.5, 1.0, size=(12, 2))])
-    y = np.repeat([0, 1], [80, 12])
-    est = BDD(kernel=RBF, cutoff=cutoff).fit(X, y)
-    beyond = int((bsvdd.left_out(est)[:80] < 0).sum())
+def beyond(est):
+    """How many majority rows lie beyond the cutoff, left out as for its choice."""
+    return int((est.fit_.chosen.left_out[: est.gram_.n0] < 0).sum())
+
+
+TWO = np.random.default_rng(7).normal(size=(92, 2)) + np.repeat([0.0, 1.5], [80, 12])[:, None]
+LABELS = np.repeat([0, 1], [80, 12])
+CRITERIA = [
+    *(None, cutoffs.Best("f1", None), cutoffs.Cost(3)),
+    *(Cutoff(uncertain=False), Cutoff(cutoffs.Best(), cv=4), Cutoff(level=0.3)),
+]
+
+
+@pytest.mark.parametrize("cutoff", CRITERIA, ids=str)
+def test_another_prior_keeps_the_false_alarms_of_a_criterion_that_compares_classes(
+    cutoff, tmp_path
+):
+    est = BDD(kernel=RBF, cutoff=cutoff).fit(TWO, LABELS)
     other = est.with_prior(priors.StandardizedRowSum(sd=0.02))
-    rate = cutoffs.FalseAlarm((beyond + 1) / 81)
-    assert as_cutoff(other.cutoff).choose == rate and est.cutoff == cutoff
-    # a rate is approximate where the cutoff is as uncertain as it is
-    assert abs(int((bsvdd.left_out(other)[:80] < 0).sum()) - beyond) <= 2
+    assert isinstance(other.cutoff.choose, cutoffs.FalseAlarm) and est.cutoff == cutoff
+    assert replace(other.cutoff, choose=None) == replace(as_cutoff(cutoff), choose=None)
     again = other.with_prior(priors.Flat(sd=0.01))  # of the first fit, not of the one between
-    assert as_cutoff(again.cutoff).choose == rate
-    changed = int(((bsvdd.left_out(again) >= 0) != (bsvdd.left_out(est) >= 0)).sum())
+    assert beyond(est) == beyond(other) == beyond(again)
+    left_out = again.fit_.chosen.left_out, est.fit_.chosen.left_out
+    changed = int(((left_out[0] >= 0) != (left_out[1] >= 0)).sum())
     said = " ".join(str(again).split())
     assert f"Against the first fit, {changed} of 92 left-out decisions change." in said
-    assert "The rate of false alarms is that of the first fit" in said
+    assert f"the prior was swapped: {beyond(est)} of 80 majority rows, left out." in said
     assert "first fit" not in str(est)
-    assert as_cutoff(again.with_cutoff(None).cutoff).choose == rate
+    assert again.with_cutoff(replace(again.cutoff, choose=None)).cutoff == again.cutoff
     anew = again.with_cutoff(cutoffs.Best())
-    assert anew.cutoff == cutoffs.Best() and "is that of the first fit" not in str(anew)
-    swapped = anew.with_prior(priors.Flat(sd=0.02))  # keeps the rate that was chosen anew
-    beyond = int((bsvdd.left_out(anew)[:80] < 0).sum())
-    assert as_cutoff(swapped.cutoff).choose == cutoffs.FalseAlarm((beyond + 1) / 81)
+    assert anew.cutoff == cutoffs.Best() and "first fit" not in str(anew)
+    assert beyond(anew.with_prior(priors.Flat(sd=0.02))) == beyond(anew)
     asked = again.with_cutoff(cutoffs.FalseAlarm(0.3)).with_prior(priors.Flat(sd=0.02))
     assert asked.cutoff == cutoffs.FalseAlarm(0.3)
     again.save(tmp_path / "a.safetensors")
     loaded = bsvdd.load(tmp_path / "a.safetensors")
     assert (loaded.cutoff_, loaded.cutoff) == (again.cutoff_, again.cutoff)
+
+
+@pytest.mark.parametrize("cls", [BDD, BSVDD, BSVDDM])
+def test_the_same_prior_decides_as_before_and_a_limit_holds_for_all(cls):
+    """At the rate (1 + left-out false alarms) / (n0 + 1), up to 9 decisions changed by it."""
+    est = cls(kernel=RBF).fit(TWO, LABELS)
+    assert beyond(est) <= 0.2 * 80
+    same = est.with_prior(est.prior)
+    assert ((bsvdd.left_out(same) >= 0) != (bsvdd.left_out(est) >= 0)).sum() <= 2
+    for sd in (0.3, 3.0):
+        assert beyond(est.with_prior(priors.Flat(sd=sd))) == beyond(est)
+
+
+def test_a_rate_of_false_alarms_is_at_least_that_of_one_row():
+    far = np.concatenate([TWO[:80], np.full((12, 2), 30.0)])
+    est = BDD(kernel=RBF, cutoff=cutoffs.Cost(0.01)).fit(far, LABELS)
+    other = est.with_prior(priors.Flat(sd=0.3))
+    assert beyond(est) == 0 and beyond(other) <= 2
+    assert other.cutoff.choose == cutoffs.FalseAlarm(1 / 81)
+
+
+def test_where_rows_are_equal_another_prior_has_no_more_false_alarms():
+    X = np.concatenate([np.repeat(TWO[:20], 4, axis=0), TWO[80:]])
+    est = BDD(kernel=RBF).fit(X, LABELS)
+    for sd in (0.3, 3.0):
+        assert beyond(est.with_prior(priors.Flat(sd=sd))) <= beyond(est)
 
 
 def test_another_prior_keeps_a_rate_that_was_asked():
