@@ -63,9 +63,9 @@ class Costs:
     weighting: DensityWeights | None = None
 
     def __call__(self, gram: Gram, power: int = 1) -> np.ndarray:
-        """Return C n / (2 n_y) d^power of the points, shape (n,); d is 1 without a weighting."""
-        prices = svm.class_prices(gram, self.C) if self.balanced else np.full(gram.n_points, self.C)
-        return prices if self.weighting is None else prices * self.weighting(gram) ** power
+        """Return the costs C d^power of the points, shape (n,); d is 1 without a weighting."""
+        d = np.ones(gram.n_points) if self.weighting is None else self.weighting(gram) ** power
+        return self.C * (svm.balanced(d, gram) if self.balanced else d)
 
 
 class Machine(Learner):
@@ -336,13 +336,16 @@ class SVM(Separating):
 class DSVM(DensityWeighted, SVM):
     r"""Density-weighted SVM for class imbalance learning, DSVM-CIL.
 
-    .. math:: 0 \le \alpha_i \le C\, \frac{n}{2 n_{y_i}} d_i, \qquad
+    .. math:: 0 \le \alpha_i \le C\, \frac{n\, d_i}{2 \sum_{j: y_j = y_i} d_j}, \qquad
         d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
 
     Parameters
     ----------
-    kernel, C, balanced, cutoff, minor_label, random_state
-        As in :class:`SVM`. The source has no class sizes, ``balanced=False``.
+    kernel, C, cutoff, minor_label, random_state
+        As in :class:`SVM`.
+    balanced : bool, default=True
+        Whether both classes have the same sum of costs; else the cost of a row is C d_i, as in the
+        source.
     neighbors : int, default=5
         k. It needs k + 1 rows of each class, also in each fold that a cutoff refits.
     count_self : bool, default=False
@@ -442,15 +445,17 @@ class LSSVM(Separating):
 class IDLSSVM(DensityWeighted, LSSVM):
     r"""Improved density-weighted least-squares SVM for class imbalance learning, IDLSSVM-CIL.
 
-    .. math:: (K + \mathrm{diag}(1/(C_i d_i^2)) + \epsilon I) w + b 1 = y, \qquad 1^\top w = 0,
-        \qquad C_i = C\, \frac{n}{2 n_{y_i}},
+    .. math:: (K + \mathrm{diag}(1/C_i) + \epsilon I) w + b 1 = y, \qquad 1^\top w = 0,
+        \qquad C_i = C\, \frac{n\, d_i^2}{2 \sum_{j: y_j = y_i} d_j^2},
 
     .. math:: d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
 
     Parameters
     ----------
-    kernel, C, balanced, epsilon, cutoff, minor_label, random_state
-        As in :class:`LSSVM`. The source has no class sizes, ``balanced=False``.
+    kernel, C, epsilon, cutoff, minor_label, random_state
+        As in :class:`LSSVM`.
+    balanced : bool, default=True
+        Whether both classes have the same sum of costs; else C_i = C d_i^2, as in the source.
     neighbors, count_self, density
         As in :class:`DSVM`; they need the same number of rows of each class.
     zero_weight : {"drop", "epsilon"}, default="drop"
@@ -462,8 +467,7 @@ class IDLSSVM(DensityWeighted, LSSVM):
     density_weights_ : ndarray of shape (n,)
         d, majority rows first.
     weights_, intercept_, kkt_residual_, slack_
-        As in :class:`LSSVM`; the slack of a row with d > 0 is alpha_i/(C_i d_i^2) where
-        epsilon is 0.
+        As in :class:`LSSVM`; the slack of a row with d > 0 is alpha_i/C_i where epsilon is 0.
 
     References
     ----------

@@ -6,7 +6,8 @@ r"""Least-squares SVM with a cost of each row: class-weighted, and IDLSSVM-CIL.
 
 The class-weighted machine has :math:`C_i = C n / (2 n_{y_i})`; IDLSSVM-CIL (Hazarika and Gupta
 2021) has :math:`C_i = C d_i^2` with the density weights d of
-:func:`bsvdd.models.svm.density_weights`.
+:func:`bsvdd.models.svm.density_weights`, and with balanced classes
+:math:`C_i = C d_i^2\, n / (2 \sum_{j: y_j = y_i} d_j^2)`.
 
 The optimality conditions in :math:`\alpha` are
 :math:`\begin{pmatrix} 0 & y^\top \\ y & \Omega + \mathrm{diag}(1/C_i) \end{pmatrix}

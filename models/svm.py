@@ -6,7 +6,8 @@ r"""SVM with a penalty C_i for each row: class-weighted, and DSVM-CIL.
 
 with y = +1 for the majority. The class-weighted SVM has :math:`C_i = C n / (2 n_{y_i})`; DSVM-CIL
 (Hazarika and Gupta 2021) has :math:`C_i = C d_i` with the density weights
-d of :func:`density_weights`.
+d of :func:`density_weights`; and with :func:`balanced` classes,
+:math:`C_i = C d_i\, n / (2 \sum_{j: y_j = y_i} d_j)`.
 """
 
 from __future__ import annotations
@@ -26,10 +27,17 @@ def labels(gram: Gram) -> np.ndarray:
     return np.repeat([1.0, -1.0], [gram.n_majority_points, gram.n1])
 
 
-def class_prices(gram: Gram, C: float) -> np.ndarray:
-    r"""Return :math:`C_i = C n / (2 n_{y_i})` of each row, so that both classes weigh the same."""
-    n, m = gram.n_points, gram.n_majority_points
-    return C * np.repeat([n / (2 * m), n / (2 * max(gram.n1, 1))], [m, gram.n1])
+def balanced(costs: np.ndarray, gram: Gram) -> np.ndarray:
+    r"""Return costs times :math:`n / (2 \sum_j c_j)`, the sum over the class of each row.
+
+    So all rows of either class together cost the same. Density weights are smaller in a small
+    class, whose neighbours are farther apart: with factors of the number of its rows it would weigh
+    less than the other class.
+    """
+    m = gram.n_majority_points
+    return np.concatenate(
+        [part * (len(costs) / (2.0 * part.sum())) for part in (costs[:m], costs[m:]) if len(part)]
+    )
 
 
 def solve(gram: Gram, penalties: np.ndarray) -> tuple[np.ndarray, float]:
