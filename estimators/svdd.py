@@ -92,8 +92,9 @@ class SVDD(Detector):
     weights_ : ndarray of shape (n0,)
     C_ : float
     kernel_, gram_, idata_, cutoff_
-        As in :class:`BSVDD`; ``idata_`` has one draw, and P(normal) counts the uncertainty of
-        the cutoff and of rows that the sample has not shown.
+        As in :class:`BSVDD`; ``idata_`` has one draw, and P(normal) and intervals count the
+        uncertainty of the cutoff and of rows that the sample has not shown, and not that of the
+        centre: intervals of 90 % are too short.
 
     See Also
     --------
