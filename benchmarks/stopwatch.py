@@ -36,9 +36,6 @@ from bsvdd.inference.density import Density
 from bsvdd.models import Gram
 from bsvdd.models.bsvdd import Model
 from rich.console import Console
-from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import SGDOneClassSVM
-from sklearn.pipeline import make_pipeline
 from sklearn.svm import OneClassSVM
 
 import bsvdd
@@ -400,21 +397,6 @@ SVDD().fit(X)
 found["MB"] = peak() - before
 """
     return growing(lambda n: in_new_process(code, n)["MB"], sizes(quick))
-
-
-# many rows
-
-
-@row("fit of BSVDD, 1,000,000 x 20", *(0.5, "", "Nystroem(500) + SGDOneClassSVM"))
-def million(quick: bool) -> Measured:
-    X = rows(50_000 if quick else 1_000_000, 20)
-    est = BSVDD(kernel=kernels.RBF())
-    with quietly():
-        gamma = est.fit(X[:2000]).kernel_.gamma
-        features = Nystroem(gamma=gamma, n_components=500, random_state=0)
-        linear = make_pipeline(features, SGDOneClassSVM(nu=0.1, random_state=0))
-        sides = {"BSVDD": lambda: est.fit(X), "Nystroem + SGDOneClassSVM": lambda: linear.fit(X)}
-        return ratio(sides, 3)
 
 
 # samplers: seconds for each effective draw of d_z, and whether chains agree
