@@ -239,8 +239,13 @@ def _with_index(table: pd.DataFrame) -> pd.DataFrame:
 
 def _has_codes(column: pd.Series) -> bool:
     """Return whether a column of text has codes of two letters, so that NA is one: Namibia."""
-    texts = set(column.dropna()).difference(GAPS.split("|"))
-    return len(texts) >= FEWEST_CODES and all(re.fullmatch("[A-Z]{2}", text) for text in texts)
+    codes, gaps = set(), GAPS.split("|")
+    for text in column.dropna():  # most columns have a first text that is none
+        if text not in gaps:
+            if not re.fullmatch("[A-Z]{2}", text):
+                return False
+            codes.add(text)
+    return len(codes) >= FEWEST_CODES
 
 
 def _read_csv(

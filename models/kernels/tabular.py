@@ -300,8 +300,9 @@ class Tabular(Wrapper):
         )
         inner = self._inner
         if new.dimensions or not self.categorical_columns:
-            new = replace(new, kernel=inner.resolve(new.columns(X), new.dimensions))
-            return new.adjusted_by(X, X) if self.decorrelated else new
+            if self.decorrelated:
+                return new.adjusted_by(X, X)
+            return replace(new, kernel=inner.resolve(new.columns(X), new.dimensions))
         # only categories vary: nothing tells a bandwidth, and a standard deviation is one
         if isinstance(inner, DistanceKernel) and isinstance(inner.bandwidth, str):
             inner = replace(inner, bandwidth=1.0, criterion=inner.bandwidth)
@@ -318,21 +319,17 @@ class Tabular(Wrapper):
             All rows, of which the bandwidth follows by its criterion.
         """
         vary = np.array([column.sd > 0.0 for column in self.numbers or ()])
-        if _ridge(len(core), int(vary.sum())) == 1.0:  # S is the identity
-            return replace(self, adjustment=None)
-        halves = np.moveaxis(
-            self._standardised(core.astype(float), False, np.ones(len(vary))), 2, 0
-        )
-        found = []
-        for half in halves:  # columns that are constant in all rows are 0, and stay as they are
-            matrix = np.eye(len(vary))
-            matrix[np.ix_(vary, vary)] = _inverse_root(half[:, vary])
-            found.append(tuple(map(tuple, matrix.tolist())))
-        new, inner = replace(self, adjustment=tuple(found)), self._inner
+        new, inner, found = replace(self, adjustment=None), self._inner, []
+        if _ridge(len(core), int(vary.sum())) < 1.0:  # else S is the identity
+            halves = self._standardised(core.astype(float), False, np.ones(len(vary)))
+            for half in np.moveaxis(halves, 2, 0):
+                matrix = np.eye(len(vary))  # columns that are constant in all rows stay as they are
+                matrix[np.ix_(vary, vary)] = _inverse_root(half[:, vary])
+                found.append(tuple(map(tuple, matrix.tolist())))
+            new = replace(self, adjustment=tuple(found))
         if isinstance(inner, DistanceKernel) and inner.criterion is not None:
             inner = replace(inner, bandwidth=inner.criterion)
-            new = replace(new, kernel=inner.resolve(new.columns(X), self.dimensions))
-        return new
+        return replace(new, kernel=inner.resolve(new.columns(X), self.dimensions))
 
     @property
     @override
