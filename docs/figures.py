@@ -47,7 +47,7 @@ def write() -> None:
 
 def size() -> str:
     """Return the AUC of fits to all rows that a set has, and their seconds."""
-    file = stored("size")["development"]
+    file = stored("size")["sets"]["development"]
     named = ["BSVDD", "density of all rows", "5 neighbours", "one-class SVM"]
     digits = dict.fromkeys(named, 3) | {"points": 0, "seconds": 1, "spread": 2}
     return table(
@@ -69,6 +69,18 @@ def store(study: str, folder: Path) -> None:
         with atomic(FOLDER / "study" / stored_as) as temporary:
             temporary.write_bytes((folder / name).read_bytes())
     shared.record(f"study/{study}_results.csv", "all", f"bsvdd study {study}")
+
+
+def gaps() -> str:
+    """Return what hidden cells cost."""
+    columns = ["auc", "complete_auc", "with_gaps", "without", "held"]
+    return table(
+        "cells hidden | AUC | complete | flagged, with gaps | without | intervals hold",
+        (
+            [f"{row['share']:.0%} {row['way']}", *(number(row[c], 3) for c in columns)]
+            for row in stored("gaps")
+        ),
+    )
 
 
 def evidence() -> str:
@@ -443,6 +455,7 @@ FIGURES: dict[str, Callable[[], str]] = {"ranks_of_studies": partial(ranks, of_s
             odd_rankings,
             odd_rows,
             size,
+            gaps,
             evidence,
         ),
     )
