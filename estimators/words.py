@@ -314,7 +314,7 @@ def code(fit: Fit) -> str:
     """Return code that fits the same model to the same rows.
 
     A function of the user, such as a prior, is its name, and an array is ``array``. A random state
-    that is no number is left out: it is the caller's, and has moved on.
+    that is no number is left out, and the code says so: it is the caller's, and has moved on.
     """
     defaults = inspect.signature(fit.spec.estimator).parameters
     parameters = fit.spec.parameters
@@ -329,9 +329,12 @@ def code(fit: Fit) -> str:
     label, minor_label = fit.data.label, parameters["minor_label"]
     fitted = "est.fit(X, y)" if label is None else f"est.fit(X, {label!r})"
     if not fit.data.labels:
-        fitted = "est.fit(X)"
+        one_table = fit.data.core is not None and parameters.get("core") == "auto"
+        fitted = "est.fit_predict(X)" if one_table else "est.fit(X)"
     if minor_label is not None and fit.data.labels:  # ``bsvdd fit`` has 1 for what --minor names
         fitted += f"  # y is {minor_label!r} in minority rows"
+    if drawn:
+        call += "  # random_state was no number"
     return f"from bsvdd import {', '.join(names)}\n\nest = {call}\n{fitted}"
 
 

@@ -15,7 +15,7 @@ from bsvdd.inference.threads import steps
 from bsvdd.inference.warning import DiagnosticWarning
 
 import bsvdd
-from bsvdd import BDD, BSVDD, OCSVM, SVDD, cutoffs, kernels, load, plots, priors
+from bsvdd import BDD, BSVDD, OCSVM, SVDD, Views, cutoffs, kernels, load, plots, priors
 
 EVIL = "<script>alert(1)</script>"
 
@@ -95,7 +95,12 @@ def test_the_code_of_the_page_runs_again(bayes, frame, tmp_path):
     labelled = X.assign(kind=np.asarray(y))
     groups = BSVDD(dictionary=5, prior=priors.Flat(sd=2.0), cutoff=cutoffs.Rank(3))
     own = SVDD(random_state=np.random.RandomState(3))
+    one_table = [BSVDD(random_state=3), Views(random_state=3), SVDD(core=0.7)]
+    for est in one_table:
+        est.fit_predict(X)
     fits = [
+        *((est, (X, "no y")) for est in one_table),
+        (bayes.with_prior(priors.Flat(sd=2.0)), frame),
         (bayes, frame),
         (groups.fit(X, y), frame),
         (SVDD().fit(X), (X, None)),
@@ -107,9 +112,10 @@ def test_the_code_of_the_page_runs_again(bayes, frame, tmp_path):
         exec(words.code(est.fit_), space)
         again = space["est"]
         assert again.labels_ == est.labels_
+        assert ("random_state was no number" in words.code(est.fit_)) == (est is own)
         if est is not own:  # a stream of the caller has moved on
-            assert repr(again) == repr(est)
-            assert again.cutoff_ == pytest.approx(est.cutoff_)
+            assert repr(again) == repr(est) and again.cutoff_ == est.cutoff_
+            np.testing.assert_array_equal(again.score_samples(X), est.score_samples(X))
 
 
 def test_training_rows_are_left_out_also_among_new_rows(make, frame, text):
