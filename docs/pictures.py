@@ -87,7 +87,7 @@ def odd_rows() -> Figure:
     invoices = pd.read_csv(FOLDER / "invoices.csv", index_col="invoice")
     est = BSVDD(random_state=SEED)
     est.fit_predict(invoices)
-    return plots.plot_outliers(est)
+    return plots.plot_outliers(est, invoices)
 
 
 def three_numbers() -> Figure:

@@ -12,7 +12,6 @@ from . import options
 from .console import console_of_records, print_lines, save_table, table_of, waiting, with_names
 from .errors import check_outputs, plain_errors
 from .fit import fit_in_time, prepared
-from .reasons import Reasons
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,6 +93,7 @@ def given_some(est: Detector, X: pd.DataFrame, columns: tuple[str, ...], top: in
     import pandas as pd
 
     from ..estimators.questions import given as conditional
+    from ..estimators.questions.table_reasons import Reasons
 
     held = conditional.of_training_given(est.fit_, columns)
     p = pd.Series(held, est.fit_.data.row_names, name="p_given").reindex(X.index)
@@ -114,6 +114,7 @@ def given_some(est: Detector, X: pd.DataFrame, columns: tuple[str, ...], top: in
 def given_all(est: Detector, X: pd.DataFrame, _: tuple[str, ...], top: int) -> Answer:
     """Return the column of each row that least goes with the others."""
     from ..estimators.questions.relations import relations
+    from ..estimators.questions.table_reasons import Reasons
 
     found = relations(est, X if len(X) > len(est.fit_.data.rows) else None)
     table = found.table.set_axis(X.index).sort_values("excess", ascending=False, kind="stable")

@@ -22,7 +22,6 @@ from .console import (
 )
 from .errors import check_outputs, plain_errors
 from .fit import prepared
-from .reasons import Reasons
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,6 +85,7 @@ def outliers(
             import numpy as np
 
             from ..estimators.questions.stand_out import stand_out
+            from ..estimators.questions.table_reasons import Reasons
 
             step("which rows stand out")
             found = stand_out(est, X, fdr=fdr)

@@ -8,6 +8,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -16,8 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from .. import inputs
 from ..detector import Detector
 from ..labels import classes_of
+from ..one_table import Table
 from ..questions.explain import explain
 from ..questions.stand_out import StandOut, stand_out
+from ..questions.table_reasons import Reasons
 from ..views import Views
 from .common import (
     MAJORITY,
@@ -166,12 +169,15 @@ def plot_distances(
     return figure
 
 
-def plot_outliers(est: Detector, most: int = 10) -> Figure:
+def plot_outliers(est: Detector, X: Any = None, most: int = 10) -> Figure:
     """Show the surprise of each training row, left out, and the columns of the oddest rows.
 
     Parameters
     ----------
     est : fitted estimator
+    X : pandas.DataFrame, optional
+        The table that it was fitted to, whose texts of categories the reasons have: a fit has
+        their numbers only. Of many rows, a fit to one table shows those beside its sample too.
     most : int, default=10
         Number of rows on the right side.
 
@@ -182,7 +188,9 @@ def plot_outliers(est: Detector, most: int = 10) -> Figure:
     Raises
     ------
     ValueError
-        The model has a hyperplane and no distance from a centre.
+        The model has a hyperplane and no distance from a centre, or X is another table.
+    TypeError
+        X is no data frame.
 
     Examples
     --------
@@ -194,23 +202,28 @@ def plot_outliers(est: Detector, most: int = 10) -> Figure:
     """
     if not isinstance(est, Views):
         require_center(est)
+    if not (X is None or isinstance(X, pd.DataFrame)):
+        raise TypeError(
+            "X must be the data frame that the estimator was fitted to, for its texts of "
+            f"categories; leave {type(X).__name__} out"
+        )
     fit, model = est.fit_, type(est).__name__
     names = fit.data.row_names
     if fit.lists:
-        found = stand_out(est)
+        found = stand_out(est, X)
         lines = found.lines(most)
-        why = explain(est, rows=[rows[0] for rows in lines], changes=False)
-        reasons = [why.reason(i) for i in range(len(lines))]
+        reasons = _reasons(est, X, lines)
         titles = list(map(found.title, lines))
-        return draw_outliers(found, names, lines, titles, reasons, model)
+        return draw_outliers(found, found.names, lines, titles, reasons, model)
     decided = est.decision()
     surprise, normal = decided["surprise"].to_numpy(), decided["normal"].to_numpy()
     order = np.argsort(-surprise, kind="stable")[:most]
-    why = explain(est, rows=order, changes=False)
+    held = np.arange(len(names)) if X is None else np.flatnonzero(Table.of(fit, X).held)
+    reasons = _reasons(est, X, [held[[i]] for i in order])
     p = decided["p_value" if "p_value" in decided else "probability_normal"].to_numpy()
     what = "p" if "p_value" in decided else "P(normal)"
     titles = [f"{names[i]}, {what} = {p[i]:.3f}" for i in order]
-    figure, ax = _beside_reasons(titles, [why.reason(i) for i in range(len(order))], normal[order])
+    figure, ax = _beside_reasons(titles, reasons, normal[order])
     classes = [
         (normal, MAJORITY, "o", "within the cutoff"),
         (~normal, MINORITY, "o", "beyond the cutoff"),
@@ -222,6 +235,15 @@ def plot_outliers(est: Detector, most: int = 10) -> Figure:
     if not fit.has_center:
         ax.set_ylabel("surprise")
     return figure
+
+
+def _reasons(est: Detector, X: Any, lines: Sequence[np.ndarray]) -> list[str]:
+    """Return the reasons of lines of rows, with the texts of categories in a data frame X."""
+    if X is not None:
+        reasons = Reasons.of(est, X, np.unique(np.concatenate(lines)))
+        return list(map(reasons.text, lines))
+    why = explain(est, rows=[rows[0] for rows in lines], changes=False)
+    return [why.reason(i) for i in range(len(lines))]
 
 
 def draw_outliers(

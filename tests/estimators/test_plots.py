@@ -112,6 +112,25 @@ def test_far_rows_leave_room_for_the_others():
     assert words.texts[0].get_text().startswith(f"1  {len(X) - 1}, p = ")
 
 
+@pytest.mark.parametrize("one_table", [True, False])
+def test_outliers_have_the_texts_of_categories(one_table):
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(rng.normal(size=(120, 2)), columns=["a", "b"], index=np.arange(120) + 500)
+    X["colour"] = np.where(X["a"] > 0, "red", "blue")
+    X.loc[507, "colour"] = "green"
+    est = BSVDD(draws=200, tune=200)
+    est = est if one_table else est.fit(X)
+    if one_table:
+        est.fit_predict(X)
+    said = " ".join(texts(plots.plot_outliers(est, X).axes[1].texts))
+    assert "507" in said and "colour = green" in said
+    assert "green" not in " ".join(texts(plots.plot_outliers(est).axes[1].texts))
+    with pytest.raises(ValueError, match="must be the table that the estimator was fitted to"):
+        plots.plot_outliers(est, X[::-1])
+    with pytest.raises(TypeError, match="X must be the data frame .*leave ndarray out"):
+        plots.plot_outliers(est, X.to_numpy())
+
+
 def test_weights_shows_the_largest(two):
     (ax,) = plots.plot_weights(two["BDD"], most=5).axes
     w = np.abs(two["BDD"].idata_["posterior"]["w"]).mean(("chain", "draw")).values

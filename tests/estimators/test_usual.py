@@ -6,11 +6,11 @@ import pytest
 from bsvdd.estimators import inputs
 from bsvdd.estimators.questions import reasons
 from bsvdd.estimators.questions.reasons import cells_of, reason
+from bsvdd.estimators.questions.table_reasons import Reasons
 from bsvdd.estimators.questions.usual import Neighbours
 
 import bsvdd
 from bsvdd import SVDD, kernels
-from bsvdd.cli.reasons import Reasons
 
 
 def people():

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
+import numpy as np
+import pandas as pd
 
-    from ..estimators.detector import Detector
-    from ..estimators.questions.reasons import Levels
+from ...inference.warning import collected
+from .. import inputs
+from ..detector import Detector
+from ..one_table import Table
+from .explain import explain
+from .explanation import Explanation
+from .reasons import Levels, levels_of, reason, text_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,10 +27,9 @@ class Reasons:
     est : Detector
         Fitted to X, or to a sample of its rows.
     X : pandas.DataFrame
-        The index has the numbers of the rows.
     columns : pandas.DataFrame
-        As ``top_columns`` of an explanation has it, with a row for each of X; without columns
-        where there are none.
+        As ``top_columns`` of an explanation has it, with a row for each position in X; without
+        columns where there are none.
     why_none : list of str
         Why there are no reasons.
     """
@@ -41,56 +44,45 @@ class Reasons:
         cls, est: Detector, X: pd.DataFrame, wanted: np.ndarray, given: tuple[str, ...] = ()
     ) -> Reasons:
         """Return the reasons of the rows at some positions; ``given`` columns are none."""
-        import pandas as pd
-
-        from ..estimators.questions.explain import explain
-        from ..estimators.questions.explanation import Explanation
-
-        inside = pd.Index(est.fit_.data.row_names).get_indexer(wanted)
-        held, others = inside[inside >= 0], X.loc[wanted[inside < 0]]
-        asked: list[dict[str, Any]] = [{"rows": held}] if len(held) else []
-        asked += [{"X": others}] if len(others) else []
+        held = Table.of(est.fit_, X).held
+        number, is_held, every = np.cumsum(held) - 1, held[wanted], np.arange(len(X))
+        asked: list[tuple[np.ndarray, dict[str, Any]]] = [
+            (wanted[is_held], {"rows": number[wanted[is_held]]}),
+            (wanted[~is_held], {"X": X.iloc[wanted[~is_held]]}),
+        ]
         found = []
         try:
-            for each in asked:
+            for rows, each in asked:
+                if not len(rows):
+                    continue
                 why = explain(est, **each, changes=False)
                 if isinstance(why, Explanation):
                     why = replace(why, given=given)
-                found.append(why.top_columns())
+                found.append(why.top_columns().set_axis(rows))
         except ValueError as error:  # no centre, or no columns
-            return cls(est, X, pd.DataFrame(index=X.index), [f"No reasons: {error}."])
-        return cls(est, X, pd.concat(found).reindex(X.index), [])
+            return cls(est, X, pd.DataFrame(index=every), [f"No reasons: {error}."])
+        return cls(est, X, pd.concat(found).reindex(every), [])
 
     @cached_property
     def levels(self) -> Levels:
         """The texts of the categories."""
-        from ..estimators.questions.reasons import levels_of
-
         return levels_of(self.est.fit_, self.X)
 
     def text(self, rows: np.ndarray) -> str:
         """Return the columns that make alike rows odd, by the means of their shares; - if none."""
-        from ..estimators import inputs
-        from ..estimators.questions.reasons import reason
-        from ..inference.warning import collected
-
         fit, X = self.est.fit_, self.X
         shares = list(_mean_shares(self.columns.loc[rows]).items())
         with collected():  # the fit has said what these rows lack
-            row = inputs.table(fit.data, X.loc[rows[:1]])[0]
-        return reason(fit, row, X.loc[rows], shares, self.levels) or "-"
+            row = inputs.table(fit.data, X.iloc[rows[:1]])[0]
+        return reason(fit, row, X.iloc[rows], shares, self.levels) or "-"
 
     def value(self, column: str, number: float) -> str:
         """Return a number of the kernel as the column of X has it."""
-        from ..estimators.questions.reasons import text_of
-
         return text_of(self.est.fit_, self.levels, self.X.columns.get_loc(column), number)
 
 
 def _mean_shares(columns: pd.DataFrame) -> pd.Series:
     """Return the mean share of each column, the largest first; 0 where a row does not name it."""
-    import pandas as pd
-
     shares: dict[str, float] = {}
     for place in range(1, columns.shape[1] // 2 + 1):
         of_place = columns[f"share_{place}"].groupby(columns[f"column_{place}"]).sum()
