@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -79,11 +80,15 @@ def judged(
 
 def decided(fit: Fit, cutoff: Cutoff, chosen: Chosen | None = None) -> Fit:
     """Return a fit with another cutoff; ``chosen`` is what it chose, if that is known."""
-    fit = _changed(fit, cutoff=cutoff, chosen=chosen or _chosen(fit, cutoff))
-    if chosen is None and cutoff.of_rows:
+    if chosen is not None:
+        return _changed(fit, cutoff=cutoff, chosen=chosen)
+    values = left_out_values(fit, cutoff) if cutoff.of_rows else None
+    fit = _with_surprises(fit, cutoff, values)
+    fit = _changed(fit, cutoff=cutoff, chosen=_chosen(fit, cutoff, values))
+    if cutoff.of_rows:
         warn_of_far_rows(fit)
         warn_of_limit(fit)
-    if isinstance(cutoff.choose, Own) and isinstance(fit.score, Hyperplane) and chosen is None:
+    if isinstance(cutoff.choose, Own) and isinstance(fit.score, Hyperplane):
         warn_of_missed(fit)
     return fit
 
@@ -121,22 +126,31 @@ def held(fit: Fit, cutoff: Cutoff, first: First) -> Fit:
     return fit
 
 
-def _chosen(fit: Fit, cutoff: Cutoff, values: LeftOut | None = None) -> Chosen:
+def _with_surprises(fit: Fit, cutoff: Cutoff, values: LeftOut | None) -> Fit:
+    """Return a fit that knows the surprises of its rows, if a cutoff leaves them out as these do.
+
+    The values of left-out rows are then computed once, for both.
+    """
+    same = values is not None and cutoff.cv in ("auto", "loo") and leaves_rows(cutoff)
+    if fit.data.core is None or not same or "surprises" in vars(fit):
+        return fit
+    assert values is not None
+    return _changed(fit, {"surprises": surprises(fit.score, values.values)})
+
+
+def _chosen(fit: Fit, cutoff: Cutoff, values: LeftOut | None) -> Chosen:
+    """Return what a cutoff chooses; ``values`` are those of left-out rows, if it needs them."""
     score, data, own = fit.learned.score, fit.data, fit.learned.own
     if isinstance(cutoff.choose, Own):
         assert own is not None  # by check_cutoff
         boundary = Boundary.at(own, score.unit)
         return Chosen(boundary, score.with_boundary(boundary).distance_at_cutoff)
-    if not cutoff.of_rows:
+    if values is None:
         number: Any = cutoff.choose
         distance = float(number)
         return Chosen(score.boundary_at(distance), distance)
-    if values is None:
-        values = left_out_values(fit, cutoff)
     weight = np.ones(len(data.rows))
     if data.core is not None:
-        if cutoff.cv in ("auto", "loo") and leaves_rows(cutoff):  # of these values
-            vars(fit).setdefault("surprises", surprises(score, values.values))
         normal = 1.0 - fit.odd.probability
         if isinstance(cutoff.chooser(data.minority), FalseAlarm) and not np.isnan(normal).any():
             weight = normal
@@ -196,9 +210,12 @@ def fit_to(fit: Fit, train: np.ndarray) -> Fit:
         return fitted(fit.spec, fit.learner.resolved(data), data, fit.cutoff)
 
 
-def _changed(fit: Fit, **changes: Any) -> Fit:
-    """Return a fit with another cutoff, on which draws of the prior do not depend."""
-    other, known = replace(fit, **changes), vars(fit)
+def _changed(fit: Fit, found: Mapping[str, Any] | None = None, **changes: Any) -> Fit:
+    """Return a fit with another cutoff, on which draws of the prior do not depend.
+
+    It knows what the fit has computed, and what is ``found`` now, by the names in CACHED.
+    """
+    other, known = replace(fit, **changes), {**vars(fit), **(found or {})}
     vars(other).update({k: known[k] for k in CACHED if k in known})
     return other
 

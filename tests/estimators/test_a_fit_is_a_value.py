@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bsvdd.estimators import fit
 from bsvdd.estimators.registry import ESTIMATORS, REGISTRY
 
 import bsvdd
@@ -152,3 +153,17 @@ def test_the_tree_of_a_fit_is_not_set(known):
         AttributeError, match=r"idata_ cannot be set; est.with_draws\(draws\) takes"
     ):
         est.idata_ = None
+
+
+def test_another_cutoff_of_one_table_leaves_the_fit_alone_and_computes_once(monkeypatch):
+    """Surprises and cutoff are of the same left-out rows."""
+    X = np.random.default_rng(3).normal(size=(80, 2))
+    est = BSVDD(core=0.8, draws=60, cutoff=0.9).fit(X)
+    assert "surprises" not in vars(est.fit_)
+    computed, of_rows = [], fit._left_out_values
+    monkeypatch.setattr(fit, "_left_out_values", lambda *a: computed.append(1) or of_rows(*a))
+    other = est.with_cutoff(cutoffs.FalseAlarm(0.2))
+    assert "surprises" not in vars(est.fit_) and len(computed) == 1
+    np.testing.assert_array_equal(other.fit_.surprises, est.fit_.surprises)
+    assert len(computed) == 2  # of the first fit, which has not known them
+    assert other.with_cutoff(cutoffs.FalseAlarm(0.3)).fit_.surprises is other.fit_.surprises
