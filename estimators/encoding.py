@@ -11,7 +11,7 @@ import numpy as np
 from ..inference import cutoffs
 from ..inference.cutoff import Cutoff
 from ..models import kernels, priors
-from ..models.kernels.tabular import Column
+from ..models.kernels.tabular import Column, LongSide
 from ..models.priors.base import is_foreign
 from .registry import ESTIMATORS
 
@@ -23,6 +23,7 @@ VALUES: dict[str, type] = {
         *vars(cutoffs).values(),
         Cutoff,
         Column,
+        LongSide,
     ]
     if isinstance(value, type) and dataclasses.is_dataclass(value)
 }

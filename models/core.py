@@ -8,13 +8,14 @@ The left-out similarity of row i to a core C is
 with m the median of the squared distances of different rows, and f the factor of the categories
 that differ. With all of f, a clump in a rare category would vouch for itself, and all rows of a
 rare category that is normal would be beside the core. Starting with all rows, a step of
-concentration keeps the rows with the largest similarity to the present core. The bandwidth falls
-from :math:`s^2 = m` to :math:`m / 8`. The first core is found with a bandwidth so wide that no
-group of odd rows that are alike can vouch for itself: a row is then as similar as it is near to the
-middle of the table. Steps of concentration are those of the minimum covariance determinant
-(Rousseeuw and Van Driessen 1999).
+concentration keeps the rows with the largest similarity to the present core. The first steps take
+the mean of logarithms in place of the logarithm of the mean, the limit of a wide kernel: a row is
+then as similar as it is near to the middle of the core, so odd rows that are alike do not vouch for
+each other. Then the bandwidth falls from :math:`s^2 = m / 2` to :math:`m / 8`. Steps of
+concentration are those of the minimum covariance determinant (Rousseeuw and Van Driessen 1999).
 
-Columns of numbers are decorrelated by the covariance of the core, and the core is then found again.
+By the core, long sides of columns of numbers are shortened and columns are decorrelated, see
+:class:`bsvdd.kernels.Tabular`. The core is then found again.
 
 **References**
 
@@ -33,7 +34,7 @@ import numpy as np
 from .kernels import RBF, Kernel, Tabular
 from .kernels.bandwidth import median_of_different
 
-STEPS = 2, 2, 2, 6  # at s^2 = m, m/2, m/4 and m/8; steps can cycle, so they are few
+STEPS = 2, 2, 2, 6  # in the wide limit and at s^2 = m/2, m/4 and m/8; they can cycle, so few
 NARROW = 8.0  # m / s^2 at the last bandwidth
 OF_CATEGORIES = 0.125  # power of their factor
 MOST_ROWS = 3000  # of which all pairs are compared: 72 MB
@@ -72,8 +73,7 @@ class Core:
             sample = np.sort(np.random.default_rng(seed).choice(n, MOST_ROWS, replace=False))
         some = rows[sample]
         if isinstance(kernel, Tabular) and kernel.adjusts:
-            plain = replace(kernel, adjustment=None)
-            inside = concentrated(*plain.apart(some, some), share)
+            inside = concentrated(*kernel.plain.apart(some, some), share)
             kernel = kernel.adjusted_by(some[inside], some)
         squared, of_categories = kernel.apart(some, some)
         inside = concentrated(squared, of_categories, share)
@@ -120,15 +120,18 @@ def concentrated(
     """
     n = len(squared)
     factor = np.exp(OF_CATEGORIES * of_categories)
-    k = np.exp(-squared / (2.0 * _median(squared))) * factor
-    np.fill_diagonal(k, 0.0)
+    k = -squared / (2.0 * _median(squared)) + OF_CATEGORIES * of_categories
     core = np.ones(n, dtype=bool)
     for place, steps in enumerate(STEPS):
+        if place == 1:
+            k = np.exp(k, out=k)
+            np.fill_diagonal(k, 0.0)
         if place:
             np.square(k, out=k)  # half the squared bandwidth
             k /= factor
         for _ in range(steps):
-            new = _kept(k @ core / np.maximum(core.sum() - core, 1), share)
+            mean = k @ core / np.maximum(core.sum() - core, 1)
+            new = _kept(mean if place else np.exp(mean - mean.max()), share)
             if np.array_equal(new, core):
                 break
             core = new

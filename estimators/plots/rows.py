@@ -218,7 +218,7 @@ def plot_outliers(est: Detector, X: Any = None, most: int = 10) -> Figure:
     decided = est.decision()
     surprise, normal = decided["surprise"].to_numpy(), decided["normal"].to_numpy()
     order = np.argsort(-surprise, kind="stable")[:most]
-    held = np.arange(len(names)) if X is None else np.flatnonzero(Table.of(fit, X).held)
+    held = np.arange(len(names)) if X is None else np.flatnonzero(Table.of(fit, X).rows.place >= 0)
     reasons = _reasons(est, X, [held[[i]] for i in order])
     p = decided["p_value" if "p_value" in decided else "probability_normal"].to_numpy()
     what = "p" if "p_value" in decided else "P(normal)"

@@ -44,11 +44,10 @@ class Reasons:
         cls, est: Detector, X: pd.DataFrame, wanted: np.ndarray, given: tuple[str, ...] = ()
     ) -> Reasons:
         """Return the reasons of the rows at some positions; ``given`` columns are none."""
-        held = Table.of(est.fit_, X).held
-        number, is_held, every = np.cumsum(held) - 1, held[wanted], np.arange(len(X))
+        place, every = Table.of(est.fit_, X).rows.place[wanted], np.arange(len(X))
         asked: list[tuple[np.ndarray, dict[str, Any]]] = [
-            (wanted[is_held], {"rows": number[wanted[is_held]]}),
-            (wanted[~is_held], {"X": X.iloc[wanted[~is_held]]}),
+            (wanted[place >= 0], {"rows": place[place >= 0]}),
+            (wanted[place < 0], {"X": X.iloc[wanted[place < 0]]}),
         ]
         found = []
         try:

@@ -24,6 +24,62 @@ SCALES = ("both", "standardised", "normal scores")
 MISSING = ("fill", "error", "drop", "level")
 DENORMAL, REMOTE = 1e-290, 1e150  # sd of a column that needs another unit; values there, at most
 ROUNDING = 1e-12  # difference, relative to the values, below which values are equal
+EDGES = 0.1, 0.5, 0.9  # quantiles that tell how skewed a column is
+EDGE = float(ndtri(EDGES[-1]))
+SKEW_ERROR = 1.62  # standard error of g, times the root of n: of normal values, by the delta method
+SURE = 2.0  # standard errors
+
+
+@dataclass(frozen=True)
+class LongSide:
+    """The long side of a column of numbers, which counts as shortened; see :class:`Tabular`.
+
+    Attributes
+    ----------
+    g : float
+        Below 0 if the lower side is the long one.
+    middle, unit : float
+        The median, and u.
+    mean, sd : float
+        Of the values with the long side shortened.
+    """
+
+    g: float
+    middle: float
+    unit: float
+    mean: float = 0.0
+    sd: float = 1.0
+
+    @classmethod
+    def of(cls, core: np.ndarray, x: np.ndarray) -> LongSide | None:
+        """Return that of the values x (n,) of all rows, of which (m,) are in the core; or None."""
+        of_core, of_all = _sure_skewness(core), _sure_skewness(x)
+        g = math.copysign(min(abs(of_core), abs(of_all)), of_core)
+        if g == 0.0 or of_core * of_all < 0.0:
+            return None
+        low, middle, high = np.quantile(core, EDGES)
+        short = middle - low if g > 0.0 else high - middle
+        unit = float(short * abs(g) / -math.expm1(-abs(g) * EDGE))
+        new = cls(g, float(middle), unit)
+        values = new.standardised(x)
+        return replace(new, mean=float(values.mean()), sd=float(values.std()))
+
+    def standardised(self, v: np.ndarray) -> np.ndarray:
+        """Return the standardised values of v (m,)."""
+        scale = self.unit / self.g
+        beyond = np.maximum((v - self.middle) / scale, 0.0)
+        shortened = np.where(beyond > 0.0, self.middle + scale * np.log1p(beyond), v)
+        found: np.ndarray = (shortened - self.mean) / self.sd
+        return found
+
+
+def _sure_skewness(x: np.ndarray) -> float:
+    """Return the g of values x (n,), nearer to 0 by two standard errors; 0 if nothing is left."""
+    low, middle, high = np.quantile(x, EDGES)
+    if not low < middle < high:
+        return 0.0
+    g = math.log((high - middle) / (middle - low)) / EDGE
+    return math.copysign(max(abs(g) - SURE * SKEW_ERROR / math.sqrt(len(x)), 0.0), g)
 
 
 @dataclass(frozen=True)
@@ -40,6 +96,8 @@ class Column:
         Distinct values in ascending order, and (#{x < v} + #{x <= v}) / 2 for each of them.
     mean_score, sd_score : float
         Mean and standard deviation of the normal scores of the rows.
+    long_side : LongSide, optional
+        The side that is shortened before the values are standardised.
     """
 
     mean: float
@@ -49,6 +107,7 @@ class Column:
     ranks: tuple[float, ...] = ()
     mean_score: float = 0.0
     sd_score: float = 1.0
+    long_side: LongSide | None = None
 
     @classmethod
     def of(cls, x: np.ndarray) -> Column:
@@ -100,7 +159,10 @@ class Column:
         values, _, table = self._table
         tails = (v - np.minimum(np.maximum(v, values[0]), values[-1])) / self.sd
         score = np.interp(v, values, table) + tails
-        z, score = (v - self.mean) / self.sd, (score - self.mean_score) / self.sd_score
+        score = (score - self.mean_score) / self.sd_score
+        if self.long_side is not None:
+            return self.long_side.standardised(v), score
+        z = (v - self.mean) / self.sd
         return self._left_out(v, z, score) if left_out else (z, score)
 
     def _left_out(
@@ -147,8 +209,20 @@ class Tabular(Wrapper):
     are those of the majority rows. A column that is constant in them has the coordinates 0, and 5
     for any other value: such a row is abnormal.
 
-    With ``decorrelated`` each half of the coordinates is multiplied by the symmetric
-    :math:`S^{-1/2}`,
+    With ``decorrelated``, the long side of a skewed column is shortened before it is standardised.
+    With :math:`q_{.1}, q_{.5}, q_{.9}` of its values and :math:`c = \Phi^{-1}(.9)`, a value v on
+    the long side, here the upper one, becomes
+
+    .. math:: q_{.5} + \frac{u}{g} \log\left(1 + g\, \frac{v - q_{.5}}{u}\right), \qquad
+        g = \frac1c \log \frac{q_{.9} - q_{.5}}{q_{.5} - q_{.1}}, \qquad
+        u = \frac{g\, (q_{.5} - q_{.1})}{1 - e^{-g c}},
+
+    the inverse of Tukey's g distribution (Hoaglin 1985); the other side stays as it is. Odd rows
+    make a column look skewed, and so do clusters if a core lacks one of them. So |g| is the
+    smaller of two, of the core and of all rows, each less two standard errors
+    (:math:`1.62 / \sqrt n` for normal values), and 0 if they differ in sign.
+
+    Then each half of the coordinates is multiplied by the symmetric :math:`S^{-1/2}`,
 
     .. math:: S = (1 - \eta)\, \mathrm{Cov} + \eta I, \qquad \eta = \min(1, .1 + 2 p / n),
 
@@ -180,8 +254,8 @@ class Tabular(Wrapper):
         The coordinates of a column of numbers. With one of them, it counts fully and not by 1/2;
         :class:`bsvdd.Views` joins two such kernels.
     decorrelated : bool, default=False
-        Whether columns of numbers are adjusted for each other, as it is where odd rows are among
-        the training rows.
+        Whether long sides are shortened and columns of numbers adjusted for each other, as it is
+        where odd rows are among the training rows.
     missing : {"fill", "error", "drop", "level"}, default="fill"
         What a gap is. "fill": it has the median (a category: the most frequent one) of the 10
         training rows that are nearest in the other columns. Scores, P(normal), intervals and the
@@ -214,6 +288,9 @@ class Tabular(Wrapper):
     ----------
     Aitchison, J. and Aitken, C. G. G. (1976). Multivariate binary discrimination by the kernel
     method. Biometrika 63, 413-420. doi:10.1093/biomet/63.3.413
+
+    Hoaglin, D. C. (1985). Summarizing shape numerically: the g-and-h distributions. In Exploring
+    Data Tables, Trends, and Shapes, 461-513. Wiley. doi:10.1002/9781118150702.ch11
 
     Kessy, A., Lewin, A. and Strimmer, K. (2018). Optimal whitening and decorrelation. The American
     Statistician 72, 309-314. doi:10.1080/00031305.2016.1277159
@@ -309,7 +386,7 @@ class Tabular(Wrapper):
         return replace(new, kernel=inner)
 
     def adjusted_by(self, core: np.ndarray, X: np.ndarray) -> Self:
-        """Return the kernel with columns that are adjusted by the covariance of some rows.
+        """Return the kernel with columns that are adjusted by some rows.
 
         Parameters
         ----------
@@ -318,18 +395,33 @@ class Tabular(Wrapper):
         X : ndarray of shape (n, p)
             All rows, of which the bandwidth follows by its criterion.
         """
-        vary = np.array([column.sd > 0.0 for column in self.numbers or ()])
-        new, inner, found = replace(self, adjustment=None), self._inner, []
+        new, inner, found = self.plain, self._inner, []
+        vary = np.array([column.sd > 0.0 for column in new.numbers or ()])
         if _ridge(len(core), int(vary.sum())) < 1.0:  # else S is the identity
-            halves = self._standardised(core.astype(float), False, np.ones(len(vary)))
+            of_numbers = (
+                np.delete(rows, self.categorical_columns, axis=1).T.astype(float)
+                for rows in (core, X)
+            )
+            numbers = tuple(
+                column if column.sd < DENORMAL else replace(column, long_side=LongSide.of(*values))
+                for column, *values in zip(new.numbers or (), *of_numbers, strict=True)
+            )
+            new = replace(new, numbers=numbers)
+            halves = new._standardised(core.astype(float), False, np.ones(len(vary)))
             for half in np.moveaxis(halves, 2, 0):
                 matrix = np.eye(len(vary))  # columns that are constant in all rows stay as they are
                 matrix[np.ix_(vary, vary)] = _inverse_root(half[:, vary])
                 found.append(tuple(map(tuple, matrix.tolist())))
-            new = replace(self, adjustment=tuple(found))
+            new = replace(new, adjustment=tuple(found))
         if isinstance(inner, DistanceKernel) and inner.criterion is not None:
             inner = replace(inner, bandwidth=inner.criterion)
         return replace(new, kernel=inner.resolve(new.columns(X), self.dimensions))
+
+    @property
+    def plain(self) -> Self:
+        """The kernel with columns as they are."""
+        numbers = tuple(replace(column, long_side=None) for column in self.numbers or ())
+        return replace(self, numbers=numbers, adjustment=None)
 
     @property
     @override

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from bsvdd.models import core
 from bsvdd.models.core import Core, concentrated, wide
-from scipy.special import logsumexp
+from bsvdd.models.kernels import tabular
+from bsvdd.models.kernels.tabular import LongSide
+from scipy.special import logsumexp, ndtri
 
 from bsvdd import kernels
 
@@ -21,14 +23,15 @@ def by_loops(rows, categories, share):
     differ = np.array([[(a != b).sum() for b in categories] for a in categories])
     m = np.median([d2[i, j] for i in range(n) for j in range(i) if d2[i, j] > 0])
     inside = set(range(n))
-    for s2, steps in ((m, 2), (m / 2, 2), (m / 4, 2), (m / 8, 6)):
+    for s2, steps in ((math.inf, 2), (m / 2, 2), (m / 4, 2), (m / 8, 6)):
         for _ in range(steps):
             value = np.empty(n)
             for i in range(n):
                 others = sorted(inside - {i})
-                log_rho = math.log(0.01) / 8
-                terms = [-d2[i, j] / (2 * s2) + log_rho * differ[i, j] for j in others]
-                value[i] = logsumexp(terms) - math.log(len(others))
+                log_rho, wide = math.log(0.01) / 8, s2 == math.inf
+                scale = m if wide else s2
+                terms = [-d2[i, j] / (2 * scale) + log_rho * differ[i, j] for j in others]
+                value[i] = np.mean(terms) if wide else logsumexp(terms) - math.log(len(others))
             edge = np.sort(value)[n - math.ceil(share * n)]
             inside = {i for i in range(n) if value[i] >= edge - 1e-9}
     return np.array([i in inside for i in range(n)])
@@ -83,6 +86,20 @@ def test_a_clump_in_a_random_direction_is_not_in_the_core(share, least):
         rows[:n1] = 4.5 * direction / np.linalg.norm(direction) + 0.15 * rng.normal(size=(n1, 6))
         free += not Core.find(NUMBERS, rows, 0.8, 0)[0].rows[:n1].any()
     assert free >= least
+
+
+def test_alike_rows_do_not_vouch_for_each_other_at_the_wide_start():
+    """A start at s^2 = m has them in the core of each of these tables."""
+    free = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        numbers = 0.5 * rng.normal(size=(800, 1)) + rng.normal(size=(800, 4))
+        rows = np.column_stack([numbers, rng.choice(5, 800), rng.choice(3, 800)])
+        rows[:70, :4] = [0.0, -3.0, -1.0, -3.0] + 0.15 * rng.normal(size=(70, 4))
+        rows[:70, 4:] = 0.0
+        kernel = kernels.Tabular(kernels.RBF("wide"), categorical=(4, 5), decorrelated=True)
+        free += not Core.find(kernel, rows, 0.8, 0)[0].rows[:70].any()
+    assert free == 4
 
 
 def test_an_eighth_of_the_categories_finds_the_core():
@@ -175,6 +192,50 @@ def test_each_half_is_multiplied_by_the_symmetric_root_of_its_covariance():
     np.testing.assert_allclose(moved(other), kernel(rows), rtol=1e-8)
     assert kernel.adjusts and not plain.adjusts
     assert kernel.leaving_out is kernel and plain.leaving_out is not plain
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_long_side_of_lognormal_values_becomes_normal(sign, monkeypatch):
+    monkeypatch.setattr(tabular, "SURE", 0.0)
+    z = ndtri((np.arange(20_001) + 0.5) / 20_001)
+    x = sign * 40.0 * np.exp(0.8 * z) + 7.0
+    side = LongSide.of(x, x)
+    assert side.g == pytest.approx(sign * 0.8, rel=1e-4)
+    found = side.standardised(x)
+    assert found.mean() == pytest.approx(0.0, abs=1e-12)
+    assert found.std() == pytest.approx(1.0)
+    step = np.polyfit(z[z > 0], found[z > 0], 1)
+    np.testing.assert_allclose(found[z > 0], np.polyval(step, z[z > 0]), atol=1e-3)
+    other = np.polyfit(x[z < 0], found[z < 0], 1)  # the other side is not changed
+    np.testing.assert_allclose(found[z < 0], np.polyval(other, x[z < 0]), atol=1e-9)
+    moved = LongSide.of(1e6 * x, 1e6 * x)
+    np.testing.assert_allclose(moved.standardised(1e6 * x), found, rtol=1e-9, atol=1e-9)
+
+
+def test_a_long_side_is_one_of_the_core_and_of_all_rows_beyond_doubt():
+    found = []
+    for seed in range(400):
+        low, middle, high = np.quantile(
+            np.random.default_rng(seed).normal(size=1000), [0.1, 0.5, 0.9]
+        )
+        found.append(math.log((high - middle) / (middle - low)) / ndtri(0.9))
+    assert np.std(found) == pytest.approx(tabular.SKEW_ERROR / math.sqrt(1000), rel=0.1)
+    normal, skewed = RNG.normal(size=2000), np.exp(RNG.normal(size=2000))
+    assert LongSide.of(skewed, skewed) is not None
+    assert LongSide.of(normal, np.r_[normal, np.full(200, 3.0)]) is None  # made by odd rows
+    assert LongSide.of(skewed[skewed < 5.0], -skewed) is None
+    assert LongSide.of(skewed.clip(2.0), skewed.clip(2.0)) is None  # the median is the smallest
+    smaller = LongSide.of(np.exp(0.5 * np.log(skewed)), skewed)
+    assert smaller.g == LongSide.of(*2 * [np.exp(0.5 * np.log(skewed))]).g
+
+
+def test_the_core_is_first_sought_in_columns_as_they_are():
+    rows = np.column_stack([np.exp(RNG.normal(size=400)), RNG.normal(size=(400, 2))])
+    _, kernel = Core.find(NUMBERS, rows, 0.8, 0)
+    assert [column.long_side is None for column in kernel.numbers] == [False, True, True]
+    assert all(column.long_side is None for column in kernel.plain.numbers)
+    raw = kernels.Tabular(kernels.RBF("wide")).resolve(rows)
+    assert kernel.plain.numbers == raw.numbers and raw.plain == raw
 
 
 def test_many_columns_are_not_adjusted_by_few_rows():
