@@ -600,11 +600,6 @@ def _answered(
     return of_rows(fit, fit.asked(rows, imputations, training))
 
 
-def asked_of(est: Detector) -> Asked:
-    """Return what an estimator asks of training data, after the checks of its parameters."""
-    return est._asked()
-
-
 def fitted_to[Estimator: Detector](
     est: Estimator, data: TrainingData, first: First | None = None
 ) -> Estimator:

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from ..models import repeats
 from .rows.gaps import Imputations
 
 Answers = Callable[[np.ndarray], np.ndarray]  # of rows, or of numbers of training rows
@@ -26,12 +27,11 @@ def check(training: str) -> None:
 
 def single(rows: np.ndarray) -> dict[bytes, int]:
     """Return the number of each row (n, p) that equals no other; none where many rows repeat."""
-    found: dict[bytes, list[int]] = {}
-    for number, row in enumerate(_as_bytes(rows)):
-        found.setdefault(row, []).append(number)
-    if len(found) < DISTINCT * len(rows):
+    first, number = repeats.distinct(rows)
+    if len(first) < DISTINCT * len(rows):
         return {}
-    return {row: numbers[0] for row, numbers in found.items() if len(numbers) == 1}
+    alone = first[np.bincount(number) == 1]
+    return dict(zip(_as_bytes(rows[alone]), alone.tolist(), strict=True))
 
 
 def places(known: dict[bytes, int], rows: np.ndarray) -> np.ndarray:

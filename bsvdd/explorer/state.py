@@ -12,7 +12,7 @@ from scipy import ndimage
 
 from ..estimators.as_published import PUBLICATIONS, as_published
 from ..estimators.bayesian import CALIBRATED, Bayesian
-from ..estimators.detector import asked_of, fitted_to
+from ..estimators.detector import fitted_to
 from ..estimators.fit import First
 from ..estimators.plots.common import with_feature_names
 from ..estimators.questions.explain import explain
@@ -414,7 +414,7 @@ def first_fit(X: Any, y: Any, options: dict[str, Any]) -> tuple[Fitted, Explorer
     kernel = kernels.Tabular(kernel) if state.standardize else kernel
     with collected() as warnings:
         # any number is a cutoff here: the criterion is not known yet
-        data = read(asked_of(state.estimator().set_params(kernel=kernel, cutoff=1.0)), X, y)
+        data = read(state.estimator().set_params(kernel=kernel, cutoff=1.0)._asked(), X, y)
         found: Any = data.kernel
         state = replace(state, bandwidth=(found.kernel if state.standardize else found).bandwidth)
         if not data.minority.any():

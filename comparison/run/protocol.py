@@ -17,7 +17,7 @@ import numpy as np
 
 from ...estimators.as_published import PUBLICATIONS
 from ...estimators.bayesian import Bayesian
-from ...estimators.detector import Detector, asked_of, fitted_to
+from ...estimators.detector import Detector, fitted_to
 from ...estimators.fit import First
 from ...estimators.reading import read
 from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
@@ -195,7 +195,7 @@ class Protocol:
                 else:
                     est, y = self.estimator(candidate, seed, **choice), minority.astype(int)
                     est = (
-                        fitted_to(est, read(asked_of(est), X, y), first) if first else est.fit(X, y)
+                        fitted_to(est, read(est._asked(), X, y), first) if first else est.fit(X, y)
                     )
                     if isinstance(est, Bayesian):
                         last = est, others

@@ -12,7 +12,6 @@ from pathlib import Path
 import pandas as pd
 
 from ...estimators import training
-from ...estimators.detector import asked_of
 from ...estimators.messages import FORMULA, as_cell, quoted
 from ...estimators.reading import check_rows
 from ...estimators.registry import REGISTRY, YARDSTICKS
@@ -109,7 +108,7 @@ class Study:
             n = len(train.X)
             try:
                 est = self.protocol.estimator(cell.candidate, self.seed)
-                check_rows(asked_of(est), train.minority)
+                check_rows(est._asked(), train.minority)
             except ValueError as error:
                 reasons[cell.scenario.name, key] = str(error)
             else:

@@ -33,7 +33,6 @@ from ...models.priors import Prior
 from ...models.priors.base import describe
 from .. import inputs
 from ..bayesian import Bayesian
-from ..detector import asked_of
 from ..fit import Fit
 from ..reading import read
 from ..summary import quantities
@@ -182,7 +181,7 @@ def elicit_prior(
 
 def _read(est: Bayesian, X: Any, y: Any) -> tuple[Posterior, TrainingData]:
     """Return the model of an estimator with its numbers, and the training data."""
-    asked = asked_of(est)
+    asked = est._asked()
     data = read(asked, X, y)
     learner: Any = asked.learner
     return learner.resolved(data), data
