@@ -19,7 +19,7 @@ from ..inference.draws import Draws
 from ..inference.learned import Learned, Learner, Posterior
 from ..inference.leave import Leaving, Rescaled
 from ..models import repeats
-from ..models.odd_rows import BELOW, OddRows, Tail
+from ..models.odd_rows import OddRows, Tail
 from . import known
 from .known import Rows
 from .labels import minority_of
@@ -226,7 +226,7 @@ class Fit:
                 "odd; use est.fit_predict(X), or core=0.8"
             )
         is_sphere = self.learned.own is not None
-        return Tail.of(surprises, self.data.core.share if is_sphere else BELOW)
+        return Tail.of(surprises, self.data.core.share if is_sphere else None)
 
     @property
     def tail(self) -> Tail:

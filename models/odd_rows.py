@@ -4,10 +4,12 @@ The surprise of row i is :math:`t_i = -\log s_i`, with s the left-out similarity
 
 .. math:: u_i = \min(\log t_i - Q_b(\log t_1, \ldots, \log t_n),\; \log 100),
 
-the quantile of a share b of the rows: the median. A row that is 100 times as surprising is beyond
-every tail, and how far it is says no more: without an end, one wild value of 1,000 sd would make
-odd rows at 6 sd look like normal ones beside it. A sphere has all its points at one distance, so
-the tail of SVDD and OCSVM begins beyond the share of the core.
+the quantile of a share b of the rows: the median, and of more than 2,000 rows a higher one, beyond
+which are 1,000 rows or a share of .3, the largest that may be odd. With 10,000 rows beyond the
+median, the model of the tail would make up for its misfit there by odd rows. A row that is 100
+times as surprising is beyond every tail, and how far it is says no more: without an end, one wild
+value of 1,000 sd would make odd rows at 6 sd look like normal ones beside it. A sphere has all its
+points at one distance, so the tail of SVDD and OCSVM begins beyond the share of the core.
 
 Of the n rows, those with :math:`u > 0` are the tail, m of them. The tail of normal rows is smooth:
 a generalised Pareto distribution. Odd rows lie anywhere in it, or all far away,
@@ -53,7 +55,8 @@ if TYPE_CHECKING:
 
 RATES = 0.1, 20.0  # of h, relative to 1/median u: beyond them the data leave nothing
 FEWEST = 20  # different surprises in a tail
-BELOW = 0.5  # b
+BELOW, MOST_BELOW = 0.5, 0.7  # b
+MOST_ROWS = 1000  # in the tail, where b is between them
 FAR = math.log(100.0)  # u beyond which all rows are alike
 LEAST_APART = 0.05  # of b from the share of rows with the smallest surprise
 EXACT, BINS = 200, 100  # largest surprises that count by themselves, and bins of the others
@@ -83,11 +86,13 @@ class Tail:
 
     u: np.ndarray
     smallest: float
-    below: float = BELOW
+    below: float
 
     @classmethod
-    def of(cls, surprise: np.ndarray, below: float = BELOW) -> Self:
+    def of(cls, surprise: np.ndarray, below: float | None = None) -> Self:
         """Return the tail of surprises t (n,), which are at least 0, beyond a share of them."""
+        if below is None:
+            below = max(BELOW, min(1.0 - MOST_ROWS / len(surprise), MOST_BELOW))
         positive = surprise[surprise > 0.0]
         t = np.maximum(surprise, positive.min() if len(positive) else 1.0)
         log_t = np.log(t)

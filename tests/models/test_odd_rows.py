@@ -27,6 +27,22 @@ def test_odd_rows_are_found_and_none_in_a_clean_table():
     assert (np.diff(some.probability[order]) >= 0).all()
 
 
+def test_the_tail_of_many_rows_begins_later():
+    t = np.random.default_rng(0).exponential(size=20_000)
+    sizes = {200: 100, 2000: 1000, 2500: 1000, 20_000: 6000}
+    assert {n: Tail.of(t[:n]).inside.sum() for n in sizes} == sizes
+    assert Tail.of(t, 0.9).inside.sum() == 2000
+    assert Tail.of(t).u[t == np.quantile(t, 0.7, method="higher")] > 0.0
+
+
+def test_many_clean_rows_have_hardly_an_odd_one():
+    """Of squared distances of 10,000 normal rows, beyond the median 3 to 14 would be called odd."""
+    for seed, most in enumerate((0, 0, 1, 0)):
+        t = np.random.default_rng(seed).chisquare(6, size=10_000) + 3.0
+        assert OddRows.of(Tail.of(t)).at_least <= most
+        assert 3 <= OddRows.of(Tail.of(t, 0.5)).at_least <= 14
+
+
 def by_logp(tail, prior, n=40_000, seed=0):
     """P(odd) by importance sampling, row by row, with the densities written again."""
     first, last = prior.power
