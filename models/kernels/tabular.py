@@ -218,8 +218,8 @@ class Tabular(Wrapper):
         u = \frac{g\, (q_{.5} - q_{.1})}{1 - e^{-g c}},
 
     the inverse of Tukey's g distribution (Hoaglin 1985); the other side stays as it is. Odd rows
-    make a column look skewed, and so do clusters if a core lacks one of them. So |g| is the
-    smaller of two, of the core and of all rows, each less two standard errors
+    make a column look skewed, and so do clusters if a core lacks one of them. So g is the one of
+    the core or of all rows that is nearer to 0, each less two standard errors
     (:math:`1.62 / \sqrt n` for normal values), and 0 if they differ in sign.
 
     Then each half of the coordinates is multiplied by the symmetric :math:`S^{-1/2}`,
