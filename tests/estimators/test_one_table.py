@@ -285,11 +285,15 @@ def test_another_prior_of_the_tail():
     np.testing.assert_array_equal(again.probability, usual.probability)
 
 
-def test_a_saved_fit_lists_the_same_rows(tmp_path):
+@pytest.mark.parametrize("X", [ODD, np.exp(0.8 * ODD)], ids=["normal", "skewed"])
+def test_a_saved_fit_lists_the_same_rows(X, tmp_path):
     est = clone(ALL["BSVDD"])
-    found = est.fit_predict(ODD)
+    found = est.fit_predict(X)
+    assert (est.kernel_.numbers[0].long_side is None) == (X is ODD)
     est.save(tmp_path / "fit")
-    again = bsvdd.stand_out(bsvdd.load(tmp_path / "fit"))
+    same = bsvdd.load(tmp_path / "fit")
+    assert same.kernel_ == est.kernel_
+    again = bsvdd.stand_out(same)
     assert (again.listed == (found == -1)).all()
     np.testing.assert_allclose(again.probability, bsvdd.stand_out(est).probability, atol=1e-3)
 
