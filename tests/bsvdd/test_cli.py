@@ -202,7 +202,7 @@ def test_compare_without_a_label_says_which_rows_models_find_odd(csv, tmp_path, 
 
 @pytest.mark.slow
 def test_compare_says_its_plan_and_each_fit_and_reports_columns(folder, tmp_path, no_pictures):
-    few = ["--draws", 100, "--tune", 50, "--replicates", 2, "--out", tmp_path]
+    few = ["--draws", 100, "--tune", 50, "--replicates", 2, "--jobs", 1, "--out", tmp_path]
     models = ["--model", "SVDD", "--model", "BSVDD", "--dictionary", 20]
     result = call("compare", folder / "t.csv", *TABLE, *models, *few)
     assert result.exit_code == 0, result.output

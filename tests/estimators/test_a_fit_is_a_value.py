@@ -8,7 +8,7 @@ from bsvdd.estimators.registry import ESTIMATORS, REGISTRY
 import bsvdd
 from bsvdd import BDD, BSVDD, SVDD, Cutoff, cutoffs, kernels, priors
 
-QUICK = {"draws": 40, "tune": 60, "chains": 2, "neighbors": 2}
+QUICK = {"draws": 40, "tune": 60, "chains": 2, "neighbors": 2, "n_estimators": 10}
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning"),
