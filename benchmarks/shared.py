@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import ContextDecorator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -195,7 +196,7 @@ def write(path: Path, content: Any, indent: int | None = 1, part: str = "all") -
 
     Of JSON in docs, evidence.csv there gets the command, the commit and the date of the part.
     """
-    if path.parent == DOCS and path.suffix == ".json":
+    if path.resolve().parent == DOCS and path.suffix == ".json":
         record(path.name, part, f"python -m benchmarks.{path.stem}")
     with atomic(path) as temporary:
         if isinstance(content, plt.Figure):
@@ -204,6 +205,15 @@ def write(path: Path, content: Any, indent: int | None = 1, part: str = "all") -
         else:
             text = content if isinstance(content, str) else json.dumps(content, indent=indent)
             temporary.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+
+
+@cache  # what is stored makes a clean tree dirty
+def revision() -> str:
+    """Return the commit of the code, with a + if something is changed beside it."""
+    command = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
+    return subprocess.run(
+        command, cwd=DOCS, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def record(file: str, part: str, command: str) -> None:
@@ -215,10 +225,8 @@ def record(file: str, part: str, command: str) -> None:
             rows = {(row["file"], row["part"]): row for row in csv.DictReader(stored)}
     if part == "all":  # of which no part is older
         rows = {key: row for key, row in rows.items() if key[0] != file}
-    revision = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
-    commit = subprocess.run(revision, cwd=DOCS, capture_output=True, text=True, check=True).stdout
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    row = {"file": file, "part": part, "command": command, "commit": commit.strip(), "date": today}
+    row = {"file": file, "part": part, "command": command, "commit": revision(), "date": today}
     rows[file, part] = row
     text = io.StringIO()
     writer = csv.DictWriter(text, list(row), lineterminator="\n")

@@ -104,7 +104,7 @@ class OfPosterior:
     def similarity(self, weights: np.ndarray, leaving: Leaving) -> np.ndarray:
         """Return the similarities (S, q) of rows to the centre without each of them.
 
-        An imputed row leaves by rescaling, as its member in the posterior is another row.
+        An imputed row leaves by rescaling, nearly the same and much faster.
         """
         if leaving.imputed:
             return leaving.similarity(weights)

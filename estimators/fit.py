@@ -490,6 +490,8 @@ def _left_out_values(
 
 
 def _as_new(score: Score, leaving: Leaving) -> np.ndarray:
+    if leaving.imputed:
+        return score.values_of_draws(leaving.rows)
     return score.values_left_out(leaving.rows, leaving.minority)
 
 

@@ -98,8 +98,8 @@ def held(fit: Fit, cutoff: Cutoff, first: First) -> Fit:
 
     Its cutoff asks for a rate of false alarms beyond which lie as many left-out majority rows as
     beyond the cutoff of the first fit; where equal rows allow no such rate, fewer. So a limit that
-    held for the first fit holds here. The rate is at least 1/(n0 + 1), beyond which a row or two
-    may lie where none did.
+    held for the first fit holds here, unless no row lay beyond that cutoff: the rate is at least
+    1/(n0 + 1), beyond which a row or two may lie.
     """
     values = left_out_values(fit, cutoff)
     n0, of_first = int((values.known & ~fit.data.minority).sum()), first.beyond or 0

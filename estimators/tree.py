@@ -71,7 +71,7 @@ def _of_fit(fit: Fit) -> xr.DataTree:
 
 
 def _decision(fit: Fit) -> xr.Dataset:
-    score, probability, low, high = fit.decision(fit.asked(fit.data.rows))
+    score, probability, low, high = fit.decision(fit.asked(fit.data.rows, fit.data.imputations))
     variables: dict[str, Any] = {
         "probability_normal": ("obs", probability),
         "normal": ("obs", score >= 0.0),

@@ -285,8 +285,10 @@ def swap(fit: Fit) -> list[str]:
     kept = ""
     if fit.first.beyond is not None and fit.level == fit.first.level:
         of_majority = int((known & ~fit.data.minority).sum())
+        now, first = beyond(fit, left_out), fit.first.beyond
         kept = "The cutoff keeps the false alarms of the first fit, before the prior was swapped: "
-        kept += f"{beyond(fit, left_out)} of {of_majority} majority rows, left out. "
+        kept += f"{first} of {of_majority} majority rows, left out"
+        kept += ". " if now == first else f"; the nearest that this fit can have is {now}. "
     return [f"{kept}Against the first fit, {changed} of {known.sum()} left-out decisions change."]
 
 

@@ -85,8 +85,13 @@ class Leaving:
 
     @property
     def _kernels(self) -> list[tuple[Kernel, np.ndarray]]:
-        """The kernel of the rows of each class that there is, and which rows these are."""
+        """The kernel of the rows of each class that there is, and which rows these are.
+
+        The kernel has learned a column from other values than those that are imputed.
+        """
         kernel, minority = self.gram.kernel, self.minority
+        if self.imputed:
+            return [(kernel, np.ones(len(minority), dtype=bool))]
         of_class = (kernel.leaving_out, ~minority), (kernel, minority)
         return [(each, rows) for each, rows in of_class if rows.any()]
 

@@ -186,8 +186,8 @@ def _posterior(fit: Fit, references: References) -> list[str]:
         how = "as published"
     if is_calibrated(fit):
         how = (
-            "calibrated so that the posterior spread of the similarity of rows near the cutoff is "
-            "their spread between samples of this size"
+            "calibrated so that under the model's default prior the posterior spread of the "
+            "similarity of rows near the cutoff is their spread between samples of this size"
         )
     numbers, report = fit.diagnostics, draws.report
     found = [
@@ -205,7 +205,13 @@ def _posterior(fit: Fit, references: References) -> list[str]:
 
 
 def _cutoff(fit: Fit, references: References) -> list[str]:
-    policy, found = fit.cutoff, [f"The cutoff {chosen_by(fit.cutoff, fit.data.minority)}."]
+    policy, first = fit.cutoff, fit.first
+    found = [f"The cutoff {chosen_by(policy, fit.data.minority)}."]
+    if first is not None and first.beyond is not None and fit.level == first.level:
+        found = [
+            f"The cutoff has the false alarms of a first fit with another prior, {first.beyond} of "
+            f"{int((~fit.data.minority).sum())} normal rows, left out, as near as it can."
+        ]
     if not fit.has_center and not isinstance(fit.learned.score, Joined):
         return [*found, "A row is called normal if its score is at least that of the cutoff."]
     if not policy.uncertain or not policy.of_rows:

@@ -32,7 +32,7 @@ SURE = 2.0  # standard errors
 
 @dataclass(frozen=True)
 class LongSide:
-    """The long side of a column of numbers, which counts as shortened; see :class:`Tabular`.
+    """The long side of a standardised column, which counts as shortened; see :class:`Tabular`.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class LongSide:
     middle, unit : float
         The median, and u.
     mean, sd : float
-        Of the values with the long side shortened.
+        Of the values with the long side shortened, which have 0 and 1 after it.
     """
 
     g: float
@@ -52,7 +52,7 @@ class LongSide:
 
     @classmethod
     def of(cls, core: np.ndarray, x: np.ndarray) -> LongSide | None:
-        """Return that of the values x (n,) of all rows, of which (m,) are in the core; or None."""
+        """Return that of standardised values x (n,), of which (m,) are in the core; or None."""
         of_core, of_all = _sure_skewness(core), _sure_skewness(x)
         g = math.copysign(min(abs(of_core), abs(of_all)), of_core)
         if g == 0.0 or of_core * of_all < 0.0:
@@ -61,11 +61,11 @@ class LongSide:
         short = middle - low if g > 0.0 else high - middle
         unit = float(short * abs(g) / -math.expm1(-abs(g) * EDGE))
         new = cls(g, float(middle), unit)
-        values = new.standardised(x)
+        values = new.shortened(x)
         return replace(new, mean=float(values.mean()), sd=float(values.std()))
 
-    def standardised(self, v: np.ndarray) -> np.ndarray:
-        """Return the standardised values of v (m,)."""
+    def shortened(self, v: np.ndarray) -> np.ndarray:
+        """Return the values v (m,) with the long side shortened, standardised again."""
         scale = self.unit / self.g
         beyond = np.maximum((v - self.middle) / scale, 0.0)
         shortened = np.where(beyond > 0.0, self.middle + scale * np.log1p(beyond), v)
@@ -97,7 +97,7 @@ class Column:
     mean_score, sd_score : float
         Mean and standard deviation of the normal scores of the rows.
     long_side : LongSide, optional
-        The side that is shortened before the values are standardised.
+        The side of the standardised values that is shortened.
     """
 
     mean: float
@@ -160,10 +160,10 @@ class Column:
         tails = (v - np.minimum(np.maximum(v, values[0]), values[-1])) / self.sd
         score = np.interp(v, values, table) + tails
         score = (score - self.mean_score) / self.sd_score
-        if self.long_side is not None:
-            return self.long_side.standardised(v), score
         z = (v - self.mean) / self.sd
-        return self._left_out(v, z, score) if left_out else (z, score)
+        if left_out:  # of a column that has no long side
+            return self._left_out(v, z, score)
+        return (z if self.long_side is None else self.long_side.shortened(z)), score
 
     def _left_out(
         self, v: np.ndarray, z: np.ndarray, own_score: np.ndarray
@@ -209,9 +209,9 @@ class Tabular(Wrapper):
     are those of the majority rows. A column that is constant in them has the coordinates 0, and 5
     for any other value: such a row is abnormal.
 
-    With ``decorrelated``, the long side of a skewed column is shortened before it is standardised.
-    With :math:`q_{.1}, q_{.5}, q_{.9}` of its values and :math:`c = \Phi^{-1}(.9)`, a value v on
-    the long side, here the upper one, becomes
+    With ``decorrelated``, the long side of a skewed column is shortened, and the column is
+    standardised again. With :math:`q_{.1}, q_{.5}, q_{.9}` of its standardised values and
+    :math:`c = \Phi^{-1}(.9)`, a value v on the long side, here the upper one, becomes
 
     .. math:: q_{.5} + \frac{u}{g} \log\left(1 + g\, \frac{v - q_{.5}}{u}\right), \qquad
         g = \frac1c \log \frac{q_{.9} - q_{.5}}{q_{.5} - q_{.1}}, \qquad
@@ -391,23 +391,22 @@ class Tabular(Wrapper):
         Parameters
         ----------
         core : ndarray of shape (m, p)
-            The rows of the covariance.
+            The rows of the covariance, and of the long sides.
         X : ndarray of shape (n, p)
             All rows, of which the bandwidth follows by its criterion.
         """
         new, inner, found = self.plain, self._inner, []
         vary = np.array([column.sd > 0.0 for column in new.numbers or ()])
         if _ridge(len(core), int(vary.sum())) < 1.0:  # else S is the identity
-            of_numbers = (
-                np.delete(rows, self.categorical_columns, axis=1).T.astype(float)
-                for rows in (core, X)
-            )
-            numbers = tuple(
-                column if column.sd < DENORMAL else replace(column, long_side=LongSide.of(*values))
-                for column, *values in zip(new.numbers or (), *of_numbers, strict=True)
-            )
-            new = replace(new, numbers=numbers)
-            halves = new._standardised(core.astype(float), False, np.ones(len(vary)))
+            one = np.ones(len(vary))
+            if 0 in self._chosen:
+                of_core, z = (
+                    new._standardised(rows.astype(float), False, one)[..., 0].T
+                    for rows in (core, X)
+                )
+                pairs = zip(new.numbers or (), map(LongSide.of, of_core, z), strict=True)
+                new = replace(new, numbers=tuple(replace(c, long_side=side) for c, side in pairs))
+            halves = new._standardised(core.astype(float), False, one)
             for half in np.moveaxis(halves, 2, 0):
                 matrix = np.eye(len(vary))  # columns that are constant in all rows stay as they are
                 matrix[np.ix_(vary, vary)] = _inverse_root(half[:, vary])

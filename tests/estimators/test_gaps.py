@@ -251,7 +251,7 @@ def test_a_training_row_is_left_out_in_each_way_to_fill_it(make):
 
         def margins(k, j=j, others=others, rest=rest):
             row = imputations.rows[k][imputations.which == j]
-            log_k = est.kernel_.leaving_out.log(row, data.rows[others])
+            log_k = est.kernel_.log(row, data.rows[others])  # it learned no value of the way
             values = np.log(rest @ np.exp(log_k.T))
             return raised(est, values, log_k.max(axis=1)) - at.threshold[:, None]
 
@@ -260,6 +260,23 @@ def test_a_training_row_is_left_out_in_each_way_to_fill_it(make):
         decided = est.decision(NUMBERS[[j]])  # it is known again
         np.testing.assert_allclose(decided["surprise"], -expected, rtol=1e-9)
         assert decided["left_out"].all()
+
+
+@quiet
+@pytest.mark.parametrize("make", [SVDD(), BSVDD(draws=400, tune=200)], ids=repr)
+def test_the_value_of_a_far_donor_leaves_no_scale(make):
+    """One of the nearest rows has a value far off, which stays in the column's scale."""
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    rows[7], rows[8, :2] = [0.0, 0.0, 30.0], [0.01, 0.01]
+    rows[8, 2] = np.nan
+    est = make.fit(rows)
+    found = est.decision(rows[[8]]).iloc[0]
+    of_tree = est.idata_["decision"]["surprise"].values
+    np.testing.assert_array_equal(of_tree, est.decision(rows)["surprise"])
+    others = make.fit(np.delete(rows, 8, axis=0)).decision(rows[[8]]).iloc[0]
+    assert found["left_out"] and not others["left_out"]
+    assert found["surprise_high"] == pytest.approx(others["surprise_high"], abs=0.5)
+    assert found["probability_normal"] == pytest.approx(others["probability_normal"], abs=0.05)
 
 
 @quiet

@@ -177,6 +177,16 @@ def test_a_change_of_a_unit_changes_no_surprise():
     np.testing.assert_allclose(a, b, atol=1e-9)
 
 
+@pytest.mark.parametrize("unit", [1e160, 1e-170, 1e305])
+def test_a_column_in_any_unit_has_the_same_long_side(unit):
+    rows = np.random.default_rng(4).normal(size=(200, 3))
+    rows[:, 0] = np.exp(rows[:, 0])
+    fits = [of_core(SVDD(), rows * [factor, 1.0, 1.0]) for factor in (1.0, unit)]
+    sides = [est.kernel_.numbers[0].long_side for est in fits]
+    assert sides[0].g == pytest.approx(sides[1].g, rel=1e-9)
+    np.testing.assert_allclose(*(est.fit_.surprises for est in fits), atol=1e-9)
+
+
 def test_a_pipeline_asks_for_the_odd_rows_of_one_table():
     found = make_pipeline(StandardScaler(), SVDD()).fit_predict(X)
     assert (found[:6] == -1).all()

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -62,8 +61,7 @@ def test_what_is_stored_in_docs_is_recorded(tmp_path, monkeypatch):
     docs = tmp_path / "docs"
     docs.mkdir()
     monkeypatch.setattr(shared, "DOCS", docs)
-    revision = {"stdout": "abc1234\n"}
-    monkeypatch.setattr(shared.subprocess, "run", lambda *a, **k: SimpleNamespace(**revision))
+    monkeypatch.setattr(shared, "revision", lambda: "abc1234")
     shared.write(docs / "x.json", {})
     shared.write(docs / "x.json", {}, part="first")
     shared.write(tmp_path / "y.json", {})

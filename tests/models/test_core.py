@@ -201,7 +201,7 @@ def test_the_long_side_of_lognormal_values_becomes_normal(sign, monkeypatch):
     x = sign * 40.0 * np.exp(0.8 * z) + 7.0
     side = LongSide.of(x, x)
     assert side.g == pytest.approx(sign * 0.8, rel=1e-4)
-    found = side.standardised(x)
+    found = side.shortened(x)
     assert found.mean() == pytest.approx(0.0, abs=1e-12)
     assert found.std() == pytest.approx(1.0)
     step = np.polyfit(z[z > 0], found[z > 0], 1)
@@ -209,7 +209,7 @@ def test_the_long_side_of_lognormal_values_becomes_normal(sign, monkeypatch):
     other = np.polyfit(x[z < 0], found[z < 0], 1)  # the other side is not changed
     np.testing.assert_allclose(found[z < 0], np.polyval(other, x[z < 0]), atol=1e-9)
     moved = LongSide.of(1e6 * x, 1e6 * x)
-    np.testing.assert_allclose(moved.standardised(1e6 * x), found, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(moved.shortened(1e6 * x), found, rtol=1e-9, atol=1e-9)
 
 
 def test_a_long_side_is_one_of_the_core_and_of_all_rows_beyond_doubt():
