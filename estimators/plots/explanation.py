@@ -15,6 +15,7 @@ from .. import inputs, messages
 from ..detector import Detector
 from ..questions.explain import explain
 from ..questions.explanation import Explanation
+from ..questions.reasons import FILLED, cells_of
 from ..rows.frames import as_frame
 from .common import (
     MAJORITY,
@@ -86,7 +87,8 @@ def plot_explanation(
     size = 3 + 3 * n, 1.6 + 0.28 * most
     figure, axes = plt.subplots(1, n, figsize=size, layout="constrained", squeeze=False)
     if why.columns is not None:
-        _columns(axes[0, 0], why, why.columns, _values(est, table, X), most)
+        cells = cells_of(est.fit_, table, X, None if row is None else np.array([row]))
+        _columns(axes[0, 0], why, why.columns, _values(cells), most)
     _points(axes[0, -1], why, point_names(est))
     decision = "normal" if of_row["normal"] else "abnormal"
     what = "surprise" if why.kind == "surprise" else "$d_z^2 - D^2$"
@@ -97,11 +99,14 @@ def plot_explanation(
     return figure
 
 
-def _values(est: Detector, table: np.ndarray, X: Any) -> list[str]:
+def _values(cells: pd.DataFrame) -> list[str]:
     """Return the values of one row for labels; nothing for the number of a category's text."""
-    values = inputs.shown(est.fit_.data, table, X).iloc[0]
+    values = cells.iloc[0].tolist()
     texts = [f"{v:.5g}" if isinstance(v, float) else messages.of_value(v) for v in values]
-    return ["" if v is None else f" = {text}" for v, text in zip(values, texts, strict=True)]
+    return [
+        "" if v is None else FILLED if v != v else f" = {text}"
+        for v, text in zip(values, texts, strict=True)
+    ]
 
 
 def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most: int) -> None:

@@ -349,7 +349,9 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
         of_columns = {"typical": typical, **_ends(terms["columns"]), **shares}
         tables["columns"] = Table(index, "column", labels, of_columns, forms)
     if asked.changes and not data.kernel.categorical_columns:
-        value = _changed(fit, asked, is_normal, data.rows[of_normal], sd)
+        # a row with gaps is changed as it is filled, which may be normal
+        stays = is_normal | fit.is_normal(asked.rows.filled)
+        value = _changed(fit, asked, stays, data.rows[of_normal], sd)
         change = value - table
         changed = {
             "value": value,

@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from bsvdd.estimators import inputs
 from bsvdd.estimators.rows.gaps import NEAREST, filled, imputed
 from bsvdd.inference.warning import DataWarning
 
 import bsvdd
-from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels
+from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels, plots
 from tests.scores import margins_of, raised, upper_median, weights_of
 
 RNG = np.random.default_rng(2)
@@ -297,3 +298,17 @@ def test_intervals_of_rows_with_gaps_hold_the_surprise_of_the_complete_row():
         flagged.append((~found["normal"]).mean())
     assert np.mean(held) >= 0.9  # .8 with the middle value alone
     assert 0.07 <= np.mean(flagged) <= 0.14
+
+
+@quiet
+def test_a_picture_says_what_is_filled_and_no_change_is_none():
+    est = SVDD().fit(NUMBERS)
+    figure = plots.plot_explanation(est, [3.0, np.nan, 0.0])
+    labels = {text.get_text() for text in figure.axes[0].get_yticklabels()}
+    assert {"1 is missing and filled", "2 = 0"} <= labels
+    new = np.random.default_rng(5).normal(size=(400, 3)) * 1.5
+    new[:, 2] = np.nan
+    why = bsvdd.explain(est, new)
+    middle = est.fit_.asked(*inputs.completed(est.fit_.data, new)).filled
+    differ = ~why.rows["normal"].to_numpy() & est.fit_.is_normal(middle)
+    assert differ.any() and (why.changes["size"].values[differ] == 0.0).all()
