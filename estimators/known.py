@@ -66,12 +66,6 @@ class Rows:
     def __len__(self) -> int:
         return len(self.table)
 
-    def part(self, which: np.ndarray | slice) -> Self:
-        """Return some of the rows."""
-        numbers, ways = np.arange(len(self))[which], self.imputations
-        ways = None if ways is None else ways.part(numbers)
-        return replace(self, table=self.table[which], place=self.place[which], imputations=ways)
-
     @property
     def filled(self) -> Self:
         """The rows with the middle values in their gaps."""

@@ -153,6 +153,15 @@ def over_draws(parts: np.ndarray, draws: int) -> np.ndarray:
     return parts if k in (1, draws) else parts[np.arange(draws) % k]
 
 
+def raised(
+    values: np.ndarray, log_unseen: np.ndarray, log_g: np.ndarray, logarithmic: bool
+) -> np.ndarray:
+    """Return values with what is unseen beside the rows times g of each draw, (rows, draws)."""
+    draws = max(len(values), len(log_g))
+    values, log_unseen = (over_draws(each, draws) for each in (values, log_unseen))
+    return with_unseen(values.T, log_unseen.T + log_g, logarithmic)
+
+
 def less(values: np.ndarray, cutoff: np.ndarray) -> np.ndarray:
     """Return values less a cutoff in each draw; infinity where it is beyond every row."""
     beyond = np.isneginf(cutoff)
@@ -185,12 +194,10 @@ def decision_of(
     level, prob : float
     logarithmic : bool
     """
-    draws = max(len(values), len(at.threshold))
-    values, log_unseen = (over_draws(each, draws) for each in (values, log_unseen))
     half, whole = (
-        with_unseen(values.T, log_unseen.T + log_g, logarithmic)
-        for log_g in (at.log_half, at.log_whole)
+        raised(values, log_unseen, log_g, logarithmic) for log_g in (at.log_half, at.log_whole)
     )
+    values = over_draws(values, max(len(values), len(at.most)))
     margins, end = less(half, at.threshold).T, (1.0 + prob) / 2.0
     share = np.mean(margins >= 0.0, axis=0)
     score = level_quantile(margins, level)
@@ -285,10 +292,7 @@ class Score:
 
     def _raised(self, values: np.ndarray, log_unseen: np.ndarray) -> np.ndarray:
         """Return the values with what is unseen beside the rows, shape (rows, draws)."""
-        log_half = self.boundary.log_half
-        draws = max(len(values), len(log_half))
-        values, log_unseen = (over_draws(each, draws) for each in (values, log_unseen))
-        return with_unseen(values.T, log_unseen.T + log_half, self.logarithmic)
+        return raised(values, log_unseen, self.boundary.log_half, self.logarithmic)
 
     def is_normal(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
         """Return ``scores(rows, level) >= 0``, shape (rows,)."""
@@ -600,8 +604,9 @@ class Center(Weighted):
     def distance_margins_of(
         self, values: np.ndarray, log_unseen: np.ndarray, distance: float | None = None
     ) -> np.ndarray:
-        margins, threshold = self.margins_of(values, log_unseen), self.boundary.threshold
-        s, cutoff = self._raised(values, log_unseen).T, threshold[:, None]
+        s, threshold = self._raised(values, log_unseen), self.boundary.threshold
+        margins = less(s, threshold).T
+        s, cutoff = s.T, threshold[:, None]
         if self.logarithmic:
             s, cutoff = np.exp(s), np.exp(cutoff)
         at_zero = self.squared_norm[:, None] + self._self_similarity
