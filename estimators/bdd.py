@@ -102,12 +102,7 @@ class OfPosterior:
     is_mode: bool
 
     def similarity(self, weights: np.ndarray, leaving: Leaving) -> np.ndarray:
-        """Return the similarities (S, q) of rows to the centre without each of them.
-
-        An imputed row leaves by rescaling, nearly the same and much faster.
-        """
-        if leaving.imputed:
-            return leaving.similarity(weights)
+        """See :class:`.leave.Leave`."""
         if self.is_mode:
             modes, _ = self.posterior.left_out()
             of_points = (self.posterior.gram.K_left_out.T * modes).sum(axis=0)[None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -17,7 +17,7 @@ from ..inference.decision import LeftOut
 from ..inference.density import Density, prior_draws
 from ..inference.draws import Draws
 from ..inference.learned import Learned, Learner, Posterior
-from ..inference.leave import Leaving, Rescaled
+from ..inference.leave import Rescaled
 from ..models import repeats
 from ..models.odd_rows import OddRows, Tail
 from . import known
@@ -29,8 +29,6 @@ from .training import TrainingData
 
 MOST_ALONE = 30  # different rows, each of which leaves alone in place of folds
 Which = np.ndarray | slice  # numbers of training rows
-ValuesOf = Callable[[Any, Leaving], np.ndarray]  # of a score with some of the draws, and rows
-InWays = Callable[[Any, Which, ValuesOf], np.ndarray]
 LISTED = 0.1  # share of the rows of the list that are expected to be normal
 
 
@@ -298,8 +296,7 @@ class Fit:
     def training_margins(self, which: Which = slice(None)) -> np.ndarray:
         """Return D_opt - d_z (draws, q) of training rows, left out if they can be."""
         values, rows = self.held_out(which), self.data.rows[which]
-        score = self.score
-        margins = self._distance_margins(values.values_of(score), values.unseen(score))
+        margins = self._margins_of(values)
         found = np.empty((len(margins), len(rows)))
         found[:, values.known] = margins
         if not values.known.all():
@@ -330,32 +327,58 @@ class Fit:
         """Return training rows as they are answered: left out."""
         return Rows(self.data.rows[which], np.arange(len(self.data.rows))[which])
 
+    def imputed(self, ways: Imputations) -> LeftOut:
+        """Return the values of new rows with gaps, without the donors of their values."""
+        return LeftOut(*in_ways(self.score, self.data, ways))
+
     def scores(self, rows: Rows) -> np.ndarray:
         """Return the scores of rows, shape (m,)."""
-        as_new = partial(self.score.scores, level=self.level)
-        return rows.answered(as_new, lambda i: self.left_out[i])
+        score, level = self.score, self.level
+        return rows.answered(
+            partial(score.scores, level=level),
+            lambda i: self.left_out[i],
+            lambda ways: self.imputed(ways).scores(score, level),
+        )
 
     def decision(self, rows: Rows, prob: float = 0.9) -> np.ndarray:
         """Return what ``score.decision`` has of rows, shape (4, m)."""
-        as_new = partial(self.score.decision, level=self.level, prob=prob)
-        return rows.answered(as_new, partial(self.training_decision, prob))
+        score, level = self.score, self.level
+        return rows.answered(
+            partial(score.decision, level=level, prob=prob),
+            partial(self.training_decision, prob),
+            lambda ways: self.imputed(ways).decision(score, level, prob),
+        )
 
     def probability_normal(self, rows: Rows) -> np.ndarray:
         """Return P(normal) of rows, shape (m,)."""
-        as_new = self.score.probability_normal
-        return rows.answered(as_new, lambda i: self.training_decision(which=i)[1])
+        return rows.answered(
+            self.score.probability_normal,
+            lambda i: self.training_decision(which=i)[1],
+            lambda ways: self.imputed(ways).decision(self.score, self.level)[1],
+        )
 
     def is_normal(self, rows: Rows) -> np.ndarray:
         """Return which rows are normal, shape (m,)."""
-        as_new = partial(self.score.is_normal, level=self.level)
-        return rows.answered(as_new, lambda i: self.left_out[i] >= 0.0)
+        score, level = self.score, self.level
+        return rows.answered(
+            partial(score.is_normal, level=level),
+            lambda i: self.left_out[i] >= 0.0,
+            lambda ways: self.imputed(ways).scores(score, level) >= 0.0,
+        )
 
     def margins(self, rows: Rows) -> np.ndarray:
         """Return D_opt - d_z of rows in each draw, shape (draws, m)."""
-        return rows.answered(self._new_margins, self.training_margins)
+        return rows.answered(
+            self._new_margins,
+            self.training_margins,
+            lambda ways: self._margins_of(self.imputed(ways)),
+        )
 
     def _new_margins(self, rows: np.ndarray) -> np.ndarray:
         return self._distance_margins(self.score.values_of_draws(rows), self.score.unseen(rows))
+
+    def _margins_of(self, values: LeftOut) -> np.ndarray:
+        return self._distance_margins(values.values_of(self.score), values.unseen(self.score))
 
     def _distance_margins(self, values: np.ndarray, unseen: np.ndarray) -> np.ndarray:
         one_number = not (self.cutoff.uncertain and self.cutoff.of_rows)
@@ -411,88 +434,101 @@ def left_out_values(
     imputed = leaves_rows(cutoff) if imputed is None else imputed
     cv = left_out.choose_cv(cutoff, fit.data.minority, fit.data.all_rows, auto_cv(fit))
     of_distances = isinstance(cv, int) and fit.has_center and not cutoff.uncertain
-    data, nearest = fit.data, fit.log_nearest
-    ways = data.imputations if imputed and fit.has_center else None
-    if ways is not None:
-        nearest = np.repeat(nearest, len(ways.rows), axis=0)
-
-    def in_ways(score: Any, which: Which, values_of: ValuesOf) -> np.ndarray:
-        """Return the values of rows, whose gaps draws fill in several ways, and set ``nearest``."""
-        values = values_of(score, data.leaving(which))
-        if ways is None:
-            return values
-        numbers = np.arange(len(data.rows))[which]
-        lacking, rows = ways.among(numbers)
-        if score.n_draws == 1:
-            values = np.repeat(values, len(rows), axis=0)
-        if not len(lacking):
-            return values
-        gaps = numbers[lacking]
-
-        def of_way(some: Any, way: int) -> np.ndarray:
-            leaving = data.leaving(gaps, rows[way])
-            found = values_of(some, leaving)
-            if data.kernel.normalized:
-                nearest[way, gaps] = leaving.log_nearest
-            return found
-
-        values[:, lacking] = score.over_ways(len(rows), of_way)
-        return values
-
+    data, score, nearest = fit.data, fit.learned.score, fit.log_nearest[:, which]
+    ways = data.imputations if imputed and isinstance(score, Center) else None
     with threads.one():
-        values = _left_out_values(fit, cutoff, cv, of_distances, which, in_ways)
-        return LeftOut(values, nearest[:, which], of_distances)
+        if isinstance(cv, int):
+            values = _of_folds(fit, cutoff, cv, of_distances, ways)[:, which]
+        else:
+            values = _of_closed_form(fit, cv, which)
+        if ways is None:
+            return LeftOut(values, nearest, of_distances)
+        numbers = np.arange(len(data.rows))[which]
+        some, nearest = ways.among(numbers), np.repeat(nearest, len(ways.rows), axis=0)
+        found, nearest[:, some.which] = in_ways(score, data, some, numbers[some.which])
+        if not isinstance(cv, int):
+            stays = np.isnan(values[0, some.which])
+            values = _with_gaps(values, some, np.where(stays, np.nan, found))
+        return LeftOut(values, nearest, of_distances)
 
 
-def _left_out_values(
-    fit: Fit, cutoff: Cutoff, cv: str | int, of_distances: bool, which: Which, in_ways: InWays
+def in_ways(
+    score: Score, data: TrainingData, ways: Imputations, own: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return values (draws, g) of rows with gaps, and ``log_nearest`` (ways, g), without donors.
+
+    Draw t has the way t mod 10 to fill them. The rows leave too if they are the training rows
+    ``own``.
+    """
+    assert isinstance(score, Center)
+    nearest = np.full(ways.rows.shape[:2], -np.inf)
+
+    def of_way(some: Center, way: int) -> np.ndarray:
+        leaving = data.filled(ways, way, own)
+        if data.kernel.normalized:
+            nearest[way] = leaving.log_nearest
+        return some.values_without(leaving.similarity(some.weights), leaving)
+
+    return score.over_ways(len(nearest), of_way), nearest
+
+
+def _with_gaps(values: np.ndarray, ways: Imputations, found: np.ndarray) -> np.ndarray:
+    """Return values (draws, n) of rows, with those found (draws, g) for the rows with gaps."""
+    values = np.repeat(values, len(found) // len(values), axis=0)
+    values[:, ways.which] = found
+    return values
+
+
+def _of_folds(
+    fit: Fit, cutoff: Cutoff, cv: int, of_distances: bool, ways: Imputations | None
 ) -> np.ndarray:
+    """Return the values of all training rows, each by a fit to other folds."""
     data, learned = fit.data, fit.learned
     score, minority = learned.score, data.minority
-    if isinstance(cv, int):
 
-        def of_fold(train: np.ndarray, test: np.ndarray) -> np.ndarray:
-            other = refitted(fit, train)
-            found = in_ways(other.score, test, _as_new)
-            if of_distances:
-                return at_same_distance(found, other.score, score)
-            if learned.own is None or other.own is None:
-                return found
-            return left_out.aligned(found, other.score, other.own, learned.own)
+    def of_fold(train: np.ndarray, test: np.ndarray) -> np.ndarray:
+        fold = data.fold(train)
+        other = fit.learner.learn(fold)
+        found = other.score.values_left_out(data.rows[test], minority[test])
+        if ways is not None:
+            some = ways.among(test)
+            by_fold = in_ways(other.score, data.by_fold(fold, train), some, test[some.which])
+            found = _with_gaps(found, some, by_fold[0])
+        if of_distances:
+            return at_same_distance(found, other.score, score)
+        if learned.own is None or other.own is None:
+            return found
+        return left_out.aligned(found, other.score, other.own, learned.own)
 
-        number = repeats.sets_of_equal(data.rows, minority)
-        repeat = number.max() < len(number) - 1
-        folds = left_out.folds(minority, cv, data.seed)
-        if repeat and cutoff.cv == "auto" and learned.own is not None and number.max() < MOST_ALONE:
-            folds = left_out.one_by_one(number)
-        values = left_out.refitted_values(folds, of_fold)
-        if repeat and score.n_draws == 1:
-            most = in_ways(score, slice(None), lambda score, of: score.values_of_draws(of.rows))
-            most = most - learned.tolerance
-            if of_distances:
-                most = at_same_distance(most, score, score)
-            values = left_out.of_equal(values, most, number, minority)
-        return values[:, which]
+    require_learner(fit)
+    number = repeats.sets_of_equal(data.rows, minority)
+    repeat = number.max() < len(number) - 1
+    folds = left_out.folds(minority, cv, data.seed)
+    if repeat and cutoff.cv == "auto" and learned.own is not None and number.max() < MOST_ALONE:
+        folds = left_out.one_by_one(number)
+    values = left_out.refitted_values(folds, of_fold)
+    if repeat and score.n_draws == 1:
+        most = score.values_of_draws(data.rows) - learned.tolerance
+        if of_distances:
+            most = at_same_distance(most, score, score)
+        values = left_out.of_equal(values, most, number, minority)
+    return values
+
+
+def _of_closed_form(fit: Fit, cv: str, which: Which) -> np.ndarray:
+    """Return the values of training rows that leave in closed form, or stay for ``cv="train"``."""
+    data, learned = fit.data, fit.learned
+    score, leave = learned.score, learned.leave
     if learned.left_out is not None and cv != "train":
         return learned.left_out[:, which]
     if cv == "train" or not isinstance(score, Center):
         return score.values_of_draws(data.rows[which])
-    leave = learned.leave
+    leaving = data.leaving(which)
     if leave is None:  # folds cannot be refitted to a sample of the rows
-        values = in_ways(score, which, _as_new)
-        values[:, data.member_of_row[which] >= 0] = np.nan
+        values = score.values_left_out(leaving.rows, leaving.minority)
+        values[:, leaving.member >= 0] = np.nan
         return values
-
-    def without(center: Center, leaving: Leaving) -> np.ndarray:
-        return center.values_without(leave.similarity(center.weights, leaving), leaving)
-
-    return in_ways(score, which, without)
-
-
-def _as_new(score: Score, leaving: Leaving) -> np.ndarray:
-    if leaving.imputed:
-        return score.values_of_draws(leaving.rows)
-    return score.values_left_out(leaving.rows, leaving.minority)
+    return score.values_without(leave.similarity(score.weights, leaving), leaving)
 
 
 def at_same_distance(values: np.ndarray, fold: Score, score: Score) -> np.ndarray:

@@ -315,6 +315,7 @@ def completed(data: TrainingData, X: Any) -> tuple[np.ndarray, Imputations | Non
         if data.gaps is not None:
             known = np.where(data.gaps[~data.minority], np.nan, known)
         X, imputations = imputed(X, known, kernel.categorical_columns)
+        imputations = imputations and imputations.numbered(np.flatnonzero(~data.minority))
     return kernel.new_rows(X, columns.n), imputations
 
 

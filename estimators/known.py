@@ -12,6 +12,8 @@ from ..models import repeats
 from .rows.gaps import Imputations
 
 Answers = Callable[[np.ndarray], np.ndarray]  # of rows, or of numbers of training rows
+AnswersOfWays = Callable[[Imputations], np.ndarray]
+BLOCK = 1_000  # rows with gaps at once
 
 AUTO, AS_NEW = "auto", "as new"
 # share of training rows that differ, above which an equal row is no coincidence: at .902 a fifth of
@@ -71,23 +73,28 @@ class Rows:
         """The rows with the middle values in their gaps."""
         return replace(self, imputations=None)
 
-    def answered(self, as_new: Answers, of_training: Answers) -> np.ndarray:
+    def answered(
+        self, as_new: Answers, of_training: Answers, of_ways: AnswersOfWays | None = None
+    ) -> np.ndarray:
         """Return an answer to each row, shape (..., m).
 
         Parameters
         ----------
         as_new : callable
-            Takes rows (q, p); and rows with gaps in several ways (ways, q, p).
+            Takes rows (q, p).
         of_training : callable
             Takes numbers of training rows.
+        of_ways : callable, optional
+            Takes the imputations of new rows with gaps; None if gaps have their middle values.
         """
         known, new = np.flatnonzero(self.place >= 0), np.flatnonzero(self.place < 0)
         parts = [(known, of_training(self.place[known]))] if len(known) else []
-        if self.imputations is not None:
-            lacking, ways = self.imputations.among(new)
-            if len(lacking):
-                parts.append((new[lacking], as_new(ways)))
-                new = np.delete(new, lacking)
+        if self.imputations is not None and of_ways is not None:
+            ways = self.imputations.among(new)
+            for start in range(0, len(ways), BLOCK):
+                some = ways.part(slice(start, start + BLOCK))
+                parts.append((new[some.which], of_ways(some)))
+            new = np.delete(new, ways.which)
         if len(new) or not parts:
             parts.append((new, as_new(self.table if len(new) == len(self) else self.table[new])))
         if len(parts) == 1:

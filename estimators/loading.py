@@ -282,17 +282,29 @@ def _data(
         names=names,
         forms=forms,
         gaps=gaps,
-        imputations=_imputations(gaps, tensors.get("imputations")),
+        imputations=_imputations(rows, gaps, tensors.get("donors")),
         core=core,
     )
 
 
-def _imputations(gaps: np.ndarray | None, rows: np.ndarray | None) -> Imputations | None:
+def _imputations(
+    rows: np.ndarray, gaps: np.ndarray | None, donors: np.ndarray | None
+) -> Imputations | None:
     """Return the rows with gaps in each way to fill them."""
-    which = np.empty(0) if gaps is None else np.flatnonzero(gaps.any(axis=1))
-    if (0 if rows is None else rows.shape[1]) != len(which):
-        raise ValueError(f"imputations: expected those of {len(which)} rows with gaps")
-    return None if rows is None else Imputations(which, rows)
+    which = np.empty(0, dtype=int) if gaps is None else np.flatnonzero(gaps.any(axis=1))
+    if (0 if donors is None else donors.shape[1]) != len(which):
+        raise ValueError(f"donors: expected those of {len(which)} rows with gaps")
+    if gaps is None or donors is None:
+        return None
+    if (
+        not ((donors >= 0) == gaps[which]).all()
+        or gaps[donors, np.arange(gaps.shape[1])][donors >= 0].any()
+    ):
+        raise ValueError(
+            "donors: expected a row that has a value for each gap, and for nothing else"
+        )
+    ways = np.where(donors >= 0, rows[donors, np.arange(rows.shape[1])], rows[which])
+    return Imputations(which, ways, donors)
 
 
 def _of_groups(

@@ -6,7 +6,7 @@ Rows that the fit holds are left out. Of many rows it holds a sample, and the ot
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -15,9 +15,10 @@ from ..inference import threads
 from ..inference.warning import collected
 from ..models.odd_rows import OddRows, Tail
 from . import inputs
-from .fit import Fit, leaves_rows, surprises
+from .fit import Fit, in_ways, leaves_rows, surprises
 from .known import Rows
 from .rows.blocks import is_lazy
+from .rows.gaps import Imputations
 
 BLOCK = 2000  # rows whose values over the draws are in memory at once
 
@@ -75,23 +76,28 @@ class Table:
         """The surprise t of each row, shape (n,); see :mod:`bsvdd.models.odd_rows`."""
         if self._is_held:
             return self.fit.surprises
-        return self.rows.answered(self._as_new, lambda i: self.fit.surprises[i])
+        fit = self.fit
+        score = fit.learned.score
+
+        def of_ways(ways: Imputations) -> np.ndarray:
+            return surprises(score, in_ways(score, fit.data, ways)[0])
+
+        return self.rows.answered(self._as_new, lambda i: fit.surprises[i], of_ways)
 
     def _as_new(self, rows: np.ndarray) -> np.ndarray:
-        score, n = self.fit.learned.score, rows.shape[-2]
-        found = np.empty(n)
+        score, found = self.fit.learned.score, np.empty(len(rows))
         with threads.one():
-            for start in range(0, n, BLOCK):
+            for start in range(0, len(rows), BLOCK):
                 block = slice(start, start + BLOCK)
-                found[block] = surprises(score, score.values_of_draws(rows[..., block, :]))
+                found[block] = surprises(score, score.values_of_draws(rows[block]))
         return found
 
     @cached_property
     def scores(self) -> np.ndarray:
         """The score of each row, shape (n,)."""
-        rows = self.rows if leaves_rows(self.fit.cutoff) else self.rows.filled
-        as_new = partial(self.fit.score.scores, level=self.fit.level)
-        return rows.answered(as_new, lambda i: self.fit.training_scores[i])
+        fit = self.fit
+        rows = self.rows if leaves_rows(fit.cutoff) else self.rows.filled
+        return np.where(rows.place >= 0, fit.training_scores[rows.place], fit.scores(rows))
 
     @cached_property
     def order(self) -> np.ndarray:

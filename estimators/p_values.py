@@ -176,14 +176,13 @@ def at(fit: Fit, fold: Fold, rows: Rows) -> np.ndarray:
 
     Gaps have their middle values where those of the left-out rows have.
     """
-    scores, minority = fold.of_training, fit.data.minority
-    assert scores is not None  # of left-out rows
-
-    def of_training(i: np.ndarray) -> np.ndarray:
-        return fold.of_scores(scores[i], ~minority[i])
-
-    rows = rows if fold.score is fit.score else rows.filled
-    return rows.answered(fold.p_values, of_training)
+    of_training = fold.of_training
+    assert of_training is not None  # scores of left-out rows
+    if fold.score is fit.score:
+        scores = fit.scores(rows)
+    else:
+        scores = rows.answered(fold.scores, lambda i: of_training[i])
+    return fold.of_scores(scores, (rows.place >= 0) & ~fit.data.minority[rows.place])
 
 
 def check_method(method: str) -> None:

@@ -135,6 +135,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         warn_of_gaps(rows if unlabelled is None else np.concatenate([rows, unlabelled]), columns)
         known, place = rows[~minority], np.where(minority, -1, np.cumsum(~minority) - 1)
         rows, imputations = imputed(rows, known, source.categorical, place)
+        imputations = imputations and imputations.numbered(np.flatnonzero(~minority))
         unlabelled = None if unlabelled is None else filled(unlabelled, known, source.categorical)
     rows.setflags(write=False)
     if len(minority) < n:

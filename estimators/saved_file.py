@@ -171,9 +171,9 @@ def _gaps(fit: Fit) -> np.ndarray | None:
     return None if fit.data.gaps is None else fit.data.gaps.astype(np.int8)
 
 
-def _imputations(fit: Fit) -> np.ndarray | None:
-    """Return the rows with gaps in each way to fill them; which rows these are, the gaps say."""
-    return None if fit.data.imputations is None else fit.data.imputations.rows
+def _donors(fit: Fit) -> np.ndarray | None:
+    """Return the rows whose values fill gaps; which rows have gaps, the gaps say."""
+    return None if fit.data.imputations is None else fit.data.imputations.donors
 
 
 def _boundary(fit: Fit) -> Group:
@@ -214,7 +214,7 @@ TENSORS = {
     "kind": Tensor("data.kind", "i", "n", 0, "kinds"),
     "core": Tensor(_core_rows, "i", "n", 0, 2),
     "gaps": Tensor(_gaps, "i", "n p", 0, 2),
-    "imputations": Tensor(_imputations, "f", "ways g p"),
+    "donors": Tensor(_donors, "i", "ways g p", -1, "n"),
     "unlabelled": Tensor(lambda fit: getattr(fit.data.gram, "unlabelled", None), "f", "u p"),
     "left_out": Tensor("chosen.left_out", "f", "n", finite=None),
     "boundary/*": Tensor(_boundary, "f", "cut", finite=False),

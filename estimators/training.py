@@ -138,16 +138,29 @@ class TrainingData:
         """The described rows, where the points are others; else None."""
         return self.rows[self.described] if self.gram.member_of_row is None else None
 
-    def leaving(
-        self, which: np.ndarray | slice = slice(None), imputed: np.ndarray | None = None
-    ) -> Leaving:
-        """Return some rows, by their numbers, as they leave the centre.
+    def leaving(self, which: np.ndarray | slice = slice(None)) -> Leaving:
+        """Return some rows, by their numbers, as they leave the centre."""
+        return Leaving(self.gram, self.rows[which], self.member_of_row[which], self.minority[which])
 
-        ``imputed`` (q, p) has their values where gaps are filled in another way.
+    def filled(self, ways: Imputations, way: int, own: np.ndarray | None = None) -> Leaving:
+        """Return rows with gaps, filled in one way, as they leave the centre with their donors.
+
+        ``own`` (g,) are the numbers of these rows among the training rows; None for new rows.
         """
-        rows = self.rows[which] if imputed is None else imputed
-        member, minority = self.member_of_row[which], self.minority[which]
-        return Leaving(self.gram, rows, member, minority, imputed=imputed is not None)
+        donors = np.sort(ways.donors[way], axis=1)
+        again = np.zeros(donors.shape, dtype=bool)
+        again[:, 1:] = donors[:, 1:] == donors[:, :-1]
+        member_of_row = np.append(self.member_of_row, -1)
+        own = np.full(len(ways), -1) if own is None else own
+        minority = np.append(self.minority, False)[own]
+        members = member_of_row[np.where(again, -1, donors)]
+        return Leaving(self.gram, ways.rows[way], member_of_row[own], minority, members)
+
+    def by_fold(self, fold: Self, train: np.ndarray) -> Self:
+        """Return the data of all rows by the centre of a fold, which ``train`` are members of."""
+        member_of_row = np.full(len(self.rows), -1)
+        member_of_row[train] = fold.member_of_row
+        return replace(self, gram=fold.gram, member_of_row=member_of_row)
 
     def fold(self, train: np.ndarray, own_kernel: bool = False) -> Self:
         """Return the data of the rows ``train``; points that are rows are these.
@@ -199,12 +212,11 @@ class TrainingData:
         return replace(self, gram=gram, member_of_row=member, dictionary=dictionary)
 
     def part(self, which: np.ndarray | slice) -> Self:
-        """Return the data of some rows; Gram statistics and kernel stay."""
-        ways = self.imputations
+        """Return the data of some rows, with one value in each gap; statistics and kernel stay."""
         return replace(
             self,
             rows=self.rows[which],
-            imputations=None if ways is None else ways.part(np.arange(len(self.rows))[which]),
+            imputations=None,
             kind=self.kind[which],
             member_of_row=self.member_of_row[which],
             names=None if self.names is None else self.names[which],

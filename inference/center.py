@@ -210,8 +210,7 @@ def decision_of(
 class Score:
     """Values of each row, larger for more normal rows; the "distance" is minus the value.
 
-    Rows are an array (rows, p). What is decided in draws takes (ways, rows, p) too, rows with gaps
-    that are completed in several ways: draw t has the way t mod ways.
+    Rows are an array (rows, p).
 
     Attributes
     ----------
@@ -271,16 +270,16 @@ class Score:
         """Return the scores, at least 0 for normal rows at this level, shape (rows,)."""
 
         def of_block(block: slice) -> np.ndarray:
-            return level_quantile(self.margins(rows[..., block, :]), level)
+            return level_quantile(self.margins(rows[block]), level)
 
-        return _joined(of_block, rows.shape[-2], self._step)
+        return _joined(of_block, len(rows), self._step)
 
     def unseen(self, rows: np.ndarray) -> np.ndarray:
-        """Return log (u r_z), minus infinity where nothing is unseen, shape (1 or ways, rows).
+        """Return log (u r_z), minus infinity where nothing is unseen, shape (1, rows).
 
         It is what a row beside z that the sample has not shown would add to the similarity.
         """
-        return np.full((1, rows.shape[-2]), -np.inf)
+        return np.full((1, len(rows)), -np.inf)
 
     def margins(self, rows: np.ndarray) -> np.ndarray:
         """Return by how much rows lie within the cutoff in each draw, shape (draws, rows)."""
@@ -306,11 +305,10 @@ class Score:
         """Return what :func:`decision_of` has of rows, shape (4, rows)."""
 
         def of_block(block: slice) -> np.ndarray:
-            z = rows[..., block, :]
-            values, unseen = self.values_of_draws(z), self.unseen(z)
+            values, unseen = self.values_of_draws(rows[block]), self.unseen(rows[block])
             return decision_of(values, unseen, self.boundary, level, prob, self.logarithmic)
 
-        return _joined(of_block, rows.shape[-2], self._step, (4,))
+        return _joined(of_block, len(rows), self._step, (4,))
 
     def distance_margins_of(
         self, values: np.ndarray, log_unseen: np.ndarray, distance: float | None = None
@@ -511,8 +509,7 @@ class Center(Weighted):
         unseen = self.boundary.unseen
         if not unseen:
             return super().unseen(rows)
-        ways = rows[None] if rows.ndim == 2 else rows
-        return np.stack([unseen.log_added(self.log_nearest(each)) for each in ways])
+        return unseen.log_added(self.log_nearest(rows))[None]
 
     def log_nearest(self, rows: np.ndarray) -> np.ndarray:
         """Return log m_z, the largest log kernel value with a majority point, shape (rows,)."""
@@ -546,8 +543,6 @@ class Center(Weighted):
     @override
     def values_of_draws(self, rows: np.ndarray) -> np.ndarray:
         """Return the values in all draws, shape (draws, rows): the similarity or its logarithm."""
-        if rows.ndim == 3:
-            return self.over_ways(len(rows), lambda some, way: some.values_of_draws(rows[way]))
         return self._as_values(self.similarity(rows), lambda far: self.log_similarity(rows[far]))
 
     def over_ways(self, n: int, values_of: Callable[[Center, int], np.ndarray]) -> np.ndarray:
@@ -650,8 +645,6 @@ class Center(Weighted):
 
     @override
     def probability_normal(self, rows: np.ndarray) -> np.ndarray:
-        if rows.ndim == 3:
-            return super().probability_normal(rows)
         return self._counts(rows) / self._draws
 
     @override
@@ -662,8 +655,6 @@ class Center(Weighted):
         that of the cutoff, the share of draws on the other side of the cutoff than m is at most
         :math:`v / (v + m^2)` (Cantelli). Only rows that this leaves open need all draws.
         """
-        if rows.ndim == 3:
-            return super().is_normal(rows, level)
         enough = needed(level, self._draws)
         bounded = len(self.weights) == len(self._least) > 1
         few = len(rows) < ROWS_TO_BOUND * min(self.weights.shape)

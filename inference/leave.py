@@ -12,6 +12,9 @@ A minority row leaves B, and A is multiplied by :math:`(t - \alpha_{1g} / n_g) /
 weights of both keep their sum.
 
 A majority row also leaves what the kernel has learned from it (``kernel.leaving_out``).
+
+A row whose gaps are filled by values of other rows, the donors, leaves with these: a centre that
+holds a donor knows the values already.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from functools import cached_property
 from typing import Protocol, Self
 
 import numpy as np
+from scipy import sparse
 
 from ..models.gram import Gram
 from ..models.kernels import Kernel
@@ -45,18 +49,15 @@ class Leaving:
     member : ndarray of int, shape (q,)
         The member of the points that each row is; -1 for none, which leaves nothing but the kernel.
     minority : ndarray of bool, shape (q,)
-    with_it : ndarray of bool, shape (q, R), optional
-        Members that leave with each row as a whole, such as its own with all copies.
-    imputed : bool, default=False
-        Whether gaps of the rows are filled by other values than those of their members.
+    donors : ndarray of int, shape (q, c), optional
+        The members of the rows whose values fill gaps of each row; -1 for none.
     """
 
     gram: Gram
     rows: np.ndarray
     member: np.ndarray
     minority: np.ndarray
-    with_it: np.ndarray | None = None
-    imputed: bool = False
+    donors: np.ndarray | None = None
 
     def part(self, which: np.ndarray | slice) -> Self:
         """Return some of the rows."""
@@ -65,7 +66,7 @@ class Leaving:
             rows=self.rows[which],
             member=self.member[which],
             minority=self.minority[which],
-            with_it=None if self.with_it is None else self.with_it[which],
+            donors=None if self.donors is None else self.donors[which],
         )
 
     @cached_property
@@ -73,15 +74,23 @@ class Leaving:
         """The point that each row belongs to, shape (q,); -1 for none."""
         return self.gram.points.of_members(self.member)
 
-    @property
-    def count(self) -> np.ndarray:
-        """n_g, the number of rows of each point, shape (M,)."""
-        return self.gram.points.sizes
+    @cached_property
+    def _gone(self) -> sparse.csr_array:
+        """The number of rows of each member that leave with each row, shape (q, R)."""
+        members = self.member[:, None]
+        if self.donors is not None:
+            members = np.hstack([members, self.donors])
+        row, place = np.nonzero(members >= 0)
+        shape = len(self.rows), len(self.gram.points.rows)
+        return sparse.csr_array((np.ones(len(row)), (row, members[row, place])), shape)
 
     @cached_property
-    def _own(self) -> np.ndarray:
-        """The numbers of the rows that belong to a point."""
-        return np.flatnonzero(self.point >= 0)
+    def gone(self) -> sparse.csr_array:
+        """The share of each point that leaves with each row, shape (q, M)."""
+        members, points = self._gone.tocoo(), self.gram.points
+        point = points.point_of_member[members.col]
+        shape = len(self.rows), self.gram.n_points
+        return sparse.csr_array((members.data / points.sizes[point], (members.row, point)), shape)
 
     @property
     def _kernels(self) -> list[tuple[Kernel, np.ndarray]]:
@@ -90,7 +99,7 @@ class Leaving:
         The kernel has learned a column from other values than those that are imputed.
         """
         kernel, minority = self.gram.kernel, self.minority
-        if self.imputed:
+        if self.donors is not None:
             return [(kernel, np.ones(len(minority), dtype=bool))]
         of_class = (kernel.leaving_out, ~minority), (kernel, minority)
         return [(each, rows) for each, rows in of_class if rows.any()]
@@ -99,7 +108,7 @@ class Leaving:
     def k(self) -> np.ndarray:
         """Kernel values (q, M) with the points, without the rows themselves."""
         gram = self.gram
-        if (self.member >= 0).all() and self.with_it is None and not self.imputed:
+        if (self.member >= 0).all() and self.donors is None:
             return gram.K_left_out[self.member]
         k = np.empty((len(self.rows), gram.n_points))
         for kernel, of_kind in self._kernels:
@@ -109,8 +118,6 @@ class Leaving:
                 of_members, some = kernel(self.rows[block], gram.points.rows), self.part(block)
                 row, member, rest = some.themselves(np.arange(gram.n_points))
                 of_members[row, member] *= rest
-                if some.with_it is not None:
-                    of_members[some.with_it] = 0.0
                 k[block] = gram.points.mean(of_members)
         return k
 
@@ -135,7 +142,7 @@ class Leaving:
         for start in range(0, len(found), step):
             block = slice(start, start + step)
             rows = self.part(block)
-            stays = 1.0 - rows.gone[:, points]
+            stays = 1.0 - rows.gone[:, : len(points)].toarray()
             stays[stays <= 0.0] = 1.0  # nothing is left, and k is 0
             nearest = (self.k[block][:, points] / stays).max(axis=1)
             far = nearest < SMALL  # among these the logarithms tell
@@ -150,35 +157,19 @@ class Leaving:
         row, member, rest = self.themselves(points)
         with np.errstate(divide="ignore"):  # nothing is left of a row without copies
             of_members[row, member] += np.log(rest)
-        if self.with_it is not None:
-            of_members[self.with_it[:, self.gram.points.members_of(points)]] = -np.inf
 
     def themselves(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return which rows are which members of some points, and what is left of each member."""
+        """Return which rows take which members of some points, and what is left of each."""
         members = self.gram.points.members_of(points)
-        row, place = np.nonzero(self.member[:, None] == members)
-        return row, place, 1.0 - 1.0 / self.gram.points.copies[members[place]]
-
-    @property
-    def gone(self) -> np.ndarray:
-        """The share of each point that leaves with each row, shape (q, M)."""
-        gone = np.zeros((len(self.rows), self.gram.n_points))
-        gone[self._own, self.point[self._own]] = 1.0 / self.count[self.point[self._own]]
-        if self.with_it is not None:
-            whole = self.gram.points.mean(self.with_it.astype(float))
-            gone = np.where(whole > 0.0, whole, gone)
-        return gone
+        gone = self._gone[:, members].tocoo()
+        return gone.row, gone.col, 1.0 - gone.data / self.gram.points.copies[members[gone.col]]
 
     def rest(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return t (S, 1), and what is left of it for each row (S, q), of weights (S, M)."""
-        m, own = self.gram.n_majority_points, self._own
-        own = own[~self.minority[own]]
+        m = self.gram.n_majority_points
         total = weights[:, :m].sum(axis=1, keepdims=True)
-        if self.with_it is not None:
-            return total, total - weights[:, :m] @ self.gone[:, :m].T
-        rest = np.repeat(total, len(self.rows), axis=1)
-        rest[:, own] -= weights[:, self.point[own]] / self.count[self.point[own]]
-        return total, rest
+        leaves = (self.gone[:, :m] @ weights[:, :m].T).T
+        return total, np.subtract(total, leaves, order="C")
 
     def similarity(self, weights: np.ndarray, k: np.ndarray | None = None) -> np.ndarray:
         """Return the similarities (S, q) for weights (S, M).
@@ -188,7 +179,7 @@ class Leaving:
         ``k`` (q, M), by default :attr:`k`, may be on another scale.
         """
         k = self.k if k is None else k
-        m, minority = self.gram.n_majority_points, np.flatnonzero(self.minority & (self.point >= 0))
+        m, minority = self.gram.n_majority_points, np.flatnonzero(self.minority)
         of_points, found = k.T, np.empty((len(weights), len(self.rows)))
 
         def of_block(draws: slice) -> None:
@@ -199,13 +190,13 @@ class Leaving:
             with np.errstate(divide="ignore", invalid="ignore"):
                 sums *= np.divide(total, rest, out=rest)
             if len(minority):
-                share = w[:, self.point[minority]] / self.count[self.point[minority]]
+                share = (self.gone[minority, m:] @ w[:, m:].T).T
                 sums[:, minority] *= (total + share) / total
             if m < w.shape[1]:
                 sums += w[:, m:] @ of_points[m:]
             for draw, j in inaccurate:
                 one = self.part(slice(j, j + 1))
-                left = one._without(w[draw, None])[0, :m].sum()  # no difference of two sums
+                left = one.others(w[draw, None])[0, :m].sum()  # no difference of two sums
                 sums[draw, j] = -np.inf
                 if left > 0.0:
                     of_majority = k[j, :m] @ w[draw, :m] / left * total[draw, 0]
@@ -219,14 +210,14 @@ class Leaving:
 
         They are infinite or NaN where nothing is left.
         """
-        m, others = self.gram.n_majority_points, self._without(weights)
+        m, others = self.gram.n_majority_points, self.others(weights)
         with np.errstate(divide="ignore", invalid="ignore"):
             others[:, :m] *= (weights[:, :m].sum(axis=1) / others[:, :m].sum(axis=1))[:, None]
         return others
 
-    def _without(self, weights: np.ndarray) -> np.ndarray:
-        """Return the weights (S, M) of the others beside one row, which are not rescaled."""
-        return weights * (1.0 - self.gone[0])
+    def others(self, weights: np.ndarray) -> np.ndarray:
+        """Return the weights (S, M) without one row; those of the other rows stay."""
+        return weights * (1.0 - self.gone[[0]].toarray()[0])
 
 
 class Leave(Protocol):

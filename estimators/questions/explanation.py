@@ -441,7 +441,7 @@ def _without(fit: Fit, center: Center, row: int) -> Center:
         w = leaving.weights(center.weights)
         w = np.where(np.isfinite(w), w, 0.0)
     else:  # the others stay: the centre of a posterior has no other
-        w = center.weights * (1.0 - leaving.gone[0])
+        w = leaving.others(center.weights)
     points = center.gram.points.without(int(leaving.member[0]))
     return replace(center, weights=w, gram=replace(center.gram, points=points))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from .categories import code
 
 LEVEL = code("(missing)")  # of a gap that is a category
 NEAREST = 10  # rows whose values fill a gap
+SPACED = (np.arange(NEAREST) + 0.5) / NEAREST  # where these lie among more rows as near
 BLOCK = 2**24  # distances at once
 SHOWN = 8  # columns that a line names
 
@@ -48,20 +49,30 @@ class Imputations:
     which : ndarray of int, shape (g,)
         Which rows of a table have gaps, in ascending order.
     rows : ndarray of shape (10, g, p)
+    donors : ndarray of int, shape (10, g, p)
+        The number of the known row that each value is of; -1 for the row's own values.
     """
 
     which: np.ndarray
     rows: np.ndarray
+    donors: np.ndarray
 
-    def among(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places of rows with gaps among row numbers, and their ways (10, h, p)."""
+    def __len__(self) -> int:
+        return len(self.which)
+
+    def numbered(self, numbers: np.ndarray) -> Self:
+        """Return the same rows, with other numbers of the known rows."""
+        return replace(self, donors=np.append(numbers, -1)[self.donors])
+
+    def among(self, numbers: np.ndarray) -> Self:
+        """Return those of a table of the rows with these numbers."""
         lacking = np.flatnonzero(np.isin(numbers, self.which))
-        return lacking, self.rows[:, np.searchsorted(self.which, numbers[lacking])]
+        return self.part(np.searchsorted(self.which, numbers[lacking]), lacking)
 
-    def part(self, numbers: np.ndarray) -> Self | None:
-        """Return those of a table of these rows; None if no row has a gap."""
-        lacking, rows = self.among(numbers)
-        return type(self)(lacking, rows) if len(lacking) else None
+    def part(self, places: np.ndarray | slice, which: np.ndarray | None = None) -> Self:
+        """Return some of these rows, by their places here; as rows ``which`` of another table."""
+        which = self.which[places] if which is None else which
+        return type(self)(which, self.rows[:, places], self.donors[:, places])
 
 
 def filled(
@@ -129,6 +140,8 @@ def imputed(
     array([[0., 6.]])
     >>> imputations.rows[:, 0, 1]
     array([5., 6., 6., 6., 6., 6., 6., 6., 6., 7.])
+    >>> imputations.donors[:, 0, 1]
+    array([0, 3, 4, 5, 6, 7, 8, 9, 1, 2])
     """
     result, gaps, has = rows.copy(), np.isnan(rows), ~np.isnan(known)
     with_gaps = np.flatnonzero(gaps.any(axis=1))
@@ -144,6 +157,7 @@ def imputed(
             "so nothing can fill its gaps; leave the column out"
         )
     ways = np.repeat(rows[None, with_gaps], NEAREST, axis=0)
+    of_rows = np.full(ways.shape, -1)
     number = np.empty(len(known), dtype=int)  # of known rows, whatever their order
     number[np.lexsort(known.T)] = np.arange(len(known))
     scaled = _ranks(rows[with_gaps], known, categorical), _ranks(known, known, categorical)
@@ -163,12 +177,13 @@ def imputed(
             for i, near_row, is_beside in zip(lacking, near, beside, strict=True):
                 donors = np.flatnonzero(is_beside)
                 donors = donors[np.lexsort((number[donors], near_row[donors]))]
-                values, spaced = known[donors, f], (np.arange(NEAREST) + 0.5) / NEAREST
-                ways[:, start + i, f] = values[(spaced * len(values)).astype(int)]
+                chosen = donors[(SPACED * len(donors)).astype(int)]
+                of_rows[:, start + i, f], ways[:, start + i, f] = chosen, known[chosen, f]
+                values = known[donors, f]
                 result[block[i], f] = (
                     pd.Series(values).mode()[0] if f in categorical else np.median(values)
                 )
-    return result, Imputations(with_gaps, ways)
+    return result, Imputations(with_gaps, ways, of_rows)
 
 
 def _ranks(rows: np.ndarray, known: np.ndarray, categorical: Collection[int]) -> np.ndarray:

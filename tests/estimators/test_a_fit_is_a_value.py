@@ -160,8 +160,8 @@ def test_another_cutoff_of_one_table_leaves_the_fit_alone_and_computes_once(monk
     X = np.random.default_rng(3).normal(size=(80, 2))
     est = BSVDD(core=0.8, draws=60, cutoff=0.9).fit(X)
     assert "surprises" not in vars(est.fit_)
-    computed, of_rows = [], fit._left_out_values
-    monkeypatch.setattr(fit, "_left_out_values", lambda *a: computed.append(1) or of_rows(*a))
+    computed, of_rows = [], fit._of_closed_form
+    monkeypatch.setattr(fit, "_of_closed_form", lambda *a: computed.append(1) or of_rows(*a))
     other = est.with_cutoff(cutoffs.FalseAlarm(0.2))
     assert "surprises" not in vars(est.fit_) and len(computed) == 1
     np.testing.assert_array_equal(other.fit_.surprises, est.fit_.surprises)

@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators import inputs
+from bsvdd.estimators.fit import left_out_values, refitted
 from bsvdd.estimators.rows.gaps import NEAREST, filled, imputed
+from bsvdd.inference import left_out
 from bsvdd.inference.warning import DataWarning
 
 import bsvdd
 from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels, plots
-from tests.scores import margins_of, raised, upper_median, weights_of
+from tests.scores import is_logarithmic, raised, upper_median, weights_of
 
 RNG = np.random.default_rng(2)
 N = 60
@@ -202,31 +204,42 @@ def median_score(margins):
     return -upper_median(-margins)
 
 
-def one_a_draw(margins_of_way, draws):
-    """Return margins (draws, rows), of way t mod 10 in draw t."""
-    ways = [margins_of_way(k) for k in range(NEAREST)]
-    return np.stack([ways[t % NEAREST][t % len(ways[0])] for t in range(draws)])
+def one_a_draw(est, imputations, i, itself=()):
+    """Return the margins (draws,) of a row by the centre without its donors; by draws' ways."""
+    rows, w, at = est.fit_.data.rows, weights_of(est), est.fit_.score.boundary
+    ways = []
+    for row, donors in zip(imputations.rows[:, i], imputations.donors[:, i], strict=True):
+        others = np.setdiff1d(np.arange(len(rows)), [*donors, *itself])
+        k = est.kernel_(row[None], rows[others])[0]  # it learned no value of the way
+        values = w[:, others] @ k * w.sum(axis=1) / w[:, others].sum(axis=1)
+        values = np.log(values) if is_logarithmic(est) else values
+        log_nearest = np.log(k.max())[None]
+        ways.append((raised(est, values[:, None], log_nearest) - at.threshold[:, None])[:, 0])
+    return np.array([ways[t % NEAREST][t % len(ways[0])] for t in range(len(at.threshold))])
 
 
 @quiet
 @pytest.mark.parametrize("make", DESCRIPTIONS, ids=repr)
 def test_each_draw_fills_gaps_of_a_new_row_by_one_of_the_nearest_rows(make):
+    """And judges it without that row, which its values are of."""
     est = make.fit(NUMBERS)
     known = np.where(est.fit_.data.gaps, np.nan, est.fit_.data.rows)
     middle, imputations = imputed(WITH_GAP, known)
     assert imputations.which.tolist() == [0, 1]
-    for of_way in imputations.rows:
+    for of_way, donors in zip(imputations.rows, imputations.donors, strict=True):
         np.testing.assert_array_equal(of_way[0, 1:], WITH_GAP[0, 1:])
-        for f, (row,) in ((0, of_way[:1]), (1, of_way[1:])):
-            assert row[f] in known[:, f]
+        np.testing.assert_array_equal(donors >= 0, np.isnan(WITH_GAP[:2]))
+        i, f = np.nonzero(donors >= 0)
+        np.testing.assert_array_equal(of_way[i, f], known[donors[i, f], f])
     np.testing.assert_array_equal(middle[2], WITH_GAP[2])
-    at = est.fit_.score.boundary
-    margins = one_a_draw(lambda k: margins_of(est, imputations.rows[k]), len(at.threshold))
+    margins = np.column_stack([one_a_draw(est, imputations, i) for i in range(2)])
     found = est.decision(WITH_GAP).iloc[:2]
     np.testing.assert_allclose(found["surprise"], -median_score(margins), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found["probability_normal"], (margins >= 0.0).mean(axis=0))
     np.testing.assert_allclose(est.score_samples(WITH_GAP)[:2], -found["surprise"], atol=1e-12)
     np.testing.assert_array_equal(est.predict(WITH_GAP)[:2] > 0, found["normal"])
+    np.testing.assert_allclose(est.probability_normal(WITH_GAP)[:2], found["probability_normal"])
+    np.testing.assert_array_equal(bsvdd.p_value(est, WITH_GAP)[:2], found["p_value"])
     picture = est.fit_.margins(est.fit_.asked(middle, imputations))
     np.testing.assert_allclose((picture >= 0.0).mean(axis=0)[:2], found["probability_normal"])
     complete = est.decision(np.r_[WITH_GAP[2:], middle[:2]])
@@ -239,28 +252,74 @@ def test_each_draw_fills_gaps_of_a_new_row_by_one_of_the_nearest_rows(make):
 
 
 @quiet
-@pytest.mark.parametrize("make", [BSVDD(), BDD(simplex=True)], ids=repr)
+@pytest.mark.parametrize("make", [BSVDD(), BDD(), BDD(simplex=True)], ids=repr)
 def test_a_training_row_is_left_out_in_each_way_to_fill_it(make):
     est = make.fit(NUMBERS)
-    data, w, at = est.fit_.data, weights_of(est), est.fit_.score.boundary
+    data = est.fit_.data
     known = np.where(data.gaps, np.nan, data.rows)
     _, imputations = imputed(known, known, (), np.arange(N))
     np.testing.assert_array_equal(data.imputations.rows, imputations.rows)
-    for j in (imputations.which[0], imputations.which[4]):
-        others = np.delete(np.arange(N), j)
-        rest = w[:, others] / w[:, others].sum(axis=1, keepdims=True)
-
-        def margins(k, j=j, others=others, rest=rest):
-            row = imputations.rows[k][imputations.which == j]
-            log_k = est.kernel_.log(row, data.rows[others])  # it learned no value of the way
-            values = np.log(rest @ np.exp(log_k.T))
-            return raised(est, values, log_k.max(axis=1)) - at.threshold[:, None]
-
-        expected = median_score(one_a_draw(margins, len(at.threshold)))
+    np.testing.assert_array_equal(data.imputations.donors, imputations.donors)
+    for i in (0, 4):
+        j = imputations.which[i]
+        expected = median_score(one_a_draw(est, imputations, i, [j])[:, None])[0]
         np.testing.assert_allclose(est.fit_.left_out[j], expected, rtol=1e-9)
         decided = est.decision(NUMBERS[[j]])  # it is known again
         np.testing.assert_allclose(decided["surprise"], -expected, rtol=1e-9)
         assert decided["left_out"].all()
+
+
+@quiet
+@pytest.mark.parametrize("make", [SVDD(), BSVDD(draws=400, tune=200)], ids=repr)
+def test_donors_of_training_rows_are_majority_rows_and_leave_by_their_own_numbers(make):
+    """Minority rows come first, and give no values."""
+    y = np.arange(N) < 6
+    table = NUMBERS + 5.0 * y[:, None]
+    model = bsvdd.SVDDM() if isinstance(make, SVDD) else bsvdd.BSVDDM(draws=400, tune=200)
+    data = model.fit(table, y).fit_.data
+    donors = data.imputations.donors
+    assert donors[donors >= 0].min() >= 6
+    way, i, f = np.nonzero(donors >= 0)
+    np.testing.assert_array_equal(data.imputations.rows[way, i, f], table[donors[way, i, f], f])
+    leaving = data.filled(data.imputations, 3, data.imputations.which)
+    for i in range(len(data.imputations)):
+        gone = {data.imputations.which[i], *donors[3, i][donors[3, i] >= 0]}
+        assert set(data.row_of_member[leaving.gone[[i]].indices]) == gone
+
+
+@quiet
+def test_a_training_row_leaves_the_centre_of_its_fold_with_its_donors():
+    est = SVDD().fit(NUMBERS)
+    fit, data = est.fit_, est.fit_.data
+    values = left_out_values(fit, Cutoff()).values
+    folds = left_out.folds(data.minority, fit.learner.folds, data.seed)
+    train, test = next((a, b) for a, b in folds if np.isin(data.imputations.which, b).any())
+    other = refitted(fit, train)
+    w = np.zeros(N)
+    w[train] = other.score.weights[0]
+    for i in np.flatnonzero(np.isin(data.imputations.which, test)):
+        for way in range(NEAREST):
+            donors = data.imputations.donors[way, i]
+            rest = np.setdiff1d(train, donors)
+            row = data.imputations.rows[way, i]
+            s = w[rest] @ est.kernel_(row[None], data.rows[rest])[0] / w[rest].sum()
+            expected = np.log(s) + fit.learned.own - other.own
+            j = data.imputations.which[i]
+            np.testing.assert_allclose(values[way, j], expected, rtol=1e-9)
+
+
+@quiet
+def test_rows_of_which_little_is_known_are_as_normal_as_others():
+    """300 complete rows; of new rows four or five of six values are missing."""
+    mix = np.eye(6) + 0.5 * np.random.default_rng(9).normal(size=(6, 6))
+    rng = np.random.default_rng(0)
+    est = BSVDD(draws=500, random_state=0).fit(rng.normal(size=(300, 6)) @ mix)
+    new = rng.normal(size=(600, 6)) @ mix
+    complete = est.probability_normal(new).mean()
+    for n in (4, 5):
+        gap = np.argsort(rng.random(new.shape), axis=1) < n
+        found = est.probability_normal(np.where(gap, np.nan, new))
+        assert abs(found.mean() - complete) < 0.04  # .10 by a centre with the donors
 
 
 @quiet

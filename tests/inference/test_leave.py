@@ -81,7 +81,7 @@ def test_each_row_leaves_as_if_it_were_a_point_of_its_own(kernel, weights, n1, g
     leaving, alone = of_points(kernel, n1, groups)
     w = weights_of(weights, n1)
     point, minority, n = leaving.point, leaving.minority, len(leaving.rows)
-    v = (w / leaving.count)[:, point]
+    v = (w / leaving.gram.points.sizes)[:, point]
     kernel = leaving.gram.kernel
     K = np.stack([(kernel if minority[j] else kernel.leaving_out)(r[None], leaving.rows)[0]
                   for j, r in enumerate(leaving.rows)])  # fmt: skip
@@ -124,26 +124,44 @@ def test_rows_of_no_point_leave_what_the_kernel_learned_from_them():
     np.testing.assert_array_equal(some.part([stranger]).weights(w), w)
 
 
-def test_points_that_leave_with_a_row():
-    leaving, _ = of_points("RBF", 0)
-    w, point = WEIGHTS["simplex"], leaving.point
-    both = np.zeros((len(point), 5), dtype=bool)
-    both[point == 0, 3] = both[point == 3, 0] = True  # points 0 and 3 leave with a row
-    with_it, K = replace(leaving, with_it=both), leaving.gram.kernel(leaving.rows)
-    v, everyone = (w / COUNT[:5])[:, point], np.zeros(len(point), dtype=bool)
-    for j in range(len(point)):
-        gone = np.flatnonzero(both[j, point])
-        expected = np.array([without(each, K[j], everyone, j, *gone) for each in v])
-        one = with_it.part(slice(j, j + 1))
-        for found in (one.similarity(w)[:, 0], np.vecdot(one.weights(w), of_row(one, K[j]))):
-            np.testing.assert_allclose(found, expected[:, 0], rtol=1e-12)
-        np.testing.assert_allclose(one.rest(w)[1][:, 0], expected[:, 1], rtol=1e-12)
-        np.testing.assert_allclose(np.exp(one.log_k(np.arange(5))), one.k, atol=1e-15)
-
-
-def of_row(one, k):
-    """Kernel values of a row with the points, from those with the rows."""
-    return k[np.searchsorted(np.repeat(np.arange(5), COUNT[:5]), np.arange(5))]
+@pytest.mark.parametrize("new", [False, True], ids=["training rows", "new rows"])
+@pytest.mark.parametrize("groups", [False, True], ids=["copies", "groups"])
+@pytest.mark.parametrize(("kernel", "n1"), [*product(KERNELS, (0, 2))])
+def test_donors_leave_with_a_row(kernel, n1, groups, new):
+    """Each row leaves with two majority rows, or with one, whose values fill its gaps."""
+    leaving, _ = of_points(kernel, n1, groups)
+    w, point, minority = weights_of("simplex", n1), leaving.point, leaving.minority
+    v, kernel, n = (w / leaving.gram.points.sizes)[:, point], leaving.gram.kernel, len(point)
+    majority = np.flatnonzero(~minority)
+    donors = np.array([[majority[(j + 2) % len(majority)], majority[(j + 5) % len(majority)]]
+                       for j in range(n)])  # fmt: skip
+    donors[donors == np.arange(n)[:, None]] = -1
+    donors[::3, 1] = -1
+    assert (donors >= 0).any(axis=1).all()
+    member = np.full(n, -1) if new else leaving.member
+    of_members = np.append(leaving.member, -1)[donors]
+    some = replace(leaving, member=member, donors=of_members)
+    itself = minority & ~np.full(n, new)
+    K, points = kernel(leaving.rows), np.arange(w.shape[1])
+    for j in range(n):
+        gone = [i for i in donors[j] if i >= 0] + ([] if new else [j])
+        kept = np.delete(np.arange(n), gone)
+        of_majority, of_minority = kept[~minority[kept]], kept[minority[kept]]
+        t, rest = v[:, ~minority].sum(axis=1), v[:, of_majority].sum(axis=1)
+        t_of_a = t + v[:, j] if itself[j] else t
+        expected = t_of_a / rest * (v[:, of_majority] @ K[j, of_majority])
+        expected = expected + v[:, of_minority] @ K[j, of_minority]
+        one = some.part(slice(j, j + 1))
+        np.testing.assert_allclose(one.similarity(w)[:, 0], expected, rtol=1e-9)
+        np.testing.assert_allclose(some.similarity(w)[:, j], expected, rtol=1e-9)
+        np.testing.assert_allclose(one.rest(w)[1][:, 0], rest, rtol=1e-12)
+        if kernel.normalized:
+            np.testing.assert_allclose(np.exp(one.log_k(points)), one.k, atol=1e-15)
+            near = [
+                K[j, kept[~minority[kept] & (point[kept] == g)]] for g in np.unique(point[majority])
+            ]
+            expected = max(np.log(k.mean()) for k in near if len(k))
+            np.testing.assert_allclose(one.log_nearest, expected, rtol=1e-9, atol=1e-12)
 
 
 def test_logarithms_of_rows_that_leave_do_not_underflow():
