@@ -73,11 +73,12 @@ def store(study: str, folder: Path) -> None:
 
 def gaps() -> str:
     """Return what hidden cells cost."""
-    columns = ["auc", "complete_auc", "with_gaps", "without", "held"]
+    pairs = ["auc", "flagged", "probability"]
+    columns = [name for pair in pairs for name in (pair, f"complete_{pair}")]
     return table(
-        "cells hidden | AUC | complete | flagged, with gaps | without | intervals hold",
+        "cells hidden | AUC | complete | flagged | complete | P(normal) | complete | hold",
         (
-            [f"{row['share']:.0%} {row['way']}", *(number(row[c], 3) for c in columns)]
+            [f"{row['share']:.0%} {row['way']}", *(number(row[c], 3) for c in [*columns, "held"])]
             for row in stored("gaps")
         ),
     )
