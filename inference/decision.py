@@ -38,7 +38,8 @@ same draw and cancels. The surprise is the median of
   rows have none, at the upper end z has none and they have Gamma(1).
 
 A row with gaps, new or left out, has the values of another of the nearest rows in each draw t, of
-way t mod 10 to fill it, as in multiple imputation (Rubin 1987).
+way t mod 10 to fill it, as in multiple imputation (Rubin 1987), and leaves the centre with these
+(:mod:`bsvdd.inference.leave`).
 
 Where weights may be negative, the margin is the difference
 :math:`\tilde s_z - \tilde s_{\mathrm{opt}}`. Nothing is unseen for kernels whose values do not
