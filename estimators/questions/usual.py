@@ -58,6 +58,7 @@ class Neighbours:
     ----------
     fit : Fit
     rows : ndarray of shape (n, p)
+        NaN in their gaps.
     costs : ndarray of shape (p, n)
         How far each column takes the row from them, in logarithms of the kernel.
     left : tuple of int
@@ -76,12 +77,16 @@ class Neighbours:
         The costs are of the factors of a kernel that is a product over columns, else squared
         distances.
         """
-        kernel, known = fit.data.kernel, fit.data.rows[fit.data.described]
+        data, kernel = fit.data, fit.data.kernel
+        known = data.rows[data.described]
         if not kernel.separable:
             kernel = replace(kernel, kernel=RBF(1.0)) if isinstance(kernel, Wrapper) else RBF(1.0)
-        known = known[(known != row).any(axis=1)]
+        others = (known != row).any(axis=1)
+        known = known[others]
         # a kernel may use one array for all columns
         costs = np.array([cost[0].copy() for cost in kernel.by_column(row[None], known)])
+        if data.gaps is not None:
+            known = np.where(data.gaps[data.described][others], np.nan, known)
         return cls(fit, known, costs, tuple(range(len(costs))))
 
     def without(self, column: int) -> Self:
@@ -95,9 +100,10 @@ class Neighbours:
         return total
 
     def usual(self, column: int) -> Usual:
-        """Return what is usual in a column: in the nearest rows by the others."""
+        """Return what is usual in a column: in the nearest rows by the others, without gaps."""
         others = self.total - self.costs[column] * (column in self.left)
-        near = self.rows[np.argsort(others, kind="stable")[:NEAREST], column]
+        values = self.rows[np.argsort(others, kind="stable"), column]
+        near = values[~np.isnan(values)][:NEAREST]
         return Usual(near, column in self.fit.data.kernel.categorical_columns)
 
     def nearer(self, column: int) -> float:

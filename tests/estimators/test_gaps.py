@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from bsvdd.estimators import inputs
 from bsvdd.estimators.fit import left_out_values, refitted
+from bsvdd.estimators.questions.usual import Neighbours
 from bsvdd.estimators.rows.gaps import NEAREST, filled, imputed
 from bsvdd.inference import left_out
 from bsvdd.inference.warning import DataWarning
@@ -371,3 +372,13 @@ def test_a_picture_says_what_is_filled_and_no_change_is_none():
     middle = est.fit_.asked(*inputs.completed(est.fit_.data, new)).filled
     differ = ~why.rows["normal"].to_numpy() & est.fit_.is_normal(middle)
     assert differ.any() and (why.changes["size"].values[differ] == 0.0).all()
+
+
+@quiet
+def test_what_is_usual_is_of_values_that_there_are():
+    """A value that fills a gap is no observation."""
+    est = SVDD().fit(KNOWN)
+    for row in ROWS[:5]:
+        beside = Neighbours.of(est.fit_, row + 0.01)
+        for f in range(4):
+            assert np.isin(beside.usual(f).near, KNOWN[:, f]).all()
