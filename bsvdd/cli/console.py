@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ..estimators.detector import Detector
+
 WIDE = 1000  # characters
 
 
@@ -74,6 +76,20 @@ def with_names(table: pd.DataFrame, names: Any, column: str) -> pd.DataFrame:
     found = table.reset_index(drop=True)
     found.insert(0, f"{clash}{column}", np.asarray(names))
     return found
+
+
+def with_filled(found: pd.DataFrame, est: Detector, gaps: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the columns of each row whose gaps (n, p) were filled, if there are any.
+
+    Among categories there is nothing to fill where a gap is one more.
+    """
+    if est.kernel_.missing == "level":
+        gaps = gaps.drop(columns=gaps.columns[list(est.kernel_.categorical_columns)])
+    if not gaps.to_numpy().any():
+        return found
+    names = gaps.columns
+    filled = [", ".join(repr(str(c)) for c in names[row]) for row in gaps.to_numpy()]
+    return found.assign(filled=filled)
 
 
 def save_table(path: Path, table: pd.DataFrame, sep: str, decimal: str) -> None:

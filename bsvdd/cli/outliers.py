@@ -18,6 +18,7 @@ from .console import (
     table_of,
     time_so_far,
     waiting,
+    with_filled,
     with_names,
 )
 from .errors import check_outputs, plain_errors
@@ -102,6 +103,7 @@ def outliers(
     with plain_errors():
         if out is not None:
             written = found.table.join(reasons.columns)
+            written = with_filled(written, est, X.iloc[found.order].isna())
             written = with_names(written, names[found.order], str(names.name or "row"))
             save_table(out, written, layout.sep, table.decimal)
         if picture is not None:

@@ -12,7 +12,7 @@ import click
 from .. import estimators
 from ..estimators import messages, rows
 from . import options
-from .console import as_cells, waiting, with_names
+from .console import as_cells, waiting, with_filled, with_names
 from .errors import check_outputs, plain_errors
 
 if TYPE_CHECKING:
@@ -142,10 +142,7 @@ def score(
                 important = _important_columns(est, given, usable)
                 result = result.join(important.where(~result["normal"]))
             found = result.reindex(X.index)
-            if missing == "level":  # there is nothing to fill among categories
-                gaps[:, list(est.kernel_.categorical_columns)] = False
-            if gaps.any():
-                found["filled"] = [", ".join(repr(str(c)) for c in X.columns[row]) for row in gaps]
+            found = with_filled(found, est, X.isna() & gaps)
             found["problem"] = problems
             found.insert(0, "row", X.index)
             if table.id is not None:
