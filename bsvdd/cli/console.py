@@ -88,7 +88,7 @@ def with_filled(found: pd.DataFrame, est: Detector, gaps: pd.DataFrame) -> pd.Da
     if not gaps.to_numpy().any():
         return found
     names = gaps.columns
-    filled = [", ".join(repr(str(c)) for c in names[row]) for row in gaps.to_numpy()]
+    filled = [", ".join(str(c) for c in names[row]) for row in gaps.to_numpy()]
     return found.assign(filled=filled)
 
 

@@ -142,7 +142,7 @@ def score(
                 important = _important_columns(est, given, usable)
                 result = result.join(important.where(~result["normal"]))
             found = result.reindex(X.index)
-            found = with_filled(found, est, X.isna() & gaps)
+            found = found.join(as_cells(with_filled(found[[]], est, X.isna() & gaps)))
             found["problem"] = problems
             found.insert(0, "row", X.index)
             if table.id is not None:

@@ -261,8 +261,8 @@ def test_missing_values_by_each_policy(table, scores, tmp_path):
     rows.loc[9, ["a", "b", "city"]], rows.loc[10, "b"] = None, None
     rows.to_csv(path, index=False)
     _, frame = scores(model, path, "--id", "name")
-    of_a = dict.fromkeys((3, 4, 6, 7, 8), "'a'")
-    assert frame["filled"].dropna().to_dict() == of_a | {5: "'a', 'city'", 10: "'b'"}
+    of_a = dict.fromkeys((3, 4, 6, 7, 8), "a")
+    assert frame["filled"].dropna().to_dict() == of_a | {5: "a, city", 10: "b"}
     assert frame["problem"].dropna().index.tolist() == [9]  # a row without any value
     with pytest.warns(DataWarning, match="1 of 1 rows have gaps"):
         expected = -load(model).score_samples(rows.loc[[3], ["a", "b", "city"]])
@@ -337,7 +337,7 @@ def test_a_model_keeps_what_a_gap_is(table, scores, tmp_path):
     assert "NA in 11 of its cells is one and no gap" in result.output
     rows.iloc[3:7].to_csv(path, index=False)  # too few to tell that NA is a code
     result, frame = scores(model, path, "--id", "name")
-    assert frame["filled"].dropna().tolist() == ["'a'"] and frame["problem"].isna().all()
+    assert frame["filled"].dropna().tolist() == ["a"] and frame["problem"].isna().all()
     assert result.stderr.count("counted as one more category") == 1
     result = call("score", model, path, "--missing", "fill", code=1)
     assert "the model was fitted with --missing level" in result.output
