@@ -16,16 +16,19 @@ from ..estimators.messages import printable
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Show an error of the input as one line, and a warning of this package as a sentence.
+    """Show an error of the input as one line, and a warning of this package as a sentence, once.
 
     A pipe that its reader has closed is no error of the input: click ends quietly.
     """
     with warnings.catch_warnings():
-        as_before = warnings.showwarning
+        as_before, said = warnings.showwarning, set[str]()
 
         def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
             if category.__module__.startswith(f"{__name__.partition('.')[0]}."):
-                click.echo(f"Warning: {printable(str(message))}", err=True)
+                sentence = printable(str(message))
+                if sentence not in said:
+                    click.echo(f"Warning: {sentence}", err=True)
+                said.add(sentence)
             else:
                 as_before(message, category, *place)
 

@@ -336,7 +336,7 @@ def test_a_model_keeps_what_a_gap_is(table, scores, tmp_path):
     assert "2 of 72 rows have gaps, in 'city' (2), counted as one more category" in result.output
     assert "NA in 11 of its cells is one and no gap" in result.output
     rows.iloc[3:7].to_csv(path, index=False)  # too few to tell that NA is a code
-    result, frame = scores(model, path, "--id", "name")
+    result, frame = scores(model, path, "--id", "name", "--explain", "--watch")
     assert frame["filled"].dropna().tolist() == ["a"] and frame["problem"].isna().all()
     assert result.stderr.count("counted as one more category") == 1
     result = call("score", model, path, "--missing", "fill", code=1)
