@@ -28,9 +28,9 @@ P_NORMAL = LinearSegmentedColormap.from_list("p_normal", ["#EBA77C", "#F7F4EF", 
 RowClass = tuple[np.ndarray, str, str, str]  # rows (as a mask), colour, marker and label
 
 
-def row_classes(minority: np.ndarray) -> list[RowClass]:
-    """Return the classes that have rows."""
-    classes = [(~minority, MAJORITY, "o", "majority"), (minority, MINORITY, "^", "minority")]
+def row_classes(minority: np.ndarray, majority: str = "majority") -> list[RowClass]:
+    """Return the classes that have rows; ``majority`` is the label of the first."""
+    classes = [(~minority, MAJORITY, "o", majority), (minority, MINORITY, "^", "minority")]
     return [each for each in classes if each[0].any()]
 
 

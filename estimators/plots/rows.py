@@ -162,7 +162,9 @@ def plot_distances(
         )
     score, _, low, high = fit.decision(rows, prob)
     figure, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
-    _surprises(ax, -score, low, high, row_classes(minority))
+    unlabelled = X is not None and y is None
+    classes = row_classes(minority, "rows without labels" if unlabelled else "majority")
+    _surprises(ax, -score, low, high, classes)
     ax.set_title(f"{type(est).__name__}: surprise by row")
     label_rows(ax, own_names if names is None else np.asarray(names))
     figure.legend(loc="outside lower center", ncols=2, frameon=False)

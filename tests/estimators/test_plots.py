@@ -93,6 +93,9 @@ def test_surprises_with_the_cutoff_at_0(two):
     assert has_line(ax, "y", 0.0)
     (ax,) = plots.plot_distances(two["BDD"], DATA.X, Y).axes
     assert ax.get_title().startswith("BDD")
+    for labels, said in (Y, ["majority", "minority"]), (None, ["rows without labels"]):
+        figure = plots.plot_distances(two["BDD"], DATA.X, labels)
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == said
 
 
 def test_far_rows_leave_room_for_the_others():
