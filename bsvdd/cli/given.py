@@ -119,13 +119,12 @@ def given_all(est: Detector, X: pd.DataFrame, _: tuple[str, ...], top: int) -> A
     found = relations(est, X if len(X) > len(est.fit_.data.rows) else None)
     table = found.table.set_axis(X.index).sort_values("excess", ascending=False, kind="stable")
     if not found.follows:
-        table["column"] = table["expected"] = None
         return Answer(table, ["p", "reason"], [], ["No column follows from the others."])
     pairs = zip(table["column"], table["expected"], strict=True)
     value = Reasons(est, X, table, []).value
     table["expected"] = ["" if v != v else value(column, v) for column, v in pairs]
     cells = []
-    for i, row in table.head(top).iterrows():
+    for i, row in table[table["column"].notna()].head(top).iterrows():
         excess = f"{row.excess:.1f}" if row.excess < MOST_EXCESS else f"> {MOST_EXCESS}"
         cells.append([f"{row.p_value:.3f}", excess, _reason(X, i, row.column, row.expected)])
     said = (

@@ -9,11 +9,16 @@ their levels. Its excess is the residual over the 99 % quantile of those of the 
 A column of categories follows from the others if these save half of its surprise on average. Its
 excess is that of the surprise S(y | x) of :mod:`bsvdd.estimators.questions.given`. The excess of a
 row is the largest over columns, and its rank among those of the training rows is one p-value.
+
+A gap breaks no relation. Regressions are of rows without gaps, and a number is not judged where the
+values that may fill the gaps of its row lead to expectations further apart than one unit; the
+surprise of a category is that of the way to fill them which surprises least.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +30,7 @@ from .. import inputs
 from ..detector import Detector
 from ..fit import Fit
 from ..p_values import p_values
+from ..rows.gaps import Imputations
 from . import given
 
 FOLLOWS = 0.5  # share of the variation of a column that the others explain
@@ -67,16 +73,20 @@ class Relations:
 
     @property
     def table(self) -> pd.DataFrame:
-        """For each row p-value, excess, the column that breaks a relation, and what is expected."""
+        """For each row p-value, excess, the column that breaks a relation, and what is expected.
+
+        The column is None where no column can be judged.
+        """
         filled = np.nan_to_num(self.excess, nan=-1.0)
         worst = filled.argmax(axis=1)
         rows = np.arange(len(worst))
+        judged = filled[rows, worst] >= 0.0
         return pd.DataFrame(
             {
                 "p_value": self.p_value,
                 "excess": np.maximum(filled[rows, worst], 0.0),
-                "column": self.columns[worst],
-                "expected": self.expected[rows, worst],
+                "column": np.where(judged, self.columns[worst], None),
+                "expected": np.where(judged, self.expected[rows, worst], np.nan),
             },
             self.names,
         )
@@ -117,14 +127,42 @@ def relations(est: Detector, X: Any = None) -> Relations:
     """
     check_is_fitted(est)
     data = est.fit_.data
-    known = data.majority_rows
-    rows = known if X is None else inputs.table(data, X)
-    names = data.row_names[~data.minority] if X is None else inputs.row_names(X, len(rows))
-    answers = [_of_column(est.fit_, f, known, rows, X is None) for f in range(known.shape[1])]
+    majority = np.flatnonzero(~data.minority)
+    ways = None if data.imputations is None else data.imputations.among(majority)
+    known = _Rows(data.rows[majority], ways, majority)
+    rows = known if X is None else _Rows(*inputs.completed(data, X))
+    names = data.row_names[majority] if X is None else inputs.row_names(X, len(rows.table))
+    answers = [_of_column(est.fit_, f, known, rows) for f in range(known.table.shape[1])]
     excess, of_known, expected = (np.column_stack(each) for each in zip(*answers, strict=True))
     largest = _largest(excess)
     p = p_values(-largest, np.sort(-_largest(of_known)), itself=X is None)
     return Relations(excess, expected, p, data.columns.labels, names)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows with a value in each gap.
+
+    Attributes
+    ----------
+    table : ndarray of shape (n, p)
+    ways : Imputations or None
+        Of the rows with gaps.
+    number : ndarray of int, shape (n,), optional
+        Their numbers among the training rows; None for new rows.
+    """
+
+    table: np.ndarray
+    ways: Imputations | None
+    number: np.ndarray | None = None
+
+    @cached_property
+    def gaps(self) -> np.ndarray:
+        """Which values were missing, shape (n, p)."""
+        gaps = np.zeros(self.table.shape, dtype=bool)
+        if self.ways is not None:
+            gaps[self.ways.which] = self.ways.donors[0] >= 0
+        return gaps
 
 
 def _largest(excess: np.ndarray) -> np.ndarray:
@@ -136,38 +174,61 @@ def _largest(excess: np.ndarray) -> np.ndarray:
 Answer = tuple[np.ndarray, np.ndarray, np.ndarray]  # excess of rows, that of known ones, expected
 
 
-def _of_column(fit: Fit, f: int, known: np.ndarray, rows: np.ndarray, are_known: bool) -> Answer:
+def _of_column(fit: Fit, f: int, known: _Rows, rows: _Rows) -> Answer:
     """Return the excess of column f of rows and of known rows, and what is expected there."""
-    if f in fit.data.kernel.categorical_columns:
-        found = _category(fit, f, known, rows, are_known)
-    else:
-        found = _number(fit, f, known, rows)
-    return found or (
-        np.full(len(rows), np.nan),
-        np.full(len(known), np.nan),
-        np.full(len(rows), np.nan),
+    is_category = f in fit.data.kernel.categorical_columns
+    found = (_category if is_category else _number)(fit, f, known, rows)
+    n, of_known = len(rows.table), len(known.table)
+    excess, excess_of_known, expected = found or (np.full(m, np.nan) for m in (n, of_known, n))
+    return (
+        np.where(rows.gaps[:, f], np.nan, excess),
+        np.where(known.gaps[:, f], np.nan, excess_of_known),
+        np.where(rows.gaps[:, f], np.nan, expected),
     )
 
 
-def _number(fit: Fit, f: int, known: np.ndarray, rows: np.ndarray) -> Answer | None:
-    """Return the answer by regression; None if the column does not follow from the others."""
-    if len(np.unique(known[:, f])) < LEAST_VALUES:
+def _number(fit: Fit, f: int, known: _Rows, rows: _Rows) -> Answer | None:
+    """Return the answer by regression; None if the column does not follow from the others.
+
+    The regression is on the columns that leave enough rows without gaps.
+    """
+    if len(np.unique(known.table[~known.gaps[:, f], f])) < LEAST_VALUES:
         return None
-    forms = [_Form.of(fit, f, known, logarithmic=False)]
-    if (known[:, f] > 0.0).all():
-        forms.append(_Form.of(fit, f, known, logarithmic=True))
-    if forms[0].regressors(known).shape[1] * ROWS_PER_REGRESSOR > len(known):
-        return None
-    fits = [(Trimmed.of(form.regressors(known), form.y(known)), form) for form in forms]
+    others = [c for c in range(known.table.shape[1]) if c != f]
+    while True:
+        complete = known.table[~known.gaps[:, [f, *others]].any(axis=1)]
+        forms = [_Form.of(fit, f, complete, others, logarithmic=False)] if len(complete) else []
+        if forms and len(complete) >= ROWS_PER_REGRESSOR * forms[0].regressors(complete).shape[1]:
+            break
+        gaps = known.gaps[:, others].sum(axis=0)
+        if not gaps.any():
+            return None
+        others.pop(int(gaps.argmax()))
+    if (complete[:, f] > 0.0).all():
+        forms.append(_Form.of(fit, f, complete, others, logarithmic=True))
+    fits = [(Trimmed.of(form.regressors(complete), form.y(complete)), form) for form in forms]
     best, form = max(fits, key=lambda each: each[0].explained)
     if best.explained < FOLLOWS:
         return None
-    of_rows, of_known = (best.expected(form.regressors(each)) for each in (rows, known))
-    y, y_known = form.y(rows), form.y(known)
-    residual = np.abs(y_known - of_known)
-    unit = max(float(np.quantile(residual, TAIL)), ROUNDING * float(np.abs(y_known).max()))
-    expected = np.exp(of_rows) if form.logarithmic else of_rows
-    return np.abs(y - of_rows) / unit, residual / unit, expected
+
+    def expected(table: np.ndarray) -> np.ndarray:
+        return best.expected(form.regressors(table))
+
+    y = form.y(complete)
+    residual = np.abs(y - expected(complete))
+    unit = max(float(np.quantile(residual, TAIL)), ROUNDING * float(np.abs(y).max()))
+
+    def excess(of: _Rows) -> np.ndarray:
+        found: np.ndarray = np.abs(form.y(of.table) - expected(of.table)) / unit
+        if of.ways is not None:
+            in_ways = [expected(table) for table in of.ways.rows]
+            found[of.ways.which[np.ptp(in_ways, axis=0) > unit]] = np.nan
+        return found
+
+    of_rows = expected(rows.table)
+    of_known = excess(known)
+    own = of_known if rows is known else excess(rows)
+    return own, of_known, np.exp(of_rows) if form.logarithmic else of_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,11 +243,11 @@ class _Form:
     levels: tuple[tuple[int, float], ...]
 
     @classmethod
-    def of(cls, fit: Fit, f: int, known: np.ndarray, logarithmic: bool) -> _Form:
-        kernel = fit.data.kernel
-        numbers = [c for c in range(known.shape[1]) if c not in kernel.categorical_columns]
+    def of(cls, fit: Fit, f: int, known: np.ndarray, others: list[int], logarithmic: bool) -> _Form:
+        categorical = fit.data.kernel.categorical_columns
+        numbers = [c for c in (f, *others) if c not in categorical]
         levels = []
-        for c in kernel.categorical_columns:
+        for c in (c for c in others if c in categorical):
             found = np.unique(known[:, c])
             if len(found) <= MOST_LEVELS:
                 levels += [(c, float(level)) for level in found[1:]]  # the first is the intercept
@@ -200,9 +261,9 @@ class _Form:
         )
         x = form._scaled(known)
         sd = x.std(axis=0)
-        others = np.isin(np.arange(known.shape[1]), numbers) & (sd > 0.0)
-        others[f] = False
-        return replace(form, mean=x.mean(axis=0), sd=np.where(others, sd, np.inf))
+        regressors = np.isin(np.arange(known.shape[1]), numbers) & (sd > 0.0)
+        regressors[f] = False
+        return replace(form, mean=x.mean(axis=0), sd=np.where(regressors, sd, np.inf))
 
     def _scaled(self, rows: np.ndarray) -> np.ndarray:
         has_log = ~np.isnan(self.least)
@@ -222,30 +283,43 @@ class _Form:
         return np.log(np.maximum(y, self.least[self.column])) if self.logarithmic else y
 
 
-def _category(
-    fit: Fit, f: int, known: np.ndarray, rows: np.ndarray, are_known: bool
-) -> Answer | None:
+def _category(fit: Fit, f: int, known: _Rows, rows: _Rows) -> Answer | None:
     """Return the answer by the surprise given all others; None if these tell nothing."""
-    others = [c for c in range(known.shape[1]) if c != f]
-    if not others:
+    others = [c for c in range(known.table.shape[1]) if c != f]
+    has = ~known.gaps[:, f]
+    values, level, counts = np.unique(known.table[has, f], return_inverse=True, return_counts=True)
+    if not others or len(counts) < 2:
         return None
     given_columns = given.positions(fit, others)
-    surprise = -given.left_out_given(fit, given_columns)[~fit.data.minority]
-    _, level, counts = np.unique(known[:, f], return_inverse=True, return_counts=True)
-    alone = -np.log(counts / len(known))[level].mean()
-    if len(counts) < 2 or surprise.mean() > (1.0 - FOLLOWS) * alone:
-        return None
     score = given.Conditional.of(fit.score, given_columns)
-    own = surprise if are_known else -score.scores(rows, fit.level)
-    unit = max(float(np.quantile(surprise, TAIL)), ROUNDING)
+
+    def surprises(of: _Rows, found: np.ndarray) -> np.ndarray:
+        """Return the surprises, of rows with gaps in the way that surprises least."""
+        ways = of.ways
+        if ways is None:
+            return found
+        own = None if of.number is None else of.number[ways.which]
+        in_ways = [
+            -score.scores(table, fit.level, fit.data.filled(ways, way, own))
+            for way, table in enumerate(ways.rows)
+        ]
+        found[ways.which] = np.min(in_ways, axis=0)
+        return found
+
+    surprise = surprises(known, -given.left_out_given(fit, given_columns)[known.number])
+    alone = -np.log(counts / has.sum())[level].mean()
+    if surprise[has].mean() > (1.0 - FOLLOWS) * alone:
+        return None
+    own = surprise if rows is known else surprises(rows, -score.scores(rows.table, fit.level))
+    unit = max(float(np.quantile(surprise[has], TAIL)), ROUNDING)
     excess = own / unit
-    expected = np.full(len(rows), np.nan)
+    expected = np.full(len(rows.table), np.nan)
     odd = np.flatnonzero(excess > 1.0)
     if len(odd):
-        levels = np.unique(known[:, f])[np.argsort(-counts, kind="stable")[:MOST_LEVELS]]
-        changed = np.repeat(rows[odd], len(levels), axis=0)
+        levels = values[np.argsort(-counts, kind="stable")[:MOST_LEVELS]]
+        changed = np.repeat(rows.table[odd], len(levels), axis=0)
         changed[:, f] = np.tile(levels, len(odd))
         value = score.scores(changed, fit.level).reshape(len(odd), -1)
-        value[levels == rows[odd, f, None]] = -np.inf  # its own is what is odd
+        value[levels == rows.table[odd, f, None]] = -np.inf  # its own is what is odd
         expected[odd] = levels[value.argmax(axis=1)]
     return excess, surprise / unit, expected

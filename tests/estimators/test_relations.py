@@ -56,6 +56,30 @@ def test_broken_relations_come_first(seed):
     assert expected[rows["net"]] == pytest.approx(p)
 
 
+@pytest.mark.filterwarnings("ignore:.*rows have gaps, in")
+@pytest.mark.parametrize("seed", range(3))
+def test_gaps_break_no_relation_and_hide_none(seed):
+    """A sixth of the cells of five columns are missing, none in the rows that are broken."""
+    table, rows = orders(seed)
+    rng = np.random.default_rng(seed + 100)
+    names = ["product", "unit", "pieces", "net", "delivered"]
+    gap = pd.DataFrame(rng.random((len(table), len(names))) < 0.15, columns=names)
+    gap.loc[list(rows.values())] = False
+    gaps = table.mask(gap.reindex(columns=table.columns, fill_value=False))
+    est = BDD(simplex=True).fit(gaps)
+    found = bsvdd.relations(est)
+    ranks = found.table["excess"].rank(ascending=False)
+    assert max(ranks[row] for row in rows.values()) <= 12
+    missing = found.excess[gaps.isna().to_numpy()]
+    assert len(missing) > 100 and np.isnan(missing).all()
+    new = bsvdd.relations(est, gaps.iloc[:200])
+    assert np.isnan(new.excess[gaps.iloc[:200].isna().to_numpy()]).all()
+    # of rows with gaps about as many are odd as of others
+    with_gaps = gaps.isna().any(axis=1).to_numpy()
+    beyond = found.table["excess"].to_numpy() > 1.0
+    assert beyond[with_gaps].mean() <= 0.08 and beyond[~with_gaps].mean() <= 0.08
+
+
 def test_new_rows_are_judged_by_the_relations_of_the_training_rows():
     table, rows = orders(0)
     clean = table.drop(index=list(rows.values())).reset_index(drop=True)
