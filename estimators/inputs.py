@@ -311,9 +311,7 @@ def completed(data: TrainingData, X: Any) -> tuple[np.ndarray, Imputations | Non
         X = with_level(X, kernel.categorical_columns, columns)
     if np.isnan(X).any():
         warn_of_gaps(X, columns)
-        known = data.majority_rows
-        if data.gaps is not None:
-            known = np.where(data.gaps[~data.minority], np.nan, known)
+        known = data.observed[~data.minority]
         X, imputations = imputed(X, known, kernel.categorical_columns)
         imputations = imputations and imputations.numbered(np.flatnonzero(~data.minority))
     return kernel.new_rows(X, columns.n), imputations

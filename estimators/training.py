@@ -112,6 +112,11 @@ class TrainingData:
         """The user's names of the rows, shape (n,); their numbers if they have no others."""
         return np.arange(len(self.rows)) if self.names is None else self.names
 
+    @cached_property
+    def observed(self) -> np.ndarray:
+        """The rows with NaN in their gaps, shape (n, p)."""
+        return self.rows if self.gaps is None else np.where(self.gaps, np.nan, self.rows)
+
     @property
     def majority_rows(self) -> np.ndarray:
         """The majority rows, shape (n0, p)."""

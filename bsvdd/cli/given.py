@@ -93,6 +93,7 @@ def given_some(est: Detector, X: pd.DataFrame, columns: tuple[str, ...], top: in
     import pandas as pd
 
     from ..estimators.questions import given as conditional
+    from ..estimators.questions.reasons import FILLED
     from ..estimators.questions.table_reasons import Reasons
 
     held = conditional.of_training_given(est.fit_, columns)
@@ -102,7 +103,10 @@ def given_some(est: Detector, X: pd.DataFrame, columns: tuple[str, ...], top: in
         p[others] = conditional.given(est, X[others], columns)
     order = p.argsort(kind="stable").to_numpy()
     found = Reasons.of(est, X, order[:top], columns)
-    cells = [[f"{p[i]:.3f}", found.text(order[k : k + 1])] for k, i in enumerate(order[:top])]
+    cells = []
+    for k, i in enumerate(order[:top]):
+        filled = [f"{name}{FILLED}" for name in columns if pd.isna(X.at[i, name])]
+        cells.append([f"{p[i]:.3f}", "; ".join([found.text(order[k : k + 1]), *filled])])
     said = (
         f"p given: the other columns, given {' and '.join(columns)}; {p.min():.2g} or more. "
         "Shares are of the surprise of all columns."

@@ -16,6 +16,7 @@ from ...models.kernels.numeric import DistanceKernel
 from ..detector import Detector
 from ..fit import LISTED, Fit, is_calibrated, leaves_rows
 from ..joined import Joined
+from ..rows.gaps import counted
 from ..words import chosen_by, record_of
 
 RUBIN = "Rubin, D. B. (1981). The Bayesian bootstrap. Annals of Statistics 9, 130-134."
@@ -142,9 +143,9 @@ def _model(fit: Fit, references: References) -> list[str]:
     if data.gaps is not None:
         judged = ""
         if fit.has_center and leaves_rows(fit.cutoff):
-            judged = ", and each draw judged a row with the value of another of these"
+            judged = "; each draw judged a row with the value of another of these, without that row"
         found.append(
-            f"In {int(data.gaps.any(axis=1).sum())} rows gaps were filled by the median, or the "
+            f"{counted(data.gaps, data.columns.labels)}; they were filled by the median, or the "
             f"most frequent category, of the 10 nearest rows{judged}."
         )
     if n1 and not learns:

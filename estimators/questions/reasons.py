@@ -115,7 +115,8 @@ def text_of(fit: Fit, levels: Levels, f: int, number: float) -> str:
         unknown = "" if -1.0 < number < 0.0 else f"{number:g}"
         return levels.get(fit.data.columns.labels[f], {}).get(number, unknown)
     form = fit.data.forms.get(f)
-    if (fit.data.rows[:, f] % 1.0 == 0.0).all():  # whole numbers, or whole days
+    observed = fit.data.observed[:, f]
+    if (observed[~np.isnan(observed)] % 1.0 == 0.0).all():  # whole numbers, or whole days
         number = round(number)
     if form is None or form.kind != "dates":
         number = float(f"{number:.{DIGITS}g}")

@@ -85,9 +85,8 @@ class Neighbours:
         known = known[others]
         # a kernel may use one array for all columns
         costs = np.array([cost[0].copy() for cost in kernel.by_column(row[None], known)])
-        if data.gaps is not None:
-            known = np.where(data.gaps[data.described][others], np.nan, known)
-        return cls(fit, known, costs, tuple(range(len(costs))))
+        observed = data.observed[data.described][others]
+        return cls(fit, observed, costs, tuple(range(len(costs))))
 
     def without(self, column: int) -> Self:
         """Return the same rows, judged by the other columns."""

@@ -141,3 +141,16 @@ def test_the_command_names_the_column_and_what_the_others_lead_to(tmp_path):
     table[["height", "ordered"]].to_csv(path, index=False)
     result = CliRunner().invoke(main, ["given", str(path), *few[:2]])
     assert result.exit_code == 0 and "No column follows from the others." in result.output
+
+
+@pytest.mark.filterwarnings("ignore:.*rows have gaps, in")
+def test_the_command_says_which_given_values_are_filled(tmp_path):
+    table, _ = orders(2)
+    table = table[["pieces", "price", "net"]].copy()
+    table.loc[::9, "pieces"] = None
+    table.to_csv(tmp_path / "t.csv", index=False)
+    how = ["--model", "SVDD", "--top", "400"]
+    result = CliRunner().invoke(main, ["given", str(tmp_path / "t.csv"), "pieces", *how])
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.output.split())
+    assert text.count("pieces is missing and filled") == table["pieces"].isna().sum()

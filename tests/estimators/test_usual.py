@@ -1,11 +1,13 @@
 """What is usual in a column, for rows that are alike in the others."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators import inputs
 from bsvdd.estimators.questions import reasons
-from bsvdd.estimators.questions.reasons import cells_of, reason
+from bsvdd.estimators.questions.reasons import cells_of, reason, text_of
 from bsvdd.estimators.questions.table_reasons import Reasons
 from bsvdd.estimators.questions.usual import Neighbours
 
@@ -147,3 +149,16 @@ def test_costs_are_those_of_each_column(scale):
 )
 def test_the_categories_of_alike_rows_are_named(fit, cells, said):
     assert reasons._of_cells(fit, pd.Series(list(cells)), 2) == said
+
+
+@pytest.mark.filterwarnings("ignore:.*rows have gaps", "ignore:.*has dates")
+def test_whole_numbers_and_days_stay_whole_beside_filled_gaps():
+    table = people()
+    days = np.random.default_rng(8).integers(0, 90, len(table))
+    table["day"] = pd.Timestamp("2026-01-05") + pd.to_timedelta(days, unit="D")
+    table["pieces"] = days % 7 + 1.0
+    table.loc[table.index[::3], ["day", "pieces"]] = None
+    fit = SVDD().fit(table).fit_
+    assert (fit.data.rows[:, 3:] % 1.0 != 0.0).any()
+    day, pieces = (text_of(fit, {}, f, 4.3) for f in (3, 4))
+    assert pieces == "4" and re.fullmatch("2026-01-[0-9]{2}", day)
