@@ -237,6 +237,12 @@ class Fit:
         return OddRows.of(self.tail)
 
     @property
+    def keeps_alarms(self) -> bool:
+        """Whether the cutoff has the false alarms of a first fit, with another prior."""
+        first = self.first
+        return first is not None and first.beyond is not None and first.level == self.level
+
+    @property
     def lists(self) -> bool:
         """Whether the list of odd rows decides on the training rows, and not the cutoff."""
         ranks = not isinstance(self.score, Center | Hyperplane)

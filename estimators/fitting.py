@@ -230,15 +230,23 @@ def warn_of(fit: Fit) -> None:
         diagnostics.warn_of_draws(fit.diagnostics, *draws.shape, gram.n1)
     if isinstance(fit.learner, Posterior):
         diagnostics.warn_of_collapse(fit.diagnostics, gram.n0 + gram.n1, lambda: prior_support(fit))
-    # with minority rows a large lambda would switch the labels off, which is worse
-    if draws is not None and not gram.n1 and fit.prior is not None:
-        ratio = fit.near_cutoff.variance_ratio(draws.weights, fit.prior.weights)
-        diagnostics.warn_of_prior(ratio, support_ratio(fit), is_calibrated(fit))
+    warn_of_prior(fit)
     if draws is not None and gram.n1:  # no root chose lambda
         diagnostics.warn_of_spread(fit.near_cutoff.against_samples(draws.weights)[0])
     fit.learner.warn_of(learned)
     if isinstance(learned.score, Center):
         _warn_of_rounding(fit, learned.score)
+
+
+def warn_of_prior(fit: Fit) -> None:
+    """Warn if the posterior of a fit without minority rows is its prior.
+
+    With minority rows a large lambda would switch the labels off, which is worse.
+    """
+    draws = fit.learned.posterior
+    if draws is not None and not fit.data.gram.n1 and fit.prior is not None:
+        ratio = fit.near_cutoff.variance_ratio(draws.weights, fit.prior.weights)
+        diagnostics.warn_of_prior(ratio, support_ratio(fit), is_calibrated(fit))
 
 
 def _warn_of_rounding(fit: Fit, center: Center) -> None:

@@ -18,11 +18,12 @@ from scipy.stats import beta
 from ..inference import cutoffs, diagnostics
 from ..inference.cutoff import Cutoff
 from ..inference.draws import OWN
+from ..inference.sampling import parallel_chains
 from ..inference.warning import collected
 from ..models import kernels, priors
 from ..models.kernels.base import is_number
 from .fit import Fit, beyond, is_calibrated, prior_support, support_ratio
-from .fitting import warn_of_far_rows, warn_of_limit
+from .fitting import warn_of_far_rows, warn_of_limit, warn_of_prior
 from .joined import Joined
 from .registry import ESTIMATORS, Record
 
@@ -36,7 +37,7 @@ METRICS = {
 SAMPLERS = {
     OWN: "The draws are your own.",
     "exact": "The posterior has a closed form, and its draws are independent.",
-    "hmc": "The draws are those of Hamiltonian Monte Carlo, with parallel chains.",
+    "hmc": "The draws are those of Hamiltonian Monte Carlo, {} parallel chains that were joined.",
     "nuts": "The draws are those of NUTS.",
     "metropolis": "The draws are those of random-walk Metropolis.",
 }
@@ -118,7 +119,7 @@ def _convergence(fit: Fit) -> Iterator[str]:
     else:
         report, (chains, draws) = draws_of.report, draws_of.shape
         time = "" if report.seconds is None else f" in {report.seconds:.2g} s"
-        sampler = SAMPLERS.get(report.sampler, report.sampler)
+        sampler = SAMPLERS.get(report.sampler, report.sampler).format(parallel_chains(chains))
         yield f"{sampler} {chains} chains of {draws} draws{time}."
         if report.why is not None:
             yield f"Why this sampler: {report.why}."
@@ -136,6 +137,9 @@ def _convergence(fit: Fit) -> Iterator[str]:
                 f"P(normal) is at most {0.5 / np.sqrt(numbers['ess']):.2g}. No diagnostic of the "
                 "draws gave a warning."
             )
+        with collected() as messages:
+            warn_of_prior(fit)
+        yield from (f"{text[0].upper()}{text[1:]}." for text, _ in messages)
     if "effective_support" in numbers:
         gram = fit.data.gram
         n = gram.n0 + gram.n1
@@ -211,17 +215,17 @@ def cutoff(fit: Fit) -> list[str]:
     with collected() as far:
         warn_of_far_rows(fit)
         warn_of_limit(fit)
+    # what keeps the false alarms of a first fit says so itself
+    chosen = "" if fit.keeps_alarms else f"This cutoff {chosen_by(policy, is_minority)}."
     if fit.data.core is not None:
         new = "A new row" if fit.lists else "A row"
         return [
             f"{new} is normal if {rule} exceeds {fit.level:g}. {display}"
-            + f"This cutoff {chosen_by(policy, is_minority)}."
-            + " It is approximate: each row of the table counts with the weight 1 - P(odd).",
+            + f"{chosen} It is approximate: each row of the table counts with the weight 1 - P(odd).",
             *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
         ]
     return [
-        f"A row is normal if {rule} exceeds {fit.level:g}. {display}"
-        + f"This cutoff {chosen_by(policy, is_minority)}.",
+        f"A row is normal if {rule} exceeds {fit.level:g}. {display}{chosen}".rstrip(),
         f"Left out, with 90 % intervals, {beyond}.{chosen_here}",
         *_limit(fit),
         *swap(fit),
@@ -283,7 +287,7 @@ def swap(fit: Fit) -> list[str]:
     known = ~np.isnan(left_out)
     changed = int(((left_out >= 0.0) != fit.first.normal)[known].sum())
     kept = ""
-    if fit.first.beyond is not None and fit.level == fit.first.level:
+    if fit.keeps_alarms and fit.first.beyond is not None:
         of_majority = int((known & ~fit.data.minority).sum())
         now, first = beyond(fit, left_out), fit.first.beyond
         kept = "The cutoff keeps the false alarms of the first fit, before the prior was swapped: "

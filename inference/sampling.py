@@ -142,6 +142,11 @@ def _drawn(density: Density, settings: SamplerSettings) -> tuple[Draws, str]:
     return drawn, why if sampler == "auto" else f"asked for; {why}"
 
 
+def parallel_chains(chains: int) -> int:
+    """Return how many chains of ``hmc`` are joined to those that are asked for."""
+    return max(1, PARALLEL // chains) * chains
+
+
 def _warm(
     density: Density,
     settings: SamplerSettings,
@@ -154,7 +159,7 @@ def _warm(
 
     with threads.one(), _progress(settings, "warm-up") as advance:
         trajectories = longer * max(MIN_WARM_UP, settings.tune // TUNE_DRAWS)
-        chains = max(1, PARALLEL // settings.chains) * settings.chains
+        chains = parallel_chains(settings.chains)
         return hmc.warm_up(density, chains, trajectories, rng, advance, at_mode)
 
 

@@ -20,7 +20,7 @@ from ..known import Rows
 from ..rows.frames import as_frame
 from . import terms as parts
 from .given import fold_given, positions
-from .reasons import Shares, cells_of, levels_of, reason
+from .reasons import Shares, cells_of, levels_of, reason, text_of
 from .smallest_change import smallest_change
 
 if TYPE_CHECKING:
@@ -125,6 +125,8 @@ class Explanation:
     words : callable, optional
         Says the columns of a row, by its number and the shares, with their values and what is
         usual.
+    cell : callable, optional
+        Says a number of a column, by its position, as the table has it.
     """
 
     kind: str
@@ -135,6 +137,7 @@ class Explanation:
     without_columns: str = ""
     given: tuple[Any, ...] = ()
     words: Callable[[int, Shares], str] | None = None
+    cell: Callable[[int, float], str] | None = None
 
     @cached_property
     def columns(self) -> xr.Dataset | None:
@@ -192,7 +195,9 @@ class Explanation:
         if np.isnan(size).any():
             return ""
         changed = [f for f in np.argsort(-size, kind="stable") if size[f] > 0.0]
-        parts = [f"{of_row['column'].values[f]} = {of_row['value'].values[f]:.4g}" for f in changed]
+        names, values, cell = of_row["column"].values, of_row["value"].values, self.cell
+        assert cell is not None  # of rows that can change
+        parts = [f"{names[f]} = {cell(int(f), float(values[f]))}" for f in changed]
         more = f" and {len(parts) - NAMES_SHOWN} more changes" if len(parts) > NAMES_SHOWN else ""
         return ", ".join(parts[:NAMES_SHOWN]) + more
 
@@ -369,6 +374,7 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
         without_columns=_why_no_columns(center),
         given=tuple(names[list(given_columns)].tolist()),
         words=partial(_in_words, fit, replace(asked, X=as_frame(asked.X))),
+        cell=partial(text_of, fit, {}),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...inference.draws import OWN
+from ...inference.sampling import parallel_chains
 from ...models.kernels import Tabular
 from ...models.kernels.base import Wrapper, as_kernel
 from ...models.kernels.numeric import DistanceKernel
@@ -46,7 +47,7 @@ WEIGHTS = {
 SAMPLERS = {
     OWN: "a sampler of our own",
     "exact": "independent draws, as it has a closed form",
-    "hmc": "Hamiltonian Monte Carlo",
+    "hmc": "Hamiltonian Monte Carlo, {} parallel chains that were joined",
     "nuts": "the no-U-turn sampler",
     "metropolis": "random-walk Metropolis",
 }
@@ -191,11 +192,11 @@ def _posterior(fit: Fit, references: References) -> list[str]:
             "similarity of rows near the cutoff is their spread between samples of this size"
         )
     numbers, report = fit.diagnostics, draws.report
+    sampler = SAMPLERS.get(report.sampler, report.sampler).format(parallel_chains(chains))
     found = [
         f"The weights of the centre are {weights}; the weight λ of the likelihood is {scale:.4g}, "
         f"{how}.",
-        f"The posterior has {chains} chains of {n} draws by "
-        f"{SAMPLERS.get(report.sampler, report.sampler)}.",
+        f"The posterior has {chains} chains of {n} draws by {sampler}.",
     ]
     if chains > 1 and np.isfinite(numbers["r_hat"]):
         found.append(
@@ -208,7 +209,7 @@ def _posterior(fit: Fit, references: References) -> list[str]:
 def _cutoff(fit: Fit, references: References) -> list[str]:
     policy, first = fit.cutoff, fit.first
     found = [f"The cutoff {chosen_by(policy, fit.data.minority)}."]
-    if first is not None and first.beyond is not None and fit.level == first.level:
+    if first is not None and fit.keeps_alarms:
         found = [
             f"The cutoff has the false alarms of a first fit with another prior, {first.beyond} of "
             f"{int((~fit.data.minority).sum())} normal rows, left out, as near as it can."

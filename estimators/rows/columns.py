@@ -325,6 +325,7 @@ def said(table: pd.DataFrame, kinds: Mapping[Any, str], decimal: str = ".") -> I
             f"{listed(dates, 'has', 'have')} dates, read as days since the first, "
             f"{first:%Y-%m-%d}; if they should not count: "
             + " ".join(f"--drop {str(c)!r}" for c in dates)
+            + f" (in Python X.drop(columns={list(map(str, dates))!r}))"
         )
     for c, kind in kinds.items():
         if kind in ("numbers", "amounts") and not pd.api.types.is_numeric_dtype(table[c]):

@@ -329,7 +329,7 @@ def test_dates_are_kept_with_the_fit(tmp_path):
     assert (
         lines[1].endswith(",")
         and "'x' is 'soon': no date as in" in lines[2]
-        and lines[3].endswith("'x',")  # which is filled
+        and lines[3].endswith(",x,")  # which is filled
     )
 
 

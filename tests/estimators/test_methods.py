@@ -35,7 +35,7 @@ def test_it_has_the_numbers_of_the_fit():
         f"{est.kernel_.kernel.bandwidth:.4g}, was chosen by the left-out likelihood",
         "softmax of log weights with the prior Flat(sd=1.2)",
         f"is {est.likelihood_scale_:.4g}, calibrated",
-        "2 chains of 400 draws by Hamiltonian Monte Carlo",
+        "2 chains of 400 draws by Hamiltonian Monte Carlo, 8 parallel chains that were joined",
         f"at most {found['r_hat']:.3f}, and the smallest effective sample size {found['ess']:.0f}",
         "best value of the G-mean of both classes with at most 0.2",
         "Bayesian bootstrap",
