@@ -333,9 +333,9 @@ class Fit:
         """Return training rows as they are answered: left out."""
         return Rows(self.data.rows[which], np.arange(len(self.data.rows))[which])
 
-    def imputed(self, ways: Imputations) -> LeftOut:
-        """Return the values of new rows with gaps, without the donors of their values."""
-        return LeftOut(*in_ways(self.score, self.data, ways))
+    def without_donors(self, ways: Imputations) -> LeftOut:
+        """Return the values of new rows with gaps, without the donors of each way."""
+        return without_donors(self.score, self.data, ways)
 
     def scores(self, rows: Rows) -> np.ndarray:
         """Return the scores of rows, shape (m,)."""
@@ -343,7 +343,7 @@ class Fit:
         return rows.answered(
             partial(score.scores, level=level),
             lambda i: self.left_out[i],
-            lambda ways: self.imputed(ways).scores(score, level),
+            lambda ways: self.without_donors(ways).scores(score, level),
         )
 
     def decision(self, rows: Rows, prob: float = 0.9) -> np.ndarray:
@@ -352,7 +352,7 @@ class Fit:
         return rows.answered(
             partial(score.decision, level=level, prob=prob),
             partial(self.training_decision, prob),
-            lambda ways: self.imputed(ways).decision(score, level, prob),
+            lambda ways: self.without_donors(ways).decision(score, level, prob),
         )
 
     def probability_normal(self, rows: Rows) -> np.ndarray:
@@ -360,7 +360,7 @@ class Fit:
         return rows.answered(
             self.score.probability_normal,
             lambda i: self.training_decision(which=i)[1],
-            lambda ways: self.imputed(ways).decision(self.score, self.level)[1],
+            lambda ways: self.without_donors(ways).decision(self.score, self.level)[1],
         )
 
     def is_normal(self, rows: Rows) -> np.ndarray:
@@ -369,7 +369,7 @@ class Fit:
         return rows.answered(
             partial(score.is_normal, level=level),
             lambda i: self.left_out[i] >= 0.0,
-            lambda ways: self.imputed(ways).scores(score, level) >= 0.0,
+            lambda ways: self.without_donors(ways).scores(score, level) >= 0.0,
         )
 
     def margins(self, rows: Rows) -> np.ndarray:
@@ -377,7 +377,7 @@ class Fit:
         return rows.answered(
             self._new_margins,
             self.training_margins,
-            lambda ways: self._margins_of(self.imputed(ways)),
+            lambda ways: self._margins_of(self.without_donors(ways)),
         )
 
     def _new_margins(self, rows: np.ndarray) -> np.ndarray:
@@ -451,17 +451,18 @@ def left_out_values(
             return LeftOut(values, nearest, of_distances)
         numbers = np.arange(len(data.rows))[which]
         some, nearest = ways.among(numbers), np.repeat(nearest, len(ways.rows), axis=0)
-        found, nearest[:, some.which] = in_ways(score, data, some, numbers[some.which])
+        found = without_donors(score, data, some, numbers[some.which])
+        nearest[:, some.which] = found.log_nearest
         if not isinstance(cv, int):
             stays = np.isnan(values[0, some.which])
-            values = _with_gaps(values, some, np.where(stays, np.nan, found))
+            values = _with_gaps(values, some, np.where(stays, np.nan, found.values))
         return LeftOut(values, nearest, of_distances)
 
 
-def in_ways(
+def without_donors(
     score: Score, data: TrainingData, ways: Imputations, own: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return values (draws, g) of rows with gaps, and ``log_nearest`` (ways, g), without donors.
+) -> LeftOut:
+    """Return the values of rows with gaps, which leave the centre with the donors of each way.
 
     Draw t has the way t mod 10 to fill them. The rows leave too if they are the training rows
     ``own``.
@@ -470,12 +471,12 @@ def in_ways(
     nearest = np.full(ways.rows.shape[:2], -np.inf)
 
     def of_way(some: Center, way: int) -> np.ndarray:
-        leaving = data.filled(ways, way, own)
+        leaving = data.leaving_with_donors(ways, way, own)
         if data.kernel.normalized:
             nearest[way] = leaving.log_nearest
         return some.values_without(leaving.similarity(some.weights), leaving)
 
-    return score.over_ways(len(nearest), of_way), nearest
+    return LeftOut(score.over_ways(len(nearest), of_way), nearest)
 
 
 def _with_gaps(values: np.ndarray, ways: Imputations, found: np.ndarray) -> np.ndarray:
@@ -498,8 +499,9 @@ def _of_folds(
         found = other.score.values_left_out(data.rows[test], minority[test])
         if ways is not None:
             some = ways.among(test)
-            by_fold = in_ways(other.score, data.by_fold(fold, train), some, test[some.which])
-            found = _with_gaps(found, some, by_fold[0])
+            by_fold = data.by_fold(fold, train)
+            of_ways = without_donors(other.score, by_fold, some, test[some.which])
+            found = _with_gaps(found, some, of_ways.values)
         if of_distances:
             return at_same_distance(found, other.score, score)
         if learned.own is None or other.own is None:

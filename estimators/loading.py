@@ -282,13 +282,13 @@ def _data(
         names=names,
         forms=forms,
         gaps=gaps,
-        imputations=_imputations(rows, gaps, tensors.get("donors")),
+        imputations=_imputations(rows, kind > 0, gaps, tensors.get("donors")),
         core=core,
     )
 
 
 def _imputations(
-    rows: np.ndarray, gaps: np.ndarray | None, donors: np.ndarray | None
+    rows: np.ndarray, minority: np.ndarray, gaps: np.ndarray | None, donors: np.ndarray | None
 ) -> Imputations | None:
     """Return the rows with gaps in each way to fill them."""
     which = np.empty(0, dtype=int) if gaps is None else np.flatnonzero(gaps.any(axis=1))
@@ -296,15 +296,13 @@ def _imputations(
         raise ValueError(f"donors: expected those of {len(which)} rows with gaps")
     if gaps is None or donors is None:
         return None
-    if (
-        not ((donors >= 0) == gaps[which]).all()
-        or gaps[donors, np.arange(gaps.shape[1])][donors >= 0].any()
-    ):
+    column, fills = np.arange(rows.shape[1]), donors >= 0
+    able = ~gaps & ~minority[:, None]
+    if not (fills == gaps[which]).all() or not able[donors, column][fills].all():
         raise ValueError(
-            "donors: expected a row that has a value for each gap, and for nothing else"
+            "donors: expected a majority row with a value for each gap, and none beside gaps"
         )
-    ways = np.where(donors >= 0, rows[donors, np.arange(rows.shape[1])], rows[which])
-    return Imputations(which, ways, donors)
+    return Imputations(which, np.where(fills, rows[donors, column], rows[which]), donors)
 
 
 def _of_groups(

@@ -15,7 +15,7 @@ from ..inference import threads
 from ..inference.warning import collected
 from ..models.odd_rows import OddRows, Tail
 from . import inputs
-from .fit import Fit, in_ways, leaves_rows, surprises
+from .fit import Fit, leaves_rows, surprises, without_donors
 from .known import Rows
 from .rows.blocks import is_lazy
 from .rows.gaps import Imputations
@@ -57,8 +57,7 @@ class Table:
         minority = np.zeros(n, dtype=bool) if y is None else fit.minority_of(y, n)
         held = np.zeros(n, dtype=bool)
         held[slice(None) if data.all_rows else data.dictionary.held_rows(minority, data.seed)] = 1
-        known = data.gaps is None or ~data.gaps  # a training row fills its gaps without itself
-        if held.sum() != len(data.rows) or not (rows[held] == data.rows)[known].all():
+        if held.sum() != len(data.rows) or not np.array_equal(rows[held], data.rows):
             raise ValueError(
                 f"X, with {n} rows, must be the table that the estimator was fitted to, with a "
                 "label in each row if there are labels; fit it to X by est.fit_predict(X)"
@@ -80,7 +79,7 @@ class Table:
         score = fit.learned.score
 
         def of_ways(ways: Imputations) -> np.ndarray:
-            return surprises(score, in_ways(score, fit.data, ways)[0])
+            return surprises(score, without_donors(score, fit.data, ways).values)
 
         return self.rows.answered(self._as_new, lambda i: fit.surprises[i], of_ways)
 

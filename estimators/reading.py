@@ -133,8 +133,8 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         unlabelled = unlabelled[~np.isnan(unlabelled).any(axis=1)]
     if gaps.any() or (unlabelled is not None and np.isnan(unlabelled).any()):
         warn_of_gaps(rows if unlabelled is None else np.concatenate([rows, unlabelled]), columns)
-        known, place = rows[~minority], np.where(minority, -1, np.cumsum(~minority) - 1)
-        rows, imputations = imputed(rows, known, source.categorical, place)
+        known = rows[~minority]
+        rows, imputations = imputed(rows, known, source.categorical)
         imputations = imputations and imputations.numbered(np.flatnonzero(~minority))
         unlabelled = None if unlabelled is None else filled(unlabelled, known, source.categorical)
     rows.setflags(write=False)

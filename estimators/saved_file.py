@@ -31,6 +31,7 @@ from .atomic import atomic
 from .encoding import encode
 from .fit import Fit
 from .labels import to_save
+from .rows.gaps import NEAREST
 
 FORMAT = 6
 PART = 2**20  # characters at once
@@ -398,7 +399,7 @@ def check_tensors(tensors: Group, needed: tuple[str, ...], kinds: int) -> None:
     for name in needed:
         if name not in tensors:
             raise ValueError(f"{name} is missing")
-    sizes = {"kinds": kinds, "digest": 32}
+    sizes = {"kinds": kinds, "digest": 32, "ways": NEAREST}
     known = [name for name in TENSORS if name in tensors]
     for name in [*known, *sorted(set(tensors) - set(known))]:
         expected = TENSORS.get(name) or TENSORS.get(name[: name.find("/") + 1] + "*")

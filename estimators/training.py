@@ -147,7 +147,9 @@ class TrainingData:
         """Return some rows, by their numbers, as they leave the centre."""
         return Leaving(self.gram, self.rows[which], self.member_of_row[which], self.minority[which])
 
-    def filled(self, ways: Imputations, way: int, own: np.ndarray | None = None) -> Leaving:
+    def leaving_with_donors(
+        self, ways: Imputations, way: int, own: np.ndarray | None = None
+    ) -> Leaving:
         """Return rows with gaps, filled in one way, as they leave the centre with their donors.
 
         ``own`` (g,) are the numbers of these rows among the training rows; None for new rows.

@@ -220,8 +220,8 @@ def cutoff(fit: Fit) -> list[str]:
     if fit.data.core is not None:
         new = "A new row" if fit.lists else "A row"
         return [
-            f"{new} is normal if {rule} exceeds {fit.level:g}. {display}"
-            + f"{chosen} It is approximate: each row of the table counts with the weight 1 - P(odd).",
+            f"{new} is normal if {rule} exceeds {fit.level:g}. {display}{chosen} "
+            "It is approximate: each row of the table counts with the weight 1 - P(odd).",
             *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
         ]
     return [

@@ -546,7 +546,7 @@ class Center(Weighted):
         return self._as_values(self.similarity(rows), lambda far: self.log_similarity(rows[far]))
 
     def over_ways(self, n: int, values_of: Callable[[Center, int], np.ndarray]) -> np.ndarray:
-        """Return values in all draws, (draws, rows), of rows in n ways; see ``Score``.
+        """Return values in all draws, (draws, rows), of rows in n ways: draw t has way t mod n.
 
         ``values_of`` takes a centre of the draws that have a way, and the way. Of a centre with one
         draw the values are those of each way, (n, rows).
@@ -561,7 +561,7 @@ class Center(Weighted):
         return found
 
     def values_without(self, similarity: np.ndarray, leaving: Leaving) -> np.ndarray:
-        """Return the values (draws, rows) of training rows that leave the centre.
+        """Return the values (draws, rows) of rows that leave the centre.
 
         ``similarity`` (draws, rows), by :class:`.leave.Leave`, is overwritten.
         """
@@ -612,7 +612,8 @@ class Center(Weighted):
             np.copysign(np.sqrt(np.abs(v)), v) for v in (at_zero - 2.0 * cutoff, at_zero - 2.0 * s)
         )
         # the digits of a small difference are those of similarities, and its sign is decided
-        found = np.divide(2.0 * (s - cutoff), D + d, where=D + d > 0.0, out=D - d)
+        near = np.isfinite(s) & (D + d > 0.0)  # s is minus infinity where no centre is left
+        found = np.divide(2.0 * (s - cutoff), D + d, where=near, out=D - d)
         return np.copysign(np.maximum(np.abs(found), np.finfo(float).tiny), margins)
 
     @override

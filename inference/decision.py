@@ -86,7 +86,7 @@ NEAR_RATES = 0.3, 3.3  # times the rate of false alarms: rows between lie near t
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """The values of training rows by the fit without them, in each draw.
+    """The values of rows by the fit without them, or without what fills their gaps, in each draw.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class LeftOut:
         Similarities, or their logarithms; NaN for a row that cannot be left out.
     log_nearest : ndarray of shape (1 or ways, n)
         Logarithm of the largest kernel value with another majority row; minus infinity where
-        nothing is unseen. Rows with gaps are completed in several ways, see ``Score``.
+        nothing is unseen. Draw t has way t mod 10 to fill the gaps of rows.
     of_distances : bool
         Whether the values are similarities, never logarithms, that rows have to the centre of all
         rows at the distance that they have to the centre of their fold.

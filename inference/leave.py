@@ -1,4 +1,4 @@
-r"""Training rows that leave a centre, one at a time: the one way to leave a row out.
+r"""Rows that leave a centre, one at a time: the one way to leave a row out.
 
 Point g of the centre stands for :math:`n_g` rows, of which row j may be one. Without the row, the
 majority points with weights :math:`w`, which sum to t, have the similarity
@@ -39,7 +39,7 @@ SUM_TOLERANCE = 1e-6  # error of the sum of weights, relative to that of their a
 
 @dataclass(frozen=True, eq=False)
 class Leaving:
-    """Training rows, each of which leaves the points of a centre.
+    """Rows, each of which leaves the points of a centre, or the donors of its values do.
 
     Attributes
     ----------
@@ -178,20 +178,17 @@ class Leaving:
         centre.
         ``k`` (q, M), by default :attr:`k`, may be on another scale.
         """
-        k = self.k if k is None else k
-        m, minority = self.gram.n_majority_points, np.flatnonzero(self.minority)
+        k, m = self.k if k is None else k, self.gram.n_majority_points
         of_points, found = k.T, np.empty((len(weights), len(self.rows)))
 
         def of_block(draws: slice) -> None:
             w = weights[draws]
             total, rest = self.rest(w)
+            kept = total + (self.gone[:, m:] @ w[:, m:].T).T  # what A has without the row
             inaccurate = np.argwhere(rest <= NEARLY_ALL * total)
             sums = np.matmul(w[:, :m], of_points[:m], out=found[draws])
             with np.errstate(divide="ignore", invalid="ignore"):
-                sums *= np.divide(total, rest, out=rest)
-            if len(minority):
-                share = (self.gone[minority, m:] @ w[:, m:].T).T
-                sums[:, minority] *= (total + share) / total
+                sums *= np.divide(kept, rest, out=rest)
             if m < w.shape[1]:
                 sums += w[:, m:] @ of_points[m:]
             for draw, j in inaccurate:
@@ -199,7 +196,7 @@ class Leaving:
                 left = one.others(w[draw, None])[0, :m].sum()  # no difference of two sums
                 sums[draw, j] = -np.inf
                 if left > 0.0:
-                    of_majority = k[j, :m] @ w[draw, :m] / left * total[draw, 0]
+                    of_majority = k[j, :m] @ w[draw, :m] / left * kept[draw, j]
                     sums[draw, j] = of_majority + k[j, m:] @ w[draw, m:]
 
         threads.each(of_block, len(weights), DRAWS_IN_CACHE)

@@ -193,10 +193,8 @@ class Real(Scenario):
         """Return rows with what the nearest of the majority's training rows have for gaps."""
         if not self.data.imputed:
             return rows
-        known, place = train.X[~train.minority], None
-        if rows is train:
-            place = np.where(rows.minority, -1, np.cumsum(~rows.minority) - 1)
-        return replace(rows, X=filled(rows.X, known, self.data.categorical or (), place))
+        known = train.X[~train.minority]
+        return replace(rows, X=filled(rows.X, known, self.data.categorical or ()))
 
     @override
     def check(self) -> None:

@@ -70,8 +70,9 @@ def point_names(est: Detector) -> list[str]:
 
 
 def margin_bins(margins: np.ndarray) -> np.ndarray:
-    """Return edges of bins of margins, one of which is 0."""
-    low, high = min(margins.min(), 0.0), max(margins.max(), 0.0)
+    """Return edges of bins of margins, one of which is 0; no bin has minus infinity."""
+    finite = margins[np.isfinite(margins)]
+    low, high = finite.min(initial=0.0), finite.max(initial=0.0)
     width = (high - low) / BINS or 1.0
     return width * np.arange(np.floor(low / width), np.ceil(high / width) + 1.0)
 
@@ -79,7 +80,7 @@ def margin_bins(margins: np.ndarray) -> np.ndarray:
 def draw_margin(ax: Axes, margins: np.ndarray, bins: np.ndarray | None = None) -> None:
     """Draw the histogram of the margins of a row, whose area right of 0 is P(normal)."""
     bins = margin_bins(margins) if bins is None else bins
-    height, _ = np.histogram(margins, bins, density=True)
+    height, _ = np.histogram(np.clip(margins, bins[0], bins[-1]), bins, density=True)
     inside = bins[:-1] >= 0.0
     for part, color in ((inside, MAJORITY), (~inside, MINORITY)):
         ax.stairs(np.where(part, height, 0.0), bins, fill=True, color=color, alpha=0.6)

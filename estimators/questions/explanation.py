@@ -15,7 +15,7 @@ from ...inference.center import Center
 from ...inference.draws import thinned
 from ...models.kernels.base import SMALLEST
 from .. import p_values
-from ..fit import Fit
+from ..fit import Fit, leaves_rows
 from ..known import Rows
 from ..rows.frames import as_frame
 from . import terms as parts
@@ -318,7 +318,10 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
     decided, normal = fit.decision(asked.rows, prob), fit.training_scores >= 0.0
     terms = _terms(fit, center, asked)
     is_normal, has_surprise = decided[0] >= 0.0, parts.has_surprise(center)
-    values = np.stack([-decided[0], *decided[2:]], axis=1) if has_surprise else terms["total"]
+    surprise = np.stack([-decided[0], *decided[2:]], axis=1)
+    values = surprise
+    if not has_surprise:  # d^2 - D^2 is twice the difference of similarities
+        values = np.where(_with_gaps(fit, asked.rows)[:, None], 2.0 * surprise, terms["total"])
     found = pd.DataFrame({"normal": is_normal}, index)
     found[["value", "low", "high"]] = values
     excess = values[:, 0] - terms["total"][:, 0]  # of the median over the mean
@@ -398,6 +401,16 @@ def _typical(fit: Fit, center: Center) -> tuple[str, np.ndarray]:
 
 def _ends(summary: np.ndarray, names: Sequence[str] = ENDS) -> dict[str, np.ndarray]:
     return {name: summary[..., i] for i, name in enumerate(names)}
+
+
+def _with_gaps(fit: Fit, rows: Rows) -> np.ndarray:
+    """Return which rows are decided with several values in their gaps, shape (m,)."""
+    found = np.zeros(len(rows), dtype=bool)
+    if rows.imputations is not None:
+        found[rows.imputations.which] = True
+    if fit.data.gaps is not None and leaves_rows(fit.cutoff):
+        found |= (rows.place >= 0) & fit.data.gaps.any(axis=1)[rows.place]
+    return found
 
 
 def some_draws(fit: Fit, draws: int) -> np.ndarray:

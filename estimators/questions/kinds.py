@@ -150,6 +150,7 @@ def kinds(est: Detector, X: Any, background: float = 0.01) -> pd.DataFrame:
     est : Detector
         Fitted.
     X : array-like of shape (n, p)
+        Training rows among them are answered as new rows.
     background : float, default=0.01
         The p-value at which a row is as likely of an unknown kind as normal, in [0, 1): about
         this share of normal rows is more likely unknown. With 0 no row is unknown: P(normal) is

@@ -300,7 +300,7 @@ def _category(fit: Fit, f: int, known: _Rows, rows: _Rows) -> Answer | None:
             return found
         own = None if of.number is None else of.number[ways.which]
         in_ways = [
-            -score.scores(table, fit.level, fit.data.filled(ways, way, own))
+            -score.scores(table, fit.level, fit.data.leaving_with_donors(ways, way, own))
             for way, table in enumerate(ways.rows)
         ]
         found[ways.which] = np.min(in_ways, axis=0)

@@ -75,21 +75,13 @@ class Imputations:
         return type(self)(which, self.rows[:, places], self.donors[:, places])
 
 
-def filled(
-    rows: np.ndarray,
-    known: np.ndarray,
-    categorical: Collection[int] = (),
-    place: np.ndarray | None = None,
-) -> np.ndarray:
+def filled(rows: np.ndarray, known: np.ndarray, categorical: Collection[int] = ()) -> np.ndarray:
     """Return rows in which each gap has the middle value of the nearest; see :func:`imputed`."""
-    return imputed(rows, known, categorical, place)[0]
+    return imputed(rows, known, categorical)[0]
 
 
 def imputed(
-    rows: np.ndarray,
-    known: np.ndarray,
-    categorical: Collection[int] = (),
-    place: np.ndarray | None = None,
+    rows: np.ndarray, known: np.ndarray, categorical: Collection[int] = ()
 ) -> tuple[np.ndarray, Imputations | None]:
     """Return rows whose gaps have values of the nearest known rows: the middle one, and each.
 
@@ -110,8 +102,6 @@ def imputed(
         Rows of the same columns, with gaps of their own.
     categorical : collection of int
         Positions of the columns of categories.
-    place : ndarray of int, shape (m,), optional
-        Which of the known rows each row is, as a row is not near itself; -1 for none.
 
     Returns
     -------
@@ -165,12 +155,9 @@ def imputed(
     for start in range(0, len(with_gaps), step):
         block = with_gaps[start : start + step]
         distance = _distances(scaled[0][start : start + step], scaled[1], categorical)
-        if place is not None:
-            inside = np.flatnonzero(place[block] >= 0)
-            distance[inside, place[block][inside]] = np.nan  # itself
         for f in np.flatnonzero(gaps[block].any(axis=0)):
             lacking = np.flatnonzero(gaps[block, f])
-            near = np.where(has[:, f] & ~np.isnan(distance[lacking]), distance[lacking], np.inf)
+            near = np.where(has[:, f], distance[lacking], np.inf)
             last = min(NEAREST, len(known)) - 1
             tenth = np.partition(near, last, axis=1)[:, [last]]
             beside = (near <= tenth * (1.0 + 1e-9)) & has[:, f]

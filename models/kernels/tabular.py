@@ -260,9 +260,9 @@ class Tabular(Wrapper):
         What a gap is. "fill": it has the median (a category: the most frequent one) of the 10
         training rows that are nearest in the other columns. Scores, P(normal), intervals and the
         p-values of left-out rows of a description have the value of another of the 10 in each
-        draw. "error": an error. "drop": a fit leaves the row out, and a new row has no answer,
-        which is an error. "level": in a column of categories one more category, and filled in a
-        column of numbers.
+        draw, and are without this row. "error": an error. "drop": a fit leaves the row out, and a
+        new row has no answer, which is an error. "level": in a column of categories one more
+        category, and filled in a column of numbers.
     numbers : tuple of Column, optional
         What the majority rows say of the columns of numbers; set by
         :meth:`~bsvdd.kernels.Kernel.resolve`.

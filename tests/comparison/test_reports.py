@@ -232,7 +232,7 @@ def test_each_model_says_what_stands_out(judged):
     X = DATA.X.copy()
     X[3, 0] = np.nan
     gaps = Dataset("t", X, DATA.minority, imputed=True)
-    filled = gaps_of_rows.filled(X, X, (), np.arange(len(X)))
+    filled = gaps_of_rows.filled(X, X)
     of_gaps = runner.compare([gaps], ["SVDD"])
     for results, data, rows in ((judged, DATA, DATA.X), (of_gaps, gaps, filled)):
         found = unlabelled.votes(results, data)

@@ -61,7 +61,7 @@ def test_gaps_are_filled_as_by_hand():
     new = np.array([[np.nan, 1.0, 0.0, 1.0], [0.5, np.nan, np.nan, np.nan], KNOWN[3]])
     expected = [by_hand(row, KNOWN, (3,)) for row in new]
     np.testing.assert_allclose(filled(new, KNOWN, (3,)), expected, rtol=1e-12)
-    inside = filled(KNOWN, KNOWN, (3,), np.arange(N))
+    inside = filled(KNOWN, KNOWN, (3,))
     # a row has no value where it lacks one, so it cannot fill its own gap
     np.testing.assert_allclose(inside, [by_hand(row, KNOWN, (3,)) for row in KNOWN], rtol=1e-12)
 
@@ -88,7 +88,7 @@ def test_a_fit_fills_gaps_of_its_rows_and_of_new_ones(make, tmp_path):
     codes = est.fit_.data.rows[:, 3]
     known = np.where(est.fit_.data.gaps, np.nan, est.fit_.data.rows)
     np.testing.assert_array_equal(est.fit_.data.gaps, frame.isna())
-    np.testing.assert_array_equal(est.fit_.data.rows, filled(known, known, (3,), np.arange(N)))
+    np.testing.assert_array_equal(est.fit_.data.rows, filled(known, known, (3,)))
     assert len(set(codes)) == 3
     new = frame.iloc[:9].assign(a=[None, *range(8)])
     new.loc[2, "t"] = None
@@ -105,14 +105,14 @@ def test_gaps_beside_minority_rows_are_filled_by_the_majority():
     rows = KNOWN[:, :3].copy()
     rows[:, 0] = ROWS[:, 0]
     est = SVDD().fit(rows, y)
-    expected = filled(rows, rows[10:], (), np.r_[np.full(10, -1), np.arange(N - 10)])
+    expected = filled(rows, rows[10:])
     np.testing.assert_array_equal(est.fit_.data.rows, expected)
 
 
 def test_rows_that_cannot_be_filled():
     gap = np.where(np.arange(4) == 1, np.nan, ROWS)
     with pytest.raises(ValueError, match="column 1 .* has no value in any of 60 majority rows"):
-        filled(gap, gap, (), np.arange(N))
+        filled(gap, gap)
     with pytest.raises(ValueError, match=r"X\[0\] has no value in any column"):
         filled(np.full((1, 4), np.nan), KNOWN)
     for kernel in (kernels.RBF(1.0), kernels.Tabular(missing="error")):
@@ -258,7 +258,7 @@ def test_a_training_row_is_left_out_in_each_way_to_fill_it(make):
     est = make.fit(NUMBERS)
     data = est.fit_.data
     known = np.where(data.gaps, np.nan, data.rows)
-    _, imputations = imputed(known, known, (), np.arange(N))
+    _, imputations = imputed(known, known)
     np.testing.assert_array_equal(data.imputations.rows, imputations.rows)
     np.testing.assert_array_equal(data.imputations.donors, imputations.donors)
     for i in (0, 4):
@@ -282,7 +282,7 @@ def test_donors_of_training_rows_are_majority_rows_and_leave_by_their_own_number
     assert donors[donors >= 0].min() >= 6
     way, i, f = np.nonzero(donors >= 0)
     np.testing.assert_array_equal(data.imputations.rows[way, i, f], table[donors[way, i, f], f])
-    leaving = data.filled(data.imputations, 3, data.imputations.which)
+    leaving = data.leaving_with_donors(data.imputations, 3, data.imputations.which)
     for i in range(len(data.imputations)):
         gone = {data.imputations.which[i], *donors[3, i][donors[3, i] >= 0]}
         assert set(data.row_of_member[leaving.gone[[i]].indices]) == gone
@@ -382,3 +382,34 @@ def test_what_is_usual_is_of_values_that_there_are():
         beside = Neighbours.of(est.fit_, row + 0.01)
         for f in range(4):
             assert np.isin(beside.usual(f).near, KNOWN[:, f]).all()
+
+
+@quiet
+@pytest.mark.parametrize("make", [BDD(), bsvdd.BSVDDM(draws=300, tune=200)], ids=repr)
+def test_an_explanation_of_a_row_with_gaps_has_the_sign_of_its_decision(make):
+    rng = np.random.default_rng(3)
+    rows, y = rng.normal(size=(120, 6)) @ rng.normal(size=(6, 6)), np.arange(120) < 8
+    rows[y] += 4.0
+    est = make.fit(rows, y)
+    new = 3.0 * rows[rng.integers(8, 120, 80)] + 0.1
+    new[np.argsort(rng.random(new.shape), axis=1) < 3] = np.nan
+    why = bsvdd.explain(est, new, changes=False).rows
+    assert 5 < why["normal"].sum() < 75
+    np.testing.assert_array_equal(why["value"] <= 0.0, why["normal"])
+    assert (why["low"] <= why["value"]).all() and (why["value"] <= why["high"]).all()
+
+
+@quiet
+def test_a_row_whose_donors_have_all_of_the_weight_is_beyond_every_cutoff():
+    """Ten rows, so no row is left in some draws of weights that may be negative."""
+    rng = np.random.default_rng(1)
+    prior = bsvdd.priors.RowSum(exponent=0.5)
+    rows, how = rng.normal(size=(10, 8)), {"likelihood_scale": 5.0}
+    est = BDD(prior=prior, cutoff=bsvdd.cutoffs.FalseAlarm(0.3), **how).fit(rows)
+    new = np.full((3, 8), np.nan)
+    new[:, 0] = 0.1, 0.5, 2.0
+    margins = est.fit_.margins(est.fit_.asked(*inputs.completed(est.fit_.data, new)))
+    assert np.isneginf(margins).any() and not np.isnan(margins).any()
+    np.testing.assert_allclose((margins >= 0.0).mean(axis=0), est.probability_normal(new))
+    for patch in plots.plot_margin(est, new).axes[0].patches:
+        assert np.isfinite(patch.get_data().values).all()

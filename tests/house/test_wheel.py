@@ -170,7 +170,7 @@ def test_types_reach_the_user(environment, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-def test_every_model_is_fitted_with_the_lowest_versions(source, tmp_path):
+def test_models_and_commands_run_with_the_lowest_versions(source, tmp_path):
     if shutil.which("uv") is None or subprocess.run(["uv", "python", "find", OLDEST]).returncode:
         pytest.skip(f"uv or Python {OLDEST} is not installed")
     folder = tmp_path / "lowest"
@@ -178,5 +178,8 @@ def test_every_model_is_fitted_with_the_lowest_versions(source, tmp_path):
     (python,) = [*folder.glob("bin/python"), *folder.glob("Scripts/python.exe")]
     lowest = ["--resolution", "lowest-direct", source]  # of a wheel it takes the newest
     run("uv", "pip", "install", "--python", python, *lowest, cwd=ROOT)
-    said = run(python, "-c", SMOKE, cwd=tmp_path, MPLBACKEND="agg", PYTHONPATH="")
-    assert "all fits" in said
+    how = {"cwd": tmp_path, "MPLBACKEND": "agg", "PYTHONPATH": ""}
+    assert "all fits" in run(python, "-c", SMOKE, **how)
+    few = ["--data", "wine_cultivar3", "--replicates", "1"]
+    run(python.with_name("bsvdd"), "compare", *few, **how)
+    run(python.with_name("bsvdd"), "study", "slides", "--quick", **how)
