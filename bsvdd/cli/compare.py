@@ -202,7 +202,10 @@ def compare(
         best = [lead.best for lead in report.own_data.winners(results).values()][:1]
         named = [each for each in study.candidates if each.name in best]
         own_of = {"model": [c.model for c in named], "prior": [c.choice for c in named if c.choice]}
-        of_fit = options.command("fit", csv, ["label", "minor", *vars(table)], **own_of)
+        able = {name for each in named for name in registry.MODELS[each.model].parameters}
+        own_names = [name for name in ("dictionary", "minority_prior", *sampling) if name in able]
+        kept = ["label", "minor", *vars(table), *own_names, "false_alarm_rate"]
+        of_fit = options.command("fit", csv, kept, **own_of)
         click.echo(f"next, for new rows: {of_fit}; bsvdd score model.safetensors NEW.csv")
 
 
