@@ -308,10 +308,12 @@ def _category(fit: Fit, f: int, known: _Rows, rows: _Rows) -> Answer | None:
 
     surprise = surprises(known, -given.left_out_given(fit, given_columns)[known.number])
     alone = -np.log(counts / has.sum())[level].mean()
-    if surprise[has].mean() > (1.0 - FOLLOWS) * alone:
+    complete = ~known.gaps.any(axis=1)
+    told = surprise[complete if complete.sum() >= LEAST_VALUES else has]
+    if told.mean() > (1.0 - FOLLOWS) * alone:
         return None
     own = surprise if rows is known else surprises(rows, -score.scores(rows.table, fit.level))
-    unit = max(float(np.quantile(surprise[has], TAIL)), ROUNDING)
+    unit = max(float(np.quantile(told, TAIL)), ROUNDING)
     excess = own / unit
     expected = np.full(len(rows.table), np.nan)
     odd = np.flatnonzero(excess > 1.0)
