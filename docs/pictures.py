@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from io import BytesIO
 from itertools import chain
 from pathlib import Path
 
@@ -13,18 +12,16 @@ import numpy as np
 import pandas as pd
 from bsvdd.comparison.run.protocol import Protocol, candidates
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.atomic import atomic
 from bsvdd.estimators.registry import REGISTRY
 from matplotlib.figure import Figure
-from PIL import Image
 
+from benchmarks.shared import write
 from bsvdd import BDD, BSVDD, SVDD, kernels, plots, priors
 
 FOLDER = Path(__file__).parent
 SEED = 0
 THREE = {"A": (0.3, 0.2), "B": (1.8, 1.6), "C": (2.6, 2.2)}  # rows of the picture of three numbers
 TONES = ("tab:green", "tab:orange", "tab:red")
-COLOURS = 200  # of the palette: a third of the bytes, and no difference to see
 
 
 def draw() -> None:
@@ -32,8 +29,7 @@ def draw() -> None:
     matplotlib.use("agg")
     others = [("three_numbers", three_numbers()), ("odd_rows", odd_rows())]
     for name, figure in chain(models(), gallery().items(), others):
-        save(figure, FOLDER / f"{name}.png")
-        plt.close(figure)
+        write(FOLDER / f"{name}.png", figure)
 
 
 def models() -> Iterator[tuple[str, Figure]]:
@@ -154,14 +150,3 @@ def three_numbers() -> Figure:
     panels[2].set(xlabel="surprise, log(s_cut / s_z); 0 is the cutoff", xlim=(-2.6, 4.8))
     panels[2].margins(y=0.25)
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write ``figure`` with a palette."""
-    stream = BytesIO()
-    figure.savefig(stream, dpi=110, metadata={"Software": None})
-    image = (
-        Image.open(stream).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=0)
-    )
-    with atomic(path) as temporary:
-        image.save(temporary, format="PNG", optimize=True)
