@@ -70,11 +70,6 @@ class Leaving:
         )
 
     @cached_property
-    def point(self) -> np.ndarray:
-        """The point that each row belongs to, shape (q,); -1 for none."""
-        return self.gram.points.of_members(self.member)
-
-    @cached_property
     def _gone(self) -> sparse.csr_array:
         """The number of rows of each member that leave with each row, shape (q, R)."""
         members = self.member[:, None]

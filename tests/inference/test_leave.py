@@ -58,6 +58,11 @@ def of_points(kernel, n1, groups=False):
     return Leaving(few, rows, member, of_row), alone
 
 
+def point_of(leaving):
+    """The point that each row belongs to."""
+    return leaving.gram.points.of_members(leaving.member)
+
+
 def weights_of(name, n1):
     """Weights of the points; those of the minority come last, and are negative."""
     w = WEIGHTS[name]
@@ -80,7 +85,7 @@ def without(v, k, minority, j, *others):
 def test_each_row_leaves_as_if_it_were_a_point_of_its_own(kernel, weights, n1, groups):
     leaving, alone = of_points(kernel, n1, groups)
     w = weights_of(weights, n1)
-    point, minority, n = leaving.point, leaving.minority, len(leaving.rows)
+    point, minority, n = point_of(leaving), leaving.minority, len(leaving.rows)
     v = (w / leaving.gram.points.sizes)[:, point]
     kernel = leaving.gram.kernel
     K = np.stack([(kernel if minority[j] else kernel.leaving_out)(r[None], leaving.rows)[0]
@@ -109,7 +114,7 @@ def test_each_row_leaves_as_if_it_were_a_point_of_its_own(kernel, weights, n1, g
 def test_rows_of_no_point_leave_what_the_kernel_learned_from_them():
     """And nothing of the centre, whose points other rows leave."""
     leaving, _ = of_points("tabular", 2)
-    stranger, w = np.flatnonzero(leaving.point == 2)[0], weights_of("simplex", 2)
+    stranger, w = np.flatnonzero(point_of(leaving) == 2)[0], weights_of("simplex", 2)
     member = np.where(np.arange(len(leaving.rows)) == stranger, -1, leaving.member)
     some, kernel = replace(leaving, member=member), leaving.gram.kernel
     row = leaving.rows[stranger, None]
@@ -133,7 +138,7 @@ def test_rows_of_no_point_leave_what_the_kernel_learned_from_them():
 def test_donors_leave_with_a_row(kernel, weights, n1, groups, new):
     """Each row leaves with two majority rows, or with one, whose values fill its gaps."""
     leaving, _ = of_points(kernel, n1, groups)
-    w, point, minority = weights_of(weights, n1)[:1], leaving.point, leaving.minority
+    w, point, minority = weights_of(weights, n1)[:1], point_of(leaving), leaving.minority
     v, kernel, n = (w / leaving.gram.points.sizes)[:, point], leaving.gram.kernel, len(point)
     majority = np.flatnonzero(~minority)
     donors = np.array([[majority[(j + 2) % len(majority)], majority[(j + 5) % len(majority)]]
