@@ -75,10 +75,12 @@ class Relations:
     def table(self) -> pd.DataFrame:
         """For each row p-value, excess, the column that breaks a relation, and what is expected.
 
-        The column is None where no column can be judged.
+        The column is the first of those with the largest excess, and missing where none can be
+        judged.
         """
         filled = np.nan_to_num(self.excess, nan=-1.0)
-        worst = filled.argmax(axis=1)
+        # columns of one equation have equal excess, but for rounding
+        worst = np.isclose(filled, filled.max(axis=1, keepdims=True)).argmax(axis=1)
         rows = np.arange(len(worst))
         judged = filled[rows, worst] >= 0.0
         return pd.DataFrame(
@@ -123,7 +125,7 @@ def relations(est: Detector, X: Any = None) -> Relations:
     >>> X.loc[7, "net"] = 50.0
     >>> found = bsvdd.relations(bsvdd.BSVDD().fit(X)).table.sort_values("p_value").iloc[0]
     >>> int(found.name), found["column"], bool(found["p_value"] < 0.02)
-    (7, 'pieces', True)
+    (7, 'price', True)
     """
     check_is_fitted(est)
     data = est.fit_.data

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from bsvdd.estimators.questions.relations import Relations
 from click.testing import CliRunner
 
 import bsvdd
@@ -95,6 +96,17 @@ def test_new_rows_are_judged_by_the_relations_of_the_training_rows():
     assert found["column"][0] in ("net", "price", "pieces")
     if found["column"][0] == "net":
         assert found["expected"][0] == pytest.approx(net, rel=0.02)
+
+
+def test_of_columns_of_one_equation_the_first_is_named():
+    """Their excess is equal; the last digits, which differ between machines, do not decide."""
+    excess = np.array([[50.0, 50.0 + 1e-13, 2.0], [np.nan, 3.0, 9.0], [np.nan, np.nan, np.nan]])
+    p = np.array([0.1, 0.2, 1.0])
+    found = Relations(
+        excess, np.arange(9.0).reshape(3, 3), p, np.array(["a", "b", "c"], object), [7, 8, 9]
+    )
+    assert found.table["column"].tolist()[:2] == ["a", "c"] and found.table["column"].isna()[9]
+    assert found.table["expected"].iloc[:2].tolist() == [0.0, 5.0]
 
 
 def test_where_nothing_follows_all_p_values_are_one():
