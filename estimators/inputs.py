@@ -311,9 +311,9 @@ def completed(data: TrainingData, X: Any) -> tuple[np.ndarray, Imputations | Non
         X = with_level(X, kernel.categorical_columns, columns)
     if np.isnan(X).any():
         warn_of_gaps(X, columns)
-        known = data.observed[~data.minority]
-        X, imputations = imputed(X, known, kernel.categorical_columns)
-        imputations = imputations and imputations.numbered(np.flatnonzero(~data.minority))
+        majority = np.flatnonzero(~data.minority)
+        categorical = kernel.categorical_columns
+        X, imputations = imputed(X, data.observed[majority], categorical, majority)
     return kernel.new_rows(X, columns.n), imputations
 
 

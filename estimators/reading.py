@@ -133,9 +133,9 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         unlabelled = unlabelled[~np.isnan(unlabelled).any(axis=1)]
     if gaps.any() or (unlabelled is not None and np.isnan(unlabelled).any()):
         warn_of_gaps(rows if unlabelled is None else np.concatenate([rows, unlabelled]), columns)
-        known = rows[~minority]
-        rows, imputations = imputed(rows, known, source.categorical)
-        imputations = imputations and imputations.numbered(np.flatnonzero(~minority))
+        majority = np.flatnonzero(~minority)
+        known = rows[majority]
+        rows, imputations = imputed(rows, known, source.categorical, majority)
         unlabelled = None if unlabelled is None else filled(unlabelled, known, source.categorical)
     rows.setflags(write=False)
     if len(minority) < n:

@@ -321,7 +321,7 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
     surprise = np.stack([-decided[0], *decided[2:]], axis=1)
     values = surprise
     if not has_surprise:  # d^2 - D^2 is twice the difference of similarities
-        values = np.where(_with_gaps(fit, asked.rows)[:, None], 2.0 * surprise, terms["total"])
+        values = np.where(_are_filled(fit, asked.rows)[:, None], 2.0 * surprise, terms["total"])
     found = pd.DataFrame({"normal": is_normal}, index)
     found[["value", "low", "high"]] = values
     excess = values[:, 0] - terms["total"][:, 0]  # of the median over the mean
@@ -403,7 +403,7 @@ def _ends(summary: np.ndarray, names: Sequence[str] = ENDS) -> dict[str, np.ndar
     return {name: summary[..., i] for i, name in enumerate(names)}
 
 
-def _with_gaps(fit: Fit, rows: Rows) -> np.ndarray:
+def _are_filled(fit: Fit, rows: Rows) -> np.ndarray:
     """Return which rows are decided with several values in their gaps, shape (m,)."""
     found = np.zeros(len(rows), dtype=bool)
     if rows.imputations is not None:

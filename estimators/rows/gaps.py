@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -60,10 +60,6 @@ class Imputations:
     def __len__(self) -> int:
         return len(self.which)
 
-    def numbered(self, numbers: np.ndarray) -> Self:
-        """Return the same rows, with other numbers of the known rows."""
-        return replace(self, donors=np.append(numbers, -1)[self.donors])
-
     def among(self, numbers: np.ndarray) -> Self:
         """Return those of a table of the rows with these numbers."""
         lacking = np.flatnonzero(np.isin(numbers, self.which))
@@ -81,7 +77,10 @@ def filled(rows: np.ndarray, known: np.ndarray, categorical: Collection[int] = (
 
 
 def imputed(
-    rows: np.ndarray, known: np.ndarray, categorical: Collection[int] = ()
+    rows: np.ndarray,
+    known: np.ndarray,
+    categorical: Collection[int] = (),
+    numbers: np.ndarray | None = None,
 ) -> tuple[np.ndarray, Imputations | None]:
     """Return rows whose gaps have values of the nearest known rows: the middle one, and each.
 
@@ -102,6 +101,8 @@ def imputed(
         Rows of the same columns, with gaps of their own.
     categorical : collection of int
         Positions of the columns of categories.
+    numbers : ndarray of int, shape (n,), optional
+        Of the known rows, in a larger table; 0, ..., n - 1 by default.
 
     Returns
     -------
@@ -170,6 +171,8 @@ def imputed(
                 result[block[i], f] = (
                     pd.Series(values).mode()[0] if f in categorical else np.median(values)
                 )
+    if numbers is not None:
+        of_rows = np.append(numbers, -1)[of_rows]
     return result, Imputations(with_gaps, ways, of_rows)
 
 
