@@ -110,7 +110,8 @@ class BSVDD(Bayesian):
 
     References
     ----------
-    Oh (2023), 이상치 탐지를 위한 베이지안 Support vector data description. Master's thesis.
+    Oh (2023), 이상치 탐지를 위한 베이지안 Support vector data description (our translation:
+    Bayesian support vector data description for outlier detection). Master's thesis.
 
     Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. Machine
     Learning 54, 45-66. doi:10.1023/B:MACH.0000008084.60811.49
@@ -210,7 +211,8 @@ class BSVDDM(BSVDD):
 
     References
     ----------
-    Bae (2024), Minor class를 이용한 베이지안 Support vector data description. Master's thesis.
+    Bae (2024), Minor class를 이용한 베이지안 Support vector data description (our translation:
+    Bayesian support vector data description that uses the minor class). Master's thesis.
 
     Examples
     --------

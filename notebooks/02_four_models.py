@@ -72,8 +72,7 @@ figure.set_dpi(70)
 # The line is the boundary of the decision. P(normal) changes over a band beside it, where the data
 # leave it open. SVDD has one estimate of its weights, so its band is that of the cutoff and of rows
 # that the sample has not shown; the others add the weights. The band of BSVDD and BDD is widest at the
-# tips of the moon, which have few rows. Far from all rows BSVDD-M has P(normal) of about .1, as its
-# cutoff is near zero similarity.
+# tips of the moon, which have few rows.
 #
 # ## Where the weights are
 
@@ -129,12 +128,10 @@ pd.DataFrame(table).T.round(3)
 # - BSVDD-M has the best ranking (AUC) and the best G-mean here. It is the only model whose centre
 #   depends on the minority rows, and the new minority rows are of the kind that it has seen.
 # - BDD and BSVDD are alike: under priors that treat all rows alike, both centres are near the plain
-#   mean. They find 98 % of the minority, and flag 9 to 10 % of the
-#   majority, among them rows at the tips of the moon. G-mean asked for that: of 15 minority rows it
-#   weighs each as ten majority rows.
-# - With row sums in the prior, remote rows have more weight, and 8 % are false alarms: see
-#   [swapping priors](03_swapping_priors.ipynb).
-# - SVDD rests on the rows at the border. It flags 3 % of the majority and misses 5 % of the minority.
+#   mean. They find most of the minority, and flag few of the majority.
+# - With row sums in the prior, remote rows have more weight. Here the decisions are nearly the same:
+#   see [swapping priors](03_swapping_priors.ipynb).
+# - SVDD rests on the rows at the border. It has the fewest false alarms, and misses most.
 #
 # This is one data set of one shape, and half a moon is easy to enclose. On real rows the order of
 # the models is different. `bsvdd compare` fits all models to several data sets and splits.

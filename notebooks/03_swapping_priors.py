@@ -168,8 +168,8 @@ for sd in (0.75, 1.5, 3.0):
 pd.DataFrame(table).T.rename_axis("sd of the prior").round(3)
 
 # %% [markdown]
-# From half to twice the standard deviation no decision changes, and P(normal) changes by about a
-# hundredth. The width of the posterior is what the scale of the prior sets. How much a little more
+# From half to twice the standard deviation no decision changes, and P(normal) changes
+# little. The width of the posterior is what the scale of the prior sets. How much a little more
 # weight of prior or likelihood would change is in [posterior checks](05_posterior_checks.ipynb).
 #
 # ## The decisions, prior by prior
@@ -188,8 +188,8 @@ ax.set(
 legend = figure.legend(loc="outside upper center", ncols=6, frameon=False)
 
 # %% [markdown]
-# The five remedies give every splinter nearly the same P(normal). The published prior gives some
-# headlamps P(normal) near 1 and much other glass P(normal) below .5: its centre is two remote rows.
+# The five remedies give every splinter nearly the same P(normal). The published prior gives all
+# headlamps P(normal) near 1, and some other glass P(normal) near 0: its centre is two remote rows.
 #
 # ## As published, and by default
 #
@@ -226,10 +226,10 @@ for name, est in {"as published": paper, "default": default}.items():
 pd.DataFrame(table).T.round(3)
 
 # %% [markdown]
-# As published, the posterior has .85 of the prior's variance, and an interval has a twentieth of the
-# width that samples of this size give. Yet nearly all P(normal) lie between .05 and .95, because
+# As published, the posterior keeps most of the prior's variance, and an interval has a small part of
+# the width that samples of this size give. Yet nearly all P(normal) lie between .05 and .95, because
 # $\|a\|^2$ changes from draw to draw while $D_\mathrm{opt}$ is one number
-# ([quick start](01_quick_start.ipynb)). By default a fifth do, and both errors are smaller.
+# ([quick start](01_quick_start.ipynb)). By default few do, and both errors are smaller.
 #
 # **What to conclude.**
 #

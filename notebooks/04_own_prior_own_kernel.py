@@ -106,11 +106,11 @@ figure = plots.plot_boundary(fits, train.X, train.minority)
 figure.set_dpi(70)
 
 # %% [markdown]
-# The data pull the scale down, from a median of .67 to .16: the likelihood alone is best near equal
-# weights. So a learnt scale gives intervals that are too narrow. `spread` says it: the posterior of
-# a similarity has .23 of the standard deviation that samples of this size give, and 1.0 to 1.1 under
-# the other priors, whose scale is near the 1.5 that $\lambda$ is calibrated for. The four rank the new
-# rows alike (AUC .995), and their boundaries are alike.
+# The data pull the scale down: the likelihood alone is best near equal weights. So a learnt scale gives
+# intervals that are too narrow. `spread` says it: the posterior of a similarity has a small part of
+# the standard deviation that samples of this size give, and about all of it under the other priors,
+# whose scale is near the 1.5 that $\lambda$ is calibrated for. The four rank the new rows alike, and
+# their boundaries are alike.
 #
 # ## A kernel is a function too
 #

@@ -68,8 +68,8 @@ for n, fit in fits.items():
     title = plt.gcf().suptitle(f"{n} rows", size="medium")
 
 # %% [markdown]
-# With 20 rows prior and posterior overlap. With 500 rows the prior's effective support is 28 to 120,
-# the posterior's 137 to 182, and the norm and the distance have narrow posteriors: the data decide.
+# With 20 rows prior and posterior overlap. With 500 rows the posterior's effective support lies above
+# the prior's, and the norm and the distance have narrow posteriors: the data decide.
 # `est.summary()` has the numbers, here of 150 rows:
 
 # %%
@@ -114,8 +114,8 @@ for n, fit in fits.items():
 pd.DataFrame(table).T.rename_axis(["rows", "prior"]).round(3)
 
 # %% [markdown]
-# On 20 rows the five have a quarter of the weight, and the doubt moves the similarities by one and a
-# half posterior standard deviations. On 150 and 500 rows it moves them by a few hundredths.
+# On 20 rows the five have a quarter of the weight, and the doubt moves the similarities by more than
+# a posterior standard deviation. On 150 and 500 rows it hardly moves them.
 #
 # ## Trace and rank
 
@@ -152,8 +152,8 @@ panels = az.plot_ess_evolution(est.idata_, var_names=names, figure_kwargs=size(8
 az.psense_summary(est.idata_, var_names=names)
 
 # %% [markdown]
-# ArviZ sees a conflict: the prior alone has an effective support of 28, the likelihood alone is best
-# near equal weights, and the posterior lies between, at 57. So more prior makes the weights more
+# ArviZ sees a conflict: the prior alone has half of the posterior's effective support, the likelihood
+# alone is best near equal weights, and the posterior lies between. So more prior makes the weights more
 # uneven. What does that change? Three fits with the same $\lambda$ say it:
 
 # %%
@@ -164,8 +164,8 @@ for sd in (1.0, 1.5, 2.0):
 pd.DataFrame(table).T.rename_axis("sd of the prior").round(3)
 
 # %% [markdown]
-# The prior's standard deviation sets the width of the posterior of $s_z$, by a fifth either way, and
-# not its place. $\lambda$ is calibrated for 1.5. `az.psense_summary(est.idata_, var_names=["log_s"])`
+# The prior's standard deviation sets the width of the posterior of $s_z$, and not its
+# place. $\lambda$ is calibrated for 1.5. `az.psense_summary(est.idata_, var_names=["log_s"])`
 # has the same for the similarities of 20 rows near the cutoff. The log prior is a sum over 150
 # weights, and chance alone gives it a value of about $.26 \sqrt{n / \mathrm{ESS}}$.
 #

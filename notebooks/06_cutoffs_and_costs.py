@@ -120,7 +120,7 @@ title = figure.suptitle(
 # reason: with few labels the best cutoff may flag a third of the normal rows.
 #
 # Look at the last column. The cutoff chosen for $c = 10$ does not have the smallest such cost on
-# new rows. The minority has 21 training rows, so one row changes the miss rate by 5 %. If misses
+# new rows. The minority has 21 training rows, so one row changes the miss rate by a twentieth. If misses
 # have a high cost, a few rows decide the cutoff. A false-alarm rate is based on 344 majority rows,
 # and is more stable if the minority is small.
 
@@ -154,23 +154,28 @@ pd.DataFrame(rows).T.rename_axis("cv").round(4)
 # %% [markdown]
 # The weights are small, so leaving a row out typically changes its distance by a third of a percent.
 # But the distances are close together, and this small change is enough to matter: training distances
-# give the smallest cutoff and the most false alarms. On 345 new majority rows a rate of .10 has a
-# standard error of .016, so only their order can be seen here. Leave-one-out needs one fit, and folds
+# give the smallest cutoff and the most false alarms. On 345 new majority rows the standard
+# error of this rate is $\sqrt{.1 \cdot .9 / 345}$, so only their order can be seen here. Leave-one-out needs one fit, and folds
 # need six.
 #
 # ## What the level means
 #
 # A row is called normal when $P(d_z \le D_\mathrm{opt} \mid \text{data}) > \ell$. The level $\ell$
-# is 1/2 by default. If $D_\mathrm{opt}$ is fixed, a larger level requires more certainty before a
-# row is called normal, so more rows are flagged. If a criterion chooses the cutoff, it chooses the
-# cutoff for the rule with that level, and the cutoff changes with the level.
+# is 1/2 by default. A larger level requires more certainty before a row is called normal, so more rows
+# are flagged. By default a criterion chooses a cutoff in each draw, whatever the level. With
+# `uncertain=False` it chooses one cutoff for the rule with that level, and the cutoff changes with it.
 
 # %%
 rows = {}
 for level in (0.1, 0.5, 0.9):
     held = on_new_rows(est.with_cutoff(Cutoff(est.cutoff_, level=level)))
-    again = on_new_rows(est.with_cutoff(Cutoff(cutoffs.Best("g_mean"), level=level)))
-    for how, found in (("held", held), ("chosen by G-mean", again)):
+    each = Cutoff(cutoffs.Best("g_mean"), level=level)
+    one = Cutoff(cutoffs.Best("g_mean"), level=level, uncertain=False)
+    for how, found in (
+        ("a number", held),
+        ("G-mean, in each draw", on_new_rows(est.with_cutoff(each))),
+        ("G-mean, for the level", on_new_rows(est.with_cutoff(one))),
+    ):
         rows[how, level] = {key: found[key] for key in ("D_opt", "fpr", "fnr")}
 pd.DataFrame(rows).T.rename_axis(["cutoff", "level"]).sort_index().round(3)
 
@@ -185,15 +190,16 @@ for level in (0.1, 0.5, 0.9):
     ax.axvline(level, color="#333333", linestyle="--", linewidth=1)
 ax.set(xlabel="P(normal | data) of new rows; dashed: the levels", ylabel="share of the class")
 legend = ax.legend(frameon=False)
+print(f"minority rows with P(normal) above .95: {(p[y_new] > 0.95).mean():.0%}")
 
 # %% [markdown]
-# If $D_\mathrm{opt}$ is fixed, a larger level means fewer misses and more false alarms, as a
-# smaller cutoff does. If the cutoff is chosen again, it compensates for most of the change, and the
+# If $D_\mathrm{opt}$ is a number, or chosen in each draw, a larger level means fewer misses and more
+# false alarms, as a smaller cutoff does. A cutoff that is chosen for the level makes up for it, and the
 # decisions stay about the same. So express the costs of the errors by the criterion. Change the
 # level only if *certain* has a meaning of its own: "a row passes only if nine draws in ten put it
 # within $D_\mathrm{opt}$".
 #
-# The figure also shows a problem that no cutoff can solve. More than a quarter of the minority rows
+# The figure also shows a problem that no cutoff can solve. Some of the minority rows
 # have P(normal) above .95: the model is sure that they lie among the majority. P(normal) describes
 # the position of $z$, not its class. If the classes overlap, these are two different questions.
 # Then labelled minority rows in the centre can help: see BSVDD-M in [the four

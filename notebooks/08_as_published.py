@@ -321,9 +321,9 @@ pd.DataFrame(
 # BSVDD and BSVDD-M have the F1 of "flag all": their $D_\mathrm{opt}$ flags nearly every row. In the
 # row of BDD $p$ is one minus that of the others, so it calls the other class positive.
 #
-# Our SVDD is far from the printed one. In 50 columns the modified mean bandwidth is 2.64, so $K$ is
+# Our SVDD is far from the printed one. In 50 columns the modified mean bandwidth is small, so $K$ is
 # near the identity matrix, and the sphere through the training rows excludes nearly every new row.
-# The printed row has 9 % of the majority outside, so its kernel or bandwidth was another.
+# The printed row has few rows of the majority outside, so its kernel or bandwidth was another.
 #
 # What the slides leave open can be read in many ways. Here is the nearest of the readings of each
 # model, and the farthest. The nearest is a choice in hindsight: it shows that the printed row can

@@ -12,8 +12,8 @@
 # # 9. Readings of the slides
 #
 # **Question.** The slides (Kim 2024) name no kernel, no $C$, no $c$ of BDD's rule and no criterion of
-# $D_\mathrm{opt}$. They do not say which rows train, nor which class the metrics call positive. Which choice comes
-# near the printed table?
+# $D_\mathrm{opt}$, and no exponent of BDD's prior. They have two readings of which rows are of the major class, and do not
+# say which class the metrics call positive. Which choice comes near the printed table?
 #
 # A reading makes all these choices. All readings are listed before any is measured:
 #
@@ -139,7 +139,7 @@ table.sort_values("distance").round(3).head(6)
 # %% [markdown]
 # ## The stored table
 #
-# All 192 readings, measured with 10 pairs for each $v$, with 5 pairs for draws, and with 1 for BSVDD-M (24 November 2026).
+# All 192 readings, measured with 10 pairs for each $v$, with 5 pairs for draws, and with 1 for BSVDD-M.
 
 # %%
 stored = pd.read_csv(Path("../docs/study/slides_readings.csv"), index_col="reading")
@@ -153,7 +153,7 @@ ax.plot(stored["distance"], stored["model"], "o", color="#0072B2", alpha=0.3)
 limits = ax.set(xlabel="distance from the printed row", xlim=(0, None))
 
 # %% [markdown]
-# **What to conclude.** A reading of each model is within .02 of its printed row. No choice of the training rows is the
+# **What to conclude.** Each model has a reading near its printed row. No choice of the training rows is the
 # nearest for all models, and BDD is near only if the majority is called positive. With the modified mean bandwidth and
-# 50 standardised columns the bandwidth is 2.64, so the kernel matrix is near the identity, and SVDD's sphere leaves
+# 50 standardised columns the bandwidth is small, so the kernel matrix is near the identity, and SVDD's sphere leaves
 # most new normal rows outside.

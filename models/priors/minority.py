@@ -92,7 +92,8 @@ class Beta:
 
     References
     ----------
-    Bae (2024), Minor class를 이용한 베이지안 Support vector data description. Master's thesis.
+    Bae (2024), Minor class를 이용한 베이지안 Support vector data description (our translation:
+    Bayesian support vector data description that uses the minor class). Master's thesis.
 
     Examples
     --------

@@ -156,7 +156,8 @@ class RowSum(GaussianPrior):
     the data description problem. AAAI Conference on Artificial Intelligence 26.
     doi:10.48550/arXiv.1602.07507
 
-    Oh (2023), 이상치 탐지를 위한 베이지안 Support vector data description. Master's thesis.
+    Oh (2023), 이상치 탐지를 위한 베이지안 Support vector data description (our translation:
+    Bayesian support vector data description for outlier detection). Master's thesis.
 
     Examples
     --------

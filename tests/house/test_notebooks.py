@@ -15,6 +15,8 @@ FRESH = "from matplotlib import pyplot\npyplot.close('all')\n%reset -f"
 DRAWS = "150"  # of each chain
 OF_FEW_DRAWS = re.compile(r"DiagnosticWarning: (R-hat of d_z is 1\.|the smallest effective sample)")
 MOST = 400_000  # bytes
+FORMULA = re.compile(r"\$\$.*?\$\$|\$.*?\$|`.*?`|^\|.*\|$|\]\(.*?\)", re.S | re.M)
+LIMITS = {0.2, 0.05, 1.01}  # of false alarms, of power-scaling, of R-hat
 
 
 def executed(name):
@@ -38,6 +40,20 @@ def test_there_are_nine():
 @pytest.mark.parametrize("name", NAMES)
 def test_text_and_executed_copy_have_the_same_cells(name):
     compare_notebooks(executed(name), read(name), fmt="py:percent")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_of_the_text_are_in_the_code(name):
+    """What is measured stands in outputs only, which are made anew with the notebook."""
+    cells = read(name).cells
+    source = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    numbers = {float(number) for number in re.findall(r"(?<![\w.])\d*\.?\d+", source)}
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            text = FORMULA.sub("", cell.source)
+            named = {float(figure) for figure in re.findall(r"(?<![\w.])\d*\.\d+", text)}
+            assert named <= numbers | LIMITS, text
+            assert not re.search(r"\d %|\d of \d", text), text
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -68,6 +68,7 @@ STATEMENTS = {
 }
 UNSUPPORTED = [  # what no source says
     *("authors' code", "author's code", 'in the code"', "epsilon only (as in the note"),
+    "They do not say which rows train",
     *("Sigma = I is ours", "nu = .5 and Sigma = I", "the mean of BSVDD and Sigma"),
     *('what "ratio 1/10" means', "nothing in the model asks for it", "Oh (2023), Bayesian"),
     *("Oh, Bayesian support vector data description", "Bae (2024), Bayesian"),
