@@ -182,14 +182,13 @@ def measured(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str,
     score, p, normal = est.score_samples(Z), est.probability_normal(Z), est.predict(Z) == 1
     low, high = np.nanquantile(left_out(est), NEAR, method="inverted_cdf")
     near = (low <= score) & (score <= high)
-    result = {}
+    low, high = np.quantile(of_truth, NEAR)
+    truly = (low <= s) & (s <= high)
+    result = {"covered_surprise": covered_surprise(est, Z[truly], s[truly], cut)}
     if len(est.fit_.score.weights) > 1:
-        low, high = np.quantile(of_truth, NEAR)
-        truly = (low <= s) & (s <= high)
-        result = spreads(est, X, Z[near]) | {
+        result |= spreads(est, X, Z[near]) | {
             "covered": covered(est, Z[truly], s[truly]),
             "covered_estimated": covered(est, Z[near], s[near]),
-            "covered_surprise": covered_surprise(est, Z[truly], s[truly], cut),
         }
     hard = est.with_cutoff(Cutoff(uncertain=False)).decision(Z, p_value=None)
     hard_wrong = hard["normal"].to_numpy() != inside
