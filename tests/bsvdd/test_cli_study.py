@@ -77,7 +77,7 @@ def test_slides_writes_tables_and_page_and_a_second_run_computes_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["settings", "real"])
+@pytest.mark.parametrize("name", [pytest.param("settings", marks=pytest.mark.long), "real"])
 def test_guidelines_are_written(small, tmp_path, name):
     result = call("study", name, "--quick", "--out", tmp_path, "--jobs", 1)
     assert result.exit_code == 0, result.output

@@ -18,7 +18,7 @@ KEY = ("model", "kind", "n", "p", "criterion")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", list(guarantee.ONE_CLASS))
-@pytest.mark.parametrize("kind", ["normal", "mixture"])
+@pytest.mark.parametrize("kind", ["normal", pytest.param("mixture", marks=pytest.mark.long)])
 def test_a_stored_rate_is_realised_again(model, kind):
     """The rows are those of the stored cell, so a change of a rule moves the mean."""
     key = (model, kind, 50, 2, "likelihood")

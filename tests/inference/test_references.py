@@ -85,6 +85,7 @@ def cases(*models, sets=tuple(SETS)):
 
 # BDD, which has an exact sampler, on fewer sets
 HMC = [*cases("BSVDD", "BSVDDM", "BDDM"), *cases("BDD", sets=("ecoli", "wine"))]
+LONG = [("BDDM", "moons"), ("BDDM", "ring")]
 NUTS = [*cases("BSVDD", "BSVDDM"), *cases("BDD", "BDDM", sets=("glass", "ring"))]
 
 
@@ -92,7 +93,8 @@ NUTS = [*cases("BSVDD", "BSVDDM"), *cases("BDD", "BDDM", sets=("glass", "ring"))
     ("model", "name", "sampler"),
     [
         *((*case, "exact") for case in cases("BDD")),
-        *((*case, "hmc") for case in HMC),
+        *((*case, "hmc") for case in HMC if case not in LONG),
+        *(pytest.param(*case, "hmc", marks=pytest.mark.long) for case in LONG),
         *(pytest.param(*case, "nuts", marks=[pytest.mark.long, pytest.mark.slow]) for case in NUTS),
     ],
 )
