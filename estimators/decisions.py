@@ -74,7 +74,7 @@ class DecisionTable(pd.DataFrame):
                 break
             shown.remove(dispensable.pop(0))
         left_out = int(table["left_out"].sum()) if "left_out" in table else 0
-        of_training = f"; {left_out} training rows left out" if left_out else ""
+        of_training = f"; {left_out} training row{'s' * (left_out > 1)} left out" * (left_out > 0)
         size = f"{len(table)} rows x {table.shape[1]} columns"
         return f"{text}\n\n[{size}: list(table) names them{of_training}]"
 

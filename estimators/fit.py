@@ -18,6 +18,7 @@ from ..inference.density import Density, prior_draws
 from ..inference.draws import Draws
 from ..inference.learned import Learned, Learner, Posterior
 from ..inference.leave import Rescaled
+from ..inference.warning import DataWarning, warn
 from ..models import repeats
 from ..models.odd_rows import OddRows, Tail
 from . import known
@@ -312,10 +313,10 @@ class Fit:
     # new rows, of which some may be training rows
 
     @cached_property
-    def _known(self) -> dict[bytes, int]:
-        """The training rows that are known again and can be left out, and their numbers."""
-        found = {} if self.data.kernel.pairwise else known.single(self.data.rows)
-        return {row: i for row, i in found.items() if not np.isnan(self.left_out[i])}
+    def _known(self) -> tuple[dict[bytes, int], bool]:
+        """The numbers of training rows that can be left out, and whether too many rows repeat."""
+        found, repeat = ({}, False) if self.data.kernel.pairwise else known.single(self.data.rows)
+        return {row: i for row, i in found.items() if not np.isnan(self.left_out[i])}, repeat
 
     def asked(
         self, table: np.ndarray, imputations: Imputations | None = None, training: str = known.AUTO
@@ -324,10 +325,21 @@ class Fit:
 
         ``training`` is as in ``est.predict``.
         """
-        leaves = leaves_rows(self.cutoff)
-        again = self._known if leaves and training != known.AS_NEW else {}
+        leaves, gaps = leaves_rows(self.cutoff), self.data.gaps
         ways = imputations if leaves and self.has_center else None
-        return Rows(table, known.places(again, table), ways)
+        again, repeat = self._known if leaves and training != known.AS_NEW else ({}, False)
+        place = known.places(again, table)
+        if imputations is not None or gaps is not None:  # a value that fills a gap is none
+            place[~known.lack_alike(place, table.shape, imputations, gaps)] = -1
+        equal = int((place >= 0).sum())
+        if repeat and len(place) >= known.FEWEST and equal > len(place) / 2:
+            warn(
+                f"{equal} of {len(place)} rows equal a training row, and are answered as new rows, "
+                "since a hundredth of the training rows repeats; est.decision() leaves out "
+                "training rows",
+                DataWarning,
+            )
+        return Rows(table, np.full(len(place), -1) if repeat else place, ways)
 
     def training_rows(self, which: Which = slice(None)) -> Rows:
         """Return training rows as they are answered: left out."""

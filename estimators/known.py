@@ -19,6 +19,7 @@ AUTO, AS_NEW = "auto", "as new"
 # share of training rows that differ, above which an equal row is no coincidence: at .902 a fifth of
 # new normal rows equalled a training row
 DISTINCT = 0.99
+FEWEST = 10  # rows of which most equal training rows, so that it is said that they are not left out
 
 
 def check(training: str) -> None:
@@ -27,13 +28,12 @@ def check(training: str) -> None:
         raise ValueError(f"training must be {AUTO!r} or {AS_NEW!r}, got {training!r}")
 
 
-def single(rows: np.ndarray) -> dict[bytes, int]:
-    """Return the number of each row (n, p) that equals no other; none where many rows repeat."""
+def single(rows: np.ndarray) -> tuple[dict[bytes, int], bool]:
+    """Return the number of each row (n, p) that equals no other, and whether many rows repeat."""
     first, number = repeats.distinct(rows)
-    if len(first) < DISTINCT * len(rows):
-        return {}
     alone = first[np.bincount(number) == 1]
-    return dict(zip(_as_bytes(rows[alone]), alone.tolist(), strict=True))
+    numbers = dict(zip(_as_bytes(rows[alone]), alone.tolist(), strict=True))
+    return numbers, len(first) < DISTINCT * len(rows)
 
 
 def places(known: dict[bytes, int], rows: np.ndarray) -> np.ndarray:
@@ -41,6 +41,20 @@ def places(known: dict[bytes, int], rows: np.ndarray) -> np.ndarray:
     if not known:  # no row needs to be looked up
         return np.full(len(rows), -1)
     return np.array([known.get(row, -1) for row in _as_bytes(rows)], dtype=int)
+
+
+def lack_alike(
+    place: np.ndarray, shape: tuple[int, ...], ways: Imputations | None, gaps: np.ndarray | None
+) -> np.ndarray:
+    """Return which rows lack the values that the training rows lack that they equal, (m,).
+
+    ``ways`` are of the rows, whose table has this shape; ``gaps`` (n, p) are of the training rows.
+    """
+    own = np.zeros(shape, dtype=bool)
+    if ways is not None:
+        own[ways.which] = ways.donors[0] >= 0
+    alike: np.ndarray = (own == (False if gaps is None else gaps[place])).all(axis=1)
+    return alike
 
 
 def _as_bytes(rows: np.ndarray) -> list[bytes]:

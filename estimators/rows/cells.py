@@ -17,7 +17,8 @@ GROUP = {".": ",", ",": r"\."}  # what stands between thousands, beside spaces a
 CURRENCY = r"[A-Z]{0,2}[$¢£¥\u20a0-\u20c0]|Rs\.?|"
 CURRENCY += "EUR|USD|GBP|CHF|JPY|CNY|INR|KRW|SEK|NOK|DKK|PLN|CZK|AUD|CAD"
 BEFORE = re.compile(rf"{CURRENCY}|[~±]")
-ENDING = r"(?:[^\W\d_]|[°%])\S*(?:\s\S+)?"
+POWER_OR_FRACTION = r"[\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u215e]"
+ENDING = rf"(?:(?!{POWER_OR_FRACTION})[^\W\d_]|[°%‰])\S*(?:\s\S+)?"
 QUOTED = re.compile(r"=\"(.*)\"|'(.*)", re.DOTALL)  # marks by which spreadsheets keep text
 TIME = re.compile(r"(-?)(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?:\s*([ap])\.?m\.?)?", re.I)
 TRUTH = {"true": 1.0, "false": 0.0, **{f"{s}inf": float(f"{s}inf") for s in ("", "+", "-")}}
@@ -100,16 +101,18 @@ def cell_of(value: Any, decimal: str = ".") -> Cell:
 
 
 def one_unit(text: str) -> str:
-    """Return a unit as it is compared: without the s of a plural, without a full stop.
+    """Return a unit as it is compared: a word without its plural, without a full stop.
 
     Examples
     --------
     >>> from bsvdd.estimators.rows.cells import one_unit
-    >>> one_unit("dollars"), one_unit("ms"), one_unit("US$")
-    ('dollar', 'ms', 'US$')
+    >>> one_unit("dollars"), one_unit("boxes"), one_unit("ms"), one_unit("m/s"), one_unit("US$")
+    ('dollar', 'box', 'ms', 'm/s', 'US$')
     """
     text = " ".join(text.split()).removesuffix(".")
-    return text[:-1] if len(text) > 2 and text.endswith("s") else text
+    if len(text) < 3 or not text.isalpha() or not text.endswith("s"):
+        return text
+    return text[:-2] if text.endswith(("xes", "ches", "shes", "sses")) else text[:-1]
 
 
 def text_of(number: float, unit: str) -> str:

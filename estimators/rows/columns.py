@@ -39,6 +39,7 @@ from .forms import (
 SHOWN = 3  # cells that a sentence names
 FEW = 10  # rows in which texts or whole numbers often differ by chance
 CODES = 0.1  # share of cells with a leading zero above which a column has codes
+FEWEST_ENDINGS = 3  # of postcodes such as 1012 AB, more than the units of one column
 MANY = 20  # different values, or units, above which a column is hardly one of categories
 DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?!\d)|\d{1,2}[ -][A-Za-z]{3}|[A-Za-z]{3,9} \d{1,2}, \d"
 DATE += r"|[A-Za-z]{3} [A-Za-z]{3} \d|[A-Za-z]{3}-\d{1,2}-\d{4}|[A-Za-z]{3,9}[ -]\d{2,4}$"
@@ -71,7 +72,7 @@ def kind_of(column: pd.Series, decimal: str = ".") -> str:
     if pd.api.types.is_numeric_dtype(column):
         if _loses_digits(column, pd.api.types.is_integer_dtype(column)):
             return "digits"
-        return "dates" if _are_days(column) else "numbers"
+        return _of_digits(column)
     if pd.api.types.is_datetime64_any_dtype(column):
         return "dates" if column.notna().any() else "numbers"
     values = column.dropna()
@@ -90,14 +91,10 @@ def kind_of(column: pd.Series, decimal: str = ".") -> str:
     plain = cells.numbers("truth" if "truth" in cells.units() else "")
     if plain.notna().all():
         of_digits = bool(texts.str.fullmatch(r"\d+").all())
-        return (
-            "digits"
-            if _loses_digits(values, of_digits)
-            else "dates"
-            if of_digits and _are_days(plain)
-            else "numbers"
-        )
-    if texts.str.match(DATE).mean() > 0.5:
+        if _loses_digits(values, of_digits):
+            return "digits"
+        return _of_digits(plain) if of_digits else "numbers"
+    if texts.str.match(DATE).mean() > 0.5 and not _are_versions(texts):
         forms, n = date_forms(texts)
         if n == len(values):
             return _of_zones(values) if len(forms) == 1 else "days or months"
@@ -147,21 +144,35 @@ def _kind_of_text(texts: pd.Series) -> str:
 
 
 def _are_codes(texts: pd.Series) -> bool:
-    """Return whether texts are digits that are no number: 007, or telephone numbers."""
+    """Return whether texts are digits that are no number: 007, telephones, Dutch postcodes."""
     digits, zeros = texts.str.fullmatch(r"\d+"), texts.str.fullmatch(r"0\d+")
     telephones = texts.str.fullmatch(r"\d{3}(?:\s\d{3}){2}")
-    return bool((digits.all() and zeros.any()) or zeros.mean() > CODES or telephones.all())
+    postcodes = texts.str.extract(r"^[1-9]\d{3} ?([A-Z]{2})$")[0]
+    return bool(
+        (digits.all() and zeros.any())
+        or zeros.mean() > CODES
+        or telephones.all()
+        or (postcodes.notna().all() and postcodes.nunique() > FEWEST_ENDINGS)
+    )
 
 
-def _are_days(values: pd.Series) -> bool:
-    """Return whether numbers are all days of eight digits, such as 20240124."""
-    if pd.api.types.is_bool_dtype(values):
-        return False
+def _are_versions(texts: pd.Series) -> bool:
+    """Return whether texts are versions, some like 1.2.0, or seasons such as 2019-20."""
+    parts = texts.str.extract(r"(\d{4})-(\d\d)").astype(float)
+    are_seasons = bool(((parts[0] + 1.0) % 100.0 == parts[1]).all())
+    versions, digit = (texts.str.fullmatch(rf"\d+\.\d+\.{last}") for last in (r"\d+", r"\d"))
+    return bool(versions.all() and digit.any()) or are_seasons
+
+
+def _of_digits(values: pd.Series) -> str:
+    """Return what numbers are: "dates" if all are days of eight digits, such as 20240124."""
     x = values.to_numpy(float, na_value=np.nan)
     x = x[~np.isnan(x)]
-    if not len(x) or not ((x >= FIRST) & (x <= LAST) & (x == np.floor(x))).all():
-        return False
-    return bool(moments(values.dropna(), "%Y%m%d").notna().all())
+    is_bool = pd.api.types.is_bool_dtype(values)
+    if is_bool or not len(x) or not ((x >= FIRST) & (x <= LAST) & (x == np.floor(x))).all():
+        return "numbers"
+    share = moments(values.dropna(), "%Y%m%d").notna().mean()
+    return "dates" if share == 1.0 else "some dates" if share > 0.5 else "numbers"
 
 
 def _are_minutes(cells: Cells) -> bool:
@@ -247,7 +258,7 @@ def _cells_in_trouble(name: Any, column: pd.Series, kind: str, decimal: str) -> 
         f"{_with_rows(bad)}{more} (counted from 0): mend or empty "
         f"{'this cell' if len(bad) == 1 else 'these cells'}"
     )
-    return f"{text}, or {_ways_out(name)}" if what == "numbers" else text
+    return f"{text}, or {_ways_out(name)}"
 
 
 def _cells_in_doubt(name: Any, column: pd.Series, kind: str, decimal: str) -> str:
@@ -303,6 +314,14 @@ def said(table: pd.DataFrame, kinds: Mapping[Any, str], decimal: str = ".") -> I
             f"column {str(c)!r} has {values.nunique()} different values such as "
             f"{of_value(values.iloc[0])!r}, and is read as categories"
         )
+    for c in (c for c, kind in kinds.items() if kind == "category" and has_text(table[c].dropna())):
+        values = table[c].dropna().astype(str)
+        if values.nunique() > MANY and values.str.contains(r"\d").mean() > 0.5:
+            yield (
+                f"column {str(c)!r} has {values.nunique()} different texts with digits, such as "
+                f"{of_value(values.iloc[0])!r}, each a category; if they are numbers, write them "
+                f"alike, else --drop {str(c)!r} if they only name rows"
+            )
     amounts = {c: Amounts.of(table[c], decimal) for c, kind in kinds.items() if kind == "amounts"}
     if amounts:
         each = ", ".join(f"{str(c)!r} {form}" for c, form in amounts.items())

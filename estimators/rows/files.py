@@ -11,7 +11,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -51,7 +51,8 @@ HEAD = 1000  # rows in which codes are looked for
 CODE = r"0\d+|\+\d{7,}"  # 007, or a telephone number
 GAPS = "|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None"
 GAPS += "|n/a|nan|null"  # as pandas has them
-NA, FEWEST_CODES = "NA", 5  # a gap, or one of so many codes
+NA, FEWEST_CODES = "NA", 3  # a gap, or a code beside so many others
+YEAR = r"(19|20)\d\d"
 
 
 @dataclass(frozen=True)
@@ -290,14 +291,22 @@ def _read_csv(
             low_memory=False,
             **how,
         )
-    for name in () if texts is None else coded:
+    for name in table.select_dtypes(["object", "str"]).columns.difference(raw):
+        table[name] = table[name].mask(table[name].str.isspace().fillna(False).astype(bool))
+    if texts is not None:
+        _warn_of_codes(table, coded)
+    return table.copy()  # one block for all columns, which is faster where there are many
+
+
+def _warn_of_codes(table: pd.DataFrame, coded: Iterable[str]) -> None:
+    """Warn of columns in which NA is one of the codes."""
+    for name in coded:
         if count := int((table[name] == NA).sum()):
             warn(
                 f"column {name!r} has codes of two letters, so NA in {count} of its cells is one "
                 "and no gap; leave gaps empty",
                 DataWarning,
             )
-    return table.copy()  # one block for all columns, which is faster where there are many
 
 
 @contextmanager
@@ -417,6 +426,7 @@ def _start(file: BinaryIO, path: Path, sep: str) -> tuple[str, int]:
     named = re.fullmatch(r"sep=(.)\s*", lines[0]) if lines else None  # as Excel has it
     sep, hint = (named[1], 1) if named else (sep, 0)
     above = hint + header_at([next(csv.reader([line], delimiter=sep), []) for line in lines[hint:]])
+    _check_separator(lines[hint : above + 1], path, sep)
     if titles := [line.strip() for line in lines[hint:above] if line.strip()]:
         warn(
             f"{path}: {len(titles)} line{'s' * (len(titles) > 1)} above the header skipped: "
@@ -429,6 +439,10 @@ def _start(file: BinaryIO, path: Path, sep: str) -> tuple[str, int]:
 def header_at(rows: Sequence[Sequence[Any]]) -> int:
     """Return the place of the header among the first rows: titles and comments stand above it.
 
+    A line of several values is above the header if it begins with # or has an empty line below, and
+    has another number of values than the next; or if it begins with #, and only the line after the
+    next has a number.
+
     Examples
     --------
     >>> from bsvdd.estimators.rows.files import header_at
@@ -436,17 +450,27 @@ def header_at(rows: Sequence[Sequence[Any]]) -> int:
     3
     """
     filled = [sum(str(cell).strip() != "" for cell in row) for row in rows]
-    place = next((i for i, n in enumerate(filled) if n > 1), None)
-    if place is None:
-        return 0
-    while (
-        place + 1 < len(rows)
-        and str(rows[place][0]).startswith("#")
-        and filled[place + 1] > 1
-        and len(rows[place]) != len(rows[place + 1])
-    ):
-        place += 1
-    return 0 if any(cell_of(cell).is_number for cell in rows[place]) else place
+    for place, row in enumerate(rows):
+        if filled[place] < 2:
+            continue
+        is_comment = str(row[0]).startswith("#")
+        below = [
+            rows[i]
+            for i in range(place + 1, len(rows))
+            if filled[i] > 1 and not str(rows[i][0]).startswith("#")
+        ]
+        is_above = bool(below) and (
+            ((is_comment or not filled[place + 1]) and len(row) != len(below[0]))
+            or (is_comment and [_has_number(each) for each in below[:2]] == [False, True])
+        )
+        if not is_above:
+            return 0 if _has_number(row) else place
+    return 0
+
+
+def _has_number(row: Sequence[Any]) -> bool:
+    """Return whether a row has a number, besides years, which may be names of columns."""
+    return any(cell_of(c).is_number and not re.fullmatch(YEAR, str(c).strip()) for c in row)
 
 
 def _head(file: BinaryIO, path: Path, how: dict[str, Any]) -> pd.DataFrame:
@@ -459,11 +483,19 @@ def _head(file: BinaryIO, path: Path, how: dict[str, Any]) -> pd.DataFrame:
         rows = pd.read_csv(
             file, header=None, nrows=HEAD + 1, dtype=str, keep_default_na=False, **how
         )
-    except ValueError:
-        _check_separator(file, path, how["sep"])
+    except ValueError as error:
+        lines, above = _lines(file), how["skiprows"]
+        _check_separator(lines, path, how["sep"])
+        fields = [len(row) for row in csv.reader(lines[above:], delimiter=how["sep"])]
+        if fields and fields[0] < max(fields):
+            raise ValueError(
+                f"{path}: line {above + 1} has {fields[0]} fields, and line "
+                f"{above + 1 + fields.index(max(fields))} has {max(fields)}; expected a header "
+                "that names every field, without a title above it"
+            ) from error
         raise
     if rows.shape[1] == 1:
-        _check_separator(file, path, how["sep"])
+        _check_separator(_lines(file), path, how["sep"])
     return _with_names(rows, path)
 
 
@@ -482,9 +514,9 @@ def _with_names(rows: pd.DataFrame, path: Path) -> pd.DataFrame:
     return rows[1:].set_axis([re.sub("^'(.+)'$", r"\1", name) for name in names], axis=1)
 
 
-def _check_separator(file: BinaryIO, path: Path, sep: str) -> None:
+def _check_separator(lines: Sequence[str], path: Path, sep: str) -> None:
     """Raise a ValueError if a line is one field, and another separator is in it and in the next."""
-    for header, below in pairwise(_lines(file)):
+    for header, below in pairwise(lines):
         for sign in SEPARATORS:
             if sep not in header and sign in header and sign in below:
                 name = "tab" if sign == "\t" else sign
@@ -516,7 +548,9 @@ def _read_frame(path: Path, kind: str) -> pd.DataFrame:
 
                 return feather.read_table(path).to_pandas(**OPTIONS)
             with pd.ExcelFile(path, engine="openpyxl") as book:
-                rows = pd.read_excel(book, header=None, dtype=object, na_values=[""])
+                rows = pd.read_excel(
+                    book, header=None, dtype=object, keep_default_na=False, na_values=[""]
+                )
                 sheets = book.sheet_names
     except ImportError as error:
         package, extra = ("openpyxl", "excel") if kind == ".xlsx" else ("pyarrow", "parquet")
@@ -531,8 +565,14 @@ def _read_frame(path: Path, kind: str) -> pd.DataFrame:
     above = header_at(head.to_numpy().tolist())
     rows = rows.iloc[above:].reset_index(drop=True)
     names = rows.iloc[0].astype(object).where(rows.iloc[0].notna(), "").map(str)
-    named = _with_names(pd.concat([names.to_frame().T, rows[1:]]), path)
-    return named.reset_index(drop=True).infer_objects()
+    named = _with_names(pd.concat([names.to_frame().T, rows[1:]]), path).reset_index(drop=True)
+    texts = named.map(lambda cell: cell if isinstance(cell, str) else None)
+    coded = [c for c in named if _has_codes(texts[c].head(HEAD))]
+    for name in named:
+        gaps = set(GAPS.split("|")) - ({NA} if name in coded else set())
+        named[name] = named[name].mask(texts[name].isin(gaps) | texts[name].str.isspace().eq(True))
+    _warn_of_codes(named, coded)
+    return named.infer_objects()
 
 
 def split(frame: Any, label: str, argument: str, origin: str) -> tuple[Any, Any]:

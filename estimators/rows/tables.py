@@ -227,15 +227,24 @@ def _wrong_gaps(X: pd.DataFrame, missing: str) -> list[str]:
                 f"{place(X, int(lacking.argmax()))}; leave them out, or use --missing drop"
             ]
         bad = bad & ~X.isna().to_numpy()  # infinite values are an error still
+        what, remedy = (
+            "infinite values",
+            "empty these cells, or leave these rows out by --missing drop",
+        )
+    else:
+        what, remedy = (
+            "gaps or infinite values",
+            "drop or impute these rows, by --missing drop or --missing fill",
+        )
     if not bad.any():
         return []
     number, column = np.argwhere(bad)[0]
     counts = [f"{str(c)!r} ({n})" for c, n in zip(X.columns, bad.sum(axis=0), strict=True) if n]
     return [
-        f"{int(bad.any(axis=1).sum())} of {len(X)} rows have gaps or infinite values, in "
+        f"{int(bad.any(axis=1).sum())} of {len(X)} rows have {what}, in "
         f"{', '.join(counts[:8])}{f' and {len(counts) - 8} more' if len(counts) > 8 else ''}; the "
         f"first is {place(X, number)}, whose {str(X.columns[column])!r} is "
-        f"{X.iat[number, column]}; drop or impute these rows, by --missing drop or --missing fill"
+        f"{X.iat[number, column]}; {remedy}"
     ]
 
 

@@ -62,6 +62,9 @@ READ = {
     ),
     "kilograms": ([f"{v} kg" for v in MONEY], MONEY, "'x' in kg"),
     "plurals": ([f"{i + 1} dollar{'s' * (i > 0)}" for i in LONG], range(1, N + 1), "'x' in dollar"),
+    "boxes": ([f"{i + 1} box{'es' * (i > 0)}" for i in LONG], range(1, N + 1), "'x' in box"),
+    "speeds": ([f"{v} m/s" for v in MONEY], MONEY, "'x' in m/s"),
+    "per mille": ([f"{v} ‰" for v in MONEY], MONEY, "'x' in ‰"),
     "milliseconds": ([f"{v}ms" for v in MONEY], MONEY, "'x' in ms"),
     "crowns": ([f"{v} kr" for v in MONEY], MONEY, "'x' in kr"),
     "degrees": ([f"{v} °C" for v in MONEY], MONEY, "'x' in °C"),
@@ -125,6 +128,11 @@ NO_NUMBERS = {
     "American postcodes": ([f"{10000 + i}-{2000 + i}" for i in LONG], "names"),
     "German postcodes": ([f"{1067 + i:05d}" for i in LONG], "names"),
     "versions": ([f"1.{i % 4}.2" for i in LONG], "category"),
+    "versions with patches": ([f"1.{1 + i % 12}.{i}" for i in LONG], "names"),
+    "seasons": ([f"{2005 + i % 11}-{6 + i % 11:02d}" for i in LONG], "category"),
+    "postcodes of a town": ([f"{1012 + i % 25} {ZONES[i % 5]}" for i in LONG], "category"),
+    "fractions": ([f"{i % 9}½" for i in LONG], "category"),
+    "powers": ([f"{i % 9}²" for i in LONG], "category"),
     "telephones": ([f"+49 151 {100000 + i}" for i in LONG], "names"),
     "telephones of digits": ([f"+4915{10000000 + i}" for i in LONG], "names"),
     "American telephones": ([f"(555) {100 + i}-{2000 + i}" for i in LONG], "names"),
@@ -165,6 +173,8 @@ REFUSED = {
     "some thousands": (["1,234", "1500", *["2"] * 38], "if it stands between thousands, write"),
     "one bad date": ([*DAYS[1:], "soon"], "dates in 39 of 40 rows, but not 'soon' of row 39"),
     "no such date": ([*DAYS[1:], "2023-02-30"], "but not '2023-02-30' of row 39"),
+    "no such day": ([*dates("%Y%m%d", DAYS[1:]), "20240230"], "but not '20240230' of row 39"),
+    "a date, or not": ([*DAYS[1:], "soon"], "or empty this cell, or --category 'x'"),
     "days or months": ([f"{1 + i % 12}/{1 + i % 11}/2024" for i in LONG], "may be two dates"),
     "digits": ([str(2**53 + i % 3) for i in LONG], "that floats cannot tell apart: --category"),
     "one zone": (
@@ -228,6 +238,13 @@ def test_columns_that_are_no_numbers(case, tmp_path):
             assert not est.fit_.data.rows[:, 2].any()  # it does not count
     for each in scores[1:]:
         np.testing.assert_array_equal(each, scores[0])
+
+
+def test_many_texts_with_digits_are_said():
+    _, lines = fit_with_lines(BASE.assign(x=[f"{i % 30}-{i % 30 + 9}" for i in LONG]))
+    assert "column 'x' has 30 different texts with digits, such as '0-9', each a category" in lines
+    _, lines = fit_with_lines(BASE.assign(x=[f"A{i % 9}" for i in LONG]))
+    assert not lines
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -3,6 +3,7 @@
 import gzip
 import re
 import sys
+import warnings
 import zipfile
 
 import numpy as np
@@ -170,10 +171,48 @@ def test_other_sheets_are_named(tmp_path):
         ([["#id", "b"], ["1", "2"]], 0),  # a header may begin so
         ([["a"], ["1", "2"], ["3", "4"]], 0),  # numbers are no header
         ([["title"], [], ["a", "b"]], 2),
+        ([["title"], ["a", "2023"], ["u", "1"]], 1),  # a year may be a name
+        ([["Sales", "Europe", "2020"], [], ["a", "b"], ["1", "2"]], 2),
+        ([["a", "b"], [], ["u", "v"]], 0),  # an empty line below the header
+        ([["# WHO", "2020"], ["# me"], ["a", "b", "c"], ["1", "2", "3"]], 2),
+        ([["# WHO", "2020", "Rome"], ["a", "b", "c"], ["u", "2", "3"]], 1),
+        ([["#id", "b", "c"], ["u", "v", "w"], ["x", "y", "z"]], 0),
     ],
 )
 def test_where_the_header_is(rows, place):
     assert header_at(rows) == place
+
+
+def test_a_line_with_other_fields_and_a_separator_above_are_named(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("Report, of 2024\nname,a,b,size\nu,1,2,3\nv,4,5,6\n")
+    with pytest.raises(ValueError, match="line 1 has 2 fields, and line 2 has 4; expected"):
+        bsvdd.read_table(path)
+    path.write_text("town;amount;pieces\nBonn;1,5;2,5\nRome;2,5;3,5\nParis;3,5;4,5\n")
+    with pytest.raises(ValueError, match="name the separator: --sep ';'"):
+        bsvdd.read_table(path)
+
+
+def test_blank_cells_are_gaps(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,c\n1.5, ,u\n2.5,3,  \n3.5,4,v\n")
+    found = bsvdd.read_table(path)
+    assert np.argwhere(found.isna().to_numpy()).tolist() == [[0, 1], [1, 2]]
+
+
+@pytest.mark.parametrize(("codes", "is_code"), [(["DE", "FR", "US"], True), (["OK", "NO"], False)])
+def test_na_is_a_code_beside_codes_in_text_and_in_excel(codes, is_code, tmp_path):
+    cells = ["NA", *codes, "n/a", *codes]
+    table = pd.DataFrame({"country": cells, "a": np.arange(len(cells)) / 2})
+    table.to_csv(tmp_path / "x.csv", index=False)
+    table.to_excel(tmp_path / "x.xlsx", index=False)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", DataWarning)
+        found = [bsvdd.read_table(tmp_path / name)["country"] for name in ("x.csv", "x.xlsx")]
+    for column in found:
+        gaps = [0] * (not is_code) + [len(codes) + 1]
+        assert np.flatnonzero(column.isna()).tolist() == gaps
+    assert sum("NA in 1 of its cells is one" in str(line.message) for line in said) == 2 * is_code
 
 
 def test_a_missing_package_is_named(monkeypatch, tmp_path):

@@ -127,7 +127,7 @@ REFUSED = [  # text, options of the command line, message
     ),
     ("a,b\n1,2\n,\n3,4\n", "--missing fill", "1 of 3 rows have no value in any column, the first"),
     ("a,b\n1,\n,3\n", "--missing drop", "all 2 rows have a gap, so that none"),
-    ("a,b\n1,\ninf,3\n", "--missing fill", "1 of 2 rows have gaps or infinite values, in 'a'"),
+    ("a,b\n1,\ninf,3\n", "--missing fill", "1 of 2 rows have infinite values, in 'a' (1); the"),
     (
         "nr,a,b\nu,1,2\nv,,\nw,3,inf\n",
         "--id nr",
@@ -223,7 +223,8 @@ def test_gaps_are_filled_by_the_training_half(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("levels", "gaps"), [("DE FR IT US SE", 0), ("DE FR IT US", 8), ("DE FR IT US SEK", 8)]
+    ("levels", "gaps"),
+    [("DE FR IT US SE", 0), ("DE FR US", 0), ("DE US", 8), ("DE FR IT US SEK", 8)],
 )
 def test_NA_is_a_code_among_many_of_two_letters(levels, gaps, tmp_path):
     cells = [*("NA",) * 8, *levels.split() * 8, ""]

@@ -77,7 +77,27 @@ def test_rows_that_repeat_are_no_single_training_row():
     est = SVDD().fit(np.concatenate([rows, rows[:2]]))
     assert est.decision(rows[:4])["left_out"].tolist() == [False] * 2 + [True] * 2
     often = np.concatenate([X, X[:2]])  # equal rows say nothing
-    assert not SVDD().fit(often).decision(X)["left_out"].any()
+    est = SVDD().fit(often)
+    with pytest.warns(DataWarning, match="78 of 80 rows equal a training row, and are answered as"):
+        assert not est.decision(X)["left_out"].any()
+    assert not est.decision(X[:4])["left_out"].any()  # a few may be equal by chance
+
+
+@pytest.mark.filterwarnings("ignore:.*rows have gaps, in")
+def test_a_value_that_fills_a_gap_makes_no_training_row():
+    gaps = X.copy()
+    gaps[:9, 1] = np.nan
+    est = SVDD().fit(X)
+    filled = bsvdd.estimators.rows.gaps.filled(gaps, X)
+    same = X.copy()
+    same[:9] = filled[:9]
+    est = SVDD().fit(same)
+    assert est.decision(same)["left_out"].all()
+    with_gaps = est.decision(gaps)
+    assert not with_gaps["left_out"][:9].any() and with_gaps["left_out"][9:].all()
+    est = SVDD().fit(gaps)
+    assert est.decision(gaps)["left_out"].all()
+    assert not est.decision(est.fit_.data.rows)["left_out"][:9].any()
 
 
 @pytest.mark.parametrize(
