@@ -511,6 +511,13 @@ def _with_names(rows: pd.DataFrame, path: Path) -> pd.DataFrame:
     if len(duplicates):  # pandas would rename one of them
         name = duplicates.iloc[0]
         raise ValueError(f"{path}: the header has the column {name!r} twice; rename one")
+    of_numbers = [name for name in names if cell_of(name).number % 1.0 > 0.0]
+    if len(of_numbers) > len(names) / 2:
+        warn(
+            f"{path}: names of columns are numbers, such as {of_numbers[0]!r}; if the file has no "
+            "header, add a first line that names the columns",
+            DataWarning,
+        )
     return rows[1:].set_axis([re.sub("^'(.+)'$", r"\1", name) for name in names], axis=1)
 
 

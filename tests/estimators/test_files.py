@@ -193,6 +193,13 @@ def test_a_line_with_other_fields_and_a_separator_above_are_named(tmp_path):
         bsvdd.read_table(path)
 
 
+def test_a_header_of_numbers_is_said(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("2.041,-1.639,low\n1.5,2.5,high\n3.5,1.5,low\n")
+    with pytest.warns(DataWarning, match="are numbers, such as '2.041'; if the file has no header"):
+        bsvdd.read_table(path)
+
+
 def test_blank_cells_are_gaps(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("a,b,c\n1.5, ,u\n2.5,3,  \n3.5,4,v\n")
