@@ -50,7 +50,7 @@ BELOW = 20  # rows of a group that are named below the table
     "--top", default=10, show_default=True, type=click.IntRange(1), help="Lines that are printed."
 )
 @click.option("--out", type=options.NEW_FILE, help="CSV of all rows, the oddest first.")
-@click.option("--picture", type=options.NEW_FILE, help="Picture of the rows, PNG.")
+@click.option("--picture", type=options.NEW_FILE, help="Picture of at most 50 lines, PNG.")
 def outliers(
     csv: Path,
     table: options.TableOptions,
@@ -112,7 +112,7 @@ def outliers(
             matplotlib.use("agg")
             from ..estimators.plots.rows import draw_outliers
 
-            figure = draw_outliers(found, names.to_numpy(), lines, titles, texts, own.model)
+            figure = draw_outliers(found, names.to_numpy(), lines, texts, own.model)
             report.pages.save(picture, report.pages.png(figure))
             click.echo(f"saved {picture}")
 

@@ -20,7 +20,7 @@ MAJORITY, MINORITY = "#0072B2", "#D55E00"  # safe for colour-blind readers (Okab
 PRIOR = "#999999"
 BINS = 40  # of a histogram of margins
 POWERS = 6  # of ten at a logarithmic axis, at most
-LENGTH = 20  # characters of the name of a row at an axis
+LENGTH = 16  # characters of the name of a row in a picture
 FAR_ROWS = 5.0  # times the surprise of most rows, beyond which an axis is logarithmic
 P_NORMAL = LinearSegmentedColormap.from_list("p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"])
 
@@ -44,9 +44,11 @@ def plain(text: object) -> str:
     return str(text).replace("$", r"\$")
 
 
-def short(text: str, length: int) -> str:
-    """Return a text of at most so many characters."""
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+def short(text: object, length: int = LENGTH) -> str:
+    """Return a text on one line, of at most so many characters: its middle is left out."""
+    line = " ".join(str(text).split())
+    end = (length - 1) // 2
+    return line if len(line) <= length else f"{line[: length - 1 - end]}…{line[-end:]}"
 
 
 def label_rows(ax: Axes, names: np.ndarray) -> None:
@@ -55,16 +57,16 @@ def label_rows(ax: Axes, names: np.ndarray) -> None:
         return
     ticks: Any = MaxNLocator(nbins=12, integer=True).tick_values(0, len(names) - 1)
     places = [round(place) for place in ticks.tolist() if 0 <= place < len(names)]
-    texts = [plain(short(str(names[place]), LENGTH)) for place in places]
+    texts = [plain(short(names[place])) for place in places]
     turned: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-    ax.set_xticks(places, texts, **(turned if max(map(len, texts)) > 5 else {}))
+    ax.set_xticks(places, texts, **(turned if max(map(len, texts)) > 4 else {}))
 
 
 def point_names(est: Detector) -> list[str]:
     """Return the name of each dictionary point: that of its training row, or its own number."""
     data = est.fit_.data
     return [
-        f"row {data.row_names[row]}" if row >= 0 else f"point {point}"
+        f"row {short(data.row_names[row])}" if row >= 0 else f"point {point}"
         for point, row in enumerate(data.row_of_point)
     ]
 

@@ -115,7 +115,7 @@ def _columns(ax: Axes, why: Explanation, columns: xr.Dataset, x: list[str], most
     order = np.argsort(-mean, kind="stable")[:most]
     labels = []
     for column in order:
-        label = f"{short(str(of_row['column'].values[column]), LENGTH)}{x[column]}"
+        label = f"{short(of_row['column'].values[column], LENGTH)}{x[column]}"
         if why.changes is not None and why.changes["change"].values[0, column] != 0.0:
             label += f" → {why.changes['value'].values[0, column]:.3g}"
         labels.append(label)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -11,7 +12,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import Bbox
 from sklearn.utils.validation import check_is_fitted
 
 from .. import inputs
@@ -31,12 +34,16 @@ from .common import (
     label_rows,
     require_center,
     row_classes,
+    short,
     show_probability,
     surprise_axis,
     with_feature_names,
 )
 
-WIDTH = 85  # characters of a line of a reason
+LEAST = 8  # characters that a text is shortened to at most
+LINE = 0.55  # height of a heading with its reason, in inches
+LINES = 50  # of a picture, at most
+GROUP = 33  # characters of the names in the heading of a group
 
 
 def plot_margin(
@@ -90,7 +97,7 @@ def plot_margin(
         asked = fit.asked(*inputs.completed(fit.data, X))
         known = inputs.row_names(X, len(asked))
     margins = fit.margins(asked)
-    names = [f"row {name}" for name in known] if names is None else list(names)
+    names = [f"row {short(name)}" for name in known] if names is None else list(names)
     n = margins.shape[1]
     if len(names) != n:
         raise ValueError(f"names must have one entry for each of {n} rows of X, got {len(names)}")
@@ -181,7 +188,7 @@ def plot_outliers(est: Detector, X: Any = None, most: int = 10) -> Figure:
         The table that it was fitted to, whose texts of categories the reasons have: a fit has
         their numbers only. Of many rows, a fit to one table shows those beside its sample too.
     most : int, default=10
-        Number of rows on the right side.
+        Number of rows on the right side, of which 50 are drawn at most.
 
     Returns
     -------
@@ -210,13 +217,12 @@ def plot_outliers(est: Detector, X: Any = None, most: int = 10) -> Figure:
             f"categories; leave {type(X).__name__} out"
         )
     fit, model = est.fit_, type(est).__name__
-    names = fit.data.row_names
+    names, most = fit.data.row_names, min(most, LINES)
     if fit.lists:
         found = stand_out(est, X)
         lines = found.lines(most)
         reasons = _reasons(est, X, lines)
-        titles = list(map(found.title, lines))
-        return draw_outliers(found, found.names, lines, titles, reasons, model)
+        return draw_outliers(found, found.names, lines, reasons, model)
     decided = est.decision()
     surprise, normal = decided["surprise"].to_numpy(), decided["normal"].to_numpy()
     order = np.argsort(-surprise, kind="stable")[:most]
@@ -224,8 +230,8 @@ def plot_outliers(est: Detector, X: Any = None, most: int = 10) -> Figure:
     reasons = _reasons(est, X, [held[[i]] for i in order])
     p = decided["p_value" if "p_value" in decided else "probability_normal"].to_numpy()
     what = "p" if "p_value" in decided else "P(normal)"
-    titles = [f"{names[i]}, {what} = {p[i]:.3f}" for i in order]
-    figure, ax = _beside_reasons(titles, reasons, normal[order])
+    titles = [f"{short(names[i])}, {what} = {p[i]:.3f}" for i in order]
+    figure, ax, words = _beside_reasons(titles, reasons, normal[order])
     classes = [
         (normal, MAJORITY, "o", "within the cutoff"),
         (~normal, MINORITY, "o", "beyond the cutoff"),
@@ -233,9 +239,10 @@ def plot_outliers(est: Detector, X: Any = None, most: int = 10) -> Figure:
     # a hyperplane has no intervals
     low, high = (decided.get(f"surprise_{end}", decided["surprise"]) for end in ("low", "high"))
     _surprises(ax, surprise, low.to_numpy(), high.to_numpy(), classes)
-    _finish(ax, surprise, names, order.tolist(), f"{model}: each row judged by the others")
+    ax.set_title(f"{model}: each row judged by the others", loc="left")
     if not fit.has_center:
         ax.set_ylabel("surprise")
+    _finish(ax, words, surprise, names, order.tolist())
     return figure
 
 
@@ -252,7 +259,6 @@ def draw_outliers(
     found: StandOut,
     names: np.ndarray,
     lines: Sequence[np.ndarray],
-    titles: list[str],
     reasons: list[str],
     model: str,
 ) -> Figure:
@@ -263,18 +269,22 @@ def draw_outliers(
     found : StandOut
     names : ndarray of shape (n,)
     lines : list of ndarray of int
-        Positions of the rows of each line on the right side, the oddest first.
-    titles, reasons : list of str
+        Positions of the rows of each line on the right side, the oddest first; of these 50 are
+        drawn at most.
+    reasons : list of str
         What is said of these.
     model : str
     """
+    lines, reasons = lines[:LINES], reasons[:LINES]
     first = [rows[0] for rows in lines]
-    odd = [np.median(found.probability[rows]) for rows in lines]
-    titles = [
-        title if np.isnan(p) else f"{title}, P(odd) = {p:.2f}"
-        for title, p in zip(titles, odd, strict=True)
-    ]
-    figure, ax = _beside_reasons(titles, reasons, ~found.listed[first], found.headline)
+    titles = []
+    for rows in lines:
+        shown = {i: short(names[i]) for i in rows[:3]}
+        longest = max(map(len, shown.values()))
+        title = found.title(rows, shown, min(3, GROUP // (longest + 1)))
+        odd = np.median(found.probability[rows])
+        titles.append(title if np.isnan(odd) else f"{title}, P(odd) = {odd:.2f}")
+    figure, ax, words = _beside_reasons(titles, reasons, ~found.listed[first])
     index = np.arange(len(names))
     for members, color, label in (
         (~found.listed, MAJORITY, "not listed"),
@@ -282,45 +292,90 @@ def draw_outliers(
     ):
         if members.any():
             ax.scatter(index[members], found.surprise[members], s=12, color=color, label=label)
-    _finish(ax, found.surprise, names, first, f"{model}: each row beside the core")
     ax.set(xlabel="row", ylabel="surprise")
+    ax.set_title(f"{model}: each row beside the core", loc="left")
+    _finish(ax, words, found.surprise, names, first, found.headline)
     return figure
 
 
 def _beside_reasons(
-    titles: list[str],
-    reasons: list[str],
-    dim: np.ndarray,
-    heading: str = "the oddest rows, with the shares of columns",
-) -> tuple[Figure, Axes]:
-    """Return a figure with the reasons of rows on its right side, and the axes on the left."""
-    height = max(3.8, 1.0 + 0.55 * len(titles))
+    titles: list[str], reasons: list[str], dim: np.ndarray
+) -> tuple[Figure, Axes, Axes]:
+    """Return a figure, the axes on its left side, and those with the reasons on its right side."""
     figure, (ax, words) = plt.subplots(
-        1, 2, figsize=(12, height), width_ratios=[5, 4], layout="constrained"
+        1, 2, figsize=(12, 3.8), width_ratios=[5, 4], layout="constrained"
     )
     words.set_axis_off()
-    words.set_title(heading, loc="left")
     words.set_ylim(len(titles) - 0.5, -0.5)
     for rank, (title, reason, is_dim) in enumerate(zip(titles, reasons, dim, strict=True)):
-        style: dict[str, Any] = {"va": "center", "parse_math": False}
+        style: dict[str, Any] = {"parse_math": False, "in_layout": False}
         style["color"] = "gray" if is_dim else "black"
-        text = f"{rank + 1}  {title}"
-        words.text(0.0, rank - 0.3, text, fontsize=9, weight="bold", **style)
-        words.text(0.03, rank - 0.12, _wrapped(reason), fontsize=8, **style | {"va": "top"})
-    return figure, ax
+        at, text = rank - 0.3, f"{rank + 1}  {title}"
+        words.text(0.0, at, text, fontsize=9, weight="bold", va="center", **style)
+        words.text(0.03, rank - 0.12, " ".join(reason.split()), fontsize=8, va="top", **style)
+    return figure, ax, words
 
 
 def _finish(
-    ax: Axes, surprise: np.ndarray, names: np.ndarray, order: Sequence[int], title: str
+    ax: Axes,
+    words: Axes,
+    surprise: np.ndarray,
+    names: np.ndarray,
+    order: Sequence[int],
+    headline: str = "the oddest rows, with the shares of columns",
 ) -> None:
-    """Number the first rows in ``order`` on the left side, and name the rows."""
+    """Name the rows, fit the texts to the right side, and number the rows in ``order``."""
     surprise_axis(ax, surprise)
-    for rank, i in enumerate(order):
-        at = (3, 2)
-        ax.annotate(str(rank + 1), (i, surprise[i]), at, textcoords="offset points", fontsize=8)
-    ax.set_title(title, loc="left")
     label_rows(ax, names)
-    ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, fontsize=8)
+    figure: Any = ax.figure
+    figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=8)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure.draw_without_rendering()
+        width = words.bbox.width
+        _fit(words.set_title(headline, loc="left"), width, _wrapped)
+        for heading, reason in zip(words.texts[::2], words.texts[1::2], strict=True):
+            _fit(heading, width, short)
+            _fit(reason, 0.97 * width, _wrapped)
+        figure.draw_without_rendering()
+        missing = LINE * len(order) - words.bbox.height / figure.dpi
+        figure.set_figheight(figure.get_figheight() + max(0.0, missing))
+        figure.draw_without_rendering()
+        _number(ax, surprise, order)
+
+
+def _fit(text: Text, width: float, shorter: Callable[[str, int], str]) -> None:
+    """Make a text so much shorter that it is at most ``width`` pixels wide."""
+    whole = text.get_text()
+    size = len(whole)
+    while size > LEAST and (extent := text.get_window_extent().width) > width:
+        size = max(LEAST, min(size - 1, int(size * width / extent)))
+        text.set_text(shorter(whole, size))
+
+
+def _wrapped(text: str, size: int) -> str:
+    return textwrap.fill(text, size, max_lines=2, placeholder=" …")
+
+
+def _number(ax: Axes, surprise: np.ndarray, order: Sequence[int]) -> None:
+    """Number the rows in ``order``, each beside its point, where no other number is."""
+    taken: list[Bbox] = []
+    for rank, i in enumerate(order):
+        for right, up in ((1, 1), (-1, 1), (1, -1), (-1, -1)):
+            label = ax.annotate(
+                str(rank + 1),
+                (i, surprise[i]),
+                (3 * right, 2 * up),
+                textcoords="offset points",
+                fontsize=8,
+                ha="left" if right > 0 else "right",
+                va="bottom" if up > 0 else "top",
+            )
+            box = label.get_window_extent()
+            if not box.count_overlaps(taken):
+                taken.append(box)
+                break
+            label.remove()
 
 
 def _surprises(
@@ -336,10 +391,6 @@ def _surprises(
     ax.axhline(0.0, color="#333333", linestyle="--", linewidth=1.2)
     ax.set(xlabel="row", ylabel=r"surprise $\log(s_{\mathrm{cut}} / s_z)$")
     surprise_axis(ax, surprise, low)
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, WIDTH, max_lines=2, placeholder=" …")
 
 
 def plot_boundary(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import warnings
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -54,6 +55,8 @@ def save(path: Path, content: bytes) -> None:
 def png(figure: Figure) -> bytes:
     """Return ``figure`` as PNG and close it."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=120)
+    with warnings.catch_warnings():  # a letter that no font has is a box
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure.savefig(buffer, format="png", dpi=120)
     plt.close(figure)
     return buffer.getvalue()

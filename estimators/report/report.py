@@ -21,6 +21,7 @@ from ...models.kernels.numeric import DistanceKernel
 from .. import plots, summary, words
 from ..detector import Detector
 from ..fit import Fit
+from ..plots.common import short
 from ..questions.explain import explain
 from ..questions.views import ViewsExplanation
 from ..rows.frames import as_frame
@@ -285,7 +286,7 @@ def _abnormal(page: Page) -> None:
     if est.fit_.score.uncertain:
         few = listed[:EXPLAINED]
         rows = {"rows": few} if page.X is None else {"X": page.rows(few)}
-        names = [f"row {found.index[j]}" for j in few]
+        names = [f"row {short(found.index[j])}" for j in few]
         page.figures["margins"] = plots.plot_margin(est, names=names, **rows)
         page.explained["margins"] = (
             "By how much the first of these rows lie within the cutoff, in each draw: the area "

@@ -1,11 +1,18 @@
 """The plots show the numbers of the estimator."""
 
+import io
+from itertools import combinations, pairwise, product
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.plots.common import label_rows, surprise_axis
+from bsvdd.estimators.plots.rows import draw_outliers
+from bsvdd.estimators.questions.stand_out import StandOut
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 import bsvdd
 from bsvdd import BDD, BSVDD, OCSVM, SVDD, Cutoff, Views, kernels, plots
@@ -134,6 +141,74 @@ def test_outliers_have_the_texts_of_categories(one_table):
         plots.plot_outliers(est, X.to_numpy())
 
 
+def require_layout(figure):
+    """No text leaves the figure, and no text lies on another, before or after it is saved."""
+    figure.savefig(io.BytesIO(), dpi=120)
+    figure.draw_without_rendering()
+    hidden = [t for ax in figure.axes if not ax.get_visible() for t in ax.findobj(Text)]
+    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+        low, high = sorted(axis.get_view_interval())
+        hidden += [] if axis.axes.axison else axis.findobj(Text)
+        hidden += [t.label1 for t in axis.get_major_ticks() if not low <= t.get_loc() <= high]
+    shown = [t for t in figure.findobj(Text) if t.get_text() and t.get_visible()]
+    shown = [t for t in shown if t not in hidden]
+    turned = [t for t in shown if t.get_rotation() not in (0.0, 90.0)]  # their boxes may overlap
+    level = [t for t in shown if t not in turned]
+    page, boxes = figure.bbox, {t: t.get_window_extent() for t in shown}
+    for text, box in boxes.items():
+        assert box.x0 >= -1 and box.x1 <= page.x1 + 1, text
+        assert box.y0 >= -1 and box.y1 <= page.y1 + 1, text
+    for a, b in [*combinations(level, 2), *product(turned, level)]:
+        either = Bbox.intersection(boxes[a], boxes[b])
+        assert either is None or min(either.width, either.height) < 1, (a, b)
+    for a, b in pairwise(turned):
+        assert boxes[b].x1 - boxes[a].x1 > a.get_fontsize(), (a, b)
+    for ax in figure.axes:
+        assert ax.bbox.width > 0.2 * page.width and ax.bbox.height > 0.3 * page.height
+
+
+@pytest.mark.parametrize(
+    ("length", "listed"), [(5, 40), (10, 2), (14, 40), (20, 2), (20, 0), (34, 0), (34, 40), (60, 2)]
+)
+def test_texts_of_outliers_have_room(length, listed):
+    """Also of near points, of a group, of long reasons, and of many lines."""
+    n = 200
+    names = np.array([f"{i:05d}{'-abcdefghijklmnopqrstuvwxyz' * 3}"[:length] for i in range(n)])
+    surprise = np.linspace(1.0, 5.0, n)[::-1].copy()
+    surprise[:listed] += 4.0
+    first = np.arange(n) < listed
+    group = np.where(first & (np.arange(n) < 25), 0, -1) if listed == 40 else np.full(n, -1)
+    odd = np.where(first, 0.97, 0.012)
+    found = StandOut(odd, surprise, first, group, max(listed - 1, 0), 0.123, 0.1, names)
+    lines = found.lines(1000 if listed == 40 else 6)
+    why = f"{'W' * 90} = {'wide ' * 40} (37%; rows like it: 80.22 to 437.43)"
+    figure = draw_outliers(found, names, lines, [why] * len(lines), "BSVDD")
+    require_layout(figure)
+    left, words = figure.axes
+    said = texts(words.texts)
+    assert len(said) == 2 * min(len(lines), 50)
+    assert all("P(odd) = 0." in text for text in said[::2])
+    assert ("(25 rows)" in said[0]) == (listed == 40)
+    shown = [int(text) for text in texts(left.texts)]
+    assert shown[0] == 1 and shown == sorted(set(shown))
+
+
+def test_long_names_of_rows_have_room():
+    names = [f"{i:05d}{'-abcdefghijklmnopqrstuvwxyz' * 3}"[:60] for i in range(60)]
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc"), index=names)
+    table["kind"] = [f"{'a very long name of a category ' * 2}{i % 3}" for i in range(60)]
+    est = BDD(simplex=True, draws=300).fit(table)
+    for figure in (
+        plots.plot_outliers(est),
+        plots.plot_distances(est),
+        plots.plot_weights(est),
+        plots.plot_margin(est),
+        plots.plot_explanation(est, table.iloc[[0]]),
+    ):
+        require_layout(figure)
+
+
 def test_weights_shows_the_largest(two):
     (ax,) = plots.plot_weights(two["BDD"], most=5).axes
     w = np.abs(two["BDD"].idata_["posterior"]["w"]).mean(("chain", "draw")).values
@@ -191,7 +266,7 @@ def test_prior_check_has_a_density_of_both_for_each_quantity(two):
     assert texts(legend.get_texts()) == ["prior", "posterior"]
 
 
-@pytest.mark.parametrize("name", [r"_hidden_$_per_$unit \frac", r"a\$b"])
+@pytest.mark.parametrize("name", [r"_a_$_b_$ \frac", r"a\$b"])
 def test_names_are_drawn_as_they_are(name, two, tmp_path):
     est, X = two["BDD"], DATA.X
     frame = pd.DataFrame(X, columns=["a", name], index=[f"{name}{i}" for i in range(len(X))])
@@ -278,7 +353,7 @@ def test_long_names_of_rows_end_at_their_ticks_and_each_tick_has_one(n):
     labels = ax.get_xticklabels()
     assert all(0 <= place < n for place in ax.get_xticks()) and len(labels) <= 13
     for place, label in zip(ax.get_xticks(), labels, strict=True):
-        assert label.get_text() == f"{names[int(place)][:19]}…"
+        assert label.get_text() == f"{names[int(place)][:8]}…{names[int(place)][-7:]}"
         assert (label.get_ha(), label.get_rotation_mode()) == ("right", "anchor")
     plt.close("all")
 
