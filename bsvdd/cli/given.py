@@ -133,7 +133,8 @@ def given_all(est: Detector, X: pd.DataFrame, _: tuple[str, ...], top: int) -> A
         cells.append([f"{row.p_value:.3f}", excess, _reason(X, i, row.column, row.expected)])
     said = (
         f"Columns that follow from the others: {messages.quoted(found.follows)}. excess: the "
-        "distance of a value from that which the others lead to; one row in a hundred exceeds 1."
+        "distance of a value from that which the others lead to; in each column at most about "
+        "one row in a hundred exceeds 1."
     )
     return Answer(table, ["p", "excess", "reason"], cells, [said])
 

@@ -6,9 +6,11 @@ their levels. Its excess is the residual over the 99 % quantile of those of the 
 
 .. math:: e_f(z) = \frac{|z_f - \hat z_f|}{Q_{.99}(|x_{jf} - \hat x_{jf}|)}.
 
-A column of categories follows from the others if these save half of its surprise on average. Its
-excess is that of the surprise S(y | x) of :mod:`bsvdd.estimators.questions.given`. The excess of a
-row is the largest over columns, and its rank among those of the training rows is one p-value.
+A column of categories follows from the others if these save half of its surprise on average: the
+S(y | x) of :mod:`bsvdd.estimators.questions.given`, or one by counts of rows with the same other
+categories, which no number disturbs; whichever is less on average. Its excess is the surprise over
+its 99 % quantile, or over the log K of K equally frequent categories where that is more. The excess
+of a row is the largest over columns, and its rank among those of the training rows is one p-value.
 
 A gap breaks no relation. Regressions are of rows without gaps, and a number is not judged where the
 values that may fill the gaps of its row lead to expectations further apart than one unit; the
@@ -17,8 +19,10 @@ surprise of a category is that of the way to fill them which surprises least.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -285,37 +289,35 @@ class _Form:
         return np.log(np.maximum(y, self.least[self.column])) if self.logarithmic else y
 
 
+Surprise = Callable[[_Rows, int | None], np.ndarray]  # of rows, or of one way to fill their gaps
+
+
 def _category(fit: Fit, f: int, known: _Rows, rows: _Rows) -> Answer | None:
-    """Return the answer by the surprise given all others; None if these tell nothing."""
+    """Return the answer by the surprise given all others; None if these tell nothing.
+
+    The surprise is by the kernel, or by counts given one, two or all other columns of categories:
+    that which is least on average.
+    """
     others = [c for c in range(known.table.shape[1]) if c != f]
     has = ~known.gaps[:, f]
     values, level, counts = np.unique(known.table[has, f], return_inverse=True, return_counts=True)
     if not others or len(counts) < 2:
         return None
-    given_columns = given.positions(fit, others)
-    score = given.Conditional.of(fit.score, given_columns)
-
-    def surprises(of: _Rows, found: np.ndarray) -> np.ndarray:
-        """Return the surprises, of rows with gaps in the way that surprises least."""
-        ways = of.ways
-        if ways is None:
-            return found
-        own = None if of.number is None else of.number[ways.which]
-        in_ways = [
-            -score.scores(table, fit.level, fit.data.leaving_with_donors(ways, way, own))
-            for way, table in enumerate(ways.rows)
-        ]
-        found[ways.which] = np.min(in_ways, axis=0)
-        return found
-
-    surprise = surprises(known, -given.left_out_given(fit, given_columns)[known.number])
-    alone = -np.log(counts / has.sum())[level].mean()
+    columns = given.positions(fit, others)
+    score = given.Conditional.of(fit.score, columns)
+    by: list[Surprise] = [partial(_by_kernel, fit, columns, score)]
+    categories = [c for c in others if c in fit.data.kernel.categorical_columns]
+    sets = {x for size in (1, 2, len(categories)) for x in combinations(categories, size) if x}
+    by += [partial(_by_counts, known, f, x) for x in sorted(sets)]
     complete = ~known.gaps.any(axis=1)
-    told = surprise[complete if complete.sum() >= LEAST_VALUES else has]
-    if told.mean() > (1.0 - FOLLOWS) * alone:
+    told = complete if complete.sum() >= LEAST_VALUES else has
+    found = [(_least(each, known), each) for each in by]
+    surprise, best = min(found, key=lambda each: float(each[0][told].mean()))
+    alone = -np.log(counts / has.sum())[level].mean()
+    if surprise[told].mean() > (1.0 - FOLLOWS) * alone:
         return None
-    own = surprise if rows is known else surprises(rows, -score.scores(rows.table, fit.level))
-    unit = max(float(np.quantile(told, TAIL)), ROUNDING)
+    own = surprise if rows is known else _least(best, rows)
+    unit = max(float(np.quantile(surprise[told], TAIL)), float(np.log(len(counts))))
     excess = own / unit
     expected = np.full(len(rows.table), np.nan)
     odd = np.flatnonzero(excess > 1.0)
@@ -323,7 +325,60 @@ def _category(fit: Fit, f: int, known: _Rows, rows: _Rows) -> Answer | None:
         levels = values[np.argsort(-counts, kind="stable")[:MOST_LEVELS]]
         changed = np.repeat(rows.table[odd], len(levels), axis=0)
         changed[:, f] = np.tile(levels, len(odd))
-        value = score.scores(changed, fit.level).reshape(len(odd), -1)
-        value[levels == rows.table[odd, f, None]] = -np.inf  # its own is what is odd
-        expected[odd] = levels[value.argmax(axis=1)]
+        value = best(_Rows(changed, None), None).reshape(len(odd), -1)
+        value[levels == rows.table[odd, f, None]] = np.inf  # its own is what is odd
+        expected[odd] = levels[value.argmin(axis=1)]
     return excess, surprise / unit, expected
+
+
+def _least(by: Surprise, of: _Rows) -> np.ndarray:
+    """Return the surprises, of rows with gaps in the way that surprises least."""
+    found = by(of, None)
+    if of.ways is not None:
+        found[of.ways.which] = np.min([by(of, k) for k in range(len(of.ways.rows))], axis=0)
+    return found
+
+
+def _by_kernel(
+    fit: Fit, x: tuple[int, ...], score: given.Conditional, of: _Rows, way: int | None
+) -> np.ndarray:
+    """Return the surprises of the other column given the columns x."""
+    if of.ways is not None and way is not None:
+        own = None if of.number is None else of.number[of.ways.which]
+        leaving = fit.data.leaving_with_donors(of.ways, way, own)
+        return -score.scores(of.ways.rows[way], fit.level, leaving)
+    if of.number is None:
+        return -score.scores(of.table, fit.level)
+    left_out: np.ndarray = given.left_out_given(fit, x)[of.number]
+    return -left_out
+
+
+def _by_counts(known: _Rows, f: int, x: tuple[int, ...], of: _Rows, way: int | None) -> np.ndarray:
+    r"""Return the surprises of the category y in column f given the categories in columns x.
+
+    .. math:: S(y \mid x) = -\log \frac{n_{xy} + 1 / K}{n_x + 1},
+
+    with the numbers of other known rows that have x and y, and x, and no gap in these columns: one
+    more row is shared out evenly among the K categories of the column.
+    """
+    counted = ~known.gaps[:, [*x, f]].any(axis=1)
+    itself = np.zeros(len(of.table), dtype=bool) if of.number is None else counted
+    table = of.table
+    if of.ways is not None and way is not None:
+        table, itself = of.ways.rows[way], itself[of.ways.which]
+
+    k = len(np.unique(known.table[~known.gaps[:, f], f]))
+    n_xy, n_x = (_alike(table[:, c], known.table[counted][:, c]) - itself for c in ([*x, f], [*x]))
+    surprise: np.ndarray = -np.log((n_xy + 1.0 / k) / (n_x + 1.0))
+    return surprise
+
+
+def _alike(rows: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return how many known rows (n, q) have the same values as each row (m, q)."""
+    both = np.concatenate([known, rows])
+    cell = np.zeros(len(both), dtype=int)
+    for column in both.T:
+        _, value = np.unique(column, return_inverse=True)
+        _, cell = np.unique(cell * len(both) + value, return_inverse=True)
+    found: np.ndarray = np.bincount(cell[: len(known)], minlength=len(both))[cell[len(known) :]]
+    return found

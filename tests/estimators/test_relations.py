@@ -57,6 +57,95 @@ def test_broken_relations_come_first(seed):
     assert expected[rows["net"]] == pytest.approx(p)
 
 
+def supplies(seed, n=600):
+    """Return orders of four suppliers with a unit each; rows 17, 33 and 50 break a relation."""
+    rng = np.random.default_rng(seed)
+    pieces, price = rng.integers(1, 50, n), rng.gamma(3, 8, n).round(2)
+    net = (pieces * price).round(2)
+    net[17] = round(1.3 * net[17], 2)
+    units = dict(zip(["Kaeser", "Atlas", "Bosch", "Sick"], ["m3", "pcs", "box", "kg"], strict=True))
+    supplier = rng.choice(list(units), n)
+    unit = np.array([units[name] for name in supplier], object)
+    unit[33] = "kg" if unit[33] != "kg" else "m3"
+    ordered = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D")
+    delivered = pd.Series(ordered + pd.to_timedelta(rng.integers(2, 9, n), "D"))
+    delivered[50] = ordered[50] - pd.Timedelta(days=20)
+    return pd.DataFrame(
+        {
+            "pieces": pieces,
+            "price": price,
+            "net": net,
+            "supplier": supplier,
+            "unit": unit,
+            "ordered": ordered,
+            "delivered": delivered,
+            "weight": rng.gamma(9, 1, n).round(1),
+        }
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_far_from_all_others_hide_no_wrong_category_and_make_none(seed):
+    found = bsvdd.relations(bsvdd.SVDD().fit(supplies(seed)))
+    table = found.table.sort_values("p_value")
+    assert set(table.index[:3]) == {17, 33, 50}
+    assert table["column"][33] in ("supplier", "unit")
+    categories = np.delete(found.excess[:, 3:5], 33, axis=0)
+    assert table["excess"][33] > 4.0 and categories.max() < 0.1
+
+
+def squares(wrong, gaps=()):
+    """Return 15 rows of each of 9 pairs that determine a third category, some wrong, and noise."""
+    pairs = [(a, b) for a in range(3) for b in range(3)] * 15
+    table = pd.DataFrame(pairs, columns=["a", "b"])
+    third = (table["a"] + table["b"] + table.index.isin(wrong)) % 3
+    table = pd.DataFrame(
+        {
+            "a": table["a"].map(dict(enumerate("pqr"))),
+            "b": table["b"].map(dict(enumerate("uvw"))),
+            "c": third.map(dict(enumerate("xyz"))),
+            "noise": np.random.default_rng(0).gamma(1.0, 1.0, len(table)),
+        }
+    )
+    table.loc[list(gaps), "a"] = None
+    return table
+
+
+def surprise(table, row):
+    """Return the surprise of category c of a row given a and b, by counts in other rows."""
+    same = [r.c for r in table.itertuples() if r.Index != row.name and (r.a, r.b) == (row.a, row.b)]
+    return -np.log((same.count(row.c) + 1 / 3) / (len(same) + 1))
+
+
+@pytest.mark.parametrize("wrong", [[40], [10, 40, 70, 100, 130]])
+def test_the_surprise_by_counts_is_that_of_one_more_row_shared_out(wrong):
+    table = squares(wrong)
+    est = bsvdd.SVDD().fit(table)
+    found = bsvdd.relations(est)
+    by_hand = np.array([surprise(table, row) for _, row in table.iterrows()])
+    unit = np.quantile(by_hand, 0.99)
+    assert (unit > np.log(3.0)) == (len(wrong) > 1)
+    np.testing.assert_allclose(found.excess[:, 2], by_hand / max(unit, np.log(3.0)))
+    if len(wrong) == 1:  # 14 other rows of this pair have another category
+        assert found.excess[40, 2] == pytest.approx(np.log(45.0) / np.log(3.0))
+        assert found.follows == ["a", "b", "c"]
+    new = table.iloc[:60].set_axis(range(1000, 1060))
+    by_hand = np.array([surprise(table, row) for _, row in new.iterrows()])
+    excess = bsvdd.relations(est, new).excess[:, 2]
+    np.testing.assert_allclose(excess, by_hand / max(unit, np.log(3.0)))
+
+
+@pytest.mark.filterwarnings("ignore:.*rows have gaps, in")
+def test_a_row_with_a_gap_is_not_counted_and_judged_in_the_way_that_surprises_least():
+    gaps = [0, 22, 60]
+    table = squares([40], gaps)
+    found = bsvdd.relations(bsvdd.SVDD().fit(table))
+    by_hand = np.array([surprise(table, row) for _, row in table.iterrows()])
+    for i in gaps:  # of all ways to fill the gap; the right one is among the nearest rows
+        by_hand[i] = min(surprise(table, table.loc[i].replace({None: a})) for a in "pqr")
+    np.testing.assert_allclose(found.excess[:, 2], by_hand / np.log(3.0))
+
+
 @pytest.mark.filterwarnings("ignore:.*rows have gaps, in")
 @pytest.mark.parametrize("seed", range(3))
 def test_gaps_break_no_relation_and_hide_none(seed):
