@@ -132,7 +132,8 @@ def groups(found: StandOut, names: pd.Index, lines: list[np.ndarray]) -> list[st
     """Return the names of the rows of groups, and how many listed rows are in no line."""
     said = [f"Alike: {found.title(rows, names, BELOW)}." for rows in lines if len(rows) > 1]
     more = int(found.listed.sum()) - sum(int(found.listed[rows].sum()) for rows in lines)
-    return [*said, f"{more} more rows are listed: see --top and --out."] if more else said
+    are = "row is" if more == 1 else "rows are"
+    return [*said, f"{more} more {are} listed: see --top and --out."] if more else said
 
 
 def printed(
