@@ -139,7 +139,7 @@ table.sort_values("distance").round(3).head(6)
 # %% [markdown]
 # ## The stored table
 #
-# All 192 readings, measured with 10 pairs for each $v$, with 5 pairs for draws, and with 1 for BSVDD-M.
+# All 192 readings, measured with 10 pairs for each $v$, those of BSVDD with 5 and of BSVDD-M with 1.
 
 # %%
 stored = pd.read_csv(Path("../docs/study/slides_readings.csv"), index_col="reading")
