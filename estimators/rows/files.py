@@ -292,7 +292,7 @@ def _read_csv(
             **how,
         )
     for name in table.select_dtypes(["object", "str"]).columns.difference(raw):
-        table[name] = table[name].mask(table[name].str.isspace().fillna(False).astype(bool))
+        table[name] = table[name].mask(table[name].astype(str).str.isspace().eq(True))
     if texts is not None:
         _warn_of_codes(table, coded)
     return table.copy()  # one block for all columns, which is faster where there are many

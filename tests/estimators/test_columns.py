@@ -173,7 +173,7 @@ REFUSED = {
     "some thousands": (["1,234", "1500", *["2"] * 38], "if it stands between thousands, write"),
     "one bad date": ([*DAYS[1:], "soon"], "dates in 39 of 40 rows, but not 'soon' of row 39"),
     "no such date": ([*DAYS[1:], "2023-02-30"], "but not '2023-02-30' of row 39"),
-    "no such day": ([*dates("%Y%m%d", DAYS[1:]), "20240230"], "but not '20240230' of row 39"),
+    "no such day": ([*dates("%Y%m%d", DAYS[1:]), "20240230"], "dates in 39 of 40 rows, but not"),
     "a date, or not": ([*DAYS[1:], "soon"], "or empty this cell, or --category 'x'"),
     "days or months": ([f"{1 + i % 12}/{1 + i % 11}/2024" for i in LONG], "may be two dates"),
     "digits": ([str(2**53 + i % 3) for i in LONG], "that floats cannot tell apart: --category"),
