@@ -316,6 +316,8 @@ class Fit:
     def _known(self) -> tuple[dict[bytes, int], bool]:
         """The numbers of training rows that can be left out, and whether too many rows repeat."""
         found, repeat = ({}, False) if self.data.kernel.pairwise else known.single(self.data.rows)
+        if repeat:  # none is left out, and nothing has to be refitted to know which could be
+            return found, repeat
         return {row: i for row, i in found.items() if not np.isnan(self.left_out[i])}, repeat
 
     def asked(
@@ -330,7 +332,9 @@ class Fit:
         again, repeat = self._known if leaves and training != known.AS_NEW else ({}, False)
         place = known.places(again, table)
         if imputations is not None or gaps is not None:  # a value that fills a gap is none
-            place[~known.lack_alike(place, table.shape, imputations, gaps)] = -1
+            own = False if imputations is None else imputations.gaps(len(table))
+            of_training = False if gaps is None else gaps[place]
+            place[np.not_equal(own, of_training).any(axis=1)] = -1
         equal = int((place >= 0).sum())
         if repeat and len(place) >= known.FEWEST and equal > len(place) / 2:
             warn(

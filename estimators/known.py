@@ -43,20 +43,6 @@ def places(known: dict[bytes, int], rows: np.ndarray) -> np.ndarray:
     return np.array([known.get(row, -1) for row in _as_bytes(rows)], dtype=int)
 
 
-def lack_alike(
-    place: np.ndarray, shape: tuple[int, ...], ways: Imputations | None, gaps: np.ndarray | None
-) -> np.ndarray:
-    """Return which rows lack the values that the training rows lack that they equal, (m,).
-
-    ``ways`` are of the rows, whose table has this shape; ``gaps`` (n, p) are of the training rows.
-    """
-    own = np.zeros(shape, dtype=bool)
-    if ways is not None:
-        own[ways.which] = ways.donors[0] >= 0
-    alike: np.ndarray = (own == (False if gaps is None else gaps[place])).all(axis=1)
-    return alike
-
-
 def _as_bytes(rows: np.ndarray) -> list[bytes]:
     return [row.tobytes() for row in rows.astype(float) + 0.0]  # -0.0 is 0.0
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,14 @@ def short(text: object, length: int = LENGTH) -> str:
     line = " ".join(str(text).split())
     end = (length - 1) // 2
     return line if len(line) <= length else f"{line[: length - 1 - end]}…{line[-end:]}"
+
+
+@contextmanager
+def boxes_for_letters() -> Iterator[None]:
+    """Draw a letter that no font has as a box, without a warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        yield
 
 
 def label_rows(ax: Axes, names: np.ndarray) -> None:

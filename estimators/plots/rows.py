@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +28,7 @@ from .common import (
     MAJORITY,
     MINORITY,
     RowClass,
+    boxes_for_letters,
     by_name,
     draw_margin,
     label_rows,
@@ -329,8 +329,7 @@ def _finish(
     label_rows(ax, names)
     figure: Any = ax.figure
     figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=8)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+    with boxes_for_letters():
         figure.draw_without_rendering()
         width = words.bbox.width
         _fit(words.set_title(headline, loc="left"), width, _wrapped)

@@ -165,10 +165,9 @@ class _Rows:
     @cached_property
     def gaps(self) -> np.ndarray:
         """Which values were missing, shape (n, p)."""
-        gaps = np.zeros(self.table.shape, dtype=bool)
-        if self.ways is not None:
-            gaps[self.ways.which] = self.ways.donors[0] >= 0
-        return gaps
+        if self.ways is None:
+            return np.zeros(self.table.shape, dtype=bool)
+        return self.ways.gaps(len(self.table))
 
 
 def _largest(excess: np.ndarray) -> np.ndarray:

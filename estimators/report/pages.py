@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import warnings
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +14,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 from ..atomic import atomic
+from ..plots.common import boxes_for_letters
 
 Figures = dict[str, tuple[Figure, str]]  # name: (figure, caption)
 
@@ -55,8 +55,7 @@ def save(path: Path, content: bytes) -> None:
 def png(figure: Figure) -> bytes:
     """Return ``figure`` as PNG and close it."""
     buffer = io.BytesIO()
-    with warnings.catch_warnings():  # a letter that no font has is a box
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+    with boxes_for_letters():
         figure.savefig(buffer, format="png", dpi=120)
     plt.close(figure)
     return buffer.getvalue()

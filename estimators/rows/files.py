@@ -292,10 +292,15 @@ def _read_csv(
             **how,
         )
     for name in table.select_dtypes(["object", "str"]).columns.difference(raw):
-        table[name] = table[name].mask(table[name].astype(str).str.isspace().eq(True))
+        table[name] = table[name].mask(_are_blank(table[name]))
     if texts is not None:
         _warn_of_codes(table, coded)
     return table.copy()  # one block for all columns, which is faster where there are many
+
+
+def _are_blank(column: pd.Series) -> pd.Series:
+    """Return which cells are texts of blanks only."""
+    return column.astype(str).str.isspace().eq(True)
 
 
 def _warn_of_codes(table: pd.DataFrame, coded: Iterable[str]) -> None:
@@ -577,7 +582,7 @@ def _read_frame(path: Path, kind: str) -> pd.DataFrame:
     coded = [c for c in named if _has_codes(texts[c].head(HEAD))]
     for name in named:
         gaps = set(GAPS.split("|")) - ({NA} if name in coded else set())
-        named[name] = named[name].mask(texts[name].isin(gaps) | texts[name].str.isspace().eq(True))
+        named[name] = named[name].mask(named[name].isin(gaps) | _are_blank(named[name]))
     _warn_of_codes(named, coded)
     return named.infer_objects()
 

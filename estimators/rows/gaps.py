@@ -60,6 +60,12 @@ class Imputations:
     def __len__(self) -> int:
         return len(self.which)
 
+    def gaps(self, n: int) -> np.ndarray:
+        """Return which values of a table of n rows are filled, shape (n, p)."""
+        found = np.zeros((n, self.rows.shape[2]), dtype=bool)
+        found[self.which] = self.donors[0] >= 0
+        return found
+
     def among(self, numbers: np.ndarray) -> Self:
         """Return those of a table of the rows with these numbers."""
         lacking = np.flatnonzero(np.isin(numbers, self.which))

@@ -81,13 +81,15 @@ def test_rows_that_repeat_are_no_single_training_row():
     with pytest.warns(DataWarning, match="78 of 80 rows equal a training row, and are answered as"):
         assert not est.decision(X)["left_out"].any()
     assert not est.decision(X[:4])["left_out"].any()  # a few may be equal by chance
+    est = SVDD().fit(often)
+    est.predict(X[:4])
+    assert "left_out" not in vars(est.fit_)  # which could be left out does not matter
 
 
 @pytest.mark.filterwarnings("ignore:.*rows have gaps, in")
 def test_a_value_that_fills_a_gap_makes_no_training_row():
     gaps = X.copy()
     gaps[:9, 1] = np.nan
-    est = SVDD().fit(X)
     filled = bsvdd.estimators.rows.gaps.filled(gaps, X)
     same = X.copy()
     same[:9] = filled[:9]
