@@ -1,4 +1,4 @@
-"""Three questions to a fit: given the others, beyond the sample, in a stream.
+"""Two questions to a fit: given the others, and beyond the sample.
 
 ``uv run python -m benchmarks.questions [--part NAME ...]``
 
@@ -7,10 +7,8 @@
 - ``tail``: share of new normal rows with p <= .01, .001, .0001 by ``tail="pareto"``, after fits of
   200 rows, beside the same with estimates of maximum likelihood; and false discovery rate and power
   of ``select`` in batches of 10,000 rows, 20 of which are 6 sd off in each column.
-- ``stream``: false alarms of 2,000 streams without a change, each with a fit of its own, and of
-  100,000 streams of ranks; rows until a shift of .5 sd in all columns is told.
 
-Results go to docs/questions.json, part by part, and three pictures beside it show them.
+Results go to docs/questions.json, part by part, and two pictures beside it show them.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from bsvdd.estimators.p_values import fold_of
-from bsvdd.estimators.questions.stream import BETS, JUMP
 from bsvdd.estimators.questions.tail import DOUBTFUL, Tail
 from scipy.stats import genpareto
 
@@ -36,7 +33,6 @@ RATES = (0.01, 0.001, 0.0001)
 NOISE, SHIFT, RATE = 0.3, 3.0, 0.10
 TABLES = tuple(product(("linear", "sine"), (2, 5, 10, 20)))
 TAILS = tuple(product(KINDS, (2, 10)))
-LONG = 2000  # rows of a stream
 
 
 def fitted(X: np.ndarray) -> bsvdd.BSVDD:
@@ -112,53 +108,6 @@ def tail(chosen: Namespace) -> list[dict[str, Any]]:
     return frame.groupby(["kind", "columns"]).mean().reset_index().to_dict("records")
 
 
-def stream_cell(n: int, p: int, normal: int, repetition: int) -> int | None:
-    """Return the row of the alarm, after so many normal rows; others are shifted."""
-    rng = np.random.default_rng([repetition, n, p])
-    est, Z = fitted(rng.normal(size=(n, p))), rng.normal(size=(LONG, p))
-    Z[normal:] += 0.5
-    monitor = bsvdd.monitor(est)
-    monitor.update(Z)
-    return monitor.alarm
-
-
-def of_ranks(streams: int = 100_000, n: int = 50) -> float:
-    """Return the false alarms of streams whose ranks are drawn, without rows and fits."""
-    rng, bets = np.random.default_rng(0), np.array(BETS)[:, None]
-    shares, log_martingale = np.full((len(BETS), streams), 1.0 / len(BETS)), np.zeros(streams)
-    alarm = np.zeros(streams, dtype=bool)
-    for t in range(1, LONG + 1):
-        p = (rng.integers(0, n + t, streams) + rng.random(streams)) / (n + t)
-        shares = ((1.0 - JUMP) * shares + JUMP / len(BETS)) * (1.0 + bets * (p - 0.5))
-        growth = shares.sum(axis=0)
-        shares /= growth
-        log_martingale += np.log(growth)
-        alarm |= log_martingale >= np.log(100.0)
-    return float(alarm.mean())
-
-
-def stream(chosen: Namespace) -> dict[str, Any]:
-    """Return false alarms and delays."""
-    streams, repetitions = 2000, 20
-    cells = ((100, 2, LONG, r) for r in range(streams))
-    without = computed(stream_cell, cells, chosen.jobs, "no change")
-    false = [alarm is not None for alarm in without]
-    delays = []
-    for n, p, normal in product((200, 1000), (2, 5, 10), (0, 200)):
-        alarms = computed(stream_cell, ((n, p, normal, r) for r in range(repetitions)), chosen.jobs)
-        rows_until = [np.inf if a is None else a + 1 - normal for a in alarms]
-        told = [delay for delay in rows_until if np.isfinite(delay) and delay > 0]
-        median = float(np.median([d for d in rows_until if d > 0]))
-        delays.append(
-            {
-                **dict(n=n, columns=p, normal=normal, told=len(told) / repetitions),
-                "median": median if np.isfinite(median) else None,
-            }
-        )
-    rates = {"false alarms": float(np.mean(false)), "by ranks": of_ranks()}
-    return {"streams": streams, **rates, "delays": delays}
-
-
 # pictures
 
 
@@ -206,29 +155,11 @@ def draw_tail(fits: int = 20) -> plt.Figure:
     return figure
 
 
-def draw_stream() -> plt.Figure:
-    """Draw the evidence of streams with and without a change."""
-    rng = np.random.default_rng(0)
-    est = fitted(rng.normal(size=(200, 5)))
-    figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
-    for shift, color, label in ((0.0, "C0", "no change"), (0.5, "C3", "shift of .5 sd at row 200")):
-        for number in range(8):
-            Z = np.random.default_rng([number, 1]).normal(size=(600, 5))
-            Z[200:] += shift
-            evidence = bsvdd.monitor(est).update(Z) / np.log(10.0)
-            ax.plot(evidence, color=color, alpha=0.6, label=None if number else label)
-    ax.axhline(2.0, color="#333333", linewidth=1)
-    ax.axvline(200, color="#333333", linestyle=":", linewidth=1)
-    ax.set(xlabel="row", ylabel="evidence, log10 of the martingale", ylim=(-2, 6))
-    ax.legend(fontsize=8, loc="upper left")
-    return figure
-
-
 def pictures(chosen: Namespace) -> None:
-    """Draw the three pictures."""
-    for name, draw in (("given", draw_given), ("tail", draw_tail), ("stream", draw_stream)):
+    """Draw the two pictures."""
+    for name, draw in (("given", draw_given), ("tail", draw_tail)):
         write(chosen.out / f"{name}.png", draw())
 
 
 if __name__ == "__main__":
-    by_part("questions", __doc__, (given, tail, stream, pictures))
+    by_part("questions", __doc__, (given, tail, pictures))

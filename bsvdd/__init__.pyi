@@ -18,7 +18,6 @@ from .estimators.questions.p_value import p_value as p_value
 from .estimators.questions.relations import relations as relations
 from .estimators.questions.selection import select as select
 from .estimators.questions.stand_out import stand_out as stand_out
-from .estimators.questions.stream import monitor as monitor
 from .estimators.report.report import report as report
 from .estimators.rows.tables import read_table as read_table
 from .estimators.svdd import SVDD as SVDD

@@ -338,25 +338,6 @@ def tail() -> str:
     return table('rows | columns | predictive, `tail="pareto"` | plugged in | FDR | power', lines())
 
 
-def stream() -> str:
-    """Return false alarms of streams, and how soon a shift is told."""
-    found = stored("questions")["stream"]
-
-    def cell(row: dict[str, Any]) -> str:
-        return f"{number(row['told'])}, {number(row['median'], 0)}"
-
-    delays = found["delays"]
-    rows = (
-        [f"{first['n']:,}", first["columns"], cell(first), cell(later)]
-        for first, later in zip(delays[::2], delays[1::2], strict=True)
-    )
-    return (
-        f"False alarms at level .01 within 2,000 rows: {number(found['false alarms'], 3)} of "
-        f"{found['streams']:,} streams, and\n{number(found['by ranks'], 4)} of 100,000 streams of "
-        "ranks.\n\n" + table("training rows | columns | at once | after 200 rows", rows)
-    )
-
-
 def planted() -> str:
     """Return which planted rows are found."""
     file = stored("planted")
@@ -450,7 +431,6 @@ FIGURES: dict[str, Callable[[], str]] = {"ranks_of_studies": partial(ranks, of_s
             rows_needed,
             given,
             tail,
-            stream,
             planted,
             views,
             odd_rankings,

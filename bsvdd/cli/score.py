@@ -55,11 +55,6 @@ METHODS = ["left-out", "split"]
     help="Method of the p-values; split has the strictest guarantee, and refits the model.",
 )
 @click.option(
-    "--watch",
-    is_flag=True,
-    help="Also tell whether the rows, in their order, stay like the training rows.",
-)
-@click.option(
     "--explain",
     is_flag=True,
     help="Also write the three most important columns of each abnormal row, with their shares.",
@@ -73,7 +68,6 @@ def score(
     strict: bool,
     fdr: float | None,
     method: str,
-    watch: bool,
     explain: bool,
 ) -> None:
     """Score the rows of CSV by a saved MODEL: p-value, P(normal), surprise, decision.
@@ -83,9 +77,7 @@ def score(
     row is normal". The surprise is 0 at the cutoff, .69 for a row that is half as similar to the
     training rows, and negative for normal rows; surprise_low and surprise_high are the ends of its
     90 % interval, whose low end allows for one row like it that the training rows have not shown.
-    With --fdr the rows are decided as one batch. With --watch one line tells whether they differ
-    from the training rows, and since which row; of streams without a change at most 1 % are said to
-    differ.
+    With --fdr the rows are decided as one batch.
 
     Gaps are filled by the nearest training rows, and the column filled names them. A row with text
     in a column of numbers, with a gap under --missing drop, or without any value cannot be scored.
@@ -162,14 +154,6 @@ def score(
                 f"{len(result)} rows scored, {int((~result['normal']).sum())} abnormal{selected}: "
                 f"{out}"
             )
-        if watch:
-            from ..estimators.questions.stream import monitor
-
-            watched = monitor(est)
-            watched.update(given)
-            if watched.alarm is not None:
-                watched.alarm = int(usable.index[watched.alarm])  # its number in the file
-            click.echo(str(watched), err=True)
         if said:
             click.echo(f"{said}; the column problem has all reasons", err=True)
         for line in _notes(est, given, usable, result, fdr, method):

@@ -198,23 +198,6 @@ def test_columns_of_text_are_categories_and_others_can_be(table, scores, tmp_pat
     assert "fitted to columns 'city', 'code' of" in result.output
 
 
-@pytest.mark.parametrize("shift", [0.0, 3.0])
-def test_score_watches_the_rows_as_a_stream(tmp_path, scores, shift):
-    """A row with a gap is not of the stream; the row of the alarm is that of the file."""
-    rng, names = np.random.default_rng(4), ["a", "b"]
-    rows, new = rng.normal(size=(150, 2)), rng.normal(size=(90, 2))
-    new[40:] += shift
-    new[3, 1] = np.nan
-    SVDD().fit(pd.DataFrame(rows, columns=names)).save(tmp_path / "m")
-    pd.DataFrame(new, columns=names).to_csv(tmp_path / "new.csv", index=False)
-    result, _ = scores(tmp_path / "m", tmp_path / "new.csv", "--watch", "--missing", "drop")
-    (line,) = (each for each in result.stderr.splitlines() if each.startswith("89 rows: "))
-    monitor = bsvdd.monitor(SVDD().fit(rows))
-    monitor.update(np.delete(new, 3, axis=0))
-    assert (monitor.alarm is not None) == (shift > 0)
-    assert ("no alarm" in line) if not shift else (f"told at row {monitor.alarm + 1} (" in line)
-
-
 def test_rows_without_a_label_by_the_prior_that_takes_them(table, tmp_path):
     path, model, full = tmp_path / "t.csv", tmp_path / "m", tmp_path / "full.csv"
     rows, gap = table.copy(), np.arange(72) % 6 == 1
@@ -336,7 +319,7 @@ def test_a_model_keeps_what_a_gap_is(table, scores, tmp_path):
     assert "2 of 72 rows have gaps, in 'city' (2), counted as one more category" in result.output
     assert "NA in 11 of its cells is one and no gap" in result.output
     rows.iloc[3:7].to_csv(path, index=False)  # too few to tell that NA is a code
-    result, frame = scores(model, path, "--id", "name", "--explain", "--watch")
+    result, frame = scores(model, path, "--id", "name", "--explain")
     assert frame["filled"].dropna().tolist() == ["a"] and frame["problem"].isna().all()
     assert result.stderr.count("counted as one more category") == 1
     result = call("score", model, path, "--missing", "fill", code=1)

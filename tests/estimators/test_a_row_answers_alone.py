@@ -11,7 +11,7 @@ from bsvdd.inference.center import Score
 from threadpoolctl import threadpool_limits
 
 import bsvdd
-from bsvdd import BSVDD, SVDD, Cutoff, cutoffs, kernels
+from bsvdd import BSVDD, Cutoff, cutoffs
 
 RNG = np.random.default_rng(70)
 N0, N1 = 45, 9
@@ -106,30 +106,6 @@ def test_answers_of_every_model(name):
         found = bsvdd.select(est, NEW, fdr=0.4, method=method)
         np.testing.assert_array_equal(found, discoveries(p, 0.4))
         np.testing.assert_array_equal(found[::-1], bsvdd.select(est, NEW[::-1], 0.4, method))
-
-
-@pytest.mark.parametrize("name", sorted(ESTIMATORS))
-def test_a_stream_by_row_by_halves_and_whole(name):
-    est, stream = make(name).fit(X, Y), X[:N0]
-    expected = bsvdd.monitor(est, level=0.2)
-    evidence = expected.update(stream)
-    for way, ask in list(ways_of(stream).items())[:3]:
-        for threads in (1, 2) if way == "halves" else (1,):
-            with threadpool_limits(threads, user_api="blas"):
-                monitor = bsvdd.monitor(est, level=0.2)
-                np.testing.assert_array_equal(ask(monitor.update), evidence, err_msg=way)
-            assert monitor.alarm == expected.alarm
-
-
-def test_a_stream_of_three_values_gets_no_alarm():
-    """Rounding that broke ties would put most rows of the stream on one side of the left-out."""
-    for seed in (2, 4, 7):
-        rng = np.random.default_rng(seed)
-        est = SVDD(kernel=kernels.RBF(1.0)).fit(rng.integers(0, 3, (200, 1)))
-        monitor = bsvdd.monitor(est)
-        for row in rng.integers(0, 3, (200, 1, 1)):
-            monitor.update(row)
-        assert monitor.alarm is None
 
 
 def test_a_row_at_the_threshold_of_a_tail_has_its_rank():

@@ -165,7 +165,6 @@ def test_what_needs_a_refit_is_refused(est, w):
     for ask in (
         lambda: own.with_cutoff(Cutoff(cutoffs.FalseAlarm(), cv=5)),
         lambda: bsvdd.p_value(own, NEW, "split"),
-        lambda: bsvdd.monitor(own),
         lambda: bsvdd.plots.plot_calibration(own),
     ):
         with pytest.raises(ValueError, match=message):

@@ -279,7 +279,7 @@ def test_scores_of_rows_of_a_file(expected, tmp_path, kind):
 
 def test_new_rows_are_no_path(expected, tmp_path):
     names = "predict score_samples decision_function probability_normal distance decision"
-    asked = [bsvdd.monitor(expected).update, *(getattr(expected, name) for name in names.split())]
+    asked = [getattr(expected, name) for name in names.split()]
     questions = bsvdd.p_value, bsvdd.select, bsvdd.explain, bsvdd.kinds
     asked += [partial(question, expected) for question in questions]
     words = r"X='.*' is text, expected rows; .*bsvdd\.read_table\(path\) .*numpy\.load\(path, mm"
