@@ -245,12 +245,11 @@ class Bayesian(Detector):
 
         Median of the prior, median and 90 % interval of the posterior of ``effective_support``,
         ``largest_weight``, ``minority_total`` (with minority points), ``squared_norm`` of the
-        centre, ``typical_distance`` (the median of d over the majority's training rows) and
-        ``radius`` (if there is one), which are variables of ``idata_`` too; and one number for
-        ``variance_ratio`` (1: the posterior is its prior), ``spread`` (1: as wide as samples of
-        this size vary), ``pull`` of the prior in posterior sd, ``r_hat`` and ``ess``. See
-        :mod:`bsvdd.estimators.summary` for the formulas. ``plots.plot_prior_check`` plots
-        prior and posterior.
+        centre and ``typical_distance`` (the median of d over the majority's training rows), which
+        are variables of ``idata_`` too; and one number for ``variance_ratio`` (1: the posterior is
+        its prior), ``spread`` (1: as wide as samples of this size vary), ``pull`` of the prior in
+        posterior sd, ``r_hat`` and ``ess``. See :mod:`bsvdd.estimators.summary` for the formulas.
+        ``plots.plot_prior_check`` plots prior and posterior.
 
         Returns
         -------

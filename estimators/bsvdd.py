@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, override
+from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -37,27 +37,13 @@ class BSVDD(Bayesian):
         depend on the prior, so fits with other priors can be compared. ``likelihood_scale_`` is its
         value. A number is taken as it is, and 1 is the published one; intervals of d_z then have no
         frequency meaning: they are often several times too wide or too narrow.
-    outlier_fraction : float, default=1
-        nu, in (0, 1]. 1 is the published likelihood. Below 1, the loss of a centre is that of SVDD
-        in place of the sum of all d^2: the radius R of a sphere is a parameter, and only rows
-        outside the sphere count with their distances,
-
-        .. math:: \log p(x \mid w, R^2) = -\frac{\lambda n_0}{2} \left(R^2
-            + \mathrm{mean}_i \left(d_i^2 - R^2\right)_+ / \nu\right).
-
-        R^2 has a wide half-normal prior (``bsvdd.models.potential``). The mode under a flat
-        prior of the weights is SVDD with C = 1/(n0 nu) (Tax and Duin 2004); the least loss
-        over R^2 is the conditional value at risk of d^2 (Rockafellar and Uryasev 2000). The draws
-        of ``radius`` are in ``idata_``. The decision does not use them: it depends on the weights
-        and the cutoff. Every row must be a point. A calibrated lambda is that of the published
-        likelihood.
     dictionary : int, array of shape (M, p), "auto" or None, default="auto"
         The points of the centre. ``"auto"``: rows that are equal are one point; of up to 600
         different rows each is a point, and more are 500 or 1,000 groups of near rows, each the mean
         of its rows in kernel space (:mod:`bsvdd.models.groups`). A number: at most that many
         groups. None: every different row. An array: these points; the likelihood uses the rows.
         Priors of single rows, such as :class:`~bsvdd.priors.GaussianProcess` or a function of
-        yours, and ``outlier_fraction`` below 1 make every row a point. More than 12,000 rows of a
+        yours make every row a point. More than 12,000 rows of a
         class (3,000 where rows are points) are described by a random sample of so many; a warning
         says so.
     core : float or "auto", default="auto"
@@ -86,8 +72,7 @@ class BSVDD(Bayesian):
     Attributes
     ----------
     idata_ : xarray.DataTree
-        Groups ``posterior`` (``w``, its parameters, and ``radius`` and ``squared_radius`` if
-        ``outlier_fraction`` is below 1), ``sample_stats``, ``prior`` (effective
+        Groups ``posterior`` (``w`` and its parameters), ``sample_stats``, ``prior`` (effective
         support), ``distance`` (d of the training rows), ``log_likelihood`` (one sum over the
         majority rows, whose terms are in ``potential``), ``decision``, ``diagnostics``,
         ``constant_data``; see :mod:`bsvdd.estimators.tree`.
@@ -116,9 +101,6 @@ class BSVDD(Bayesian):
     Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. Machine
     Learning 54, 45-66. doi:10.1023/B:MACH.0000008084.60811.49
 
-    Rockafellar, R. T. and Uryasev, S. (2000). Optimization of conditional value-at-risk.
-    Journal of Risk 2, 21-41. doi:10.21314/JOR.2000.038
-
     Examples
     --------
     >>> import numpy as np
@@ -132,7 +114,6 @@ class BSVDD(Bayesian):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Bayesian._parameter_constraints,
         "likelihood_scale": SCALE_OR_CALIBRATED,
-        "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
         "core": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
     }
 
@@ -140,19 +121,7 @@ class BSVDD(Bayesian):
 
     prior: Prior = Flat(sd=1.5)
     likelihood_scale: float | str = CALIBRATED
-    outlier_fraction: float = 1.0
     core: float | str = "auto"
-
-    @override
-    def _validate_params(self) -> None:
-        super()._validate_params()
-        asks_for_points = self.dictionary is not None and not isinstance(self.dictionary, str)
-        if self.outlier_fraction < 1 and asks_for_points:
-            raise ValueError(
-                f"outlier_fraction={self.outlier_fraction!r} needs the distance of every training "
-                "row, so every row must be a point of the centre, but a dictionary asks for other "
-                "points; use dictionary=None, or outlier_fraction=1"
-            )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -175,15 +144,8 @@ class BSVDDM(BSVDD):
         As in :class:`BSVDD`; up to 1,000 minority rows are points too.
     cutoff, minor_label, random_state, progressbar : optional
         As in :class:`BSVDD`.
-    outlier_fraction : float, default=1
-        nu, in (0, 1], as in :class:`BSVDD`. Below 1, minority rows have a term of the likelihood
-        too: those inside the sphere push its radius and its centre.
     core : float or "auto", default="auto"
         1, as there are labels.
-    minority_fraction : float, default=0.1
-        mu, in (0, 1]; used if ``outlier_fraction`` is below 1. The loss has the further term
-        :math:`\mathrm{mean}_k (R^2 - d_k^2)_+ / \mu` over the minority rows, which is that of
-        SVDD-M with C2 = 1/(n1 mu): the smaller mu is, the dearer is a minority row inside.
     prior : prior or callable, default=Flat(sd=0.83)
         Prior of tau. With this sd, about the square root of log 2, the weights have the variance
         that a bootstrap gives them, so that the posterior has about the spread of samples of this
@@ -230,10 +192,8 @@ class BSVDDM(BSVDD):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BSVDD._parameter_constraints,
         "likelihood_scale": SCALE,
-        "minority_fraction": [Interval(Real, 0, 1, closed="right")],
     }
 
     prior: Prior = Flat(sd=0.83)
     likelihood_scale: float | str = 1.0
     minority_prior: Prior = Beta()
-    minority_fraction: float = 0.1

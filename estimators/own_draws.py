@@ -11,7 +11,6 @@ from ..inference.center import Center
 from ..inference.draws import OWN, SAMPLE, Draws, SamplerReport
 from ..inference.learned import Learned, Posterior
 from ..inference.leave import Rescaled
-from ..models.potential import parameters_of
 from .fit import Fit
 from .fitting import judged
 from .messages import quoted
@@ -77,12 +76,6 @@ def read(draws: Any, fit: Fit) -> Draws:
         inputs = [variables[name] for name in rule.inputs]
         w = rule.weights(*(v.reshape(-1, v.shape[-1]) for v in inputs))
         variables["w"] = w.reshape(*inputs[0].shape[:2], -1)
-    lacking = [n for n in parameters_of(model.likelihood(data.gram)) if n not in variables]
-    if lacking:
-        raise ValueError(
-            f"draws: expected also {', '.join(lacking)}, which the likelihood of {fit.spec.name} "
-            f"takes beside the weights, got {quoted(variables)}"
-        )
     variables.pop("squared_norm", None)  # of the Gram matrix of the fit
     _check(variables["w"], fit)
     dims = {name: tuple(map(str, v.dims[2:])) for name, v in kept.items() if name in variables}

@@ -228,7 +228,6 @@ TENSORS = {
     "gram/row_squares": Tensor(_of_groups("row_squares"), "f", "R"),
     "posterior/w": Tensor(None, "f", "chains draws M"),
     "posterior/squared_norm": Tensor(None, "f", "chains draws"),
-    "posterior/squared_radius": Tensor(None, "f", "chains draws", 0),
     "posterior/*": Tensor(_variables, "fiub", "chains draws ...", finite=None),
     "log_prior/*": Tensor(_by_draw("log_prior"), "f", "chains draws", finite=False),
     "sample_stats/*": Tensor(_by_draw("statistics"), "fiub", "chains draws", finite=None),

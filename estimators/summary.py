@@ -8,8 +8,7 @@ posterior:
 - ``largest_weight``, :math:`\max_j |w_j| / n_j`;
 - ``minority_total``, :math:`\sum_j \alpha_{1j}`, if there are minority points;
 - ``squared_norm``, :math:`\|a\|^2 = w^\top K w`;
-- ``typical_distance``, the median of d over the majority's training rows;
-- ``radius``, if it is a parameter.
+- ``typical_distance``, the median of d over the majority's training rows.
 
 Others are one number, in the column ``posterior``. Three are medians over (up to 20) training rows
 near the cutoff: majority rows whose left-out similarity lies between the 3 % and the 33 % quantile.
@@ -78,11 +77,8 @@ def groups(fit: Fit) -> dict[str, tuple[Draws, dict[str, np.ndarray]]]:
 
 
 def of_groups(fit: Fit) -> dict[str, dict[str, np.ndarray]]:
-    """Return the quantities with draws, and the radius if it is a parameter, by group."""
-    return {
-        group: values | ({"radius": draws.flat("radius")} if "radius" in draws.variables else {})
-        for group, (draws, values) in groups(fit).items()
-    }
+    """Return the quantities with draws, by group."""
+    return {group: values for group, (_, values) in groups(fit).items()}
 
 
 def table(fit: Fit) -> pd.DataFrame:

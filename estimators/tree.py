@@ -28,8 +28,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import xarray as xr
 
-from ..inference.draws import Draws
-from ..models.potential import Likelihood, parameters_of
+from ..models.potential import Likelihood
 from . import summary
 from .fit import Fit
 from .training import TrainingData
@@ -54,7 +53,7 @@ def _of_fit(fit: Fit) -> xr.DataTree:
         d = draws.of_rows(fit.require_center("so no distance").distances(data.rows))
         groups["distance"] = d.to_dataset()
         likelihood = fit.learner.likelihood(data.gram)
-        groups["potential"] = _terms(likelihood, draws, d, data)
+        groups["potential"] = _terms(likelihood, d, data)
         groups["log_likelihood"] = groups["potential"].sum("obs")
     else:
         obs = {"obs": np.arange(len(data.rows))}
@@ -89,20 +88,12 @@ def _decision(fit: Fit) -> xr.Dataset:
     return xr.Dataset(variables, {"obs": np.arange(len(fit.data.rows))}, attrs)
 
 
-def _terms(likelihood: Likelihood, draws: Draws, d: xr.DataArray, data: TrainingData) -> xr.Dataset:
-    """Return the log-likelihood's terms of majority rows, and of minority rows if they have some.
+def _terms(likelihood: Likelihood, d: xr.DataArray, data: TrainingData) -> xr.Dataset:
+    """Return the log-likelihood's terms of majority rows.
 
     They are in a group of their own: in ``log_likelihood``, ``az.loo`` and ``az.compare`` would
     take them for log densities of the rows.
     """
-    parameters = {name: draws.variables[name] for name in parameters_of(likelihood)}
     obs, majority = np.arange(len(data.rows)), data.described
-    rows = d.values if majority.all() else d.values[..., majority]
-    values = likelihood.pointwise(rows, **parameters)
-    of_minority = getattr(likelihood, "minority_pointwise", None)
-    if of_minority is None or not data.gram.n1:
-        return xr.Dataset({"kernel": (d.dims, values)}, {**d.coords, "obs": obs[majority]})
-    every = np.empty(d.shape)
-    every[..., majority] = values
-    every[..., data.minority] = of_minority(d.values[..., data.minority], **parameters)
-    return xr.Dataset({"kernel": (d.dims, every)}, d.coords)
+    values = likelihood.pointwise(d.values if majority.all() else d.values[..., majority])
+    return xr.Dataset({"kernel": (d.dims, values)}, {**d.coords, "obs": obs[majority]})

@@ -31,7 +31,6 @@ from ..models.potential import (
     KernelLikelihood,
     NoDensityError,
     WeightMap,
-    parameters_of,
     prior_potentials,
 )
 from ..models.priors import FAMILIES, GaussianPrior
@@ -58,14 +57,11 @@ class PackagePrior:
     blocks : dict of VariableDensity
         By the name of the free variable, in the order of the unconstrained vector.
     map : WeightMap
-    inputs : tuple of str
-        The variables that the likelihood takes: those of the map, then its own. There is one for
-        each free variable, in the same order.
+        Its inputs are the free variables, in the same order.
     """
 
     blocks: dict[str, VariableDensity]
     map: WeightMap
-    inputs: tuple[str, ...]
     parts: dict[str, slice] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -86,9 +82,9 @@ class PackagePrior:
         return found
 
     def variables(self, x: np.ndarray) -> list[np.ndarray]:
-        """Return the variables that the likelihood takes, each of shape (S, ...)."""
+        """Return the inputs of the map, each of shape (S, ...)."""
         named = self.named(x)
-        return [named[name] for name in self.inputs]
+        return [named[name] for name in self.map.inputs]
 
     def value_and_gradient(
         self, x: np.ndarray, pulls: Sequence[np.ndarray]
@@ -165,12 +161,11 @@ class Density:
         """The prior of the free variables."""
         if self.dims is None:
             _ = self.pymc  # its priors are checked first
-        inputs = (*self.map.inputs, *parameters_of(self.likelihood))
         if self._variables is not None:
-            return PackagePrior(self._variables, self.map, inputs)
+            return PackagePrior(self._variables, self.map)
         from .prior_density import PriorDensity  # late: it imports PyMC
 
-        return PriorDensity.of(self.pymc, inputs, self.likelihood)
+        return PriorDensity.of(self.pymc, self.map.inputs, self.likelihood)
 
     @cached_property
     def _variables(self) -> dict[str, VariableDensity] | None:
@@ -184,7 +179,7 @@ class Density:
         point, needs no PyMC model: its build can refuse nothing.
         """
         model = self.model
-        if type(model) is not bsvdd.Model or model.outlier_fraction != 1:
+        if type(model) is not bsvdd.Model:
             return None
         if type(model.prior) not in FAMILIES or not isinstance(model.prior, GaussianPrior):
             return None
@@ -228,11 +223,10 @@ class Density:
 
     def value_and_gradient(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the log densities (S,) and gradients (S, n) of a batch (S, n)."""
-        variables, k = self.prior.variables(x), len(self.map.inputs)
-        w = self.map.weights(*variables[:k])
-        value, pull, *others = self.likelihood.value_and_pull(w, self.gram, *variables[k:])
-        pulls = self.map.pull(w, pull, *variables[:k])
-        log_prior, gradient = self.prior.value_and_gradient(x, [*pulls, *others])
+        variables = self.prior.variables(x)
+        w = self.map.weights(*variables)
+        value, pull = self.likelihood.value_and_pull(w, self.gram)
+        log_prior, gradient = self.prior.value_and_gradient(x, self.map.pull(w, pull, *variables))
         return value + log_prior, gradient
 
     def named(self, x: np.ndarray) -> Values:

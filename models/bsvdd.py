@@ -5,9 +5,6 @@ The centre is a convex combination of the dictionary, so its weights live on the
 .. math::
     w = \mathrm{softmax}(\beta), \qquad \beta \sim N(m, \Sigma), \qquad
     \log p(x \mid w) = -\frac{\lambda}{2} \sum_i \|\phi(x_i) - a\|^2
-
-With ``outlier_fraction`` below 1, the likelihood is that of SVDD's loss, with the radius of the
-sphere as a parameter (``bsvdd.models.potential``).
 """
 
 from __future__ import annotations
@@ -19,10 +16,9 @@ import numpy as np
 
 from . import model as base
 from .gram import Gram
-from .potential import Likelihood, radius, svdd_likelihood, svdd_potential
+from .potential import kernel_potential
 from .priors import Prior
 from .priors.base import make_variable
-from .priors.numbers import VariableDensity
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -60,8 +56,6 @@ class Model(base.Model):
     prior : prior of beta
     likelihood_scale, is_calibrated
         As in :class:`bsvdd.models.model.Model`.
-    outlier_fraction : float, default=1
-        nu, in (0, 1]. 1 is the published likelihood.
 
     Examples
     --------
@@ -74,15 +68,8 @@ class Model(base.Model):
     ['beta']
     """
 
-    outlier_fraction: float = 1.0
-
     log_weights: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True
-
-    @property
-    @override
-    def groups_rows(self) -> bool:
-        return super().groups_rows and self.outlier_fraction == 1
 
     @override
     def build(self, gram: Gram) -> pm.Model:
@@ -91,31 +78,14 @@ class Model(base.Model):
         with pm.Model(coords={"point": range(gram.n_points)}) as model:
             beta = make_variable(self.prior_of(gram), gram, "beta", "point")
             w = pm.Deterministic("w", pm.math.softmax(beta), dims="point")
-            svdd_potential(w, gram, self.outlier_fraction, likelihood_scale=self.scale)
+            kernel_potential(w, gram, self.scale)
         return model
 
     @override
     def weight_map(self, gram: Gram) -> Softmax:
         return Softmax()
 
-    @override
-    def likelihood(self, gram: Gram) -> Likelihood:
-        return svdd_likelihood(gram, self.outlier_fraction, likelihood_scale=self.scale)
 
-    @override
-    def variables(self, gram: Gram) -> dict[str, VariableDensity] | None:
-        found = super().variables(gram)
-        return found and found | radius(gram, self.outlier_fraction, self.scale)
-
-
-def build(
-    gram: Gram, prior: Prior, likelihood_scale: float = 1.0, outlier_fraction: float = 1.0
-) -> pm.Model:
-    """Build the PyMC model of the weights ``w``; the arguments are those of :class:`Model`.
-
-    Raises
-    ------
-    ValueError
-        The fraction lies outside (0, 1], or it is below 1 and the points are not the rows.
-    """
-    return Model(prior, likelihood_scale, outlier_fraction=outlier_fraction).build(gram)
+def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
+    """Build the PyMC model of the weights ``w``; the arguments are those of :class:`Model`."""
+    return Model(prior, likelihood_scale).build(gram)

@@ -8,10 +8,7 @@ the centre away from them. The majority weights compensate, so that all weights 
     \alpha_0 = \left(1 + \textstyle\sum_j \alpha_{1j}\right) \mathrm{softmax}(\tau), \quad
     \tau \sim N(m, \Sigma), \quad \alpha_{1j} \sim \mathrm{Beta}(a, b)
 
-The likelihood is that of the majority rows; minority rows enter only through the centre. With
-``outlier_fraction`` below 1, the likelihood is that of SVDD's loss
-(``bsvdd.models.potential``): the radius of the sphere is a parameter, and minority rows inside
-the sphere have a term too.
+The likelihood is that of the majority rows; minority rows enter only through the centre.
 """
 
 from __future__ import annotations
@@ -24,10 +21,9 @@ import numpy as np
 from . import model as base
 from .bsvdd import Softmax
 from .gram import Gram
-from .potential import Likelihood, radius, svdd_likelihood, svdd_potential
+from .potential import kernel_potential
 from .priors import Beta, Prior
 from .priors.base import make_variable
-from .priors.numbers import VariableDensity
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -74,22 +70,11 @@ class Model(base.Model):
     likelihood_scale, is_calibrated
         As in :class:`bsvdd.models.model.Model`.
     minority_prior : prior of alpha1
-    outlier_fraction : float, default=1
-        nu, in (0, 1]. 1 is the published likelihood.
-    minority_fraction : float, default=0.1
-        mu, in (0, 1], if nu is below 1.
     """
 
     minority_prior: Any = Beta()
-    outlier_fraction: float = 1.0
-    minority_fraction: float = 0.1
 
     log_weights: ClassVar[bool] = True
-
-    @property
-    @override
-    def groups_rows(self) -> bool:
-        return super().groups_rows and self.outlier_fraction == 1
 
     @override
     def build(self, gram: Gram) -> pm.Model:
@@ -106,21 +91,12 @@ class Model(base.Model):
             alpha1 = make_variable(self.minority_prior, gram, "alpha1", "minority")
             alpha0 = (1 + pt.sum(alpha1)) * pm.math.softmax(tau)
             w = pm.Deterministic("w", pt.concatenate([alpha0, -alpha1]), dims="point")
-            svdd_potential(w, gram, self.outlier_fraction, self.minority_fraction, self.scale)
+            kernel_potential(w, gram, self.scale)
         return model
 
     @override
     def weight_map(self, gram: Gram) -> ScaledSoftmax:
         return ScaledSoftmax(gram.n_majority_points)
-
-    @override
-    def likelihood(self, gram: Gram) -> Likelihood:
-        return svdd_likelihood(gram, self.outlier_fraction, self.minority_fraction, self.scale)
-
-    @override
-    def variables(self, gram: Gram) -> dict[str, VariableDensity] | None:
-        found = super().variables(gram)
-        return found and found | radius(gram, self.outlier_fraction, self.scale)
 
 
 def build(
@@ -128,8 +104,6 @@ def build(
     prior: Prior,
     minority_prior: Prior,
     likelihood_scale: float = 1.0,
-    outlier_fraction: float = 1.0,
-    minority_fraction: float = 0.1,
 ) -> pm.Model:
     """Build the PyMC model of the weights ``w``, minority points last.
 
@@ -138,13 +112,6 @@ def build(
     Raises
     ------
     ValueError
-        There is no minority point, a fraction lies outside (0, 1], or ``outlier_fraction`` is below
-        1 and the points are not the rows.
+        There is no minority point.
     """
-    return Model(
-        prior,
-        likelihood_scale,
-        minority_prior=minority_prior,
-        outlier_fraction=outlier_fraction,
-        minority_fraction=minority_fraction,
-    ).build(gram)
+    return Model(prior, likelihood_scale, minority_prior=minority_prior).build(gram)

@@ -95,14 +95,10 @@ def of_both(of, prior, minority_prior, **own):
 MAJORITY_MODELS = {
     "BSVDD": lambda prior: Density(bsvdd.Model(prior, SCALE), ONE),
     "BDD": lambda prior: Density(bdd.Model(prior, SCALE), ONE),
-    "BSVDD, loss": lambda prior: Density(bsvdd.Model(prior, SCALE, outlier_fraction=0.3), ONE),
     "BDD-M without minority": lambda prior: Density(bdd_m.Model(prior), ONE),
 }
 MINORITY_MODELS = {
     "BSVDD-M": lambda *both: of_both(bsvdd_m, *both),
-    "BSVDD-M, loss": lambda *both: of_both(
-        bsvdd_m, *both, outlier_fraction=0.4, minority_fraction=0.5
-    ),
     "BDD-M": lambda *both: of_both(bdd_m, *both),
 }
 
@@ -111,9 +107,9 @@ def package_cases():
     """Models with priors of the package: BSVDD and BSVDD-M with each, the others in turn."""
     found, minorities, others = {}, list(MINORITIES), list(MAJORITY_MODELS)[1:]
     for i, prior in enumerate(NORMAL):
-        for model in ("BSVDD", others[i % 3]):
+        for model in ("BSVDD", others[i % 2]):
             found[f"{model}, {prior}"] = (MAJORITY_MODELS[model], NORMAL[prior])
-        for model, turn in (("BSVDD-M", i), (["BSVDD-M, loss", "BDD-M"][i % 2], i // 2)):
+        for model, turn in (("BSVDD-M", i), ("BDD-M", i // 2)):
             minority = minorities[turn % 4]
             given = NORMAL[prior], MINORITIES[minority]
             found[f"{model}, {prior}, {minority}"] = (MINORITY_MODELS[model], *given)
@@ -125,7 +121,7 @@ def foreign_cases():
     """Models with a prior that PyTensor is asked for."""
     found = {f"BSVDD, {name}": (MAJORITY_MODELS["BSVDD"], p) for name, p in FOREIGN.items()}
     found["BDD, student"] = (MAJORITY_MODELS["BDD"], student)
-    found["BSVDD-M, loss, student"] = (MINORITY_MODELS["BSVDD-M, loss"], student, priors.Beta(2, 3))
+    found["BSVDD-M, student"] = (MINORITY_MODELS["BSVDD-M"], student, priors.Beta(2, 3))
     for prior in (uniform, by_row):
         found[f"BSVDD-M, {prior.__name__}"] = (MINORITY_MODELS["BSVDD-M"], NORMAL["Flat"], prior)
     return found

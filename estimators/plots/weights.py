@@ -30,7 +30,6 @@ LABELS = {
     "minority_total": "total of the minority weights",
     "squared_norm": "squared norm of the centre",
     "typical_distance": "median distance of the majority",
-    "radius": "radius of the sphere",
 }
 
 

@@ -34,7 +34,6 @@ BAYESIAN = sorted(name for name, record in REGISTRY.items() if record.bayesian)
 VARIANTS = {
     "BDD on the simplex": ("BDD", {"simplex": True}),
     "BDD with groups": ("BDD", {"dictionary": 15}),
-    "BSVDD with SVDD's loss": ("BSVDD", {"outlier_fraction": 0.5}),
 }
 
 pytestmark = [

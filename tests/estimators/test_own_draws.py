@@ -173,15 +173,6 @@ def test_what_needs_a_refit_is_refused(est, w):
         bsvdd.prior_draws(own, ROWS)
 
 
-@quiet
-def test_a_radius_belongs_to_the_draws(est, w):
-    """Where the likelihood takes more than the weights."""
-    sphere = BSVDD(**FEW, outlier_fraction=0.3).fit(ROWS)
-    assert_same(sphere.with_draws(sphere.idata_), sphere)
-    with pytest.raises(ValueError, match="expected also squared_radius, which the likelihood of B"):
-        sphere.with_draws(w)
-
-
 # warnings
 
 

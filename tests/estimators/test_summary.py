@@ -19,13 +19,12 @@ QUICK = dict(draws=250, kernel=kernels.RBF(1.2), random_state=1)
 MODELS = {
     "BDD": BDD(prior=priors.Flat(sd=0.1), **QUICK),
     "BSVDD": BSVDD(prior=priors.Flat(sd=1.5), **QUICK),
-    "radius": BSVDD(outlier_fraction=0.5, **QUICK),
     "linear": BSVDD(prior=priors.Flat(sd=0.5), **QUICK | {"kernel": kernels.Linear()}),
     "groups": BSVDD(dictionary=8, **QUICK),
     "BDD-M": BDDM(**QUICK),
     "BSVDD-M": BSVDDM(minority_prior=priors.Beta(2, 2), **QUICK),
 }
-LOGARITHMIC = ("BSVDD", "radius", "groups")
+LOGARITHMIC = ("BSVDD", "groups")
 GROUPS = ("posterior", "prior")
 FREE = {
     "BDD": {"alpha0"},
@@ -110,7 +109,6 @@ def test_quantities_with_draws_are_variables_for_arviz(case):
             if group == "posterior":
                 np.testing.assert_allclose(table.loc[quantity, ["low", "high"]], ends[[0, 2]])
         assert FREE.get(name, {"beta"}) <= set(idata[group].data_vars)
-    assert ("radius" in table.index) == (name == "radius")
     scalars = [*expected, "typical_distance", "log_s" if name in LOGARITHMIC else "s"]
     found = az.summary(idata, var_names=scalars)
     assert len(found) == len(scalars) - 1 + idata["posterior"].sizes["near"]

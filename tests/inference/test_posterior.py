@@ -2,11 +2,6 @@
 
 The reference is a grid over all parameters in plain NumPy: prior times the likelihood of
 distances written out, no Gram statistics, none of the package's formulas.
-
-There is no simulation-based calibration under SVDD's loss as for the published likelihood. It needs
-rows that are drawn given the centre, so a dictionary that is fixed beforehand; here the rows are
-the points, and the centre would depend on the rows that it draws. The flat prior of R^2 has no
-draws either.
 """
 
 from typing import NamedTuple
@@ -15,21 +10,20 @@ import numpy as np
 import pymc as pm
 import pytest
 from bsvdd.inference.sampling import sample
-from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
+from bsvdd.models import Gram, bdd, bsvdd
 from bsvdd.models.model import Model
 from scipy import stats
 
 from bsvdd import kernels, priors
 
 MAJORITY = np.array([[0.0, 0.0], [0.6, 0.3], [2.0, -1.0]])
-TWO, MINORITY = MAJORITY[:2], np.array([[0.9, 1.1]])
+TWO = MAJORITY[:2]
 PAIR = np.array([[0.0, 0.0], [1.5, 0.3]])
 Z = np.array([[0.2, 0.1], [2.5, 1.5]])
 S = 1.1
 KERNEL = kernels.RBF(S)
 SCALE = 5.0  # lambda; at 1 the posterior of so few rows is nearly the prior
 SD = 1.4
-NU, MU = 0.45, 0.3
 
 
 def k(a, b):
@@ -52,29 +46,18 @@ class Case(NamedTuple):
     w: np.ndarray
     log_prior: np.ndarray
     scale: float = SCALE
-    loss: bool = False  # SVDD's, with the radius
 
-    def values(self, w, R2):
-        """What is compared: the weights, d_z, and R^2 and R."""
-        found = [w, np.sqrt(squared_distances(w, self.points, Z))]
-        return np.column_stack([*found, R2, np.sqrt(R2)] if self.loss else found)
+    def values(self, w):
+        """What is compared: the weights and d_z."""
+        return np.column_stack([w, np.sqrt(squared_distances(w, self.points, Z))])
 
     def moments(self, scale):
-        """Mean and variance of the values, by sums over the grid times one of R^2."""
-        d2, n0 = squared_distances(self.w, self.points, self.points), self.n0
-        # midpoints; beyond 5 the density is e^-25
-        radii = np.linspace(0.0, 5.0, 301)[1:] - 5 / 600 if self.loss else [0.0]
-        mass, first, second = 0.0, 0.0, 0.0
-        for r in radii:
-            loss = d2[:, :n0].mean(axis=1)
-            if self.loss:
-                loss = r + np.maximum(d2[:, :n0] - r, 0.0).mean(axis=1) / NU
-                if n0 < len(self.points):
-                    loss += np.maximum(r - d2[:, n0:], 0.0).mean(axis=1) / MU
-            p = np.exp(self.log_prior - scale * n0 / 2 * loss)
-            found = self.values(self.w, np.full(len(self.w), r))
-            mass, first, second = mass + p.sum(), first + p @ found, second + p @ found**2
-        return first / mass, second / mass - (first / mass) ** 2
+        """Mean and variance of the values, by sums over the grid."""
+        d2 = squared_distances(self.w, self.points, self.points[: self.n0])
+        p = np.exp(self.log_prior - scale / 2 * d2.sum(axis=1))
+        found = self.values(self.w)
+        mean = p @ found / p.sum()
+        return mean, p @ found**2 / p.sum() - mean**2
 
 
 def softmax(b):
@@ -103,28 +86,6 @@ def of_narrow():
     return Case(model, gram, TWO, 2, w, stats.norm.logpdf(z[:, 0]), scale)
 
 
-def of_loss():
-    """A shift of all beta leaves softmax unchanged, so two standard normal directions remain."""
-    z = grid(*[np.linspace(-5.5, 5.5, 71)] * 2)
-    basis = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
-    model = bsvdd.Model(priors.Flat(SD), SCALE, outlier_fraction=NU)
-    gram = Gram.from_rows(KERNEL, MAJORITY)
-    log_prior = stats.norm.logpdf(z).sum(axis=1)
-    return Case(model, gram, MAJORITY, 3, softmax(SD * z @ basis), log_prior, loss=True)
-
-
-def of_loss_m():
-    """One direction of tau, and the minority weight from Beta(2, 3) at midpoints of (0, 1)."""
-    z, v = grid(np.linspace(-5.5, 5.5, 81), (np.arange(80) + 0.5) / 80).T
-    alpha0 = (1 + v[:, None]) * softmax(SD * z[:, None] * np.array([[1, -1]]) / np.sqrt(2))
-    gram = Gram.from_rows(KERNEL, TWO, MINORITY)
-    own = {"outlier_fraction": NU, "minority_fraction": MU}
-    model = bsvdd_m.Model(priors.Flat(SD), SCALE, minority_prior=priors.Beta(2, 3), **own)
-    log_prior = stats.norm.logpdf(z) + stats.beta(2, 3).logpdf(v)
-    w = np.column_stack([alpha0, -v])
-    return Case(model, gram, np.vstack([TWO, MINORITY]), 2, w, log_prior, loss=True)
-
-
 def of_corners(width=0.3):
     """A Laplace prior of the weights of BDD, on a grid with its corners."""
     w = grid(*[np.linspace(-5.0, 5.0, 501)] * 2)
@@ -139,8 +100,6 @@ def of_corners(width=0.3):
 CASES = {
     "bsvdd": of_bsvdd,
     "narrow": of_narrow,
-    "loss": of_loss,
-    "loss, minority": of_loss_m,
     "corners": of_corners,
 }
 
@@ -156,14 +115,11 @@ def test_draws_have_the_moments_of_the_quadrature(name, sampler, worst_z):
     how = dict(draws=draws, tune=tune, chains=2, seed=5)
     p = sample(case.model, case.gram, sampler, **how)["posterior"]
     assert p.attrs["sampler"] == ("hmc" if sampler == "auto" else sampler)
-    R2 = p["squared_radius"].values.ravel() if case.loss else None
-    found = case.values(p["w"].values.reshape(2 * draws, -1), R2).reshape(2, draws, -1)
+    found = case.values(p["w"].values.reshape(2 * draws, -1)).reshape(2, draws, -1)
     assert worst_z(found, mean) < 4.5
     assert worst_z((found - mean) ** 2, variance) < 4.5
-    if case.loss:
-        np.testing.assert_allclose(p["radius"] ** 2, p["squared_radius"])
-    else:  # the likelihood has its say
-        assert worst_z(found, case.moments(0.0)[0]) > (10 if name == "corners" else 15)
+    # the likelihood has its say
+    assert worst_z(found, case.moments(0.0)[0]) > (10 if name == "corners" else 15)
     if case.scale == 1.0:
         found = np.linalg.solve(case.gram.n0 * case.gram.K, case.gram.r)
         assert worst_z(p["w"], found) > 10  # and the prior

@@ -124,7 +124,6 @@ def test_priors_of_single_rows_have_no_groups():
             bsvdd.Model(prior).prior_of(gram)
     for model in (bsvdd.Model(priors.Flat()), bdd.Model(priors.EqualWeights())):
         assert model.groups_rows
-    assert not bsvdd.Model(priors.Flat(), outlier_fraction=0.5).groups_rows
 
 
 def test_points_have_a_row_each():
