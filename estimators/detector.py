@@ -30,6 +30,7 @@ from .one_table import Table
 from .reading import Asked, read
 from .rows.gaps import Imputations
 from .saved_file import save
+from .table import TrainingTable
 from .training import AllRows, Dictionary, TrainingData
 
 if TYPE_CHECKING:
@@ -270,6 +271,12 @@ class Detector(OutlierMixin, BaseEstimator):
         return columns.labels
 
     @property
+    def table_(self) -> TrainingTable:
+        """The training rows as they were given, and what each column is."""
+        check_is_fitted(self)
+        return TrainingTable.of(self.fit_.data)
+
+    @property
     def tail_model_(self) -> pm.Model:
         """The PyMC model of the surprises of one table, see :mod:`bsvdd.models.odd_rows`.
 
@@ -462,6 +469,45 @@ class Detector(OutlierMixin, BaseEstimator):
         if X is None:
             return decisions.of_training(self.fit_, prob, p_value)
         return decisions.of_rows(self.fit_, X, prob, p_value, training)
+
+    def margins(self, X: Any = None) -> np.ndarray:
+        r"""Return by how much each row lies within the cutoff in each draw, shape (draws, m).
+
+        A row is normal in a draw if its margin is at least 0; P(normal) is the share of such draws,
+        and the score their quantile at the level of the cutoff. For a description with kernel
+        values and weights of at least 0 it is :math:`\log(s_z / s_{\mathrm{cut}})` of the draw.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), optional
+            By default the training rows, each left out.
+        """
+        check_is_fitted(self)
+        if X is None:
+            return self.fit_.margins_of_training()
+        return self.fit_.margins_of_rows(self._rows(X))
+
+    @available_if(_has_center)
+    def log_similarity(self, X: Any = None) -> np.ndarray:
+        r"""Return :math:`\log s_z` in each draw, shape (draws, m), whatever the cutoff is.
+
+        With :math:`s_z = \sum_j w_j k(u_j, z)`, and the smallest positive number in place of
+        a sum that is not positive. For kernels whose k(z, z) differs between rows it is
+        :math:`-\log d_z^2`.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), optional
+            By default the training rows, each left out.
+        """
+        check_is_fitted(self)
+        if X is None:
+            return self.fit_.log_similarity_of_training()
+        return self.fit_.log_similarity_of_rows(self._rows(X))
+
+    def _rows(self, X: Any) -> known.Rows:
+        table, imputations = inputs.completed(self.fit_.data, X)
+        return self.fit_.asked(table, imputations, known.AS_NEW)
 
     @available_if(_has_center)
     def distance(self, X: Any) -> xr.DataArray:

@@ -30,6 +30,7 @@ from .training import TrainingData
 
 MOST_ALONE = 30  # different rows, each of which leaves alone in place of folds
 Which = np.ndarray | slice  # numbers of training rows
+TINY = np.finfo(float).tiny
 LISTED = 0.1  # share of the rows of the list that are expected to be normal
 
 
@@ -395,6 +396,54 @@ class Fit:
             self.training_margins,
             lambda ways: self._margins_of(self.without_donors(ways)),
         )
+
+    # margins and similarities in each draw, for questions
+
+    def margins_of_rows(self, rows: Rows) -> np.ndarray:
+        """Return the margins of new rows on the scale of the score, shape (draws, m)."""
+        return rows.answered(
+            self.score.margins,
+            lambda i: self.margins_of_training()[:, i],
+            lambda ways: self._scale(self.without_donors(ways)),
+        )
+
+    def margins_of_training(self) -> np.ndarray:
+        """Return the margins of training rows, left out if they can be, shape (draws, n)."""
+        values = self.held_out()
+        margins, known = self._scale(values), values.known
+        found = np.empty((len(margins), len(known)))
+        found[:, known] = margins
+        if not known.all():
+            found[:, ~known] = self.score.margins(self.data.rows[~known])
+        return found
+
+    def _scale(self, values: LeftOut) -> np.ndarray:
+        return self.score.margins_of(values.values_of(self.score), values.unseen(self.score))
+
+    def log_similarity_of_rows(self, rows: Rows) -> np.ndarray:
+        """Return log s of new rows in each draw, shape (draws, m)."""
+        return rows.answered(
+            lambda new: self._logarithm(self.score.values_of_draws(new)),
+            lambda i: self.log_similarity_of_training()[:, i],
+            lambda ways: self._logarithm(self.without_donors(ways).values),
+        )
+
+    def log_similarity_of_training(self) -> np.ndarray:
+        """Return log s of training rows, left out if they can be, shape (draws, n)."""
+        found = left_out_values(self, Cutoff()).values
+        if (stay := np.isnan(found).any(axis=0)).any():
+            found[:, stay] = self.score.values_of_draws(self.data.rows[stay])
+        return self._logarithm(found)
+
+    def _logarithm(self, values: np.ndarray) -> np.ndarray:
+        center = self.require_center("so no similarity to it")
+        if center.logarithmic:
+            return values
+        if not center.gram.kernel.normalized:
+            squared = center.squared_norm[np.arange(len(values)) % len(center.squared_norm), None]
+            values = 1.0 / np.maximum(squared - 2.0 * values, TINY)
+        found: np.ndarray = np.log(np.maximum(values, TINY))
+        return found
 
     def _new_margins(self, rows: np.ndarray) -> np.ndarray:
         return self._distance_margins(self.score.values_of_draws(rows), self.score.unseen(rows))

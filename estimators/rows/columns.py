@@ -25,6 +25,7 @@ from .forms import (
     FIRST,
     LAST,
     Amounts,
+    Categories,
     Dates,
     Form,
     Levels,
@@ -192,6 +193,8 @@ def form_of(column: pd.Series, kind: str) -> Form | None:
             return Amounts.of(column)
         case "levels":
             return Levels(tuple(map(level, column.dtype.categories)))
+        case "category" | "few" if not pd.api.types.is_numeric_dtype(column):
+            return Categories.of(column)
         case "names":
             return Names()
     return None
@@ -361,7 +364,7 @@ def said(table: pd.DataFrame, kinds: Mapping[Any, str], decimal: str = ".") -> I
 def found(
     frame: pd.DataFrame, named: Iterable[int] = (), takes_categories: bool = True
 ) -> tuple[tuple[int, ...], dict[int, Form]]:
-    """Return the positions of the columns of categories, and the forms of the others.
+    """Return the positions of the columns of categories, and the forms of all columns.
 
     Columns of plain numbers have no form.
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 import pandas as pd
 
-from .categories import has_text
+from .categories import codes, has_text
 from .cells import TIMES, Cells, text_of, unquoted
 
 ISO = "ISO8601"
@@ -178,6 +178,50 @@ class Levels(Form):
 
 
 @dataclass(frozen=True)
+class Categories(Form):
+    """A column of categories, as their codes.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        The categories of training, in alphabetical order.
+    """
+
+    kind: ClassVar[str] = "category"
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, column: pd.Series) -> Self:
+        """Return the form of a column of training."""
+        return cls(tuple(sorted(map(str, column.dropna().astype(object).unique()))))
+
+    @override
+    def numbers(self, column: pd.Series) -> pd.Series:
+        return pd.Series(codes(column), column.index)
+
+    @cached_property
+    def _label(self) -> dict[float, str]:
+        return dict(zip(codes(pd.Series(self.labels, dtype=object)), self.labels, strict=True))
+
+    @override
+    def cell(self, number: float) -> Any:
+        known = number if number >= 0.0 or number <= -1.0 else None
+        return self._label.get(number, known)
+
+    @property
+    @override
+    def expected(self) -> str:
+        return "category"
+
+    @override
+    def saved(self) -> list[str]:
+        return [self.kind, *self.labels]
+
+    def __str__(self) -> str:
+        return "categories"
+
+
+@dataclass(frozen=True)
 class Names(Form):
     """A column that names the rows: it does not count, and is the number 0 in each row."""
 
@@ -267,6 +311,8 @@ def form_of(saved: list[str]) -> Form:
         raise ValueError(f"forms: expected texts, got {saved!r:.80}")
     if kind == Levels.kind and len(set(texts)) == len(texts) > 0:
         return Levels(tuple(texts))
+    if kind == Categories.kind and len(set(texts)) == len(texts):
+        return Categories(tuple(texts))
     if kind == Names.kind and not texts:
         return Names()
     if kind == Amounts.kind and len(texts) == 1:

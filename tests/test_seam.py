@@ -1,0 +1,117 @@
+"""What rooms above the estimators may ask of a fit, and which files still ask for more."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bsvdd import BDD, BSVDD, SVDD, kernels
+
+ROOT = Path(__file__).parents[1]
+# rooms above the estimators; the list of their files that read the inside of a fit only shrinks
+ABOVE = ["estimators/questions", "estimators/plots", "estimators/report", "comparison", "bsvdd"]
+INSIDE = re.compile(r"\bfit_\b(?!_)|from \.+(models|inference)\.(?!priors|kernels|cutoffs?\b)")
+KNOWN = {
+    "bsvdd/cli/console.py",
+    "bsvdd/cli/fit.py",
+    "bsvdd/cli/given.py",
+    "bsvdd/cli/score.py",
+    "bsvdd/explorer/explorer.py",
+    "bsvdd/explorer/page.py",
+    "bsvdd/explorer/picture.py",
+    "bsvdd/explorer/state.py",
+    "comparison/report/guidelines.py",
+    "comparison/run/cell.py",
+    "comparison/run/protocol.py",
+    "comparison/run/store.py",
+    "estimators/plots/common.py",
+    "estimators/plots/explanation.py",
+    "estimators/plots/rates.py",
+    "estimators/plots/rows.py",
+    "estimators/plots/weights.py",
+    "estimators/questions/elicitation.py",
+    "estimators/questions/elpd.py",
+    "estimators/questions/explain.py",
+    "estimators/questions/explanation.py",
+    "estimators/questions/given.py",
+    "estimators/questions/kinds.py",
+    "estimators/questions/methods.py",
+    "estimators/questions/p_value.py",
+    "estimators/questions/relations.py",
+    "estimators/questions/selection.py",
+    "estimators/questions/smallest_change.py",
+    "estimators/questions/stand_out.py",
+    "estimators/questions/stream.py",
+    "estimators/questions/table_reasons.py",
+    "estimators/questions/tail.py",
+    "estimators/questions/terms.py",
+    "estimators/report/report.py",
+}
+
+
+def table(n: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=n),
+            "kind": rng.choice(["a", "b"], n),
+            "day": pd.date_range("2020-01-01", periods=n),
+            "weight": [f"{v:.1f} kg" for v in rng.normal(50.0, 3.0, n)],
+            "grade": pd.Categorical(rng.choice(["lo", "hi"], n), ["lo", "hi"], ordered=True),
+        }
+    )
+    frame.loc[3, "x"], frame.loc[5, "kind"], frame.loc[7, "day"] = np.nan, None, None
+    return frame
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model", [SVDD, BDD(draws=200), BSVDD(draws=200, tune=200)])
+def test_table_margins_and_similarities_say_what_the_decision_says(model):
+    est = (model() if isinstance(model, type) else model).fit(table())
+    found = est.table_
+    assert found.kinds == {
+        "x": "numbers",
+        "kind": "category",
+        "day": "dates",
+        "weight": "amounts",
+        "grade": "levels",
+    }
+    assert found.frame.isna().sum().tolist() == [1, 1, 1, 0, 0]
+    new = table().assign(x=np.linspace(-3.0, 9.0, 60))
+    for rows in (None, new):
+        decision, margins = est.decision(rows), est.margins(rows)
+        np.testing.assert_allclose((margins >= 0).mean(axis=0), decision["probability_normal"])
+        middle = np.sort(margins, axis=0)[(len(margins) - 1) // 2]
+        np.testing.assert_allclose(-middle, decision["surprise"], rtol=1e-12, atol=1e-12)
+        similarity = np.median(est.log_similarity(rows), axis=0)
+        order = np.corrcoef(np.argsort(np.argsort(similarity)), np.argsort(np.argsort(middle)))
+        assert order[0, 1] > 0.9
+    again = found.frame.assign(x=new["x"])
+    np.testing.assert_array_equal(est.score_samples(new), est.score_samples(again))
+
+
+def test_similarity_is_the_kernel_sum_whatever_the_cutoff():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    Z = X[:3] + 0.1
+    est = BSVDD(kernel=kernels.RBF(1.0), draws=400, tune=200).fit(X)
+    w = est.idata_["posterior"]["w"].stack(sample=("chain", "draw")).to_numpy()
+    k = np.exp(-((Z[:, None] - X) ** 2).sum(axis=2) / 2.0)
+    np.testing.assert_allclose(est.log_similarity(Z), np.log(k @ w).T, rtol=1e-6)
+    np.testing.assert_array_equal(
+        est.with_cutoff(0.9).log_similarity(Z), est.log_similarity(Z)
+    )  # no cutoff in it
+
+
+def test_a_kernel_matrix_has_no_table():
+    K = np.exp(-((np.arange(9.0)[:, None] - np.arange(9.0)) ** 2))
+    est = SVDD(kernel=kernels.Precomputed()).fit(K)
+    with pytest.raises(AttributeError, match="precomputed kernel"):
+        _ = est.table_
+
+
+def test_rooms_above_the_estimators_ask_publicly():
+    files = [p for folder in ABOVE for p in (ROOT / folder).rglob("*.py")]
+    asking = {str(p.relative_to(ROOT)) for p in files if INSIDE.search(p.read_text("utf-8"))}
+    assert asking <= KNOWN
