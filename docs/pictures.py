@@ -16,7 +16,7 @@ from bsvdd.estimators.registry import REGISTRY
 from matplotlib.figure import Figure
 
 from benchmarks.shared import write
-from bsvdd import BDD, BSVDD, SVDD, kernels, plots, priors
+from bsvdd import BSVDD, SVDD, kernels, plots
 
 FOLDER = Path(__file__).parent
 SEED = 0
@@ -55,26 +55,18 @@ def gallery() -> dict[str, Figure]:
     wines.index = [f"wine {i}" for i in range(len(wines))]
     narrow = kernels.Standardized(kernels.RBF("likelihood"))
     est = BSVDD(kernel=narrow).fit(wines, data.minority)
-    bdd = BDD(kernel=wide, prior=priors.Flat()).fit(moon.X[:60])
     bayes = half_moon["BSVDD"]
     d = np.median(bayes.distance(moon.X).values.reshape(-1, len(y)), axis=0)
     three = [int(d.argmin()), int(np.abs(d - bayes.cutoff_).argmin()), int(d.argmax())]
     titles = ["most central row", "row at the cutoff", "most remote row"]
-    new = datasets.moon(n0=1000, n1=1, seed=SEED + 1).X[:1000]
     return {
         "gallery/plot_boundary": plots.plot_boundary(half_moon, moon.X, y),
         "gallery/plot_margin": plots.plot_margin(bayes, moon.X[three], titles),
         "gallery/plot_distances": plots.plot_distances(est),
         "gallery/plot_outliers": plots.plot_outliers(est),
-        "gallery/plot_calibration": plots.plot_calibration(half_moon, new),
         "gallery/plot_roc": plots.plot_roc(est),
         "gallery/plot_explanation": plots.plot_explanation(est, wines.iloc[[158]]),
         "gallery/plot_weights": plots.plot_weights(est),
-        "gallery/plot_weights_pair": plots.plot_weights_pair(bdd),
-        "gallery/plot_prior_check": plots.plot_prior_check(est),
-        "gallery/plot_bandwidths": plots.plot_bandwidths(
-            est.kernel_.inputs(data.X[~data.minority]), est.kernel_.kernel.bandwidth
-        ),
     }
 
 

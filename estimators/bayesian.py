@@ -248,8 +248,8 @@ class Bayesian(Detector):
         centre and ``typical_distance`` (the median of d over the majority's training rows), which
         are variables of ``idata_`` too; and one number for ``variance_ratio`` (1: the posterior is
         its prior), ``spread`` (1: as wide as samples of this size vary), ``pull`` of the prior in
-        posterior sd, ``r_hat`` and ``ess``. See :mod:`bsvdd.estimators.summary` for the formulas.
-        ``plots.plot_prior_check`` plots prior and posterior.
+        posterior sd, ``r_hat`` and ``ess``. See :mod:`bsvdd.estimators.summary` for the formulas;
+        ``az.plot_prior_posterior(est.idata_, var_names=[...])`` shows them.
 
         Returns
         -------

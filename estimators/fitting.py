@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..inference import diagnostics, left_out, threads
+from ..inference import diagnostics, left_out
 from ..inference.center import Boundary, Center, Hyperplane
 from ..inference.cutoff import Cutoff
 from ..inference.cutoffs import Best, FalseAlarm, Own
@@ -28,7 +28,6 @@ from .fit import (
     leaves_rows,
     left_out_values,
     prior_support,
-    require_learner,
     support_ratio,
     surprises,
 )
@@ -200,14 +199,6 @@ def with_prior(fit: Fit, spec: Spec, learner: Learner, data: TrainingData) -> Fi
     fit: a rate chosen anew would change more decisions than the prior does.
     """
     return fitted(spec, learner, data, fit.cutoff, fit.first or First.of(fit))
-
-
-def fit_to(fit: Fit, train: np.ndarray) -> Fit:
-    """Return a fit of the same kind to the rows ``train``, with its own bandwidth and lambda."""
-    require_learner(fit)
-    with threads.one():
-        data = fit.data.fold(train, own_kernel=True)
-        return fitted(fit.spec, fit.learner.resolved(data), data, fit.cutoff)
 
 
 def _changed(fit: Fit, found: Mapping[str, Any] | None = None, **changes: Any) -> Fit:

@@ -23,6 +23,7 @@
 import os
 import warnings
 
+import arviz as az
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -30,7 +31,7 @@ from bsvdd.comparison import datasets
 from bsvdd.inference.decision import evaluate
 from sklearn.model_selection import train_test_split
 
-from bsvdd import BSVDD, as_published, kernels, plots, priors
+from bsvdd import BSVDD, as_published, kernels, priors
 
 DRAWS = int(os.environ.get("BSVDD_DRAWS", "1000"))  # of each chain; tests take fewer
 
@@ -88,7 +89,8 @@ for warning in caught:
     print(f"{warning.category.__name__}: {warning.message}\n")
 
 # %%
-figure = plots.plot_prior_check(published)
+NAMES = ["effective_support", "largest_weight", "typical_distance"]
+panels = az.plot_prior_posterior(published.idata_, var_names=NAMES)
 
 # %%
 published.summary().round(3)
@@ -133,7 +135,7 @@ for name, est in fits.items():
 pd.DataFrame(table).T.round(3)
 
 # %%
-figure = plots.plot_prior_check(fits["flat"])
+panels = az.plot_prior_posterior(fits["flat"].idata_, var_names=NAMES)
 
 # %% [markdown]
 # `auc` measures the ranking of the new rows. `fpr` and `fnr` measure the decisions: the share of

@@ -38,7 +38,7 @@ import xarray as xr
 from bsvdd.comparison import datasets, reproduction, runner, studies
 from bsvdd.inference.decision import evaluate
 
-from bsvdd import BDD, Cutoff, as_published, plots
+from bsvdd import BDD, Cutoff, as_published
 
 DRAWS = int(os.environ.get("BSVDD_DRAWS", "2000"))  # of each chain; tests take fewer
 plt.rcParams["figure.dpi"] = 72
@@ -103,8 +103,7 @@ print(
 # $\sum_i \alpha_i = 1$ and $0 < \alpha_i < 1$, and quotes this linear system of free
 # weights, whose sum is not 1: `as_published("BDD", simplex=False)`. The posterior of free weights is normal,
 # and $\hat\alpha$ is its mode. The draws below are from the same posterior. The plot is $P(\alpha_i, \alpha_j \mid \text{data})$
-# of the two rows with the largest weights. The plus is the mode of the draws, and the cross is
-# $\hat\alpha$ of the formula.
+# of the two rows with the largest weights: its draws, and as a cross $\hat\alpha$ of the formula.
 
 # %%
 bdd = fit(as_published("BDD"))
@@ -118,8 +117,11 @@ print(f"sum of alpha: {formula.sum():.3f}, on the convex set {convex.sum():.3f}"
 # %%
 draws = fit(BDD(kernel=bdd.kernel, prior=bdd.prior, draws=4 * DRAWS, random_state=0))
 pair = np.sort(np.argsort(-np.abs(formula))[:2]).tolist()
-figure = plots.plot_weights_pair(draws, tuple(pair))
-exact = figure.axes[0].plot(*formula[pair], "x", color="black", markersize=10)
+w = draws.idata_["posterior"]["w"].values.reshape(-1, len(formula))[:, pair]
+figure, ax = plt.subplots(figsize=(4.8, 4.2))
+ax.plot(*w.T, ".", markersize=2, alpha=0.3)
+ax.plot(*formula[pair], "x", color="black", markersize=10)
+ax.set(xlabel=f"weight of row {pair[0]}", ylabel=f"weight of row {pair[1]}")
 
 # %% [markdown]
 # Slide 12 has the rule: $z$ is normal if $d_z \le d_{(c)}$, the $c$-th smallest training distance.

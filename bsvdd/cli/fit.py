@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--report",
     type=options.NEW_FILE,
-    help="Also write a report of the fitted model, one HTML file. It fits the model five more "
-    "times, to show its calibration.",
+    help="Also write a report of the fitted model, one HTML file.",
 )
 def fit(
     csv: Path,

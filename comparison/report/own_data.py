@@ -307,11 +307,6 @@ def example(protocol: Protocol, seed: int = 0, candidates: Sequence[Candidate] =
             "BSVDD: the surprise of each training row, with a 90 % interval. It is 0 at the "
             "cutoff, which was chosen on left-out rows, and .69 for a row half as similar.",
         ),
-        "calibration": (
-            plots.plot_calibration(fitted, moon(n0=1000, n1=1, seed=seed + 1).X[:1000]),
-            "p-values of 1,000 new normal rows: the realised false alarms of a cutoff for each "
-            "asked rate. Lines within the band keep their promise as far as these rows can tell.",
-        ),
         "weights": (
             plots.plot_weights(fitted["BSVDD-M"]),
             "BSVDD-M: the largest weights (median, 50 % and 90 % intervals). Minority rows weigh "

@@ -14,10 +14,6 @@ from matplotlib.figure import Figure
 from sklearn.utils.validation import check_is_fitted
 
 from ...inference.threads import steps
-from ...inference.warning import collected
-from ...models.kernels import Tabular, as_kernel
-from ...models.kernels.base import Wrapper
-from ...models.kernels.numeric import DistanceKernel
 from .. import plots, summary, words
 from ..detector import Detector
 from ..fit import Fit
@@ -30,6 +26,13 @@ from . import pages
 
 LISTED, EXPLAINED = 10, 3  # abnormal rows in the table, and those with a picture
 MOST_COLUMNS = 40  # in the table of columns
+LABELS = {
+    "effective_support": "effective number of support points",
+    "largest_weight": "largest weight",
+    "minority_total": "total of the minority weights",
+    "squared_norm": "squared norm of the centre",
+    "typical_distance": "median distance of the majority",
+}
 Step = Callable[[str], None]
 
 
@@ -64,28 +67,19 @@ class Page:
     abnormal: list[dict[str, str]] = field(default_factory=list)
     explained: dict[str, str] = field(default_factory=dict)
 
-    def draw(self, name: str, without: str, plot: Callable[..., Figure], *given: Any) -> None:
-        """Add the figure ``plot(*given)``, or say ``without`` and why there is none."""
-        try:
-            self.figures[name] = plot(*given)
-        except ValueError as error:
-            self.omitted[name] = f"{without}: {error}."
-
     def rows(self, numbers: Any) -> Any:
         """Return some of the new rows, as :func:`bsvdd.explain` takes them."""
         X = self.X
         return X.iloc[numbers] if isinstance(X, pd.DataFrame) else np.asarray(X)[numbers]
 
 
-def report(
-    est: Detector, path: Any, X: Any = None, y: Any = None, calibration: bool = True
-) -> Path:
+def report(est: Detector, path: Any, X: Any = None, y: Any = None) -> Path:
     """Write a report of this fit as one HTML file, which needs no network.
 
-    It says what was learnt from, and shows kernel and bandwidth, prior beside posterior,
-    convergence in words, the cutoff with its realised false alarms, the distances of the rows,
-    calibration, ROC and precision-recall where there are labels, the most abnormal rows with
-    their explanation, and how to cite and to rerun.
+    It says what was learnt from, and shows the kernel, prior beside posterior, convergence
+    in words, the cutoff with its realised false alarms, the distances of the rows, ROC and
+    precision-recall where there are labels, the most abnormal rows with their explanation, and how
+    to cite and to rerun.
 
     Parameters
     ----------
@@ -98,10 +92,6 @@ def report(
         false alarms are those of left-out rows.
     y : array-like of shape (m,), optional
         Labels of X, with the rules of ``fit``. They are only compared with the decisions.
-    calibration : bool, default=True
-        Whether to refit the model five times, each time without a fifth of the rows, to show
-        the p-values of left-out rows. Without it the report takes a few seconds. Progress is
-        printed to stderr after 3 seconds.
 
     Returns
     -------
@@ -122,7 +112,7 @@ def report(
     >>> from bsvdd import SVDD, report
     >>> est = SVDD().fit(np.random.default_rng(0).normal(size=(50, 2)))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = report(est, Path(folder) / "model.html", calibration=False)
+    ...     page = report(est, Path(folder) / "model.html")
     ...     "What P(normal) is" in page.read_text(encoding="utf-8")
     True
     """
@@ -142,7 +132,7 @@ def report(
             minority = None if y is None else est.fit_.minority_of(y, len(found))
             page = Page(est, X, y, found, minority)
         try:
-            content = _content(page, calibration, step)
+            content = _content(page, step)
         finally:  # an error in one picture leaves no other open; other threads have their own
             for figure in page.figures.values():
                 plt.close(figure)
@@ -150,32 +140,18 @@ def report(
     return path
 
 
-def _content(page: Page, calibration: bool, step: Step) -> bytes:
+def _content(page: Page, step: Step) -> bytes:
     est, fit = page.est, page.est.fit_
-    table, noted = None, 0
-    step("bandwidths")
-    _bandwidths(page)
+    table = None
     if fit.learned.posterior is not None:
         step("prior and posterior")
         table = summary.table(fit)
-        without = "The prior cannot stand beside the posterior"  # an improper one has no draws
-        page.draw("prior", without, plots.plot_prior_check, est)
     step("distances")
     if fit.has_center:
         page.figures["distances"] = plots.plot_distances(est, page.X, page.y)
     step("ROC")
     if page.minority is not None and page.minority.any() and not page.minority.all():
         page.figures["roc"] = plots.plot_roc(est, page.X, page.y)
-    if calibration:
-        with collected() as warnings:  # of fits to four fifths of the rows
-            page.draw(
-                "calibration",
-                "It cannot be shown",
-                lambda: plots.plot_calibration(
-                    est, on_fit=lambda i, n: step(f"calibration, fit {i} of {n}")
-                ),
-            )
-        noted = len(warnings)
     step("explanations")
     _abnormal(page)
     step("drawing of the figures")
@@ -199,7 +175,6 @@ def _content(page: Page, calibration: bool, step: Step) -> bytes:
         convergence=[*words.convergence(fit), *worth],
         cutoff=words.cutoff(fit),
         counts=_counts(page),
-        noted=noted,
         code=words.code(fit),
         rerun=words.rerun(fit),
     )
@@ -222,22 +197,11 @@ def _columns(fit: Fit) -> list[tuple[str, list[str]]]:
     return table
 
 
-def _bandwidths(page: Page) -> None:
-    rows, kernel = page.est.fit_.data.majority_rows, page.est.kernel_
-    dimensions = kernel.dimensions if isinstance(kernel, Tabular) else None
-    while isinstance(kernel, Wrapper):
-        rows, kernel = kernel.columns(rows), as_kernel(kernel.kernel)
-    if isinstance(kernel, DistanceKernel):
-        without = "The bandwidth criteria cannot be compared"  # these rows lack some
-        given = rows, float(kernel.bandwidth), dimensions
-        page.draw("bandwidths", without, plots.plot_bandwidths, *given)
-
-
 def _prior_check(table: pd.DataFrame) -> list[tuple[str, str, str]]:
     """Return name, prior and posterior of each quantity, in words."""
     return [
         (
-            plots.weights.LABELS[str(name)],
+            LABELS[str(name)],
             "" if np.isnan(row["prior"]) else f"{row['prior']:.3g}",
             "{posterior:.3g} [{low:.3g}, {high:.3g}]".format(**row),
         )

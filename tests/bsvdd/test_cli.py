@@ -95,7 +95,7 @@ def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_report(csv, tm
     words = ["bsvdd", "fit", str(csv), *KINDS, *of_sampler, "--model", best]
     assert shlex.join(words) in result.stdout.splitlines()[-1]
     pictures = [
-        *("boundary.png", "calibration.png", "distances.png", "margin.png"),
+        *("boundary.png", "distances.png", "margin.png"),
         *("weights.png", "differences_1.png", "distances_1.png", "roc_1.png"),
     ]
     expected = sorted([*pictures, "cells", "report.html", "results.csv"])

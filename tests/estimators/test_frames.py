@@ -54,7 +54,7 @@ def test_labels_and_other_ways_of_polars(tmp_path):
     for labels in (y, POLARS.to_arrow()["kind"]):
         est = SVDD().fit(table, labels)
         np.testing.assert_array_equal(est.score_samples(table), expected.score_samples(rows))
-    bsvdd.report(est, tmp_path / "m.html", table, y, calibration=False)
+    bsvdd.report(est, tmp_path / "m.html", table, y)
     assert "weight" in (tmp_path / "m.html").read_text(encoding="utf-8")
     predicted = Views().fit(table).predict(table)
     np.testing.assert_array_equal(predicted, Views().fit(rows).predict(rows))

@@ -165,7 +165,6 @@ def test_what_needs_a_refit_is_refused(est, w):
     for ask in (
         lambda: own.with_cutoff(Cutoff(cutoffs.FalseAlarm(), cv=5)),
         lambda: bsvdd.p_value(own, NEW, "split"),
-        lambda: bsvdd.plots.plot_calibration(own),
     ):
         with pytest.raises(ValueError, match=message):
             ask()
@@ -213,8 +212,6 @@ def test_a_fit_says_whose_draws_it_has_and_keeps_them(est, tmp_path):
     assert "prior" not in own.idata_.children and "prior" in est.idata_.children
     assert "that of your draws; λ = " in str(own) and "Flat(sd=1.5); λ = " in str(est)
     assert "prior" not in own.idata_["posterior"].attrs and "prior" in est.idata_["posterior"].attrs
-    with pytest.raises(ValueError, match="the draws are your own, so their prior has no draws"):
-        bsvdd.plots.plot_prior_check(own)
     np.testing.assert_allclose(own.idata_["posterior"]["w"], W)
     table = own.summary()
     assert table["prior"].isna().all() and np.isfinite(table.loc["spread", "posterior"])

@@ -216,22 +216,13 @@ def test_weights_shows_the_largest(two):
     assert shown == set(np.flatnonzero(Y == 0)[np.argsort(-w)[:5]])  # the row of each point
 
 
-NO_POSTERIOR = "one .* and no posterior"
 BAD = [
     (plots.plot_boundary, "both", [np.zeros((4, 3))], "two columns, got X of shape"),
     (plots.plot_margin, "fitted plane", [DATA.X], "OCSVM has P.normal. 0 or 1 and no draws"),
     (plots.plot_margin, "BDD", [DATA.X, ["a"]], "one entry for each of 46"),
-    (plots.plot_prior_check, "SVDD", [], NO_POSTERIOR),
     (plots.plot_weights, "plane", [], "OCSVM has a hyperplane and no distance from a"),
     (plots.plot_distances, "plane", [], "OCSVM has a hyperplane"),
-    (plots.plot_weights_pair, "plane", [], "OCSVM has a hyperplane"),
     (plots.plot_explanation, "plane", [DATA.X[0]], "OCSVM has a hyperplane"),
-    (plots.plot_weights_pair, "SVDD", [], "no posterior to show"),
-    (plots.plot_weights_pair, "BDD", [None, 0.4], "prob must lie between 0.5 and 1"),
-    *(
-        (plots.plot_weights_pair, "BDD", [pair], "two different points from 0 to 39")
-        for pair in ((3, 3), (0, 40), (-1, 2), (1, 2, 3), (0.5, 1))
-    ),
     (plots.plot_explanation, "BDD", [DATA.X[:2]], "x must be one row, got 2"),
     (plots.plot_explanation, "why", [], "must be a fitted estimator"),
 ]
@@ -250,22 +241,6 @@ def test_bad_input_is_named(two, plot, of, arguments, message):
         plot(given[of], *arguments)
 
 
-def test_prior_check_has_a_density_of_both_for_each_quantity(two):
-    figure = plots.plot_prior_check(two["BDD"])
-    shown = {ax.get_title(): ax.lines for ax in figure.axes if ax.get_title()}
-    assert list(shown) == [
-        "effective number of support points",
-        "largest weight",
-        "squared norm of the centre",
-        "median distance of the majority",
-    ]
-    for lines in shown.values():
-        areas = [np.trapezoid(line.get_ydata(), line.get_xdata()) for line in lines]
-        assert areas == pytest.approx([1.0, 1.0], abs=0.05)
-    (legend,) = figure.legends
-    assert texts(legend.get_texts()) == ["prior", "posterior"]
-
-
 @pytest.mark.parametrize("name", [r"_a_$_b_$ \frac", r"a\$b"])
 def test_names_are_drawn_as_they_are(name, two, tmp_path):
     est, X = two["BDD"], DATA.X
@@ -275,36 +250,16 @@ def test_names_are_drawn_as_they_are(name, two, tmp_path):
         "boundary": plots.plot_boundary({name: est}, X, resolution=10),
         "posterior": plots.plot_margin(est, X[:1], [name]),
         "roc": plots.plot_roc({name: est, "other": est}),
-        "calibration": plots.plot_calibration({name: est}, X[Y == 0]),
         "distances": plots.plot_distances(named),
         "weights": plots.plot_weights(named),
-        "pair": plots.plot_weights_pair(named, (0, 1)),
     }
     with plt.rc_context({"svg.fonttype": "none"}):  # texts as texts
         for kind, figure in figures.items():
             figure.savefig(tmp_path / "x.svg")
-            if kind in ("roc", "calibration", "pair"):
+            if kind == "roc":
                 assert name in (tmp_path / "x.svg").read_text(encoding="utf-8"), kind
-    page = bsvdd.report(named, tmp_path / "page.html", calibration=False)
+    page = bsvdd.report(named, tmp_path / "page.html")
     assert name in page.read_text(encoding="utf-8")
-
-
-def test_a_pair_of_weights_has_its_mode(two):
-    """Against the normal posterior: mean, and the share of draws inside each line."""
-    est, majority = two["BDD"], np.flatnonzero(Y == 0)
-    w = est.idata_["posterior"]["w"].values.reshape(-1, 40)
-    largest = np.sort(np.argsort(-np.abs(w).mean(axis=0))[:2])
-    for pair, points in (((3, 8), [3, 8]), (None, largest)):
-        (ax,) = plots.plot_weights_pair(est, pair, prob=0.8).axes
-        labels = [f"weight of row {row}" for row in majority[points]]
-        assert [ax.get_xlabel(), ax.get_ylabel()] == labels
-        (marker,) = ax.lines
-        mode = np.concatenate(marker.get_xydata())
-        x = w[:, points]
-        assert (np.abs(mode - est.map_weights_[points]) < 0.35 * x.std(axis=0)).all()
-        (lines,) = [c for c in ax.collections if hasattr(c, "levels")]
-        inside = [path.contains_points(x).mean() for path in lines.get_paths()]
-        assert inside == pytest.approx([0.8, 0.5], abs=0.03)
 
 
 def test_explanation_has_the_terms_of_columns_and_the_training_rows(two):

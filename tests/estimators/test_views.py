@@ -267,7 +267,7 @@ def test_a_model_that_learns_from_minority_rows():
 
 
 def test_report_and_picture(fitted, tmp_path):
-    page = bsvdd.report(fitted, tmp_path / "views.html", Z, calibration=False).read_text("utf-8")
+    page = bsvdd.report(fitted, tmp_path / "views.html", Z).read_text("utf-8")
     assert f"Column 2 has a value (60) seen in 0 of {N} rows" in page
     assert "Views that are joined, with their weights: standardised (0.3)" in page
     assert len(plots.plot_outliers(fitted, most=2).axes[1].texts) == 4

@@ -3,7 +3,6 @@
 import math
 import re
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from bsvdd.models.kernels import bandwidth
@@ -11,7 +10,7 @@ from bsvdd.models.kernels.base import SMALLEST
 from scipy.spatial.distance import pdist
 from sklearn.svm import SVC
 
-from bsvdd import kernels, plots
+from bsvdd import kernels
 
 X = np.random.default_rng(60).normal(size=(80, 3)) * [1.0, 2.0, 0.5]
 D2 = np.array([((a - b) ** 2).sum() for i, a in enumerate(X) for b in X[:i]])  # of the pairs
@@ -137,16 +136,3 @@ def test_what_is_no_bandwidth(value, rows, message):
     if rows is X:  # whichever rows there are
         with pytest.raises(ValueError, match=message):
             kernels.Laplacian(value)
-
-
-def test_the_picture_shows_every_criterion_at_its_value():
-    figure = plots.plot_bandwidths(X)
-    by_label = {ax.get_xlabel(): ax for ax in figure.axes}
-    dots, curve = by_label["bandwidth s, and distance"], by_label["bandwidth s"]
-    names = [text.get_text().split(":")[0] for text in dots.get_yticklabels()]
-    shown = dict(zip(names, dots.collections[-1].get_offsets()[:, 0], strict=True))
-    assert shown == {name: bandwidth.resolve(name, X) for name in bandwidth.CRITERIA}
-    density, best = curve.lines
-    s, values = density.get_data()
-    assert set(best.get_xdata()) == {s[values.argmax()]} == {shown["likelihood"]}
-    plt.close(figure)
