@@ -6,8 +6,6 @@ from .estimators.bdd import BDDM as BDDM
 from .estimators.bsvdd import BSVDD as BSVDD
 from .estimators.bsvdd import BSVDDM as BSVDDM
 from .estimators.loading import load as load
-from .estimators.questions.elicitation import elicit_prior as elicit_prior
-from .estimators.questions.elicitation import prior_draws as prior_draws
 from .estimators.questions.elpd import elpd as elpd
 from .estimators.questions.explain import explain as explain
 from .estimators.questions.given import given as given
@@ -15,6 +13,7 @@ from .estimators.questions.kinds import kinds as kinds
 from .estimators.questions.methods import methods as methods
 from .estimators.questions.p_value import left_out as left_out
 from .estimators.questions.p_value import p_value as p_value
+from .estimators.questions.prior_draws import prior_draws as prior_draws
 from .estimators.questions.relations import relations as relations
 from .estimators.questions.selection import select as select
 from .estimators.questions.stand_out import stand_out as stand_out

@@ -18,7 +18,6 @@ from typing import Any, Self
 import numpy as np
 
 from ..estimators.bayesian import Bayesian
-from ..estimators.questions.elicitation import elicit_prior
 from ..estimators.rows.blocks import is_lazy
 from ..inference.threads import SupersededError, checkpoint, superseded
 from . import picture
@@ -210,23 +209,6 @@ class Explorer:
         True
         """
         self._request(own_prior=prior)
-
-    def elicit(self, **stated: Any) -> None:
-        """Set the controls of the prior to what is stated, see :func:`bsvdd.elicit_prior`.
-
-        Parameters
-        ----------
-        stated : float
-            ``effective_support``, ``largest_weight`` or ``typical_distance``.
-
-        Raises
-        ------
-        ValueError
-            No numbers that the sliders reach give what is stated; no control changes then.
-        """
-        found = elicit_prior(self.setting.estimator(), self._X, self._y, **stated)
-        names = [name for name in ("sd", "exponent", "power") if hasattr(found, name)]
-        self.change(**{name: getattr(found, name) for name in names})
 
     def cancel(self) -> None:
         """Stop the fit that runs; the controls go back to the setting on the screen."""

@@ -536,20 +536,13 @@ def test_a_cancelled_fit_changes_nothing_and_its_time_is_shown(explorer, monkeyp
     assert to(explorer, sd=1.2).setting.sd == 1.2 and "up to date, in" in page.status.value
 
 
-def test_a_prior_is_typed_in_a_cell_or_elicited(explorer):
+def test_a_prior_is_typed_in_a_cell(explorer):
     prior = priors.Flat(sd=0.3)
     explorer.use_prior(prior)
     assert explorer.wait(SOON).estimator.prior is prior and "prior=my_prior" in explorer.code()
     assert explorer.controls["prior"].layout.display == "none"
     explorer.use_prior(None)
     assert explorer.wait(SOON).estimator.prior == priors.Flat(sd=1.5)
-    explorer.elicit(effective_support=15)
-    est = explorer.wait(SOON).estimator
-    assert est.prior.sd == explorer.setting.sd == explorer.controls["sd"].value
-    assert est.summary().loc["effective_support", "prior"] == pytest.approx(15, rel=0.15)
-    with pytest.raises(ValueError, match="the nearest has"):
-        explorer.elicit(effective_support=500)
-    assert explorer._requested == explorer.setting
 
 
 # the plane

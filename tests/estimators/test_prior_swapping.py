@@ -1,4 +1,4 @@
-"""Another prior: its log density in a fit, its draws, and one that has what was stated."""
+"""Another prior: its log density in a fit, its draws, its cutoff."""
 
 from dataclasses import replace
 
@@ -112,52 +112,6 @@ def test_names_of_the_priors_are_shown_and_stored():
     for prior, name in ((many, short), (student, f"{__name__}.student")):
         assert est.with_prior(prior).idata_["posterior"].attrs["prior"] == name
     assert repr(BSVDD(prior=student)) == f"BSVDD(prior={__name__}.student)"
-
-
-# a prior that has what was stated
-
-MANY_ROWS = np.random.default_rng(0).normal(size=(400, 3))
-
-
-def test_equal_log_weights_have_the_support_of_the_closed_form():
-    """Log weights N(0, s^2): M E[w]^2 / E[w^2] = M exp(-s^2), for many points."""
-    est = BSVDD(prior=priors.Flat(), kernel=kernels.RBF(1.0))
-    prior = bsvdd.elicit_prior(est, MANY_ROWS, effective_support=400 * np.exp(-(0.6**2)))
-    assert isinstance(prior, priors.Flat) and prior.sd == pytest.approx(0.6, rel=0.02)
-
-
-@pytest.mark.parametrize("stated", ["typical_distance", "largest_weight"])
-def test_what_was_stated_holds_for_other_draws(stated):
-    """The largest weight is one that 95 % of the draws stay below."""
-    est = BDD(prior=priors.Flat(), kernel=kernels.RBF(1.0), random_state=1)
-    rows = MANY_ROWS[:60]
-    prior = bsvdd.elicit_prior(est, rows, **{stated: 2.0})
-    other = BDD(prior=prior, kernel=kernels.RBF(1.0), random_state=7)
-    if stated == "typical_distance":
-        found = np.median(bsvdd.prior_draws(other, rows, draws=400)["d"].median("obs"))
-    else:
-        w = bsvdd.prior_draws(other, rows, draws=2000)["w"]
-        found = np.quantile(np.abs(w).max(axis=-1), 0.95)
-    assert float(found) == pytest.approx(2.0, rel=0.05)
-
-
-FLAT = priors.Flat()
-
-
-@pytest.mark.parametrize(
-    ("prior", "stated", "error"),
-    [
-        (FLAT, {"effective_support": 90}, r"no Flat with sd .* the nearest has 60, with s"),
-        (FLAT, {}, "state 1 to 1 of"),
-        (FLAT, {"effective_support": 9, "largest_weight": 0.1}, r"Flat has numbers \(sd\)"),
-        (FLAT, {"effective_support": -1}, "must be a positive number"),
-        (FLAT, {"effective_support": True}, "must be a positive number"),
-        (student, {"effective_support": 9}, "that has an sd"),
-    ],
-)
-def test_bad_statements(prior, stated, error):
-    with pytest.raises((ValueError, TypeError), match=error):
-        bsvdd.elicit_prior(BSVDD(prior=prior, kernel=kernels.RBF(1.0)), MANY_ROWS[:60], **stated)
 
 
 @pytest.mark.parametrize(
