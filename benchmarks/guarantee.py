@@ -28,7 +28,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from bsvdd import BDD, BSVDD, BSVDDM, OCSVM, SVDD, SVDDM, kernels, left_out, p_value, select
+from bsvdd import BDD, BSVDD, BSVDDM, OCSVM, SVDD, SVDDM, kernels, p_value, select
 
 from .shared import band, by_part, computed, found, quietly, ratio, real_sets, write
 
@@ -71,7 +71,7 @@ def rows(kind: str, n: int, p: int, rng: np.random.Generator) -> np.ndarray:
 def realised(est: Any, Z: np.ndarray) -> list[float]:
     """Return the share of rows with p <= each rate; NaN if n is too small for the rate."""
     p = p_value(est, Z)
-    smallest = 1.0 / (len(left_out(est)) + 1)
+    smallest = 1.0 / (len(est.decision(p_value=None)) + 1)
     return [
         float((p <= rate + 1e-12).mean()) if rate >= smallest - 1e-12 else float("nan")
         for rate in RATES

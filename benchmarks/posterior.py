@@ -48,7 +48,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from bsvdd import BDD, BSVDD, SVDD, Cutoff, cutoffs, left_out, prior_draws
+from bsvdd import BDD, BSVDD, SVDD, Cutoff, cutoffs, prior_draws
 
 from .shared import computed, options, quietly, raw_sets, write
 
@@ -180,7 +180,7 @@ def measured(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str,
     cut = np.quantile(of_truth, RATE)
     inside = s >= cut
     score, p, normal = est.score_samples(Z), est.probability_normal(Z), est.predict(Z) == 1
-    low, high = np.nanquantile(left_out(est), NEAR, method="inverted_cdf")
+    low, high = np.quantile(-est.decision(p_value=None)["surprise"], NEAR, method="inverted_cdf")
     near = (low <= score) & (score <= high)
     low, high = np.quantile(of_truth, NEAR)
     truly = (low <= s) & (s <= high)

@@ -11,7 +11,6 @@ from .estimators.questions.explain import explain as explain
 from .estimators.questions.given import given as given
 from .estimators.questions.kinds import kinds as kinds
 from .estimators.questions.methods import methods as methods
-from .estimators.questions.p_value import left_out as left_out
 from .estimators.questions.p_value import p_value as p_value
 from .estimators.questions.prior_draws import prior_draws as prior_draws
 from .estimators.questions.relations import relations as relations

@@ -18,6 +18,11 @@ def upper_median(draws):
     return np.sort(draws, axis=0)[len(draws) // 2]
 
 
+def scores_left_out(est):
+    """Return the scores of the training rows, each left out; NaN for a row that cannot leave."""
+    return est.fit_.left_out
+
+
 def weights_of(est):
     """Return the weights of all draws, shape (draws, M)."""
     w = est.idata_["posterior"]["w"].values

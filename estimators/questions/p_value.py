@@ -1,4 +1,4 @@
-"""The p-values of rows, and the left-out scores of the training rows."""
+"""The p-values of rows."""
 
 from __future__ import annotations
 
@@ -128,21 +128,3 @@ def with_tail(fold: Fold, tail: str, seed: int) -> Fold:
         return fold
     of_tail = Tail.of(-fold.left_out, seed, fold.score.unit)
     return TailFold(**vars(fold), tail=of_tail)
-
-
-def left_out(est: Detector) -> np.ndarray:
-    """Return the score that each training row would have as a new row, shape (n,).
-
-    Larger is more normal, as in ``est.score_samples``; NaN if a row cannot be left out. They come
-    from leave-one-out in closed form if the model has it, else from refitted folds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import bsvdd
-    >>> est = bsvdd.BSVDD().fit(np.random.default_rng(0).normal(size=(99, 2)))
-    >>> int((bsvdd.left_out(est) < 0).sum())  # false alarms, .10 of 99 asked
-    9
-    """
-    check_is_fitted(est)
-    return est.fit_.left_out.copy()

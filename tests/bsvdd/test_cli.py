@@ -23,10 +23,10 @@ from bsvdd.estimators.rows.files import Layout
 from click.testing import CliRunner
 from rich.console import Console
 
-import bsvdd
 from bsvdd import BDD, BSVDD, priors
 from bsvdd.cli import main
 from bsvdd.cli.compare import print_results
+from tests.scores import scores_left_out
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
@@ -148,7 +148,7 @@ def test_compared_priors_have_the_false_alarms_of_the_first(tmp_path, no_picture
     first = BDD(prior=priors.Flat(sd=1.5), **common).fit(train.X, y)
     other = BDD(prior=priors.InverseRowSum(sd=0.5), **common)
     other = fitted_to(other, first.fit_.data, First.of(first.fit_))
-    beyond = [(bsvdd.left_out(est)[y == 0] < 0).sum() for est in (first, other)]
+    beyond = [(scores_left_out(est)[y == 0] < 0).sum() for est in (first, other)]
     assert beyond[0] == beyond[1] > 0
     for name, est in zip(names, (first, other), strict=True):
         assert found.loc[name, "cutoff"] == pytest.approx(est.cutoff_, rel=1e-6), name

@@ -31,6 +31,7 @@ from bsvdd.explorer.page import PENDING
 from bsvdd.explorer.picture import Plane
 from bsvdd.explorer.state import CONTROLS, ExplorerState, Range, View, models
 from docs import example_model
+from tests.scores import scores_left_out
 
 NAMES = {c.__name__: c for c in (BDD, BDDM, BSVDD, BSVDDM, Cutoff, as_published)} | {
     "cutoffs": cutoffs,
@@ -280,7 +281,7 @@ def test_a_swapped_prior_keeps_the_false_alarms_of_the_first_fit(explorer):
         assert other.cutoff.choose == cutoffs.FalseAlarm(explorer.setting.held_rate)
         assert explorer._screen.view.counts[0, 1] == beyond
         assert f"the prior was swapped: {beyond} of 24 majority rows" in numbers(explorer)
-        changed = int(((bsvdd.left_out(other) >= 0) != (bsvdd.left_out(first) >= 0)).sum())
+        changed = int(((scores_left_out(other) >= 0) != (scores_left_out(first) >= 0)).sum())
         assert f"Against the first fit, {changed} of 30 left-out decisions" in numbers(explorer)
     strict = to(explorer, level=0.8).estimator
     assert strict.cutoff == Cutoff(other.cutoff.choose, level=0.8)

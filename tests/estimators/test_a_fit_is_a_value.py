@@ -7,6 +7,7 @@ from bsvdd.estimators.registry import ESTIMATORS, REGISTRY
 
 import bsvdd
 from bsvdd import BDD, BSVDD, SVDD, Cutoff, cutoffs, kernels, priors
+from tests.scores import scores_left_out
 
 QUICK = {"draws": 40, "tune": 60, "chains": 2, "neighbors": 2, "n_estimators": 10}
 pytestmark = [
@@ -47,7 +48,7 @@ def answers(est, Z, folder):
         "P": est.probability_normal(Z),
         "decision": est.decision(Z).to_csv(),
         "training": est.decision().to_csv(),
-        "left out": bsvdd.left_out(est),
+        "left out": scores_left_out(est),
         "p": bsvdd.p_value(est, Z),
         "split": bsvdd.p_value(est, Z, "split"),
         "selected": bsvdd.select(est, Z, fdr=0.5),
@@ -131,7 +132,7 @@ def test_another_prior_and_the_next_fit(table):
     other = est.with_prior(priors.Flat(1.0))
     np.testing.assert_array_equal(other.score_samples(X), expected)
     assert other.likelihood_scale_ == 5.0 and other.likelihood_scale == 5.0
-    beyond = [(bsvdd.left_out(each)[y == 0] < 0).sum() for each in (est, other)]
+    beyond = [(scores_left_out(each)[y == 0] < 0).sum() for each in (est, other)]
     assert beyond[0] == beyond[1]  # of the fit, not those of the cutoff set since
     assert other.idata_["posterior"].sizes["draw"] == 40
     assert est.fit(X, y).likelihood_scale_ != 5.0 and "rate of 0.3" in str(est)

@@ -20,6 +20,7 @@ from tests.scores import (
     margins_of,
     median_distance,
     score_of,
+    scores_left_out,
     scores_of,
     sphere_value,
     values_of,
@@ -242,7 +243,7 @@ def test_with_cutoff(fitted, data, new, name, policy):
     assert est.idata_["decision"].identical(groups)
     for ours, old in zip(outputs(est, new), before, strict=True):
         np.testing.assert_array_equal(ours, old)
-    normal = np.sort(bsvdd.left_out(other)[:N0])
+    normal = np.sort(scores_left_out(other)[:N0])
     at_most = (normal <= scores_of(other, new)[:, None] + 1e-12).sum(axis=1)
     np.testing.assert_allclose(bsvdd.p_value(other, new), (1 + at_most) / (N0 + 1))
     if policy == 0.25:
@@ -321,7 +322,7 @@ def test_left_out_rows_of_mixed_classes_in_closed_form(data, name, groups):
         v[:, majority] *= rest[:, None]
         values[:, row] = as_values(est, v @ K[j], 1.0)
     score = score_of(est, values)
-    np.testing.assert_allclose(bsvdd.left_out(est), score, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(scores_left_out(est), score, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(est.idata_["decision"]["left_out"], distance_of(est, score))
     assert is_logarithmic(est) == (name != "BSVDD-M")
 
@@ -384,7 +385,7 @@ def test_clone_and_a_second_fit_are_the_same(fitted, data, new, name):
 def test_fit_predict_reads_the_labels(fitted, data, name):
     """Rows are answered by their left-out scores, and fit_predict does not drop y."""
     (X, y), est = data, fitted(name)
-    left_out = bsvdd.left_out(est)
+    left_out = scores_left_out(est)
     known = ~np.isnan(left_out)
     expected = np.where(known, np.where(left_out >= 0, 1, -1), est.predict(X))
     np.testing.assert_array_equal(make(name).fit_predict(X, y), expected)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, Cutoff, kernels, priors
+from tests.scores import scores_left_out
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -108,7 +109,7 @@ def test_equal_rows_have_equal_answers(name):
         np.concatenate([Y, Y[:20], Y[:10], Y[70:78]])[order],
     )
     est = SAMPLED[name]().fit(rows, y)
-    left_out, p = bsvdd.left_out(est), est.decision()
+    left_out, p = scores_left_out(est), est.decision()
     _, same = np.unique(rows, axis=0, return_inverse=True)
     for each in (left_out, p["probability_normal"], p["surprise"]):
         values = pd.Series(np.asarray(each)).groupby(same)
@@ -136,7 +137,7 @@ def test_points_of_the_user():
     assert (est.fit_.data.point_of_row == -1).all()
     np.testing.assert_array_equal(clone(est).dictionary, Z)
     # no row is a point, so all are left out
-    np.testing.assert_allclose(bsvdd.left_out(est), est.score_samples(X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(scores_left_out(est), est.score_samples(X), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(
         BDD(**QUICK, dictionary=Z.tolist()).fit(X, Y).predict(Z), est.predict(Z)
     )

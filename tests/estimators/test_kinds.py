@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 import bsvdd
 from bsvdd import LSSVM, SVDD, SVDDM, SVM, kernels
+from tests.scores import scores_left_out
 
 RNG = np.random.default_rng(0)
 X = np.concatenate(
@@ -82,7 +83,7 @@ def test_without_a_background_it_is_platts_sigmoid_of_the_score(model):
     fitted = model(minor_label=LABELS).fit(X, Y)
     P = bsvdd.kinds(fitted, X, background=0)
     assert (P["unknown"] == 0).all()
-    left_out, minority = bsvdd.left_out(fitted), np.isin(Y, LABELS)
+    left_out, minority = scores_left_out(fitted), np.isin(Y, LABELS)
     slope, intercept = platt(left_out, minority).x
     scores = fitted.score_samples(X, training="as new")
     odds = slope * np.clip(scores, left_out.min(), left_out.max()) + intercept

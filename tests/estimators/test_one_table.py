@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 import bsvdd
 from bsvdd import BDD, BSVDD, BSVDDM, OCSVM, SVDD, Cutoff, Views, cutoffs, kernels, priors
 from tests import scores
+from tests.scores import scores_left_out
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(120, 3)) @ np.linalg.cholesky(0.6 * np.ones((3, 3)) + 0.4 * np.eye(3)).T
@@ -59,7 +60,7 @@ def test_fit_predict_describes_the_core_and_fit_all_rows(name):
     assert "all majority rows count as normal" in str(of_all)
     same = clone(ALL[name]).set_params(core=0.8).fit(X)
     np.testing.assert_array_equal(same.score_samples(NEW), est.score_samples(NEW))
-    np.testing.assert_array_equal(bsvdd.left_out(same), bsvdd.left_out(est))
+    np.testing.assert_array_equal(scores_left_out(same), scores_left_out(est))
     whole = clone(ALL[name]).set_params(core=1)
     whole.fit_predict(X)
     np.testing.assert_array_equal(whole.score_samples(NEW), of_all.score_samples(NEW))
@@ -69,7 +70,7 @@ def test_fit_predict_describes_the_core_and_fit_all_rows(name):
 def test_a_group_of_odd_rows_that_are_alike_is_first(name):
     if name == "linear":
         pytest.skip("the mean of the rows does not tell them apart by their correlation")
-    left_out = bsvdd.left_out(of_core(ALL[name]))
+    left_out = scores_left_out(of_core(ALL[name]))
     assert np.isfinite(left_out).all()
     found = set(np.argsort(left_out)[:6]) & set(range(6))
     assert len(found) >= (5 if name == "Views" else 6)
@@ -85,7 +86,7 @@ def test_a_saved_fit_has_its_core(name, tmp_path):
     assert core.asked == found.asked and same.fit_.data.asked == est.fit_.data.asked
     assert same.kernel_ == est.kernel_
     np.testing.assert_allclose(same.score_samples(NEW), est.score_samples(NEW), atol=1e-4)
-    np.testing.assert_array_equal(bsvdd.left_out(same), bsvdd.left_out(est))
+    np.testing.assert_array_equal(scores_left_out(same), scores_left_out(est))
     np.testing.assert_array_equal(
         same.fit_.data.fold(np.arange(90), True).core.rows,
         est.fit_.data.fold(np.arange(90), True).core.rows,
@@ -112,7 +113,7 @@ def test_rows_beside_the_core_are_judged_as_new_ones_and_core_rows_are_left_out(
         expected[i] = np.delete(k[i], place[i]) @ others / others.sum()
     nearest = np.where(place[:, None] == np.arange(len(w)), k * ~core[:, None], k).max(axis=1)
     expected = scores.score_of(est, np.log(expected)[None], np.log(nearest))
-    np.testing.assert_allclose(bsvdd.left_out(est), expected, atol=1e-9)
+    np.testing.assert_allclose(scores_left_out(est), expected, atol=1e-9)
 
 
 def test_a_core_is_for_rows_without_labels():
@@ -154,7 +155,7 @@ def test_another_prior_another_cutoff_and_draws_keep_the_core():
     ]
     for other in others:
         assert (other.fit_.data.core.rows == core).all()
-        assert np.isfinite(bsvdd.left_out(other)).all()
+        assert np.isfinite(scores_left_out(other)).all()
 
 
 def test_explanations_name_columns_whose_shares_add_up():
@@ -173,7 +174,7 @@ def test_explanations_name_columns_whose_shares_add_up():
 
 def test_a_change_of_a_unit_changes_no_surprise():
     other = X * [1e6, 1.0, 1.0] + [0.0, 5.0, 0.0]
-    a, b = (bsvdd.left_out(of_core(BDD(simplex=True), rows)) for rows in (X, other))
+    a, b = (scores_left_out(of_core(BDD(simplex=True), rows)) for rows in (X, other))
     np.testing.assert_allclose(a, b, atol=1e-9)
 
 
@@ -239,7 +240,7 @@ def test_no_row_of_a_clean_table_is_listed():
 def test_a_cutoff_that_is_given_decides_and_views_have_one():
     est = BDD(simplex=True, cutoff=cutoffs.FalseAlarm(0.2))
     found = est.fit_predict(ODD)
-    assert (found == np.where(bsvdd.left_out(est) >= 0, 1, -1)).all() and (found == -1).sum() > 40
+    assert (found == np.where(scores_left_out(est) >= 0, 1, -1)).all() and (found == -1).sum() > 40
     views = clone(ALL["Views"])
     assert (views.fit_predict(ODD) == -1).sum() > 20
     assert "joins ranks" in str(bsvdd.stand_out(views))

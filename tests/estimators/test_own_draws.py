@@ -12,6 +12,7 @@ from bsvdd.inference.warning import DiagnosticWarning
 import bsvdd
 from bsvdd import BDD, BSVDD, BSVDDM, Cutoff, cutoffs, kernels, priors
 from tests.estimators.test_saved_files import assert_same_files
+from tests.scores import scores_left_out
 
 quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 RNG = np.random.default_rng(21)
@@ -35,7 +36,7 @@ def w(est):
 def assert_same(found, expected, answers=ANSWERS):
     """Assert that two fits answer the same of training rows and of new ones, to 1e-12."""
     np.testing.assert_allclose(found.cutoff_, expected.cutoff_, rtol=1e-12)
-    np.testing.assert_allclose(bsvdd.left_out(found), bsvdd.left_out(expected), rtol=1e-12)
+    np.testing.assert_allclose(scores_left_out(found), scores_left_out(expected), rtol=1e-12)
     np.testing.assert_allclose(bsvdd.p_value(found, NEW), bsvdd.p_value(expected, NEW))
     for name in answers:
         ours, theirs = (getattr(e, name)(NEW) for e in (found, expected))

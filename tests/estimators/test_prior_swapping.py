@@ -11,6 +11,7 @@ from scipy import stats
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, Cutoff, cutoffs, kernels, priors
+from tests.scores import scores_left_out
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 RBF = kernels.RBF(1.2)
@@ -179,7 +180,7 @@ def test_the_same_prior_decides_as_before_and_a_limit_holds_for_all(cls):
     est = cls(kernel=RBF).fit(TWO, LABELS)
     assert beyond(est) <= 0.2 * 80
     same = est.with_prior(est.prior)
-    assert ((bsvdd.left_out(same) >= 0) != (bsvdd.left_out(est) >= 0)).sum() <= 2
+    assert ((scores_left_out(same) >= 0) != (scores_left_out(est) >= 0)).sum() <= 2
     for sd in (0.3, 3.0):
         assert beyond(est.with_prior(priors.Flat(sd=sd))) == beyond(est)
 

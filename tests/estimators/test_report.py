@@ -16,6 +16,7 @@ from bsvdd.inference.warning import DiagnosticWarning
 
 import bsvdd
 from bsvdd import BDD, BSVDD, OCSVM, SVDD, Views, cutoffs, kernels, load, plots, priors
+from tests.scores import scores_left_out
 
 EVIL = "<script>alert(1)</script>"
 
@@ -69,7 +70,7 @@ def test_the_page_needs_nothing_else_and_escapes_what_the_user_wrote(written):
 
 
 def test_the_page_has_the_numbers_of_the_fit_and_the_names_of_the_user(bayes, frame, written):
-    scores, minority = bsvdd.left_out(bayes), np.arange(30) >= 24
+    scores, minority = scores_left_out(bayes), np.arange(30) >= 24
     alarms = int((scores < bayes.offset_)[~minority].sum())
     misses = int((scores >= bayes.offset_)[minority].sum())
     prior, posterior = bayes.summary().loc["effective_support", ["prior", "posterior"]]
@@ -218,7 +219,7 @@ def test_what_the_limit_of_false_alarms_changed_is_said():
     rows[y == 1] = 1.2 + 0.7 * rows[y == 1]
     est = BDD(kernel=kernels.RBF(0.6)).fit(rows, y)
     alone = est.with_cutoff(cutoffs.Best("g_mean", max_fpr=None))
-    assert (bsvdd.left_out(alone)[y == 0] < 0).mean() > 0.25
+    assert (scores_left_out(alone)[y == 0] < 0).mean() > 0.25
     left_out = est.fit_.chosen.left_out  # the rule itself, on these values
     assert (left_out[y == 0] < 0).mean() <= 0.2
     rate = (left_out[y == 0] < cutoffs.Best("g_mean", max_fpr=None)(left_out, y == 1)).mean()
@@ -229,14 +230,14 @@ def test_what_the_limit_of_false_alarms_changed_is_said():
         inside = BDD(kernel=kernels.RBF(0.6)).fit(rows, y)
     rate = inside.with_cutoff(cutoffs.FalseAlarm(0.1))
     assert inside.cutoff_ == pytest.approx(rate.cutoff_, rel=1e-3)
-    assert (bsvdd.left_out(inside)[y == 0] < 0).sum() == (bsvdd.left_out(rate)[y == 0] < 0).sum()
+    assert (scores_left_out(inside)[y == 0] < 0).sum() == (scores_left_out(rate)[y == 0] < 0).sum()
     text = " ".join(words.cutoff(inside.fit_))
     assert "No minority row is among" in text and "alone would" not in text
 
 
 def test_roc_counts_pairs_and_marks_the_cutoff(fitted, table):
     est, (X, y) = fitted("SVDD"), table
-    scores, minority = bsvdd.left_out(est), y == 1
+    scores, minority = scores_left_out(est), y == 1
     pairs = scores[minority][:, None] - scores[~minority]
     auc = ((pairs < 0) + 0.5 * (pairs == 0)).mean()
     roc, pr = plots.plot_roc(est).axes

@@ -6,6 +6,7 @@ import pytest
 import bsvdd
 from benchmarks.ties import TABLES
 from bsvdd import BDD, BSVDD, DSVM, IDLSSVM, LSSVM, OCSVM, SVDD, SVDDM, SVM
+from tests.scores import scores_left_out
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
@@ -50,7 +51,7 @@ def test_no_repeated_row_is_rarer_than_its_copies(model, table):
         X, Z = (TABLES[table](rng, n) for n in (150, 2000))
         est = model().fit(X)
         rates.append((est.predict(Z) == -1).mean())
-        p, left_out = bsvdd.p_value(est, X), bsvdd.left_out(est)
+        p, left_out = bsvdd.p_value(est, X), scores_left_out(est)
         for rows in copies(X):
             assert p[rows].min() >= (1 + len(rows)) / 151
             assert np.ptp(left_out[rows]) == 0.0
@@ -93,4 +94,4 @@ def test_rows_without_copies_are_left_out_by_folds(model):
     X = np.random.default_rng(7).normal(size=(25, 2))
     est = model().fit(X)
     other = est.with_cutoff(bsvdd.Cutoff(cv=10))
-    np.testing.assert_array_equal(bsvdd.left_out(est), other.fit_.chosen.left_out)
+    np.testing.assert_array_equal(scores_left_out(est), other.fit_.chosen.left_out)

@@ -7,6 +7,7 @@ from bsvdd.inference.warning import DataWarning
 
 import bsvdd
 from bsvdd import BDD, BSVDD, BSVDDM, OCSVM, SVDD, Cutoff, Views, as_published, cutoffs
+from tests.scores import scores_left_out
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(80, 3))
@@ -35,7 +36,7 @@ def fitted(request):
 def test_all_answers_are_those_of_the_table_of_training_rows(fitted):
     expected = fitted.decision()
     pd.testing.assert_frame_equal(pd.DataFrame(fitted.decision(X)), pd.DataFrame(expected))
-    np.testing.assert_array_equal(fitted.score_samples(X), bsvdd.left_out(fitted))
+    np.testing.assert_array_equal(fitted.score_samples(X), scores_left_out(fitted))
     np.testing.assert_array_equal(fitted.predict(X) == 1, expected["normal"])
     np.testing.assert_array_equal(bsvdd.p_value(fitted, X), expected["p_value"])
     p = fitted.probability_normal(X)

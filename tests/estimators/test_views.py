@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 import bsvdd
 from bsvdd import BDD, BSVDD, OCSVM, SVDD, SVDDM, Cutoff, Views, cutoffs, kernels, plots
+from tests.scores import scores_left_out
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -91,7 +92,7 @@ def test_a_description_for_each_scale_and_shares_of_draws(fitted):
 
 
 def test_false_alarms_are_those_asked(fitted):
-    alarms = (bsvdd.left_out(fitted) < 0.0).sum()
+    alarms = (scores_left_out(fitted) < 0.0).sum()
     assert alarms == pytest.approx(N / 10, abs=3)  # the median of draws of the cutoff
     new = np.random.default_rng(1).normal(size=(2, 4000))
     rows = np.column_stack([new[0], new[0] + 0.2 * new[1], RNG.gamma(1.5, size=4000)])
@@ -252,7 +253,7 @@ def test_files(estimator, tmp_path):
     tolerance = 0.02 if estimator is DRAWN else 1e-9  # draws are stored in single precision
     for ask in (Views.score_samples, Views.probability_normal, bsvdd.p_value):
         np.testing.assert_allclose(ask(same, Z), ask(est, Z), atol=tolerance)
-    np.testing.assert_allclose(bsvdd.left_out(same), bsvdd.left_out(est), atol=tolerance)
+    np.testing.assert_allclose(scores_left_out(same), scores_left_out(est), atol=tolerance)
     assert (same.failed_, same.cutoff_) == (est.failed_, est.cutoff_)
     assert repr(bsvdd.explain(same, Z)) == repr(bsvdd.explain(est, Z)) or estimator is DRAWN
     assert repr(same.get_params()) == repr(est.get_params())

@@ -9,9 +9,8 @@ from bsvdd.inference.warning import DiagnosticWarning
 from scipy.stats import beta, gamma, ks_2samp, kstest
 from sklearn.base import clone
 
-import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, cutoffs, kernels, priors
-from tests.scores import log_nearest_left_out, margins_of
+from tests.scores import log_nearest_left_out, margins_of, scores_left_out
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -203,7 +202,7 @@ def test_interval_ends_have_no_row_or_a_whole_one_on_either_side(est):
 @pytest.mark.parametrize(("rate", "level"), [(0.1, 0.5), (0.3, 0.5), (0.3, 0.2), (0.3, 0.8)])
 def test_rule_keeps_the_asked_rate_on_left_out_rows_nearly(est, rate, level):
     other = est.with_cutoff(Cutoff(cutoffs.FalseAlarm(rate), level=level))
-    flagged = (bsvdd.left_out(other) < 0).mean()
+    flagged = (scores_left_out(other) < 0).mean()
     if level == 0.5:
         assert flagged == pytest.approx(rate, abs=0.045)  # four rows of 99
     else:  # D_opt stays, and another P(normal) is asked for
@@ -248,7 +247,7 @@ def test_with_labels_far_rows_are_abnormal(model, seed):
     far = rows[~minority].mean(axis=0) + 1e3 * rows[~minority].std(axis=0)
     est = clone(model).fit(rows, minority)
     assert est.predict([far]) == -1 and est.probability_normal([far]) <= 0.5
-    assert (bsvdd.left_out(est)[~minority] >= 0).mean() > 0.7
+    assert (scores_left_out(est)[~minority] >= 0).mean() > 0.7
 
 
 def test_far_rows_and_one_estimate():

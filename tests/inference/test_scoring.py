@@ -6,7 +6,7 @@ from scipy.special import logsumexp
 
 import bsvdd
 from bsvdd import BDD, BSVDD, SVDD, Cutoff, cutoffs, kernels, priors
-from tests.scores import score_of, thresholds, weights_of
+from tests.scores import score_of, scores_left_out, thresholds, weights_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
@@ -63,7 +63,7 @@ def test_left_out_rows_have_all_digits(model, sd, spread):
         v = np.delete(w, j, axis=1)
         v /= v.sum(axis=1, keepdims=True)
         expected[j] = score(est, v, np.delete(log_k[j], j)[None, None])[0]
-    np.testing.assert_allclose(bsvdd.left_out(est), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(scores_left_out(est), expected, rtol=1e-9, atol=1e-9)
     if spread == 1000.0:
         assert (kernel(points) == np.eye(12)).all() and thresholds(est).max() < -1000
     if sd == 30.0:

@@ -9,6 +9,7 @@ from bsvdd.inference.ties import merged, tolerance
 
 import bsvdd
 from bsvdd import SVDD, kernels
+from tests.scores import scores_left_out
 
 ROUNDING = 1e-14 * np.array([0.0, 1.0, -2.0, 3.0])
 
@@ -59,4 +60,4 @@ def test_rows_far_from_the_origin_are_told_apart(offset):
     """Of a linear kernel, whose values are then far larger than their differences."""
     X = np.random.default_rng(7).normal(size=(40, 2))
     est = SVDD(kernel=kernels.Linear()).fit(X + offset)
-    assert est.fit_.score.unit * 1e-9 < 1e-5 * np.abs(bsvdd.left_out(est)).mean()
+    assert est.fit_.score.unit * 1e-9 < 1e-5 * np.abs(scores_left_out(est)).mean()

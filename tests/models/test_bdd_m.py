@@ -12,10 +12,9 @@ from bsvdd.inference.leave import Leaving
 from bsvdd.inference.sampling import sample
 from bsvdd.models import Gram, bdd_m
 
-import bsvdd
 from bsvdd import BDDM, Cutoff, cutoffs, kernels, priors
 from tests.cases import covariance
-from tests.scores import log_nearest_left_out, raised, thresholds
+from tests.scores import log_nearest_left_out, raised, scores_left_out, thresholds
 
 from .helpers import moments_z
 
@@ -93,6 +92,6 @@ def test_automatic_cutoff_is_by_leave_one_out(minority_prior):
     values[:, np.argsort(y[order], kind="stable")] = f
     values = raised(changed, values, log_nearest_left_out(changed))
     left = level_quantile(values - thresholds(changed)[:, None], 0.3)
-    np.testing.assert_allclose(bsvdd.left_out(changed), left, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(scores_left_out(changed), left, rtol=1e-9, atol=1e-12)
     assert est.cutoff_ == est.with_cutoff(Cutoff(cutoffs.Best("g_mean"), cv="loo")).cutoff_
     assert est.cutoff_ != est.with_cutoff(Cutoff(cutoffs.Best("g_mean"), cv="train")).cutoff_
