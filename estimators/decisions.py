@@ -83,11 +83,6 @@ def of_rows(
     fit: Fit, X: Any, prob: float, p_value: str | None, training: str = known.AUTO
 ) -> DecisionTable:
     """Return the decision on new rows; see ``est.decision``."""
-    inputs.in_memory(
-        X,
-        "decision computes its result at once",
-        "use probability_normal, score_samples or predict, which return lazy dask arrays",
-    )
     check_rate("prob", prob)
     known.check(training)
     fold = None if p_value is None else fold_of(fit, p_value)

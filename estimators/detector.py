@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from functools import partial
 from numbers import Number
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -28,7 +27,6 @@ from . import decisions, fitting, inputs, known
 from .fit import LISTED, First, Fit, Spec
 from .one_table import Table
 from .reading import Asked, read
-from .rows.gaps import Imputations
 from .saved_file import save
 from .table import TrainingTable
 from .training import AllRows, Dictionary, TrainingData
@@ -124,12 +122,9 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), data frame, path of a .npy file, or dask collection
-            Training rows; with ``kernels.Precomputed``, their kernel matrix (n, n). With a
-            ``dictionary``, an array, a memory map, a .npy file or a dask array or data frame is
-            read in blocks and never as a whole, in its own precision (kernel values of float32
-            rows are computed in float32). Columns of text are numbers, dates or categories, see
-            ``bsvdd.estimators.rows.columns``.
+        X : array-like of shape (n, p), or data frame
+            Training rows; with ``kernels.Precomputed``, their kernel matrix (n, n). Columns of text
+            are numbers, dates or categories, see ``bsvdd.estimators.rows.columns``.
         y : array-like of shape (n,), or name of a column of the data frame, optional
             Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
             ``minor_label`` otherwise, which may list the labels of several kinds
@@ -315,10 +310,9 @@ class Detector(OutlierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p), or dask collection
-            As in ``fit``; columns of a data frame are taken by their names. For a dask array or
-            data frame, this method and the others with one number per row return lazy dask arrays.
-            If the labels of the fit were a column of a data frame, this column is ignored.
+        X : array-like of shape (n, p), or data frame
+            As in ``fit``; columns of a data frame are taken by their names. If the labels of the
+            fit were a column of a data frame, this column is ignored.
         training : {"auto", "as new"}, default="auto"
             How training rows are answered. "auto": a row that equals exactly one training row is
             this row, and is left out, unless one in a hundred training rows repeats, or the
@@ -383,7 +377,8 @@ class Detector(OutlierMixin, BaseEstimator):
     def _by_row(self, X: Any, of_rows: Callable[..., np.ndarray], training: str) -> np.ndarray:
         check_is_fitted(self)
         known.check(training)
-        return inputs.by_row(self.fit_.data, X, partial(_answered, self.fit_, of_rows, training))
+        fit = self.fit_
+        return of_rows(fit, fit.asked(*inputs.completed(fit.data, X), training))
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return +1 (normal) or -1 (abnormal) for each row of X, left out.
@@ -450,8 +445,6 @@ class Detector(OutlierMixin, BaseEstimator):
         ValueError
             X has another number of columns than in ``fit``, NaN or infinity;
             prob does not lie between 0 and 1; p_value as in :func:`bsvdd.p_value`.
-        TypeError
-            X is a dask collection; the methods with one number per row accept it, and are lazy.
         sklearn.exceptions.NotFittedError
 
         Examples
@@ -634,16 +627,6 @@ class Detector(OutlierMixin, BaseEstimator):
         if self.__sklearn_is_fitted__() and self.labels_ not in LABELS_OF_PREDICT:
             tags.estimator_type = "classifier"  # so scikit-learn's scorers ask for classes_
         return tags
-
-
-def _answered(
-    fit: Fit,
-    of_rows: Callable[[Fit, known.Rows], np.ndarray],
-    training: str,
-    rows: np.ndarray,
-    imputations: Imputations | None,
-) -> np.ndarray:
-    return of_rows(fit, fit.asked(rows, imputations, training))
 
 
 def fitted_to[Estimator: Detector](

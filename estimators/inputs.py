@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,7 @@ from ..inference.warning import DataWarning, warn
 from ..models.kernels import Kernel, Standardized, Tabular
 from ..models.kernels.numeric import DistanceKernel
 from .messages import did_you_mean, listed, quoted
-from .rows.blocks import checked, is_lazy, require_digits
+from .rows.categories import EXACT
 from .rows.columns import found, numbers
 from .rows.forms import Form
 from .rows.frames import as_frame
@@ -25,8 +23,7 @@ from .rows.gaps import Imputations, as_level, counted, imputed
 from .rows.names import Columns
 from .training import TrainingData
 
-Summary = Callable[[np.ndarray, Imputations | None], np.ndarray]  # one number per row
-
+LARGEST_FLOAT = int(np.finfo(float).max)
 LARGEST = 2**63  # below it a whole number has 64 bits
 SCALED_BY = 10.0  # standard deviation with a row over that without it, above which it is named
 FEWEST_ROWS = 10  # of which one can be called far
@@ -131,7 +128,42 @@ def validated(
             text = text.removesuffix(".")
             text += "; the fit had named columns: give a data frame (one row: new.iloc[[0]])"
         raise kind(f"{text}{_of_objects(X)}") from error
-    return checked(X, range(len(X)), may_lack)
+    _require_finite(X, may_lack)
+    rows: np.ndarray = X
+    return rows
+
+
+def _require_finite(X: np.ndarray, may_lack: bool) -> None:
+    """Raise a ValueError that names the first infinite value, or missing one if none may be."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = X.sum()  # finite if all values are, which saves a mask of all values
+    bad = None if np.isfinite(total) else np.isinf(X) if may_lack else ~np.isfinite(X)
+    if bad is not None and bad.any():
+        i, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"X contains NaN or infinity: X[{i}, {column}] is {X[i, column]} "
+            f"({int(bad.any(axis=1).sum())} such rows); drop or impute these rows"
+            + ("" if may_lack else "; kernels.Tabular() fills them")
+        )
+
+
+def _require_digits(rows: np.ndarray) -> None:
+    """Raise a ValueError if whole numbers (n, p) that differ would be the same floats."""
+    if rows.dtype.kind not in "iuO" or rows.dtype.itemsize < 8 or not rows.size:
+        return
+    for i, column in enumerate(rows.T):
+        if column.dtype == object and not all(isinstance(v, int) for v in column):
+            continue
+        if max(abs(int(column.min())), abs(int(column.max()))) < EXACT:
+            continue
+        if max(abs(int(column.min())), abs(int(column.max()))) > LARGEST_FLOAT:
+            continue  # no float at all, which is told elsewhere
+        if len(np.unique(column)) > len(np.unique(column.astype(float))):
+            raise ValueError(
+                f"column {i} (counted from 0) of X has whole numbers of 2^53 or more that floats "
+                "cannot tell apart; if they name something, give a data frame with "
+                f"X[{i}].astype('category'), else leave the column out"
+            )
 
 
 def _of_objects(X: Any) -> str:
@@ -148,11 +180,18 @@ def _of_objects(X: Any) -> str:
 
 
 def _refuse(X: Any) -> None:
-    """Raise an error for a path, and for values that would silently become other numbers."""
+    """Raise an error for a path, a lazy table, and values that would become other numbers."""
     if isinstance(X, str | os.PathLike):
         raise TypeError(
             f"X={str(X)!r:.200} is text, expected rows; read a file by bsvdd.read_table(path) "
-            "(CSV, Parquet), or by numpy.load(path, mmap_mode='r') (.npy)"
+            "(CSV, Parquet), or by numpy.load(path) (.npy)"
+        )
+    graph = getattr(X, "__dask_graph__", None)
+    if callable(graph) and graph() is not None:  # an xarray object may hold a dask array
+        raise TypeError(
+            "X is a dask collection, and rows must be in memory: fit a sample of a data frame, "
+            "X.sample(frac=0.01).compute(), and answer all its rows partition by partition, "
+            "X.map_partitions(est.decision)"
         )
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise ValueError(
@@ -163,7 +202,7 @@ def _refuse(X: Any) -> None:
         with suppress(ValueError):  # rows of different lengths, for which the next check has words
             X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.ndim == 2:
-        require_digits(X)
+        _require_digits(X)
     dates = _dates(X)
     if dates:
         raise TypeError(
@@ -287,7 +326,7 @@ def training_names(X: Any, row_numbers: np.ndarray | slice, n: int) -> np.ndarra
     return None if names.dtype.kind == "i" and np.array_equal(names, np.arange(n)) else names
 
 
-# new rows: from arrays, data frames or dask
+# new rows
 
 
 def table(data: TrainingData, X: Any) -> np.ndarray:
@@ -336,25 +375,6 @@ def with_level(X: np.ndarray, categorical: tuple[int, ...], columns: Columns) ->
     return as_level(X, categorical)
 
 
-def by_row(data: TrainingData, X: Any, summary: Summary) -> np.ndarray:
-    """Return one number per row of X; for a dask collection, as a lazy array.
-
-    ``summary`` takes rows (m, p), in the form that the kernel expects, and their imputations.
-    """
-    if is_lazy(X):
-        from .rows.dask import by_block
-
-        # workers need training rows to fill gaps by
-        columns = data if data.kernel.fills_gaps else data.part(slice(0))
-        lazy: Any = by_block(without_label(data, X), partial(_of_rows, columns, summary=summary))
-        return lazy
-    return _of_rows(data, X, summary)
-
-
-def _of_rows(data: TrainingData, X: Any, summary: Summary) -> np.ndarray:
-    return summary(*completed(data, X))
-
-
 def shown(data: TrainingData, table: np.ndarray, X: Any) -> pd.DataFrame:
     """Return the values of rows as the user has them; None for a text, which no fit keeps."""
     X, columns = as_frame(X), data.columns.labels.tolist()
@@ -368,12 +388,6 @@ def shown(data: TrainingData, table: np.ndarray, X: Any) -> pd.DataFrame:
     for f, form in data.forms.items():
         values.isetitem(f, [form.cell(number) for number in table[:, f]])
     return values
-
-
-def in_memory(X: Any, what: str, instead: str) -> None:
-    """Raise a TypeError if X is a dask collection, for an answer that is computed at once."""
-    if is_lazy(X):
-        raise TypeError(f"X is a dask collection, but {what}; {instead}")
 
 
 def without_label(data: TrainingData, X: Any) -> Any:

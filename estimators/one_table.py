@@ -17,7 +17,6 @@ from ..models.odd_rows import OddRows, Tail
 from . import inputs
 from .fit import Fit, leaves_rows, surprises, without_donors
 from .known import Rows
-from .rows.blocks import is_lazy
 from .rows.gaps import Imputations
 
 BLOCK = 2000  # rows whose values over the draws are in memory at once
@@ -44,11 +43,8 @@ class Table:
         A ValueError if the fit is of another table.
         """
         data = fit.data
-        # a fit holds all rows of a kernel matrix, and often those of a dask collection
-        if X is None or data.kernel.pairwise or (data.all_rows and is_lazy(X)):
+        if X is None or data.kernel.pairwise:  # a fit holds all rows of a kernel matrix
             return cls(fit, Rows(data.rows, np.arange(len(data.rows))))
-        said = "use fit, then predict, which is lazy"
-        inputs.in_memory(X, "the rows that a sample does not hold are answered at once", said)
         if isinstance(y, str):
             y = X[y]
         with collected():  # the fit has said what these rows lack

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from ..inference import left_out, threads
 from ..inference.cutoff import Cutoff
@@ -31,12 +27,12 @@ from .inputs import (
 )
 from .labels import classes_of
 from .rows import files
-from .rows.blocks import ArrayRows, Rows, is_lazy
+from .rows.forms import Form
 from .rows.frames import as_frame
 from .rows.gaps import as_level, counted, filled, imputed
 from .rows.gaps import left_out as gaps_left_out
 from .rows.names import Columns
-from .training import MOST_ROWS, Dictionary, TrainingData
+from .training import Dictionary, TrainingData
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +96,9 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     """
     kernel, share = asked.kernel, _share(asked, y is not None, one_table)
     X = as_frame(X)
-    source, labels, columns = _source(asked, X, y)
-    classes = classes_of(labels, source.n_rows, asked.minor_label, asked.may_lack)
+    table, labels, columns = _table(asked, X, y)
+    all_rows, categorical = table.rows, table.categorical
+    classes = classes_of(labels, len(all_rows), asked.minor_label, asked.may_lack)
     minority_of_all, gap, n1 = classes.minority, classes.gap, int(classes.minority.sum())
     n = len(minority_of_all)
     if asked.minor_label is None and n1 > n - n1:
@@ -116,13 +113,13 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     held = _held_rows(asked, dictionary, minority_of_all, seed, y is None)
     minority, unlabelled, row_numbers = minority_of_all[held], None, held
     if gap.any():
-        source, unlabelled = _separated(source, gap, minority_of_all, dictionary, kernel)
+        all_rows, unlabelled = _separated(all_rows, gap, minority_of_all, kernel)
         row_numbers = np.flatnonzero(~gap)[held]
-    rows = np.array(source.take(held), order="C")  # a copy: the caller may change X
+    rows = np.array(all_rows[held], order="C")  # a copy: the caller may change X
     kind = classes.kind[held]
     if kernel.missing == "level":
-        rows = with_level(rows, source.categorical, columns)
-        unlabelled = None if unlabelled is None else as_level(unlabelled, source.categorical)
+        rows = with_level(rows, categorical, columns)
+        unlabelled = None if unlabelled is None else as_level(unlabelled, categorical)
     gaps, imputations = np.isnan(rows), None
     if kernel.missing == "drop" and gaps.any():
         kept = _without_gaps(asked, gaps, minority, columns)
@@ -135,20 +132,19 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         warn_of_gaps(rows if unlabelled is None else np.concatenate([rows, unlabelled]), columns)
         majority = np.flatnonzero(~minority)
         known = rows[majority]
-        rows, imputations = imputed(rows, known, source.categorical, majority)
-        unlabelled = None if unlabelled is None else filled(unlabelled, known, source.categorical)
+        rows, imputations = imputed(rows, known, categorical, majority)
+        unlabelled = None if unlabelled is None else filled(unlabelled, known, categorical)
     rows.setflags(write=False)
     if len(minority) < n:
         warn(
-            f"{n} rows are many: {len(minority)} of them, drawn at random, are described, and no "
-            "other was read",
+            f"{n} rows are many: {len(minority)} of them, drawn at random, are described",
             DataWarning,
         )
     asked.check_cutoff(minority, len(minority) == n)
     # columns: bandwidth and scales, learned from the majority rows
     warn_of_columns(kernel, rows[~minority])
     names = training_names(X, row_numbers, len(rows))
-    named = kernel.with_columns(columns.names, source.categorical)
+    named = kernel.with_columns(columns.names, categorical)
     with threads.one():
         core = None
         if share < 1.0:
@@ -177,7 +173,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         kind=kind,
         kind_labels=classes.kind_labels,
         names=names,
-        forms=source.forms,
+        forms=table.forms,
         gaps=gaps if gaps.any() else None,
         imputations=imputations,
         core=core,
@@ -238,53 +234,27 @@ def _held_rows(
     return dictionary.held_rows(minority, seed)
 
 
-def _source(asked: Asked, X: Any, y: Any) -> tuple[Rows, Any, Columns]:
-    """Return the training rows, their labels and their columns; blocks are not read yet."""
+class _Table(NamedTuple):
+    """All training rows as numbers, and how their columns became these."""
+
+    rows: np.ndarray
+    categorical: tuple[int, ...]
+    forms: Mapping[int, Form]
+
+
+def _table(asked: Asked, X: Any, y: Any) -> tuple[_Table, Any, Columns]:
+    """Return the training rows, their labels and their columns."""
     kernel, checking = asked.kernel, Columns(asked.name).checking()
-    is_path = isinstance(X, str | os.PathLike)
-    if is_path:
-        X = files.open_npy(Path(X))
-    elif hasattr(X, "columns") and isinstance(y, str):
-        X, y = files.split(X, y, "y", "the data frame")
-        y = y.compute().to_numpy() if is_lazy(y) else y
-    in_blocks = (
-        is_path
-        or not isinstance(X, np.ndarray)
-        or (X.ndim == 2 and len(X) > MOST_ROWS and asked.dictionary(len(X)).takes_sample)
-    )
-    source = _in_blocks(X) if in_blocks and not kernel.pairwise else None
     if isinstance(y, str):
-        raise ValueError(
-            f"y={y!r}: the name of a column is for the columns of a data frame (of a file: "
-            "bsvdd.read_table); give one label for each row"
-        )
-    if source is None:
-        X, categorical, forms = numbers_of(kernel, X)
-        X = validated(checking, X, True, kernel.pairwise, kernel.missing != "error")
-        rows = ArrayRows(kernel.training_rows(X), is_checked=True)
-        rows.categorical, rows.forms = categorical, forms
-        return rows, y, Columns.of(checking)
-    source.may_lack = kernel.missing != "error"
-    if kernel.takes_categories:
-        source.categorical = kernel.categorical_columns or source.found_categories()
-    if source.n_rows < 2:
-        raise ValueError(f"X has {source.n_rows} row(s); expected at least 2")
-    head = np.zeros((1, source.n_columns))
-    names = source.names
-    validate_data(checking, head if names is None else pd.DataFrame(head, None, names))
-    return source, y, Columns.of(checking)
-
-
-def _in_blocks(X: Any) -> Rows | None:
-    """Return a source that reads X in blocks, or None if X must become an array first."""
-    if is_lazy(X):
-        from .rows.dask import DaskRows
-
-        return DaskRows(X)
-    plain = isinstance(X, np.ndarray) and not np.ma.isMaskedArray(X)
-    if plain and X.ndim == 2 and X.size and X.dtype.kind in "fiub":
-        return ArrayRows(X)
-    return None
+        if not hasattr(X, "columns"):
+            raise ValueError(
+                f"y={y!r}: the name of a column is for the columns of a data frame (of a file: "
+                "bsvdd.read_table); give one label for each row"
+            )
+        X, y = files.split(X, y, "y", "the data frame")
+    X, categorical, forms = numbers_of(kernel, X)
+    X = validated(checking, X, True, kernel.pairwise, kernel.missing != "error")
+    return _Table(kernel.training_rows(X), categorical, forms), y, Columns.of(checking)
 
 
 def _without_gaps(
@@ -303,12 +273,12 @@ def _without_gaps(
 
 
 def _separated(
-    source: Rows, gap: np.ndarray, minority: np.ndarray, dictionary: Dictionary, kernel: Kernel
-) -> tuple[Rows, np.ndarray]:
-    """Return the rows with a label as a source of their own, and those without one, shape (u, p).
+    rows: np.ndarray, gap: np.ndarray, minority: np.ndarray, kernel: Kernel
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows with a label, and those without one, shape (u, p).
 
-    A ValueError if the kernel is precomputed, rows are read in blocks, one row only has a label,
-    or the rows are too many for a graph.
+    A ValueError if the kernel is precomputed, one row only has a label, or the rows are too many
+    for a graph.
     """
     u = int(gap.sum())
     n = u + int((~minority).sum())
@@ -327,7 +297,4 @@ def _separated(
         )
     if len(minority) < 2:
         raise ValueError(f"y has a label in {len(minority)} row(s); expected at least 2")
-    rows = source.take(slice(None))
-    with_label = ArrayRows(rows[~gap], is_checked=True)
-    with_label.categorical = source.categorical
-    return with_label, rows[gap]
+    return rows[~gap], rows[gap]

@@ -306,11 +306,6 @@ class AllRows:
     matrix_free_above: int | None = None
     most: int | None = None
 
-    @property
-    def takes_sample(self) -> bool:
-        """Whether many rows are described by a sample of them."""
-        return self.most is not None
-
     def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
         """Return all rows, or a sample; a ValueError if their matrix would be too large."""
         if self.most is not None:
@@ -354,8 +349,6 @@ class _Sampled:
     """
 
     with_minority: bool
-
-    takes_sample = True
 
     def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
         """Return all rows, or a random sample of a large class."""
@@ -451,8 +444,6 @@ class GivenPoints(_Sampled):
 
 class NoPoints:
     """The score of a model has no centre, so there are no points."""
-
-    takes_sample = False
 
     def held_rows(self, minority: np.ndarray, seed: int) -> slice:
         """Return all rows."""

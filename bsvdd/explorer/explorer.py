@@ -7,7 +7,6 @@ The state of the controls and its numbers are in :mod:`.state`. :mod:`.picture` 
 from __future__ import annotations
 
 import copy
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -18,7 +17,6 @@ from typing import Any, Self
 import numpy as np
 
 from ..estimators.bayesian import Bayesian
-from ..estimators.rows.blocks import is_lazy
 from ..inference.threads import SupersededError, checkpoint, superseded
 from . import picture
 from .picture import Plane
@@ -125,7 +123,7 @@ class Explorer:
                 "bsvdd.explore needs anywidget and ipywidgets, which come with the extra jupyter: "
                 "pip install 'bsvdd[jupyter]'"
             ) from error
-        self._X, self._y = _own(X), _own(y)
+        self._X, self._y = copy.deepcopy(X), copy.deepcopy(y)
         fit, self._requested = first_fit(self._X, self._y, options)
         self.allowed = allowed(self._requested, fit)
         self._plane = Plane.of(fit.est)
@@ -453,9 +451,3 @@ class LatestWorker:
         with self.lock:  # no new request between the check and the delivery
             if number == self._newest:
                 receive(value)
-
-
-def _own(values: Any) -> Any:
-    """Return a copy for later fits; rows that are in a file or on a cluster stay there."""
-    elsewhere = isinstance(values, str | os.PathLike | np.memmap) or is_lazy(values)
-    return values if elsewhere else copy.deepcopy(values)

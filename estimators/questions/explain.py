@@ -79,8 +79,6 @@ def explain(
         The kernel is precomputed, or the model has no centre; X has another number of columns
         than in ``fit``, NaN or infinity, or no rows; prob, draws or top is out of its range;
         ``rows`` are no positions of training rows, or are given beside X.
-    TypeError
-        X is a dask collection.
     sklearn.exceptions.NotFittedError
 
     References
@@ -105,7 +103,6 @@ def explain(
     """
     check_is_fitted(est)
     fit = est.fit_
-    inputs.in_memory(X, "explain computes its result at once", "give few rows as an array")
     check_rate("prob", prob)
     for name, number in (("draws", draws), ("top", top)):
         if not (is_number(number) and int(number) == number and number >= 1):

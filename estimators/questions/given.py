@@ -26,7 +26,6 @@ anomaly detection in tabular data. arXiv:2509.09030.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, override
 
 import numpy as np
@@ -134,7 +133,7 @@ def given(
     ----------
     est : Detector
         Fitted, with weights of at least 0 and a kernel that is a product over columns.
-    X : array-like of shape (n, p), or dask collection
+    X : array-like of shape (n, p)
     columns : name or position of a column, or a sequence of these
         The given columns, x.
     method, tail, training
@@ -164,7 +163,7 @@ def given(
     check_is_fitted(est)
     known.check(training)
     fold = with_tail(fold_given(est.fit_, columns, method), tail, est.fit_.data.seed)
-    return inputs.by_row(est.fit_.data, X, partial(of_rows, est.fit_, fold, training))
+    return of_rows(est.fit_, fold, training, *inputs.completed(est.fit_.data, X))
 
 
 def fold_given(fit: Fit, columns: Any, method: str = "left-out") -> Fold:

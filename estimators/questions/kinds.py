@@ -167,8 +167,6 @@ def kinds(est: Detector, X: Any, background: float = 0.01) -> pd.DataFrame:
     ValueError
         The kernel is precomputed, a label is "normal" or "unknown", ``background`` is out of
         range, or X is invalid as in ``est.predict``.
-    TypeError
-        X is a dask collection.
 
     Warns
     -----
@@ -186,11 +184,6 @@ def kinds(est: Detector, X: Any, background: float = 0.01) -> pd.DataFrame:
     ['normal', 'leak', 'unknown']
     """
     check_is_fitted(est)
-    inputs.in_memory(
-        X,
-        "kinds returns a data frame in memory",
-        "give an array, or one partition after another",
-    )
     if background != 0:
         check_rate("background", background)
     fit = est.fit_

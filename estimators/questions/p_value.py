@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, override
 
 import numpy as np
@@ -36,8 +35,8 @@ def p_value(
     ----------
     est : Detector
         Fitted.
-    X : array-like of shape (n, p), or dask collection
-        As in ``est.predict``; for a dask collection the result is lazy.
+    X : array-like of shape (n, p)
+        As in ``est.predict``.
     method : {"left-out", "split"}, default="left-out"
         How rows are left out. For a normal row, :math:`P(p(z) \le \alpha)` is
 
@@ -98,7 +97,7 @@ def p_value(
     check_is_fitted(est)
     known.check(training)
     fold = with_tail(fold_of(est.fit_, method), tail, est.fit_.data.seed)
-    return inputs.by_row(est.fit_.data, X, partial(of_rows, est.fit_, fold, training))
+    return of_rows(est.fit_, fold, training, *inputs.completed(est.fit_.data, X))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,8 +76,7 @@ def select(
     fit = est.fit_
     fold = fold_of(fit, method) if given is None else fold_given(fit, given, method)
     fold = with_tail(fold, tail, fit.data.seed)
-    p_of_rows = partial(of_rows, fit, fold, training)
-    p = np.asarray(inputs.by_row(fit.data, X, p_of_rows))  # of dask: computed
+    p = of_rows(fit, fold, training, *inputs.completed(fit.data, X))
     found = discoveries(p, fdr)
     if tail == "rank" and len(p) and not found.any():
         _warn_of_ranks(p, fdr, int((~fit.data.minority).sum()))

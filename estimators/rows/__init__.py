@@ -1,4 +1,4 @@
-"""Sources of rows: arrays, files and dask collections."""
+"""Tables: files, columns, categories, gaps."""
 
 import pkgutil
 

@@ -1,4 +1,4 @@
-"""Tables in files: CSV, Parquet, Feather and Excel by pandas, NumPy's .npy as a memory map."""
+"""Tables in files: CSV, Parquet, Feather and Excel by pandas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, override
 
-import numpy as np
 import pandas as pd
 
 from ...inference.warning import DataWarning, warn
@@ -588,7 +587,7 @@ def _read_frame(path: Path, kind: str) -> pd.DataFrame:
 
 
 def split(frame: Any, label: str, argument: str, origin: str) -> tuple[Any, Any]:
-    """Return a table, of pandas or dask, without its column of labels, and this column.
+    """Return a table without its column of labels, and this column.
 
     ``argument`` is what the user named the column by, and ``origin`` where the table is from.
     """
@@ -606,38 +605,11 @@ def require_content(path: Path, argument: str) -> None:
     """Raise an error unless ``path``, given as ``argument``, is a file that is not empty."""
     if path.is_dir():
         raise ValueError(
-            f"{argument}: {path} is a directory, expected one file; for a Parquet data set give "
-            "dask.dataframe.read_parquet(path)"
+            f"{argument}: {path} is a directory, expected one file; read a Parquet data set by "
+            "pandas.read_parquet(path)"
         )
     if not path.exists():
         raise FileNotFoundError(f"{argument}: there is no file {path}")
     require_file(path)
     if not path.stat().st_size:
         raise ValueError(f"{path} is empty")
-
-
-def open_npy(path: Path) -> np.ndarray:
-    """Return the table in a .npy file, the rows of a fit, as a memory map."""
-    if path.suffix != ".npy":
-        raise ValueError(
-            f"X={str(path)!r}: expected rows, or the path of a .npy file; read other files by "
-            "bsvdd.read_table(path), which returns a data frame"
-        )
-    require_content(path, "X")
-    try:
-        X: np.ndarray = np.lib.format.open_memmap(path, mode="r")
-    except (
-        ValueError,
-        OSError,
-        OverflowError,
-    ) as error:  # their texts advise to unpickle, which runs code
-        raise ValueError(
-            f"{path} is damaged, or not a .npy file of numbers; expected a file that np.save "
-            "wrote (pickled arrays of objects are not read)"
-        ) from error
-    if X.ndim != 2 or X.dtype.kind not in "fiub" or not X.size:
-        raise ValueError(
-            f"{path}: expected a table of numbers (rows, columns), got an array of shape "
-            f"{X.shape} and type {X.dtype}"
-        )
-    return X

@@ -81,7 +81,7 @@ def read_table(path: str | Path, label: str | None = None) -> Any:
     if kind_of_file(path) not in (*TEXTS, *FRAMES, *OTHERS):
         raise ValueError(
             f"path={str(path)!r}: expected a file named {', '.join((*TEXTS, *FRAMES))}; open a "
-            ".npy file by numpy.load(path, mmap_mode='r')"
+            ".npy file by numpy.load(path)"
         )
     require_content(path, "path")
     table = read_file(path, Layout(label=label))

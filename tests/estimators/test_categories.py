@@ -1,8 +1,7 @@
-"""Columns of categories by every way in: data frames, files, dask; scored, saved, explained."""
+"""Columns of categories by every way in: data frames and files; scored, saved, explained."""
 
 from functools import partial
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,13 +60,11 @@ WAYS = {
     "parquet with a dictionary": lambda folder, frame: by_file(
         "parquet", folder, frame.astype({"city": "category"})
     ),
-    "dask": lambda folder, frame: dd.from_pandas(frame, npartitions=3),  # needs a dictionary
 }
 
 
-@pytest.mark.parametrize(
-    ("way", "dictionary"), [(way, m) for way in WAYS for m in (None, 30) if m or way != "dask"]
-)
+@pytest.mark.parametrize("dictionary", [None, 30])
+@pytest.mark.parametrize("way", WAYS)
 def test_every_way_in_has_the_same_result(way, dictionary, tmp_path):
     make = BDD(kernel=KERNEL, dictionary=dictionary, draws=40)
     est, expected = clone(make).fit(WAYS[way](tmp_path, FRAME)), make.fit(FRAME)

@@ -2,7 +2,6 @@
 
 from operator import itemgetter
 
-import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -346,9 +345,8 @@ MATRIX = SVDD(kernel=kernels.Precomputed(), cutoff=1.0)
         (None, np.eye(5), {"prob": 1.0}, "prob"),
         (None, np.eye(5), {"draws": 0}, "draws"),
         (None, np.eye(5), {"top": 1.5}, "top"),
-        (None, da.eye(5, chunks=5), {}, "dask"),
     ],
-    ids=range(8),
+    ids=range(7),
 )
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
 def test_errors_say_why(bayes, est, X, settings, message):

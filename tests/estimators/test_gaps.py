@@ -161,17 +161,6 @@ def test_rows_with_gaps_may_be_left_out():
 
 
 @quiet
-@pytest.mark.parametrize("missing", ["fill", "level"])
-def test_dask_collections_have_the_answers_of_frames(missing):
-    dd = pytest.importorskip("dask.dataframe")
-    frame = with_text().reset_index(drop=True)
-    lazy = dd.from_pandas(frame, npartitions=3)
-    est, other = (SVDD(kernel=kernels.Tabular(missing=missing)).fit(X) for X in (frame, lazy))
-    np.testing.assert_array_equal(est.fit_.data.rows, other.fit_.data.rows)
-    np.testing.assert_array_equal(other.predict(lazy).compute(), other.predict(frame))
-
-
-@quiet
 def test_planted_rows_are_found_with_gaps_and_gaps_are_no_reason():
     """500 rows with ten planted cells; a fifth of the other cells are missing at random."""
     found, flagged = [], []

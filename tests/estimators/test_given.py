@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -147,9 +146,6 @@ def test_ways_to_ask_are_the_same(est, frame, tmp_path):
     for given in ("a", 0, [np.int64(0)], ["a", 0]):
         np.testing.assert_array_equal(bsvdd.given(est, new, given), expected)
     np.testing.assert_array_equal(bsvdd.given(est, new[["c", "a", "b"]], "a"), expected)
-    array = BSVDD(**QUICK).fit(frame.to_numpy())
-    lazy = bsvdd.given(array, da.from_array(new.to_numpy(), chunks=(4, 3)), 0)
-    np.testing.assert_array_equal(lazy.compute(), expected)
     est.save(tmp_path / "m.safetensors")
     loaded = bsvdd.load(tmp_path / "m.safetensors")
     np.testing.assert_allclose(bsvdd.given(loaded, new, "a"), expected, atol=1.1 / 41)

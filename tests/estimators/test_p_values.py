@@ -1,6 +1,5 @@
 """p-values of fitted models, against refits by brute force, and what is decided by them."""
 
-import dask.array as da
 import numpy as np
 import pytest
 from bsvdd.estimators.questions.selection import discoveries
@@ -146,11 +145,6 @@ def test_the_cutoff_of_a_rate_and_p_values_order_alike_by_every_way_in(est):
         else:  # D_opt of the draws lies about the quantile
             assert (p[flagged] <= rate + 2.01 / 20).all() and (p[~flagged] > rate - 2.01 / 20).all()
         np.testing.assert_array_equal(bsvdd.select(est, NEW, rate), discoveries(expected, rate))
-    blocks = da.from_array(NEW, chunks=(7, 2))
-    lazy = bsvdd.p_value(est, blocks)
-    assert hasattr(lazy, "__dask_graph__")
-    np.testing.assert_array_equal(lazy.compute(), expected)
-    np.testing.assert_array_equal(bsvdd.select(est, blocks), discoveries(expected, 0.1))
     with pytest.raises(ValueError, match="method must be 'left-out' or 'split', got 'loo'"):
         bsvdd.p_value(est, NEW, "loo")
 

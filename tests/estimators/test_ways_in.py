@@ -1,11 +1,11 @@
 """One table by every way in: equal results, or the same error."""
 
-import io
 import os
 import re
 import sys
 import tempfile
 import warnings
+from functools import partial
 from pathlib import Path
 
 import dask.array as da
@@ -18,8 +18,9 @@ from bsvdd.estimators.rows.tables import features, read_own
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from sklearn.base import clone
 
-from bsvdd import SVDD, kernels, read_table
+from bsvdd import BDD, BSVDD, SVDD, explain, kernels, load, p_value, read_table, select
 
 NAMES = st.text(
     st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\ufeff"),
@@ -57,11 +58,6 @@ def by_parquet(table, folder):
     return str(folder / "x.parquet")
 
 
-def by_npy(table, folder):
-    np.save(folder / "x.npy", table.to_numpy(dtype=float))
-    return folder / "x.npy"
-
-
 WAYS = {
     "list": lambda table, folder: table.to_numpy(dtype=float).tolist(),
     "frame": lambda table, folder: table,
@@ -69,14 +65,10 @@ WAYS = {
     "csv": lambda table, folder: read_table(by_csv(table, folder)),
     "command": lambda table, folder: features(read_own(by_csv(table, folder)))[0],
     "parquet": lambda table, folder: read_table(by_parquet(table, folder)),
-    "npy": by_npy,
-    "memory map": lambda table, folder: np.load(by_npy(table, folder), mmap_mode="r"),
     "fortran": lambda table, folder: np.asfortranarray(table.to_numpy(dtype=float)),
-    "dask": lambda table, folder: da.from_array(table.to_numpy(dtype=float), chunks=(5, -1)),
     "objects": lambda table, folder: table.to_numpy(dtype=float).astype(object),
     "masked": lambda table, folder: np.ma.array(table.to_numpy(dtype=float), mask=False),
     "xarray": lambda table, folder: xr.DataArray(table.to_numpy(dtype=float)),
-    "dask frame": lambda table, folder: dd.from_pandas(table, npartitions=2),
 }
 
 
@@ -154,12 +146,6 @@ def test_oddities_of_csv(est, tmp_path, text, error):
         assert np.asarray(rows).tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]
 
 
-def saved(array):
-    file = io.BytesIO()
-    np.save(file, array)
-    return file.getvalue()
-
-
 ROWS = np.arange(46.0).reshape(23, 2) ** 1.5 / 7.0
 
 
@@ -170,39 +156,92 @@ def parquet_without_its_body(path):
     path.write_bytes(content)
 
 
-def of_negative_shape(content):
-    """Return the bytes of a file of the same length, whose shape begins with a minus."""
-    at = content.index(b"'shape': (") + len("'shape': (")
-    return content[:at] + b"-" + content[at:].replace(b" ", b"", 1)
-
-
-NO_NPY, PICKLED = r"x.npy is damaged, or not a \.npy file of", "x.npy .*pickled arrays.* not read"
 BAD_FILES = [
-    ("x.npy", b"", "x.npy is empty"),
-    ("x.npy", b"no table at all, but text", PICKLED),
-    ("x.npy", saved(ROWS)[:50], NO_NPY),
-    ("x.npy", saved(ROWS)[:400], NO_NPY),
-    ("x.npy", of_negative_shape(saved(ROWS)), NO_NPY),
-    ("x.npy", saved(ROWS[:2].astype(object)), PICKLED),
-    ("x.npy", saved(np.ones(5)), r"expected a table of numbers .* shape \(5,\)"),
-    ("x.npy", saved(np.array([["a"] * 2] * 3)), "expected a table of numbers .* type <U1"),
     ("x.parquet", b"PAR1 and so on", "x.parquet is damaged, or not Parquet"),
     ("x.parquet", parquet_without_its_body, "x.parquet is damaged, or not Parquet"),
-    ("x.parquet", Path.mkdir, "x.parquet is a directory.*dask.dataframe.read_parquet"),
+    ("x.parquet", Path.mkdir, "x.parquet is a directory.*pandas.read_parquet"),
     ("x.parquet", lambda path: pd.DataFrame({"a": []}).to_parquet(path), "x.parquet has no rows"),
     ("x.csv", "\ufeffa,NA,null\n".encode(), "x.csv has no rows"),
     ("x.dat", b"a", r"expected a file named \.csv, \.tsv, .*; open a \.npy file by numpy\.load"),
-    *((f"x.{kind}", os.mkfifo, "is no regular file") for kind in ("csv", "npy", "parquet")),
+    *((f"x.{kind}", os.mkfifo, "is no regular file") for kind in ("csv", "parquet")),
 ]
 
 
 @pytest.mark.parametrize(("name", "content", "message"), BAD_FILES, ids=range(len(BAD_FILES)))
-def test_bad_files(est, tmp_path, name, content, message):
+def test_bad_files(tmp_path, name, content, message):
     path = tmp_path / name
     path.write_bytes(content) if isinstance(content, bytes) else content(path)
     with pytest.raises(ValueError, match=message) as raised:
-        est.fit(path) if path.suffix == ".npy" else read_table(path)
-    assert str(path) in str(raised.value) and "allow_pickle" not in str(raised.value)
+        read_table(path)
+    assert str(path) in str(raised.value)
+
+
+# rows that a fit takes, or refuses, from a table with its labels
+
+
+N = 60
+FRAME = pd.DataFrame(np.random.default_rng(90).normal(size=(N, 3)), columns=["a", "b", "c"])
+LABELLED = FRAME.assign(label=["good"] * 50 + ["bad"] * 10)[["a", "label", "b", "c"]]
+BDD_ = BDD(draws=40, tune=40, chains=2, dictionary=25, minor_label="bad")
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+@pytest.mark.parametrize("way", [lambda table, folder: table, by_csv, by_parquet])
+def test_the_column_of_the_labels_is_left_out(way, tmp_path):
+    data = way(LABELLED, tmp_path)
+    data = data if data is LABELLED else read_table(data)
+    expected = clone(BDD_).fit(FRAME, LABELLED["label"])
+    est = clone(BDD_).fit(data, "label")
+    assert list(est.feature_names_in_) == ["a", "b", "c"] and est.cutoff_ == expected.cutoff_
+    est.save(tmp_path / "fit")
+    for fit in (est, load(tmp_path / "fit"), est.with_cutoff(est.cutoff)):
+        for rows in (data, LABELLED):
+            pd.testing.assert_frame_equal(fit.decision(rows), fit.decision(FRAME))
+    with pytest.raises(ValueError, match="Feature names unseen at fit time"):
+        est.predict(LABELLED.assign(other=1.0))
+
+
+NULLS = FRAME.convert_dtypes().assign(n=pd.array([pd.NA, *range(1, N)], "Int64"))
+LAZY = dd.from_pandas(LABELLED, npartitions=3)
+DASK = r"X is a dask collection, .* in memory: .*X\.map_partitions\(est\.decision\)"
+PATH = r"X='.*' is text, expected rows; .*bsvdd\.read_table\(path\) .*numpy\.load\(path\)"
+NO_FIT = [  # X, y, the error
+    (LABELLED, "class", "y='class' is no column of the data frame, which has 'a', 'label', 'b'"),
+    (LABELLED, "Label", r"is no column of .* \(did you mean 'label'\?\), which"),
+    (LABELLED[["label"]], "label", "has no column besides that of the labels"),
+    (LABELLED, None, "column 'label' is not numeric.* y='name'"),
+    (FRAME.to_numpy(), "label", "the name of a column is for the columns of a data .*read_table"),
+    (FRAME, LABELLED["label"][1:], r"y must have shape \(60,\), .* got \(59,\)"),
+    (FRAME[:1], None, "a minimum of 2 is required"),
+    (NULLS, None, r"X\[0, 3\] is nan \(1 such rows\); drop or impute"),
+    (FRAME.replace(FRAME["c"][41], np.inf), None, r"X\[41, 2\] is inf \(1 such rows\); drop"),
+    (LAZY, "label", DASK),
+    (LAZY[["a", "b", "c"]].to_dask_array(), None, DASK),
+    (xr.DataArray(da.from_array(FRAME.to_numpy())), None, DASK),
+    (Path("x.csv"), None, PATH),
+]
+
+
+@pytest.mark.parametrize(("X", "y", "message"), NO_FIT, ids=range(len(NO_FIT)))
+def test_tables_that_no_fit_takes(X, y, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        clone(BDD_).set_params(kernel=kernels.RBF(1.0)).fit(X, y)
+    if message in (DASK, PATH):
+        est = SVDD().fit(FRAME)
+        methods = est.predict, est.score_samples, est.distance, est.decision
+        for ask in (*methods, *(partial(q, est) for q in (p_value, select, explain))):
+            with pytest.raises(TypeError, match=message):
+                ask(X)
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+def test_a_dask_data_frame_is_answered_partition_by_partition():
+    """The recipe of the guide on many rows: texts, index and all columns as of one frame."""
+    frame = FRAME.assign(kind=["x", "y"] * (N // 2)).set_index(np.arange(N) + 100)
+    lazy = dd.from_pandas(frame, npartitions=4)
+    est = BSVDD(draws=40, tune=40, chains=2).fit(lazy.sample(frac=0.9, random_state=0).compute())
+    found = lazy.map_partitions(est.decision, meta=est.decision(frame[:1])).compute()
+    pd.testing.assert_frame_equal(pd.DataFrame(found), pd.DataFrame(est.decision(frame)))
 
 
 def test_parquet_needs_pyarrow(tmp_path, monkeypatch):

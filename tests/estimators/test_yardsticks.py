@@ -1,6 +1,5 @@
 """Yardsticks are detectors of scikit-learn with the cutoff, p-values and files of all models."""
 
-import dask.array as da
 import numpy as np
 import pytest
 from bsvdd.estimators.reading import check_rows
@@ -84,8 +83,6 @@ def test_files_lazy_rows_and_many_rows_score_alike(fitted, tmp_path, name, monke
     for same in (many, bsvdd.load(tmp_path / "model.nc")):
         np.testing.assert_array_equal(same.score_samples(Z), est.score_samples(Z))
         assert (same.cutoff_, same.offset_) == (est.cutoff_, est.offset_)
-    lazy = est.score_samples(da.from_array(Z, chunks=(7, 3)))
-    np.testing.assert_array_equal(lazy.compute(), est.score_samples(Z))
 
 
 def test_few_rows_and_bad_input():
