@@ -28,11 +28,6 @@ FOLDER = Path(__file__).parent
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 LABELLED = [r.name for r in REGISTRY.values() if "minority" in r.learns_from]
 SETS = ("embedded", "development")
-PAGES = {  # of studies, and as they are stored
-    "settings": ("guidelines.html", "guidelines.html"),
-    "real": ("guidelines.html", "guidelines_real.html"),
-    "slides": ("reproduction.html", "reproduction.html"),
-}
 RATES = ("0.01", "0.001", "0.0001")
 
 
@@ -60,14 +55,13 @@ def size() -> str:
 
 
 def store(study: str, folder: Path) -> None:
-    """Store the results and the page of a study, and when they were found."""
-    page, ours = PAGES.get(study, ("", ""))
-    files = {path.name: path.name for path in folder.glob(f"{study}*_results.csv")}
+    """Store the results of a study, and when they were found."""
+    files = list(folder.glob(f"{study}*_results.csv"))
     if not files:
         raise FileNotFoundError(f"{folder} has no {study}_results.csv, of bsvdd study {study}")
-    for name, stored_as in (files | ({page: ours} if page else {})).items():
-        with atomic(FOLDER / "study" / stored_as) as temporary:
-            temporary.write_bytes((folder / name).read_bytes())
+    for file in files:
+        with atomic(FOLDER / "study" / file.name) as temporary:
+            temporary.write_bytes(file.read_bytes())
     shared.record(f"study/{study}_results.csv", "all", f"bsvdd study {study}")
 
 

@@ -128,20 +128,18 @@ figure = guidelines.critical_difference(paired.rank(labelled, "auc"))
 # The last column of each table is its verdict: how many models the test does not tell apart from the best one.
 
 # %%
-sections["Over all settings"].table.round(3)
+sections["Over all settings"].round(3)
 
 # %%
 situations = {
-    title.removeprefix("Situation: "): section.table[
-        ["best", "G-mean", "not told apart", "verdict"]
-    ]
+    title.removeprefix("Situation: "): section[["best", "G-mean", "not told apart", "verdict"]]
     for title, section in sections.items()
     if title.startswith("Situation: ")
 }
 pd.concat(situations).round(3)
 
 # %%
-sections["Time"].table.round(3)
+sections["Time"].round(3)
 
 # %% [markdown]
 # ## Are the defaults right?
@@ -149,7 +147,7 @@ sections["Time"].table.round(3)
 # This part uses the same settings without tuning, for each prior and for each bandwidth criterion.
 
 # %%
-pd.concat([sections["Priors"].table, sections["Bandwidths"].table])[
+pd.concat([sections["Priors"], sections["Bandwidths"]])[
     ["best", "not told apart", "default", "its difference", "verdict"]
 ].round(3)
 
@@ -175,13 +173,13 @@ labelled = guidelines.labelled_rows(plan, model_rows(results[plan.main.name]))
 figure = guidelines.critical_difference(paired.rank(labelled, "g_mean"))
 
 # %%
-sections["Over all settings"].table.round(3)
+sections["Over all settings"].round(3)
 
 # %%
-sections["What labels are worth"].table.round(3)
+sections["What labels are worth"].round(3)
 
 # %%
-pd.concat([sections["Priors"].table, sections["Bandwidths"].table])[
+pd.concat([sections["Priors"], sections["Bandwidths"]])[
     ["best", "not told apart", "default", "its difference", "verdict"]
 ].round(3)
 

@@ -33,9 +33,6 @@ class Run:
         """Run the studies with one store, show their progress, and write their tables."""
         if (self.backend == "dask") != (self.scheduler is not None):
             raise click.UsageError("--backend dask and --scheduler ADDRESS go together")
-        import matplotlib
-
-        matplotlib.use("agg")
         workers = run.workers.Workers(self.jobs, self.scheduler)
         for study in studies:
             study.check()
@@ -72,7 +69,7 @@ def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
             default=f"bsvdd-study-{command.__name__}",
             show_default=True,
             type=options.FOLDER,
-            help="Folder of the finished cells, the tables and the page.",
+            help="Folder of the finished cells and the tables.",
         ),
         "seed": options.seed,
         "jobs": options.jobs,
@@ -116,8 +113,10 @@ def slides(protocol: str, own: Run) -> None:
     with plain_errors():
         chosen = run.studies.slides(own.quick, protocol, own.seed)
         results = own.results([chosen])
-        page = report.reproduction.write(own.out, chosen, results[chosen.name])
-    click.echo(f"report: {page}")
+        pages = report.reproduction
+        found = pages.tables(*pages.by_v(chosen, results[chosen.name]), pages.best_f1(chosen))
+        click.echo(report.guidelines.text(found))
+    click.echo(f"table: {chosen.file(own.out, 'table.txt')}")
 
 
 @study.command()
@@ -181,7 +180,7 @@ def real(
             study = run.studies.one_class(data, own.quick, own.seed, rows)
             results = own.results([study])[study.name]
             found = report.guidelines.one_class(report.table.model_rows(results), study.candidates)
-            click.echo(found.table.T.to_string(float_format="%.3f"))
+            click.echo(found.T.to_string(float_format="%.3f"))
             click.echo(f"table: {study.file(own.out, 'table.txt')}")
         else:
             _guidelines(run.studies.real(data, own.quick, own.seed, rows), own)
@@ -206,7 +205,8 @@ def kinds(names: tuple[str, ...], own: Run) -> None:
 def _guidelines(plan: Any, own: Run) -> None:
     _require_ranks()
     results = own.results(plan.studies)
-    click.echo(f"report: {report.guidelines.write(own.out, plan, results)}")
+    click.echo(report.guidelines.text(report.guidelines.sections(plan, results)))
+    click.echo(f"table: {plan.main.file(own.out, 'table.txt')}")
 
 
 def _require_ranks() -> None:

@@ -8,7 +8,6 @@ not tell apart from the best one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -23,7 +22,7 @@ from ..run.protocol import PRIORS, Candidate
 from ..run.studies import Plan
 from ..scenarios.scenario import Scenario
 from .paired import Ranking, lead, rank, scenario_means
-from .table import Figures, Section, heat_map, model_rows, write_page
+from .table import heat_map, model_rows
 
 METRICS = {"g_mean": "G-mean", "auc": "AUC"}
 MARGIN = 0.02  # of G-mean within which a faster model is named
@@ -31,8 +30,8 @@ FEW = 3  # with fewer blocks nothing is tested: an interval would have one degre
 HIGH = f"R-hat above {MAX_R_HAT}"
 
 
-def sections(plan: Plan, results: dict[str, pd.DataFrame]) -> dict[str, Section]:
-    """Return the sections of the page.
+def sections(plan: Plan, results: dict[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Return the tables with their verdicts, by title.
 
     Parameters
     ----------
@@ -102,19 +101,18 @@ def _by_ranks(results: pd.DataFrame, metric: str, larger: bool = True) -> dict[s
     }
 
 
-def _section(rows: dict[str, dict[str, Any]]) -> Section:
-    details = {name: row.pop("effects") for name, row in rows.items() if "effects" in row}
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    return Section(table[[c for c in table if c != "verdict"] + ["verdict"]], details)
+def _table(rows: dict[str, dict[str, Any]]) -> pd.DataFrame:
+    table = pd.DataFrame.from_dict(rows, orient="index").drop(columns="effects", errors="ignore")
+    return table[[c for c in table if c != "verdict"] + ["verdict"]]
 
 
-def overall(results: pd.DataFrame) -> Section:
+def overall(results: pd.DataFrame) -> pd.DataFrame:
     """Return how the models rank over all scenarios with labelled minority rows."""
     rows = {title: _by_ranks(results, metric) for metric, title in METRICS.items()}
-    return _section({**rows, "Brier score of P(abnormal)": _by_ranks(results, "brier", False)})
+    return _table({**rows, "Brier score of P(abnormal)": _by_ranks(results, "brier", False)})
 
 
-def one_class(results: pd.DataFrame, candidates: list[Candidate]) -> Section:
+def one_class(results: pd.DataFrame, candidates: list[Candidate]) -> pd.DataFrame:
     """Return how one-class models and yardsticks rank, and whether a yardstick is enough."""
     simple = [c.name for c in candidates if c.is_yardstick]
     names = [c.name for c in candidates if c.is_yardstick or not c.needs_minority]
@@ -124,10 +122,10 @@ def one_class(results: pd.DataFrame, candidates: list[Candidate]) -> Section:
         if "best" in row:
             enough = {row["best"], *row["not told apart"].split(", ")} & set(simple)
             row["verdict"] += f"; {'a' if enough else 'no'} yardstick is as good"
-    return _section(rows)
+    return _table(rows)
 
 
-def labels(results: pd.DataFrame, candidates: list[Candidate]) -> Section:
+def labels(results: pd.DataFrame, candidates: list[Candidate]) -> pd.DataFrame:
     """Return the gain by labelled minority rows: the best model of each kind, by AUC."""
     learns = {c.name: c.needs_minority for c in candidates}
     values = results.pivot_table("auc", "data", "model", "mean", sort=False).astype(float)
@@ -136,7 +134,7 @@ def labels(results: pd.DataFrame, candidates: list[Candidate]) -> Section:
     )
     both = with_.notna().any(axis=1) & without.notna().any(axis=1)
     if not both.any():
-        return Section(pd.DataFrame({"verdict": ["no setting has results of both kinds"]}))
+        return pd.DataFrame({"verdict": ["no setting has results of both kinds"]})
     with_, without = with_[both], without[both]
     table = pd.DataFrame(
         {
@@ -155,10 +153,10 @@ def labels(results: pd.DataFrame, candidates: list[Candidate]) -> Section:
         "largest": f"{gain.max():+.3f} ({gain.idxmax()})",
         "verdict": "labels help" if gain.median() > 0 else "labels do not help",
     }
-    return Section(pd.DataFrame([row], ["AUC"]), {"each setting": table})
+    return pd.DataFrame([row], ["AUC"])
 
 
-def situation(design: dict[str, list[Scenario]], results: pd.DataFrame) -> Section:
+def situation(design: dict[str, list[Scenario]], results: pd.DataFrame) -> pd.DataFrame:
     """Return the best model at each level of a factor.
 
     Blocks are the replicates of the scenario of a level, or the means of its several scenarios.
@@ -183,8 +181,6 @@ def situation(design: dict[str, list[Scenario]], results: pd.DataFrame) -> Secti
         best = lead(g_mean.astype(float))
         by_auc = auc.astype(float).mean()
         same = best.indistinguishable
-        effects = best.others.reindex([best.best, *best.others.index])
-        effects.insert(0, "G-mean", g_mean.mean())
         rows[level] = {
             "best": best.best,
             "G-mean": best.mean,
@@ -193,12 +189,11 @@ def situation(design: dict[str, list[Scenario]], results: pd.DataFrame) -> Secti
             "best by AUC": by_auc.idxmax() if by_auc.notna().any() else "",
             "AUC": by_auc.max(),
             "verdict": "too few to test" if best.blocks < FEW else verdict(same, len(best.others)),
-            "effects": effects.assign(AUC=by_auc),
         }
-    return _section(rows) if rows else Section(pd.DataFrame({"verdict": ["no result"]}))
+    return _table(rows) if rows else pd.DataFrame({"verdict": ["no result"]})
 
 
-def cost(results: pd.DataFrame) -> Section:
+def cost(results: pd.DataFrame) -> pd.DataFrame:
     """Return the time that the models take, and the fastest model near the best.
 
     The mean G-mean is over scenarios; a model without a result in some scenario has none.
@@ -218,12 +213,12 @@ def cost(results: pd.DataFrame) -> Section:
     table.loc[near.index, "verdict"] = f"within {MARGIN} of the best"
     if len(near):
         table.loc[near["median fit, s"].idxmin(), "verdict"] += ", the fastest of these"
-    return Section(table)
+    return table
 
 
 def defaults(
     results: pd.DataFrame, candidates: list[Candidate], default_of: Callable[[str], str]
-) -> Section:
+) -> pd.DataFrame:
     """Return, for each model, how its default ranks among the other choices.
 
     The verdict is "replace" for a model whose default Nemenyi's test finds worse by each metric.
@@ -256,7 +251,7 @@ def defaults(
         if all(row["verdict"] == "worse" for row in own.values()):
             own = {name: row | {"verdict": "replace"} for name, row in own.items()}
         rows |= own
-    return _section(rows)
+    return _table(rows)
 
 
 def default_prior(model: str) -> str:
@@ -265,7 +260,7 @@ def default_prior(model: str) -> str:
     return next((name for name, each in PRIORS.items() if each == prior), describe(prior))
 
 
-def reliability(results: pd.DataFrame) -> Section:
+def reliability(results: pd.DataFrame) -> pd.DataFrame:
     """Return how many fits failed, and in how many the chains disagree."""
     by_model = results.assign(
         failed=results["error"] != "", high=results["r_hat"] > MAX_R_HAT
@@ -282,52 +277,19 @@ def reliability(results: pd.DataFrame) -> Section:
     failed = table["failed"].map(lambda n: f"{n:.0f} failed" if n else "")
     high = table[HIGH].map(lambda n: f"chains of {n:.0f} disagree" if n else "")
     words = (failed + ", " + high).str.strip(", ").replace("", "trusted")
-    return Section(table.assign(verdict=words))
+    return table.assign(verdict=words)
 
 
-# the page
-
-
-def write(folder: Path, plan: Plan, results: dict[str, pd.DataFrame]) -> Path:
-    """Write guidelines.html and its figures into ``folder``; return the page.
-
-    Parameters
-    ----------
-    folder : path
-    plan : Plan
-    results : dict
-        Results of each study of the plan, by name.
-    """
-    found = sections(plan, results)
-    main = model_rows(results[plan.main.name])
-    figures: Figures = {}
-    for metric, title in METRICS.items():
-        if title in found["Over all settings"].details:
-            ranking = rank(labelled_rows(plan, main), metric)
-            figures[f"critical_difference_{metric}"] = (
-                critical_difference(ranking),
-                f"Mean ranks by {title} over {len(ranking.values)} settings, 1 is best. Models "
-                "joined by a bar do not differ significantly (Nemenyi's test at 0.05).",
-            )
-    figures["overview"] = (
-        overview(main),
-        "Mean G-mean of each model (column) in each setting (row). Grey: no result, because the "
-        "model needs minority rows and the setting has none, or its fits failed.",
+def text(tables: dict[str, pd.DataFrame]) -> str:
+    """Return the tables as text."""
+    shown = (
+        f"{title}\n\n{table.to_string(float_format='{:.3f}'.format, na_rep='-')}"
+        for title, table in tables.items()
     )
-    figures["time"] = (
-        bars_of_time(found["Time"].table),
-        "Median time of a fit, tuning included, over the settings with labelled minority rows; "
-        "the mean G-mean of the model in brackets.",
-    )
-    return write_page(
-        folder,
-        "guidelines.html",
-        "guidelines.html",
-        figures,
-        plan=plan,
-        sections=found,
-        tables=results,
-    )
+    return "\n\n".join(shown)
+
+
+# pictures
 
 
 def critical_difference(ranking: Ranking) -> Figure:
@@ -356,15 +318,4 @@ def overview(results: pd.DataFrame) -> Figure:
 
     figure, ax = heat_map(values, size, said, cmap="viridis", vmin=0, vmax=1)
     figure.colorbar(ax.images[0], ax=ax, label="G-mean", shrink=0.6)
-    return figure
-
-
-def bars_of_time(table: pd.DataFrame) -> Figure:
-    """Show the median time of a fit, best model first, from the table of :func:`cost`."""
-    table = table[["median fit, s", "mean G-mean"]].dropna()[::-1]
-    figure, ax = plt.subplots(figsize=(6.5, 1.0 + 0.22 * len(table)), layout="constrained")
-    names = [f"{name} ({row['mean G-mean']:.3f})" for name, row in table.iterrows()]
-    ax.barh(range(len(table)), table["median fit, s"], color="#0072B2", log=len(table) > 0)
-    ax.set_yticks(range(len(table)), names, parse_math=False)
-    ax.set(xlabel="median time of a fit, s")
     return figure

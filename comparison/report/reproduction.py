@@ -6,7 +6,6 @@ Scenarios are fixed before a run, and differences are reported as they are.
 from __future__ import annotations
 
 from importlib.resources import as_file
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -21,7 +20,7 @@ from ..run.cell import BAYES, FLAG_ALL, FLAG_NONE, replicate_seed
 from ..run.runner import Study
 from ..scenarios.datasets import DATA
 from ..scenarios.slides import Slides
-from .table import METRICS, Section, mean_sd, moments, write_page
+from .table import METRICS, mean_sd, moments
 
 COLORS = {"SVDD": "#0072B2", "BDD": "#E69F00", "BSVDD": "#009E73", "BSVDD-M": "#CC79A7"}
 MODELS = list(COLORS)
@@ -205,55 +204,24 @@ def distances(ours: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-# the page
-
-
-def write(folder: Path, study: Study, results: pd.DataFrame) -> Path:
-    """Write reproduction.html and its figures into ``folder``; return the page.
+def tables(ours: pd.DataFrame, sd: pd.DataFrame, best: pd.Series) -> dict[str, pd.DataFrame]:
+    """Return both tables, their distance, and what they show, by title.
 
     Parameters
     ----------
-    folder : path
-    study : Study
-        Its scenarios are :class:`bsvdd.comparison.scenarios.slides.Slides`.
-    results : pandas.DataFrame
-        Results of ``study.run``.
+    ours, sd : pandas.DataFrame
+        Of :func:`by_v`.
+    best : pandas.Series
+        Of :func:`best_f1`.
     """
-    ours, sd = by_v(study, results)
-    best = best_f1(study)
-    figures = {
-        "implied_shares": (
-            implied_shares(ours),
-            "Share of positive test rows that each row of the published table implies, beside the "
-            "share in our test sets. A model above one half calls the other class positive.",
-        ),
-        "f1": (
-            f1_against_flag_all(ours, best),
-            "F1 of the minority, ours (filled) and published (open; recast where the row calls the "
-            "other class positive). Line: flagging every row. Crosses: the best F1 that any "
-            "threshold on the true P(abnormal | x) reaches on our test sets.",
-        ),
-        "ceiling": (
-            ceiling(ours),
-            "AUC (left) and accuracy (right) of the models, and of the rule that knows the true "
-            "P(abnormal | x). Grey: flagging nothing; its AUC is that of no information.",
-        ),
-    }
-    sections = {
+    return {
         "Both tables: mean (sd) over pairs of data sets": beside(ours, sd),
         "Distance: mean absolute difference over the six metrics and all v": distances(ours),
         "What the tables show, for v = " + _listed(share_table(ours).index): verdicts(ours, best),
     }
-    return write_page(
-        folder,
-        "reproduction.html",
-        "reproduction.html",
-        figures,
-        study=study,
-        sections={title: Section(table) for title, table in sections.items()},
-        tables={"all metrics": results},
-        failed=int((results["error"] != "").sum()),
-    )
+
+
+# pictures
 
 
 def _points(ax: Axes, values: pd.DataFrame, label: str = "{}", **style: Any) -> None:
@@ -291,19 +259,4 @@ def f1_against_flag_all(ours: pd.DataFrame, best: pd.Series) -> Figure:
     ):
         _points(ax, table["f1"].unstack("model").reindex(shares.index), label, **style)
     ax.set(ylabel="F1 of the minority", ylim=(0, None))
-    return figure
-
-
-def ceiling(ours: pd.DataFrame) -> Figure:
-    """Show AUC and accuracy of the models, and of the rule that knows the true probability."""
-    figure, axes = plt.subplots(1, 2, figsize=(8.5, 3.6), layout="constrained")
-    for ax, metric, title in zip(axes, ("auc", "accuracy"), ("AUC", "accuracy"), strict=True):
-        values = ours[metric].unstack("model")
-        for rule, color in ((BAYES, "black"), (FLAG_NONE, "#999999")):
-            if rule in values:
-                style = {"color": color, "ms": 24, "mew": 2, "label": rule}
-                ax.plot(range(len(values)), values[rule], "_", **style)
-        _points(ax, values)
-        ax.set(ylabel=title)
-    axes[0].get_legend().remove()
     return figure

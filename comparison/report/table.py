@@ -1,4 +1,4 @@
-"""Tables of results, and what all pages share: sections, heat maps, one HTML file with figures.
+"""Tables of results, and what pages share: heat maps, one HTML file with figures.
 
 A table has the mean (sd) over replicates of each metric, for models and trivial rules.
 """
@@ -6,7 +6,6 @@ A table has the mean (sd) over replicates of each metric, for models and trivial
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -89,9 +88,9 @@ def _base_rates(results: pd.DataFrame, table: pd.DataFrame) -> pd.Series:
 
 
 def formats(results: pd.DataFrame) -> dict[str, str]:
-    """Return the full table in the formats "txt", "csv", "tex" and "html".
+    """Return the full table in the formats "txt" and "csv".
 
-    The CSV has a column of numbers for each mean and each sd; the others have mean (sd).
+    The CSV has a column of numbers for each mean and each sd; the text has mean (sd).
     """
     table = full(results)
     mean, sd = (each.set_axis(table.index) for each in moments(results, ALL))
@@ -101,14 +100,7 @@ def formats(results: pd.DataFrame) -> dict[str, str]:
     return {
         "txt": f"{LEGEND}\n\n{table.to_string()}\n",
         "csv": numbers.assign(fits=table["fits"]).to_csv(),
-        "tex": table.to_latex(escape=True, longtable=True, caption=LEGEND),
-        "html": as_html(table),
     }
-
-
-def as_html(table: pd.DataFrame) -> str:
-    """Return a table as HTML."""
-    return str(table.to_html(border=0, classes="table", float_format="{:.3f}".format, na_rep="-"))
 
 
 def model_rows(results: pd.DataFrame) -> pd.DataFrame:
@@ -129,14 +121,6 @@ def number(value: float, digits: int = 3) -> str:
 # pages
 
 
-@dataclass(frozen=True, eq=False)
-class Section:
-    """A table whose last column may be a verdict, and the tables that it is made from."""
-
-    table: pd.DataFrame
-    details: dict[str, pd.DataFrame] = field(default_factory=dict)
-
-
 def write_page(folder: Path, page: str, template: str, figures: Figures, **values: Any) -> Path:
     """Write a page, then its figures as PNG into ``folder``; return the page's path.
 
@@ -150,14 +134,12 @@ def write_page(folder: Path, page: str, template: str, figures: Figures, **value
     figures : dict
         Figures and captions by name; the template shows them with the macro ``figure``.
     values
-        Values of the template's variables; ``as_html``, ``full``, ``number`` and ``legend`` are
-        there.
+        Values of the template's variables; ``number`` is there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: png(figure) for name, (figure, _) in figures.items()}
     images = {name: image(name, files[name], caption) for name, (_, caption) in figures.items()}
-    shared = {"as_html": as_html, "full": full, "number": number, "legend": LEGEND}
-    save(folder / page, render(template, images, __package__, **shared | values))
+    save(folder / page, render(template, images, __package__, number=number, **values))
     for name, content in files.items():
         save(folder / f"{name}.png", content)
     return folder / page

@@ -45,10 +45,7 @@ def test_the_formats_hold_the_same_numbers_with_base_rate_and_failures():
     assert (a["base_rate"], a["auc_mean"]) == (0.25, 0.375)
     assert a["auc_sd"] == pytest.approx(0.25 / np.sqrt(2))  # n - 1
     assert (b["fits"], b["auc_mean"]) == ("1 of 2", 0.5)
-    for shown in ("txt", "html", "tex"):
-        assert all(words in made[shown] for words in ("0.375 (0.177)", "1 of 2", "0.250"))
-    assert r"50\% a\_b" in made["tex"] and r"A \& A" in made["tex"]
-    assert "A &amp; A" in made["html"]
+    assert all(words in made["txt"] for words in ("0.375 (0.177)", "1 of 2", "0.250"))
     shown = table.summary(runner.frame(rows))
     assert shown.loc[("c", "B_1"), ["AUC", "PPV"]].tolist() == ["0.500", "-"]
 
