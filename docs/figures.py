@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from bsvdd.comparison.report import kinds as of_kinds
 from bsvdd.comparison.report import paired
 from bsvdd.comparison.report.table import model_rows
 from bsvdd.comparison.run import runner
@@ -124,7 +123,7 @@ def results(study: str) -> pd.DataFrame:
 
 
 def ranks(of_studies: bool = False) -> str:
-    """Return who is first on real data, or in all studies, and for new kinds, with the p-values."""
+    """Return who is first on real data, or in both studies, with the p-values."""
     metrics = {"g_mean": "G-mean", "auc": "AUC"} if of_studies else {"auc": "AUC"}
     studies = {"settings, ": "settings", "real, ": "real"} if of_studies else {"": "real"}
     lines = []
@@ -134,10 +133,6 @@ def ranks(of_studies: bool = False) -> str:
         for group, chosen in groups.items():
             for metric, title in metrics.items():
                 lines.append([f"{name}{group}, {title}", *_first(chosen, metric)])
-    stored_kinds = of_kinds.real_rows(runner.read(FOLDER / "study" / "kinds_results.csv"))
-    stored_kinds = stored_kinds.assign(data=stored_kinds["set"])
-    for metric, title in (("auc_seen", "labelled kinds"), ("auc_unseen", "new kinds")):
-        lines.append([f"{title}, AUC", *_first(stored_kinds, metric)])
     return table(
         "models, metric | first | mean rank | p (Friedman) | not told apart from it", lines
     )
@@ -162,18 +157,6 @@ def means() -> str:
     mean = mean.sort_values(("real", "g_mean"), ascending=False)
     rows = ([model, *(number(v, 3) for v in row)] for model, row in mean.iterrows())
     return table("model | settings: G-mean | AUC | real: G-mean | AUC", rows)
-
-
-def kinds() -> str:
-    """Return the study of kinds that training has not seen."""
-    summary = of_kinds.summary(runner.read(FOLDER / "study" / "kinds_results.csv"))
-    names = ["auc_seen", "auc_unseen", "auc_mean", "answers_auc_mean", "g_mean_seen"]
-    names += ["g_mean_unseen", "log_score_25", "platt_log_score_25"]
-    return table(
-        "model | AUC: seen | unseen | mean | mean by `kinds` | G-mean: seen | unseen | "
-        "log score | Platt",
-        ([model, *(number(v, 3) for v in row)] for model, row in summary[names].iterrows()),
-    )
 
 
 def modes() -> str:
@@ -418,7 +401,7 @@ def by_bins(values: list[float]) -> str:
 FIGURES: dict[str, Callable[[], str]] = {"ranks_of_studies": partial(ranks, of_studies=True)} | {
     each.__name__: each
     for each in (
-        *(ranks, means, kinds, modes, detection, posterior, coverage, false_alarms),
+        *(ranks, means, modes, detection, posterior, coverage, false_alarms),
         *(
             discoveries,
             labels,

@@ -186,22 +186,6 @@ def real(
             _guidelines(run.studies.real(data, own.quick, own.seed, rows), own)
 
 
-@study.command()
-@click.option("--data", "names", multiple=True, help="Embedded set of several classes; repeatable.")
-@with_run_options
-def kinds(names: tuple[str, ...], own: Run) -> None:
-    """Kinds of abnormal rows that training has not seen, beside labelled kinds."""
-    with plain_errors():
-        sets = scenarios.datasets
-        data = [sets.embedded_kinds(name) for name in names or sets.names(sets.KINDS)]
-        chosen = run.studies.kinds(data, own.quick, own.seed)
-        results = own.results([chosen])[chosen.name]
-        text = report.kinds.text(results)
-        report.kinds.write(own.out, results)
-        click.echo(text)
-    click.echo(f"table: {chosen.file(own.out, 'table.txt')}")
-
-
 def _guidelines(plan: Any, own: Run) -> None:
     _require_ranks()
     results = own.results(plan.studies)

@@ -17,7 +17,6 @@ from threadpoolctl import threadpool_limits
 from ...estimators.detector import Detector
 from ...estimators.fit import First
 from ...estimators.one_table import Table
-from ...estimators.questions.kinds import kinds
 from ...estimators.questions.stand_out import stand_out
 from ...inference.decision import evaluate
 from ...inference.warning import DataWarning, DiagnosticWarning
@@ -29,8 +28,6 @@ FLAG_ALL, FLAG_NONE, BAYES = "flag all", "flag none", "Bayes rule"
 TRIVIAL = (FLAG_ALL, FLAG_NONE, BAYES)
 NUMBER = re.compile(r"[\d.]+(e[-+]\d+)?")
 BINS = 10
-UNSEEN_SHARES = (0.25, 0.5)
-LEAST = 1e-15  # probability in a log score
 
 
 @dataclass(frozen=True)
@@ -107,11 +104,7 @@ def measured(est: Detector, pair: Pair) -> Row:
     decision = est.decision(test.X, training="as new")
     flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
     abnormal = 1.0 - decision["probability_normal"].to_numpy()
-    results: Row = {**measure(test.minority, flagged, score, abnormal)}
-    if pair.unseen is not None:
-        results |= measure_kinds(test.minority, pair.unseen, flagged, score)
-        results |= _of_answers(est, pair.unseen, pair)
-    return results
+    return {**measure(test.minority, flagged, score, abnormal)}
 
 
 def answers_of_rows(est: Detector, X: np.ndarray) -> Row:
@@ -248,84 +241,3 @@ def calibration_error(minority: np.ndarray, probability: np.ndarray) -> float:
     bins = np.minimum((probability * BINS).astype(int), BINS - 1)
     excess = np.bincount(bins, probability - minority, minlength=BINS)
     return float(np.abs(excess).sum() / len(minority))
-
-
-def measure_kinds(
-    minority: np.ndarray, unseen: np.ndarray, flagged: np.ndarray, score: np.ndarray
-) -> dict[str, float]:
-    """Return AUC and G-mean of normal rows and seen kinds, and of normal rows and unseen kinds.
-
-    Parameters
-    ----------
-    minority, unseen, flagged : ndarray of bool, shape (n,)
-        Abnormal rows, those of them whose kind is not in training, and those that the rule flags.
-    score : ndarray of shape (n,)
-        Larger is more abnormal.
-
-    Returns
-    -------
-    dict
-        ``auc_seen``, ``g_mean_seen``, ``auc_unseen``, ``g_mean_unseen``; without rows, NaN.
-    """
-    values: dict[str, float] = {}
-    for name, others in (("seen", unseen), ("unseen", minority & ~unseen)):
-        found = evaluate(minority[~others], flagged[~others], score[~others])
-        values |= {f"{metric}_{name}": found[metric] for metric in ("auc", "g_mean")}
-    return values
-
-
-def _of_answers(est: Detector, unseen: np.ndarray, pair: Pair) -> dict[str, float]:
-    """Return proper scores of the answers normal, known and unknown, and the AUC by P(normal).
-
-    The names of those without a background, which are Platt's, begin with "platt_".
-    """
-    minority, X = pair.test.minority, pair.test.X
-    base_rate, answers = float(pair.train.minority.mean()), kinds(est, X).to_numpy()
-    values = scores_of_answers(answers, minority, unseen, base_rate)
-    without = scores_of_answers(kinds(est, X, background=0).to_numpy(), minority, unseen, base_rate)
-    values |= {f"platt_{name}": value for name, value in without.items()}
-    found = measure_kinds(minority, unseen, answers[:, 0] < 0.5, 1.0 - answers[:, 0])
-    return values | {f"answers_auc_{each}": found[f"auc_{each}"] for each in ("seen", "unseen")}
-
-
-def scores_of_answers(
-    answers: np.ndarray, minority: np.ndarray, unseen: np.ndarray, base_rate: float
-) -> dict[str, float]:
-    r"""Return proper scores of P(normal) and of three answers; lower is better.
-
-    The test rows are weighted so that the base rate is :math:`\pi` and a share s of the abnormal
-    rows is of unseen kinds,
-
-    .. math:: (1 - \pi)\, \overline{S}_{\text{normal}} + \pi (1 - s)\, \overline{S}_{\text{seen}}
-        + \pi s\, \overline{S}_{\text{unseen}}.
-
-    Parameters
-    ----------
-    answers : ndarray of shape (n, 3)
-        P(normal), P(known kind), P(unknown kind).
-    minority, unseen : ndarray of bool, shape (n,)
-    base_rate : float
-        pi.
-
-    Returns
-    -------
-    dict
-        For s = .25 and .5, in per cent at the end of the names: ``log_score`` and ``brier`` of
-        P(normal) (of the two answers normal and abnormal), and ``answers_log_score`` of all three.
-        NaN if there is no row of seen or of unseen kinds.
-    """
-    normal, truth = answers[:, 0], np.where(unseen, 2, minority.astype(int))
-    of_truth = np.where(minority, 1.0 - normal, normal)
-    losses = {
-        "log_score": -np.log(np.maximum(of_truth, LEAST)),
-        "brier": (1.0 - of_truth) ** 2,
-        "answers_log_score": -np.log(np.maximum(answers[np.arange(len(truth)), truth], LEAST)),
-    }
-    present = all((truth == answer).any() for answer in range(3))
-    values = {}
-    for name, loss in losses.items():
-        means = [loss[truth == answer].mean() if present else np.nan for answer in range(3)]
-        for s in UNSEEN_SHARES:
-            weights = [1.0 - base_rate, base_rate * (1.0 - s), base_rate * s]
-            values[f"{name}_{100 * s:.0f}"] = float(np.dot(weights, means))
-    return values

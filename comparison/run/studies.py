@@ -1,8 +1,7 @@
 """The studies: their designs of scenarios, their candidates and protocols.
 
 ``slides`` reproduces the published table, ``settings`` varies one factor at a time in generated
-data, and ``real`` takes data sets. The last two also compare priors and bandwidths. ``kinds`` has
-abnormal rows of kinds that training has not seen.
+data, and ``real`` takes data sets. The last two also compare priors and bandwidths.
 """
 
 from __future__ import annotations
@@ -16,18 +15,16 @@ import numpy as np
 import pandas as pd
 
 from ...estimators.registry import MODELS
-from ...models.kernels import RBF, Standardized, Tabular
-from ..scenarios.datasets import Dataset, KindSet, require_known
-from ..scenarios.generators import SHAPES, Clusters, Shape
-from ..scenarios.scenario import LabelledKind, Real, Scenario
+from ...models.kernels import RBF, Tabular
+from ..scenarios.datasets import Dataset, require_known
+from ..scenarios.generators import SHAPES, Shape
+from ..scenarios.scenario import Real, Scenario
 from ..scenarios.slides import Slides
 from .protocol import FAIR, PRIORS, PROTOCOLS, Candidate, Protocol, candidates, published
 from .runner import Study, read
 
 Levels = dict[str, list[Scenario]]
 Design = dict[str, Levels]  # factor: level: scenarios
-MOST_KINDS = 3  # of a data set that are labelled in turn
-FEW_LABELS = (2, 5)
 ROWS = 1000  # training rows at most, as the cost of some models grows with their cube
 QUICK_LEVELS = {
     "rows in training": ("100", "200"),
@@ -39,7 +36,6 @@ QUICK_LEVELS = {
     "mislabelled minority": ("none", "30%"),
     "labelled minority": ("all of it", "none"),
 }
-KIND_MODELS = ("BSVDD", "OCSVM", "SVDD-M", "BSVDD-M", "SVM", "LS-SVM")
 QUICK = ["SVDD", "BDD", "BSVDD", "BSVDD-M", "OCSVM", "SVM"]
 BANDWIDTHS = ("likelihood", "modified_mean", "mean", "median", "scale")
 BANDWIDTH_MODELS = ("SVDD", "BSVDD", "BSVDD-M")
@@ -113,22 +109,6 @@ def one_class(data: list[Dataset], quick: bool = False, seed: int = 0, rows: int
     scenarios: list[Scenario] = [Real(each, rows, labelled=False) for each in data]
     models = [c for c in candidates() if not c.needs_minority]
     return Study("one_class", scenarios, models, DEFAULTS, 2 if quick else 5, seed)
-
-
-def kinds(data: list[KindSet], quick: bool = False, seed: int = 0) -> Study:
-    """Return the study of kinds that training has not seen, beside those that are labelled.
-
-    Nothing is tuned. LS-SVM is there with a wide bandwidth too, which is best for kinds that are
-    labelled, and BSVDD-M with a narrow one.
-    """
-    models = select_candidates(KIND_MODELS)
-    wide, narrow = Standardized(RBF("scale")), Standardized(RBF("likelihood"))
-    models += [
-        Candidate("LS-SVM, scale", "LS-SVM", {"kernel": wide}, choice="scale"),
-        Candidate("BSVDD-M, likelihood", "BSVDD-M", {"kernel": narrow}, choice="likelihood"),
-    ]
-    scenarios = scenarios_of(kinds_design(quick, data))
-    return Study("kinds", scenarios, models, DEFAULTS, 1 if quick else 3, seed)
 
 
 def select_candidates(names: tuple[str, ...] | list[str]) -> list[Candidate]:
@@ -238,28 +218,6 @@ def real_design(data: list[Dataset], rows: int = ROWS) -> Design:
         "features": levels(widths, [10, 40], "up to 10", "11 to 40", "above 40"),
         "minority share": levels(shares, [0.05, 0.15], "up to 5%", "5% to 15%", "above 15%"),
         "data set": {scenario.name: [scenario] for scenario in scenarios},
-    }
-
-
-def kinds_design(quick: bool, data: list[KindSet]) -> Design:
-    """Return the design of kinds of abnormal rows, of which some are not in training.
-
-    In generated data the share of the abnormal test rows that is of kinds without labels goes from
-    0 to 1, and the labelled kinds drift. In real data the largest kinds of a data set, at most
-    three, are labelled in turn, and the largest one by few rows too. ``quick`` has one kind of each
-    data set.
-    """
-    shares, drifts = (0.0, 0.5) if quick else (0.0, 0.25, 0.5, 1.0), (0.0, 1.0, 2.0)
-    most, few = (1, ()) if quick else (MOST_KINDS, FEW_LABELS)
-    return {
-        "unseen kinds": {f"{share:.0%}": [Clusters(share)] for share in shares},
-        "drift of labelled kinds": {
-            f"{drift:g}": [Clusters(0.25, drift)] for drift in drifts[: 1 if quick else 3]
-        },
-        "labelled kind": {d.name: [LabelledKind(d, k) for k in d.kinds[:most]] for d in data},
-        "labelled rows": {
-            str(n): [LabelledKind(each, each.kinds[0], labels=n) for each in data] for n in few
-        },
     }
 
 

@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import as_file, files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +25,8 @@ if TYPE_CHECKING:
     from ...estimators.rows.files import Layout
 
 DATA = files(__package__) / "data"
-KINDS = DATA / "kinds"  # sets of several classes
 DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
 QUICK = ["wine_cultivar3", "glass_headlamps", "ecoli_imU", "abalone_9v18"]
-LEAST = 8  # rows of a kind that is labelled
 UNREADABLE = (
     *(KeyError, ValueError, EOFError, TypeError, RuntimeError, MemoryError),
     *(zipfile.BadZipFile, zlib.error),
@@ -82,57 +79,21 @@ class Dataset:
         return float(self.minority.mean())
 
 
-@dataclass(frozen=True, eq=False)
-class KindSet:
-    """Rows of several classes.
-
-    Attributes
-    ----------
-    name : str
-    X : ndarray of shape (n, p)
-    label : ndarray of str, shape (n,)
-        The class of each row.
-    """
-
-    name: str
-    X: np.ndarray
-    label: np.ndarray
-
-    @property
-    def _sizes(self) -> dict[str, int]:
-        """The number of rows of each class, the largest first."""
-        names, counts = np.unique(self.label, return_counts=True)
-        order = np.argsort(-counts, kind="stable")
-        return dict(zip(names[order].tolist(), counts[order].tolist(), strict=True))
-
-    @property
-    def normal(self) -> tuple[str, ...]:
-        """The normal classes: the fewest largest ones with more than half of the rows."""
-        above = np.cumsum(list(self._sizes.values())) > len(self.label) / 2.0
-        return tuple(self._sizes)[: int(above.argmax()) + 1]
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The other classes with at least 8 rows, the largest first."""
-        sizes, normal = self._sizes, self.normal
-        return tuple(name for name, n in sizes.items() if n >= LEAST and name not in normal)
-
-
 # the embedded sets
 
 
-def records(folder: Traversable = DATA) -> dict[str, dict[str, Any]]:
-    """Return the record of each set in ``folder``, by name.
+def records() -> dict[str, dict[str, Any]]:
+    """Return the record of each set, by name.
 
     A record has the origin and its ``url``, the ``licence``, where the ``copy`` was taken from, and
     the ``conversion``: what was changed in the original, and which class is the minority.
     """
-    return dict(sorted(json.loads((folder / "sets.json").read_text(encoding="utf-8")).items()))
+    return dict(sorted(json.loads((DATA / "sets.json").read_text(encoding="utf-8")).items()))
 
 
-def names(folder: Traversable = DATA) -> list[str]:
-    """Return the names of the sets in ``folder``: the real ones, or those of ``KINDS``."""
-    return list(records(folder))
+def names() -> list[str]:
+    """Return the names of the sets."""
+    return list(records())
 
 
 def require_known(what: str, name: str, names: Iterable[str]) -> None:
@@ -162,29 +123,6 @@ def embedded(name: str) -> Dataset:
     require_known("data set", name, names())
     with as_file(DATA / f"{name}.npz") as path, np.load(path) as arrays:
         return Dataset(name, arrays["X"], arrays["y"] == 1)
-
-
-def embedded_kinds(name: str) -> KindSet:
-    """Return the embedded set of several classes ``name``.
-
-    Raises
-    ------
-    ValueError
-        There is no set of that name; the message lists the names.
-
-    Examples
-    --------
-    >>> from bsvdd.comparison import datasets
-    >>> data = datasets.embedded_kinds("thyroid")
-    >>> data.X.shape, data.normal, data.kinds
-    ((215, 5), ('normal',), ('hyper', 'hypo'))
-    """
-    require_known("set of several classes", name, names(KINDS))
-    record = records(KINDS)[name]
-    with as_file(KINDS / f"{name}.npz") as path, np.load(path) as arrays:
-        label = np.array(record["kinds"])[arrays["kind"]]
-        X = arrays["X"] if record["rows_of"] is None else embedded(record["rows_of"]).X
-    return KindSet(name, X, label)
 
 
 def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:

@@ -1,4 +1,4 @@
-r"""Generated scenarios: shapes in the plane, and clusters of abnormal rows.
+r"""Generated scenarios: shapes in the plane.
 
 The boundary of a shape is one that neither a line nor a single ball describes well.
 
@@ -11,12 +11,6 @@ The boundary of a shape is one that neither a line nor a single ball describes w
   petal, among majority rows.
 - ``modes``: the majority is :math:`x \sim \frac15 \sum_k N(c_k, \mathrm{noise}^2 I)` with five
   points c_k on the circle of radius 2; the minority is uniform on the square [-3, 3]^2.
-
-:class:`Clusters` has several kinds of abnormal rows, of which training has labels of some only.
-Normal rows are N(0, I). Kind k is N(3 c_k, 0.36 I), with the c_k uniform on the unit sphere and
-different for each seed. Two of four kinds are labelled. In the test set, a given share of the
-abnormal rows is of the other two, and the means of the labelled kinds have drifted by a given
-length in random directions.
 """
 
 from __future__ import annotations
@@ -29,12 +23,11 @@ import numpy as np
 from sklearn.datasets import make_moons
 
 from .datasets import Dataset
-from .scenario import Pair, Scenario, two_generators
+from .scenario import Pair, Scenario
 
 REACH = 3.0  # background rows are uniform on the square [-3, 3]^2
 MODES = 5
 SQUARE = 2.0  # rows of clover lie in [-2, 2]^2
-DISTANCE, SPREAD = 3.0, 0.6  # of a kind of Clusters
 BORDER = 1.6  # a petal's border reaches out to this multiple of its half axes
 
 
@@ -157,65 +150,3 @@ class Shape(Scenario):
         X = SHAPES[self.kind](n - n1, n1, self.noise, seed)
         order = np.random.default_rng([seed, 1]).permutation(n)
         return Dataset(self.base_name, X[order], (np.arange(n) >= n - n1)[order])
-
-
-@dataclass(frozen=True)
-class Clusters(Scenario):
-    """Four clusters of abnormal rows around the normal ones, two of them labelled.
-
-    Parameters
-    ----------
-    unseen : float
-        Share of the abnormal test rows that are of the kinds without labels.
-    drift : float, default=0
-        Length by which the means of the labelled kinds differ in the test set.
-    p, n_train, n_test : int, default=4, 300, 2000
-    share : float, default=0.1
-        Share of abnormal rows in both sets.
-    """
-
-    unseen: float
-    drift: float = 0.0
-    p: int = 4
-    n_train: int = 300
-    n_test: int = 2000
-    share: float = 0.1
-
-    @override
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        few = round(self.share * min(self.n_train, self.n_test))
-        self.require("unseen", 0 <= self.unseen <= 1, "in [0, 1]")
-        self.require("share", 0 < self.share < 1 and few >= 2, "in (0, 1) and two rows or more")
-
-    @property
-    @override
-    def base_name(self) -> str:
-        moved = f", drift {self.drift:g}" if self.drift else ""
-        return f"clusters, {self.unseen:.0%} unseen{moved}"
-
-    @override
-    def drawn(self, seed: int) -> Pair:
-        first, second = two_generators(seed)
-        centers, moves = (first.normal(size=(4, self.p)) for _ in range(2))
-        centers *= DISTANCE / np.linalg.norm(centers, axis=1, keepdims=True)
-        moves *= self.drift / np.linalg.norm(moves, axis=1, keepdims=True)
-        moves[2:] = 0.0
-        train = self._draw(first, centers, self.n_train, 0.0)
-        test = self._draw(second, centers + moves, self.n_test, self.unseen)
-        return Pair.of_kinds(self.base_name, train, test)
-
-    def _draw(
-        self, rng: np.random.Generator, centers: np.ndarray, n: int, unseen: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        n1 = round(self.share * n)
-        n_unseen = round(unseen * n1)
-        which = np.append(rng.integers(2, size=n1 - n_unseen), 2 + rng.integers(2, size=n_unseen))
-        abnormal = centers[which] + SPREAD * rng.normal(size=(n1, self.p))
-        X = np.concatenate([rng.normal(size=(n - n1, self.p)), abnormal])
-        kind = np.append(
-            np.full(n - n1, "", dtype="<U6"),
-            np.array(["kind A", "kind B", "kind C", "kind D"])[which],
-        )
-        order = rng.permutation(n)
-        return X[order], kind[order]

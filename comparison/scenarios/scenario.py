@@ -8,9 +8,7 @@ from typing import override
 import numpy as np
 
 from ...estimators.rows.gaps import filled
-from .datasets import Dataset, KindSet, require_known
-
-LABELLED = 0.1  # labelled rows of a kind, at most, as a share of the normal training rows
+from .datasets import Dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,29 +23,12 @@ class Pair:
         P(abnormal | x) of the test rows, if the generator knows it.
     far : tuple of two ndarray of bool, optional
         Which training and test rows are of the far component, if the generator has components.
-    kinds : tuple of two ndarray of str, optional
-        The kind of each training and test row, "" for normal rows, if abnormal rows have kinds.
     """
 
     train: Dataset
     test: Dataset
     truth: np.ndarray | None = None
     far: tuple[np.ndarray, np.ndarray] | None = None
-    kinds: tuple[np.ndarray, np.ndarray] | None = None
-
-    @classmethod
-    def of_kinds(cls, name: str, *sets: tuple[np.ndarray, np.ndarray]) -> Pair:
-        """Return the pair of two sets of rows and kinds."""
-        train, test = (Dataset(name, X, kind != "") for X, kind in sets)
-        return cls(train, test, kinds=(sets[0][1], sets[1][1]))
-
-    @property
-    def unseen(self) -> np.ndarray | None:
-        """Which test rows are of a kind that training has not seen, (n_test,)."""
-        if self.kinds is None:
-            return None
-        train, test = self.kinds
-        return ~np.isin(test, train) & (test != "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,60 +205,6 @@ class Real(Scenario):
         ):
             if not valid:
                 raise ValueError(f"{data.name}: {message}")
-
-
-@dataclass(frozen=True)
-class LabelledKind(Scenario):
-    """Half of the normal rows train, with some labelled rows of one kind.
-
-    The labelled rows are half of those of the kind, at most a tenth as many as the normal ones. All
-    other rows test, at most ``most`` of the normal class, of the labelled kind and of the others.
-
-    Parameters
-    ----------
-    data : KindSet
-    kind : str
-    rows : int, default=300
-        Normal training rows at most.
-    most : int, default=500
-    labels : int, optional
-        Labelled rows at most, to see what each further label is worth.
-    """
-
-    data: KindSet
-    kind: str
-    rows: int = 300
-    most: int = 500
-    labels: int | None = None
-
-    @override
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_known(f"kind of abnormal rows of {self.data.name}", self.kind, self.data.kinds)
-
-    @property
-    @override
-    def base_name(self) -> str:
-        limit = "" if self.labels is None else f" by {self.labels} rows"
-        return f"{self.data.name}, {self.kind} labelled{limit}"
-
-    @override
-    def drawn(self, seed: int) -> Pair:
-        rng, label = np.random.default_rng(seed), self.data.label
-        is_normal = np.isin(label, self.data.normal)
-        kind = np.where(is_normal, "", label)
-        n0 = min(int(is_normal.sum()) // 2, self.rows)
-        n1 = max(1, min(int((label == self.kind).sum()) // 2, round(LABELLED * n0)))
-        n1 = n1 if self.labels is None else min(n1, self.labels)
-        normal, own, others = (
-            rng.permutation(np.flatnonzero(members))
-            for members in (is_normal, label == self.kind, ~is_normal & (label != self.kind))
-        )
-        train = np.concatenate([normal[:n0], own[:n1]])
-        test = [normal[n0:], own[n1:], others]
-        new = np.concatenate([rows[: self.most] for rows in test])
-        X = self.data.X
-        return Pair.of_kinds(self.base_name, (X[train], kind[train]), (X[new], kind[new]))
 
 
 def halves(data: Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:

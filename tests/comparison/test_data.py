@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.comparison.scenarios.datasets import DATA, KINDS, KindSet
+from bsvdd.comparison.scenarios.datasets import DATA
 from bsvdd.estimators.rows.files import Layout
 from click.testing import CliRunner
 
@@ -24,15 +24,14 @@ ROW = re.compile(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \| ([\d.]+)% \|", re.MUL
 TABLE = {row[0]: row[1:] for row in ROW.findall((DATA / "README.md").read_text(encoding="utf-8"))}
 
 
-@pytest.mark.parametrize(("folder", "n"), [(DATA, 13), (KINDS, 8)])
-def test_files_are_those_that_are_pinned_and_have_sources(folder, n):
-    lines = (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+def test_files_are_those_that_are_pinned_and_have_sources():
+    lines = (DATA / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
     sums = dict(reversed(line.split(None, 1)) for line in lines)
-    found = datasets.records(folder)
-    files = {path.name for path in folder.iterdir() if path.name.endswith(".npz")}
-    assert files == set(sums) == {f"{name}.npz" for name in found} and len(files) == n
+    found = datasets.records()
+    files = {path.name for path in DATA.iterdir() if path.name.endswith(".npz")}
+    assert files == set(sums) == {f"{name}.npz" for name in found} and len(files) == 13
     for name, digest in sums.items():
-        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+        assert hashlib.sha256((DATA / name).read_bytes()).hexdigest() == digest
     for source in found.values():
         assert source["url"].startswith("https://archive.ics.uci.edu/dataset/")
         assert all(source[key] for key in ("origin", "licence", "copy", "conversion"))
@@ -49,40 +48,9 @@ def test_embedded_sets_are_as_their_table_says(name):
     assert set(datasets.DEFAULT) | set(datasets.QUICK) <= set(datasets.names()) == set(TABLE)
 
 
-def test_classes_belong_to_the_rows_of_the_set_with_two_classes():
-    of_two = {
-        "glass": ("glass_headlamps", "headlamps"),
-        "ecoli": ("ecoli_imU", "imU"),
-        "yeast": ("yeast_ME2", "ME2"),
-        "vehicle": ("vehicle_van", "van"),
-        "digits": ("digits_0", "0"),
-        "landsat": ("landsat_cotton71", "cotton crop"),
-    }
-    for name in datasets.names(KINDS):
-        data = datasets.embedded_kinds(name)
-        assert len(data.X) == len(data.label) and np.isfinite(data.X).all()
-        assert len(data.kinds) >= 2
-        if name in of_two:
-            two = datasets.embedded(of_two[name][0])
-            np.testing.assert_array_equal(data.X, two.X)
-            np.testing.assert_array_equal(data.label == of_two[name][1], two.minority)
-
-
-@pytest.mark.parametrize(
-    ("label", "counts", "normal", "others"),
-    [("abcde", [40, 30, 12, 15, 3], ("a", "b"), ("d", "c")), ("ab", [10, 10], ("a", "b"), ())],
-)
-def test_the_fewest_largest_classes_with_most_rows_are_normal(label, counts, normal, others):
-    each = np.repeat(list(label), counts)
-    data = KindSet("toy", np.zeros((len(each), 1)), each)
-    assert (data.normal, data.kinds) == (normal, others)
-
-
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(ValueError, match="unknown data set 'iris'.*wine_cultivar3"):
         datasets.embedded("iris")
-    with pytest.raises(ValueError, match="unknown set of several classes 'glas'.*'glass'"):
-        datasets.embedded_kinds("glas")
 
 
 # files of the user's

@@ -1,4 +1,4 @@
-"""Tables and pages: formats, ranks and intervals, winners, votes, kinds, the published table."""
+"""Tables and pages: formats, ranks and intervals, winners, votes, the published table."""
 
 import io
 from pathlib import Path
@@ -7,7 +7,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.report import kinds as of_kinds
 from bsvdd.comparison.report import own_data, paired, reproduction, table, unlabelled
 from bsvdd.comparison.run import runner, studies
 from bsvdd.comparison.run.cell import replicate_seed
@@ -287,54 +286,6 @@ def test_methods_that_only_order_the_rows(judged):
     assert found.rows["rank"].tolist() == sorted(found.rows["rank"])
     assert found.models["agrees"].isna().all()
     plt.close(unlabelled.plot_agreement(found))
-
-
-# labelled and unseen kinds
-
-
-def rows_of_kinds():
-    rng, rows = np.random.default_rng(0), []
-    values = {"LS-SVM": (0.95, 0.75), "BSVDD": (0.85, 0.85), "BSVDD-M": (0.9, 0.84)}
-    for model, (seen, unseen) in values.items():
-        for data in ("a, x labelled", "a, y labelled", "b, z labelled", "clusters, 50% unseen"):
-            row = {name: rng.uniform(0.1, 0.2) for name in of_kinds.SUMMARY if "mean" not in name}
-            shift = 0.02 if data.startswith("a, x") else 0.0
-            row |= {"auc_seen": seen + shift, "auc_unseen": unseen, "g_mean_seen": 0.8}
-            row |= {"g_mean_unseen": 0.7, "data": data, "model": model, "auc": 0.8, "r_hat": 1.004}
-            rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def test_each_data_set_counts_once_and_labels_on_the_same_kinds(tmp_path):
-    rows = rows_of_kinds()
-    means, best = of_kinds.summary(rows), of_kinds.verdicts(rows)
-    assert means.loc["LS-SVM", "auc_seen"] == pytest.approx(((0.97 + 0.95) / 2 + 0.95) / 2)
-    titles = ["AUC, seen", "AUC, unseen", "AUC, mean"]
-    assert best["best"][titles].tolist() == ["LS-SVM", "BSVDD", means.index[0]]
-    unseen = best.loc["AUC, unseen", ["value", "next", "next value"]].tolist()
-    assert unseen == [pytest.approx(0.85), "BSVDD-M", pytest.approx(0.84)]
-    assert best.loc["Brier, 25%", "value"] < best.loc["Brier, 25%", "next value"]
-    of_kinds.write(tmp_path, rows)
-    assert pd.read_csv(tmp_path / "kinds_summary.csv").shape[0] == 3
-    assert "AUC in generated data" in (tmp_path / "kinds_tables.txt").read_text(encoding="utf-8")
-    with pytest.raises(ValueError, match="no real data set"):
-        of_kinds.verdicts(rows[~rows["data"].str.endswith("labelled")])
-    few = rows[rows["data"] == "a, y labelled"].assign(data="a, y labelled by 2 rows")
-    few["auc_seen"] -= 0.1
-    rows = pd.concat([rows, few])
-    by_rows = of_kinds.by_labelled_rows(rows)
-    assert by_rows.index.tolist() == ["2", "all"]
-    assert by_rows["LS-SVM"].tolist() == pytest.approx([0.85, 0.95])  # not "a, x", nor "b, z"
-    assert of_kinds.summary(rows).equals(means)
-    assert "by 2 rows" not in of_kinds.generated(rows).index
-
-
-def test_in_the_stored_study_of_kinds_no_fit_failed():
-    stored = runner.read(STORED / "kinds_results.csv")
-    assert (stored["error"] == "").all()
-    default = stored[stored["model"] == "BSVDD-M"]
-    assert len(default) == 132 and default["r_hat"].max() <= 1.01
-    assert (stored["r_hat"] > 1.01).sum() <= 1  # of 396 fits with a posterior; the largest is 1.011
 
 
 # the published table

@@ -12,7 +12,7 @@ from bsvdd.comparison.run.cell import FLAG_ALL, FLAG_NONE, Cell, replicate_seed
 from bsvdd.comparison.run.protocol import Candidate, Protocol
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.datasets import Dataset
-from bsvdd.comparison.scenarios.scenario import LabelledKind, Real, halves
+from bsvdd.comparison.scenarios.scenario import Real, halves
 from bsvdd.comparison.scenarios.slides import Slides
 from bsvdd.estimators.detector import Detector
 from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
@@ -227,38 +227,3 @@ def test_trivial_rules_and_the_rule_that_knows_the_truth():
     assert flag_all["average_precision"] == pytest.approx(share)
     assert bayes["auc"] > 0.97 and bayes["calibration_error"] < 0.02
     assert bayes["accuracy"] > flag_none["accuracy"] + 0.05
-
-
-def test_metrics_of_seen_and_of_unseen_kinds_leave_the_others_out():
-    minority, unseen = np.arange(6) >= 3, np.arange(6) >= 4
-    score = np.array([0.1, 0.4, 0.6, 0.9, 0.5, 0.0])
-    found = cell.measure_kinds(minority, unseen, score > 0.45, score)
-    assert found["auc_seen"] == roc_auc_score([0, 0, 0, 1], score[:4])
-    assert found["auc_unseen"] == pytest.approx(2 / 6)
-    assert found["g_mean_unseen"] == pytest.approx(np.sqrt(2 / 3 * 1 / 2))
-
-
-def test_scores_are_weighted_to_the_base_rate_and_the_share():
-    answers = np.array([[0.8, 0.1, 0.1], [0.5, 0.3, 0.2], [0.2, 0.7, 0.1], [0.4, 0.0, 0.6]])
-    minority, unseen = np.arange(4) >= 2, np.arange(4) == 3
-    found = cell.scores_of_answers(answers, minority, unseen, 0.1)
-    normal = -np.log([0.8, 0.5]).mean()
-    expected = 0.9 * normal - 0.1 * (0.75 * np.log(0.8) + 0.25 * np.log(0.6))
-    assert found["log_score_25"] == pytest.approx(expected)
-    expected = 0.9 * np.mean([0.04, 0.25]) + 0.1 * (0.5 * 0.04 + 0.5 * 0.16)
-    assert found["brier_50"] == pytest.approx(expected)
-    expected = 0.9 * normal - 0.1 * (0.5 * np.log(0.7) + 0.5 * np.log(0.6))
-    assert found["answers_log_score_50"] == pytest.approx(expected)
-    without = cell.scores_of_answers(answers[1:3], minority[1:3], unseen[1:3], 0.1)
-    assert np.isnan(list(without.values())).all()  # no row of an unseen kind
-
-
-def test_only_cells_with_kinds_have_their_metrics():
-    of_kinds = ("auc_seen", "auc_unseen", "log_score_25", "platt_brier_50", "answers_auc_seen")
-    data = datasets.embedded_kinds("glass")
-    scenarios = LabelledKind(data, data.kinds[0]), Real(datasets.embedded("wine_cultivar3"))
-    with_kinds, without = (
-        Cell(each, Candidate("SVDD", "SVDD"), Protocol(), 0, 0).run() for each in scenarios
-    )
-    assert all(isinstance(with_kinds[name], float) for name in of_kinds)
-    assert not any(name in without for name in of_kinds)

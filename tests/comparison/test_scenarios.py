@@ -6,29 +6,23 @@ import numpy as np
 import pytest
 from bsvdd.comparison.run import studies
 from bsvdd.comparison.scenarios import datasets, slides
-from bsvdd.comparison.scenarios.datasets import Dataset, KindSet
+from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.generators import (
     BORDER,
     MODES,
     PETALS,
     SHAPES,
     SQUARE,
-    Clusters,
     Shape,
     depth,
 )
-from bsvdd.comparison.scenarios.scenario import LabelledKind, Real
+from bsvdd.comparison.scenarios.scenario import Real
 from bsvdd.comparison.scenarios.slides import Slides
 from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import kstest, norm
 from sklearn.metrics import roc_auc_score
 
-SET = KindSet(
-    "toy",
-    np.random.default_rng(0).normal(size=(100, 2)),
-    np.repeat(["a", "b", "c", "d", "e"], [40, 30, 12, 15, 3]),
-)
 WINE, VAN = (datasets.embedded(name) for name in ("wine_cultivar3", "vehicle_van"))
 
 
@@ -41,8 +35,6 @@ WINE, VAN = (datasets.embedded(name) for name in ("wine_cultivar3", "vehicle_van
         Slides(v=0, n_train=500, n_test=1000, share=1 / 50),
         Real(WINE),
         Real(VAN, 50),
-        Clusters(0.5),
-        LabelledKind(SET, "c"),
     ],
     ids=lambda scenario: scenario.name,
 )
@@ -165,37 +157,6 @@ def test_sets_are_equal_by_name_and_content():
     assert Real(one) not in (Real(datasets.moon(seed=2)), Real(replace(one, name="other")))
 
 
-# kinds
-
-
-def test_only_the_labelled_kind_is_in_training():
-    pair = LabelledKind(SET, "d").pair(3)
-    assert set(pair.kinds[0]) == {"", "d"} and set(pair.kinds[1]) == {"", "c", "d", "e"}
-    assert pair.train.minority.sum() == 4  # 35 / 10, rounded
-    assert (~pair.train.minority).sum() == 35
-    np.testing.assert_array_equal(pair.unseen, np.isin(pair.kinds[1], ["c", "e"]))
-    rows = np.concatenate([pair.train.X, pair.test.X])
-    assert len(np.unique(rows, axis=0)) == len(rows) == 100
-    digits = datasets.embedded_kinds("digits")
-    few, whole = (LabelledKind(digits, digits.kinds[0], labels=n) for n in (2, None))
-    pair, all_of = few.pair(3), whole.pair(3)
-    assert few.name == "digits, 9 labelled by 2 rows"
-    assert [(each.kinds[0] == "9").sum() for each in (pair, all_of)] == [2, 30]
-    np.testing.assert_array_equal(*(p.train.X[p.kinds[0] == ""] for p in (pair, all_of)))
-
-
-def test_clusters_have_the_share_and_the_drift_that_are_asked_for():
-    for unseen in (0.0, 0.25, 0.5, 1.0):
-        pair = Clusters(unseen, n_test=1000).pair(1)
-        assert (pair.test.minority.sum(), pair.unseen.sum()) == (100, 100 * unseen)
-        assert pair.train.minority.sum() == 30
-    still, moved = (Clusters(0.5, drift, n_test=40_000).pair(2) for drift in (0.0, 2.0))
-    np.testing.assert_array_equal(still.train.X, moved.train.X)
-    for kind, length in (("kind A", 2.0), ("kind B", 2.0), ("kind C", 0.0)):
-        means = [p.test.X[p.kinds[1] == kind].mean(axis=0) for p in (still, moved)]
-        assert np.linalg.norm(means[1] - means[0]) == pytest.approx(length, abs=0.1)
-
-
 # the generator of the slides
 
 
@@ -311,7 +272,7 @@ def test_designs_have_the_rows_that_their_levels_say(quick):
         }
 
 
-def test_designs_of_real_data_and_of_kinds():
+def test_the_design_of_real_data():
     plan = studies.real([datasets.embedded(n) for n in ("wine_cultivar3", "yeast_ME2", "musk")])
     assert {f: {k: len(v) for k, v in x.items()} for f, x in plan.design.items()} == {
         "rows of the data set": {"up to 500": 1, "501 to 1500": 1, "above 1500": 1},
@@ -319,10 +280,6 @@ def test_designs_of_real_data_and_of_kinds():
         "minority share": {"up to 5%": 2, "above 15%": 1},
         "data set": {"wine_cultivar3": 1, "yeast_ME2": 1, "musk, 1000 training rows": 1},
     }
-    names = [s.name for s in studies.kinds([datasets.embedded_kinds("digits")]).scenarios]
-    wanted = {"digits, 7 labelled", "digits, 9 labelled by 2 rows", "clusters, 100% unseen"}
-    assert wanted | {"clusters, 25% unseen, drift 2"} <= set(names)
-    assert "digits, 7 labelled by 2 rows" not in names and len(set(names)) == len(names)
 
 
 def nan(n0, n1):
@@ -339,9 +296,6 @@ def nan(n0, n1):
         (lambda: Shape("ring", n_train=20, share=0.01), "one row or more, got 0.01"),
         (lambda: Shape("ring", noise=2.0), "noise must be in"),
         (lambda: Shape("ring", mislabelled=1.0), "mislabelled must be in"),
-        (lambda: Clusters(-0.1), "Clusters: unseen must be in"),
-        (lambda: Clusters(0.5, share=0.0), "Clusters: share must be in"),
-        (lambda: LabelledKind(SET, "a"), "unknown kind of abnormal rows of toy 'a'; .* 'd', 'c'"),
         (lambda: Slides(v=-1), "v must be at least 0"),
         (lambda: Slides(p=3), "p must be at least 4"),
         (lambda: Slides(share=1.0), "share must be in"),

@@ -23,9 +23,8 @@ from bsvdd.comparison.run.cell import Cell
 from bsvdd.comparison.run.protocol import Candidate, Protocol
 from bsvdd.comparison.run.store import Store, describe
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.comparison.scenarios.datasets import KindSet
 from bsvdd.comparison.scenarios.generators import Shape
-from bsvdd.comparison.scenarios.scenario import LabelledKind, Real
+from bsvdd.comparison.scenarios.scenario import Real
 from bsvdd.comparison.scenarios.slides import Slides
 from bsvdd.inference.warning import DataWarning
 
@@ -100,9 +99,6 @@ def test_a_description_tells_what_differs_and_nothing_else():
     named = replace(data, row_names=np.arange(len(data.X)))
     assert describe(Real(data)) == describe(Real(datasets.moon())) == describe(Real(named))
     assert describe(Real(data)) not in (describe(Real(moved)), describe(Real(classes)))
-    X, label = np.arange(60.0)[:, None], np.repeat(["a", "b", "c"], [40, 10, 10])
-    first, other = (KindSet("k", X, each) for each in (label, np.roll(label, 1)))
-    assert describe(LabelledKind(first, "c")) != describe(LabelledKind(other, "c"))
     labelled = Candidate("BDD, flat", "BDD", choice="flat")
     assert describe(labelled) == describe(Candidate("BDD, flat", "BDD"))
     described = {"prior": priors.RowSum(sd=np.float64(2)), "df": float("inf"), "n": np.int64(3)}

@@ -86,7 +86,6 @@ def test_answers_of_every_model(name):
         "score_samples": est.score_samples,
         "decision_function": est.decision_function,
         "decision": lambda rows: est.decision(rows).filter(SURPRISES).to_numpy(),
-        "kinds": lambda rows: bsvdd.kinds(est, rows).to_numpy(),
     }
     assert_one_answer(numbers, NEW, assert_nearly_equal)
     # all answers agree, and a training row that is the cutoff is within it
