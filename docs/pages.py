@@ -139,8 +139,6 @@ One page for each: formula, prior, picture, reference. Which one to take:
 |---|---|---|---|---|
 {rows}
 
-Unlabelled rows enter by a prior, {{py:class}}`bsvdd.priors.GraphLaplacian`.
-
 ## The same rows for all
 
 150 majority rows on a half moon, 15 minority rows on the facing one, standardised columns, a

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
@@ -20,11 +20,10 @@ from ..inference.learned import Posterior
 from ..models.groups import SHARE, SHARE_OF_FREE
 from ..models.kernels import Kernel, Tabular
 from ..models.model import CALIBRATED, Model
-from ..models.priors import GraphLaplacian, Prior, StandardizedRowSum
+from ..models.priors import Prior, StandardizedRowSum
 from ..models.priors.base import describe
 from . import fitting, own_draws, summary
 from .detector import Detector, owned
-from .reading import Asked
 from .training import MAX_POINTS, AllRows, Dictionary, GivenPoints, GroupedRows, as_points
 
 if TYPE_CHECKING:
@@ -100,10 +99,6 @@ class Bayesian(Detector):
         names = ("sampler", "draws", "tune", "chains", "progressbar")
         settings = SamplerSettings(**{name: parameters[name] for name in names})
         return Posterior(self._model(**own), settings)
-
-    @override
-    def _asked(self) -> Asked:
-        return replace(super()._asked(), may_lack=isinstance(self.prior, GraphLaplacian))
 
     @override
     def _dictionary(self, n_points: int) -> Dictionary:

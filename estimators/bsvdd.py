@@ -42,10 +42,9 @@ class BSVDD(Bayesian):
         different rows each is a point, and more are 500 or 1,000 groups of near rows, each the mean
         of its rows in kernel space (:mod:`bsvdd.models.groups`). A number: at most that many
         groups. None: every different row. An array: these points; the likelihood uses the rows.
-        Priors of single rows, such as :class:`~bsvdd.priors.GaussianProcess` or a function of
-        yours make every row a point. More than 12,000 rows of a
-        class (3,000 where rows are points) are described by a random sample of so many; a warning
-        says so.
+        Priors of single rows, such as a covariance or a function of yours, make every row a
+        point. More than 12,000 rows of a class (3,000 where rows are points) are described by a
+        random sample of so many; a warning says so.
     core : float or "auto", default="auto"
         The least share of the rows that the description rests on. 1: all training rows are
         normal. Below 1, odd rows are among them, and nobody says which: the description rests on

@@ -129,10 +129,7 @@ class Detector(OutlierMixin, BaseEstimator):
             Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
             ``minor_label`` otherwise, which may list the labels of several kinds
             (:func:`bsvdd.kinds`). Without y, all rows are majority. One-class models learn from the
-            majority rows; minority rows only tune their cutoff. NaN, None and pandas.NA are no
-            label: with ``prior=priors.GraphLaplacian()`` such rows are unlabelled rows of the
-            prior, beside those that it names (not with a precomputed kernel), and all
-            else is as without them; other priors and models raise an error.
+            majority rows; minority rows only tune their cutoff.
 
         Returns
         -------
@@ -142,7 +139,7 @@ class Detector(OutlierMixin, BaseEstimator):
         ------
         ValueError
             Rows with NaN, infinity or masked values, too few or too many rows, ambiguous labels,
-            rows without a label where the prior takes none, one class only if a model or a cutoff
+            rows without a label, one class only if a model or a cutoff
             needs two, an invalid kernel, or a parameter out of its range. The message says what to
             do.
         TypeError

@@ -61,20 +61,16 @@ class Classes:
     Attributes
     ----------
     kind : ndarray of int, shape (n,)
-        0 for majority rows, and k for rows with the k-th label of the minority. Rows without a
-        label are not among the n.
+        0 for majority rows, and k for rows with the k-th label of the minority.
     kind_labels : tuple
         The labels of the minority, in the order of ``minor_label``; none without minority rows.
     labels : tuple
         The distinct labels, those of the minority first; none without y.
-    gap : ndarray of bool, shape (n_rows,)
-        True for rows without a label: NaN, None or pandas.NA.
     """
 
     kind: np.ndarray
     kind_labels: tuple[Any, ...]
     labels: tuple[Any, ...]
-    gap: np.ndarray
 
     @property
     def minority(self) -> np.ndarray:
@@ -82,7 +78,7 @@ class Classes:
         return self.kind > 0
 
 
-def classes_of(y: Any, n_rows: int, minor_label: Any = None, may_lack: bool = False) -> Classes:
+def classes_of(y: Any, n_rows: int, minor_label: Any = None) -> Classes:
     """Return the classes of rows with the labels y.
 
     Parameters
@@ -94,8 +90,6 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None, may_lack: bool = Fa
     minor_label : optional
         The label of the minority, or a list, tuple, range or array of the labels of its kinds;
         every other label is majority.
-    may_lack : bool, default=False
-        Whether rows may lack a label.
 
     Raises
     ------
@@ -104,19 +98,18 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None, may_lack: bool = Fa
         class empty.
     """
     if y is None:
-        return Classes(np.zeros(n_rows, dtype=int), (), (), np.zeros(n_rows, dtype=bool))
+        return Classes(np.zeros(n_rows, dtype=int), (), ())
     number, labels = factorized(y, n_rows)
     gap = number < 0
-    if gap.any() and not may_lack:
+    if gap.all():
+        raise ValueError("y has no label in any row; omit y if all rows are majority")
+    if gap.any():
         raise ValueError(
             f"y has no label (NaN) in row {np.argmax(gap)} ({gap.sum()} in all); leave out these "
-            "rows of X and y, or give them a label; a Bayesian model, such as BSVDD, with "
-            "prior=priors.GraphLaplacian() takes unlabelled rows"
+            "rows of X and y, or give them a label"
         )
-    if not len(labels):
-        raise ValueError("y has no label in any row; omit y if all rows are majority")
     kind_of_label, kind_labels = _kinds_of(labels, minor_label)
-    kind = kind_of_label[number[~gap]]
+    kind = kind_of_label[number]
     if kind.all():
         raise ValueError("y has one class only: every row is minority, and no majority row is left")
     try:
@@ -126,7 +119,7 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None, may_lack: bool = Fa
             f"the labels of y must be of one type, got types without an order: {error}; give "
             "numbers or texts, for instance y.astype(str)"
         ) from error
-    return Classes(kind, kind_labels if kind.any() else (), (*kind_labels, *others), gap)
+    return Classes(kind, kind_labels if kind.any() else (), (*kind_labels, *others))
 
 
 def factorized(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:

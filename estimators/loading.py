@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -263,13 +262,12 @@ def _data(
                 rule, kernel, rows, minority, header["seed"], core, of_rows
             )
     rows.setflags(write=False)
-    unlabelled = tensors.get("unlabelled")
     gaps = tensors["gaps"] > 0 if "gaps" in tensors else None
     return TrainingData(
         rows=rows,
         kernel=kernel,
         asked=named,
-        gram=gram if gram is None else replace(gram, unlabelled=unlabelled),
+        gram=gram,
         member_of_row=member_of_row,
         columns=Columns(asked.name, n_columns, features),
         dictionary=rule,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ from .labels import classes_of
 from .rows import files
 from .rows.forms import Form
 from .rows.frames import as_frame
-from .rows.gaps import as_level, counted, filled, imputed
+from .rows.gaps import counted, imputed
 from .rows.gaps import left_out as gaps_left_out
 from .rows.names import Columns
 from .training import Dictionary, TrainingData
@@ -53,8 +53,6 @@ class Asked:
         Whether the model learns from minority rows.
     minor_label : object
     random_state : int, RandomState or None
-    may_lack : bool
-        Whether rows may have no label.
     core : float or "auto"
         The least share of rows that the description rests on.
     joint : Kernel, optional
@@ -69,7 +67,6 @@ class Asked:
     with_minority: bool = False
     minor_label: Any = None
     random_state: Any = 0
-    may_lack: bool = False
     core: float | str = 1.0
     joint: Kernel | None = None
 
@@ -98,8 +95,8 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     X = as_frame(X)
     table, labels, columns = _table(asked, X, y)
     all_rows, categorical = table.rows, table.categorical
-    classes = classes_of(labels, len(all_rows), asked.minor_label, asked.may_lack)
-    minority_of_all, gap, n1 = classes.minority, classes.gap, int(classes.minority.sum())
+    classes = classes_of(labels, len(all_rows), asked.minor_label)
+    minority_of_all, n1 = classes.minority, int(classes.minority.sum())
     n = len(minority_of_all)
     if asked.minor_label is None and n1 > n - n1:
         warn(
@@ -111,29 +108,21 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     seed = int(check_random_state(asked.random_state).randint(2**31 - 1))
     dictionary = asked.dictionary_for(minority_of_all)
     held = _held_rows(asked, dictionary, minority_of_all, seed, y is None)
-    minority, unlabelled, row_numbers = minority_of_all[held], None, held
-    if gap.any():
-        all_rows, unlabelled = _separated(all_rows, gap, minority_of_all, kernel)
-        row_numbers = np.flatnonzero(~gap)[held]
+    minority, row_numbers = minority_of_all[held], held
     rows = np.array(all_rows[held], order="C")  # a copy: the caller may change X
     kind = classes.kind[held]
     if kernel.missing == "level":
         rows = with_level(rows, categorical, columns)
-        unlabelled = None if unlabelled is None else as_level(unlabelled, categorical)
     gaps, imputations = np.isnan(rows), None
     if kernel.missing == "drop" and gaps.any():
         kept = _without_gaps(asked, gaps, minority, columns)
-        row_numbers = np.arange(len(gap))[row_numbers][kept]
+        row_numbers = np.arange(n)[row_numbers][kept]
         rows, gaps, kind, minority = rows[kept], gaps[kept], kind[kept], minority[kept]
         n -= len(kept) - int(kept.sum())
-    if kernel.missing == "drop" and unlabelled is not None:
-        unlabelled = unlabelled[~np.isnan(unlabelled).any(axis=1)]
-    if gaps.any() or (unlabelled is not None and np.isnan(unlabelled).any()):
-        warn_of_gaps(rows if unlabelled is None else np.concatenate([rows, unlabelled]), columns)
+    if gaps.any():
+        warn_of_gaps(rows, columns)
         majority = np.flatnonzero(~minority)
-        known = rows[majority]
-        rows, imputations = imputed(rows, known, categorical, majority)
-        unlabelled = None if unlabelled is None else filled(unlabelled, known, categorical)
+        rows, imputations = imputed(rows, rows[majority], categorical, majority)
     rows.setflags(write=False)
     if len(minority) < n:
         warn(
@@ -162,7 +151,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         rows=rows,
         kernel=kernel,
         asked=named,
-        gram=gram if gram is None else replace(gram, unlabelled=unlabelled),
+        gram=gram,
         member_of_row=member_of_row,
         columns=columns,
         dictionary=dictionary,
@@ -270,31 +259,3 @@ def _without_gaps(
         )
     warn(gaps_left_out(gaps, columns.labels), DataWarning)
     return kept
-
-
-def _separated(
-    rows: np.ndarray, gap: np.ndarray, minority: np.ndarray, kernel: Kernel
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows with a label, and those without one, shape (u, p).
-
-    A ValueError if the kernel is precomputed, one row only has a label, or the rows are too many
-    for a graph.
-    """
-    u = int(gap.sum())
-    n = u + int((~minority).sum())
-    no_label = f"y has no label in {u} row(s), and"
-    if kernel.pairwise:
-        raise ValueError(
-            f"{no_label} with a precomputed kernel priors.GraphLaplacian takes no unlabelled rows; "
-            "leave out these rows and columns of X and these labels, or use a kernel of rows such "
-            "as kernels.RBF"
-        )
-    if n > training.MAX_POINTS:
-        raise ValueError(
-            f"{no_label} the graph of {n} majority and unlabelled rows needs {8e-9 * n * n:.1f} "
-            f"GB; up to {training.MAX_POINTS} rows are accepted: leave out some of the rows "
-            "without a label"
-        )
-    if len(minority) < 2:
-        raise ValueError(f"y has a label in {len(minority)} row(s); expected at least 2")
-    return rows[~gap], rows[gap]

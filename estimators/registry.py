@@ -40,7 +40,7 @@ class Record:
     needs_minority : bool
         Whether the weights depend on minority rows. They can tune the cutoff of any model.
     bayesian : bool
-        Whether the weights have a posterior. Unlabelled rows enter through its prior.
+        Whether the weights have a posterior.
     own : tuple of str
         The parameters beside those of all models (``SHARED``) and of all Bayesian ones
         (``BAYESIAN``).
@@ -74,7 +74,7 @@ class Record:
     def learns_from(self) -> tuple[str, ...]:
         """The rows that the weights depend on."""
         minority = ("minority",) if self.needs_minority else ()
-        return ("majority", *minority, *(("unlabelled",) if self.bayesian else ()))
+        return ("majority", *minority)
 
     def estimator(self) -> Any:
         """Import and return the estimator's class."""

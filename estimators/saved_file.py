@@ -216,7 +216,6 @@ TENSORS = {
     "core": Tensor(_core_rows, "i", "n", 0, 2),
     "gaps": Tensor(_gaps, "i", "n p", 0, 2),
     "donors": Tensor(_donors, "i", "ways g p", -1, "n"),
-    "unlabelled": Tensor(lambda fit: getattr(fit.data.gram, "unlabelled", None), "f", "u p"),
     "left_out": Tensor("chosen.left_out", "f", "n", finite=None),
     "boundary/*": Tensor(_boundary, "f", "cut", finite=False),
     "unseen/*": Tensor(lambda fit: vars(fit.chosen.boundary.unseen), "f", "", finite=False),

@@ -195,7 +195,6 @@ class TrainingData:
                 gram,
                 index_in_full_fit=in_full_fit[part.described],
                 minority_index_in_full_fit=of_minority[: gram.n1],
-                unlabelled=self.gram.unlabelled,
             )
         return replace(part, gram=gram, member_of_row=member, kernel=kernel)
 
@@ -214,8 +213,6 @@ class TrainingData:
         gram, member = statistics(
             dictionary, self.kernel, self.rows, self.minority, self.seed, self.core
         )
-        if gram is not None and self.gram is not None:
-            gram = replace(gram, unlabelled=self.gram.unlabelled)
         return replace(self, gram=gram, member_of_row=member, dictionary=dictionary)
 
     def part(self, which: np.ndarray | slice) -> Self:
@@ -245,7 +242,6 @@ class TrainingData:
             "name": ("obs", self.names),
             "core": ("obs", None if self.core is None else self.core.rows),
             "point_of_row": ("obs", None if are_rows else self.point_of_row),
-            "unlabelled": (("row", "feature"), None if gram is None else gram.unlabelled),
         }
         attrs = {name: json.dumps(labels) for name, labels in named.items() if labels}
         constant = xr.Dataset(

@@ -146,6 +146,6 @@ def require_normal(prior: Prior) -> GaussianPrior:
         return Normal(sd=float(foreign.sigma), m=float(foreign.mu))
     raise TypeError(
         "prior of alpha0: BDD-M conditions a normal prior on the sum of its weights; expected a "
-        "normal prior of bsvdd.priors (Flat, RowSum, Normal, GaussianProcess, ...) or "
+        "normal prior of bsvdd.priors (Flat, RowSum, Normal, ...) or "
         f"preliz.Normal(mu, sigma), got {prior!r}"
     )

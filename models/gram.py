@@ -70,8 +70,6 @@ class Gram:
         In a fold, the indices of its majority rows among those of the whole fit.
     minority_index_in_full_fit : ndarray of int or None
         In a fold, the indices of its minority points among those of the whole fit.
-    unlabelled : ndarray of shape (u, p) or None
-        Rows without a label; no statistic has them, but a prior may.
     """
 
     K: np.ndarray
@@ -86,7 +84,6 @@ class Gram:
     row_squares: np.ndarray | None = None
     index_in_full_fit: np.ndarray | None = None
     minority_index_in_full_fit: np.ndarray | None = None
-    unlabelled: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         M = len(self.r)

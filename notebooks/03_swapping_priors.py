@@ -59,7 +59,6 @@ swaps = {
     "inverse row sums": priors.InverseRowSum(sd=1.5),
     "standardised": priors.StandardizedRowSum(sd=1.5),
     "exponent 1/4": priors.RowSum(exponent=0.25),
-    "Gaussian process": priors.GaussianProcess(nugget=1),
     "flat": priors.Flat(sd=1.5),
 }
 rows = {}
@@ -104,8 +103,7 @@ published.summary().round(3)
 # ## Four remedies
 #
 # 1. **Use no order of the rows**: `priors.Flat(sd=1.5)` gives every row the same mean. It is the
-#    default of BSVDD. `priors.GaussianProcess()` does this too, and it makes the weights of
-#    neighbours similar; with `nugget=1`, half of the variance belongs to each row alone.
+#    default of BSVDD.
 # 2. **Take logarithms**: `priors.InverseRowSum()`, $m_j = -\frac12 \log \sum_i k(x_j, x_i)$, so that
 #    the weights follow a power of the inverse row sums.
 # 3. **Standardise** the row sums: `priors.StandardizedRowSum()`. The rows keep their order, on a

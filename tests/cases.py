@@ -67,8 +67,6 @@ NORMAL = {
     "InverseRowSum": priors.InverseRowSum(0.5),
     "SVDDWeights": priors.SVDDWeights(),
     "Normal": priors.Normal(m=RNG.normal(size=N0), sigma=covariance(1, N0)),
-    "GaussianProcess": priors.GaussianProcess(nugget=0.1),
-    "GraphLaplacian": priors.GraphLaplacian(neighbors=3),
 }
 FOREIGN = {
     "student": student,

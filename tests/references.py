@@ -58,7 +58,7 @@ def mean_and_covariance(prior, k_xx):
         return -(row_sums ** prior.get("exponent", 1.0)), sd**2 * identity
     if prior["type"] == "StandardizedRowSum":
         return (row_sums.mean() - row_sums) / np.std(row_sums), sd**2 * identity
-    if prior["type"] == "GaussianProcess":
+    if prior["type"] == "Normal":  # its covariance is that of the kernel
         return np.zeros(n), sd**2 * (k_xx + prior["nugget"] * identity)
     assert prior["type"] == "Flat"
     return np.zeros(n), sd**2 * identity

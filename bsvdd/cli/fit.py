@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 @click.argument("csv", type=options.FILE)
 @click.option(
     "--label",
-    help="Column of the classes; without it all rows are majority. With --prior GraphLaplacian, "
-    "rows without a value in it are unlabelled rows.",
+    help="Column of the classes; without it all rows are majority.",
 )
 @click.option("--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1).")
 @options.of_table
@@ -72,13 +71,12 @@ def fit(
 
     n1 = 0 if y is None else int((y == 1).sum())
     n0 = len(X) if y is None else int((y == 0).sum())
-    without = f"; {len(X) - n0 - n1} unlabelled rows" if n0 + n1 < len(X) else ""
     doubt = "" if n1 <= n0 else " (the minority is the larger class: check --minor)"
     text = [X.columns[i] for i in est.kernel_.categorical_columns]
     others = {"categories": messages.quoted(text) or None, "label": label, "id": table.id}
     others["dropped"] = messages.quoted(table.drop) or None
     click.echo(
-        f"{n0} majority and {n1} minority rows{doubt}{without}; {messages.listed(X.columns)}"
+        f"{n0} majority and {n1} minority rows{doubt}; {messages.listed(X.columns)}"
         + "".join(f"; {what} {name}" for what, name in others.items() if name is not None)
     )
     click.echo(f"{est.kernel_}\n{' '.join(words.cutoff(est.fit_))}\nsaved {out}")
@@ -102,13 +100,10 @@ def prepared(
 ) -> tuple[Detector, pd.DataFrame, np.ndarray | None]:
     """Return an estimator, and the rows and labels of CSV that it is to be fitted to.
 
-    The labels are 1 for the minority, 0 for the majority, and NaN for rows without a label.
+    The labels are 1 for the minority and 0 for the majority.
     """
-    from ..models.priors import GraphLaplacian
-
     parameters = own.own_parameters()
-    unlabelled = isinstance(parameters.get("prior"), GraphLaplacian)
-    X, y = rows.tables.read_features(csv, layout, minor, missing or "fill", unlabelled)
+    X, y = rows.tables.read_features(csv, layout, minor, missing or "fill")
     if y is not None and y.dtype == bool:
         y = y.astype(int)
     categorical = [

@@ -16,8 +16,7 @@ def read_prior(text: str, minority: bool = False) -> Any:
     ----------
     text : str
         Name of a prior of :mod:`bsvdd.priors`, such as ``Flat``, or with parameters by name, such
-        as ``InverseRowSum(sd=0.5)``. A parameter is a number, text, or a kernel written the same
-        way.
+        as ``InverseRowSum(sd=0.5)``. A parameter is a number, or a list of numbers.
     minority : bool
         Whether it is the prior of the minority's weights, which lie in [0, 1]: ``Beta`` or
         ``TruncatedNormal``, which no other weights have.
@@ -35,43 +34,32 @@ def read_prior(text: str, minority: bool = False) -> Any:
     >>> read_prior("InverseRowSum(sd=0.5)")
     InverseRowSum(sd=0.5, power=0.5)
     """
-    from ..estimators.encoding import decode
     from ..estimators.messages import did_you_mean, quoted
     from ..models import priors
 
-    kind, fields = _described(text)
+    kind, parameters = _described(text)
     families = [f.__name__ for f in priors.FAMILIES if (f.__name__ in OF_MINORITY) == minority]
     if kind not in families:
         raise ValueError(
             f"{kind!r} is no prior of the {'minority' if minority else 'majority'}'s weights"
             f"{did_you_mean(kind, families)}; expected one of {quoted(families)}"
         )
-    return priors.from_dict({"type": kind, **{n: decode(v, {}) for n, v in fields.items()}})
+    return priors.from_dict({"type": kind, **parameters})
 
 
-def _described(text: str) -> tuple[str, dict[str, Any]]:
-    """Return the name and the encoded parameters of a prior."""
+def _described(text: str) -> tuple[str, dict[Any, Any]]:
+    """Return the name and the parameters of a prior."""
     wrong = f"a prior is written as a name, or as InverseRowSum(sd=0.5); got {text[:80]!r}"
     if len(text) > LONGEST:
         raise ValueError(f"{wrong} and {len(text) - 80} more characters")
     try:
-        encoded = _encoded(ast.parse(text.strip(), mode="eval").body)
+        match ast.parse(text.strip(), mode="eval").body:
+            case ast.Name(id=name):
+                return name, {}
+            case ast.Call(func=ast.Name(id=name), args=[], keywords=given):
+                parameters = {k.arg: ast.literal_eval(k.value) for k in given}
+                if None not in parameters:
+                    return name, parameters
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ValueError(wrong) from error
-    if not isinstance(encoded, dict) or encoded["type"] == "tuple":
-        raise ValueError(wrong)
-    return encoded["type"], encoded["fields"]
-
-
-def _encoded(node: ast.expr) -> Any:
-    """Return a value as :func:`bsvdd.estimators.encoding.encode` encodes it."""
-    match node:
-        case ast.Name():
-            return {"type": node.id, "fields": {}}
-        case ast.Call(func=ast.Name(id=name), args=[]) if all(k.arg for k in node.keywords):
-            fields = {str(k.arg): _encoded(k.value) for k in node.keywords}
-            return {"type": name, "fields": fields}
-        case ast.Tuple() | ast.List():
-            return {"type": "tuple", "items": [_encoded(item) for item in node.elts]}
-        case _:
-            return ast.literal_eval(node)
+    raise ValueError(wrong)

@@ -80,11 +80,8 @@ def _rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
-# Which priors have controls is a choice: GraphLaplacian, for one, needs rows too.
-FAMILIES = (
-    *("StandardizedRowSum", "InverseRowSum", "RowSum", "Flat", "EqualWeights"),
-    "GaussianProcess",
-)
+# Which priors have controls is a choice.
+FAMILIES = (*("StandardizedRowSum", "InverseRowSum", "RowSum", "Flat", "EqualWeights"),)
 WITHOUT_MINORITY = ("false_alarm",)  # criteria
 # The label of each control, and what it can take; the models are those of the registry, and
 # bandwidths and rows follow from the data.

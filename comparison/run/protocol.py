@@ -260,8 +260,6 @@ PRIORS: dict[str, priors.Prior] = {
     "scaled": priors.StandardizedRowSum(),
     "flat": priors.Flat(sd=1.5),
     "equal weights": priors.EqualWeights(),
-    # with the default nugget, 1e-6, the covariance is nearly singular and NUTS hardly moves
-    "Gaussian process": priors.GaussianProcess(nugget=0.1),
 }
 
 

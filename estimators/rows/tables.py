@@ -248,7 +248,7 @@ def _wrong_gaps(X: pd.DataFrame, missing: str) -> list[str]:
     ]
 
 
-def minority_of(y: pd.Series, minor: str | None = None, unlabelled: bool = False) -> np.ndarray:
+def minority_of(y: pd.Series, minor: str | None = None) -> np.ndarray:
     """Return which rows belong to the minority.
 
     Parameters
@@ -258,9 +258,6 @@ def minority_of(y: pd.Series, minor: str | None = None, unlabelled: bool = False
     minor : str, optional
         Value of the minority class. If None, the labels must be {0, 1} or {-1, 1} and are read by
         the rules of :mod:`bsvdd.estimators.labels`.
-    unlabelled : bool, default=False
-        Whether rows may lack a label. If there are any, the classes are 1.0 for the minority, 0.0
-        for the majority and NaN.
 
     Raises
     ------
@@ -268,14 +265,13 @@ def minority_of(y: pd.Series, minor: str | None = None, unlabelled: bool = False
         The value does not occur, a row has no label, or the labels are ambiguous.
     """
     missing = y.isna().to_numpy()
-    if missing.any() and not (unlabelled and not missing.all()):
+    if missing.any():
         raise ValueError(
             f"label column {y.name!r} has no label in {place(y, int(missing.argmax()))}, and in "
             f"{int(missing.sum())} of {len(y)} rows in all; leave these rows out, by --missing "
-            "drop, or give them a label; bsvdd fit takes unlabelled rows by --prior "
-            "GraphLaplacian, and so does prior=priors.GraphLaplacian() in Python"
+            "drop, or give them a label"
         )
-    labels = y.to_numpy() if not missing.any() else np.array(y[~missing].tolist())
+    labels = y.to_numpy()
     value: Any = minor
     if minor is not None:
         value = minor if any(isinstance(v, str) for v in labels) else read_labels([minor])[0]
@@ -285,12 +281,7 @@ def minority_of(y: pd.Series, minor: str | None = None, unlabelled: bool = False
                 f"the minority value {minor!r} never occurs in column {y.name!r}"
                 f"{did_you_mean(minor, values)}; it has {quoted(values)}"
             )
-    minority = classes_of(labels, len(labels), value).minority
-    if not missing.any():
-        return minority
-    classes = np.full(len(y), np.nan)
-    classes[~missing] = minority
-    return classes
+    return classes_of(labels, len(labels), value).minority
 
 
 def read_features(
@@ -298,7 +289,6 @@ def read_features(
     layout: Layout,
     minor: str | None = None,
     missing: str = "error",
-    unlabelled: bool = False,
 ) -> tuple[pd.DataFrame, np.ndarray | None]:
     """Return the features of a file, and which rows are minority (None without a label).
 
@@ -311,8 +301,6 @@ def read_features(
     missing : {"fill", "error", "drop", "level"}, default="error"
         What gaps are: an error; a reason to leave the row out, in the label too; or values that
         the kernel of the caller fills or counts as one more category, which are NaN in the result.
-    unlabelled : bool, default=False
-        As in :func:`minority_of`; not with "drop", which leaves such rows out.
 
     Raises
     ------
@@ -335,7 +323,7 @@ def read_features(
             if missing == "drop":
                 table = table[table[label].notna().to_numpy()]
             try:
-                minority = minority_of(table.pop(label), minor, unlabelled)
+                minority = minority_of(table.pop(label), minor)
             except ValueError as error:
                 wrong = [str(error)]
         X, of_columns = features(table, layout, missing)

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..gram import Gram
 from .base import CorrelatedPrior, GaussianPrior
-from .correlated import GaussianProcess, GraphLaplacian
 from .minority import Beta, TruncatedNormal
 from .normal import (
     EqualWeights,
@@ -44,8 +43,6 @@ __all__ = [
     "EqualWeights",
     "Flat",
     "GaussianPrior",
-    "GaussianProcess",
-    "GraphLaplacian",
     "InverseRowSum",
     "Normal",
     "Prior",
@@ -66,8 +63,6 @@ FAMILIES = [
     Flat,
     EqualWeights,
     Normal,
-    GaussianProcess,
-    GraphLaplacian,
     Beta,
     TruncatedNormal,
 ]

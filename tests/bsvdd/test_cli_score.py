@@ -198,35 +198,6 @@ def test_columns_of_text_are_categories_and_others_can_be(table, scores, tmp_pat
     assert "fitted to columns 'city', 'code' of" in result.output
 
 
-def test_rows_without_a_label_by_the_prior_that_takes_them(table, tmp_path):
-    path, model, full = tmp_path / "t.csv", tmp_path / "m", tmp_path / "full.csv"
-    rows, gap = table.copy(), np.arange(72) % 6 == 1
-    rows.loc[gap, "kind"] = None
-    rows.to_csv(path, index=False)
-    rows[~gap].to_csv(full, index=False)
-    fit = ["fit", path, *COLUMNS, "--model", "BDD", "--out", model, "--prior"]
-    result = call(*fit, "GraphLaplacian(sd=0.5)")
-    assert "49 majority and 11 minority rows; 12 unlabelled rows; columns" in result.output
-    est, by_hand = load(model), tmp_path / "by_hand"
-    unlabelled = tuple(map(tuple, table.loc[gap, ["a", "b"]].to_numpy().tolist()))
-    prior = f"GraphLaplacian(sd=0.5, unlabelled={unlabelled})"
-    call("fit", full, *COLUMNS, "--model", "BDD", "--out", by_hand, "--prior", prior)
-    X = table[["a", "b"]]
-    np.testing.assert_array_equal(est.score_samples(X), load(by_hand).score_samples(X))
-    assert est.cutoff_ == load(by_hand).cutoff_
-    # the other policies, another prior, and labels that are numbers
-    call(*fit, "GraphLaplacian", "--missing", "drop")
-    assert load(model).gram_.unlabelled is None
-    assert "--prior GraphLaplacian" in call(*fit, "Flat", code=1).output
-    rows.loc[0, "a"] = None
-    for labels in ({"odd": 1, "normal": 0}, {"odd": True, "normal": False}):
-        rows.assign(kind=rows["kind"].map(labels, na_action="ignore")).to_csv(path, index=False)
-        for minor in ([], ["--minor", str(labels["odd"])]):
-            named = ["--label", "kind", *minor, *COLUMNS[4:], "--missing", "fill"]
-            result = call("fit", path, *named, *fit[10:], "GraphLaplacian")
-            assert "12 unlabelled rows" in result.output, result.output
-
-
 def test_missing_values_by_each_policy(table, scores, tmp_path):
     path, model, rows = tmp_path / "t.csv", tmp_path / "m", table.copy()
     rows.loc[3:8, "a"], rows.loc[5, "city"], rows.loc[70, "kind"] = None, None, None

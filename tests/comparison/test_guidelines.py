@@ -174,11 +174,11 @@ def test_a_study_without_a_fit_that_succeeded_says_so(plan):
 @pytest.mark.parametrize(
     ("order", "auc", "words"),
     [
-        (["scaled", "flat", "published", "Gaussian process"], 1, {"best"}),
-        (["flat", "scaled", "published", "Gaussian process"], 1, {"keep"}),
-        (["flat", "published", "Gaussian process", "scaled"], 1, {"replace"}),
-        (["flat", "published", "Gaussian process", "scaled"], -1, {"worse", "best"}),
-        (["flat", "published", "Gaussian process"], 1, {"scaled was not tried"}),
+        (["scaled", "flat", "published", "inverse row sum"], 1, {"best"}),
+        (["flat", "scaled", "published", "inverse row sum"], 1, {"keep"}),
+        (["flat", "published", "inverse row sum", "scaled"], 1, {"replace"}),
+        (["flat", "published", "inverse row sum", "scaled"], -1, {"worse", "best"}),
+        (["flat", "published", "inverse row sum"], 1, {"scaled was not tried"}),
     ],
 )
 def test_a_default_is_kept_unless_it_is_worse_by_each_metric(order, auc, words):

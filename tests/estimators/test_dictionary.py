@@ -122,7 +122,7 @@ def test_a_prior_of_single_rows_makes_them_points_and_another_groups_them(tmp_pa
     rows = np.concatenate([X[:70], X[:5]])
     est = BDD(**QUICK).fit(rows)
     assert est.gram_.n_points == 70
-    smooth = est.with_prior(priors.GaussianProcess(sd=0.01))
+    smooth = est.with_prior(priors.Normal(sd=0.01, sigma=np.eye(75).tolist()))
     assert smooth.gram_.n_points == 75
     again = smooth.with_prior(priors.EqualWeights())
     np.testing.assert_array_equal(again.score_samples(Z), est.score_samples(Z))

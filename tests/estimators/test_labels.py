@@ -82,6 +82,7 @@ ERRORS = [
     )),
     (np.array([1, 2, date(2026, 1, 1)], dtype=object), 1, "one type, got types without an order"),
     (np.ma.array([0, 1, 1, 0], mask=[0, 0, 1, 0]), None, r"no label \(NaN\) in row 2"),
+    ([None, np.nan, None], None, "y has no label in any row; omit y if all rows are majority"),
     *(([0, 1, 1], minor, "must be one label, or a list of diff") for minor in ({1}, [], [1, 1])),
     *((y, "1", MIX) for y in (
         [0, "1", 1],

@@ -49,7 +49,6 @@ def test_a_record_says_what_its_class_does(name):
     assert (
         record.needs_minority == ("minority" in record.learns_from) == cls()._learns_from_minority
     )
-    assert record.bayesian == ("unlabelled" in record.learns_from)
     assert record.bayesian == issubclass(cls, Bayesian)
     family = (*SHARED, *(BAYESIAN if record.bayesian else ()))
     if name in JOINED:  # kernels are those of the views

@@ -17,6 +17,7 @@ from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
 from scipy import stats
 
 from bsvdd import kernels, priors
+from tests import cases
 
 ROWS = np.random.default_rng(80).normal(size=(12, 2))
 GRAM = Gram.from_rows(kernels.RBF(1.0), ROWS)
@@ -45,10 +46,10 @@ def with_minority(prior, scale):
 MODELS = {
     "mapped": skewed,
     "mapped, with minority rows": lambda: with_minority(priors.Beta(2, 3), 20.0),
-    "correlated": lambda: of(priors.GaussianProcess(nugget=0.1), 20.0),
+    "correlated": lambda: of(priors.Normal(sigma=cases.covariance(1, len(ROWS))), 20.0),
     "far apart": lambda: of(priors.Normal(m=np.linspace(0.0, 40.0, 12)), 20.0),
     "narrow": lambda: of(PRIOR, 3000.0),
-    "narrow, correlated": lambda: of(priors.GaussianProcess(nugget=0.1), 3e4),
+    "narrow, correlated": lambda: of(priors.Normal(sigma=cases.covariance(1, len(ROWS))), 3e4),
     "narrow, with minority rows": lambda: with_minority(priors.Beta(2, 3), 3000.0),
     "on a cube": lambda: with_minority(priors.TruncatedNormal(0.3), 2.0),
     "user's": lambda: of(lambda g, n, d: pm.StudentT(n, 4, dims=d), 2.0),

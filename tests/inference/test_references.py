@@ -39,9 +39,13 @@ def estimator(model, given, **settings):
     kernel = getattr(kernels, described.pop("type"))(**described)
     if model in given["minority_prior"]:
         settings["minority_prior"] = priors.from_dict(given["minority_prior"][model])
+    prior = dict(given["prior"])
+    if "nugget" in prior:  # the covariance is that of the kernel
+        K = kernel(np.array(given["majority"]))
+        prior["sigma"] = K + prior.pop("nugget") * np.eye(len(K))
     return ESTIMATORS[model](
         kernel=kernel,
-        prior=priors.from_dict(given["prior"]),
+        prior=priors.from_dict(prior),
         likelihood_scale=given["likelihood_scale"],
         cutoff=1.0,
         **settings,

@@ -23,7 +23,6 @@ CASES = [
     (QUADRATIC, priors.Flat(2.0), 3.5),
     (kernels.Linear(), priors.Flat(0.6), 1.0),
     (RBF, ROW_SUM, 2.5),
-    (RBF, priors.GraphLaplacian(sd=0.9, neighbors=3), 2.0),
     (RBF, CORRELATED, 0.05),
     (RBF, CORRELATED, 3.5),
 ]

@@ -119,7 +119,11 @@ def test_the_prior_of_a_group_has_the_moments_of_the_sum_of_its_rows(name):
 
 def test_priors_of_single_rows_have_no_groups():
     gram = grouped(kernels.RBF(1.1), ROWS, 15)
-    for prior in (priors.GaussianProcess(), priors.SVDDWeights(), lambda gram, name, dims: None):
+    for prior in (
+        priors.Normal(sigma=np.eye(60).tolist()),
+        priors.SVDDWeights(),
+        lambda gram, name, dims: None,
+    ):
         with pytest.raises(ValueError, match="says nothing of groups of rows, but 15 points stand"):
             bsvdd.Model(prior).prior_of(gram)
     for model in (bsvdd.Model(priors.Flat()), bdd.Model(priors.EqualWeights())):

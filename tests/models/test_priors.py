@@ -21,16 +21,14 @@ from tests.scores import score_of, thresholds, values_of
 
 RNG = np.random.default_rng(50)
 N0, N1 = 12, 3
-MAJORITY, UNLABELLED = RNG.normal(size=(N0, 2)), RNG.normal(size=(9, 2)) * 1.5
+MAJORITY = RNG.normal(size=(N0, 2))
 MINORITY = RNG.normal(size=(N1, 2)) + 2
-RBF, MEDIAN = kernels.RBF(1.5), kernels.RBF("median")
+RBF = kernels.RBF(1.5)
 GRAM, TWO = Gram.from_rows(RBF, MAJORITY), Gram.from_rows(RBF, MAJORITY, MINORITY)
 ROW_SUMS = np.array([sum(RBF([u], [x])[0, 0] for x in MAJORITY) for u in MAJORITY])
 NEGATIVE = Gram.from_rows(kernels.Linear(), np.array([[1.0], [2.0], [-4.0]]))  # sums -1, -2, 4
-PRECOMPUTED = Gram.from_rows(kernels.Precomputed(), kernels.Precomputed().training_rows(GRAM.K))
 CIRCLE = np.array([[np.cos(t), np.sin(t)] for t in 2 * np.pi * np.arange(7) / 7])
 EQUAL = Gram.from_rows(RBF, CIRCLE)  # equal row sums
-TWICE = Gram.from_rows(RBF, MAJORITY[[0, 0, 1]])  # K is singular
 PYTHON = "FAST_COMPILE"  # a few numbers: no machine code
 
 # means and covariances
@@ -48,12 +46,6 @@ NUMBERS = [
     (P.Normal(0.7), GRAM, NONE, 0.49 * EYE),
     (P.Normal(0.7, m=2), GRAM, NONE + 2, 0.49 * EYE),
     (P.Normal(0.4, m=M, sigma=S), GRAM, M, 0.16 * S),
-    (P.GaussianProcess(), TWICE, np.zeros(3), TWICE.K + 1e-6 * np.eye(3)),
-    (P.GaussianProcess(2.0, nugget=0.1), TWO, NONE, 4 * (RBF(MAJORITY) + 0.1 * EYE)),
-    (P.GaussianProcess(2.0, nugget=0.1), PRECOMPUTED, NONE, 4 * (RBF(MAJORITY) + 0.1 * EYE)),
-    (P.GaussianProcess(kernel=MEDIAN), GRAM, NONE, MEDIAN.resolve(MAJORITY)(MAJORITY) + 1e-6 * EYE),
-    (P.GraphLaplacian(0.8, unlabelled=UNLABELLED, smoothness=0.0), GRAM, NONE, 0.64 * EYE),
-    (P.GraphLaplacian(), PRECOMPUTED, NONE, P.GraphLaplacian().covariance(GRAM)),
 ]
 
 
@@ -81,37 +73,6 @@ def test_svdd_prior_has_the_weights_of_svdd_as_median():
         for more in (None, rows[30:])
     )
     np.testing.assert_allclose(with_minority, alone, atol=1e-9)
-
-
-def graph_covariance(majority, unlabelled, k, kappa):
-    """[(kappa L + I)^-1] of the majority, the graph by sorting distances row by row."""
-    points = np.concatenate([majority, unlabelled])
-    n = len(points)
-    W = np.zeros((n, n))
-    for i in range(n):
-        order = sorted(
-            (j for j in range(n) if j != i), key=lambda j: ((points[i] - points[j]) ** 2).sum()
-        )
-        for j in order[:k]:
-            W[i, j] = W[j, i] = 1.0
-    L = np.diag(W.sum(axis=1)) - W
-    return np.linalg.inv(kappa * L + np.eye(n))[: len(majority), : len(majority)]
-
-
-@pytest.mark.parametrize(("k", "kappa"), [(1, 0.2), (3, 20.0), (5, 1.0)])
-@pytest.mark.parametrize("unlabelled", [UNLABELLED, UNLABELLED[:0]], ids=["with", "without"])
-def test_graph_laplacian_by_an_explicit_graph(k, kappa, unlabelled):
-    """Of distances of the kernel; minority points are no part of it."""
-    prior = P.GraphLaplacian(sd=0.8, unlabelled=unlabelled, neighbors=k, smoothness=kappa)
-    # the RBF kernel's distances order neighbours as those of the rows do
-    expected = 0.64 * graph_covariance(MAJORITY, unlabelled, k, kappa)
-    for gram in (GRAM, TWO):
-        np.testing.assert_allclose(prior.covariance(gram), expected, atol=1e-10)
-    first_column = kernels.Custom(lambda A, B: A[:, :1] @ B[:, :1].T + 1e-9 * A[:, 1:] @ B[:, 1:].T)
-    flat = [p * [1, 0] for p in (MAJORITY, unlabelled)]
-    of_first = prior.covariance(Gram.from_rows(first_column, MAJORITY))
-    np.testing.assert_allclose(of_first, 0.64 * graph_covariance(*flat, k, kappa), atol=1e-10)
-    assert np.abs(of_first - expected).max() > 0.01
 
 
 @pytest.mark.parametrize(
@@ -232,9 +193,6 @@ def both(prior, minority=P.Beta()):
     return bsvdd_m.build(TWO, prior, minority)
 
 
-NO_VALUES = "a precomputed kernel has no values between unlabelled rows; use"
-
-
 @pytest.mark.parametrize(
     ("use", "message"),
     [
@@ -246,17 +204,10 @@ NO_VALUES = "a precomputed kernel has no values between unlabelled rows; use"
             lambda: both(P.Normal(sigma=np.eye(14))),
             "Normal: sigma has 14 values, but .* 12 majority",
         ),
-        (lambda: both(P.GraphLaplacian(neighbors=N0)), f"neighbors={N0} needs more than that many"),
-        (lambda: both(P.GraphLaplacian(unlabelled=np.ones((4, 3)))), "unlabelled has 3 columns"),
         (
             lambda: both(P.Flat(), P.TruncatedNormal(mean=[0.0, 1.0])),
             "TruncatedNormal: mean has 2 values, but there are 3 minority rows",
         ),
-        (
-            lambda: P.GaussianProcess(kernel=RBF).covariance(PRECOMPUTED),
-            "GaussianProcess: kernel needs the rows",
-        ),
-        (lambda: P.GraphLaplacian(unlabelled=UNLABELLED).covariance(PRECOMPUTED), NO_VALUES),
         (
             lambda: P.RowSum(exponent=0.999).mean(NEGATIVE),
             r"row 1 of the kernel matrix has the negative sum -2, .* \(RBF\), exponent=1, or an",
@@ -280,8 +231,6 @@ NO_VALUES_OF = [
     (P.InverseRowSum, "power", (-0.1, 1.1), NO),
     (P.SVDDWeights, "outlier_fraction", (0.0, 2), NO),
     (P.SVDDWeights, "floor", (0.0, 2), NO),
-    (P.GaussianProcess, "kernel", (kernels.Precomputed(),), "must be a function of rows"),
-    (P.GaussianProcess, "nugget", (0,), POSITIVE),
     *(
         (cls, field, ([0.0, NAN], [[0.0]], NAN, "a", True), "must be a finite number, or a list")
         for cls, field in ((P.Normal, "m"), (P.TruncatedNormal, "mean"))
@@ -294,9 +243,6 @@ NO_VALUES_OF = [
             (([[1.0, NAN], [NAN, 1.0]],), OPEN),
         )
     ),
-    (P.GraphLaplacian, "neighbors", (0, 2.5), "must be at least 1, got "),
-    (P.GraphLaplacian, "smoothness", (-1.0, np.inf, NAN), "must be at least 0 and finite"),
-    (P.GraphLaplacian, "unlabelled", ([1.0, 2.0], [[1.0, NAN]]), "must be a table of finite num"),
 ]
 
 
