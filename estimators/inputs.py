@@ -379,14 +379,11 @@ def shown(data: TrainingData, table: np.ndarray, X: Any) -> pd.DataFrame:
     """Return the values of rows as the user has them; None for a text, which no fit keeps."""
     X, columns = as_frame(X), data.columns.labels.tolist()
     values = pd.DataFrame(table, columns=columns, dtype=object)
+    for f, form in data.forms.items():
+        values.isetitem(f, [form.cell(number) for number in table[:, f]])
     for f in data.kernel.categorical_columns:
         if isinstance(X, pd.DataFrame) and columns[f] in X:
             values.isetitem(f, X[columns[f]].to_numpy(object))
-        else:  # a number between -1 and 0 is the code of a text
-            is_text = (table[:, f] > -1.0) & (table[:, f] < 0.0)
-            values.isetitem(f, values[columns[f]].mask(is_text, None))
-    for f, form in data.forms.items():
-        values.isetitem(f, [form.cell(number) for number in table[:, f]])
     return values
 
 

@@ -111,6 +111,8 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     minority, row_numbers = minority_of_all[held], held
     rows = np.array(all_rows[held], order="C")  # a copy: the caller may change X
     kind = classes.kind[held]
+    if share < 1.0 and kernel.takes_categories:
+        source.categorical = tuple(sorted({*source.categorical, *_of_two_values(rows)}))
     if kernel.missing == "level":
         rows = with_level(rows, categorical, columns)
     gaps, imputations = np.isnan(rows), None
@@ -167,6 +169,15 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         imputations=imputations,
         core=core,
     )
+
+
+def _of_two_values(rows: np.ndarray) -> list[int]:
+    """Return the columns of numbers with two values.
+
+    In one table they are categories. As numbers, the rows with the rarer value would be far from
+    all others, and all of them odd.
+    """
+    return [f for f, x in enumerate(rows.T) if len(np.unique(x[~np.isnan(x)])) == 2]
 
 
 def found_by(asked: Asked, named: Kernel, names: tuple[str, ...] | None) -> Kernel:

@@ -449,7 +449,7 @@ def numbers(
         if not (i in named or i in forms) and pd.api.types.is_numeric_dtype(dtype):
             continue
         column = frame.iloc[:, i]
-        if i in named:
+        if i in named and i not in forms:
             frame.isetitem(i, codes(column))
         else:
             if i not in forms and not has_text(column) and kind_of(column) == "other":

@@ -375,3 +375,34 @@ def test_few_columns_without_odd_rows_have_no_list(name, p):
         est = clone(ALL[name])
         est.fit_predict(np.random.default_rng(seed).normal(size=(200, p)))
         assert bsvdd.stand_out(est).listed.sum() <= 1
+
+
+FLAGS = {
+    "int64": lambda v: v,
+    "bool": lambda v: v.astype(bool),
+    "Int64": lambda v: pd.array(v, dtype="Int64"),
+    "float64": lambda v: v.astype(float),
+}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shares"),
+    [(dtype, [0.1]) for dtype in [*FLAGS, "array"]]
+    + [("int64", [share]) for share in (0.01, 0.05, 0.2)]
+    + [("int64", [0.01, 0.05, 0.1, 0.2])],
+)
+def test_rows_with_the_rarer_value_of_a_flag_are_no_odd_rows(dtype, shares):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd"))
+    frame.iloc[:5] += 10.0 * np.eye(5, 4) + 10.0 * np.eye(5, 4, -1)
+    for j, share in enumerate(shares):
+        flag = (rng.random(400) < share).astype(int)
+        flag[5] = 1  # a flag that nobody has would be a constant
+        frame[f"flag{j}"] = FLAGS.get(dtype, FLAGS["int64"])(flag)
+    X = frame.to_numpy(float) if dtype == "array" else frame
+    est = SVDD()
+    est.fit_predict(X)
+    found = bsvdd.stand_out(est)
+    assert found.listed[:5].all()
+    assert found.listed[5:].sum() <= 1
+    assert found.at_least <= 5
