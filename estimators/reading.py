@@ -112,7 +112,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     rows = np.array(all_rows[held], order="C")  # a copy: the caller may change X
     kind = classes.kind[held]
     if share < 1.0 and kernel.takes_categories:
-        source.categorical = tuple(sorted({*source.categorical, *_of_two_values(rows)}))
+        categorical = tuple(sorted({*categorical, *_of_two_values(rows)}))
     if kernel.missing == "level":
         rows = with_level(rows, categorical, columns)
     gaps, imputations = np.isnan(rows), None
