@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from ..estimators.detector import Detector
     from ..estimators.rows.files import Layout
 
-# those of estimators.p_values, which takes long to import
-METHODS = ["left-out", "split"]
-
 
 @click.command()
 @click.argument("model", type=options.FILE)
@@ -36,23 +34,9 @@ METHODS = ["left-out", "split"]
     help="CSV of the result; standard output when left out.",
 )
 @click.option(
-    "--input-columns", is_flag=True, help="Also write the columns of CSV, as they are in it."
-)
-@click.option(
-    "--strict", is_flag=True, help="Stop at a row that cannot be scored; else it is marked."
-)
-@click.option(
     "--fdr",
     type=float,
     help="Also mark the rows to call abnormal at this false discovery rate, in a column selected.",
-)
-@click.option(
-    "--p-value",
-    "method",
-    type=click.Choice(METHODS),
-    default="left-out",
-    show_default=True,
-    help="Method of the p-values; split has the strictest guarantee, and refits the model.",
 )
 @click.option(
     "--explain",
@@ -64,10 +48,7 @@ def score(
     csv: Path,
     table: options.TableOptions,
     out: Path | None,
-    input_columns: bool,
-    strict: bool,
     fdr: float | None,
-    method: str,
     explain: bool,
 ) -> None:
     """Score the rows of CSV by a saved MODEL: p-value, P(normal), surprise, decision.
@@ -79,12 +60,10 @@ def score(
     90 % interval, whose low end allows for one row like it that the training rows have not shown.
     With --fdr the rows are decided as one batch.
 
-    Gaps are filled by the nearest training rows, and the column filled names them. A row with text
-    in a column of numbers, with a gap under --missing drop, or without any value cannot be scored.
-    It stays in the result without numbers, and the column problem says why.
+    A cell that cannot be read, such as text in a column of numbers, is a gap. Gaps are filled by
+    the nearest training rows, and the column filled names them. A row without any value is left
+    out, and so is one with a gap under --missing drop.
     """
-    if strict and table.missing == "drop":
-        raise click.UsageError("--strict stops at a gap, and --missing drop does not")
     with plain_errors():
         from ..estimators.p_values import check_rate
         from ..estimators.questions.selection import discoveries
@@ -115,33 +94,23 @@ def score(
                         f"--missing {missing}: the model was fitted with --missing {fitted}, and "
                         f"so are its answers; fit it with --missing {missing}"
                     )
-                stops, gaps = strict or table.missing == "error", new[names].isna().to_numpy()
-                gaps = gaps & (missing == fitted) & est.kernel_.fills_gaps
-                gaps &= ~gaps.all(axis=1, keepdims=True)
-                problems = _problems(est, X, new, gaps)
-                said = _first_problem(problems, new)
-                if problems.ne("").all() or (stops and said):
-                    texts = [c for c in names if c not in categories]
-                    raise ValueError(said + _about_signs(new[texts], layout.decimal))
-            usable = X[problems == ""]
+                unread = _unread(est, X, new[names], layout.decimal)
+                left = _left_out(X, new, missing)
+            usable, new = X[~left], new[~left]
             given = usable if hasattr(est, "feature_names_in_") else usable.to_numpy()
             step(f"decision on {len(usable)} rows")
-            result: pd.DataFrame = est.decision(given, p_value=method).set_axis(usable.index)
+            result: pd.DataFrame = est.decision(given).set_axis(usable.index)
             if fdr is not None:
                 result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)
             if explain:
                 step("reasons")
                 important = _important_columns(est, given, usable)
                 result = result.join(important.where(~result["normal"]))
-            found = result.reindex(X.index)
-            found = found.join(as_cells(with_filled(found[[]], est, X.isna() & gaps)))
-            found["problem"] = problems
-            found.insert(0, "row", X.index)
+            found = result.join(as_cells(with_filled(result[[]], est, usable.isna())))
+            found.insert(0, "row", usable.index)
             if table.id is not None:
                 ids = as_cells(new.index.to_frame(False, table.id))
                 found = with_names(found, ids.iloc[:, 0], ids.columns[0])
-            if input_columns:
-                found = _with_input(found, csv, layout)
             how: Any = {"index": False, "sep": layout.sep, "decimal": table.decimal}
         if out is None:
             found.to_csv(sys.stdout, **how)
@@ -154,9 +123,10 @@ def score(
                 f"{len(result)} rows scored, {int((~result['normal']).sum())} abnormal{selected}: "
                 f"{out}"
             )
-        if said:
-            click.echo(f"{said}; the column problem has all reasons", err=True)
-        for line in _notes(est, given, usable, result, fdr, method):
+        lines = [unread] if unread else []
+        if left.any():
+            lines.append(rows.gaps.left_out(X.isna().to_numpy() & left[:, None], X.columns))
+        for line in (*lines, *_notes(est, given, usable, result, fdr)):
             click.echo(line, err=True)
 
 
@@ -191,7 +161,7 @@ def _columns_of_fit(est: Detector, new: pd.DataFrame, layout: Layout) -> list[st
 
 
 def _typed(est: Detector, new: pd.DataFrame, decimal: str) -> pd.DataFrame:
-    """Return numbers, and the cells of other columns that are as in training; rows from 0."""
+    """Return numbers, and cells of other columns that are as in training; else NaN; rows from 0."""
     forms, categories = est.fit_.data.forms, est.kernel_.categorical_columns
     new = new.reset_index(drop=True)
     for i in range(new.shape[1]):
@@ -200,35 +170,42 @@ def _typed(est: Detector, new: pd.DataFrame, decimal: str) -> pd.DataFrame:
             column = rows.cells.with_points(column) if decimal == "," else column
             new.isetitem(i, column.where(forms[i].numbers(column).notna()))
         elif i not in categories:
-            new.isetitem(i, rows.cells.as_numbers(column, decimal))
+            values = rows.cells.as_numbers(column, decimal)
+            new.isetitem(i, values.where(values.abs() < math.inf))
     return new
 
 
-def _problems(est: Detector, X: pd.DataFrame, new: pd.DataFrame, filled: np.ndarray) -> pd.Series:
-    """Return why each row cannot be scored, "" where it can; some gaps (n, p) are filled."""
-    import pandas as pd
-
-    bad, problems = rows.tables.gaps(X) & ~filled, pd.Series("", X.index, dtype=object)
-    forms = est.fit_.data.forms
-    expected = {c: f": no {forms[i].expected}" if i in forms else "" for i, c in enumerate(X)}
-    for i in X.index[bad.any(axis=1)]:
-        cells = {c: new[c].iat[i] for c in X.columns[bad[i]]}
-        problems[i] = ", ".join(
-            f"{str(c)!r} is missing"
-            if pd.isna(value)
-            else f"{str(c)!r} is {str(value)!r:.80}{expected[c]}"
-            for c, value in cells.items()
-        )
-    return problems
-
-
-def _first_problem(problems: pd.Series, new: pd.DataFrame) -> str:
-    """Return how many rows cannot be scored, and why the first cannot; "" if all can."""
-    bad = problems.index[problems != ""]
-    if not len(bad):
+def _unread(est: Detector, X: pd.DataFrame, new: pd.DataFrame, decimal: str) -> str:
+    """Return how many cells of the file cannot be read; a ValueError if a column has no others."""
+    empty = X.isna().to_numpy()
+    bad = empty & new.notna().to_numpy()
+    if not bad.any():
         return ""
-    first = f"{rows.tables.place(new, bad[0])}, where {problems[bad[0]]}"
-    return f"{len(bad)} of {len(new)} rows cannot be scored, the first is {first}"
+    row = int(bad.any(axis=1).argmax())
+    column = int(bad[row].argmax())
+    form = est.fit_.data.forms.get(column)
+    first = (
+        f"the first is {new.iat[row, column]!r:.80} in {str(new.columns[column])!r} of "
+        f"{rows.tables.place(new, row)}{f', no {form.expected}' if form else ''}"
+        f"{_about_signs(new.loc[:, bad.any(axis=0)], decimal)}"
+    )
+    nothing = new.columns[bad.any(axis=0) & empty.all(axis=0)]
+    if len(nothing):
+        raise ValueError(f"no cell of {messages.listed(nothing)} can be read; {first}")
+    return f"{int(bad.sum())} cells cannot be read and count as gaps; {first}"
+
+
+def _left_out(X: pd.DataFrame, new: pd.DataFrame, missing: str) -> np.ndarray:
+    """Return which rows (n,) the model cannot answer; a ValueError if gaps stop or none is left."""
+    gaps = X.isna().to_numpy()
+    left = gaps.any(axis=1) if missing in ("drop", "error") else gaps.all(axis=1)
+    if left.all() or (missing == "error" and left.any()):
+        row = int(left.argmax())
+        raise ValueError(
+            f"{rows.gaps.counted(gaps, X.columns)}, the first is {rows.tables.place(new, row)}; "
+            "drop or impute these rows, by --missing drop or a model that fills gaps"
+        )
+    return left
 
 
 def _about_signs(numeric: pd.DataFrame, decimal: str) -> str:
@@ -250,31 +227,8 @@ def _important_columns(est: Detector, given: Any, X: pd.DataFrame) -> pd.DataFra
     return as_cells(important)
 
 
-def _with_input(found: pd.DataFrame, csv: Path, layout: Layout) -> pd.DataFrame:
-    """Return the result with the columns of the file before it, as text.
-
-    A column that has the name of a column of the result gets ``input_`` before its name.
-    """
-    texts = rows.files.read_file(csv, layout, None).drop(columns=list(layout.others))
-    taken = {name: f"input_{name}" for name in texts.columns if name in found.columns}
-    for name, other in taken.items():
-        if other in found.columns or other in texts.columns:
-            raise ValueError(
-                f"--input-columns: the result and {csv} both have {name!r}, and {other!r} is there "
-                "too; rename one of these columns"
-            )
-    first = list(found.columns[: 1 if layout.id is None else 2])
-    own = as_cells(texts.rename(columns=taken))
-    return found[first].join(own).join(found.drop(columns=first))
-
-
 def _notes(
-    est: Detector,
-    given: Any,
-    X: pd.DataFrame,
-    result: pd.DataFrame,
-    fdr: float | None,
-    method: str,
+    est: Detector, given: Any, X: pd.DataFrame, result: pd.DataFrame, fdr: float | None
 ) -> Iterator[str]:
     """Yield what is to be known of scored rows: unseen categories, training rows, none selected."""
     import numpy as np
@@ -295,9 +249,8 @@ def _notes(
         )
     equal = int(result["left_out"].sum())
     if equal:
-        but = "" if method == "left-out" else ", but for its p-value"
         are = "is a training row" if equal == 1 else "are training rows"
-        yield f"{equal} of {n} rows {are}, and each is answered without itself{but}"
+        yield f"{equal} of {n} rows {are}, and each is answered without itself"
     if fdr is not None and not result["selected"].any():  # by Benjamini and Hochberg
         smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))
         alone = f"; {equal} of the {n} are training rows: score the new rows alone"

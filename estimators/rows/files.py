@@ -171,7 +171,7 @@ def kind_of_file(path: Path) -> str:
 def read_file(
     path: Path,
     layout: Layout = PLAIN,
-    texts: Collection[str] | None = (),
+    texts: Collection[str] = (),
     na: Collection[str] = (),
 ) -> pd.DataFrame:
     """Return the table in a file, by its suffix; a file of another one is read as CSV.
@@ -188,7 +188,7 @@ def read_file(
     layout : Layout
         Columns that it names need not be in the file.
     texts : collection of str
-        Further columns that are read as text. None: all are, as they are in the file.
+        Further columns that are read as text.
     na : collection of str
         Columns of CSV in which NA is a code and no gap, beside those that have at least five other
         values, all of them two capital letters.
@@ -215,8 +215,6 @@ def read_file(
     require_file(path)
     if kind in FRAMES:
         table = _read_frame(path, kind)
-        if texts is None:
-            return table.astype(object).where(table.notna(), "").astype(str)
         table = _with_index(table)
         named = [layout.id, *layout.levels, *texts]
         for name in (c for c in table if c in named):
@@ -224,7 +222,7 @@ def read_file(
             table[name] = table[name].astype(object).map(level).astype(object).mask(gap)
         return table
     table = _with_index(_read_csv(path, layout, texts, kind, na))
-    if texts is not None and layout.label in table:
+    if layout.label in table:
         labels = read_labels(table[layout.label].tolist())
         table[layout.label] = pd.Series(labels, table.index, labels.dtype)
     return table
@@ -251,7 +249,7 @@ def _has_codes(column: pd.Series) -> bool:
 def _read_csv(
     path: Path,
     layout: Layout,
-    texts: Collection[str] | None,
+    texts: Collection[str],
     kind: str,
     na: Collection[str],
 ) -> pd.DataFrame:
@@ -270,8 +268,8 @@ def _read_csv(
         cells = pd.Series(head.to_numpy().ravel(), dtype="str").str.fullmatch(CODE, na=False)
         are_codes = cells.to_numpy().reshape(head.shape).any(axis=0)
         codes = [c for c, is_code in zip(names, are_codes, strict=True) if is_code]
-        raw = names if texts is None else [layout.label, layout.id]
-        as_text = {*raw, *codes, *layout.categories, *layout.levels, *(texts or ())} & set(names)
+        raw = [layout.label, layout.id]
+        as_text = {*raw, *codes, *layout.categories, *layout.levels, *texts} & set(names)
         gaps = {c: [] if c in raw else GAPS.split("|") for c in names}
         coded = [c for c in names if c not in raw and _has_codes(head[c])]
         for name in {*coded, *na} & set(names):
@@ -292,8 +290,7 @@ def _read_csv(
         )
     for name in table.select_dtypes(["object", "str"]).columns.difference(raw):
         table[name] = table[name].mask(_are_blank(table[name]))
-    if texts is not None:
-        _warn_of_codes(table, coded)
+    _warn_of_codes(table, coded)
     return table.copy()  # one block for all columns, which is faster where there are many
 
 

@@ -416,7 +416,6 @@ BAD = [
     ("score m ONE/x.csv", "lacks columns 'a', 'b'; it has 'x', 'y'"),
     *((f"score m CSV --fdr {rate}", "fdr must lie between 0 and 1") for rate in ("0", "1", "-.5")),
     ("score m CSV --category a", "the model was fitted to no columns of categories"),
-    ("score m CSV --missing drop --strict", "--strict stops at a gap, and --missing drop does not"),
     ("study slides --jobs 0", "expected at least 1, or -1"),
     ("study slides --backend dask", "--backend dask and --scheduler ADDRESS"),
     ("study slides --scheduler x", "--backend dask and --scheduler ADDRESS"),
@@ -473,7 +472,7 @@ EVIL = {  # a cell, and as it is written
 OUTPUTS = {
     "outliers": ["outliers", "EVIL", "--id", "@id", "--out"],
     "given": ["given", "EVIL", "b", "--model", "SVDD", "--id", "@id", "--out"],
-    "score": ["score", "M", "EVIL", "--id", "@id", "--explain", "--input-columns", "--out"],
+    "score": ["score", "M", "EVIL", "--id", "@id", "--explain", "--out"],
 }
 
 

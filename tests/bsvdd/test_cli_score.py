@@ -9,14 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators import p_values
 from bsvdd.inference.warning import DataWarning
 from click.testing import CliRunner
 
 import bsvdd
 from bsvdd import SVDD, cutoffs, load, priors
 from bsvdd.cli import main
-from bsvdd.cli.score import METHODS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
@@ -75,42 +73,39 @@ def test_ids_and_the_decision_are_in_the_result(folder, table, scores, model):
     assert frame["name"].tolist() == table["name"].tolist()  # 007 stays 007
     assert frame["row"].tolist() == list(range(72))
     expected = load(folder / model).decision(table[["a", "b"]])
-    assert list(frame.columns[2:-1]) == list(expected)
+    assert list(frame.columns[2:]) == list(expected)
     pd.testing.assert_frame_equal(expected, frame[list(expected)], rtol=1e-6, atol=1e-9)
     assert (frame["surprise_low"] < frame["surprise_high"]).all()
-    assert frame["problem"].isna().all()
-    header = ["row", *expected, "problem"]
-    assert call("score", folder / model, folder / "t.csv").output.splitlines()[0] == ",".join(
-        header
-    )
+    printed = call("score", folder / model, folder / "t.csv").output
+    assert printed.splitlines()[0] == ",".join(["row", *expected])
 
 
-def test_a_selection_by_split_rows(folder, table, scores):
-    assert tuple(METHODS) == p_values.METHODS  # the command need not import them to show help
-    options = ["--fdr", "0.2", "--p-value", "split"]
-    result, frame = scores(folder / "BDD", folder / "t.csv", *options)
-    expected = bsvdd.select(load(folder / "BDD"), table[["a", "b"]], 0.2, "split")
-    np.testing.assert_array_equal(frame["selected"], expected)
-    assert f"{int(expected.sum())} selected" in result.output
-
-
-def test_rows_that_cannot_be_scored_are_marked_and_counted(folder, table, scores, tmp_path):
+def test_a_cell_that_cannot_be_read_is_a_gap_and_is_counted(folder, table, scores, tmp_path):
     model, csv = folder / "BDD", folder / "gaps.csv"
-    result, frame = scores(model, csv, "--id", "name", "--fdr", "0.2", "--missing", "drop")
-    said = "3 of 72 rows cannot be scored, the first is row 2 (counted from 0; 'name' is '002'), "
-    assert "69 rows scored" in result.output and f"{said}where 'a' is missing" in result.stderr
-    problems = frame["problem"].dropna()
-    assert problems.to_dict() == {2: "'a' is missing", 4: "'b' is 'n/a?'", 5: "'a' is 'inf'"}
-    good = frame["problem"].isna()
-    numbers = frame.drop(columns=["name", "row", "problem"])
-    assert numbers[~good].isna().all(axis=None) and numbers[good].notna().all(axis=None)
-    est, X = load(model), table.loc[good, ["a", "b"]]
-    np.testing.assert_allclose(frame["distance"][good], est.decision(X)["distance"], rtol=1e-6)
-    selected = bsvdd.select(est, X, 0.2)
-    assert selected.any() and (frame["selected"][good].astype(bool) == selected).all()
-    result = call("score", model, csv, "--strict", "--out", tmp_path / "none", code=1)
-    assert "gaps.csv: 2 of 72 rows cannot be scored, the first is row 4" in result.output
-    assert not (tmp_path / "none").exists()
+    result, frame = scores(model, csv, "--id", "name", "--fdr", "0.2")
+    said = "2 cells cannot be read and count as gaps; the first is 'n/a?' in 'b' of row 4 (counted"
+    assert "72 rows scored" in result.output and f"{said} from 0; 'name' is '004')" in result.stderr
+    assert "3 of 72 rows have gaps, in 'a' (2), 'b' (1), filled" in result.stderr
+    assert frame["filled"].dropna().to_dict() == {2: "a", 4: "b", 5: "a"}
+    X = table[["a", "b"]].copy()
+    X.loc[[2, 5], "a"] = X.loc[4, "b"] = np.nan
+    with pytest.warns(DataWarning, match="3 of 72 rows have gaps"):
+        expected = load(model).decision(X)
+        selected = bsvdd.select(load(model), X, 0.2)
+    np.testing.assert_allclose(frame["distance"], expected["distance"], rtol=1e-6)
+    assert selected.any() and f"{int(selected.sum())} selected" in result.output
+    np.testing.assert_array_equal(frame["selected"], selected)
+
+    result, frame = scores(model, csv, "--id", "name", "--missing", "drop")
+    assert "69 rows scored" in result.output
+    assert "3 of 72 rows have gaps, in 'a' (2), 'b' (1), and are left out" in result.stderr
+    assert frame["row"].tolist() == [i for i in range(72) if i not in (2, 4, 5)]
+    np.testing.assert_allclose(
+        frame["distance"], load(model).decision(X.dropna())["distance"], rtol=1e-6
+    )
+    none = tmp_path / "none"
+    result = call("score", model, csv, "--missing", "error", "--out", none, code=1)
+    assert "the first is row 2 (counted from 0; " in result.output and not none.exists()
 
 
 def test_a_table_with_other_signs_has_the_same_scores(folder, scores, tmp_path):
@@ -120,24 +115,8 @@ def test_a_table_with_other_signs_has_the_same_scores(folder, scores, tmp_path):
     _, plain = scores(folder / "SVDD", folder / "t.csv")
     pd.testing.assert_frame_equal(german, plain)
     result = call("score", model, folder / "g.csv", "--sep", ";", code=1)
-    assert "72 of 72 rows cannot be scored" in result.output
+    assert "no cell of columns 'a', 'b' can be read; the first is " in result.output
     assert "is ',' the decimal sign, --decimal ','?" in result.output
-
-
-def test_the_columns_of_the_file_are_written_as_they_are(folder, table, scores, tmp_path):
-    path, model = tmp_path / "t.csv", folder / "SVDD"
-    table.assign(surprise="01.50", row="x").to_csv(path, index=False)
-    options = ["--id", "name", "--drop", "kind", "--input-columns"]
-    _, frame = scores(model, path, *options)
-    own = ["a", "b", "city", "input_surprise", "input_row"]
-    assert list(frame.columns[:7]) == ["name", "row", *own]
-    assert (tmp_path / "scores.csv").read_text().count(",01.50,x,") == 72
-    assert frame["a"].tolist() == table["a"].tolist()
-    table.assign(surprise=1, input_surprise=2).to_csv(path, index=False)
-    result = call("score", model, path, *options, code=1)
-    assert "'input_surprise' is there too; rename" in result.output
-    table.rename(columns={"name": "row"}).to_csv(path, index=False)  # an id with such a name
-    assert list(scores(model, path, "--id", "row")[1].columns[:2]) == ["input_row", "row"]
 
 
 def test_a_fit_to_rows_without_names_takes_all_columns(folder, scores, tmp_path):
@@ -169,7 +148,7 @@ def test_reasons_of_the_abnormal_rows_hold_no_formula(folder, table, scores, tmp
     abnormal = ~frame["normal"]
     assert abnormal.any() and not abnormal.all()
     four = ["column_1", "share_1", "column_2", "share_2"]
-    assert frame.columns[-5:].tolist() == [*four, "problem"]
+    assert frame.columns[-4:].tolist() == four
     assert frame.loc[~abnormal, "column_1"].isna().all()
     assert (frame["column_1"] == "'" + why["column_1"])[abnormal].all()
     np.testing.assert_allclose(frame.loc[abnormal, "share_2"], why.loc[abnormal, "share_2"])
@@ -188,12 +167,12 @@ def test_columns_of_text_are_categories_and_others_can_be(table, scores, tmp_pat
     rows = table.head(4).assign(code=["7", "07", "7", "8"], city=["Rom", "Rom", None, "Lima"])
     rows.to_csv(new, index=False)
     result, frame = scores(model, new, "--id", "name", "--explain", "--missing", "drop")
-    assert frame["problem"].tolist()[2] == "'city' is missing"
+    assert frame["row"].tolist() == [0, 1, 3]
     said = "1 of 3 rows have a category that no training row has, in 'city', 'code'"
     assert said in result.output
     expected = load(model).score_samples(rows[["a", "b", "city", "code"]].drop(index=2))
-    np.testing.assert_allclose(frame["surprise"].dropna(), -expected)
-    assert frame["column_1"][3] in ("city", "code") and not frame["normal"].tolist()[3]
+    np.testing.assert_allclose(frame["surprise"], -expected)
+    assert frame["column_1"][2] in ("city", "code") and not frame["normal"].tolist()[2]
     result = call("score", model, new, "--category", "a", code=1)
     assert "fitted to columns 'city', 'code' of" in result.output
 
@@ -216,13 +195,14 @@ def test_missing_values_by_each_policy(table, scores, tmp_path):
     rows.to_csv(path, index=False)
     _, frame = scores(model, path, "--id", "name")
     of_a = dict.fromkeys((3, 4, 6, 7, 8), "a")
+    frame = frame.set_index("row")
     assert frame["filled"].dropna().to_dict() == of_a | {5: "a, city", 10: "b"}
-    assert frame["problem"].dropna().index.tolist() == [9]  # a row without any value
+    assert frame.index.tolist() == [i for i in range(72) if i != 9]  # a row without any value
     with pytest.warns(DataWarning, match="1 of 1 rows have gaps"):
         expected = -load(model).score_samples(rows.loc[[3], ["a", "b", "city"]])
     np.testing.assert_allclose(frame["surprise"][3], expected, rtol=1e-6)
     _, frame = scores(model, path, "--id", "name", "--missing", "drop")
-    assert frame["problem"].notna().sum() == 8
+    assert len(frame) == 64
     call("score", model, path, "--missing", "error", code=1)
 
 
@@ -291,11 +271,11 @@ def test_a_model_keeps_what_a_gap_is(table, scores, tmp_path):
     assert "NA in 11 of its cells is one and no gap" in result.output
     rows.iloc[3:7].to_csv(path, index=False)  # too few to tell that NA is a code
     result, frame = scores(model, path, "--id", "name", "--explain")
-    assert frame["filled"].dropna().tolist() == ["a"] and frame["problem"].isna().all()
+    assert frame["filled"].dropna().tolist() == ["a"] and len(frame) == 4
     assert result.stderr.count("counted as one more category") == 1
     result = call("score", model, path, "--missing", "fill", code=1)
     assert "the model was fitted with --missing level" in result.output
     rows.to_csv(tmp_path / "full.csv", index=False)
     call(*[a if a != path else tmp_path / "full.csv" for a in fit], "--missing", "drop")
     _, frame = scores(model, path, "--id", "name")
-    assert frame["problem"].notna().sum() == 2
+    assert len(frame) == 2
