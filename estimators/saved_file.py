@@ -26,14 +26,13 @@ from ..inference.learned import Learner, Posterior
 from ..models import kernels
 from ..models.gram import Gram
 from ..models.potential import WeightMap
-from .answers import answers
 from .atomic import atomic
 from .encoding import encode
 from .fit import Fit
 from .labels import to_save
 from .rows.gaps import NEAREST
 
-FORMAT = 6
+FORMAT = 1
 PART = 2**20  # characters at once
 # bytes in memory of a value, a name and a list of JSON, by their signs; of a file at most so many
 # times its bytes, and some room: a number of a kernel has 20 signs and 40 bytes
@@ -231,7 +230,6 @@ TENSORS = {
     "log_prior/*": Tensor(_by_draw("log_prior"), "f", "chains draws", finite=False),
     "sample_stats/*": Tensor(_by_draw("statistics"), "fiub", "chains draws", finite=None),
     "views/*": Tensor(_views, "u", "..."),
-    "answers/*": Tensor(answers, "f", "...", finite=None),
     "sha256": Tensor(None, "u", "digest"),
 }
 NEEDED = ("rows", "kind", "sha256")

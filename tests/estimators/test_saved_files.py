@@ -39,11 +39,11 @@ def contents(path):
 
 
 def assert_same_files(*paths):
-    """Check that nothing more was lost, bit for bit; the answers are of draws that were rounded."""
+    """Check that nothing more was lost, bit for bit."""
     (header, ours), (other, theirs) = map(contents, paths)
     assert header == other and set(ours) == set(theirs)
     for name, values in ours.items():
-        if not name.startswith(("answers/", "sha256")):
+        if name != "sha256":
             np.testing.assert_array_equal(values, theirs[name])
 
 
@@ -250,11 +250,8 @@ def test_arviz_writes_and_reads_the_tree(fitted, tmp_path):
 # damaged files
 
 
-POLICY = Cutoff(cutoffs.FalseAlarm(0.2))
-
-
 @pytest.fixture(scope="module")
-def originals(fitted, table, tmp_path_factory):
+def originals(fitted, tmp_path_factory):
     """Saved fits of several shapes; "small" has 2 chains, 3 draws, 4 points, 5 + 1 rows."""
     folder = tmp_path_factory.mktemp("originals")
     rows = np.random.default_rng(5).normal(size=(6, 2))
@@ -266,8 +263,6 @@ def originals(fitted, table, tmp_path_factory):
         "chains": BSVDD(**few, tune=4, sampler="hmc").fit(rows),
         "plane": OCSVM(kernel=kernel, cutoff=1.0).fit(rows),
         "kinds": LSSVM(kernel=kernel, cutoff=0.0, minor_label=[1, 2]).fit(rows, y),
-        "posterior": BSVDD(cutoff=POLICY, draws=100, tune=100).fit(table[0]),
-        "folds": SVDD(cutoff=replace(POLICY, cv=3)).fit(table[0]),
         "matrix": SVDD(kernel=kernels.Precomputed(1.0), cutoff=1.0).fit(kernel(rows)),
     }
     for name, est in fits.items():
@@ -313,7 +308,7 @@ BYTES = {
     "appended": (lambda b: b + b"x", NO_FIT),
     "another value": (lambda b: b[:-20] + b"!" + b[-19:], OTHER_BYTES),
     "another text": (lambda b: b.replace(b"bandwidth", b"bandwodth"), OTHER_BYTES),
-    "another format": (lambda b: b.replace(b'format\\": 6', b'format\\": 3'), "has format 3, and "),
+    "another format": (lambda b: b.replace(b'format\\": 1', b'format\\": 3'), "has format 3, and "),
     "a header of 2^60 bytes": (lambda b: (2**60).to_bytes(8, "little") + b[8:], NO_FIT),
     "no header of bsvdd": (of_header({"x": tensor()}), NO_FIT),
     "a list": (of_header([]), NO_FIT),
@@ -478,77 +473,6 @@ HEADERS = {
 def test_headers_that_are_never_saved(put, name, change):
     path = put("small" if name.startswith("('small") else "SVDD")
     crafted(path, change)
-    with pytest.raises(UnreadableFileError, match=r"fit\.nc cannot be read: \S"):
-        bsvdd.load(path)
-
-
-# values of the right type in the right range, which are not those of the fit
-
-
-def cutoff_of(field, value):
-    return changed("parameters", "cutoff", "fields", field, value=value)
-
-
-def prior_of(kind, **fields):
-    return changed("parameters", "prior", value={"type": kind, "fields": fields})
-
-
-OF_BOUNDARY = {
-    f"boundary/{name} {what}": {f"boundary/{name}": change}
-    for name in ("threshold", "log_half", "log_whole")
-    for what, change in {
-        "NaN": first(NAN),
-        "all NaN": lambda x: x * NAN,
-        "all infinite": lambda x: np.full(x.shape, np.inf),
-        "shifted": lambda x: np.where(np.isfinite(x), x, 0.0) + 1.0,
-    }.items()
-}
-OF_LEFT_OUT = {
-    f"left_out {what}": {"left_out": change}
-    for what, change in {
-        "all NaN": lambda x: x * NAN,
-        "zero": lambda x: x * 0.0,
-        "shifted": lambda x: x + 1.0,
-        "of the other sign": lambda x: -x,
-        "gone": None,
-    }.items()
-}
-OF_CUTOFF = {
-    **{f"level {v}": cutoff_of("level", v) for v in (0, 0.9, 1, -0.5, "x", None, NAN)},
-    **{f"cv {v}": cutoff_of("cv", v) for v in ("unknown", 0.5, 1, None, [2])},
-    "choose a prior": cutoff_of("choose", {"type": "Flat", "fields": {}}),
-    "uncertain 1": cutoff_of("uncertain", 1),
-    "undecided": cutoff_of("undecided", {"type": "tuple", "items": [0.9, 1.0]}),
-}
-OF_DIAGNOSTICS = {
-    "none": changed("diagnostics", value={}),
-    "more": changed("diagnostics", "more", value=1.0),
-}
-OF_POSTERIOR = {
-    "prior Flat": prior_of("Flat", sd=3.0),
-    "prior of another sd": prior_of("StandardizedRowSum", sd=2.0),
-    "prior a kernel": prior_of("RBF", bandwidth=1.0, criterion=None),
-    "prior a cutoff": prior_of("FalseAlarm", rate=0.1),
-    **{f"prior {v}": changed("parameters", "prior", value=v) for v in (None, 1, True, "x")},
-    **{f"scale {v}": changed("likelihood_scale", value=v) for v in (None, 1e-3, 1e3)},
-    **{f"{name} {v}": changed("diagnostics", name, value=v)
-       for name in ("r_hat", "ess", "effective_support") for v in (..., 0.5, NAN, 1e9)},
-    "squared_norm": {"posterior/squared_norm": lambda x: x * 2.0},
-}  # fmt: skip
-ALL = OF_BOUNDARY | OF_LEFT_OUT | OF_CUTOFF | OF_DIAGNOSTICS
-FORGED = [
-    *(("posterior", what, each) for what, each in (ALL | OF_POSTERIOR).items()),
-    *(("folds", what, each) for what, each in ALL.items()),
-    ("folds", "no sampler", changed("report", "sampler", value="nuts")),
-    ("kinds", "labels", changed("labels", 0, value=5)),
-]
-
-
-@pytest.mark.parametrize(("name", "what", "change"), FORGED, ids=[f"{f[0]} {f[1]}" for f in FORGED])
-def test_a_forged_file_never_gives_another_answer(put, name, what, change):
-    path = put(name)
-    tensors = change if isinstance(change, dict) else {}
-    crafted(path, None if tensors else change, **tensors)
     with pytest.raises(UnreadableFileError, match=r"fit\.nc cannot be read: \S"):
         bsvdd.load(path)
 
