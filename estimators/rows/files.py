@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
-import io
-import math
 import re
 import stat
 import zipfile
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, override
+from typing import Any, BinaryIO
 
 import pandas as pd
 
@@ -30,11 +26,11 @@ from .frames import OPTIONS
 SEPARATORS = (";", "\t", "|", ",")  # that a header may have instead of the one that was named
 LINE = 2**20  # bytes in which separator and header are looked for
 FIRST_LINES, FIELD = 50, 2**16  # and lines, and characters of a line
-EXPANSION = 100  # times the size of a compressed file that its content may have,
-EXPANDED = 2**26  # or these bytes
 TEXTS = (".csv", ".tsv", ".txt")
 FRAMES = (".parquet", ".feather", ".xlsx")
 OTHERS = {  # files that are not read, and how pandas reads them
+    ".gz": "read_csv",
+    ".zip": "read_csv",
     ".json": "read_json",
     ".jsonl": "read_json",
     ".xls": "read_excel",
@@ -51,7 +47,6 @@ CODE = r"0\d+|\+\d{7,}"  # 007, or a telephone number
 GAPS = "|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None"
 GAPS += "|n/a|nan|null"  # as pandas has them
 NA, FEWEST_CODES = "NA", 3  # a gap, or a code beside so many others
-YEAR = r"(19|20)\d\d"
 
 
 @dataclass(frozen=True)
@@ -159,13 +154,8 @@ PLAIN = Layout()
 
 
 def kind_of_file(path: Path) -> str:
-    """Return the suffix that says how a file is read; ".csv" of "a.csv.gz" and of an archive."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".zip"]:
-        return ".csv"
-    if suffixes[-1:] == [".gz"]:
-        suffixes = [".csv", *suffixes[:-1]]
-    return suffixes[-1] if suffixes else ""
+    """Return the suffix that says how a file is read, in small letters."""
+    return path.suffix.lower()
 
 
 def read_file(
@@ -183,8 +173,7 @@ def read_file(
     Parameters
     ----------
     path : path
-        ``.csv``, ``.tsv``, ``.txt``, also packed as ``.gz`` or as the only file in a ``.zip``;
-        ``.parquet``, ``.feather``, ``.xlsx``.
+        ``.csv``, ``.tsv``, ``.txt``, ``.parquet``, ``.feather``, ``.xlsx``.
     layout : Layout
         Columns that it names need not be in the file.
     texts : collection of str
@@ -204,7 +193,7 @@ def read_file(
     Warns
     -----
     DataWarning
-        Lines above the header are skipped, the text is no UTF-8, or a workbook has other sheets.
+        The text is no UTF-8, or a workbook has other sheets.
     """
     kind = kind_of_file(path)
     if kind in OTHERS:
@@ -254,14 +243,13 @@ def _read_csv(
     na: Collection[str],
 ) -> pd.DataFrame:
     """Return a CSV file as a table; its labels are text."""
-    of_text = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
-    packed = zipfile.BadZipFile, gzip.BadGzipFile, EOFError, zlib.error, RuntimeError  # a password
-    errors: tuple[type[Exception], ...] = (*of_text, *packed)
+    errors = pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError
     expected = "CSV in UTF-8 with a header that names every field of the rows"
-    with _readable(path, expected, *errors), _opened(path) as file:
+    with _readable(path, expected, *errors), path.open("rb") as file:
+        encoding = _encoding(file, path)
         named = "\t" if kind == ".tsv" and layout.sep == PLAIN.sep else layout.sep
         sep, above = _start(file, path, named)
-        how: dict[str, Any] = {"sep": sep, "skiprows": above, "encoding": _encoding(file, path)}
+        how: dict[str, Any] = {"sep": sep, "skiprows": above, "encoding": encoding}
         file.seek(0)
         head = _head(file, path, how)
         names = list(head.columns)
@@ -329,75 +317,18 @@ def require_file(path: Path) -> None:
         )
 
 
-class _Text(io.RawIOBase):
-    """The bytes of a text file; a NUL is an error, as a file with holes could be endless.
-
-    So are more than ``most`` bytes.
-    """
-
-    def __init__(self, file: Any, path: Path, most: float = math.inf) -> None:
-        self._file, self._path, self._most = file, path, most
-
-    @override
-    def readable(self) -> bool:
-        return True
-
-    @override
-    def seekable(self) -> bool:
-        return True
-
-    @override
-    def seek(self, offset: int, whence: int = 0) -> int:
-        place: int = self._file.seek(offset, whence)
-        return place
-
-    @override
-    def tell(self) -> int:
-        place: int = self._file.tell()
-        return place
-
-    def readinto(self, buffer: Any) -> int | None:
-        n: int | None = self._file.readinto(buffer)
-        if n and b"\0" in bytes(memoryview(buffer)[:n]):
-            raise ValueError(
-                f"{self._path} has NUL bytes, so it is not CSV in UTF-8; expected a text file"
-            )
-        if self.tell() > self._most:
-            raise ValueError(
-                f"{self._path} is more than {EXPANSION} times as long when it is unpacked; unpack "
-                "it, and give the file in it"
-            )
-        return n
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[io.BufferedReader]:
-    """Open a text file, or the only file in an archive."""
-    most = max(EXPANDED, EXPANSION * path.stat().st_size)
-    if path.suffix.lower() == ".gz":
-        with gzip.open(path) as file:
-            yield io.BufferedReader(_Text(file, path, most))
-    elif path.suffix.lower() == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            hidden = ("__MACOSX/", ".")
-            names = [n for n in archive.namelist() if not (n.startswith(hidden) or n.endswith("/"))]
-            if len(names) != 1 or Path(names[0]).suffix.lower() not in TEXTS:
-                raise ValueError(
-                    f"{path} has {quoted(names) if names else 'no file'}; expected one file "
-                    f"{', '.join(TEXTS)} in an archive: unpack it, and give one of its files"
-                )
-            with archive.open(names[0]) as file:
-                yield io.BufferedReader(_Text(file, path, most))
-    else:
-        with path.open("rb", buffering=0) as file:
-            yield io.BufferedReader(_Text(file, path))
-
-
 def _encoding(file: BinaryIO, path: Path) -> str:
-    """Return the encoding of a text file: UTF-8, or else that of Windows in Western Europe."""
+    """Return the encoding of a text file: UTF-8, or else that of Windows in Western Europe.
+
+    A NUL is an error, as a file with holes could be endless.
+    """
     file.seek(0)
     decoder, lines = codecs.getincrementaldecoder("utf-8")(), 1
     while block := file.read(LINE):
+        if b"\0" in block:
+            raise ValueError(
+                f"{path} has NUL bytes, so it is not CSV in UTF-8; expected a text file"
+            )
         try:
             decoder.decode(block)
         except UnicodeDecodeError as error:
@@ -422,56 +353,12 @@ def _lines(file: BinaryIO) -> list[str]:
 
 
 def _start(file: BinaryIO, path: Path, sep: str) -> tuple[str, int]:
-    """Return the separator, and the number of lines above the header."""
+    """Return the separator, and the number of lines above the header: that of Excel's hint."""
     lines = [line[:FIELD] for line in _lines(file)]
     named = re.fullmatch(r"sep=(.)\s*", lines[0]) if lines else None  # as Excel has it
     sep, hint = (named[1], 1) if named else (sep, 0)
-    above = hint + header_at([next(csv.reader([line], delimiter=sep), []) for line in lines[hint:]])
-    _check_separator(lines[hint : above + 1], path, sep)
-    if titles := [line.strip() for line in lines[hint:above] if line.strip()]:
-        warn(
-            f"{path}: {len(titles)} line{'s' * (len(titles) > 1)} above the header skipped: "
-            f"{', '.join(f'{title!r:.60}' for title in titles[:3])}",
-            DataWarning,
-        )
-    return sep, above
-
-
-def header_at(rows: Sequence[Sequence[Any]]) -> int:
-    """Return the place of the header among the first rows: titles and comments stand above it.
-
-    A line of several values is above the header if it begins with # or has an empty line below, and
-    has another number of values than the next; or if it begins with #, and only the line after the
-    next has a number.
-
-    Examples
-    --------
-    >>> from bsvdd.estimators.rows.files import header_at
-    >>> header_at([["Sales", ""], ["# in EUR"], [], ["item", "price"], ["a", "2"]])
-    3
-    """
-    filled = [sum(str(cell).strip() != "" for cell in row) for row in rows]
-    for place, row in enumerate(rows):
-        if filled[place] < 2:
-            continue
-        is_comment = str(row[0]).startswith("#")
-        below = [
-            rows[i]
-            for i in range(place + 1, len(rows))
-            if filled[i] > 1 and not str(rows[i][0]).startswith("#")
-        ]
-        is_above = bool(below) and (
-            ((is_comment or not filled[place + 1]) and len(row) != len(below[0]))
-            or (is_comment and [_has_number(each) for each in below[:2]] == [False, True])
-        )
-        if not is_above:
-            return 0 if _has_number(row) else place
-    return 0
-
-
-def _has_number(row: Sequence[Any]) -> bool:
-    """Return whether a row has a number, besides years, which may be names of columns."""
-    return any(cell_of(c).is_number and not re.fullmatch(YEAR, str(c).strip()) for c in row)
+    _check_separator(lines[hint : hint + 2], path, sep)
+    return sep, hint
 
 
 def _head(file: BinaryIO, path: Path, how: dict[str, Any]) -> pd.DataFrame:
@@ -569,9 +456,6 @@ def _read_frame(path: Path, kind: str) -> pd.DataFrame:
         warn(f"{path}: sheet {sheets[0]!r} is read, and not {quoted(sheets[1:])}", DataWarning)
     if rows.empty:
         raise ValueError(f"{path}: sheet {sheets[0]!r} is empty")
-    head = rows.head(FIRST_LINES).astype(object).where(rows.notna(), "")
-    above = header_at(head.to_numpy().tolist())
-    rows = rows.iloc[above:].reset_index(drop=True)
     names = rows.iloc[0].astype(object).where(rows.iloc[0].notna(), "").map(str)
     named = _with_names(pd.concat([names.to_frame().T, rows[1:]]), path).reset_index(drop=True)
     texts = named.map(lambda cell: cell if isinstance(cell, str) else None)

@@ -45,7 +45,7 @@ def read_table(path: str | Path, label: str | None = None) -> Any:
     Parameters
     ----------
     path : str or path
-        A file ``.csv``, ``.tsv`` or ``.txt`` with a header, also as ``.gz`` or alone in a ``.zip``;
+        A file ``.csv``, ``.tsv`` or ``.txt`` with a header;
         ``.parquet``, ``.feather`` or ``.xlsx``.
     label : str, optional
         Name of the column of the labels.
