@@ -176,7 +176,7 @@ def _typed(est: Detector, new: pd.DataFrame, decimal: str) -> pd.DataFrame:
 
 
 def _unread(est: Detector, X: pd.DataFrame, new: pd.DataFrame, decimal: str) -> str:
-    """Return how many cells of the file cannot be read; a ValueError if a column has no others."""
+    """Return how many cells of the file cannot be read; a ValueError if no gaps are meant."""
     empty = X.isna().to_numpy()
     bad = empty & new.notna().to_numpy()
     if not bad.any():
@@ -187,11 +187,15 @@ def _unread(est: Detector, X: pd.DataFrame, new: pd.DataFrame, decimal: str) -> 
     first = (
         f"the first is {new.iat[row, column]!r:.80} in {str(new.columns[column])!r} of "
         f"{rows.tables.place(new, row)}{f', no {form.expected}' if form else ''}"
-        f"{_about_signs(new.loc[:, bad.any(axis=0)], decimal)}"
     )
+    concerned = new.columns[bad.any(axis=0)]
+    signs = _about_signs(new[concerned], decimal)
     nothing = new.columns[bad.any(axis=0) & empty.all(axis=0)]
-    if len(nothing):
-        raise ValueError(f"no cell of {messages.listed(nothing)} can be read; {first}")
+    if signs or len(nothing):
+        what = f"no cell of {messages.listed(nothing)}"
+        if not len(nothing):
+            what = f"not every cell of {messages.listed(concerned)}"
+        raise ValueError(f"{what} can be read; {first}{signs}")
     return f"{int(bad.sum())} cells cannot be read and count as gaps; {first}"
 
 

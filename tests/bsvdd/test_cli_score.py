@@ -105,7 +105,7 @@ def test_a_cell_that_cannot_be_read_is_a_gap_and_is_counted(folder, table, score
     )
     none = tmp_path / "none"
     result = call("score", model, csv, "--missing", "error", "--out", none, code=1)
-    assert "the first is row 2 (counted from 0; " in result.output and not none.exists()
+    assert "the first is row 2 (counted from 0)" in result.output and not none.exists()
 
 
 def test_a_table_with_other_signs_has_the_same_scores(folder, scores, tmp_path):
@@ -115,7 +115,7 @@ def test_a_table_with_other_signs_has_the_same_scores(folder, scores, tmp_path):
     _, plain = scores(folder / "SVDD", folder / "t.csv")
     pd.testing.assert_frame_equal(german, plain)
     result = call("score", model, folder / "g.csv", "--sep", ";", code=1)
-    assert "no cell of columns 'a', 'b' can be read; the first is " in result.output
+    assert "not every cell of columns 'a', 'b' can be read; the first is " in result.output
     assert "is ',' the decimal sign, --decimal ','?" in result.output
 
 

@@ -9,7 +9,7 @@ import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.scenario import Real, halves, subset
 from bsvdd.estimators.rows.cells import as_numbers
-from bsvdd.estimators.rows.files import Layout, read_file
+from bsvdd.estimators.rows.files import Layout
 from bsvdd.estimators.rows.gaps import filled
 from bsvdd.estimators.rows.tables import minority_of, read_features, read_own, read_table
 from bsvdd.inference.warning import DataWarning
@@ -87,11 +87,6 @@ def test_tables_that_are_read(case, write):
         assert table.index.tolist() == ["007", "7", "NA"] and table.index.name == "nr"
         data = datasets.from_csv(path, Layout("y", "nr", ("note",)))
         np.testing.assert_array_equal(data.X, [[1.5], [2.5], [3.5]])
-
-
-def test_fields_as_text_are_those_of_the_file(write):
-    path = write("a;b\n01,50;NA\n;x\n")
-    assert read_file(path, GERMAN, None).to_numpy().tolist() == [["01,50", "NA"], ["", "x"]]
 
 
 def test_numbers_have_one_decimal_sign():
