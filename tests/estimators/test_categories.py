@@ -138,25 +138,6 @@ def test_columns_of_one_kind(model, columns):
     assert est.kernel_.categorical == tuple(range(len(columns) * texts))
 
 
-@pytest.mark.parametrize(
-    ("X", "kernel", "message"),
-    [
-        (FRAME.assign(city=[("a",)] * N), KERNEL, "setting an array element"),
-        (FRAME.assign(city=["x", b"y"] * 80), KERNEL, "column 'city': a category must be a text"),
-        (FRAME, kernels.RBF(), r"columns 'city', 'zip' are not.*kernels.Tabular\(\)"),
-        (
-            FRAME,
-            kernels.Tabular(weights={"town": 2.0}),
-            "weights: 'town' is no column of X, which has 'a', 'city'",
-        ),
-    ],
-    ids=["tuples", "bytes", "no kernel of texts", "weights"],
-)
-def test_what_it_cannot_take(X, kernel, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        SVDD(kernel=kernel).fit(X)
-
-
 def test_codes():
     texts = ["red", "7", "7.0", "007", "1e5", "True", "nan", "-0.25", ""]
     codes = categories.codes(pd.Series(texts))

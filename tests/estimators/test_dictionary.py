@@ -183,26 +183,6 @@ def test_a_sample_of_many_rows_is_described_and_said(few, tmp_path, name):
         SAMPLED[name](dictionary=10, cutoff=Cutoff(cv=3)).fit(X_, np.tile(Y, 3))
 
 
-@pytest.mark.parametrize(
-    ("dictionary", "message"),
-    [
-        (0, "The 'dictionary' parameter of BDD must be"),
-        ("many", "The 'dictionary' parameter of BDD must be"),
-        (Z[:, :2], "dictionary has 2 columns, but X has 3"),
-        (Z[0], r"a table of finite numbers \(points, columns\), got an array of shape \(3,\)"),
-        (Z * np.nan, "a table of finite numbers"),
-        (True, r"dictionary must be 'auto', None, a number .*, got True; give"),
-        (Z + 1j, "a table of finite numbers .* type complex128"),
-        ((Z * 9).astype("datetime64[D]"), r"a table of finite numbers .* type datetime64\[D\]"),
-        (np.ma.masked_array(Z, Z > 1.0), "a table of finite numbers .* got masked values"),
-    ],
-    ids=range(9),
-)
-def test_bad_dictionaries(dictionary, message):
-    with pytest.raises(ValueError, match=message):
-        BDD(**QUICK, dictionary=dictionary).fit(X, Y)
-
-
 def test_points_far_from_the_rows():
     with pytest.warns(DataWarning, match=r"dictionary miss a share of 1 of the rows.*scaling of X"):
         BDD(**QUICK, dictionary=X[:9] * 1000).fit(X, Y)

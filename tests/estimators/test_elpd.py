@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import bsvdd
-from bsvdd import BDD, BSVDD, BSVDDM, LSSVM, SVDD, kernels, priors
+from bsvdd import BSVDD, kernels, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 RNG = np.random.default_rng(59)
@@ -78,26 +78,6 @@ def test_scaled_columns_have_no_term_of_the_bandwidth():
     fit = est.fit_
     similarity = fit.learned.leave.similarity(fit.score.weights, fit.data.leaving())
     np.testing.assert_allclose(bsvdd.elpd(est).elpd_i, np.log(similarity.mean(axis=0)))
-
-
-@pytest.mark.parametrize(
-    ("est", "message"),
-    [
-        (BDD(), "weights of at least 0 that sum to one"),
-        (BSVDDM(), "weights of at least 0 that sum to one"),
-        (SVDD(), "SVDD has one estimate of the weights and no posterior"),
-        (LSSVM(), "one estimate of the weights and no posterior"),
-        (BSVDD(kernel=kernels.Laplacian(1.0)), "elpd needs an RBF kernel, .* got Laplacian"),
-        (BSVDD(kernel=kernels.Precomputed()), "elpd needs an RBF kernel"),
-    ],
-    ids=str,
-)
-def test_what_has_no_density_says_so(est, message):
-    X, y = ROWS, np.repeat([0, 1], [34, 6])
-    if isinstance(getattr(est, "kernel", None), kernels.Precomputed):
-        X = kernels.RBF(S)(ROWS, ROWS)
-    with pytest.raises(ValueError, match=message):
-        bsvdd.elpd(est.fit(X, y))
 
 
 def test_loo_finds_no_log_densities_of_rows():

@@ -4,18 +4,14 @@ Labels of a file have one type for the whole column, the same rows by every way 
 """
 
 import warnings
-from datetime import date
 from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.scenarios import datasets
-from bsvdd.estimators.rows import tables
-from bsvdd.estimators.rows.files import Layout
 from bsvdd.inference.warning import DataWarning
 
-from bsvdd import BDD, SVDD, kernels, load, read_table, scorers
+from bsvdd import SVDD, kernels, load, read_table, scorers
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
 
@@ -60,53 +56,6 @@ def test_rules(y, minor_label):
 @pytest.mark.parametrize(("y", "minor_label"), [(None, None), ([0, 0], 1), (["a", "a"], "b")])
 def test_all_rows_are_majority(y, minor_label):
     np.testing.assert_array_equal(minority_rows(y, 2, minor_label), [False, False])
-
-
-ONE, UNNAMED = "y has one class only, the label .*name .* minor_label=", "without minor_label="
-MIX = r"y mixes texts and numbers: row \d is .*, row \d is .*;"
-ABSENT, SHAPE = (
-    "minor_label={!r} does not occur in y, which has ",
-    r"y must have shape \(\d,\), one label",
-)
-ERRORS = [
-    *(([label] * 3, None, ONE) for label in (1, 0, -1, True, "a")),
-    *((y, None, UNNAMED) for y in ([1, 2, 2], ["a", "b", "b"], [-1, 0, 1], [0, 1, 2])),
-    # of one class too, if it has another type: 1 and "1" would both be what the user means
-    *((y, minor, ABSENT.format(minor)) for y, minor in [
-        (["a", "b"], "c"), ([0, 1], "1"), (["0", "1"], 1), ([1, 1], "1"), (["1", "1"], 1),
-    ]),
-    ([1] * 3, 1, "every row is minority, and no majority row is left"),
-    *((y, None, SHAPE) for y in ([[0], [1], [0]], [[0, 1]] * 3)),
-    *((y, 1, r"one label for each row, got \[1\] in row 0") for y in (
-        [[1], [0, 1], 1], pd.Series([[1], [0], 1], index=[7, 8, 9]),
-    )),
-    (np.array([1, 2, date(2026, 1, 1)], dtype=object), 1, "one type, got types without an order"),
-    (np.ma.array([0, 1, 1, 0], mask=[0, 0, 1, 0]), None, r"no label \(NaN\) in row 2"),
-    ([None, np.nan, None], None, "y has no label in any row; omit y if all rows are majority"),
-    *(([0, 1, 1], minor, "must be one label, or a list of diff") for minor in ({1}, [], [1, 1])),
-    *((y, "1", MIX) for y in (
-        [0, "1", 1],
-        np.array(["x", 1.0], dtype=object),
-        [True, "a"],
-        pd.Series([0, "1", 1], dtype="category"),
-        pd.Categorical([1, "1"]),
-    )),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("y", "minor_label", "message"), ERRORS)
-def test_labels_that_cannot_be_read(y, minor_label, message):
-    with pytest.raises(ValueError, match=message):
-        minority_rows(y, len(y), minor_label)
-
-
-@pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
-@pytest.mark.parametrize("kind", [list, tuple, lambda y: np.array(y, dtype=object), pd.Series])
-def test_a_gap_among_texts_is_no_label(kind, missing):
-    """An array of texts that NumPy makes of the list would have the text "nan"."""
-    y = kind(["good", "bad", missing, "good"])
-    with pytest.raises(ValueError, match=r"y has no label \(NaN\) in row 2 \(1 in all\)"):
-        minority_rows(y, 4, "bad")
 
 
 def test_a_minority_with_more_rows_is_warned_of():
@@ -201,21 +150,3 @@ def test_labels_of_a_fit_and_of_its_file(y, minor_label, labels, tmp_path):
 def test_one_rule_for_a_column(texts, expected, tmp_path):
     pd.DataFrame({"a": 1.5, "y": texts}).to_csv(tmp_path / "x.csv", index=False)
     assert read_table(tmp_path / "x.csv", "y")[1].tolist() == expected
-
-
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-def test_blocks_of_a_file_agree_on_the_labels(tmp_path):
-    """250,000 rows of 0 and 1, and one "unknown" at the end: blocks differ in type."""
-    y = np.random.default_rng(0).binomial(1, 0.1, 250_000).astype(str).astype(object)
-    y[-1] = "unknown"
-    path, count = tmp_path / "x.csv", int((y == "1").sum())
-    pd.DataFrame({"a": np.arange(len(y)) % 7 / 8, "y": y}).to_csv(path, index=False)
-    frame = pd.read_csv(path, dtype={"y": str})
-    est = BDD(kernel=kernels.RBF(1.0), cutoff=1.0, dictionary=3, draws=20, minor_label="1")
-    for X, labels in (read_table(path, "y"), (frame[["a"]], frame["y"])):
-        with pytest.warns(DataWarning, match="250000 rows are many"):
-            assert est.fit(X, labels).gram_.n0 == 12_000
-    assert datasets.from_csv(path, Layout("y"), "1").minority.sum() == count
-    assert tables.minority_of(frame["y"], "1").sum() == count
-    with pytest.raises(ValueError, match="minor_label=1 does not occur in y, which has '"):
-        est.set_params(minor_label=1).fit(*read_table(path, "y"))

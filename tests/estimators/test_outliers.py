@@ -119,23 +119,6 @@ def test_the_column_at_fault_is_named_first(named):
     assert set(named.decision()["surprise"].nlargest(3).index) == {"n0", "n2", "n3"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"X": ROWS, "rows": [0]}, "rows are positions of training rows; give them without X"),
-        *(({"rows": [row]}, "rows must lie between 0 and 59") for row in (60, -1)),
-        *(
-            ({"rows": rows}, "rows must be positions of training rows, 0 to 59")
-            for rows in ([0.5], [], ["n5"])
-        ),
-    ],
-    ids=range(6),
-)
-def test_rows_that_are_none_are_refused(of_rows, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        bsvdd.explain(of_rows, **arguments)
-
-
 def test_a_fit_says_what_it_is(named):
     unfitted = BSVDD(**SMALL)
     text = str(named)

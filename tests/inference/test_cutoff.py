@@ -1,13 +1,9 @@
 """Every chooser of the cutoff on small cases that are counted by hand, and the metrics."""
 
-import re
-from functools import partial
-
 import numpy as np
 import pytest
-from bsvdd.inference.cutoff import as_cutoff
-from bsvdd.inference.cutoffs import Best, Cost, FalseAlarm, Own, Rank, rates
-from bsvdd.inference.decision import evaluate, three_way
+from bsvdd.inference.cutoffs import Best, Cost, FalseAlarm, Rank, rates
+from bsvdd.inference.decision import evaluate
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
@@ -168,86 +164,6 @@ def test_choice_is_the_best_of_all_cutoffs(rows):
         assert cost(c) > least or (d > c).sum() >= (d > best).sum()
 
 
-# bad input
-
-
-@pytest.mark.parametrize(
-    ("make", "named", "values"),
-    [
-        (Cutoff, "a number", (np.nan, np.inf)),
-        (partial(Cutoff, None), "cv", (None, 0, 2.5, 1, True, "kfold")),
-        (partial(Cutoff, None, "auto"), "level", (1.0, -0.1)),
-        (Best, "the metric of Best", ("youden", "cost", 1.0, None)),
-        (FalseAlarm, "the false-alarm rate", (0.0, 1.0, -0.1, 1.5, np.nan)),
-        (Cost, "the cost of a miss", (0.0, np.inf)),
-        (Rank, "c of Rank", (None, 0, -1, 1.0, 1.5, 0.0, True, "3", np.nan)),
-    ],
-)
-def test_fields_are_checked(make, named, values):
-    for value in values:
-        with pytest.raises(ValueError, match=f"^cutoff: {named} must .* got {value!r}"):
-            make(value)
-
-
-INFINITE, ABSENT = rows([np.inf], [np.inf]), r"compares .*use cutoffs.FalseAlarm\(0.1\)"
-
-
-@pytest.mark.parametrize(
-    ("choose", "table", "message"),
-    [
-        (Own(), TABLE, r"Own\(\) is the model's own .*; use another"),
-        (Best("g_mean"), INFINITE, "every left-out distance is infinite"),
-        # half of the rows infinitely far: no cutoff that is a number lets nine tenths in
-        (FalseAlarm(), rows([1.0] * 5 + [np.inf] * 5, []), "infinite"),
-        *((choose, TEN, f"{re.escape(repr(choose))} {ABSENT}") for choose in COMPARING),
-        (Rank(11), TEN, r"Rank\(c=11\) .*: there are 10 majority rows"),
-    ],
-    ids=range(8),
-)
-def test_rows_of_which_there_is_no_cutoff(choose, table, message):
-    with pytest.raises(ValueError, match=message):
-        chosen(choose, *table)
-
-
-def test_numbers_of_rows_are_checked():
-    none, both = TEN[1], MINORITY
-    for choose in (None, FalseAlarm(), Own(), 0.7):
-        assert Cutoff(choose, 10).check(none) is None  # a class that is not there needs no fold
-    for choose in (*COMPARING, None, Own(), 0.7):
-        assert Cutoff(choose, 3).check(both) is None
-    for policy, minority, message in (
-        (Cutoff(cv=11), none, "cv=11 folds need at least 11 majority rows, got 10; use"),
-        (Cutoff(Best(), cv=4), both, "cv=4 folds need at least 4 minority rows, got 3; use"),
-        (Cutoff(Best("f1"), cv=11), none, ABSENT),
-        (Cutoff(Rank(6)), both, "there are 5 majority rows"),
-        (Cutoff(FalseAlarm(0.1)), both, "needs at least 9 left-out majority rows, got 5"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            policy.check(minority)
-
-
-def test_what_stands_for_a_cutoff():
-    for value, expected in (
-        (None, Cutoff()),
-        (Best("f1"), Cutoff(Best("f1"))),
-        (Cutoff(Cost(), cv=5), Cutoff(Cost(), cv=5)),
-        (np.float64(0.7), Cutoff(0.7)),
-        (0, Cutoff(0)),
-    ):
-        assert as_cutoff(value) == expected
-    assert [Cutoff(c).of_rows for c in (None, Best(), Own(), 0.7)] == [True, True, False, False]
-    others = True, [1.0], object, Own, "false_alarm", "youden"
-    for wrong, named in (
-        *((wrong, "FalseAlarm(0.1)") for wrong in others),
-        ("g_mean", 'Best("g_mean")'),
-        ("cost", "Cost(5)"),
-        ("model", "Own()"),
-    ):
-        message = f"cutoff must be None, a number, .* such as {re.escape(f'cutoffs.{named}, got')} "
-        with pytest.raises(TypeError, match=message):
-            as_cutoff(wrong)
-
-
 # metrics
 
 
@@ -285,12 +201,3 @@ def test_evaluate_is_scikit_learn_with_minority_as_positive(seed):
     }
     assert evaluate(minority, flagged, score) == pytest.approx(expected)
     assert np.isnan(evaluate(minority, flagged)["auc"])
-
-
-def test_three_ways_are_the_cheapest_by_their_costs():
-    """Inspection costs 1, a false alarm 5, a miss 4: expected costs of each answer."""
-    p, (false_alarm, miss) = np.linspace(0.0, 1.0, 100), (5.0, 4.0)
-    answers = three_way(p, np.zeros(100), 1 / false_alarm, 1 - 1 / miss)
-    costs = {"abnormal": false_alarm * p, "normal": miss * (1 - p), "undecided": np.ones(100)}
-    best = [min(costs, key=lambda answer, i=i: costs[answer][i]) for i in range(100)]
-    assert answers.tolist() == best

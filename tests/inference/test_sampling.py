@@ -160,18 +160,6 @@ def test_a_run_that_pymc_ended_early_is_an_interruption(model, monkeypatch):
         sampling.sample(*model, "metropolis", draws=20, tune=5, chains=1, seed=1)
 
 
-@pytest.mark.parametrize(
-    ("sampler", "message"),
-    [
-        ("gibbs", "sampler must be one of .*, got 'gibbs'"),
-        *((s, f"tune must be at least 1 for sampler='{s}'") for s in ("hmc", "nuts", "auto")),
-    ],
-)
-def test_settings_that_are_refused(sampler, message):
-    with pytest.raises(ValueError, match=message):
-        sampling.sample(None, None, sampler, draws=10, tune=0, chains=1)
-
-
 def test_nothing_is_compiled_for_the_parallel_chains():
     """In a process of its own: neither numba nor a C compiler."""
     code = """
@@ -188,45 +176,6 @@ assert not any(name.startswith("pytensor.link.numba.dispatch") for name in sys.m
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-NOT_FINITE = "log density is not finite at .*check the priors.* By variable: .*nan"
-
-
-@pytest.mark.parametrize("sampler", sampling.SAMPLERS)
-@pytest.mark.parametrize(
-    ("prior", "message"),
-    [
-        (lambda g, name, dims: pm.Normal(name, np.nan, 1.0, dims=dims), NOT_FINITE),
-        (
-            lambda g, name, dims: (
-                pm.Potential("nowhere", pm.math.log(-1.0)),
-                pm.Normal(name, dims=dims),
-            )[1],
-            NOT_FINITE,
-        ),
-        (
-            lambda g, name, dims: pm.Data(name, np.zeros(8), dims=dims),
-            "must make continuous free variables, but there is none",
-        ),
-        (lambda g, name, dims: pm.Poisson(name, 3.0, dims=dims), "continuous .*, but beta is disc"),
-    ],
-    ids=["NaN", "potential", "fixed", "discrete"],
-)
-def test_models_that_cannot_be_sampled(toy_gram, prior, message, sampler):
-    with pytest.raises(ValueError, match=message):
-        sample(bsvdd.Model(prior), toy_gram, sampler, draws=10, tune=10, chains=1, seed=1)
-
-
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-def test_an_improper_prior_has_no_draws_but_a_posterior(table):
-    est = BSVDD(
-        prior=lambda g, name, dims: pm.Flat(name, dims=dims), sampler="metropolis", draws=9, tune=9
-    ).fit(*table)
-    assert "prior" not in est.idata_.children
-    table = est.summary()
-    assert table["prior"].isna().all() and np.isnan(table["posterior"]["variance_ratio"])
-    assert table.loc["effective_support", ["posterior", "low", "high"]].notna().all()
 
 
 # several modes: chains start in different ones, so that R-hat sees what a chain would miss

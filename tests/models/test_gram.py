@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from bsvdd.models import Gram
-from bsvdd.models.points import Points
 
 from bsvdd import kernels
 
@@ -41,25 +40,3 @@ def test_statistics_are_the_sums(monkeypatch, block, minority, dictionary):
         of_rows = by_loops(k, MAJORITY, MAJORITY)
         np.testing.assert_allclose(stats.row_sums, of_rows.sum(axis=1), rtol=1e-12)
         np.testing.assert_allclose(stats.row_squares, (of_rows**2).sum(axis=1), rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"K": np.eye(2)}, r"K must have shape \(3, 3\) as r has 3 values, got \(2, 2\)"),
-        ({"n1": 3}, "n1 must lie between 0 and 2, got 3"),
-        ({"n1": -1}, "n1 must lie between 0 and 2, got -1"),
-        ({"n0": 0}, "n0 must be at least 1, got 0"),
-        ({"points": Points.of(np.ones((2, 5)))}, "must be 3 points as r has 3 values, got 2"),
-    ],
-)
-def test_shapes_and_numbers_are_checked(change, message):
-    fields = {
-        "K": np.eye(3),
-        "r": np.ones(3),
-        "T": 3.0,
-        "n0": 3,
-        "points": Points.of(np.ones((3, 2))),
-    }
-    with pytest.raises(ValueError, match=message):
-        Gram(**{**fields, "kernel": kernels.Linear(), **change})

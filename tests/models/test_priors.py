@@ -1,14 +1,11 @@
 """Priors: their numbers by formula, what a prior must be and return, and their rows in folds."""
 
-import re
-
 import numpy as np
 import preliz
 import pymc as pm
 import pytest
 from bsvdd.inference.density import Density
-from bsvdd.inference.sampling import sample
-from bsvdd.models import Gram, bsvdd, bsvdd_m
+from bsvdd.models import Gram, bsvdd
 from scipy import stats
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import OneClassSVM
@@ -128,130 +125,6 @@ def test_a_prior_from_its_description(toy_gram):
     for cls in P.FAMILIES:
         assert P.from_dict({"type": cls.__name__}) == cls()
     assert P.from_dict({"type": "Beta", "a": 2, "total": 1}) == P.Beta(2, total=1)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"type": "RowSum", "exponents": 0.5}, "RowSum: unknown parameter 'exponents'; .* expon"),
-        ({"type": "Rowsum"}, "a type, one of StandardizedRowSum, .*RowSum, .*; got {'type': 'Rows"),
-        ({"sd": 1.0}, "a prior is described by a dict with a type"),
-        ("RowSum", "a prior is described by a dict with a type"),
-        ({"type": "Beta", "a": -1}, "Beta: a must be positive and finite, got -1"),
-    ],
-    ids=str,
-)
-def test_descriptions_that_are_wrong(given, message):
-    with pytest.raises(ValueError, match=message):
-        P.from_dict(given)
-
-
-def scaled(scale):
-    return lambda gram, name, dims: pm.Normal(name, 0, pm.HalfNormal(scale), dims=dims)
-
-
-NO_VARIABLE = "must return the PyMC variable .* under the name 'beta'"
-ONE_EACH = r"one value for each of the 8 points of 'point' \(pass"
-NEGATIVE_SCALE = "prior of beta: its parameters must meet sigma > 0"
-
-
-@pytest.mark.parametrize(
-    ("prior", "error", "message"),
-    [
-        *(
-            (
-                wrong,
-                TypeError,
-                rf"prior of beta: expected a prior such as .*, got {re.escape(repr(wrong))}",
-            )
-            for wrong in ("flat", 3.0, P.Flat, [P.Flat()])
-        ),
-        (lambda gram, name, dims: None, TypeError, NO_VARIABLE),
-        (lambda gram, name, dims: pm.Normal("other", dims=dims), TypeError, NO_VARIABLE),
-        (lambda gram, name, dims: pm.Normal.dist(shape=8), TypeError, NO_VARIABLE),
-        *(
-            (lambda gram, name, dims, how=how: pm.Normal(name, **how), ValueError, ONE_EACH)
-            for how in ({}, {"shape": 5}, {"shape": (8, 2)})
-        ),
-        (
-            scaled("scale"),
-            ValueError,
-            r"prior of beta: .* makes a second free variable, 'scale'; .* name it 'beta_scale'",
-        ),
-        (preliz.Normal(mu=0), ValueError, r"prior of beta: .*lacks .* parameters \(mu, sigma\)"),
-        (lambda g, name, dims: pm.Normal(name, 0, -1.0, dims=dims), ValueError, NEGATIVE_SCALE),
-        (preliz.Normal(0, -1), ValueError, NEGATIVE_SCALE),
-    ],
-    ids=lambda value: re.sub(r" at 0x\w+", "", str(value)),  # the same in all processes
-)
-def test_what_is_no_prior_of_a_model(toy_gram, prior, error, message):
-    with pytest.raises(error, match=message):
-        sample(bsvdd.Model(prior), toy_gram, "auto", draws=10, tune=10, chains=1)
-
-
-def both(prior, minority=P.Beta()):
-    return bsvdd_m.build(TWO, prior, minority)
-
-
-@pytest.mark.parametrize(
-    ("use", "message"),
-    [
-        (
-            lambda: both(P.Normal(m=np.zeros(11))),
-            "Normal: m has 11 values, but there are 12 majori",
-        ),
-        (
-            lambda: both(P.Normal(sigma=np.eye(14))),
-            "Normal: sigma has 14 values, but .* 12 majority",
-        ),
-        (
-            lambda: both(P.Flat(), P.TruncatedNormal(mean=[0.0, 1.0])),
-            "TruncatedNormal: mean has 2 values, but there are 3 minority rows",
-        ),
-        (
-            lambda: P.RowSum(exponent=0.999).mean(NEGATIVE),
-            r"row 1 of the kernel matrix has the negative sum -2, .* \(RBF\), exponent=1, or an",
-        ),
-        (lambda: P.InverseRowSum().mean(NEGATIVE), "only a positive sum has a logarithm"),
-    ],
-)
-def test_priors_that_do_not_fit_the_rows(use, message):
-    with pytest.raises(ValueError, match=message):
-        use()
-
-
-NAN, NO = np.nan, r"must lie in "
-POSITIVE, NO_MATRIX = "must be positive and finite, got ", "must be a square matrix, got shape"
-OPEN = "must be .* positive definite"
-NO_VALUES_OF = [
-    *((cls, "sd", (0, -1.0, np.inf), POSITIVE) for cls in P.FAMILIES if cls is not P.Beta),
-    (P.StandardizedRowSum, "sd", ("1", True), "must be a number, got "),
-    *((P.Beta, field, (-1, 0), POSITIVE) for field in ("a", "b", "total")),
-    (P.RowSum, "exponent", (0, 1.5), NO),
-    (P.InverseRowSum, "power", (-0.1, 1.1), NO),
-    (P.SVDDWeights, "outlier_fraction", (0.0, 2), NO),
-    (P.SVDDWeights, "floor", (0.0, 2), NO),
-    *(
-        (cls, field, ([0.0, NAN], [[0.0]], NAN, "a", True), "must be a finite number, or a list")
-        for cls, field in ((P.Normal, "m"), (P.TruncatedNormal, "mean"))
-    ),
-    *(
-        (P.Normal, "sigma", values, message)
-        for values, message in (
-            ((np.ones((3, 2)), np.ones(3)), NO_MATRIX),
-            (([[1.0, 2.0], [2.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]], [[1.0, 0.5], [0.1, 1.0]]), OPEN),
-            (([[1.0, NAN], [NAN, 1.0]],), OPEN),
-        )
-    ),
-]
-
-
-@pytest.mark.parametrize(("cls", "field", "values", "message"), NO_VALUES_OF)
-def test_numbers_of_priors_are_checked(cls, field, values, message):
-    error = TypeError if "must be a number" in message else ValueError
-    for value in values:
-        with pytest.raises(error, match=f"{cls.__name__}: {field} {message}"):
-            cls(**{field: value})
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")

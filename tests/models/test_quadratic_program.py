@@ -61,20 +61,6 @@ def test_the_centre_of_rows_far_from_the_origin(lower, upper):
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper", "sums"),
-    [
-        (0.0, 0.2, "the lower bounds sum to 0, the upper bounds to 0.8"),
-        (0.3, 1.0, "the lower bounds sum to 1.2, the upper bounds to 4"),
-        ([0.0, 0.0, 0.0, 0.6], [1.0, 1.0, 1.0, 0.5], "the lower bounds sum to 0.6, .* to 3.5"),
-        (-0.5, [0.1, 0.2, 0.3, 0.3], "the lower bounds sum to -2, the upper bounds to 0.9"),
-    ],
-)
-def test_bounds_that_leave_no_weights(lower, upper, sums):
-    with pytest.raises(ValueError, match=f"no weights within their bounds sum to 1: {sums}"):
-        minimize(np.eye(4), np.ones(4), lower, upper)
-
-
-@pytest.mark.parametrize(
     ("lower", "upper", "only"),
     [
         ([0.5, 0.7, -0.2], 1.0, [0.5, 0.7, -0.2]),

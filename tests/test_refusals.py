@@ -1,0 +1,522 @@
+"""What is refused: each call, and words of its message (what was expected, what came, what to do).
+
+A refusal is a ValueError or a TypeError, or says that a file is not there, before anything is
+fitted.
+"""
+
+import re
+from functools import cache, partial
+
+import numpy as np
+import pandas as pd
+import preliz
+import pymc as pm
+import pytest
+import xarray as xr
+from bsvdd.inference.warning import DataWarning
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+
+import bsvdd
+from bsvdd import (
+    BDD,
+    BDDM,
+    BSVDD,
+    BSVDDM,
+    DSVM,
+    IDLSSVM,
+    LSSVM,
+    OCSVM,
+    SVDD,
+    SVDDM,
+    SVM,
+    Views,
+    as_published,
+    cutoffs,
+    kernels,
+    plots,
+    priors,
+    scorers,
+)
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
+    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning"),
+    pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning"),
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning"),
+]
+ERRORS = (ValueError, TypeError, FileNotFoundError)
+
+RNG = np.random.default_rng(90)
+X, Y = RNG.normal(size=(20, 3)), np.repeat([0, 1], [15, 5])
+FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
+TEXTS = FRAME.assign(city=["Bonn", "Rome"] * 10)
+HUGE = 10**400
+K = kernels.RBF(1.0)(X)
+NAN, INF = np.nan, np.inf
+
+
+def changed(value, at=(3, 1), kind=float):
+    """Return the rows with another value in one cell."""
+    rows = X.astype(kind)
+    rows[at] = value
+    return rows
+
+
+@cache
+def fitted(cls=SVDD, **parameters):
+    """Return a fit to the frame."""
+    return cls(**parameters).fit(FRAME, Y if cls in (SVM, SVDDM, BSVDDM) else None)
+
+
+def bayesian():
+    return fitted(BSVDD, draws=100, tune=100)
+
+
+def fit(rows=X, y=None, cls=SVDD, **parameters):
+    return lambda: cls(**parameters).fit(rows, y)
+
+
+def ask(name, *arguments, **named):
+    """Return a call of a method of a fit to the frame."""
+    return lambda: getattr(fitted(), name)(*arguments, **named)
+
+
+ROWS = [
+    (fit(X[:, 0]), "Expected 2D array, got 1D array"),
+    (fit(X[:1]), "minimum of 2 is required|expected at least 2|1 row"),
+    (fit([[1.0], [1.0, 2.0]]), "X must be a table of numbers"),
+    (fit([["1", "x"], ["2", "3"]]), r"X must be a table of numbers \(rows, columns\): could not"),
+    (fit([[{}], [{}]]), "X must be a table of numbers .* not 'dict'"),
+    (fit(X + 1j), "Complex data not supported"),
+    (fit(np.ma.array(X, mask=X > 1.5)), r"X has \d masked values"),
+    (fit(csr_matrix(X)), "[Ss]parse"),
+    (fit(changed(INF)), r"X\[3, 1\] is inf"),
+    (fit(changed(NAN), kernel=kernels.RBF()), r"X\[3, 1\] is nan"),
+    (fit([[HUGE, 1.0]] * 20), "a number that is too large for any float"),
+    (fit(pd.DataFrame([[HUGE, 1.0]] * 20)), "is inf"),
+    (fit(np.array([[i % 7, 2**53 + i] for i in range(30)])), "whole numbers of 2.53 or more"),
+    (fit(changed(np.datetime64("2020-01-01"), kind=object)), "X must be numbers, got datetime64"),
+    (fit(FRAME.set_axis(["a", "b", "a"], axis=1)), "the column 'a' twice"),
+    (fit(FRAME.assign(d=[{"x": 1}] * 20)), r"column 'd' has objects|columns 'd' have objects"),
+    (fit(TEXTS, kernel=kernels.RBF()), "column 'city' is not numeric"),
+    (fit(X * 1e-200, kernel=kernels.RBF()), "too large or small.*; scale the col"),
+    (fit(X * 1e160, kernel=kernels.Linear()), r"Linear\(\) returned values that are not finite"),
+    (fit("rows.csv"), "rows.csv"),
+    (fit(np.ones((50, 2)), kernel=kernels.RBF("wide")), "too many of them are equal"),
+    (lambda: SVDD().fit_predict(np.ones((50, 2))), "too many of them are equal"),
+    (lambda: SVDD().predict(X), "not fitted"),
+    (ask("predict", X[:, :2]), "X has 2 features, but SVDD is expecting 3 features"),
+    (ask("distance", X[:, 0]), "Expected 2D array"),
+    (ask("score_samples", FRAME[["a", "c"]]), "X lacks column 'b', .*; it has 'a', 'c'"),
+    (ask("decision", FRAME.rename(columns={"a": "aa"})), r"lacks column 'a' \(did you mean 'aa'"),
+    (ask("predict", FRAME.assign(d=1.0)), "Feature names unseen at fit time:\n- d"),
+    (ask("predict", FRAME.assign(b="?")), "'b': row 0 .* has '\\?', which is no number"),
+    (ask("probability_normal", "rows.csv"), r"'rows.csv' is text, expected rows"),
+    (lambda: bsvdd.p_value(fitted(), X[:, :2]), "is expecting 3 features"),
+]
+
+SHAPE, UNNAMED = r"y must have shape \(20,\), one label", "without minor_label="
+LABELS = [
+    *((fit(y=[label] * 20), "y has one class only, the label") for label in (1, -1, True, "a")),
+    *((fit(y=np.resize(y, 20)), UNNAMED) for y in ([1, 2, 2], ["a", "b"], [-1, 0, 1])),
+    *(
+        (fit(y=np.resize(y, 20), minor_label=minor), f"minor_label={minor!r} does not occur in y")
+        for y, minor in ((["a", "b"], "c"), ([0, 1], "1"), (["0", "1"], 1))
+    ),
+    (fit(y=np.ones(20), minor_label=1), "every row is minority, and no majority row is left"),
+    (fit(y=Y[:, None]), SHAPE),
+    (fit(y=Y[:7]), SHAPE),
+    (fit(y=[0, "1"] * 10, minor_label="1"), r"y mixes texts and numbers: row \d is"),
+    (fit(y=["ok", "bad", None, "ok"] * 5, minor_label="bad"), r"no label \(NaN\) in row 2 \(5 in"),
+    (fit(y=Y, minor_label=[1, 1]), "must be one label, or a list of diff"),
+    (fit(TEXTS, "cty"), r"y='cty' is no column of the data frame .*'city'\?"),
+    (fit(FRAME[["a"]], "a"), "no column besides that of the labels"),
+    (fit(y="kind"), "y='kind': the name of a column is for the columns of"),
+    *(
+        (fit(cls=cls), r"learns from minority rows, but there is none \(n1 = 0\)")
+        for cls in (SVDDM, BDDM, BSVDDM, SVM, LSSVM)
+    ),
+]
+
+PARAMETERS = [
+    (fit(C=0.04), "C must be at least 1/n0 = 0.05 for 20 .* got 0.04: n0 C = 0.8"),
+    (fit(outlier_fraction=1.5), "'outlier_fraction' parameter of SVDD"),
+    (fit(C=HUGE), "C is a whole number that is too large"),
+    (fit(y=Y, cls=SVDDM, C2=0.0), "C2"),
+    (fit(cls=OCSVM, nu=1.2), r"'nu' parameter of OCSVM must be"),
+    (fit(y=Y, cls=DSVM, neighbors=5), "at least 6 rows of each class, got 5"),
+    (fit(y=Y, cls=IDLSSVM, epsilon=-0.1), "epsilon"),
+    (fit(kernel="rbf"), "kernel must be a kernel such as .*, got 'rbf'"),
+    (fit(kernel=kernels.RBF), r"kernel is the class RBF; make one: RBF\(\)"),
+    (fit(random_state=HUGE), "random_state is a whole number that is too large"),
+    (fit(cls=BSVDD, draws=0), "'draws' parameter"),
+    (fit(cls=BSVDD, draws=10**12), r"draws=1000000000000\b.* make .* GB"),
+    (fit(cls=BSVDD, sampler="exact"), "'sampler' parameter of BSVDD"),
+    (fit(cls=BSVDD, likelihood_scale="calibrate"), "'likelihood_scale' parameter"),
+    (fit(cls=BDD, likelihood_scale=INF), r"likelihood_scale.*range \(0\.0, 1e\+20\]"),
+    (fit(cls=BDD, dictionary=X[:, :2]), "dictionary has 2 columns, but X has 3"),
+    (fit(cls=BDD, dictionary="many"), "The 'dictionary' parameter of BDD must be"),
+    (fit(cls=BDD, dictionary=X * NAN), "a table of finite numbers"),
+    (lambda: SVDD(kernel=kernels.RBF()).set_params(kernel__nope=1), "is no parameter of"),
+    (lambda: Views(estimator="BSVDD").fit(X), "estimator must be one of this package"),
+    (lambda: as_published("BSVD"), r"unknown model 'BSVD' \(did you mean 'BSVDD'\?\)"),
+    (lambda: as_published("BDD", drows=3), r"no parameter 'drows' \(did you mean 'draws'"),
+]
+
+ONE_OF = "cutoff must be None, a number, .* such as cutoffs."
+CUTOFFS = [
+    *((fit(cutoff=wrong), ONE_OF) for wrong in ("radius", cutoffs.Own, True, [1.0])),
+    (fit(cutoff="g_mean"), rf"{ONE_OF}Best\(\"g_mean\"\), got 'g_mean'"),
+    (fit(cutoff=NAN), "cutoff: a number must be finite, got nan"),
+    (fit(cutoff=-0.5), "cutoff: a distance is at least 0, got -0.5"),
+    (fit(cutoff=HUGE), "cutoff is a whole number that is too large"),
+    (fit(cls=BSVDD, cutoff=cutoffs.Own()), r"Own\(\) is for models with a boundary .* has none"),
+    (fit(cutoff=cutoffs.Best("f1")), "there is no minority row|no minority row"),
+    (fit(cutoff=cutoffs.FalseAlarm(0.02)), "needs at least 49 .* got 20"),
+    (fit(X[:8]), "a false-alarm rate of 0.1 needs at least 9 .* got 8"),
+    (ask("with_cutoff", "g_mean"), ONE_OF),
+    *((partial(cutoffs.FalseAlarm, rate), "the false-alarm rate must") for rate in (0.0, 1.5, NAN)),
+    *((partial(cutoffs.Cost, miss), "the cost of a miss must") for miss in (0.0, INF)),
+    (partial(cutoffs.Best, "youden"), "the metric of Best must .* got 'youden'"),
+]
+
+
+def cauchy(A, B):
+    return 1.0 / (1.0 + ((A[:, None] - B[None]) ** 2).sum(axis=-1))
+
+
+KERNELS = [
+    *((partial(k, 0.0), "bandwidth must be a positive") for k in (kernels.RBF, kernels.Laplacian)),
+    (partial(kernels.RBF, "nearest"), "bandwidth must be a positive number or one of .*'nearest'"),
+    (partial(kernels.RBF, 1e200), "must lie between 1e-100 and"),
+    (partial(kernels.Polynomial, 1.5), "degree must be a whole number of at least 1, got 1.5"),
+    (partial(kernels.Polynomial, gamma=0), "gamma must be positive and finite, got 0"),
+    (partial(kernels.Polynomial, coef0=-1), "coef0 must be at least 0 and finite, got -1"),
+    (partial(kernels.Precomputed, diagonal=-0.5), "diagonal must be None or a number of at"),
+    (lambda: kernels.RBF(1.0)(X[0]), r"X must be a table \(rows, columns\), got 1"),
+    (lambda: kernels.RBF(1.0)(X, X[:, :2]), "same number of columns, got 3 and 2"),
+    (lambda: kernels.RBF("median")(X), "'median' is not a number yet"),
+    (fit(K[:, :9], kernel=kernels.Precomputed()), r"fitted on a square matrix, got \(20, 9\)"),
+    (fit(np.triu(K), kernel=kernels.Precomputed()), r"must be symmetric, but K\["),
+    (fit(K - 2 * np.eye(20), kernel=kernels.Precomputed()), "its smallest eigenvalue is"),
+    (
+        lambda: SVDD(kernel=kernels.Precomputed()).fit(K).predict(K),
+        r"rows of 21 columns.*k\(z, z\), got 20 columns",
+    ),
+    *(
+        (fit(kernel=function), words)
+        for function, words in (
+            (lambda A, B: np.ones(len(A)), r"return shape \(20, 20\), but returned \(20,\)"),
+            (lambda A, B: cauchy(A, B) * NAN, "returned values that are not finite"),
+            (lambda A, B: cauchy(A, B) * (1 + 1j), "must return real values, but returned comp"),
+            (lambda A, B: cauchy(A, 2 * B), r"symmetric, but k\(x, y\) and k\(y, x\) differ"),
+            (lambda A, B: -cauchy(A, B), "must be positive semi-definite"),
+            (
+                lambda A, B: cauchy(A / np.abs(A).max(), B / np.abs(B).max()),
+                "a function of two rows alone, but .* depends on the other rows",
+            ),
+        )
+    ),
+]
+
+NO_VARIABLE = "must return the PyMC variable .* under the name 'beta'"
+FEW = {"cls": BSVDD, "draws": 20, "tune": 20}
+
+
+def of_function(function, **named):
+    return fit(prior=function, **FEW, **named)
+
+
+PRIORS = [
+    *(
+        (partial(cls, sd=sd), f"{cls.__name__}: sd must be positive and finite, got")
+        for cls in (priors.Flat, priors.RowSum, priors.TruncatedNormal)
+        for sd in (0, INF)
+    ),
+    (partial(priors.Flat, sd="1"), "Flat: sd must be a number, got"),
+    (partial(priors.Beta, total=0), "Beta: total must be positive and finite, got 0"),
+    (partial(priors.RowSum, exponent=1.5), "RowSum: exponent must lie in"),
+    (partial(priors.SVDDWeights, floor=2), "SVDDWeights: floor must lie in"),
+    (partial(priors.Normal, m=[0.0, NAN]), "Normal: m must be a finite number, or a list"),
+    (partial(priors.Normal, sigma=np.ones(3)), "sigma must be a square matrix, got shape"),
+    (partial(priors.Normal, sigma=[[1.0, 2.0], [2.0, 1.0]]), "must be .* positive definite"),
+    (of_function(priors.Normal(m=np.zeros(7))), "Normal: m has 7 values, but there are 20 major"),
+    *((of_function(prior), "prior of beta: expected a prior such as") for prior in ("flat", 3.0)),
+    (of_function(priors.Beta()), r"has \d+ values, and .* it is a prior of the points of"),
+    (of_function(lambda gram, name, dims: None), NO_VARIABLE),
+    (of_function(lambda gram, name, dims: pm.Normal("other", dims=dims)), NO_VARIABLE),
+    (of_function(lambda gram, name, dims: pm.Normal(name)), "one value for each of the 20 points"),
+    (of_function(lambda gram, name, dims: pm.Poisson(name, 3.0, dims=dims)), "beta is disc"),
+    (
+        of_function(lambda gram, name, dims: pm.Normal(name, NAN, 1.0, dims=dims)),
+        "log density is not finite at .*check the priors",
+    ),
+    (of_function(preliz.Normal(mu=0)), r"prior of beta: .*lacks .* parameters \(mu, sigma\)"),
+    (of_function(preliz.Normal(0, -1)), "prior of beta: its parameters must meet sigma > 0"),
+    (
+        fit(kernel=kernels.Linear(), prior=priors.RowSum(exponent=0.5), **FEW),
+        r"row \d+ of the kernel matrix has the negative sum",
+    ),
+    (
+        fit(y=Y, cls=BSVDDM, minority_prior=priors.Flat(), draws=20, tune=20),
+        "it is a prior of the points of",
+    ),
+    (lambda: bayesian().with_prior(), r"needs at least one of prior=\.\.\."),
+    (lambda: bayesian().with_prior(minority_prior=priors.Beta()), "has no parameter 'minority_pr"),
+    (
+        lambda: bsvdd.prior_draws(BSVDD(prior=lambda g, n, dims: pm.Flat(n, dims=dims)), X),
+        "the prior is improper, as pm.Flat is",
+    ),
+]
+
+W = RNG.dirichlet(np.ones(20), size=(2, 30))
+POINTS = xr.DataArray(W, dims=("chain", "draw", "point"))
+DRAWS = [
+    (lambda draws=draws: bayesian().with_draws(draws), words)
+    for draws, words in (
+        (W[..., 1:], r"shape \(draws, 20\), .* got shape \(2, 30, 19\)"),
+        (W[0, 0], r"shape \(draws, 20\), .* got shape \(20,\)"),
+        (W[:, :0], r"expected draws of 20 weights w, got shape \(2, 0, 20\)"),
+        (2 * W, "weights that sum to one, but .* sum to 2"),
+        (W * NAN, "the weights w are not finite in all draws"),
+        (xr.DataTree.from_dict({"prior": xr.Dataset()}), "with the group posterior"),
+        (xr.Dataset({"v": POINTS}), "expected the weights w, or beta"),
+        (POINTS.isel(point=slice(1, None)), "has 20 points of 'point', .* 19"),
+        (POINTS.assign_coords(point=np.arange(1, 21)), "names other points than the fit"),
+        ("no draws", "a dataset, or an array of numbers, got 'no draws'"),
+    )
+]
+
+QUESTIONS = [
+    (lambda: fitted(BDD, simplex=True).summary(), "one estimate of the weights"),
+    *((lambda f=f: bsvdd.select(fitted(), X, f), "fdr must lie between 0 and 1") for f in (0.0, 2)),
+    (lambda: bsvdd.stand_out(fitted(), fdr=1.0), "fdr must lie between 0 and 1|stand_out"),
+    (lambda: bsvdd.explain(SVDD(kernel=kernels.Precomputed()).fit(K), K), "no columns|k\\(z, z\\)"),
+    (lambda: bsvdd.explain(fitted(), X[:, :2]), "is expecting 3 features"),
+    (lambda: bsvdd.elpd(fitted()), "one estimate of the weights and no posterior"),
+    (lambda: bsvdd.elpd(fitted(BDD, draws=50)), "weights of at least 0 that sum to one"),
+    (
+        lambda: bsvdd.elpd(fitted(BSVDD, kernel=kernels.Laplacian(1.0), draws=50, tune=50)),
+        "elpd needs an RBF kernel, .* got Laplacian",
+    ),
+    (lambda: bsvdd.report(fitted(), "nowhere/a.html"), "does not exist; make it"),
+    (lambda: plots.plot_roc(fitted()), "majority and minority rows, got 20 and 0"),
+    (lambda: plots.plot_weights("why"), "must be a fitted estimator"),
+    (lambda: plots.plot_distances(fitted(OCSVM)), "OCSVM has"),
+    (lambda: plots.plot_boundary(fitted(), X), "2 columns|two columns"),
+    (lambda: scorers.roc_auc(SVDD().fit(X, Y), X[:9], Y[:9]), "both classes, got 9 majority rows"),
+    (
+        lambda: scorers.roc_auc(SVDD().fit(X, Y), X, Y + 1),
+        "the label 2, but the labels of fit were",
+    ),
+    (
+        lambda: scorers.roc_auc(LogisticRegression().fit(X, Y), X, Y),
+        "for estimators of bsvdd,.*got LogisticRegression",
+    ),
+    (lambda: SVDD().fit(X, Y).classes_, "the wrong way round"),
+]
+
+TABLES = {
+    "rows": ROWS,
+    "labels": LABELS,
+    "parameters": PARAMETERS,
+    "cutoffs": CUTOFFS,
+    "kernels": KERNELS,
+    "priors": PRIORS,
+    "draws": DRAWS,
+    "questions": QUESTIONS,
+}
+CASES = [
+    pytest.param(*case, id=f"{name} {i}")
+    for name, cases in TABLES.items()
+    for i, case in enumerate(cases)
+]
+
+
+@pytest.mark.parametrize(("call", "words"), CASES)
+def test_a_call_is_refused(call, words):
+    with pytest.raises((*ERRORS, AttributeError), match=words):
+        call()
+
+
+# what is said, and fitted
+
+
+def moved(column, value):
+    rows = RNG.normal(size=(80, 3))
+    rows[17, column] = value
+    return pd.DataFrame(rows, columns=["a", "amount", "c"])
+
+
+WARNINGS = [
+    (fit(X + 1e6, kernel=kernels.Linear()), "leave few digits to distances of .*; centre the col"),
+    (fit(X * [1, 150, 20], kernel=kernels.RBF()), r"column 1 of X is 1\d\d, that of column 0"),
+    (fit(moved(1, 1e3)), "row 17 moves the scale of 'amount': its value, 1000, makes"),
+    (fit(np.ones((20, 2)), kernel=kernels.RBF(1.0)), "all 20 majority rows are equal"),
+    (fit(y=np.repeat([0, 1], [8, 12]), cutoff=1.0), r"has 12 of 20 rows.*minor_label="),
+    (fit(FRAME.assign(b=FRAME["b"].where(FRAME.index > 1))), "2 of 20 rows have gaps"),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), WARNINGS, ids=range(len(WARNINGS)))
+@pytest.mark.filterwarnings("default::bsvdd.inference.warning.DataWarning")
+def test_what_is_said_of_rows(call, words):
+    with pytest.warns(DataWarning, match=words):
+        call()
+
+
+# files
+
+
+FILES = {  # bytes of a file, and what reading it as a table says
+    "a.csv": (b"", r"a\.csv is empty"),
+    "b.csv": (b"a,b\n1\x00,2\n", "has NUL bytes, so it is not CSV in UTF-8"),
+    "c.csv": (b"a,b\n1,2\n3,4,5\n", "line 1 has 2 fields, and line 3 has 3; expected"),
+    "d.csv": (b"a,a\n1,2\n3,4\n", "the header has the column 'a' twice"),
+    "e.csv": (b"a;b\n1;2\n3;4\n", "name the separator: --sep ';'"),
+    "f.csv": (b'a,b\n"1,2\n3,4\n', r"f\.csv is damaged"),
+    "g.parquet": (b"PAR1 and so on", r"g\.parquet is damaged, or not Parquet"),
+    "h.json": (b"{}", r"'\.json' is not read; expected one of '\.csv'"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_table_that_cannot_be_read(name, tmp_path):
+    content, words = FILES[name]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=words) as caught:
+        bsvdd.read_table(tmp_path / name)
+    assert name in str(caught.value)
+    with pytest.raises(ERRORS, match=re.escape(name)):
+        bsvdd.load(tmp_path / name)  # which is no saved fit
+
+
+def test_files_that_are_not_there(tmp_path):
+    for read in (bsvdd.read_table, bsvdd.load):
+        with pytest.raises(FileNotFoundError, match=r"no\.csv"):
+            read(tmp_path / "no.csv")
+    (tmp_path / "x.csv").write_text("a,y\n1,0\n2,1\n")
+    with pytest.raises(ValueError, match=r"label='z' is no column of .*x\..*, which has 'a'"):
+        bsvdd.read_table(tmp_path / "x.csv", "z")
+
+
+# each parameter and each method, with what none of them takes
+
+
+class Odd:
+    """An object that is nothing in particular."""
+
+    def __repr__(self):
+        return "Odd()"
+
+
+NO_ROWS = [  # no table of 20 finite rows of 3 numbers
+    changed(INF),
+    changed(-INF).tolist(),
+    pd.DataFrame(changed(INF)),
+    changed(INF).astype(np.float32),
+    np.ma.masked_invalid(changed(INF)),
+    np.empty((0, 3)),
+    X[:, :0],
+    X[:, 0],
+    X[None],
+    X.astype(complex),
+    X.astype("M8[s]"),
+    np.full((20, 3), "x"),
+    np.full((20, 3), Odd(), dtype=object),
+    [[1.0, 2.0], [3.0]],
+    [],
+    None,
+    3,
+    "no-such-file.csv",
+    {"a": 1},
+    Odd(),
+    object,
+]
+NO_LABELS = [
+    np.where(np.arange(20) == 7, NAN, Y),
+    Y[:7],
+    np.zeros(20),
+    Y + 2,
+    Y[:, None],
+    np.where(Y, "a", "b"),
+    [None] * 20,
+    np.arange(20),
+    3,
+    [],
+    Odd(),
+    "label",
+]
+# what no parameter takes: also numbers that are negative or not finite
+NO_VALUES = [NAN, -INF, -1.0, -7, "odd", b"odd", [1.0, "x"], {"a": 1}, Odd(), object, 1j]
+NO_CUTOFFS = [value for value in NO_VALUES if value not in (-1.0, -7)]  # which a hyperplane takes
+OF_DRAWS = ["draws", "chains", "tune", "sampler", "prior", "likelihood_scale", "kernel"]
+OF_CLASSES = {
+    SVDD: ["C", "outlier_fraction", "random_state", "kernel", "cutoff"],
+    SVDDM: ["C2", "minority_fraction", "kernel"],
+    OCSVM: ["nu", "kernel"],
+    SVM: ["C", "kernel"],
+    DSVM: ["C", "neighbors", "kernel"],
+    LSSVM: ["C", "kernel"],
+    IDLSSVM: ["C", "neighbors", "kernel"],
+    BDD: [*OF_DRAWS, "simplex"],
+    BDDM: [*OF_DRAWS, "minority_prior"],
+    BSVDD: [*OF_DRAWS, "dictionary"],
+    BSVDDM: [*OF_DRAWS, "minority_prior"],
+}
+OF_VALUES = {
+    "bandwidth": [kernels.RBF, kernels.Laplacian],
+    "degree": [kernels.Polynomial],
+    "gamma": [kernels.Polynomial, kernels.RBF.from_gamma],
+    "coef0": [kernels.Polynomial],
+    "diagonal": [kernels.Precomputed],
+    "sd": [priors.Flat, priors.RowSum, priors.StandardizedRowSum, priors.TruncatedNormal],
+    "a": [priors.Beta],
+    "b": [priors.Beta],
+    "metric": [cutoffs.Best],
+    "rate": [cutoffs.FalseAlarm],
+    "miss": [cutoffs.Cost],
+}
+METHODS = ["predict", "score_samples", "decision_function", "probability_normal", "distance"]
+
+
+def bad_calls():
+    """Yield bad calls: what is called, and the words of which the error must have one."""
+    for cls, names in OF_CLASSES.items():
+        for rows in NO_ROWS:
+            yield f"{cls.__name__}.fit({rows!r:.40})", partial(cls().fit, rows, Y), r"\bX\b"
+        for y in NO_LABELS:
+            yield f"{cls.__name__}.fit(X, {y!r:.40})", partial(cls().fit, X, y), r"\by\b"
+        for name in names:
+            words = name.rstrip("2").removeprefix("minority_")
+            for value in NO_CUTOFFS if name == "cutoff" else NO_VALUES:
+                call = f"{cls.__name__}({name}={value!r})"
+                yield call, lambda c=cls, n=name, v=value: c(**{n: v}).fit(X, Y), words
+    for name, makes in OF_VALUES.items():
+        for value in NO_VALUES:
+            for make in makes:
+                yield f"{make}({name}={value!r})", partial(make, **{name: value}), name
+    for cls in (SVDD, OCSVM, BDD):
+        est = cls(kernel=kernels.RBF(1.0)).fit(X)
+        for method in filter(partial(hasattr, est), METHODS):
+            for rows in NO_ROWS:
+                call = f"{cls.__name__}.{method}({rows!r:.40})"
+                yield call, partial(getattr(est, method), rows), r"\bX\b"
+
+
+def test_every_bad_value_is_an_error_that_says_of_what():
+    wrong, count = [], 0
+    for call, function, words in bad_calls():
+        count += 1
+        try:
+            function()
+        except ERRORS as error:
+            if not re.search(words, str(error)):
+                wrong.append(f"{call}: {type(error).__name__} names nothing: {str(error)[:200]}")
+        except Exception as error:
+            wrong.append(f"{call}: {type(error).__name__}: {error}")
+        else:
+            wrong.append(f"{call}: no error")
+    assert not wrong, "\n".join(wrong)
+    assert count > 1200
