@@ -85,14 +85,6 @@ def test_estimator_study_explorer_files_and_commands_find_it(house, tmp_path):
     assert "SoftplusDD" in run(house, "-c", "from bsvdd.cli import main; main(['models'])")
 
 
-@pytest.mark.long
-def test_the_tests_of_the_common_contract_find_it(house):
-    options = ["-n", "0", "-q", "-k", "SoftplusDD", "-p", "no:cacheprovider"]
-    files = ["tests/estimators/test_contract.py", "tests/estimators/test_registry.py"]
-    said = run(house, "-m", "pytest", *options, *files)
-    assert " passed" in said and " failed" not in said
-
-
 def test_the_example_model_against_a_quadrature(worst_z):
     """E[w | x] of two points, over a grid of both betas."""
     rows = np.array([[0.0], [0.1], [0.2], [0.7]])
