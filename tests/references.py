@@ -3,7 +3,7 @@
     uv run python tests/references.py
 
 takes rows, kernels and priors of references.json beside this file, and writes their posteriors into
-it anew: what the draws of the samplers must agree with in inference/test_references.py. The rows
+it anew: what the draws of the samplers must agree with in test_published.py. The rows
 are drawn once, from four embedded data sets (standardised), two half circles, and a disc in a ring.
 Each model is its formula in plain PyMC, each kernel value a call of a function of two rows; the
 chains are nutpie's. Of BDD, whose posterior is normal, the mean and the covariance are checked

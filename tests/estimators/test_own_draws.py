@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import pytest
 import xarray as xr
 from bsvdd.inference.warning import DiagnosticWarning
@@ -90,40 +89,7 @@ def test_points_are_matched_by_their_coordinate(est):
     assert not np.allclose(est.with_draws(without).score_samples(NEW), est.score_samples(NEW))
 
 
-@pytest.mark.slow
-@quiet
-@pytest.mark.parametrize("sampler", ["pm.sample", "nutpie"])
-def test_draws_of_the_unchanged_model(est, worst_z, sampler):
-    """d_z and log s_z have the same means within Monte Carlo error."""
-    model = est.model_
-    if sampler == "nutpie":
-        import nutpie
-
-        compiled = nutpie.compile_pymc_model(model)
-        drawn = nutpie.sample(compiled, draws=800, tune=500, chains=2, seed=1, progress_bar=False)
-    else:
-        with model:
-            drawn = pm.sample(
-                800, tune=500, chains=2, cores=1, random_seed=1, progressbar=False,
-                compute_convergence_checks=False,
-            )  # fmt: skip
-    posterior = drawn["posterior"]
-    given = posterior.to_dataset() if isinstance(posterior, xr.DataTree) else posterior
-    own = est.with_draws(given[["beta"]])
-    many = BSVDD(**FEW | {"draws": 6000}).fit(ROWS)
-    truth = many.distance(NEW).values.mean(axis=(0, 1))
-    assert worst_z(own.distance(NEW).values, truth) < 4.5
-    assert own.cutoff_ == pytest.approx(many.cutoff_, abs=0.02)
-    np.testing.assert_allclose(own.probability_normal(NEW), many.probability_normal(NEW), atol=0.12)
-
-
 # what is refused
-
-
-def changed(w, i, value):
-    v = w.copy()
-    v[0, 0, i] = value
-    return v
 
 
 def dataset(**variables):
@@ -131,33 +97,6 @@ def dataset(**variables):
 
 
 W = RNG.dirichlet(np.ones(40), size=(2, 30))
-POINTS = xr.DataArray(W, dims=("chain", "draw", "point"))
-REFUSED = {
-    "39 points": (W[..., 1:], r"shape \(draws, 40\), .* got shape \(2, 30, 39\)"),
-    "one vector": (W[0, 0], r"shape \(draws, 40\), .* got shape \(40,\)"),
-    "four axes": (W[None], r"got shape \(1, 2, 30, 40\)"),
-    "no draws": (W[:, :0], r"expected draws of 40 weights w, got shape \(2, 0, 40\)"),
-    "a sum of 2": (2 * W, "weights that sum to one, but .* sum to 2"),
-    "negative": (changed(W, slice(0, 2), [-0.5, W[0, 0, :2].sum() + 0.5]), "at least 0, got -0.5"),
-    "NaN": (changed(W, 3, np.nan), "the weights w are not finite in all draws"),
-    "infinity": (changed(W, 3, np.inf), "the weights w are not finite in all draws"),
-    "no posterior": (xr.DataTree.from_dict({"prior": dataset(w=W)}), "with the group posterior"),
-    "no draw": (xr.Dataset({"w": (("sample", "point"), W[0])}), "dimension draw, got 'sample'"),
-    "other variables": (dataset(v=W), "expected the weights w, or beta, from which they follow"),
-    "no variable": (xr.Dataset({"w": ("draw", ["a"])}), r"variables of dims \(chain, draw, ...\)"),
-    "fewer named points": (POINTS.isel(point=slice(1, None)), "has 40 points of 'point', .* 39"),
-    "other points": (POINTS.assign_coords(point=np.arange(1, 41)), "names other points than the f"),
-    "a point twice": (POINTS.assign_coords(point=[0, *range(39)]), "names other points than the f"),
-    "texts": ("no draws", "a dataset, or an array of numbers, got 'no draws'"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("draws", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused(est, draws, message):
-    before = est.cutoff_
-    with pytest.raises(ValueError, match=message):
-        est.with_draws(draws)
-    assert est.cutoff_ == before
 
 
 @quiet

@@ -6,15 +6,13 @@ import numpy as np
 import pymc as pm
 import pytest
 from bsvdd.inference import hmc, pymc_samplers, sampling
-from bsvdd.inference.coordinates import Coordinates, can_map, is_narrow, mapped
 from bsvdd.inference.density import Density
 from bsvdd.inference.diagnostics import Verdict
 from bsvdd.inference.draws import SamplerSettings
-from bsvdd.inference.hmc import State, Transition
+from bsvdd.inference.hmc import Transition
 from bsvdd.inference.sampling import sample
 from bsvdd.inference.threads import SupersededError
-from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
-from scipy import stats
+from bsvdd.models import Gram, bsvdd, bsvdd_m
 
 from bsvdd import kernels, priors
 from tests import cases
@@ -60,69 +58,6 @@ def warm(density, chains=4):
     return hmc.warm_up(density, chains, 60, rng())
 
 
-# coordinates
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_coordinates_are_one_to_one_and_their_gradient_is_the_slope(name):
-    kernel, _ = warm(MODELS[name]())
-    coordinates, density = kernel.coordinates, kernel.density
-    assert coordinates.is_scale != (name.startswith("mapped") or name == "on a cube")
-    assert is_narrow(density) == name.startswith("narrow")
-    y = 1.5 * rng().normal(size=(3, density.size))
-    np.testing.assert_allclose(coordinates.of(coordinates.x(y)), y, atol=1e-8)
-    slope = np.empty_like(y)
-    for i, h in enumerate(1e-6 * np.eye(density.size)):
-        up, down = (coordinates.value_and_gradient(density, y + s * h)[0] for s in (1, -1))
-        slope[:, i] = (up - down) / 2e-6
-    value, gradient = coordinates.value_and_gradient(density, y)
-    np.testing.assert_allclose(gradient, slope, rtol=1e-4, atol=1e-5 * np.abs(slope).max())
-    if name == "mapped":  # the density of y has the Jacobian of x
-        slopes = (coordinates.x(y + 1e-6) - coordinates.x(y - 1e-6)) / 2e-6
-        expected = density.value_and_gradient(coordinates.x(y))[0] + np.log(slopes).sum(axis=1)
-        assert np.diff(value) == pytest.approx(np.diff(expected), rel=1e-7)
-
-
-def test_the_map_makes_each_conditional_nearly_normal():
-    """Of a weight whose log is skewed, against quadrature of its conditional density."""
-    rows = rng(1).normal(size=(60, 2))
-    gram = Gram.from_rows(kernels.RBF(0.5), rows)
-    density = Density(bsvdd.Model(priors.Flat(1.5), 20.0), gram)
-    start = Coordinates.of_prior(density)
-    kernel = Transition(density, start)
-    state = kernel.init(rng().normal(size=(16, 60)))
-    kernel, state, _ = hmc.adapted(kernel, state, 60, rng(), lambda: None)
-    _, _, y = hmc.adapted(kernel, state, 60, rng(), lambda: None)
-    x = start.x(np.concatenate(y))
-    assert can_map(density)
-    found = mapped(density, start, x)
-    w = density.named(x)["w"]
-    mean, c = w.mean(axis=0), np.mean(w[:, 0] / np.exp(x[:, 0]))
-    pull = gram.r / gram.n0 - gram.K @ mean
-    beta = np.linspace(-12.0, 12.0, 40_001)
-    for i in (0, 17, 42):
-        v = c * np.exp(beta)
-        b = pull[i] + mean[i] - mean @ pull
-        log_p = -(beta**2) / (2 * 1.5**2) - 20.0 * 60 / 2 * (v**2 - 2 * b * v)
-        p = np.exp(log_p - log_p.max())
-        share = np.cumsum(p) / p.sum()
-        probits = np.array([-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0])
-        quantiles = np.interp(stats.norm.cdf(probits), share, beta)
-        at = np.zeros((7, 60))
-        at[:, i] = probits
-        np.testing.assert_allclose(found.x(at)[:, i], quantiles, atol=0.08 * 1.5)
-
-
-def test_the_curvature_at_the_mode_is_nearly_one():
-    kernel, _ = warm(of(PRIOR, 1e5))
-    at = np.concatenate([np.zeros((1, 12)), 1e-4 * np.eye(12)])
-    _, gradient = kernel.coordinates.value_and_gradient(kernel.density, at)
-    assert np.abs(gradient[0]).max() < 0.3
-    curvature = np.sort(np.linalg.eigvals((gradient[0] - gradient[1:]) / 1e-4).real)
-    assert 0.5 < curvature[0] < 1.0  # of a weight near 0
-    np.testing.assert_allclose(curvature[1:], 1.0, atol=0.05)
-
-
 # trajectories
 
 
@@ -143,17 +78,6 @@ def test_the_error_of_the_energy_is_of_second_order(name, monkeypatch):
     assert (few[np.abs(errors[1:]) > 1e-6] > 3.0).all()
 
 
-def test_a_chain_without_a_density_is_lost_and_replaced():
-    state = State(np.arange(6.0).reshape(3, 2), np.array([-1.0, -np.inf, -5000.0]), np.ones((3, 2)))
-    found = hmc.revived(state, rng())
-    np.testing.assert_array_equal(found.y, np.tile([0.0, 1.0], (3, 1)))
-    np.testing.assert_array_equal(found.logp, [-1.0, -1.0, -1.0])
-    near = state._replace(logp=np.array([-1.0, -3.0, -5.0]))
-    assert hmc.revived(near, rng()) is near
-    nowhere = state._replace(logp=np.full(3, -np.inf))
-    assert hmc.revived(nowhere, rng()) is nowhere
-
-
 def test_a_trajectory_that_diverges_is_rejected():
     kernel, state = warm(skewed(), 3)
     wild = state._replace(force=state.force * np.array([[1e200], [1.0], [1.0]]))
@@ -164,30 +88,6 @@ def test_a_trajectory_that_diverges_is_rejected():
 
 
 # draws
-
-
-@pytest.mark.filterwarnings("ignore:sampler='hmc' is not safe here")
-@pytest.mark.parametrize(
-    ("draws", "chains", "parallel"), [(1000, 2, 4), (1001, 2, 4), (5, 1, 8), (60, 20, 1)]
-)
-def test_parallel_chains_are_joined_chain_by_chain(monkeypatch, draws, chains, parallel):
-    """The draws of each parallel chain follow one another; few are a part of those judged."""
-
-    def step(self, state, random):
-        n = len(state.y)
-        zero = np.zeros(n)
-        info = hmc.Info(np.ones(n), zero > 1, np.arange(n) + 0.0, zero, zero)
-        return State(state.y + 1.0, state.logp, state.force), info
-
-    monkeypatch.setattr(Transition, "step", step)
-    tree = sample(bdd.Model(PRIOR), GRAM, "hmc", draws, 50, chains, seed=2)
-    assert tree["posterior"]["w"].shape == (chains, draws, 12)
-    energy = tree["sample_stats"]["energy"].values
-    assert energy.shape == tree["sample_stats"]["diverging"].shape == (chains, draws)
-    assert (np.diff(energy, axis=1) >= 0).all()
-    assert energy[0, 0] == 0 and energy[-1, -1] == chains * parallel - 1
-    if draws >= 1000:
-        assert len(np.unique(energy)) == chains * parallel
 
 
 def test_draws_that_are_not_safe_yet_are_continued(monkeypatch):

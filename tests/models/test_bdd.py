@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from bsvdd.models import Gram
 from bsvdd.models.bdd import NormalPosterior
-from scipy.linalg import solve_triangular
 from scipy.stats import multivariate_normal
 
 from bsvdd import kernels, priors
@@ -47,54 +46,6 @@ def test_posterior_is_the_normal_of_likelihood_and_prior(kernel, prior, scale, w
     mode, best = form.simplex_mode(), quadratic_program(H, -b, 0.0, np.inf)
     assert mode.sum() == pytest.approx(1.0, abs=1e-12) and mode.min() >= 0
     np.testing.assert_allclose(mode, best, atol=1e-4)
-
-
-LINEAR = Gram.from_rows(kernels.Linear(), ROWS)
-WIDE_ROWS = RNG.normal(size=(50, 2))
-FAR = Gram.from_rows(kernels.Linear(), ROWS + 1e3)
-WIDE = priors.Flat(1e6)
-
-
-@pytest.mark.parametrize(
-    ("use", "error", "message"),
-    [
-        (
-            lambda: NormalPosterior(FAR, lambda gram, name, dims: None),
-            TypeError,
-            r"needs a normal prior \(.*\), got .*; use draws with sampler='nuts', simplex=False$",
-        ),
-        *(
-            (use, ValueError, "of BDD is not positive definite in double prec.*smaller likelihood_")
-            for form in [NormalPosterior(FAR, priors.Flat(), 1e9)]
-            for use in (lambda: form.mean, form.left_out)  # noqa: B023
-        ),
-        (
-            lambda: NormalPosterior(LINEAR, WIDE).draw(1, 1, RNG),
-            ValueError,
-            "of BDD has too few digits",
-        ),
-    ],
-    ids=range(4),
-)
-def test_what_has_no_closed_form(use, error, message):
-    with pytest.raises(error, match=message):
-        use()
-
-
-def test_a_prior_so_wide_that_rounding_decides_is_refused():
-    """The linear kernel has p directions, in which the spread tr(K Sigma) is known."""
-    rows = WIDE_ROWS
-    gram, s, refused = Gram.from_rows(kernels.Linear(), rows), np.linalg.svd(rows)[1] ** 2, 0
-    for sd in [*10.0 ** np.arange(2, 9), 1.5e6, 2e6]:
-        try:
-            root = solve_triangular(NormalPosterior(gram, priors.Flat(sd)).upper, np.eye(50))
-        except ValueError as error:
-            refused += 1
-            assert "use a smaller likelihood_scale or prior sd" in str(error)
-        else:
-            spread = np.sum(root @ root.T * gram.K)
-            assert spread == pytest.approx(np.sum(s / (50 * s + sd**-2)), rel=0.02)
-    assert 4 <= refused <= 7
 
 
 # without each row

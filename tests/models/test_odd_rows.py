@@ -122,47 +122,6 @@ def test_the_density_of_the_pymc_model_is_that_of_the_grid(prior):
     assert float(found) == pytest.approx(float(expected), rel=1e-9)
 
 
-def test_another_prior_changes_the_answer_in_its_direction():
-    tail = Tail.of(UNSURE)
-    odd = OddRows.of(tail)
-
-    def other(**changed):
-        return OddRows.of(tail, TailPrior(**changed))
-
-    assert other(none=0.9).none > odd.none > other(none=0.1).none
-    odds = odd.none / (1 - odd.none)  # the factor of the prior odds, exactly
-    assert other(none=0.9).none == pytest.approx(9 * odds / (1 + 9 * odds), rel=1e-9)
-    assert other(largest_share=0.01).probability.sum() < odd.probability.sum()
-    assert other(least_rows=10).none > odd.none  # there are three, which are too few
-    assert other(shape=(0.3, 0.05)).probability.max() < odd.probability.max()  # a longer tail
-    tail = Tail.of(SOME)  # a clump far away: none nearer by where a is large
-    near = (tail.u > 0) & (np.arange(len(SOME)) < 200)
-    far = OddRows.of(tail, TailPrior(power=(16.0, 32.0))).probability[near].sum()
-    assert far < OddRows.of(tail, TailPrior(power=(2.0, 2.1))).probability[near].sum()
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"none": 1.0}, "none must lie between 0 and 1, got 1.0"),
-        ({"largest_share": "all"}, "largest_share must lie between 0 and 1, got 'all'"),
-        ({"least_rows": 0}, "least_rows must be positive"),
-        ({"shape": 0.1}, "shape must be two finite numbers, got 0.1"),
-        ({"shape": (0.1, 0.0)}, "the sd of shape must be positive"),
-        ({"power": (2.0, math.inf)}, "power must be two finite numbers"),
-        ({"power": (8.0, 2.0)}, "power must be an interval above 1"),
-    ],
-)
-def test_a_prior_that_is_none_is_refused(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        TailPrior(**wrong)
-
-
-def test_a_prior_that_no_table_of_this_size_has_is_refused():
-    with pytest.raises(ValueError, match=r"of 200 rows, largest_share is less than least_rows"):
-        OddRows.of(Tail.of(CLEAN), TailPrior(largest_share=0.001))
-
-
 @pytest.mark.parametrize("wild", [1e2, 1e8])
 def test_one_wild_value_hides_no_other_odd_row(wild):
     """A surprise is as large as the square of a value, and beyond an end all are alike."""
