@@ -6,12 +6,12 @@ from .estimators.bdd import BDDM as BDDM
 from .estimators.bsvdd import BSVDD as BSVDD
 from .estimators.bsvdd import BSVDDM as BSVDDM
 from .estimators.loading import load as load
+from .estimators.prior_draws import prior_draws as prior_draws
 from .estimators.questions.elpd import elpd as elpd
 from .estimators.questions.explain import explain as explain
 from .estimators.questions.given import given as given
 from .estimators.questions.methods import methods as methods
 from .estimators.questions.p_value import p_value as p_value
-from .estimators.questions.prior_draws import prior_draws as prior_draws
 from .estimators.questions.relations import relations as relations
 from .estimators.questions.selection import select as select
 from .estimators.questions.stand_out import stand_out as stand_out

@@ -6,13 +6,13 @@ from typing import Any
 
 import xarray as xr
 
-from ...inference import density
-from ...inference.center import Center
-from ...inference.density import PRIOR_DRAWS, Density, proper
-from .. import inputs
-from ..bayesian import Bayesian
-from ..fit import Fit
-from ..reading import read
+from ..inference import density
+from ..inference.center import Center
+from ..inference.density import PRIOR_DRAWS, Density, proper
+from . import inputs
+from .bayesian import Bayesian
+from .fit import Fit
+from .reading import read
 
 
 def prior_draws(
