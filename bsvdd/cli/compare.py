@@ -77,8 +77,7 @@ def compare(
 ) -> None:
     """Fit and compare the models, on CSV or on embedded real data sets.
 
-    With --label, models train on random halves and are measured on the other halves. Without it,
-    odd rows are among those of CSV: which ones do the models find?
+    Models train on random halves and are measured on the other halves, by the classes of --label.
 
     Prints a table and writes results.csv, then a report with pictures, into --out (what is there is
     replaced). Each finished fit is stored in --out; a comparison that was stopped prints the table
@@ -89,10 +88,10 @@ def compare(
         raise click.UsageError(f"no CSV file is given, which is needed for {' and '.join(of_csv)}")
     if csv is not None and names:
         raise click.UsageError("give either CSV or --data, not both")
-    unlabelled = csv is not None and label is None
-    if unlabelled and (without := options.given("minor", "replicates", "published")):
+    if csv is not None and label is None:
         raise click.UsageError(
-            f"{options.as_option(without[0])} needs --label COLUMN, the column of the classes"
+            f"{csv} needs --label COLUMN, the column of the classes; which rows of a table without "
+            "classes are odd, bsvdd outliers says"
         )
     of_source = [options.as_option(name) for name in options.given(*vars(own[0]))]
     if published and of_source:
@@ -105,19 +104,12 @@ def compare(
         import matplotlib
 
         matplotlib.use("agg")
-        refused = [n for n, each in registry.MODELS.items() if unlabelled and each.needs_minority]
-        chosen = list(models) or [n for n in run.runner.DEFAULT_MODELS if n not in refused]
-        candidates = _candidates(chosen, own, not unlabelled)
-        if without := [name for name in chosen if name in refused]:
-            raise ValueError(
-                f"{messages.quoted(without)} learn{'s' * (len(without) == 1)} from minority rows; "
-                "name the column of the classes by --label"
-            )
+        candidates = _candidates(list(models) or run.runner.DEFAULT_MODELS, own)
         layout, datasets = table.layout(label), scenarios.datasets
         if csv is None:
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
         else:
-            check_output_folder(out, csv, ("results.csv", "rows.csv", "report.html"))
+            check_output_folder(out, csv, ("results.csv", "report.html"))
             data = [datasets.from_csv(csv, layout, minor, table.missing or "fill")]
         if replicates is None:  # halves of many rows differ little, and take long
             many = max(len(each.X) for each in data) > MANY_ROWS
@@ -130,7 +122,7 @@ def compare(
         study.check()
         study, reasons = study.without_refused(bool(models))
         store = run.store.Store(out / "cells", needed=False)  # the table is on the screen anyway
-    of_columns = [] if csv is None else _columns(layout, data[0])
+    of_columns = [] if csv is None else _columns(data[0])
     changed = _changed(study)
     notes = [f"{messages.listed(table.drop)} left out"] if table.drop else []
     notes += [f"column {table.id!r} names the rows, and is no feature"] if table.id else []
@@ -141,19 +133,8 @@ def compare(
     for line in [*of_columns, *plan, _plan(study)]:
         click.echo(line, err=True)
 
-    def told(results: Any) -> Any:
-        """Print the table; return the votes of the models on a table without labels."""
-        if not unlabelled:
-            print_results(console, results, data)
-            return None
-        found = report.unlabelled.votes(results, data[0], table.id or "row")
-        print_votes(console, found, data[0])
-        return found
-
-    def save(results: Any, found: Any) -> None:
+    def save(results: Any) -> None:
         report.table.save(out / "results.csv", run.runner.to_csv(results).encode())
-        if unlabelled:
-            report.table.save(out / "rows.csv", report.unlabelled.all_rows(found).encode())
 
     done: list[Any] = []
     total = len(study.cells())
@@ -170,34 +151,29 @@ def compare(
                 results = study.run(store, workers, retry=True, on_cell=on_cell)
         except (KeyboardInterrupt, ChildProcessError):  # what is done is shown, and no fit is lost
             if done:
-                found = told(results := run.runner.frame(done))
+                print_results(console, results := run.runner.frame(done), data)
                 click.echo(
                     f"stopped after {len(done)} of {total} fits, which are stored in {out}; the "
                     "same command goes on from there",
                     err=True,
                 )
-                save(results, found)
+                save(results)
             raise
-        found = told(results)  # on the screen before a disk can be full
-        save(results, found)
+        print_results(console, results, data)  # on the screen before a disk can be full
+        save(results)
         pages = report.own_data
-        if unlabelled:
-            page = report.unlabelled.write(out, results, found, study, notes)
-        else:
-            with progress("compare", log) as display, warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of fits that only make a picture
-                display.step("pictures of an example")
-                pictured = run.protocol.as_published(own=given) if published else ()
-                default = replace(protocol, cutoff=None)
-                figures = pages.example(default, seed, pictured)
-                display.step("pictures of the data")
-                figures |= pages.pictures(study, results)
-            page = pages.write(out, results, study, figures, published, notes)
+        with progress("compare", log) as display, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of fits that only make a picture
+            display.step("pictures of an example")
+            pictured = run.protocol.as_published(own=given) if published else ()
+            default = replace(protocol, cutoff=None)
+            figures = pages.example(default, seed, pictured)
+            display.step("pictures of the data")
+            figures |= pages.pictures(study, results)
+        page = pages.write(out, results, study, figures, published, notes)
     click.echo(f"report: {page}")
     if csv is None:
         click.echo("next, your own table: bsvdd compare TABLE.csv --label COLUMN --minor VALUE")
-    elif unlabelled:
-        click.echo(f"next, why rows are odd: {options.command('outliers', csv, [*vars(table)])}")
     else:
         best = [lead.best for lead in report.own_data.winners(results).values()][:1]
         named = [each for each in study.candidates if each.name in best]
@@ -209,12 +185,10 @@ def compare(
         click.echo(f"next, for new rows: {of_fit}; bsvdd score model.safetensors NEW.csv")
 
 
-def _candidates(
-    models: list[str], own: list[options.ModelOptions], labelled: bool
-) -> list[run.protocol.Candidate]:
+def _candidates(models: list[str], own: list[options.ModelOptions]) -> list[run.protocol.Candidate]:
     """Return the models, those with a prior once for each prior.
 
-    With labels, the cutoffs of further priors keep the false alarms of the first one.
+    The cutoffs of further priors keep the false alarms of the first one.
     """
     parameters, found = [each.for_models(models) for each in own], []
     for model in models:
@@ -228,42 +202,35 @@ def _candidates(
             found.append(new)
             if text is None:  # a model without a prior
                 break
-            if labelled and each.cutoff() is None:
+            if each.cutoff() is None:
                 first = first or new
     return found
 
 
 def _plan(study: Any) -> str:
     """Return what will be computed."""
-    models, labelled = {c.candidate.name for c in study.cells()}, study.scenarios[0].labelled
-    sizes = [
+    models = {cell.candidate.name for cell in study.cells()}
+    sizes = ", ".join(
         f"{each.name} ({len(each.X)} rows, {each.X.shape[1]} columns, "
-        f"{f'{each.minority.sum()} minority' if labelled else 'no labels'})"
+        f"{each.minority.sum()} minority)"
         for each in study.data
-    ]
-    trained = f", {study.replicates} random halves each" if labelled else ""
-    return f"plan: {len(study.cells())} fits of {len(models)} models on {', '.join(sizes)}{trained}"
+    )
+    halves = f"{study.replicates} random halves each"
+    return f"plan: {len(study.cells())} fits of {len(models)} models on {sizes}, {halves}"
 
 
-def _columns(layout: Any, data: Any) -> list[str]:
-    """Return which columns are categories, and which may be classes that are not named."""
+def _columns(data: Any) -> list[str]:
+    """Return which columns are categories."""
     from ..models.kernels import Tabular
 
-    lines = []
-    if data.categorical is not None:
-        named = [data.columns[i] for i in data.categorical]
-        lines.append(
-            f"{messages.listed(named, 'is a category', 'are categories')}: "
-            f"kernels.Tabular(rho={Tabular.rho:g}) multiplies the kernel of the other "
-            f"columns by {Tabular.rho:g} for each category in which two rows differ"
-        )
-    two = [c for c, x in zip(data.columns, data.X.T, strict=True) if len(set(x.tolist())) == 2]
-    if layout.label is None and two:
-        verbs = "has two values and is a feature", "have two values and are features"
-        lines.append(
-            f"{messages.listed(two, *verbs)}; if these are classes, name the column by --label"
-        )
-    return lines
+    if data.categorical is None:
+        return []
+    named = [data.columns[i] for i in data.categorical]
+    return [
+        f"{messages.listed(named, 'is a category', 'are categories')}: "
+        f"kernels.Tabular(rho={Tabular.rho:g}) multiplies the kernel of the other "
+        f"columns by {Tabular.rho:g} for each category in which two rows differ"
+    ]
 
 
 def _changed(study: Any) -> list[str]:
@@ -299,36 +266,11 @@ def print_results(console: Console, results: Any, data: list[Any]) -> None:
             f"{each.name}: {len(each.X)} rows, {each.X.shape[1]} columns, base rate "
             f"{each.base_rate:.3f}; positive = minority"
         )
-        _print(console, title, ["model", "AUC", "to the best", *shown.values()], rows)
+        console.print(Text(title))
+        head = ["model", "AUC", "to the best", *shown.values()]
+        rules = [row[0].startswith("flag ") for row in rows]
+        console.print(table_of(head, rows, rules, min_width=16))
         told = [pages.sentence(*winner) for winner in winners.items()]
         gaps = f"{GAPS} {pages.UNADJUSTED}"
         print_lines(console, [*told, gaps, *pages.same_decisions(mine), ""])
     print_lines(console, LEGEND)
-
-
-def print_votes(console: Console, found: Any, data: Any, top: int = 10) -> None:
-    """Print how far models agree on the odd rows of a table, and the oddest rows."""
-    number = report.table.number
-    rows = [
-        [str(m), number(r.listed, 0), number(r.agrees, 2), f"{r.seconds:.2f}"]
-        for m, r in found.models.iterrows()
-    ]
-    title = f"{data.name}: {len(data.X)} rows, {data.X.shape[1]} columns, no labels"
-    _print(console, title, ["model", "listed", "agrees", "fit, s"], rows)
-    print_lines(console, [found.legend, *found.lines, ""])
-    rows = [
-        [
-            str(r.row),
-            number(r.probability_odd, 2),
-            f"{r.listed_by} of {found.n_lists}",
-            f"{r.rank:g}",
-        ]
-        for r in found.rows.head(top).itertuples()
-    ]
-    title = f"{found.count}; the oddest {len(rows)}:"
-    _print(console, title, [found.name, "P(odd), mean", "listed by", "rank, median"], rows)
-
-
-def _print(console: Console, title: str, head: list[str], rows: list[list[str]]) -> None:
-    console.print(Text(title))
-    console.print(table_of(head, rows, [row[0].startswith("flag ") for row in rows], min_width=16))

@@ -16,8 +16,6 @@ from threadpoolctl import threadpool_limits
 
 from ...estimators.detector import Detector
 from ...estimators.fit import First
-from ...estimators.one_table import Table
-from ...estimators.questions.stand_out import stand_out
 from ...inference.decision import evaluate
 from ...inference.warning import DataWarning, DiagnosticWarning
 from ..scenarios.scenario import Pair, Scenario
@@ -62,23 +60,17 @@ class Cell:
     def _fit_and_score(self) -> dict[str, Any]:
         pair = replicate_pair(self.scenario, self.replicate, self.seed)
         train, test = pair.train, pair.test
-        whole = test is train  # one table without labels
-        seed = self.seed if whole else replicate_seed(self.replicate, self.seed)
+        seed = replicate_seed(self.replicate, self.seed)
         protocol, first = self.protocol.for_data(train), None
-        if self.candidate.first is not None and not whole:
+        if self.candidate.first is not None:
             of_pair = self.scenario, self.replicate, self.seed
             first = _first(protocol, self.candidate.first, *of_pair)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             start = time.process_time()  # processor time: what else runs does not count
-            chosen: dict[str, Any] = {}
-            if whole:
-                est = protocol.estimator(self.candidate, seed)
-                est.fit_predict(train.X)
-            else:
-                est, chosen = protocol.fit(self.candidate, train.X, train.minority, seed, first)
+            est, chosen = protocol.fit(self.candidate, train.X, train.minority, seed, first)
             fitted = time.process_time()
-            results = answers_of_rows(est, train.X) if whole else measured(est, pair)
+            results = measured(est, pair)
             scored = time.process_time()
         notes: dict[str, str] = {}
         for note, ours in map(_note, caught):  # of those of another package one of a kind
@@ -105,28 +97,6 @@ def measured(est: Detector, pair: Pair) -> Row:
     flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
     abnormal = 1.0 - decision["probability_normal"].to_numpy()
     return {**measure(test.minority, flagged, score, abnormal)}
-
-
-def answers_of_rows(est: Detector, X: np.ndarray) -> Row:
-    """Return what a model says of the rows of X, one table without labels that it was fitted to.
-
-    Returns
-    -------
-    dict
-        ``surprise``, ``probability_odd`` and ``listed`` of the rows, each as one text. A yardstick
-        has an order of the rows only: P(odd) is NaN, and no row is listed.
-    """
-    if est.fit_.data.core is None:
-        surprise = -Table.of(est.fit_, X).scores
-        odd, listed = np.full(len(X), np.nan), np.zeros(len(X), dtype=bool)
-    else:
-        found = stand_out(est, X)
-        surprise, odd, listed = found.surprise, found.probability, found.listed
-    return {
-        "surprise": " ".join(f"{value:.10g}" for value in surprise),
-        "probability_odd": " ".join(f"{value:.6g}" for value in odd),
-        "listed": "".join("1" if each else "0" for each in listed),
-    }
 
 
 def kind_of(note: str) -> str:
@@ -158,8 +128,6 @@ def trivial_rules(scenario: Scenario, replicate: int, seed: int) -> Iterator[Row
     Bayes' rule flags where P(abnormal | x) > 1/2. It is there if the generator knows P.
     """
     pair = replicate_pair(scenario, replicate, seed)
-    if pair.test is pair.train:  # there are no classes
-        return
     n = len(pair.test.X)
     for name, probability in zip(TRIVIAL, (np.ones(n), np.zeros(n), pair.truth), strict=True):
         if probability is not None:

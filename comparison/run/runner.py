@@ -208,11 +208,6 @@ class Study:
 
 
 TEXT = ("data", "model", "chosen", "notes", "error")
-OF_ROWS = (
-    "surprise",
-    "probability_odd",
-    "listed",
-)  # decisions on all rows of a table without labels, as texts
 
 
 def frame(rows: list[Row]) -> pd.DataFrame:
@@ -220,7 +215,7 @@ def frame(rows: list[Row]) -> pd.DataFrame:
     table = pd.DataFrame(rows)
     for name in TEXT:
         table[name] = table[name].fillna("") if name in table else ""
-    numbers = [name for name in table.columns if name not in TEXT + OF_ROWS]
+    numbers = [name for name in table.columns if name not in TEXT]
     table[numbers] = table[numbers].astype(float)
     return table.astype({"replicate": int})
 
@@ -231,7 +226,7 @@ def to_csv(results: pd.DataFrame) -> str:
     A text that starts with ``=``, ``+``, ``-``, ``@``, a tab or a quote gets a quote before it,
     which :func:`read` takes away.
     """
-    safe = results.drop(columns=list(OF_ROWS), errors="ignore")
+    safe = results.copy()
     for name in TEXT:
         safe[name] = [as_cell(text) for text in safe[name]]
     return str(safe.to_csv(index=False, float_format="%.7g"))
@@ -309,15 +304,10 @@ def comparison(
     protocol: Protocol | None = None,
     seed: int = 0,
 ) -> Study:
-    """Return the study that :func:`compare` runs.
-
-    In a table without minority rows each row is judged by all others, once.
-    """
+    """Return the study that :func:`compare` runs."""
     candidates = [
         Candidate(each, each) if isinstance(each, str) else each
         for each in models or DEFAULT_MODELS
     ]
-    labelled = any(each.minority.any() for each in data)
-    scenarios: list[Scenario] = [Real(each, labelled=labelled) for each in data]
-    once = replicates if labelled else 1
-    return Study("compare", scenarios, candidates, protocol or Protocol(), once, seed)
+    scenarios: list[Scenario] = [Real(each) for each in data]
+    return Study("compare", scenarios, candidates, protocol or Protocol(), replicates, seed)

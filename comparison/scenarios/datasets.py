@@ -159,7 +159,7 @@ def from_csv(
     path : str or path
         A CSV file with a header.
     layout : Layout
-        Without a label no row is minority, and a column with two values is a category.
+        With the column of the classes as its label.
     minor : str, optional
         As in :func:`~bsvdd.estimators.rows.tables.minority_of`.
     missing : {"fill", "error", "drop", "level"}
@@ -191,7 +191,7 @@ def from_csv(
     return Dataset(
         printable(Path(path).stem),
         numbers,
-        np.zeros(len(X), dtype=bool) if minority is None else np.asarray(minority),
+        np.asarray(minority),
         text or None,
         bool(np.isnan(numbers).any()) or None,
         X.index.to_numpy(),

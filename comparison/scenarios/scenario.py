@@ -98,8 +98,7 @@ class Real(Scenario):
 
     Without labels half of the majority rows train, and all other rows test: the one-class protocol
     of Han et al. (2022), ADBench: anomaly detection benchmark, Advances in Neural Information
-    Processing Systems 35. Of a table without any minority row all rows train, and each is judged by
-    the others: then both sets are the same object.
+    Processing Systems 35.
 
     Parameters
     ----------
@@ -118,10 +117,6 @@ class Real(Scenario):
         super().__post_init__()
         whole = self.rows is None or (isinstance(self.rows, int) and self.rows > 0)
         self.require("rows", whole, "a whole number above 0, or None")
-
-    @property
-    def _whole(self) -> bool:
-        return not (self.labelled or self.data.minority.any())
 
     @property
     def _half(self) -> int:
@@ -151,9 +146,6 @@ class Real(Scenario):
     @override
     def drawn(self, seed: int) -> Pair:
         data = self.data
-        if self._whole:
-            every = self._filled(data, data)
-            return Pair(every, every)
         if self.labelled:
             chosen = halves(data, seed)
         else:
@@ -185,8 +177,7 @@ class Real(Scenario):
         row, column = np.argwhere(bad)[0] if bad.any() else (0, 0)
         halved = "a comparison needs at least 2 minority rows and 6 others, half of which train"
         for valid, message in (
-            (not self._whole or n0 >= 6, f"a comparison needs at least 6 rows, got {n0}"),
-            (self._whole or (n1 >= 2 and n0 >= 6), f"{halved}; got {n1} and {n0}"),
+            (n1 >= 2 and n0 >= 6, f"{halved}; got {n1} and {n0}"),
             (
                 not bad.any(),
                 f"row {row}, column {column} (counted from 0) is {data.X[row, column]}, and so are "

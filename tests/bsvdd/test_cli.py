@@ -17,13 +17,12 @@ from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.scenario import Real
 from bsvdd.estimators.detector import fitted_to
 from bsvdd.estimators.fit import First
-from bsvdd.estimators.questions.stand_out import stand_out
 from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
 from bsvdd.estimators.rows.files import Layout
 from click.testing import CliRunner
 from rich.console import Console
 
-from bsvdd import BDD, BSVDD, priors
+from bsvdd import BDD, priors
 from bsvdd.cli import main
 from bsvdd.cli.compare import print_results
 from tests.scores import scores_left_out
@@ -172,39 +171,6 @@ def test_compare_of_an_embedded_set_names_the_command_for_ones_own(tmp_path, no_
 
 
 @pytest.mark.slow
-def test_compare_without_a_label_says_which_rows_models_find_odd(csv, tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    path, out = tmp_path / "t.csv", tmp_path / "out"
-    table = pd.read_csv(csv)[["a", "b"]].assign(p_value=[f"=n{i}" for i in range(72)])
-    table.loc[5, "a"] = 9.0
-    table.to_csv(path, index=False)
-    few = ["--jobs", 1, "--draws", 100, "--tune", 100]
-    result = call("compare", path, "--id", "p_value", "--out", out, *few)
-    assert result.exit_code == 0, result.output
-    *lines, _, last = result.stdout.splitlines()
-    assert max(map(len, lines)) <= 80
-    assert last == f"next, why rows are odd: bsvdd outliers {path} --id p_value"
-    assert re.search(r"=n5 +[01]\.\d\d +\d of 2 +1 ", result.stdout)
-    assert "No model is called best" in result.stdout and "SVDD and OCSVM are one" in result.stdout
-    names = ["agreement.png", "cells", "report.html", "results.csv", "rows.csv"]
-    assert sorted(p.name for p in out.iterdir()) == names
-    rows = pd.read_csv(out / "rows.csv").set_index("p_value")  # the ids have this name in the file
-    assert len(rows) == 72 and rows.index[0] == "'=n5"
-    est = BSVDD(draws=100, tune=100)
-    est.fit_predict(table[["a", "b"]])  # as bsvdd outliers
-    expected = pd.Series(stand_out(est).probability, "'" + table["p_value"])
-    np.testing.assert_allclose(rows["probability_odd BSVDD"], expected[rows.index], rtol=1e-4)
-    results = pd.read_csv(out / "results.csv")
-    assert (
-        results["model"].isin(list(REGISTRY) + list(YARDSTICKS)).all() and "listed" not in results
-    )
-    page = (out / "report.html").read_text()
-    assert (
-        "most of the 2 models that list rows" in page and page.count("data:image/png;base64,") == 1
-    )
-
-
-@pytest.mark.slow
 def test_compare_says_its_plan_and_each_fit_and_reports_columns(folder, tmp_path, no_pictures):
     few = ["--draws", 100, "--tune", 50, "--replicates", 2, "--jobs", 1, "--out", tmp_path]
     models = ["--model", "SVDD", "--model", "BSVDD", "--dictionary", 20]
@@ -282,14 +248,13 @@ STOPS = {  # what happens at the third fit, or to its result, and what is told
 }
 
 
-@pytest.mark.parametrize("labels", [True, False])
 @pytest.mark.parametrize("how", STOPS)
-def test_nothing_fitted_is_lost(how, labels, folder, tmp_path, monkeypatch, no_pictures):
+def test_nothing_fitted_is_lost(how, folder, tmp_path, monkeypatch, no_pictures):
     """A table of what is done is printed, and the same command goes on from there."""
     error, told = STOPS[how]
     models = [f"--model={name}" for name in ("SVDD", "OCSVM", "kNN", "LOF")]
-    of_labels = [*KINDS, "--replicates", 1] if labels else ["--drop", "kind"]
-    command = ["compare", folder / "moon.csv", *of_labels, *models, "--jobs", 1, "--out", tmp_path]
+    command = ["compare", folder / "moon.csv", *KINDS, "--replicates", 1, *models, "--jobs", 1]
+    command += ["--out", tmp_path]
     ran, run, replace = [], Cell.run, os.replace
 
     def at_third(self):
@@ -318,12 +283,12 @@ def test_nothing_fitted_is_lost(how, labels, folder, tmp_path, monkeypatch, no_p
     if how == "folder":
         (tmp_path / "results.csv").rmdir()
     else:
-        assert len(runner.read(tmp_path / "results.csv")) == n + 2 * (labels and n == 4)
+        assert len(runner.read(tmp_path / "results.csv")) == n + 2 * (n == 4)
     ran.clear()
     ran.extend(["done"] * 3)
     assert call(*command).exit_code == 0
     assert ran[3:] == {2: ["kNN", "LOF"], 4: ["kNN"] if how == "full disk" else []}[n]
-    assert len(runner.read(tmp_path / "results.csv")) == 4 + 2 * labels
+    assert len(runner.read(tmp_path / "results.csv")) == 6
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -377,8 +342,7 @@ def test_models_and_data_are_listed_whole_at_each_width(monkeypatch, width):
 
 BAD = [
     ("compare CSV --minor odd", "needs --label"),
-    ("compare CSV --published", "needs --label"),
-    ("compare CSV --model SVM", "'SVM' learns from minority rows"),
+    ("compare CSV", "of a table without classes are odd, bsvdd outliers says"),
     ("compare --label kind", "no CSV file is given, which is needed for --label"),
     ("compare --id x --sep ;", "no CSV file is given, which is needed for --id and --sep"),
     ("compare CSV --data yeast_ME2", "give either CSV or --data"),

@@ -1,27 +1,20 @@
-"""Tables and pages: formats, ranks and intervals, winners, votes, the published table."""
+"""Tables and pages: formats, ranks and intervals, winners, the published table."""
 
 import io
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.report import own_data, paired, reproduction, table, unlabelled
+from bsvdd.comparison.report import own_data, paired, reproduction, table
 from bsvdd.comparison.run import runner, studies
 from bsvdd.comparison.run.cell import replicate_seed
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.scenario import halves
-from bsvdd.estimators.questions.stand_out import stand_out
-from bsvdd.estimators.registry import MODELS
-from bsvdd.estimators.rows import gaps as gaps_of_rows
 from bsvdd.estimators.rows.files import Layout
 from bsvdd.inference.decision import evaluate
 from scipy.stats import studentized_range, ttest_rel
 from scipy.stats import t as student
-
-from bsvdd import SVDD
 
 STORED = Path(__file__).parents[2] / "docs" / "study"
 
@@ -211,81 +204,6 @@ def test_rows_have_the_ids_of_the_users_file(results, tmp_path):
     test_rows = np.sort(halves(named, replicate_seed(0, 0))[1])
     shown = {int(place): text for place, text in ticks.items() if text}
     assert shown == {i: f"id {test_rows[i] + (test_rows[i] >= 3)}" for i in shown} and shown
-
-
-# a table without labels
-
-DATA = Dataset("t", np.random.default_rng(0).normal(size=(120, 2)), np.zeros(120, dtype=bool))
-
-
-@pytest.fixture(scope="module")
-def judged():
-    return runner.compare([DATA], NAMES)
-
-
-def test_each_model_says_what_stands_out(judged):
-    """Also where gaps are filled, and a model that fails says nothing."""
-    X = DATA.X.copy()
-    X[3, 0] = np.nan
-    gaps = Dataset("t", X, DATA.minority, imputed=True)
-    filled = gaps_of_rows.filled(X, X)
-    of_gaps = runner.compare([gaps], ["SVDD"])
-    for results, data, rows in ((judged, DATA, DATA.X), (of_gaps, gaps, filled)):
-        found = unlabelled.votes(results, data)
-        est = SVDD(random_state=0, minor_label=1)
-        listed = est.fit_predict(rows) == -1
-        expected = stand_out(est)
-        odd, ranks = found.probability["SVDD"].sort_index(), found.ranks["SVDD"].sort_index()
-        np.testing.assert_allclose(odd, expected.probability, rtol=1e-5)
-        assert (ranks == pd.Series(-expected.surprise).rank(method="min")).all()
-        assert found.models.at["SVDD", "listed"] == listed.sum() == expected.listed.sum()
-    knn = MODELS["kNN"].estimator()(random_state=0, minor_label=1).fit(DATA.X)
-    by_knn = unlabelled.votes(judged, DATA).ranks["kNN"].sort_index()
-    assert (by_knn == pd.Series(knn.fit_.left_out).rank(method="min")).all()
-    assert judged["model"].tolist() == NAMES  # once each, and no rule that needs classes
-    assert len(runner.to_csv(judged).splitlines()) == 4
-    wide = Dataset("t", np.random.default_rng(0).normal(size=(12, 13)), np.zeros(12, dtype=bool))
-    made = runner.compare([wide], ["SVDD", "robust Gaussian"])
-    assert unlabelled.votes(made, wide).models.index.tolist() == ["SVDD"]
-    with pytest.raises(ValueError, match="no model could be fitted: ValueError: a robust"):
-        unlabelled.votes(made[made["model"] != "SVDD"], wide)
-
-
-def test_votes_and_agreement_are_those_of_lists_and_orders(judged):
-    sets = {"SVDD": {1, 2, 3}, "OCSVM": {2, 3}, "kNN": set()}
-    listed = {m: "".join("1" if i in rows else "0" for i in range(120)) for m, rows in sets.items()}
-    odd = {
-        m: " ".join(str(0.9 if i in rows else 0.1) for i in range(120)) for m, rows in sets.items()
-    }
-    odd["kNN"] = " ".join(["nan"] * 120)
-    order = {m: " ".join(str(i) for i in range(120)) for m in sets}
-    order["kNN"] = " ".join(str(-i) for i in range(120))
-    made = judged.assign(
-        listed=judged["model"].map(listed),
-        probability_odd=judged["model"].map(odd),
-        surprise=judged["model"].map(order),
-    )
-    found = unlabelled.votes(made, DATA)
-    assert found.n_oddest == 10 and found.n_lists == 2
-    assert found.models.index.tolist() == ["SVDD", "OCSVM", "kNN"]
-    assert found.models["agrees"].tolist() == [0.5, 0.5, 0.0]  # 1 and 0
-    assert found.models["listed"].tolist()[:2] == [3, 2] and np.isnan(found.models["listed"]["kNN"])
-    assert found.rows["row"].tolist()[:4] == [3, 2, 1, 119]  # ranks 117 and 118 of two, 4 and 3
-    assert found.rows["probability_odd"].tolist()[:4] == pytest.approx([0.9, 0.9, 0.5, 0.1])
-    assert found.rows["listed_by"].tolist()[:4] == [2, 2, 1, 0]
-    assert found.count == "2 rows are listed by most of the 2 models that list rows"
-    assert found.lines[1].startswith("SVDD and OCSVM decide alike: SVDD and OCSVM are one")
-    head = unlabelled.all_rows(found).splitlines()[0]
-    assert head.endswith("probability_odd SVDD,probability_odd OCSVM,rank SVDD,rank OCSVM,rank kNN")
-
-
-def test_methods_that_only_order_the_rows(judged):
-    made = judged[judged["model"] == "kNN"]
-    found = unlabelled.votes(made, DATA)
-    assert found.count == "These methods only order the rows"
-    assert found.rows["rank"].tolist() == sorted(found.rows["rank"])
-    assert found.models["agrees"].isna().all()
-    plt.close(unlabelled.plot_agreement(found))
 
 
 # the published table

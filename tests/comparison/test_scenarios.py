@@ -309,10 +309,6 @@ def nan(n0, n1):
             "w: a comparison needs at least 2 minority rows and .* got 0",
         ),
         (
-            lambda: Real(Dataset("w", np.eye(5), np.zeros(5, bool)), labelled=False).check(),
-            "w: a comparison needs at least 6 rows, got 5",
-        ),
-        (
             lambda: Real(Dataset("w", np.eye(20), np.arange(20) < 13), 6).check(),
             r"w: 6 training rows would be 4 minority and 2 majority",
         ),
