@@ -63,8 +63,8 @@ class BSVDD(Bayesian):
         or D_opt itself. ``None`` is ``Best("g_mean")`` if y has minority rows, else
         ``FalseAlarm(0.1)``, on leave-one-out distances in closed form.
     minor_label : optional
-        Label of the minority in y, or a list of the labels of its kinds. Not needed for {-1, 1}
-        (-1 is minority), {0, 1} (1 is minority) and booleans (True is minority).
+        Label of the minority in y. Not needed for {-1, 1} (-1 is minority), {0, 1} (1 is minority)
+        and booleans (True is minority).
     random_state : int, RandomState or None, default=0
     progressbar : bool, default=False
 

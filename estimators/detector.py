@@ -127,9 +127,8 @@ class Detector(OutlierMixin, BaseEstimator):
             are numbers, dates or categories, see ``bsvdd.estimators.rows.columns``.
         y : array-like of shape (n,), or name of a column of the data frame, optional
             Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
-            ``minor_label`` otherwise, which may list the labels of several kinds
-            (:func:`bsvdd.kinds`). Without y, all rows are majority. One-class models learn from the
-            majority rows; minority rows only tune their cutoff.
+            ``minor_label`` otherwise. Without y, all rows are majority. One-class models learn
+            from the majority rows; minority rows only tune their cutoff.
 
         Returns
         -------
@@ -588,17 +587,14 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self.labels_ not in LABELS_OF_PREDICT:
-            n_kinds = max(1, len(self.fit_.data.kind_labels))
-            minority, others = list(self.labels_[:n_kinds]), self.labels_[n_kinds:]
+            minor, *others = self.labels_
             shown = ", ".join(map(repr, others[:3])) + (", ..." if len(others) > 3 else "")
-            named = ", ".join(map(repr, minority))
-            where = f"y == {named}" if n_kinds == 1 else f"np.isin(y, {minority!r})"
             raise AttributeError(
                 "scikit-learn's own scorers and calibration need the labels of predict, -1 for "
-                f"abnormal and 1 for normal; this fit has {named} for abnormal and {shown} "
+                f"abnormal and 1 for normal; this fit has {minor!r} for abnormal and {shown} "
                 "for normal, which they would read the wrong way round: use scoring="
                 "scorers.roc_auc, or another of bsvdd.scorers, or fit with "
-                f"np.where({where}, -1, 1)"
+                f"np.where(y == {minor!r}, -1, 1)"
             )
         return np.array([-1, 1])
 

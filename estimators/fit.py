@@ -464,8 +464,7 @@ class Fit:
 
     def minority_of(self, y: Any, n_rows: int) -> np.ndarray:
         """Return which of new rows with labels y are minority, by the labels of the fit."""
-        labels, n_kinds = self.data.labels, len(self.data.kind_labels)
-        return minority_of(labels, n_kinds, self.spec.parameters["minor_label"], y, n_rows)
+        return minority_of(self.data.labels, self.spec.parameters["minor_label"], y, n_rows)
 
     def positions(self, rows: Any = None) -> np.ndarray:
         """Return positions of training rows, all by default; a ValueError if they are none."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,42 +53,18 @@ def _is_float(text: str) -> bool:
     return bool(np.isfinite(number)) and (not digits or INTEGER.fullmatch(digits) is not None)
 
 
-@dataclass(frozen=True, eq=False)
-class Classes:
-    """The classes of rows, by their labels.
-
-    Attributes
-    ----------
-    kind : ndarray of int, shape (n,)
-        0 for majority rows, and k for rows with the k-th label of the minority.
-    kind_labels : tuple
-        The labels of the minority, in the order of ``minor_label``; none without minority rows.
-    labels : tuple
-        The distinct labels, those of the minority first; none without y.
-    """
-
-    kind: np.ndarray
-    kind_labels: tuple[Any, ...]
-    labels: tuple[Any, ...]
-
-    @property
-    def minority(self) -> np.ndarray:
-        """True for minority rows, shape (n,)."""
-        return self.kind > 0
-
-
-def classes_of(y: Any, n_rows: int, minor_label: Any = None) -> Classes:
-    """Return the classes of rows with the labels y.
+def classes_of(y: Any, n_rows: int, minor_label: Any = None) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Return which rows are minority, and the distinct labels, that of the minority first.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,) or None
-        ``None``: all rows are majority. {-1, +1}: -1 is minority (scikit-learn's outliers).
-        {0, 1} and bool: 1 is minority. Anything else needs ``minor_label``.
+        ``None``: all rows are majority, and there are no labels. {-1, +1}: -1 is minority
+        (scikit-learn's outliers). {0, 1} and bool: 1 is minority. Anything else needs
+        ``minor_label``.
     n_rows : int
     minor_label : optional
-        The label of the minority, or a list, tuple, range or array of the labels of its kinds;
-        every other label is majority.
+        The label of the minority; every other label is majority.
 
     Raises
     ------
@@ -98,7 +73,7 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None) -> Classes:
         class empty.
     """
     if y is None:
-        return Classes(np.zeros(n_rows, dtype=int), (), ())
+        return np.zeros(n_rows, dtype=bool), ()
     number, labels = factorized(y, n_rows)
     gap = number < 0
     if gap.all():
@@ -108,18 +83,18 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None) -> Classes:
             f"y has no label (NaN) in row {np.argmax(gap)} ({gap.sum()} in all); leave out these "
             "rows of X and y, or give them a label"
         )
-    kind_of_label, kind_labels = _kinds_of(labels, minor_label)
-    kind = kind_of_label[number]
-    if kind.all():
+    minor, found = _minor_of(labels, minor_label)
+    minority = found[number]
+    if minority.all():
         raise ValueError("y has one class only: every row is minority, and no majority row is left")
     try:
-        others = np.unique(labels[kind_of_label == 0]).tolist()
+        others = np.unique(labels[~found]).tolist()
     except TypeError as error:
         raise ValueError(
             f"the labels of y must be of one type, got types without an order: {error}; give "
             "numbers or texts, for instance y.astype(str)"
         ) from error
-    return Classes(kind, kind_labels if kind.any() else (), (*kind_labels, *others))
+    return minority, (minor, *others)
 
 
 def factorized(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -161,13 +136,10 @@ def factorized(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     return number, labels
 
 
-def minority_of(
-    known: tuple[Any, ...], n_kinds: int, minor_label: Any, y: Any, n_rows: int
-) -> np.ndarray:
+def minority_of(known: tuple[Any, ...], minor_label: Any, y: Any, n_rows: int) -> np.ndarray:
     """Return which rows are minority, by the labels that a fit has, shape (n_rows,).
 
-    ``known`` are its labels, of which the first ``n_kinds`` are of the minority; without labels,
-    ``minor_label`` decides.
+    ``known`` are its labels, that of the minority first; without labels, ``minor_label`` decides.
 
     Raises
     ------
@@ -177,7 +149,7 @@ def minority_of(
     if y is None:
         raise ValueError("y must have the labels of X, which say what rows are minority, got None")
     if not known:
-        return classes_of(y, n_rows, minor_label).minority
+        return classes_of(y, n_rows, minor_label)[0]
     number, labels = factorized(y, n_rows)
     if (number < 0).any():
         raise ValueError(
@@ -189,20 +161,24 @@ def minority_of(
             f"y has the label {unseen[0]!r}, but the labels of fit were "
             f"{', '.join(map(repr, known[:5]))}; give the same labels"
         )
-    of_minority = known[: max(1, n_kinds)]
-    is_minority = np.array([label in of_minority for label in labels.tolist()], dtype=bool)
-    return is_minority[number]
+    found = np.array([label == known[0] for label in labels.tolist()], dtype=bool)
+    return found[number]
 
 
-def _kinds_of(labels: np.ndarray, minor_label: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
-    """Return the kind of each distinct label, 0 for the majority, and the label of each kind."""
+def _minor_of(labels: np.ndarray, minor_label: Any) -> tuple[Any, np.ndarray]:
+    """Return the label of the minority, and which of the distinct labels it is."""
     shown = ", ".join(f"{v!r:.80}" for v in labels[:5].tolist()) + ", ..." * (len(labels) > 5)
+    if np.ndim(minor_label) or not isinstance(minor_label, Hashable):
+        raise ValueError(
+            f"minor_label must be one label, got {minor_label!r}; for several, give y with two "
+            "classes, such as numpy.isin(y, labels)"
+        )
     if minor_label is not None:
-        kinds = _kinds(minor_label)
+        minor = minor_label.item() if isinstance(minor_label, np.generic) else minor_label
     elif set(labels.tolist()) == {-1, 1}:
-        kinds = [-1]
+        minor = -1
     elif set(labels.tolist()) == {0, 1}:  # False == 0 and True == 1
-        kinds = [1]
+        minor = 1
     elif len(labels) == 1:
         raise ValueError(
             f"y has one class only, the label {shown}, which could be either class; omit y if all "
@@ -214,35 +190,11 @@ def _kinds_of(labels: np.ndarray, minor_label: Any) -> tuple[np.ndarray, tuple[A
             f"y has the labels {shown}; only {{-1, 1}}, {{0, 1}} and booleans are accepted without "
             "minor_label=; name the minority's label by minor_label=, in the command line --minor"
         )
-    kind_of_label = np.zeros(len(labels), dtype=int)
-    kind_labels: list[Any] = []
-    for k, kind in enumerate(kinds):
-        found = [bool(label == kind) for label in labels]
-        other_type = all(isinstance(label, str) != isinstance(kind, str) for label in labels)
-        if not any(found) and (len(labels) > 1 or len(kinds) > 1 or other_type):
-            raise ValueError(f"minor_label={kind!r} does not occur in y, which has {shown}")
-        kind_of_label[found] = k + 1
-        named = kind.item() if isinstance(kind, np.generic) else kind
-        kind_labels += labels[found].tolist() or [named]
-    return kind_of_label, tuple(kind_labels)
-
-
-def _kinds(minor_label: Any) -> list[Any]:
-    """Return the labels of the minority that ``minor_label`` names, each once."""
-    if isinstance(
-        minor_label, np.ndarray | pd.Series | pd.Index | pd.api.extensions.ExtensionArray
-    ):
-        minor_label = minor_label.tolist()
-    several = isinstance(minor_label, list | tuple | range)
-    kinds = list(minor_label) if several else [minor_label]
-    plain = all(isinstance(label, Hashable) for label in kinds)
-    one_type = sum(isinstance(label, str) for label in kinds) in (0, len(kinds))
-    if not (kinds and plain and one_type and len(set(kinds)) == len(kinds)):
-        raise ValueError(
-            "minor_label must be one label, or a list of different labels of one type, got "
-            f"{minor_label!r}"
-        )
-    return kinds
+    found = np.array([bool(label == minor) for label in labels])
+    other_type = all(isinstance(label, str) != isinstance(minor, str) for label in labels)
+    if not found.any() and (len(labels) > 1 or other_type):
+        raise ValueError(f"minor_label={minor_label!r} does not occur in y, which has {shown}")
+    return (labels[found].tolist() or [minor])[0], found
 
 
 def to_save(labels: tuple[Any, ...]) -> list[Any]:

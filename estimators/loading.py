@@ -113,7 +113,7 @@ def _unfitted(header: dict[str, Any], functions: dict[str, Any]) -> Any:
 def _fitted(est: Detector, parsed: Parsed, functions: dict[str, Any]) -> Detector:
     """Return the estimator with the fit of a file, after the remaining checks."""
     header, tensors, asked = parsed.header, parsed.tensors, est._asked()
-    check_tensors(tensors, NEEDED, len(header["kind_labels"]) + 1)
+    check_tensors(tensors, NEEDED)
     data = _data(header, tensors, asked, functions)
     learner = asked.learner
     if isinstance(learner, Posterior):
@@ -134,7 +134,7 @@ def _fitted(est: Detector, parsed: Parsed, functions: dict[str, Any]) -> Detecto
 def _learned(
     learner: Learner, data: TrainingData, parsed: Parsed, functions: dict[str, Any]
 ) -> Learned:
-    """Return what was learned: from the draws, or by a fit to the rows where there are none."""
+    """Return what was learned, from the draws."""
     header, tensors = parsed.header, parsed.tensors
     if parsed.views:
         joiner: Any = learner
@@ -149,10 +149,8 @@ def _learned(
         name: v.astype(float) if v.dtype == np.float32 else v
         for name, v in group(tensors, "posterior/").items()
     }
-    if bool(draws) != bool(header["report"]):
-        raise ValueError("posterior/w: expected draws with the report of their sampler, or neither")
-    if not draws:
-        return learner.learn(data)
+    if not (draws and header["report"]):
+        raise ValueError("posterior/w: expected draws with the report of their sampler")
     draws = _with_weights(learner, draws, data.gram)
     found = Draws(
         draws,
@@ -201,20 +199,18 @@ def _data(
     asked: Asked,
     functions: dict[str, Any],
 ) -> TrainingData:
-    rows, kind = tensors["rows"], tensors["kind"]
+    rows, minority = tensors["rows"], tensors["minority"] > 0
     kernel = kernels.as_kernel(decode(header["kernel"], functions))
     n_columns = rows.shape[1] - (2 if kernel.pairwise else 0)
     if header["features"] and len(header["features"]) != n_columns:
         raise ValueError(f"features: expected {n_columns} names")
     features = tuple(header["features"]) or None
-    minority = kind > 0
     names = None if header["names"] is None else names_of(header["names"])
-    labels, of_minority = header["labels"], header["kind_labels"]
-    types = {type(label) for label in labels}
-    if labels[: len(of_minority)] != of_minority or len({*labels}) < len(labels) or len(types) > 1:
-        raise ValueError("labels: expected different ones of one type, those of kind_labels first")
+    labels = header["labels"]
+    if len({*labels}) < len(labels) or len({type(label) for label in labels}) > 1:
+        raise ValueError("labels: expected different ones of one type")
     if minority.all():
-        raise ValueError("kind: expected at least one majority row")
+        raise ValueError("minority: expected at least one majority row")
     forms = {int(column): form_of(texts) for column, texts in header["forms"].items()}
     if not all(0 <= column < rows.shape[1] for column in forms):
         raise ValueError(f"forms: no column of rows, {list(forms)!r:.80}")
@@ -268,13 +264,12 @@ def _data(
         seed=header["seed"],
         all_rows=header["all_rows"],
         label=header["label"],
-        labels=tuple(header["labels"]),
-        kind=kind,
-        kind_labels=tuple(header["kind_labels"]),
+        labels=tuple(labels),
+        minority=minority,
         names=names,
         forms=forms,
         gaps=gaps,
-        imputations=_imputations(rows, kind > 0, gaps, tensors.get("donors")),
+        imputations=_imputations(rows, minority, gaps, tensors.get("donors")),
         core=core,
     )
 

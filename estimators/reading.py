@@ -95,9 +95,8 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     X = as_frame(X)
     table, labels, columns = _table(asked, X, y)
     all_rows, categorical = table.rows, table.categorical
-    classes = classes_of(labels, len(all_rows), asked.minor_label)
-    minority_of_all, n1 = classes.minority, int(classes.minority.sum())
-    n = len(minority_of_all)
+    minority_of_all, classes = classes_of(labels, len(all_rows), asked.minor_label)
+    n, n1 = len(minority_of_all), int(minority_of_all.sum())
     if asked.minor_label is None and n1 > n - n1:
         warn(
             f"the minority, -1 in {{-1, 1}} or 1 in {{0, 1}}, has {n1} of {n} rows, and the model "
@@ -110,7 +109,6 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     held = _held_rows(asked, dictionary, minority_of_all, seed, y is None)
     minority, row_numbers = minority_of_all[held], held
     rows = np.array(all_rows[held], order="C")  # a copy: the caller may change X
-    kind = classes.kind[held]
     if share < 1.0 and kernel.takes_categories:
         categorical = tuple(sorted({*categorical, *_of_two_values(rows)}))
     if kernel.missing == "level":
@@ -119,7 +117,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     if kernel.missing == "drop" and gaps.any():
         kept = _without_gaps(asked, gaps, minority, columns)
         row_numbers = np.arange(n)[row_numbers][kept]
-        rows, gaps, kind, minority = rows[kept], gaps[kept], kind[kept], minority[kept]
+        rows, gaps, minority = rows[kept], gaps[kept], minority[kept]
         n -= len(kept) - int(kept.sum())
     if gaps.any():
         warn_of_gaps(rows, columns)
@@ -160,9 +158,8 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         seed=seed,
         all_rows=len(minority) == n,
         label=y if isinstance(y, str) else None,
-        labels=classes.labels,
-        kind=kind,
-        kind_labels=classes.kind_labels,
+        labels=classes,
+        minority=minority,
         names=names,
         forms=table.forms,
         gaps=gaps if gaps.any() else None,

@@ -196,7 +196,6 @@ HEADER = {
     "seed": Entry("data.seed", (int,), (), 0, 2**31),
     "label": Entry("data.label", (str, NONE)),
     "labels": Entry(lambda fit: to_save(fit.data.labels), (list,), PLAIN),
-    "kind_labels": Entry(lambda fit: to_save(fit.data.kind_labels), (list,), PLAIN),
     "names": Entry("data.names", (list, NONE), (int, str)),
     "forms": Entry(_forms, (dict,), (list,), inner=(str,)),
     "all_rows": Entry("data.all_rows", (bool,)),
@@ -211,7 +210,7 @@ HEADER = {
 }
 TENSORS = {
     "rows": Tensor("data.rows", "f", "n p"),
-    "kind": Tensor("data.kind", "i", "n", 0, "kinds"),
+    "minority": Tensor(lambda fit: fit.data.minority.astype(np.int8), "i", "n", 0, 2),
     "core": Tensor(_core_rows, "i", "n", 0, 2),
     "gaps": Tensor(_gaps, "i", "n p", 0, 2),
     "donors": Tensor(_donors, "i", "ways g p", -1, "n"),
@@ -232,7 +231,7 @@ TENSORS = {
     "views/*": Tensor(_views, "u", "..."),
     "sha256": Tensor(None, "u", "digest"),
 }
-NEEDED = ("rows", "kind", "sha256")
+NEEDED = ("rows", "minority", "sha256")
 OF_GROUPS = tuple(name for name in TENSORS if name.startswith("gram/"))
 
 
@@ -390,12 +389,12 @@ def _check_types(key: str, values: Iterable[Any], types: tuple[type, ...]) -> No
             raise ValueError(f"{key}: got {value!r:.80}, expected {names}")
 
 
-def check_tensors(tensors: Group, needed: tuple[str, ...], kinds: int) -> None:
-    """Raise a ValueError that names the first wrong tensor; there are ``kinds`` - 1 minorities."""
+def check_tensors(tensors: Group, needed: tuple[str, ...]) -> None:
+    """Raise a ValueError that names the first wrong tensor."""
     for name in needed:
         if name not in tensors:
             raise ValueError(f"{name} is missing")
-    sizes = {"kinds": kinds, "digest": 32, "ways": NEAREST}
+    sizes = {"digest": 32, "ways": NEAREST}
     known = [name for name in TENSORS if name in tensors]
     for name in [*known, *sorted(set(tensors) - set(known))]:
         expected = TENSORS.get(name) or TENSORS.get(name[: name.find("/") + 1] + "*")

@@ -57,11 +57,9 @@ class TrainingData:
     label : str, optional
         The column of X that held the labels.
     labels : tuple
-        The distinct labels, those of the minority first; empty without labels.
-    kind : ndarray of int, shape (n,)
-        0 for majority rows, and k for those with the k-th label of the minority.
-    kind_labels : tuple
-        The labels of the minority.
+        The distinct labels, that of the minority first; empty without labels.
+    minority : ndarray of bool, shape (n,)
+        Which rows are minority.
     names : ndarray of shape (n,), optional
         The user's names of the rows: the index of a data frame, or the numbers of sampled rows.
         None if the names are 0, 1, ..., n - 1.
@@ -89,18 +87,12 @@ class TrainingData:
     all_rows: bool = True
     label: str | None = None
     labels: tuple[Any, ...] = ()
-    kind: np.ndarray
-    kind_labels: tuple[Any, ...] = ()
+    minority: np.ndarray
     names: np.ndarray | None = None
     forms: Mapping[int, Form] = field(default_factory=dict)
     gaps: np.ndarray | None = None
     imputations: Imputations | None = None
     core: Core | None = None
-
-    @cached_property
-    def minority(self) -> np.ndarray:
-        """Which rows are minority, shape (n,)."""
-        return self.kind > 0
 
     @cached_property
     def described(self) -> np.ndarray:
@@ -221,7 +213,7 @@ class TrainingData:
             self,
             rows=self.rows[which],
             imputations=None,
-            kind=self.kind[which],
+            minority=self.minority[which],
             member_of_row=self.member_of_row[which],
             names=None if self.names is None else self.names[which],
             gaps=None if self.gaps is None else self.gaps[which],
@@ -233,17 +225,15 @@ class TrainingData:
         import xarray as xr
 
         gram = self.gram
-        named = {"labels": to_save(self.labels), "kinds": to_save(self.kind_labels)}
         are_rows = gram is None or gram.points.are_rows
         variables: dict[str, Any] = {
             "X": (("obs", "feature"), self.rows),
             "minority": ("obs", self.minority),
-            "kind": ("obs", self.kind if len(self.kind_labels) > 1 else None),
             "name": ("obs", self.names),
             "core": ("obs", None if self.core is None else self.core.rows),
             "point_of_row": ("obs", None if are_rows else self.point_of_row),
         }
-        attrs = {name: json.dumps(labels) for name, labels in named.items() if labels}
+        attrs = {"labels": json.dumps(to_save(self.labels))} if self.labels else {}
         constant = xr.Dataset(
             {name: (dims, v) for name, (dims, v) in variables.items() if v is not None},
             {"obs": np.arange(len(self.rows))},

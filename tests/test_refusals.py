@@ -129,7 +129,18 @@ LABELS = [
     (fit(y=Y[:7]), SHAPE),
     (fit(y=[0, "1"] * 10, minor_label="1"), r"y mixes texts and numbers: row \d is"),
     (fit(y=["ok", "bad", None, "ok"] * 5, minor_label="bad"), r"no label \(NaN\) in row 2 \(5 in"),
-    (fit(y=Y, minor_label=[1, 1]), "must be one label, or a list of diff"),
+    *(
+        (fit(y=Y, minor_label=minor), r"must be one label, got (?s:.*) numpy\.isin")
+        for minor in (
+            {1},
+            [],
+            [1],
+            (0, 1),
+            range(2),
+            np.array([1]),
+            pd.Series([1]),
+        )
+    ),
     (fit(TEXTS, "cty"), r"y='cty' is no column of the data frame .*'city'\?"),
     (fit(FRAME[["a"]], "a"), "no column besides that of the labels"),
     (fit(y="kind"), "y='kind': the name of a column is for the columns of"),

@@ -438,7 +438,7 @@ def plot_boundary(
     X = np.asarray(X, dtype=float)
     if X.ndim != 2 or X.shape[1] != 2:
         raise ValueError(f"plot_boundary shows two columns, got X of shape {X.shape}")
-    minority = classes_of(y, len(X), minor_label).minority
+    minority = classes_of(y, len(X), minor_label)[0]
     low, high = X.min(axis=0), X.max(axis=0)
     low, high = low - margin * (high - low), high + margin * (high - low)
     x1, x2 = np.meshgrid(*(np.linspace(a, b, resolution) for a, b in zip(low, high, strict=True)))

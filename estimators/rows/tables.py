@@ -281,7 +281,7 @@ def minority_of(y: pd.Series, minor: str | None = None) -> np.ndarray:
                 f"the minority value {minor!r} never occurs in column {y.name!r}"
                 f"{did_you_mean(minor, values)}; it has {quoted(values)}"
             )
-    return classes_of(labels, len(labels), value).minority
+    return classes_of(labels, len(labels), value)[0]
 
 
 def read_features(

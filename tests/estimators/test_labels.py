@@ -40,7 +40,6 @@ MIXED = [False, True, True, False]
         (pd.Series(["a", "b", "b", "c"]), "b"),
         (pd.Categorical(["a", "b", "b", "a"]), "b"),
         ([3, 7, 7, 5], 7),
-        *(([3, 7, 8, 5], kinds) for kinds in (range(7, 9), pd.Series([7, 8]), pd.array([8, 7]))),
         ([1, 0, 0, 1], 0),
         ([1, -1, -1, 1], -1),
         ([-1, 1, 1, -1], 1),
@@ -99,20 +98,18 @@ SEEN = np.array(["ok", "b", "a", "ok", "b", "rare"])
 @pytest.mark.parametrize(
     ("y", "minor_label", "labels"),
     [
-        (SEEN, ["b", "rare"], ("b", "rare", "a", "ok")),
-        (SEEN, ("rare", "b"), ("rare", "b", "a", "ok")),
         (SEEN, "b", ("b", "a", "ok", "rare")),
         ([0, 1, 1, 0, 1, 0], None, (1, 0)),
         ([1, -1, 1, 1, -1, 1], None, (-1, 1)),
         ([0] * 6, 1, (1, 0)),
         (None, None, ()),
         (np.arange(40), 0, tuple(range(40))),
-        (SEEN, np.array(["b", "rare"]), ("b", "rare", "a", "ok")),
-        ([LARGE, LARGE + 1, LARGE + 2] * 2, [LARGE + 1, LARGE + 2], (LARGE + 1, LARGE + 2, LARGE)),
+        (SEEN, np.str_("rare"), ("rare", "a", "b", "ok")),
+        ([LARGE, LARGE + 1, LARGE + 2] * 2, LARGE + 1, (LARGE + 1, LARGE, LARGE + 2)),
     ],
 )
 def test_labels_of_a_fit_and_of_its_file(y, minor_label, labels, tmp_path):
-    """The minority's labels are first, in the user's order; they are no types of NumPy."""
+    """The minority's label is first; they are no types of NumPy."""
     rows = np.random.default_rng(6).normal(size=(6 if y is None else len(y), 2))
     est = SVDD(kernel=kernels.RBF(1.0), cutoff=1.0, minor_label=minor_label).fit(rows, y)
     assert est.labels_ == labels and all(isinstance(v, int | str) for v in est.labels_)

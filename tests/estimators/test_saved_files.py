@@ -60,7 +60,7 @@ def saved_and_loaded(est, folder, functions=None):
         (BDD, {"kernel": kernels.RBF("median"), "cutoff": 0.8}),
         (BDD, {"kernel": kernels.Linear(), "prior": priors.Flat(0.3)}),
         (BDD, {"kernel": kernels.Polynomial(3, 0.2, 0.5), "dictionary": None}),
-        (BDD, {"minor_label": ["b", "c"], "random_state": None, "likelihood_scale": 2.0}),
+        (BDD, {"minor_label": "b", "random_state": None, "likelihood_scale": 2.0}),
         (SVDD, {"kernel": kernels.Precomputed(diagonal=1.0)}),
     ],
     ids=str,
@@ -69,7 +69,7 @@ def test_a_fit_comes_back(table, new_rows, tmp_path, cls, changes):
     """All parameters, the tree, and what is answered; tests/test_contract.py has each model."""
     (X, y), Z = table, new_rows
     if "minor_label" in changes:
-        y = np.array(["a", "b", "c"])[y * (1 + np.arange(30) % 2)]
+        y = np.array(["a", "b"])[y]
     if isinstance(changes.get("kernel"), kernels.Precomputed):
         X, Z = (kernels.RBF(1.5)(rows, table[0]) for rows in (X, new_rows))
     few = {} if cls is SVDD else {"draws": 60, "tune": 60, "chains": 2}
