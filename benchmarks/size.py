@@ -19,10 +19,10 @@ from unittest.mock import patch
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from bsvdd.comparison.run.yardsticks import Yardstick
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators import training
 from bsvdd.estimators.summary import worth
-from bsvdd.estimators.yardsticks import MeanKNN
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.metrics import roc_auc_score
@@ -57,7 +57,7 @@ def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[
         scores = {
             "BSVDD": -est.score_samples(Z, training="as new"),
             "density of all rows": -kernel.summed(train, Z),
-            "5 neighbours": -MeanKNN(kernel=kernels.Standardized(kernels.Linear()), cutoff=0.0)
+            "5 neighbours": -Yardstick("mean kNN", kernels.Standardized(kernels.Linear()))
             .fit(train)
             .score_samples(Z),
             "one-class SVM": -OneClassSVM(nu=0.1).fit(inputs[0]).score_samples(inputs[1]),

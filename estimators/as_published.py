@@ -20,7 +20,7 @@ from ..models import kernels, priors
 from .detector import Detector
 from .encoding import decode
 from .messages import did_you_mean
-from .registry import MODELS, REGISTRY
+from .registry import REGISTRY
 
 FILE = Path(__file__).with_suffix(".toml")
 
@@ -167,7 +167,7 @@ def as_published(name: str, **changes: Any) -> Detector:
     ------
     ValueError
         The model is unknown, or is here for comparison, and no publication sets its parameters
-        (SVM, LS-SVM and the yardsticks).
+        (SVM and LS-SVM).
     TypeError
         The model has no parameter of that name.
 
@@ -187,7 +187,7 @@ def as_published(name: str, **changes: Any) -> Detector:
     >>> int((as_published("SVDD", outlier_fraction=0.2).fit(X).predict(X) == 1).sum())
     91
     """
-    by_name = {**{r.class_name: r for r in MODELS.values()}, **MODELS}
+    by_name = {**{r.class_name: r for r in REGISTRY.values()}, **REGISTRY}
     if name not in by_name:
         raise ValueError(
             f"unknown model {name!r}{did_you_mean(name, by_name)}; expected one of "

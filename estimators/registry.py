@@ -99,7 +99,5 @@ def _records(kind: str) -> dict[str, Record]:
 _TABLES: dict[str, list[dict[str, Any]]] = tomllib.loads(FILE.read_text(encoding="utf-8"))
 
 REGISTRY = _records("models")
-YARDSTICKS = _records("yardsticks")  # methods of scikit-learn beside which the models are measured
 JOINED = _records("joined")  # what is made of other estimators; no study fits it
-MODELS = ChainMap(REGISTRY, YARDSTICKS)  # all that a study or a table can name
-ESTIMATORS = ChainMap(REGISTRY, YARDSTICKS, JOINED)  # all that a file can have
+ESTIMATORS = ChainMap(REGISTRY, JOINED)  # all that a file can have

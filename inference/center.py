@@ -27,7 +27,6 @@ from typing import ClassVar, Self, override
 import numpy as np
 
 from ..models.gram import Gram, squared_norm
-from ..models.kernels import Kernel
 from ..models.points import Points
 from . import threads, ties
 from .leave import Leaving
@@ -349,36 +348,6 @@ class Score:
     def boundary_at(self, distance: float) -> Boundary:
         """Return the boundary at D_opt = ``distance``."""
         return Boundary.at(-distance, self.unit)
-
-
-@dataclass(frozen=True, eq=False)
-class OfFunction(Score):
-    """The score of any detector: one value for each row.
-
-    Attributes
-    ----------
-    function : callable
-        Takes rows (n, p), in the coordinates of the kernel, and returns values (n,).
-    kernel : Kernel
-        Of which only the coordinates count.
-    """
-
-    function: Callable[[np.ndarray], np.ndarray]
-    kernel: Kernel
-
-    @property
-    @override
-    def unit(self) -> float:
-        return abs(self.boundary.middle)
-
-    @property
-    @override
-    def leaving_out(self) -> Self:
-        return replace(self, kernel=self.kernel.leaving_out)
-
-    @override
-    def values(self, rows: np.ndarray) -> np.ndarray:
-        return self.function(self.kernel.inputs(rows))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 from rich.table import Table
 
-from ..comparison import scenarios
-from ..estimators.registry import BAYESIAN, REGISTRY, SHARED, YARDSTICKS
+from ..comparison import run, scenarios
+from ..estimators.registry import BAYESIAN, REGISTRY, SHARED
 from .console import console_of_records
 
 
@@ -25,8 +25,9 @@ def models() -> None:
         table.add_row(record.name, "; ".join(parts))
     console = console_of_records()
     console.print(table)
-    simple = ", ".join(f"{r.name} ({r.title}, {r.year})" for r in YARDSTICKS.values())
-    console.print(f"yardsticks, simple methods of scikit-learn: {simple}")
+    yardsticks = run.yardsticks.YARDSTICKS.items()
+    simple = ", ".join(f"{name} ({method.title})" for name, method in yardsticks)
+    console.print(f"yardsticks of compare and study, simple methods of scikit-learn: {simple}")
     console.print(f"parameters of models with a posterior: {', '.join(BAYESIAN)}")
     console.print(f"parameters of all models: {', '.join(SHARED)}")
 

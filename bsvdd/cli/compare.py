@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ..comparison import report, run, scenarios
-from ..estimators import messages, registry
+from ..estimators import messages
 from . import options
 from .console import print_lines, progress, table_of
 from .errors import check_output_folder, plain_errors
@@ -175,14 +175,20 @@ def compare(
     if csv is None:
         click.echo("next, your own table: bsvdd compare TABLE.csv --label COLUMN --minor VALUE")
     else:
-        best = [lead.best for lead in report.own_data.winners(results).values()][:1]
-        named = [each for each in study.candidates if each.name in best]
-        own_of = {"model": [c.model for c in named], "prior": [c.choice for c in named if c.choice]}
-        able = {name for each in named for name in registry.MODELS[each.model].parameters}
-        own_names = [name for name in ("dictionary", "minority_prior", *sampling) if name in able]
-        kept = ["label", "minor", *vars(table), *own_names, "false_alarm_rate"]
+        best = _best(study, results)
+        own_of = {"model": [best.model], "prior": [best.choice] * bool(best.choice)} if best else {}
+        names_of_own = ("dictionary", "minority_prior", *sampling)
+        kept = [name for name in names_of_own if best and name in best.accepts]
+        kept = ["label", "minor", *vars(table), *kept, "false_alarm_rate"]
         of_fit = options.command("fit", csv, kept, **own_of)
         click.echo(f"next, for new rows: {of_fit}; bsvdd score model.safetensors NEW.csv")
+
+
+def _best(study: Any, results: Any) -> run.protocol.Candidate | None:
+    """Return the model with the largest AUC, no yardstick, of which all fits are there."""
+    models = {each.name: each for each in study.candidates if not each.is_yardstick}
+    order = report.own_data.ordered(results[results["error"] == ""])["model"]
+    return next((models[name] for name in order if name in models), None)
 
 
 def _candidates(models: list[str], own: list[options.ModelOptions]) -> list[run.protocol.Candidate]:

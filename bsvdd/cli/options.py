@@ -103,10 +103,12 @@ class ModelOptions:
         """
         candidates = {name: run.protocol.Candidate(name, name) for name in models}  # known names
         parameters = self.parameters()
-        known = {name: registry.MODELS[c.model].parameters for name, c in candidates.items()}
+        known = {name: candidate.accepts for name, candidate in candidates.items()}
         for parameter in parameters:
             if not any(parameter in own for own in known.values()):
-                having = [n for n, each in registry.MODELS.items() if parameter in each.parameters]
+                having = [
+                    n for n, each in registry.REGISTRY.items() if parameter in each.parameters
+                ]
                 raise ValueError(
                     f"{messages.quoted(models)} {'has' if len(models) == 1 else 'have'} no "
                     f"{as_option(parameter)}; it is for {messages.quoted(having)}"

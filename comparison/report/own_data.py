@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,10 +16,10 @@ from matplotlib.ticker import MaxNLocator
 from ...estimators import plots
 from ...estimators.as_published import PUBLICATIONS
 from ...estimators.plots.common import MAJORITY, MINORITY, PRIOR
-from ...estimators.registry import YARDSTICKS
 from ..run.cell import TRIVIAL, kind_of, replicate_pair, replicate_seed
 from ..run.protocol import Candidate, Protocol
 from ..run.runner import Study
+from ..run.yardsticks import YARDSTICKS
 from ..scenarios.datasets import moon
 from ..scenarios.scenario import Real, halves
 from .paired import Lead, lead
@@ -228,7 +229,7 @@ def pictures(study: Study, results: pd.DataFrame) -> Figures:
         first = mine[(mine["replicate"] == 0) & (mine["error"] == "")]["model"].tolist()
         seed, pair = replicate_seed(0, study.seed), replicate_pair(Real(data), 0, study.seed)
         protocol, train = study.protocol.for_data(data), pair.train
-        fitted = {
+        fitted: dict[str, Any] = {
             model: protocol.fit(special[model], train.X, train.minority, seed)[0]
             for model in dict.fromkeys((best.best, *PICTURED))
             if model in first

@@ -18,9 +18,11 @@ from ...estimators.detector import Detector
 from ...estimators.fit import First
 from ...inference.decision import evaluate
 from ...inference.warning import DataWarning, DiagnosticWarning
+from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Pair, Scenario
 from .protocol import Candidate, Protocol
 from .store import Row
+from .yardsticks import Yardstick
 
 FLAG_ALL, FLAG_NONE, BAYES = "flag all", "flag none", "Bayes rule"
 TRIVIAL = (FLAG_ALL, FLAG_NONE, BAYES)
@@ -70,7 +72,7 @@ class Cell:
             start = time.process_time()  # processor time: what else runs does not count
             est, chosen = protocol.fit(self.candidate, train.X, train.minority, seed, first)
             fitted = time.process_time()
-            results = measured(est, pair)
+            results = measured(est, test)
             scored = time.process_time()
         notes: dict[str, str] = {}
         for note, ours in map(_note, caught):  # of those of another package one of a kind
@@ -85,14 +87,16 @@ class Cell:
             "chosen": ", ".join(f"{name}={value}" for name, value in chosen.items()),
             "fit_seconds": fitted - start,
             "score_seconds": scored - fitted,
-            **est.fit_.diagnostics,
+            **({} if isinstance(est, Yardstick) else est.fit_.diagnostics),
             "notes": "\n".join(notes.values()),
         }
 
 
-def measured(est: Detector, pair: Pair) -> Row:
+def measured(est: Detector | Yardstick, test: Dataset) -> Row:
     """Return the metrics of the decisions on the test rows."""
-    test = pair.test
+    if isinstance(est, Yardstick):
+        score, flagged = -est.score_samples(test.X), est.predict(test.X) == -1
+        return {**measure(test.minority, flagged, score, flagged.astype(float))}
     decision = est.decision(test.X, training="as new")
     flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
     abnormal = 1.0 - decision["probability_normal"].to_numpy()
@@ -162,6 +166,7 @@ def _first(
         warnings.simplefilter("ignore")
         of_seed = replicate_seed(replicate, seed)
         est, _ = protocol.fit(candidate, train.X, train.minority, of_seed)
+    assert isinstance(est, Detector)  # with a prior
     return First.of(est.fit_)
 
 

@@ -20,13 +20,14 @@ from ...estimators.bayesian import Bayesian
 from ...estimators.detector import Detector, fitted_to
 from ...estimators.fit import First
 from ...estimators.reading import read
-from ...estimators.registry import MODELS, REGISTRY, YARDSTICKS
+from ...estimators.registry import REGISTRY
 from ...inference.cutoff import Cutoff, as_cutoff
 from ...inference.cutoffs import Best
 from ...inference.decision import evaluate
 from ...models import priors
 from ...models.kernels import RBF, Kernel, Standardized, Tabular
 from ..scenarios.datasets import Dataset, require_known
+from .yardsticks import YARDSTICKS, Yardstick
 
 SUMS_OVER_PAIRS = "KDE"  # the yardstick that scores each row by all training rows
 FRACTIONS, PENALTIES = (0.02, 0.1, 0.3), (0.1, 1.0, 10.0)  # of outlier_fraction and nu; of C
@@ -41,7 +42,7 @@ class Candidate:
     name : str
         Name in tables.
     model : str
-        Name in the registry.
+        Name in the registry, or of a yardstick.
     parameters : dict
         Parameters of the estimator that differ from the defaults.
     grid : dict
@@ -72,13 +73,19 @@ class Candidate:
     @property
     def needs_minority(self) -> bool:
         """Whether the model's weights depend on minority rows."""
-        return MODELS[self.model].needs_minority
+        return not self.is_yardstick and REGISTRY[self.model].needs_minority
+
+    @property
+    def accepts(self) -> dict[str, Any]:
+        """The parameters of the estimator with their defaults; none of a yardstick."""
+        return {} if self.is_yardstick else REGISTRY[self.model].parameters
 
     @property
     def takes_all_rows(self) -> bool:
         """Whether the cost grows with the square of the rows or faster: rows are not grouped."""
-        groups = "dictionary" in MODELS[self.model].parameters
-        return self.model == SUMS_OVER_PAIRS or not (self.is_yardstick or groups)
+        return self.model == SUMS_OVER_PAIRS or not (
+            self.is_yardstick or "dictionary" in self.accepts
+        )
 
 
 @dataclass(frozen=True)
@@ -131,7 +138,7 @@ class Protocol:
     def estimator(self, model: str | Candidate, seed: int, **changes: Any) -> Detector:
         """Return the unfitted estimator of ``model`` under this protocol."""
         candidate = Candidate(model, model) if isinstance(model, str) else model
-        est: Detector = MODELS[candidate.model].estimator()()
+        est: Detector = REGISTRY[candidate.model].estimator()()
         shared = {
             "kernel": self.kernel_of(candidate),
             "minor_label": 1,
@@ -145,16 +152,20 @@ class Protocol:
         own = {name: shared[name] for name in est.get_params(deep=False) if name in shared}
         return est.set_params(**own | candidate.parameters | changes)
 
+    def yardstick(self, candidate: Candidate, seed: int) -> Yardstick:
+        """Return the unfitted yardstick under this protocol."""
+        return Yardstick(candidate.model, self.kernel_of(candidate), self.cutoff, seed)
+
     def kernel_of(self, candidate: Candidate) -> Kernel:
         """Return the kernel of a candidate, or the first of those to choose from."""
-        own: Kernel = MODELS[candidate.model].parameters["kernel"]
+        own: Kernel = candidate.accepts.get("kernel", Yardstick.kernel)
         return self._with_categories(own if self.kernel is None else self.kernel)
 
     def choices(self, candidate: Candidate) -> list[dict[str, Any]]:
         """Return the parameter settings to choose from; the first has the candidate's kernel."""
         grid = candidate.grid if self.tuned else {}
         kernels: list[dict[str, Any]] = [{}]
-        if self.alternatives and not candidate.is_yardstick:  # whose kernel has no bandwidth
+        if self.alternatives:
             first = self.kernel_of(candidate)
             others = map(self._with_categories, self.alternatives)
             kernels = [{"kernel": k} for k in (first, *(k for k in others if k != first))]
@@ -168,15 +179,20 @@ class Protocol:
         minority: np.ndarray,
         seed: int,
         first: First | None = None,
-    ) -> tuple[Detector, dict[str, Any]]:
+    ) -> tuple[Detector | Yardstick, dict[str, Any]]:
         """Return the fitted estimator that is best on left-out rows, and the chosen parameters.
 
         Bandwidth and kernel matrix do not depend on the prior, so choices that differ in the prior
         share them. Without minority rows no metric ranks them, and the first choice is taken.
         ``first`` is of the fit of ``candidate.first``, if that is known.
         """
+        if candidate.is_yardstick:  # its kernel has no bandwidth, and it has no penalty
+            simple = self.yardstick(candidate, seed).fit(X, minority)
+            return simple, {"kernel": str(simple.kernel_)}
         if candidate.first is not None and first is None:
-            first = First.of(self.fit(candidate.first, X, minority, seed)[0].fit_)
+            of_first, _ = self.fit(candidate.first, X, minority, seed)
+            assert isinstance(of_first, Detector)  # with a prior
+            first = First.of(of_first.fit_)
         choices = self.choices(candidate)
         if not minority.any():
             choices = choices[:1]

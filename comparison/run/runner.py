@@ -14,13 +14,14 @@ import pandas as pd
 from ...estimators import training
 from ...estimators.messages import FORMULA, as_cell, quoted
 from ...estimators.reading import check_rows
-from ...estimators.registry import REGISTRY, YARDSTICKS
+from ...estimators.registry import REGISTRY
 from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, Scenario
 from .cell import Cell, replicate_pair, trivial_rules
 from .protocol import Candidate, Protocol
 from .store import Row, Store
 from .workers import Workers
+from .yardsticks import YARDSTICKS
 
 DEFAULT_MODELS = [*REGISTRY, *YARDSTICKS]
 
@@ -107,8 +108,11 @@ class Study:
             train, key = replicate_pair(cell.scenario, 0, self.seed).train, cell.candidate.name
             n = len(train.X)
             try:
-                est = self.protocol.estimator(cell.candidate, self.seed)
-                check_rows(est._asked(), train.minority)
+                if cell.candidate.is_yardstick:
+                    self.protocol.yardstick(cell.candidate, self.seed).chooser(train.minority)
+                else:
+                    est = self.protocol.estimator(cell.candidate, self.seed)
+                    check_rows(est._asked(), train.minority)
             except ValueError as error:
                 reasons[cell.scenario.name, key] = str(error)
             else:
@@ -264,7 +268,7 @@ def compare(
     ----------
     data : list of Dataset
     models : list of str, optional
-        Names in the registry; by default ``DEFAULT_MODELS``, all of them.
+        Names in the registry, or of yardsticks; by default ``DEFAULT_MODELS``, all of them.
     replicates : int, default=5
     protocol : Protocol, optional
     seed : int, default=0

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...estimators.registry import MODELS
+from ...estimators.registry import REGISTRY
 from ...models.kernels import RBF, Tabular
 from ..scenarios.datasets import Dataset, require_known
 from ..scenarios.generators import SHAPES, Shape
@@ -129,7 +129,7 @@ def prior_candidates() -> list[Candidate]:
     return [
         _varied(c, label, prior=prior)
         for c in candidates()
-        if MODELS[c.model].bayesian
+        if not c.is_yardstick and REGISTRY[c.model].bayesian
         for label, prior in PRIORS.items()
         if c.model in PRIOR_OF.get(label, (c.model,))
     ]

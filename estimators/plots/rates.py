@@ -17,6 +17,7 @@ from sklearn.metrics import (
 
 from ...models.kernels.base import LARGEST
 from ..detector import Detector
+from ..labels import classes_of
 from .common import by_name, plain
 
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
@@ -101,7 +102,8 @@ def scored(est: Detector, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.nd
         if y is None:
             raise ValueError("plot_roc needs the labels y of X: which rows are minority")
         score = np.maximum(est.score_samples(X), -LARGEST)
-        minority = est.fit_.minority_of(y, len(score))
+        of_fit = isinstance(est, Detector)
+        minority = est.fit_.minority_of(y, len(score)) if of_fit else classes_of(y, len(score))[0]
     if minority.all() or not minority.any():
         raise ValueError(
             "ROC and precision need majority and minority rows, got "

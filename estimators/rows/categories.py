@@ -84,14 +84,6 @@ def codes(column: pd.Series) -> np.ndarray:
     return np.array([*table, np.nan], dtype=float)[place]  # the place of a missing one is -1
 
 
-def are_categories(values: pd.Series) -> bool:
-    """Return whether a column is one of categories by its type: text, or ``category``."""
-    dtype = values.dtype
-    if isinstance(dtype, pd.CategoricalDtype | pd.StringDtype):
-        return True
-    return bool(pd.api.types.is_object_dtype(dtype)) and has_text(values)
-
-
 def has_text(values: pd.Series) -> bool:
     """Return whether a value is a text."""
     return any(isinstance(value, str) for value in values)

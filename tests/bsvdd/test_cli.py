@@ -13,11 +13,12 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.run import runner, workers
 from bsvdd.comparison.run.cell import Cell, replicate_pair, replicate_seed
+from bsvdd.comparison.run.yardsticks import YARDSTICKS
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.scenario import Real
 from bsvdd.estimators.detector import fitted_to
 from bsvdd.estimators.fit import First
-from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
+from bsvdd.estimators.registry import REGISTRY
 from bsvdd.estimators.rows.files import Layout
 from click.testing import CliRunner
 from rich.console import Console

@@ -10,12 +10,13 @@ from bsvdd.comparison.report.own_data import warnings_of
 from bsvdd.comparison.run import cell, runner
 from bsvdd.comparison.run.cell import FLAG_ALL, FLAG_NONE, Cell, replicate_seed
 from bsvdd.comparison.run.protocol import Candidate, Protocol
+from bsvdd.comparison.run.yardsticks import YARDSTICKS
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.scenario import Real, halves
 from bsvdd.comparison.scenarios.slides import Slides
 from bsvdd.estimators.detector import Detector
-from bsvdd.estimators.registry import REGISTRY, YARDSTICKS
+from bsvdd.estimators.registry import REGISTRY
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import (
     average_precision_score,

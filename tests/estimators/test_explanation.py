@@ -5,7 +5,6 @@ from operator import itemgetter
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.yardsticks import KNN
 from bsvdd.models.kernels.tabular import Column
 from scipy.special import logsumexp, rel_entr
 from scipy.stats import rankdata
@@ -339,14 +338,13 @@ MATRIX = SVDD(kernel=kernels.Precomputed(), cutoff=1.0)
     ("est", "X", "settings", "message"),
     [
         (MATRIX, np.eye(9), {}, "no columns to share"),
-        (KNN(), SCALED, {}, "KNN has no centre"),
         (SVM(), SCALED, {}, "SVM has no centre"),
         (None, SCALED, {}, "3 features, but BSVDD is expecting 5"),
         (None, np.eye(5), {"prob": 1.0}, "prob"),
         (None, np.eye(5), {"draws": 0}, "draws"),
         (None, np.eye(5), {"top": 1.5}, "top"),
     ],
-    ids=range(7),
+    ids=range(6),
 )
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
 def test_errors_say_why(bayes, est, X, settings, message):

@@ -5,11 +5,11 @@ import inspect
 import re
 
 import pytest
-from bsvdd.estimators import bdd, registry, svdd, svm, views, yardsticks
+from bsvdd.estimators import bdd, registry, svdd, svm, views
 from bsvdd.estimators import bsvdd as bsvdd_module
 from bsvdd.estimators.bayesian import Bayesian
 from bsvdd.estimators.detector import Detector
-from bsvdd.estimators.registry import BAYESIAN, ESTIMATORS, JOINED, REGISTRY, SHARED, YARDSTICKS
+from bsvdd.estimators.registry import BAYESIAN, ESTIMATORS, JOINED, REGISTRY, SHARED
 
 import bsvdd
 
@@ -24,10 +24,9 @@ def test_names_and_classes_are_unique():
     ("records", "modules"),
     [
         (REGISTRY, (svdd, bdd, bsvdd_module, svm)),
-        (YARDSTICKS, (yardsticks,)),
         (JOINED, (views,)),
     ],
-    ids=["models", "yardsticks", "joined"],
+    ids=["models", "joined"],
 )
 def test_every_estimator_of_the_package_has_its_record(records, modules):
     classes = {
@@ -37,7 +36,7 @@ def test_every_estimator_of_the_package_has_its_record(records, modules):
         if inspect.isclass(value)
         and issubclass(value, Detector)
         and value.__module__ == module.__name__
-    } - {"HyperplaneDetector", "Separating", "DensityWeighted", "Yardstick", "Described"}
+    } - {"HyperplaneDetector", "Separating", "DensityWeighted"}
     assert {record.class_name for record in records.values()} == classes
 
 

@@ -1,0 +1,92 @@
+"""Yardsticks are detectors of scikit-learn, with the cutoff of left-out rows."""
+
+import numpy as np
+import pytest
+from bsvdd.comparison.run.yardsticks import YARDSTICKS, Yardstick
+from scipy.stats import gaussian_kde
+from sklearn.covariance import MinCovDet
+from sklearn.ensemble import IsolationForest
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import KFold
+from sklearn.neighbors import LocalOutlierFactor
+from sklearn.utils import check_random_state
+
+from bsvdd import cutoffs, kernels
+
+RNG = np.random.default_rng(70)
+X = RNG.normal(size=(60, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 1.0]
+Z = RNG.normal(size=(25, 3)) * [2.0, 20.0, 0.2] + [0.0, 5.0, 1.0]
+SCALED = kernels.Standardized(kernels.Linear())
+SEED = int(check_random_state(0).randint(2**31 - 1))
+
+
+def distances(U, V):
+    return np.sort(np.linalg.norm(V[:, None] - U[None], axis=2), axis=1)
+
+
+def mahalanobis(U, V):
+    estimate = MinCovDet(random_state=SEED).fit(U)
+    centred = V - estimate.location_
+    return np.einsum("ij,jk,ik->i", centred, np.linalg.inv(estimate.covariance_), centred)
+
+
+def density(U, V):
+    h = len(U) ** (-1 / 7)  # Scott's factor; the columns have the sd 1
+    squares = ((V[:, None] - U[None]) ** 2).sum(axis=2)
+    return np.log(np.exp(-squares / (2 * h**2)).mean(axis=1) / (2 * np.pi * h**2) ** 1.5)
+
+
+def lof(U, V):
+    return LocalOutlierFactor(n_neighbors=20, novelty=True).fit(U).score_samples(V)
+
+
+SCORES = {
+    "kNN": lambda U, V: -distances(U, V)[:, 4],
+    "mean kNN": lambda U, V: -distances(U, V)[:, :5].mean(axis=1),
+    "LOF": lof,
+    "isolation forest": lambda U, V: IsolationForest(random_state=SEED).fit(U).score_samples(V),
+    "robust Gaussian": lambda U, V: -mahalanobis(U, V),
+    "KDE": density,
+}
+
+
+def scaled(rows, *others):
+    return [(each - rows.mean(axis=0)) / rows.std(axis=0) for each in (rows, *others)]
+
+
+@pytest.mark.parametrize("name", YARDSTICKS)
+def test_scores_and_cutoff_are_those_of_the_method(name):
+    """The cutoff is number 55 of 60 left-out rows: .10 of 61."""
+    est, score = Yardstick(name, SCALED).fit(X), SCORES[name]
+    np.testing.assert_allclose(est.score_samples(Z), score(*scaled(X, Z)) + est.cutoff_, rtol=1e-9)
+    left_out = np.empty(60)
+    for train, test in KFold(10, shuffle=True, random_state=SEED).split(X):
+        left_out[test] = score(*scaled(X[train], X[test]))
+    assert -est.cutoff_ == pytest.approx(np.sort(left_out)[-55], rel=1e-9)
+    np.testing.assert_array_equal(est.predict(Z) == 1, est.score_samples(Z) >= 0.0)
+    assert list(SCORES) == list(YARDSTICKS) and gaussian_kde(X.T).factor == 60 ** (-1 / 7)
+
+
+def test_minority_rows_choose_the_cutoff_and_do_nothing_else():
+    rows, y = np.concatenate([X, Z]), np.repeat([0, 1], [60, 25])
+    alone, both = Yardstick("kNN", SCALED).fit(X), Yardstick("kNN", SCALED).fit(rows, y)
+    moved = alone.score_samples(Z) - both.score_samples(Z)
+    np.testing.assert_allclose(moved, alone.cutoff_ - both.cutoff_)
+    assert moved[0] != 0.0 and roc_auc_score(y, -both.score_samples(rows)) > 0.7
+    asked = Yardstick("kNN", SCALED, cutoffs.FalseAlarm(0.3)).fit(rows, y)
+    assert asked.cutoff_ == Yardstick("kNN", SCALED, cutoffs.FalseAlarm(0.3)).fit(X).cutoff_
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "message"),
+    [
+        ("robust Gaussian", X[:4, [0, 1, 2, 0, 1]], "5 columns needs more than 5 majority rows, g"),
+        ("kNN", X[:4], "needs at least 9"),
+    ],
+)
+def test_few_rows(name, rows, message):
+    cutoff = cutoffs.FalseAlarm(0.5 if name == "robust Gaussian" else 0.1)
+    with pytest.raises(ValueError, match=message):
+        Yardstick(name, SCALED, cutoff).fit(rows)
+    for few in ("kNN", "mean kNN", "LOF"):
+        assert np.isfinite(Yardstick(few, SCALED, cutoffs.FalseAlarm(0.5)).fit(X[:4]).cutoff_)
