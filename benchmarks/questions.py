@@ -1,14 +1,12 @@
-"""Two questions to a fit: given the others, and beyond the sample.
+"""A question to a fit: what lies beyond the sample.
 
 ``uv run python -m benchmarks.questions [--part NAME ...]``
 
-- ``given``: 8 tables of x and y = f(x) + noise, y of half of the new rows shifted by 3 sd of the
-  noise: how often p <= .10 of the joint score, and of y given x.
 - ``tail``: share of new normal rows with p <= .01, .001, .0001 by ``tail="pareto"``, after fits of
   200 rows, beside the same with estimates of maximum likelihood; and false discovery rate and power
   of ``select`` in batches of 10,000 rows, 20 of which are 6 sd off in each column.
 
-Results go to docs/questions.json, part by part, and two pictures beside it show them.
+Results go to docs/questions.json, and a picture beside it shows them.
 """
 
 from __future__ import annotations
@@ -30,8 +28,6 @@ from .guarantee import KINDS, SMALL, rows
 from .shared import by_part, computed, quietly, write
 
 RATES = (0.01, 0.001, 0.0001)
-NOISE, SHIFT, RATE = 0.3, 3.0, 0.10
-TABLES = tuple(product(("linear", "sine"), (2, 5, 10, 20)))
 TAILS = tuple(product(KINDS, (2, 10)))
 
 
@@ -39,33 +35,6 @@ def fitted(X: np.ndarray) -> bsvdd.BSVDD:
     """Return a fit with a quarter of the draws."""
     with quietly():
         return bsvdd.BSVDD(**SMALL).fit(X)
-
-
-def table(relation: str, p: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return n rows of p columns x and of y, whose mean has variance 1 over x."""
-    x = rng.normal(size=(n, p))
-    mean = x.sum(axis=1) / np.sqrt(p) if relation == "linear" else 2**0.5 * np.sin(2.0 * x[:, 0])
-    return np.column_stack([x, mean + NOISE * rng.normal(size=n)])
-
-
-def given_cell(relation: str, p: int, n: int = 300, m: int = 1000) -> dict[str, Any]:
-    """Return what is found of shifted rows, and the false alarms, by both p-values."""
-    rng = np.random.default_rng([p, n])
-    est, Z = fitted(table(relation, p, n, rng)), table(relation, p, 2 * m, rng)
-    Z[:m, -1] += SHIFT * NOISE * rng.choice([-1.0, 1.0], m)
-    cell: dict[str, Any] = {"relation": relation, "columns": p, "n": n}
-    for name, p_value in (
-        ("joint", bsvdd.p_value(est, Z)),
-        ("given", bsvdd.given(est, Z, range(p))),
-    ):
-        flagged = p_value <= RATE
-        cell |= {f"{name} found": flagged[:m].mean(), f"{name} false": flagged[m:].mean()}
-    return cell
-
-
-def given(chosen: Namespace) -> list[dict[str, Any]]:
-    """Return the results of the 8 tables."""
-    return computed(given_cell, TABLES, chosen.jobs, "given")
 
 
 @quietly()
@@ -111,28 +80,6 @@ def tail(chosen: Namespace) -> list[dict[str, Any]]:
 # pictures
 
 
-def draw_given() -> plt.Figure:
-    """Draw rows of one table, and both p-values of the same shifted rows."""
-    rng = np.random.default_rng(0)
-    X, Z = table("sine", 1, 300, rng), table("sine", 1, 40, rng)
-    Z[:, -1] += SHIFT * NOISE * rng.choice([-1.0, 1.0], len(Z))
-    est = fitted(X)
-    figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True, layout="constrained")
-    for ax, title, p in zip(
-        axes,
-        ("the joint p-value", "the p-value of y given x"),
-        (bsvdd.p_value(est, Z), bsvdd.given(est, Z, [0])),
-        strict=True,
-    ):
-        ax.plot(*X.T, ".", color="#bbbbbb", markersize=4, label="training rows")
-        for found, color, label in ((True, "C3", "p ≤ .10"), (False, "C0", "p > .10")):
-            ax.plot(*Z[(p <= RATE) == found].T, "o", color=color, markersize=5, label=label)
-        ax.set(xlabel="x", title=f"{title}: {(p <= RATE).sum()} of {len(Z)} shifted rows")
-    axes[0].set_ylabel("y")
-    axes[0].legend(fontsize=8)
-    return figure
-
-
 def draw_tail(fits: int = 20) -> plt.Figure:
     """Draw the share of new normal rows with p <= each rate, for fits to 200 rows."""
     asked, shares = np.geomspace(1e-4, 0.1, 60), []
@@ -156,10 +103,9 @@ def draw_tail(fits: int = 20) -> plt.Figure:
 
 
 def pictures(chosen: Namespace) -> None:
-    """Draw the two pictures."""
-    for name, draw in (("given", draw_given), ("tail", draw_tail)):
-        write(chosen.out / f"{name}.png", draw())
+    """Draw the picture."""
+    write(chosen.out / "tail.png", draw_tail())
 
 
 if __name__ == "__main__":
-    by_part("questions", __doc__, (given, tail, pictures))
+    by_part("questions", __doc__, (tail, pictures))

@@ -9,7 +9,6 @@ from .estimators.loading import load as load
 from .estimators.prior_draws import prior_draws as prior_draws
 from .estimators.questions.elpd import elpd as elpd
 from .estimators.questions.explain import explain as explain
-from .estimators.questions.given import given as given
 from .estimators.questions.methods import methods as methods
 from .estimators.questions.p_value import p_value as p_value
 from .estimators.questions.relations import relations as relations

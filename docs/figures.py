@@ -288,18 +288,6 @@ def rows_needed() -> str:
     )
 
 
-def given() -> str:
-    """Return shares with p of at most .10, by the joint p-value and given x."""
-    columns = ("joint found", "given found", "joint false", "given false")
-    return table(
-        "f | columns x | shifted, joint | shifted, given x | others, joint | others, given x",
-        (
-            [r["relation"], r["columns"], *(number(r[c]) for c in columns)]
-            for r in stored("questions")["given"]
-        ),
-    )
-
-
 def tail() -> str:
     """Return realised over asked rates, FDR and power of the model of the tail."""
 
@@ -406,7 +394,6 @@ FIGURES: dict[str, Callable[[], str]] = {"ranks_of_studies": partial(ranks, of_s
             discoveries,
             labels,
             rows_needed,
-            given,
             tail,
             planted,
             views,

@@ -16,7 +16,6 @@ INSIDE = re.compile(r"\bfit_\b(?!_)|from \.+(models|inference)\.(?!priors|kernel
 KNOWN = {
     "bsvdd/cli/console.py",
     "bsvdd/cli/fit.py",
-    "bsvdd/cli/given.py",
     "bsvdd/cli/score.py",
     "bsvdd/explorer/explorer.py",
     "bsvdd/explorer/page.py",
@@ -34,7 +33,6 @@ KNOWN = {
     "estimators/questions/elpd.py",
     "estimators/questions/explain.py",
     "estimators/questions/explanation.py",
-    "estimators/questions/given.py",
     "estimators/questions/methods.py",
     "estimators/questions/p_value.py",
     "estimators/questions/relations.py",

@@ -1,4 +1,4 @@
-"""The group of commands: ``bsvdd outliers``, ``given``, ``fit``, ``score``, ``compare``, ....
+"""The group of commands: ``bsvdd outliers``, ``fit``, ``score``, ``compare``, ....
 
 Heavy imports stand inside the commands, so that --help and usage errors are quick.
 """
@@ -15,7 +15,6 @@ import click
 from .catalogue import data, models
 from .compare import compare
 from .fit import fit
-from .given import given
 from .outliers import outliers
 from .score import score
 from .study import study
@@ -41,5 +40,5 @@ def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-for command in (outliers, given, fit, score, compare, models, data, study):
+for command in (outliers, fit, score, compare, models, data, study):
     main.add_command(command)

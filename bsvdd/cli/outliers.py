@@ -71,8 +71,7 @@ def outliers(
     Listed rows are those that are called odd: of these a share --fdr is expected to be normal.
     Often none is. Other rows are printed dim.
 
-    Rows are judged one by one: to judge columns beside each other use bsvdd given, and to judge
-    new rows bsvdd fit and bsvdd score.
+    Rows are judged one by one: to judge new rows use bsvdd fit and bsvdd score.
     """
     with plain_errors():
         check_outputs({"--out": out, "--picture": picture}, csv)

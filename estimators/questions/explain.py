@@ -24,7 +24,6 @@ def explain(
     changes: bool = True,
     *,
     rows: Any = None,
-    given: Any = None,
 ) -> Explanation | ViewsExplanation:
     r"""Return why rows are abnormal: shares of columns and training rows, and what to change.
 
@@ -62,9 +61,6 @@ def explain(
         grows with the square of the number of columns.
     rows : sequence of int, optional
         Positions of the training rows to explain, without X. Default: all.
-    given : optional
-        Columns, as in :func:`bsvdd.given`. The rows get ``p_given``, the p-value of the other
-        columns given these, and only the other columns are named.
 
     Returns
     -------
@@ -121,7 +117,7 @@ def explain(
     else:
         asked_rows = fit.asked(*inputs.completed(fit.data, X))
         names = inputs.row_names(X, len(asked_rows))
-    asked = Asked(X, asked_rows, names, prob, draws, top, changes, given)
+    asked = Asked(X, asked_rows, names, prob, draws, top, changes)
     if isinstance(fit.score, Joined):
         return explained(fit, asked)
     return explained_by(fit, asked)

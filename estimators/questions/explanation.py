@@ -14,12 +14,10 @@ from ...inference import threads
 from ...inference.center import Center
 from ...inference.draws import thinned
 from ...models.kernels.base import SMALLEST
-from .. import p_values
 from ..fit import Fit, leaves_rows
 from ..known import Rows
 from ..rows.frames import as_frame
 from . import terms as parts
-from .given import fold_given, positions
 from .reasons import Shares, cells_of, levels_of, reason, text_of
 from .smallest_change import smallest_change
 
@@ -119,9 +117,6 @@ class Explanation:
         Probability of the intervals.
     without_columns : str
         Why there are no terms of columns; empty if there are.
-    given : tuple
-        The given columns, which are not among those that are named. Then ``rows`` has ``p_given``,
-        the p-value of the other columns given these.
     words : callable, optional
         Says the columns of a row, by its number and the shares, with their values and what is
         usual.
@@ -135,7 +130,6 @@ class Explanation:
     draws: int
     prob: float
     without_columns: str = ""
-    given: tuple[Any, ...] = ()
     words: Callable[[int, Shares], str] | None = None
     cell: Callable[[int, float], str] | None = None
 
@@ -178,8 +172,6 @@ class Explanation:
         )
         if reason := self.reason(i):
             text += f" Columns: {reason}."
-        if self.given:
-            text += f" Given {', '.join(map(str, self.given))}: p = {row['p_given']:.3g}."
         near = self.nearest["name"].values[i, :NAMES_SHOWN]
         if len(near):
             text += f" Nearest normal training rows: {', '.join(map(str, near))}."
@@ -210,7 +202,7 @@ class Explanation:
             return ""
         columns = self.tables["columns"]
         pairs = zip(columns.labels.tolist(), columns.variables["share"][i].tolist(), strict=True)
-        return self.words(i, [pair for pair in pairs if pair[0] not in self.given])
+        return self.words(i, list(pairs))
 
     def to_frame(self) -> pd.DataFrame:
         """Return the terms as a tidy table: a line for each row and column.
@@ -256,9 +248,7 @@ class Explanation:
         if "columns" not in self.tables:
             raise ValueError(self.without_columns)
         columns = self.tables["columns"]
-        named = [label not in self.given for label in columns.labels.tolist()]
-        share, names = columns.variables["share"][:, named], columns.labels[named]
-        return largest_shares(share, names, self.rows.index, most)
+        return largest_shares(columns.variables["share"], columns.labels, self.rows.index, most)
 
 
 def largest_shares(share: np.ndarray, names: np.ndarray, rows: pd.Index, most: int) -> pd.DataFrame:
@@ -290,7 +280,6 @@ class Asked:
     draws: int
     top: int
     changes: bool
-    given: Any = None
 
     @property
     def table(self) -> np.ndarray:
@@ -310,8 +299,7 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
         "BSVDD or SVDD"
     )
     table, index = asked.table, asked.names
-    prob, given = asked.prob, asked.given
-    given_columns = positions(fit, given)
+    prob = asked.prob
     data, some = fit.data, some_draws(fit, asked.draws)
     center = decides.with_weights(decides.weights[some])
     center = center.with_boundary(parts.boundary_of(decides, some))
@@ -331,8 +319,6 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
     found["remainder"] = terms["remainder"][:, 0]
     found["unseen"] = terms["unseen"][:, 0]
     names: Any = data.columns.labels
-    if given_columns:
-        found["p_given"] = p_values.at(fit, fold_given(fit, given), asked.rows)
 
     point = data.gram.points.point_of_member[terms["member"]]
     points = {
@@ -375,7 +361,6 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
         draws=len(some),
         prob=prob,
         without_columns=_why_no_columns(center),
-        given=tuple(names[list(given_columns)].tolist()),
         words=partial(_in_words, fit, replace(asked, X=as_frame(asked.X))),
         cell=partial(text_of, fit, {}),
     )

@@ -6,9 +6,8 @@ their levels. Its excess is the residual over the 99 % quantile of those of the 
 
 .. math:: e_f(z) = \frac{|z_f - \hat z_f|}{Q_{.99}(|x_{jf} - \hat x_{jf}|)}.
 
-A column of categories follows from the others if these save half of its surprise on average: the
-S(y | x) of :mod:`bsvdd.estimators.questions.given`, or one by counts of rows with the same other
-categories, which no number disturbs; whichever is less on average. Its excess is the surprise over
+A column of categories follows from the others if these save half of its surprise on average, by
+counts of rows with the same other categories. Its excess is the surprise over
 its 99 % quantile, or over the log K of K equally frequent categories where that is more. The excess
 of a row is the largest over columns, and its rank among those of the training rows is one p-value.
 
@@ -35,7 +34,6 @@ from ..detector import Detector
 from ..fit import Fit
 from ..p_values import p_values
 from ..rows.gaps import Imputations
-from . import given
 
 FOLLOWS = 0.5  # share of the variation of a column that the others explain
 TAIL = 0.99  # quantile of the residuals, or surprises, that is the unit of an excess
@@ -104,8 +102,7 @@ def relations(est: Detector, X: Any = None) -> Relations:
     Parameters
     ----------
     est : Detector
-        Fitted, ``core=1``. Columns of categories need weights of at least 0 and a kernel that is a
-        product over columns, see :func:`bsvdd.given`.
+        Fitted.
     X : array-like of shape (n, p), optional
         By default the training rows, each left out.
 
@@ -116,7 +113,7 @@ def relations(est: Detector, X: Any = None) -> Relations:
     Raises
     ------
     ValueError
-        X has another number of columns than in ``fit``; a kernel that is no product over columns.
+        X has another number of columns than in ``fit``.
 
     Examples
     --------
@@ -294,20 +291,17 @@ Surprise = Callable[[_Rows, int | None], np.ndarray]  # of rows, or of one way t
 def _category(fit: Fit, f: int, known: _Rows, rows: _Rows) -> Answer | None:
     """Return the answer by the surprise given all others; None if these tell nothing.
 
-    The surprise is by the kernel, or by counts given one, two or all other columns of categories:
-    that which is least on average.
+    The surprise is by counts given one, two or all other columns of categories: that which is least
+    on average.
     """
     others = [c for c in range(known.table.shape[1]) if c != f]
     has = ~known.gaps[:, f]
     values, level, counts = np.unique(known.table[has, f], return_inverse=True, return_counts=True)
-    if not others or len(counts) < 2:
-        return None
-    columns = given.positions(fit, others)
-    score = given.Conditional.of(fit.score, columns)
-    by: list[Surprise] = [partial(_by_kernel, fit, columns, score)]
     categories = [c for c in others if c in fit.data.kernel.categorical_columns]
     sets = {x for size in (1, 2, len(categories)) for x in combinations(categories, size) if x}
-    by += [partial(_by_counts, known, f, x) for x in sorted(sets)]
+    by: list[Surprise] = [partial(_by_counts, known, f, x) for x in sorted(sets)]
+    if not by or len(counts) < 2:
+        return None
     complete = ~known.gaps.any(axis=1)
     told = complete if complete.sum() >= LEAST_VALUES else has
     found = [(_least(each, known), each) for each in by]
@@ -336,20 +330,6 @@ def _least(by: Surprise, of: _Rows) -> np.ndarray:
     if of.ways is not None:
         found[of.ways.which] = np.min([by(of, k) for k in range(len(of.ways.rows))], axis=0)
     return found
-
-
-def _by_kernel(
-    fit: Fit, x: tuple[int, ...], score: given.Conditional, of: _Rows, way: int | None
-) -> np.ndarray:
-    """Return the surprises of the other column given the columns x."""
-    if of.ways is not None and way is not None:
-        own = None if of.number is None else of.number[of.ways.which]
-        leaving = fit.data.leaving_with_donors(of.ways, way, own)
-        return -score.scores(of.ways.rows[way], fit.level, leaving)
-    if of.number is None:
-        return -score.scores(of.table, fit.level)
-    left_out: np.ndarray = given.left_out_given(fit, x)[of.number]
-    return -left_out
 
 
 def _by_counts(known: _Rows, f: int, x: tuple[int, ...], of: _Rows, way: int | None) -> np.ndarray:

@@ -12,7 +12,6 @@ from ...inference.warning import DataWarning, warn
 from .. import inputs, known
 from ..detector import Detector
 from ..p_values import check_rate, fold_of, of_rows
-from .given import fold_given
 from .p_value import with_tail
 
 
@@ -21,7 +20,6 @@ def select(
     X: Any,
     fdr: float = 0.1,
     method: str = "left-out",
-    given: Any = None,
     tail: str = "rank",
     training: str = known.AUTO,
 ) -> np.ndarray:
@@ -40,8 +38,6 @@ def select(
     method : {"left-out", "split"}, default="left-out"
         As in :func:`bsvdd.p_value`. There is a theorem for "split" (Bates et al. 2023); for
         "left-out" the rate was measured (docs/measurements.md) and not proved.
-    given : optional
-        Columns, as in :func:`bsvdd.given`.
     tail, training : optional
         As in :func:`bsvdd.p_value`. Among m rows, p-values of at least 1/(n + 1) select at least
         m / (n + 1) / ``fdr`` rows or none; ``tail="pareto"`` has no such limit.
@@ -74,7 +70,7 @@ def select(
     check_rate("fdr", fdr)
     known.check(training)
     fit = est.fit_
-    fold = fold_of(fit, method) if given is None else fold_given(fit, given, method)
+    fold = fold_of(fit, method)
     fold = with_tail(fold, tail, fit.data.seed)
     p = of_rows(fit, fold, training, *inputs.completed(fit.data, X))
     found = discoveries(p, fdr)

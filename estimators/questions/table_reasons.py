@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,6 @@ from .. import inputs
 from ..detector import Detector
 from ..one_table import Table
 from .explain import explain
-from .explanation import Explanation
 from .reasons import Levels, levels_of, reason, text_of
 
 
@@ -40,10 +39,8 @@ class Reasons:
     why_none: list[str]
 
     @classmethod
-    def of(
-        cls, est: Detector, X: pd.DataFrame, wanted: np.ndarray, given: tuple[str, ...] = ()
-    ) -> Reasons:
-        """Return the reasons of the rows at some positions; ``given`` columns are none."""
+    def of(cls, est: Detector, X: pd.DataFrame, wanted: np.ndarray) -> Reasons:
+        """Return the reasons of the rows at some positions."""
         place, every = Table.of(est.fit_, X).rows.place[wanted], np.arange(len(X))
         asked: list[tuple[np.ndarray, dict[str, Any]]] = [
             (wanted[place >= 0], {"rows": place[place >= 0]}),
@@ -55,8 +52,6 @@ class Reasons:
                 if not len(rows):
                     continue
                 why = explain(est, **each, changes=False)
-                if isinstance(why, Explanation):
-                    why = replace(why, given=given)
                 found.append(why.top_columns().set_axis(rows))
         except ValueError as error:  # no centre, or no columns
             return cls(est, X, pd.DataFrame(index=every), [f"No reasons: {error}."])

@@ -16,7 +16,6 @@ from ..fit import Fit
 from ..messages import of_value, printable
 from ..p_values import fold_of
 from .explanation import NAMES_SHOWN, SHOWN, Asked, Explanation, explained_by, largest_shares
-from .given import positions
 
 RARE = 0.05  # share of training rows with so rare a value in one of their columns: it is odd
 COLUMN, COMBINATION, SEVERAL = "column", "combination", "columns"
@@ -146,7 +145,6 @@ class ViewsExplanation:
 
 def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
     """Return why rows are abnormal, by the views of a fit; see :func:`bsvdd.explain`."""
-    positions(fit, asked.given)
     score: Any = fit.score
     data, views, table, place = fit.data, score.views, asked.table, asked.place
     itself = (place >= 0) & ~data.minority[place]

@@ -45,24 +45,6 @@ def csv(table, tmp_path_factory):
     return path
 
 
-def test_rows_are_ordered_by_the_other_columns_given_some(csv, table, tmp_path):
-    out = tmp_path / "o.csv"
-    arguments = ["given", str(csv), "size", "city", "--id", "name", *map(str, FEW)]
-    result = CliRunner().invoke(main, [*arguments, "--out", str(out)])
-    assert result.exit_code == 0, result.output
-    text = " ".join(result.output.split())
-    assert "p given: the other columns, given size and city; 0.0" in text
-    found, X = pd.read_csv(out), table.drop(columns="name")
-    est = BSVDD(draws=50, tune=100).fit(X)
-    p = bsvdd.explain(est, changes=False, given=["size", "city"]).rows["p_given"].to_numpy()
-    expected = pd.Series(p, table["name"])
-    np.testing.assert_allclose(found["p_given"], expected[found["name"]], atol=1e-9)
-    assert found["p_given"].is_monotonic_increasing
-    assert set(found["name"][:2]) == {"n03", "n17"}  # cost and version, not size
-    assert found["column_1"].notna().sum() == 10
-    assert not found["column_1"].isin(["size", "city"]).any()
-
-
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_oddest_rows_are_printed_first_with_their_columns(csv, width):
     result = call(csv, "--id", "name", "--top", 3, *FEW, COLUMNS=str(width))
@@ -177,11 +159,7 @@ def test_each_model_ranks_the_rows(csv, tmp_path, arguments, said):
 def test_rows_that_a_sample_does_not_hold_are_decided_too(csv, table, tmp_path, monkeypatch):
     from bsvdd.estimators import training
 
-    monkeypatch.setattr(training, "MOST_ROWS", 40)
     out, path = tmp_path / "o.csv", tmp_path / "t.csv"
-    arguments = ["given", str(csv), "city", "--id", "name", *map(str, FEW), "--out", str(out)]
-    assert CliRunner().invoke(main, arguments).exit_code == 0
-    assert pd.read_csv(out)["p_given"].notna().all()
     monkeypatch.setattr(training, "MOST_ROWS", 200)
     many = clump(table)
     many.to_csv(path, index=False)

@@ -4,11 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators.questions.relations import Relations
-from click.testing import CliRunner
 
 import bsvdd
-from bsvdd import BDD, kernels
-from bsvdd.cli import main
+from bsvdd import BDD
 
 PRICES = {"a": 2.0, "b": 5.0, "c": 9.0, "d": 14.0}
 UNITS = {"a": "kg", "b": "litre", "c": "kg", "d": "piece"}
@@ -216,42 +214,3 @@ def test_one_p_value_is_the_rank_of_the_largest_excess():
         est = BDD(simplex=True).fit(clean.iloc[:200])
         rates.append((bsvdd.relations(est, clean.iloc[200:]).p_value <= 0.1).mean())
     assert 0.03 <= np.mean(rates) <= 0.17
-
-
-def test_a_kernel_that_adjusts_columns_refuses_categories():
-    table, _ = orders(0)
-    est = BDD(simplex=True, kernel=kernels.Tabular(decorrelated=True)).fit(table)
-    with pytest.raises(ValueError, match="given needs columns that count one by one"):
-        bsvdd.relations(est)
-
-
-def test_the_command_names_the_column_and_what_the_others_lead_to(tmp_path):
-    table, rows = orders(1)
-    table.insert(0, "id", [f"r{i}" for i in range(len(table))])
-    path, out = tmp_path / "t.csv", tmp_path / "o.csv"
-    table.to_csv(path, index=False)
-    few = ["--model", "SVDD", "--id", "id", "--out", str(out)]
-    result = CliRunner().invoke(main, ["given", str(path), *few])
-    assert result.exit_code == 0, result.output
-    text = " ".join(result.output.split())
-    assert "Columns that follow from the others: 'product', 'unit'" in text
-    assert "(the others lead to" in text
-    found = pd.read_csv(out, index_col="id")
-    assert len(found) == len(table) and found["excess"].is_monotonic_decreasing
-    assert found.loc[f"r{rows['unit']}", "expected"] != found.loc[f"r{rows['unit']}", "column"]
-    table[["height", "ordered"]].to_csv(path, index=False)
-    result = CliRunner().invoke(main, ["given", str(path), *few[:2]])
-    assert result.exit_code == 0 and "No column follows from the others." in result.output
-
-
-@pytest.mark.filterwarnings("ignore:.*rows have gaps, in")
-def test_the_command_says_which_given_values_are_filled(tmp_path):
-    table, _ = orders(2)
-    table = table[["pieces", "price", "net"]].copy()
-    table.loc[::9, "pieces"] = None
-    table.to_csv(tmp_path / "t.csv", index=False)
-    how = ["--model", "SVDD", "--top", "400"]
-    result = CliRunner().invoke(main, ["given", str(tmp_path / "t.csv"), "pieces", *how])
-    assert result.exit_code == 0, result.output
-    text = " ".join(result.output.split())
-    assert text.count("pieces is missing and filled") == table["pieces"].isna().sum()

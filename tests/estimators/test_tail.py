@@ -98,11 +98,6 @@ def test_a_tail_that_there_is_not(est):
         bsvdd.select(est, np.zeros((1, 2)), tail="normal")
 
 
-def test_the_tail_of_a_conditional_p_value(est):
-    p = bsvdd.given(est, [[0.0, 30.0]], 0, tail="pareto")
-    assert p[0] < 1 / 201 == bsvdd.given(est, [[0.0, 30.0]], 0)[0]
-
-
 def test_few_rows_have_no_tail():
     with pytest.raises(ValueError, match="use tail='rank'"):
         bsvdd.p_value(BDD().fit(RNG.normal(size=(60, 2))), [[0.0, 0.0]], tail="pareto")

@@ -86,8 +86,6 @@ def test_a_description_for_each_scale_and_shares_of_draws(fitted):
     if not has_draws:
         with pytest.raises(ValueError, match="no view has a posterior"):
             fitted.summary()
-    with pytest.raises(ValueError, match=r"use est.views_\['standardised'\]"):
-        bsvdd.given(fitted, Z, [0])
 
 
 def test_false_alarms_are_those_asked(fitted):
