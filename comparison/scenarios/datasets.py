@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 DATA = files(__package__) / "data"
 DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
 QUICK = ["wine_cultivar3", "glass_headlamps", "ecoli_imU", "abalone_9v18"]
+EXPANSION = 100  # times the size of an archive that its arrays may have,
+EXPANDED = 2**26  # or these bytes
 UNREADABLE = (
     *(KeyError, ValueError, EOFError, TypeError, RuntimeError, MemoryError),
     *(zipfile.BadZipFile, zlib.error),
@@ -218,7 +220,7 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
         size = path.stat().st_size
         with zipfile.ZipFile(path) as archive:  # nothing longer is read, whatever an array claims
             needed = sum(archive.getinfo(name).file_size for name in ("X.npy", "y.npy"))
-        if needed > (most := max(files.EXPANDED, files.EXPANSION * size)):
+        if needed > (most := max(EXPANDED, EXPANSION * size)):
             raise ValueError(
                 f"its arrays need {needed:.3g} bytes, expected at most {most:.3g} for a file of "
                 f"{size} bytes; save them by np.savez, without compression"
