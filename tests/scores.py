@@ -128,31 +128,8 @@ def score_of(est, values, log_nearest=None):
     return -upper_median(thresholds(est)[:, None] - values)
 
 
-def scores_of(est, rows):
-    """Return the scores of rows, shape (rows,)."""
-    return -upper_median(-margins_of(est, rows))
-
-
-def distance_of(est, score):
-    """Return the distances that are shown for these scores."""
-    middle = upper_median(thresholds(est))
-    if not hasattr(est, "distance"):
-        return -(score + middle)
-    value = score + middle
-    similarity = np.exp(value) if is_logarithmic(est) else value
-    limit = float(has_unit_values(est)) + upper_median(squared_norms(est))
-    return np.sqrt(np.maximum(limit - 2.0 * similarity, 0.0))
-
-
 def sphere_value(est):
     """Return the value of the sphere of SVDD, with which values of folds are compared."""
     limit = float(has_unit_values(est)) + upper_median(squared_norms(est))
     similarity = (limit - est.with_cutoff(cutoffs.Own()).cutoff_ ** 2) / 2.0
     return np.log(similarity) if is_logarithmic(est) else similarity
-
-
-def median_distance(est, rows):
-    """Return the median over the draws of the distance of each row, or -f of a hyperplane."""
-    if not hasattr(est, "distance"):
-        return -values_of(est, rows)[0]
-    return upper_median(est.distance(rows).values.reshape(-1, len(rows)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pymc as pm
 import pytest
 from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd.models import Gram, calibration
@@ -13,11 +12,6 @@ from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels, priors
 
 COLUMNS = 3
 MODELS = [BDD, BSVDD]
-
-
-def student(gram, name, dims):
-    """A prior that is not normal."""
-    return pm.StudentT(name, nu=5.0, sigma=0.5, dims=dims)
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +39,9 @@ def spread(model, population, n, kernel, seed=1, **parameters):
     """
     rng = np.random.default_rng(seed)
     X, Z = POPULATIONS[population](rng, n), POPULATIONS[population](rng, 400)
-    if parameters.pop("some_rows", False):
-        parameters["dictionary"] = X[:50]
     est = model(kernel=kernel, cutoff=1.0, **parameters).fit(X)
     assert not est.fit_.diagnostics["r_hat"] > 1.011
     K = est.kernel_(Z, X)
-    if est.gram_.member_of_row is None:
-        points = est.gram_.points.rows
-        projection = np.linalg.lstsq(est.gram_.K, est.kernel_(points, X), rcond=1e-10)[0]
-        K = est.kernel_(Z, points) @ projection
     low, high = np.quantile(K.mean(axis=1), calibration.NEAR_QUANTILES)
     near = (K.mean(axis=1) >= low) & (K.mean(axis=1) <= high)
     posterior = est.fit_.score.similarity(Z[near]).std(axis=0)
@@ -61,8 +49,7 @@ def spread(model, population, n, kernel, seed=1, **parameters):
 
 
 @pytest.mark.parametrize("kernel", [kernels.RBF(), kernels.RBF("median")], ids=["narrow", "wide"])
-@pytest.mark.parametrize("n", [50, 200])
-@pytest.mark.parametrize("population", POPULATIONS)
+@pytest.mark.parametrize(("population", "n"), [*((p, 200) for p in POPULATIONS), ("normal", 50)])
 def test_the_posterior_has_the_spread_of_samples(population, n, kernel):
     assert 0.9 <= spread(BSVDD, population, n, kernel) <= 1.1
     if n == 200:
@@ -70,19 +57,10 @@ def test_the_posterior_has_the_spread_of_samples(population, n, kernel):
         assert 0.95 <= np.mean(of_samples) <= 1.05
 
 
-@pytest.mark.filterwarnings("ignore:the points given as dictionary miss")
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("population", POPULATIONS)
-def test_given_points_have_it_too(population, model):
-    for kernel in (kernels.RBF(), kernels.RBF("median")):
-        assert 0.8 <= spread(model, population, 400, kernel, some_rows=True) <= 1.2
-
-
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_groups_have_it_too(population, model):
-    for kernel in (kernels.RBF(), kernels.RBF("median")):
-        assert 0.85 <= spread(model, population, 400, kernel, dictionary=200) <= 1.15
+    assert 0.85 <= spread(model, population, 400, kernels.RBF(), dictionary=200) <= 1.15
 
 
 @pytest.mark.filterwarnings("ignore:the posterior is its prior")
@@ -121,13 +99,6 @@ def test_the_models_with_minority_rows_keep_one(rows):
             model(likelihood_scale="calibrated").fit(rows, rows[:, 0] > 1)
     with pytest.raises(ValueError, match="'likelihood_scale' parameter"):
         BSVDD(likelihood_scale="calibrate").fit(rows)
-
-
-def test_the_data_count(est, rows):
-    """What is asked of a posterior has an answer: the posterior is not the prior."""
-    prior = bsvdd.prior_draws(est, rows, draws=400)["w"].values.reshape(400, -1) @ est.gram_.K
-    posterior = est.fit_.score.similarity(rows)
-    assert np.median(posterior.var(axis=0) / prior.var(axis=0)) <= 0.3
 
 
 @pytest.mark.parametrize(
