@@ -135,11 +135,10 @@ class Bayesian(Detector):
     def with_prior(self, prior: Any = None, minority_prior: Any = None, **others: Any) -> Self:
         """Return the estimator fitted to the same rows with another prior.
 
-        Kernel and Gram statistics are used again. If the criterion of the cutoff compares the
-        classes, as the G-mean does, the cutoff has the false alarms of the first fit: it is
-        ``FalseAlarm(r)``, with r such that as many left-out majority rows lie beyond it, so that
-        decisions change with the prior and not with the criterion. ``with_cutoff(None)`` keeps this
-        rate, and ``with_cutoff(cutoffs.Best())`` chooses anew.
+        It is a fresh fit to these rows with that prior: the cutoff is chosen anew by its rule.
+        Kernel and Gram statistics are used again. Where the rule compares the classes, as the
+        G-mean does, ``with_cutoff(cutoffs.FalseAlarm(r))`` gives fits with several priors the same
+        rate of false alarms.
 
         Parameters
         ----------
@@ -185,7 +184,7 @@ class Bayesian(Detector):
         if other.model.groups_rows != learner.model.groups_rows:
             asked: Self = spec.estimator(**spec.parameters)
             data = data.with_points(asked._asked().dictionary_for(data.minority))
-        return self._with_fit(fitting.with_prior(fit, spec, other, data))
+        return self._with_fit(fitting.fitted(spec, other, data, fit.cutoff))
 
     def with_draws(self, draws: Any) -> Self:
         """Return this estimator with draws of the weights that you made yourself.

@@ -24,7 +24,7 @@ from ..models.gram import Gram
 from ..models.kernels import Kernel, Linear, Tabular, as_kernel
 from ..models.kernels.base import LARGEST
 from . import decisions, fitting, inputs, known
-from .fit import LISTED, First, Fit, Spec
+from .fit import LISTED, Fit, Spec
 from .one_table import Table
 from .reading import Asked, read
 from .saved_file import save
@@ -622,9 +622,7 @@ class Detector(OutlierMixin, BaseEstimator):
         return tags
 
 
-def fitted_to[Estimator: Detector](
-    est: Estimator, data: TrainingData, first: First | None = None
-) -> Estimator:
+def fitted_to[Estimator: Detector](est: Estimator, data: TrainingData) -> Estimator:
     """Return an estimator fitted to training data that were read before.
 
     Its kernel and its points are those of the data: only the model and the cutoff are new.
@@ -634,8 +632,6 @@ def fitted_to[Estimator: Detector](
     est : Detector
         It stays as it is.
     data : TrainingData
-    first : First, optional
-        Of a fit with another prior to these rows, whose false alarms the cutoff keeps.
 
     Raises
     ------
@@ -645,14 +641,14 @@ def fitted_to[Estimator: Detector](
     new = est._owned()
     asked = new._asked()
     asked.check_cutoff(data.minority, data.all_rows)
-    return new._with_fit(_fit_of(new, asked, data, first))
+    return new._with_fit(_fit_of(new, asked, data))
 
 
-def _fit_of(own: Detector, asked: Asked, data: TrainingData, first: First | None = None) -> Fit:
+def _fit_of(own: Detector, asked: Asked, data: TrainingData) -> Fit:
     """Return the fit of an estimator, whose parameters nobody else can change, to read data."""
     spec = Spec(type(own), own.get_params(deep=False))
     with threads.one():
-        return fitting.fitted(spec, asked.learner.resolved(data), data, asked.cutoff, first)
+        return fitting.fitted(spec, asked.learner.resolved(data), data, asked.cutoff)
 
 
 def owned(value: Any) -> Any:

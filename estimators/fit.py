@@ -12,7 +12,6 @@ import numpy as np
 from ..inference import diagnostics, left_out, threads
 from ..inference.center import Boundary, Center, Hyperplane, Score, level_quantile
 from ..inference.cutoff import Cutoff
-from ..inference.cutoffs import Best, Cost
 from ..inference.decision import LeftOut
 from ..inference.density import Density, prior_draws
 from ..inference.draws import Draws
@@ -70,39 +69,6 @@ class Chosen:
     left_out: np.ndarray | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class First:
-    """What is kept of the first of fits to the same rows that differ in the prior.
-
-    Attributes
-    ----------
-    beyond : int or None
-        The number of left-out majority rows beyond its cutoff, if its criterion compares classes.
-    normal : ndarray of bool, shape (n,)
-        Its decisions on left-out rows; False for rows that cannot be left out.
-    level : float
-        Of its cutoff.
-    """
-
-    beyond: int | None
-    normal: np.ndarray
-    level: float
-
-    @classmethod
-    def of(cls, fit: Fit) -> First | None:
-        """Return what is kept of a fit; None if no left-out rows chose its cutoff."""
-        left_out = fit.chosen.left_out
-        if left_out is None:
-            return None
-        compares = isinstance(fit.cutoff.chooser(fit.data.minority), Best | Cost)
-        return cls(beyond(fit, left_out) if compares else None, left_out >= 0.0, fit.level)
-
-
-def beyond(fit: Fit, left_out: np.ndarray) -> int:
-    """Return how many majority rows of a fit have left-out scores beyond the cutoff."""
-    return int((left_out[~fit.data.minority] < 0.0).sum())
-
-
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Fit:
     """A fit; it never changes.
@@ -120,8 +86,6 @@ class Fit:
     cutoff : Cutoff
         The rule that chose the cutoff.
     chosen : Chosen
-    first : First or None
-        Of a fit with another prior than the first one to these rows.
     """
 
     spec: Spec
@@ -131,7 +95,6 @@ class Fit:
     diagnostics: Mapping[str, float] = field(default_factory=dict)
     cutoff: Cutoff = Cutoff()
     chosen: Chosen = field(default_factory=lambda: Chosen(Boundary.at(), np.nan))
-    first: First | None = None
 
     def __repr__(self) -> str:
         sizes = f"{len(self.data.rows)} rows"
@@ -237,12 +200,6 @@ class Fit:
     def odd(self) -> OddRows:
         """Which of the rows are odd, of a fit to the core of one table."""
         return OddRows.of(self.tail)
-
-    @property
-    def keeps_alarms(self) -> bool:
-        """Whether the cutoff has the false alarms of a first fit, with another prior."""
-        first = self.first
-        return first is not None and first.beyond is not None and first.level == self.level
 
     @property
     def lists(self) -> bool:

@@ -19,11 +19,9 @@ from ..inference.warning import DataWarning, DiagnosticWarning, warn
 from ..models.kernels.base import is_number
 from .fit import (
     Chosen,
-    First,
     Fit,
     Spec,
     auto_cv,
-    beyond,
     is_calibrated,
     leaves_rows,
     left_out_values,
@@ -33,47 +31,27 @@ from .fit import (
 )
 from .training import GivenPoints, TrainingData
 
-NARROW = 0.05  # rows by which two rates of false alarms differ that count as equal
 CACHED = "prior", "near_cutoff", "surprises", "odd", "log_nearest"  # of a fit, whatever its cutoff
 FEW_DIGITS = 1e-4  # rounding error, relative to a squared distance, that leaves few digits
 
 
-def fitted(
-    spec: Spec,
-    learner: Learner,
-    data: TrainingData,
-    cutoff: Cutoff,
-    first: First | None = None,
-) -> Fit:
+def fitted(spec: Spec, learner: Learner, data: TrainingData, cutoff: Cutoff) -> Fit:
     """Return the fit of a model to training data; see :func:`judged`."""
-    return judged(spec, learner, data, learner.learn(data), cutoff, first)
+    return judged(spec, learner, data, learner.learn(data), cutoff)
 
 
 def judged(
-    spec: Spec,
-    learner: Learner,
-    data: TrainingData,
-    learned: Learned,
-    cutoff: Cutoff,
-    first: First | None = None,
+    spec: Spec, learner: Learner, data: TrainingData, learned: Learned, cutoff: Cutoff
 ) -> Fit:
-    """Return the fit with what was learned, with its diagnostics and their warnings.
-
-    After a ``first`` fit with another prior to the same rows, whose criterion compared the classes,
-    the cutoff has the false alarms of that fit, see :func:`held`.
-    """
+    """Return the fit with what was learned, with its diagnostics and their warnings."""
     found = dict(learned.diagnostics)
     if learned.draws is not None and isinstance(learned.score, Center):
         monitored = learned.score.similarity(data.rows[monitored_rows(len(data.rows))])
         found |= diagnostics.diagnose(learned.draws, monitored, data.gram.points.sizes)
     if isinstance(data.dictionary, GivenPoints):
         found |= data.dictionary.diagnostics(data)
-    fit = Fit(
-        spec=spec, learner=learner, data=data, learned=learned, diagnostics=found, first=first
-    )
+    fit = Fit(spec=spec, learner=learner, data=data, learned=learned, diagnostics=found)
     warn_of(fit)
-    if first is not None and first.beyond is not None:
-        return held(fit, cutoff, first)
     return decided(fit, cutoff)
 
 
@@ -89,39 +67,6 @@ def decided(fit: Fit, cutoff: Cutoff, chosen: Chosen | None = None) -> Fit:
         warn_of_limit(fit)
     if isinstance(cutoff.choose, Own) and isinstance(fit.score, Hyperplane):
         warn_of_missed(fit)
-    return fit
-
-
-def held(fit: Fit, cutoff: Cutoff, first: First) -> Fit:
-    """Return a fit with the false alarms of a first fit to the same rows, with another prior.
-
-    Its cutoff asks for a rate of false alarms beyond which lie as many left-out majority rows as
-    beyond the cutoff of the first fit; where equal rows allow no such rate, fewer. So a limit that
-    held for the first fit holds here, unless no row lay beyond that cutoff: the rate is at least
-    1/(n0 + 1), beyond which a row or two may lie.
-    """
-    values = left_out_values(fit, cutoff)
-    n0, of_first = int((values.known & ~fit.data.minority).sum()), first.beyond or 0
-
-    def at(rate: float) -> tuple[int, Cutoff, Chosen]:
-        policy = replace(cutoff, choose=FalseAlarm(rate))
-        chosen = _chosen(fit, policy, values)
-        scores = values.scores(fit.score.with_boundary(chosen.boundary), first.level)
-        return beyond(fit, scores), policy, chosen
-
-    low, high = 1.0 / (n0 + 1), n0 / (n0 + 1)
-    rate = min((of_first + 1) / (n0 + 1), high)
-    best = found = at(rate)
-    while found[0] != of_first and high - low > NARROW / n0:
-        low, high = (rate, high) if found[0] < of_first else (low, rate)
-        by_rows = rate + (of_first - found[0]) / n0
-        rate = by_rows if low < by_rows < high else (low + high) / 2.0
-        found = at(rate)
-        if found[0] <= of_first or found[0] < best[0]:
-            best = found
-    _, policy, chosen = best
-    fit = _changed(fit, spec=fit.spec.changed(cutoff=policy), cutoff=policy, chosen=chosen)
-    warn_of_far_rows(fit)
     return fit
 
 
@@ -183,22 +128,8 @@ def with_cutoff(fit: Fit, cutoff: Cutoff, asked: Any) -> Fit:
     ``asked`` is the parameter that the cutoff was given as.
     """
     check_cutoff(fit.spec.name, fit.learner, cutoff)
-    first = fit.first
-    if cutoff.choose is None and first is not None and first.beyond is not None:
-        cutoff = asked = replace(cutoff, choose=fit.cutoff.choose)
-    elif cutoff.choose != fit.cutoff.choose:  # another criterion: what follows is compared with it
-        first = None
     left_out.check(cutoff, fit.data.minority, fit.data.all_rows, auto_cv(fit))
-    return decided(_changed(fit, spec=fit.spec.changed(cutoff=asked), first=first), cutoff)
-
-
-def with_prior(fit: Fit, spec: Spec, learner: Learner, data: TrainingData) -> Fit:
-    """Return the fit of a model with another prior to the same rows.
-
-    Where the criterion of the cutoff compares classes, the cutoff has the false alarms of the first
-    fit: a rate chosen anew would change more decisions than the prior does.
-    """
-    return fitted(spec, learner, data, fit.cutoff, fit.first or First.of(fit))
+    return decided(_changed(fit, spec=fit.spec.changed(cutoff=asked)), cutoff)
 
 
 def _changed(fit: Fit, found: Mapping[str, Any] | None = None, **changes: Any) -> Fit:

@@ -22,7 +22,7 @@ from ..inference.sampling import parallel_chains
 from ..inference.warning import collected
 from ..models import kernels, priors
 from ..models.kernels.base import is_number
-from .fit import Fit, beyond, is_calibrated, prior_support, support_ratio
+from .fit import Fit, is_calibrated, prior_support, support_ratio
 from .fitting import warn_of_far_rows, warn_of_limit, warn_of_prior
 from .joined import Joined
 from .registry import ESTIMATORS, Record
@@ -215,8 +215,7 @@ def cutoff(fit: Fit) -> list[str]:
     with collected() as far:
         warn_of_far_rows(fit)
         warn_of_limit(fit)
-    # what keeps the false alarms of a first fit says so itself
-    chosen = "" if fit.keeps_alarms else f"This cutoff {chosen_by(policy, is_minority)}."
+    chosen = f"This cutoff {chosen_by(policy, is_minority)}."
     if fit.data.core is not None:
         new = "A new row" if fit.lists else "A row"
         return [
@@ -225,10 +224,9 @@ def cutoff(fit: Fit) -> list[str]:
             *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
         ]
     return [
-        f"A row is normal if {rule} exceeds {fit.level:g}. {display}{chosen}".rstrip(),
+        f"A row is normal if {rule} exceeds {fit.level:g}. {display}{chosen}",
         f"Left out, with 90 % intervals, {beyond}.{chosen_here}",
         *_limit(fit),
-        *swap(fit),
         *(f"{text[0].upper()}{text[1:]}." for text, _ in far),
     ]
 
@@ -277,23 +275,6 @@ def _limit(fit: Fit) -> list[str]:
         f"{what[0].upper()}{what[1:]} alone would flag {rate:.2f} of the majority rows, more than "
         f"max_fpr={choose.max_fpr:g}."
     ]
-
-
-def swap(fit: Fit) -> list[str]:
-    """Return what another prior changed of the decisions of the first fit to these rows."""
-    left_out = fit.chosen.left_out
-    if fit.first is None or left_out is None:
-        return []
-    known = ~np.isnan(left_out)
-    changed = int(((left_out >= 0.0) != fit.first.normal)[known].sum())
-    kept = ""
-    if fit.keeps_alarms and fit.first.beyond is not None:
-        of_majority = int((known & ~fit.data.minority).sum())
-        now, first = beyond(fit, left_out), fit.first.beyond
-        kept = "The cutoff keeps the false alarms of the first fit, before the prior was swapped: "
-        kept += f"{first} of {of_majority} majority rows, left out"
-        kept += ". " if now == first else f"; the nearest that this fit can have is {now}. "
-    return [f"{kept}Against the first fit, {changed} of {known.sum()} left-out decisions change."]
 
 
 def chosen_by(policy: Cutoff, minority: np.ndarray) -> str:

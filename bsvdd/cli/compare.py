@@ -19,10 +19,6 @@ from .errors import check_output_folder, plain_errors
 
 REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 GAPS = "to the best: paired difference in AUC, ± half of its 95 % interval."
-HELD = (
-    "priors: the first one chooses the cutoff in each half, and the others have as many false "
-    "alarms among left-out rows, so that decisions change with the prior alone"
-)
 LEGEND = [
     "G-mean: root of (1 - FPR)(1 - FNR). FPR: majority flagged. FNR: minority missed.",
     "halves: one trains, the other tests. told apart: a 95 % interval without 0.",
@@ -126,9 +122,8 @@ def compare(
     changed = _changed(study)
     notes = [f"{messages.listed(table.drop)} left out"] if table.drop else []
     notes += [f"column {table.id!r} names the rows, and is no feature"] if table.id else []
-    held = [HELD] if any(each.first for each in study.candidates) else []
-    notes = [*of_columns, *notes, *changed, *held, *(f"not fitted: {reason}" for reason in reasons)]
-    plan = [*held, *(f"left out: {reason}" for reason in reasons)]
+    notes = [*of_columns, *notes, *changed, *(f"not fitted: {reason}" for reason in reasons)]
+    plan = [f"left out: {reason}" for reason in reasons]
     plan += [f"parameters: {text}" for text in changed]
     for line in [*of_columns, *plan, _plan(study)]:
         click.echo(line, err=True)
@@ -192,24 +187,15 @@ def _best(study: Any, results: Any) -> run.protocol.Candidate | None:
 
 
 def _candidates(models: list[str], own: list[options.ModelOptions]) -> list[run.protocol.Candidate]:
-    """Return the models, those with a prior once for each prior.
-
-    The cutoffs of further priors keep the false alarms of the first one.
-    """
+    """Return the models, those with a prior once for each prior."""
     parameters, found = [each.for_models(models) for each in own], []
     for model in models:
-        first = None
         for each, of_model in zip(own, parameters, strict=True):
             text = each.prior if "prior" in of_model[model] else None
             name = f"{model}, {text}" if text and len(own) > 1 else model
-            new = run.protocol.Candidate(
-                name, model, of_model[model], choice=text or "", first=first
-            )
-            found.append(new)
+            found.append(run.protocol.Candidate(name, model, of_model[model], choice=text or ""))
             if text is None:  # a model without a prior
                 break
-            if each.cutoff() is None:
-                first = first or new
     return found
 
 

@@ -292,7 +292,7 @@ PRIORS = click.option(
     metavar="PRIOR",
     multiple=True,
     help="Prior of the weights: a name of bsvdd.priors, such as Flat or 'InverseRowSum(sd=0.5)'. "
-    "Repeatable: each model with each prior, with the false alarms of the first.",
+    "Repeatable: each model with each prior.",
 )
 of_models = grouped("own", _each_prior, {**MODEL, "prior": PRIORS})
 of_sampler = grouped("sampling", dict, SAMPLER)

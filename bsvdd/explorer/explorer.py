@@ -41,9 +41,7 @@ def explore(
     After each change of a control, the model is fitted and drawn; the setting before stays in
     grey. A click on a row of the picture shows why the row is normal or abnormal. A change of
     numbers of the prior or the likelihood compiles nothing, and a change of the cutoff fits
-    nothing. While the prior or lambda changes, a criterion that compares the classes keeps its
-    false alarms, as in ``est.with_prior``; with another criterion, model or bandwidth it chooses
-    anew. The first fit is made at once.
+    nothing. The first fit is made at once.
 
     Parameters
     ----------
@@ -348,7 +346,7 @@ class Explorer:
     def _compute(self, state: ExplorerState, shown: Screen, pinned: View | None) -> Screen:
         """Return the screen of ``state``, which comes after ``shown``."""
         start = time.perf_counter()
-        fit, state = refit(state, shown.view.state, shown.view.fit, self._X, self._y)
+        fit = refit(state, shown.view.fit, self._X, self._y)
         checkpoint()
         view = View.of(state, fit, self._grid, shown.view)
         checkpoint()

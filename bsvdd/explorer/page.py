@@ -14,7 +14,6 @@ import numpy as np
 import traitlets
 from jinja2 import Environment, StrictUndefined
 
-from ..estimators import words
 from ..estimators.plots.common import MAJORITY, MINORITY
 from .picture import BEFORE
 from .state import CONTROLS, DIGITS, ExplorerState, Range, View
@@ -222,10 +221,7 @@ def _changes(view: View, before: View | None, grey: str) -> str:
         changed.append(f"point z {before.name} → {view.name}")
     if new.own_prior is not old.own_prior:
         changed.append("prior typed in a cell" if new.own_prior is not None else "prior")
-    said = [f"Changed: {'; '.join(changed)}. Grey is the {grey}."]
-    if new.held_rate is not None:
-        said += words.swap(view.est.fit_)
-    return " ".join(said)
+    return f"Changed: {'; '.join(changed)}. Grey is the {grey}."
 
 
 def _value(value: Any) -> str:

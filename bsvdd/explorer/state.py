@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, Self, override
 
 import numpy as np
@@ -13,7 +13,6 @@ from scipy import ndimage
 from ..estimators.as_published import PUBLICATIONS, as_published
 from ..estimators.bayesian import CALIBRATED, Bayesian
 from ..estimators.detector import fitted_to
-from ..estimators.fit import First
 from ..estimators.plots.common import with_feature_names
 from ..estimators.questions.explain import explain
 from ..estimators.questions.explanation import Explanation
@@ -31,11 +30,6 @@ DEFAULT_MODEL = "BSVDD"
 DIGITS = 3  # of a number on a slider; the code has the same digits
 GRID = 40  # points of the grid of the picture along each axis
 REUSES_STATISTICS = {"prior", "minority_prior", "likelihood_scale", "cutoff"}
-# controls of the prior and of its weight against the likelihood: the cutoff keeps its rate
-OF_PRIOR = {
-    *("prior", "sd", "exponent", "power", "a", "b", "bounded", "total"),
-    *("calibrated", "likelihood_scale", "own_prior"),
-}
 
 
 @dataclass(frozen=True)
@@ -158,9 +152,6 @@ class ExplorerState:
         The chosen point z: the position of a row of X, from 0.
     own_prior : prior, optional
         A prior that the user made, in place of the family and its numbers.
-    held_rate : float, optional
-        The rate of false alarms that takes the place of the criterion, with the false alarms of
-        the first fit.
     standardize, dictionary, draws, chains, random_state, minor_label
         As in :func:`bsvdd.explore`.
 
@@ -195,7 +186,6 @@ class ExplorerState:
     level: float = 0.5
     row: int = 0
     own_prior: Any = None
-    held_rate: float | None = field(default=None, compare=False)
     standardize: bool = True
     dictionary: int | str | None = "auto"
     draws: int = 1000
@@ -270,8 +260,6 @@ class ExplorerState:
         return {name for name in names if getattr(self, name) != getattr(other, name)}
 
     def _chooser(self) -> Code:
-        if self.held_rate is not None:
-            return _call(cutoffs.FalseAlarm, "cutoffs.FalseAlarm", {"rate": self.held_rate})
         if self.criterion == "cost":
             return _call(cutoffs.Cost, "cutoffs.Cost", {"miss": self.miss_cost})
         if self.criterion == "false_alarm":
@@ -332,54 +320,39 @@ class Fitted:
         return draws
 
 
-def refit(
-    state: ExplorerState, shown: ExplorerState, previous: Fitted, X: Any, y: Any = None
-) -> tuple[Fitted, ExplorerState]:
+def refit(state: ExplorerState, previous: Fitted, X: Any, y: Any = None) -> Fitted:
     """Fit a state after the one on the screen, with as little work as their differences allow.
-
-    If only the prior or its weight changes, a criterion that compares the classes keeps its false
-    alarms, as in ``est.with_prior``.
 
     Parameters
     ----------
     state : ExplorerState
-    shown : ExplorerState
-        On the screen.
     previous : Fitted
-        Its fit to the same X and y. If only the cutoff has changed, its draws are reused; if only
-        priors, the likelihood scale or the cutoff have changed, its Gram statistics are reused.
+        The fit on the screen, to the same X and y. If only the cutoff has changed, its draws are
+        reused; if only priors, the likelihood scale or the cutoff have changed, its Gram statistics
+        are reused.
     X, y
         Training rows and labels.
 
     Returns
     -------
     Fitted
-    ExplorerState
-        The state, with the rate that its cutoff keeps.
     """
-    differs = state.changed_from(shown) - {"row", "level"}
-    keeps = not state.is_published and differs <= OF_PRIOR
-    state = replace(state, held_rate=shown.held_rate if keeps else None)
     new, fit = state.estimator(), previous.est.fit_
     with collected() as warnings:
         if type(previous.est) is not type(new):
-            return Fitted(new.fit(X, y), warnings), state
+            return Fitted(new.fit(X, y), warnings)
         after = new.get_params(deep=False)
         changed = {name for name, v in after.items() if fit.spec.parameters[name] != v}
         if not changed:
-            return previous, state
+            return previous
         if changed == {"cutoff"}:
             est = previous.est.with_cutoff(new.cutoff)
-            return Fitted(est, list(dict.fromkeys(previous.warnings + warnings))), state
+            return Fitted(est, list(dict.fromkeys(previous.warnings + warnings)))
         if changed - REUSES_STATISTICS:
-            return Fitted(new.fit(X, y), warnings), state
-        first = (fit.first or First.of(fit)) if keeps else None
-        est = fitted_to(new, fit.data, first)
-        held: Any = est.fit_.cutoff.choose
-        if first is not None and first.beyond is not None:
-            state = replace(state, held_rate=held.rate)
+            return Fitted(new.fit(X, y), warnings)
+        est = fitted_to(new, fit.data)
         of_rows = [warning for warning in previous.warnings if warning[1] is DataWarning]
-        return Fitted(est, of_rows + warnings), state
+        return Fitted(est, of_rows + warnings)
 
 
 @dataclass(frozen=True, repr=False)

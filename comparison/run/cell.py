@@ -15,7 +15,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ...estimators.detector import Detector
-from ...estimators.fit import First
 from ...inference.decision import evaluate
 from ...inference.warning import DataWarning, DiagnosticWarning
 from ..scenarios.datasets import Dataset
@@ -63,14 +62,11 @@ class Cell:
         pair = replicate_pair(self.scenario, self.replicate, self.seed)
         train, test = pair.train, pair.test
         seed = replicate_seed(self.replicate, self.seed)
-        protocol, first = self.protocol.for_data(train), None
-        if self.candidate.first is not None:
-            of_pair = self.scenario, self.replicate, self.seed
-            first = _first(protocol, self.candidate.first, *of_pair)
+        protocol = self.protocol.for_data(train)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             start = time.process_time()  # processor time: what else runs does not count
-            est, chosen = protocol.fit(self.candidate, train.X, train.minority, seed, first)
+            est, chosen = protocol.fit(self.candidate, train.X, train.minority, seed)
             fitted = time.process_time()
             results = measured(est, test)
             scored = time.process_time()
@@ -151,23 +147,6 @@ def replicate_pair(scenario: Scenario, replicate: int, seed: int) -> Pair:
     The last pair is kept, as a process computes the cells of one replicate after another.
     """
     return scenario.pair(replicate_seed(replicate, seed))
-
-
-@lru_cache(maxsize=1)
-def _first(
-    protocol: Protocol, candidate: Candidate, scenario: Scenario, replicate: int, seed: int
-) -> First | None:
-    """Return what is kept of the fit with the first prior, whose warnings are of its own cell.
-
-    The last one is kept, as a process computes one prior after another.
-    """
-    train = replicate_pair(scenario, replicate, seed).train
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        of_seed = replicate_seed(replicate, seed)
-        est, _ = protocol.fit(candidate, train.X, train.minority, of_seed)
-    assert isinstance(est, Detector)  # with a prior
-    return First.of(est.fit_)
 
 
 # metrics

@@ -17,9 +17,7 @@ import numpy as np
 
 from ...estimators.as_published import PUBLICATIONS
 from ...estimators.bayesian import Bayesian
-from ...estimators.detector import Detector, fitted_to
-from ...estimators.fit import First
-from ...estimators.reading import read
+from ...estimators.detector import Detector
 from ...estimators.registry import REGISTRY
 from ...inference.cutoff import Cutoff, as_cutoff
 from ...inference.cutoffs import Best
@@ -50,9 +48,6 @@ class Candidate:
     choice : str
         The prior or the bandwidth, in a study that compares them. It is part of ``name`` too, so
         stored results do not repeat it.
-    first : Candidate, optional
-        The same model with the first of the priors that are compared. Where the criterion of the
-        cutoff compares the classes, the cutoff keeps its false alarms.
     """
 
     name: str
@@ -60,7 +55,6 @@ class Candidate:
     parameters: dict[str, Any] = field(default_factory=dict, hash=False)
     grid: dict[str, tuple[Any, ...]] = field(default_factory=dict, hash=False)
     choice: str = field(default="", compare=False)
-    first: Candidate | None = None
 
     def __post_init__(self) -> None:
         require_known("model", self.model, [*REGISTRY, *YARDSTICKS])
@@ -173,26 +167,16 @@ class Protocol:
         return [kernel | setting for kernel in kernels for setting in settings]
 
     def fit(
-        self,
-        candidate: Candidate,
-        X: np.ndarray,
-        minority: np.ndarray,
-        seed: int,
-        first: First | None = None,
+        self, candidate: Candidate, X: np.ndarray, minority: np.ndarray, seed: int
     ) -> tuple[Detector | Yardstick, dict[str, Any]]:
         """Return the fitted estimator that is best on left-out rows, and the chosen parameters.
 
         Bandwidth and kernel matrix do not depend on the prior, so choices that differ in the prior
         share them. Without minority rows no metric ranks them, and the first choice is taken.
-        ``first`` is of the fit of ``candidate.first``, if that is known.
         """
         if candidate.is_yardstick:  # its kernel has no bandwidth, and it has no penalty
             simple = self.yardstick(candidate, seed).fit(X, minority)
             return simple, {"kernel": str(simple.kernel_)}
-        if candidate.first is not None and first is None:
-            of_first, _ = self.fit(candidate.first, X, minority, seed)
-            assert isinstance(of_first, Detector)  # with a prior
-            first = First.of(of_first.fit_)
         choices = self.choices(candidate)
         if not minority.any():
             choices = choices[:1]
@@ -205,14 +189,9 @@ class Protocol:
             others = {name: value for name, value in choice.items() if name not in prior}
             try:
                 if prior and last is not None and last[1] == others:
-                    policy = as_cutoff(self.cutoff)  # anew: with_prior keeps the rate of the first
-                    again = replace(policy, choose=policy.chooser(minority))
-                    est: Detector = last[0].with_prior(**prior).with_cutoff(again)
+                    est: Detector = last[0].with_prior(**prior)
                 else:
-                    est, y = self.estimator(candidate, seed, **choice), minority.astype(int)
-                    est = (
-                        fitted_to(est, read(est._asked(), X, y), first) if first else est.fit(X, y)
-                    )
+                    est = self.estimator(candidate, seed, **choice).fit(X, minority.astype(int))
                     if isinstance(est, Bayesian):
                         last = est, others
             except ValueError as error:  # a penalty may be infeasible in a fold; others may not

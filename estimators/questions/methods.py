@@ -207,13 +207,8 @@ def _posterior(fit: Fit, references: References) -> list[str]:
 
 
 def _cutoff(fit: Fit, references: References) -> list[str]:
-    policy, first = fit.cutoff, fit.first
+    policy = fit.cutoff
     found = [f"The cutoff {chosen_by(policy, fit.data.minority)}."]
-    if first is not None and fit.keeps_alarms:
-        found = [
-            f"The cutoff has the false alarms of a first fit with another prior, {first.beyond} of "
-            f"{int((~fit.data.minority).sum())} normal rows, left out, as near as it can."
-        ]
     if not fit.has_center and not isinstance(fit.learned.score, Joined):
         return [*found, "A row is called normal if its score is at least that of the cutoff."]
     if not policy.uncertain or not policy.of_rows:

@@ -31,7 +31,6 @@ from bsvdd.explorer.page import PENDING
 from bsvdd.explorer.picture import Plane
 from bsvdd.explorer.state import CONTROLS, ExplorerState, Range, View, models
 from docs import example_model
-from tests.scores import scores_left_out
 
 NAMES = {c.__name__: c for c in (BDD, BDDM, BSVDD, BSVDDM, Cutoff, as_published)} | {
     "cutoffs": cutoffs,
@@ -269,31 +268,6 @@ def test_the_screen_is_what_the_code_gives(shared, start, table, changes):
     np.testing.assert_array_equal(est.probability_normal(table[0]), p)
     assert f"{fresh.cutoff_:.5g}" in numbers(shared)
     assert f"{p[shared.setting.row]:.3f} (row {shared.setting.row}," in numbers(shared)
-
-
-def test_a_swapped_prior_keeps_the_false_alarms_of_the_first_fit(explorer):
-    """As with_prior does, until the criterion, the model or the kernel is another."""
-    first = to(explorer, criterion="balanced_accuracy").estimator
-    assert explorer.setting.held_rate is None and "first fit" not in numbers(explorer)
-    beyond = explorer._screen.view.counts[0, 1]
-    for changes in ({"sd": 0.3}, {"prior": "InverseRowSum"}, {"calibrated": False}):
-        other = to(explorer, **changes).estimator
-        assert other.cutoff.choose == cutoffs.FalseAlarm(explorer.setting.held_rate)
-        assert explorer._screen.view.counts[0, 1] == beyond
-        assert f"the prior was swapped: {beyond} of 24 majority rows" in numbers(explorer)
-        changed = int(((scores_left_out(other) >= 0) != (scores_left_out(first) >= 0)).sum())
-        assert f"Against the first fit, {changed} of 30 left-out decisions" in numbers(explorer)
-    strict = to(explorer, level=0.8).estimator
-    assert strict.cutoff == Cutoff(other.cutoff.choose, level=0.8)
-    assert np.shares_memory(draws(strict), draws(other))
-    for changes in ({"criterion": "g_mean"}, {"bandwidth": 1.5}, {"model": "BDD"}):
-        anew = to(explorer, **changes).estimator
-        assert anew.cutoff.choose == cutoffs.Best() and "first fit" not in numbers(explorer)
-        to(explorer, sd=0.3 if explorer.setting.sd == 0.4 else 0.4)
-    assert "first fit" in numbers(explorer)
-    to(explorer, criterion="false_alarm")
-    asked = to(explorer, sd=0.5).estimator
-    assert asked.cutoff.choose == cutoffs.FalseAlarm(0.1)
 
 
 def test_the_numbers_of_a_view(explorer, table):

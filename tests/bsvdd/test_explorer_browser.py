@@ -124,7 +124,6 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
     screen.press("sd", "ArrowRight")
     screen.wait_for_change(source)
     screen.wait_for("prior sd 1.5 → 1.78")
-    screen.wait_for("The cutoff keeps the false alarms of the first fit, before the prior")
     screen.keep("changed")
     assert screen.picture != picture
     assert screen.figures != figures
@@ -134,7 +133,7 @@ def test_a_slider_moved_by_keyboard_changes_picture_and_numbers(screen):
     page.click(".bsvdd-show-code")
     page.wait_for_selector(".bsvdd-code textarea", state="visible", timeout=1000 * CHANGE)
     code = page.input_value(".bsvdd-code textarea")
-    assert "priors.Flat(sd=1.7" in code and "cutoffs.FalseAlarm(rate=" in code
+    assert "priors.Flat(sd=1.7" in code and "cutoffs.Best(" in code
     compile(code, "copied", "exec")
 
     selected = "box => box.value.slice(box.selectionStart, box.selectionEnd)"
