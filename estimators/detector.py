@@ -271,7 +271,7 @@ class Detector(OutlierMixin, BaseEstimator):
     def tail_model_(self) -> pm.Model:
         """The PyMC model of the surprises of one table, see :mod:`bsvdd.models.odd_rows`.
 
-        It is built anew at each access, with the default :class:`bsvdd.priors.TailPrior`.
+        It is built anew at each access.
 
         Raises
         ------

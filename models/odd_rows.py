@@ -25,8 +25,7 @@ with the density :math:`h (1 + \xi h u)^{-1/\xi - 1}` of the first. The priors a
 
 The logarithm of a surprise has a tail that is light for rows of a normal distribution and heavier
 for skewed ones; the prior of :math:`\xi` has both. With a = 2 alone, odd rows that all lie far away
-would make the model count hidden ones near its beginning. These are the numbers of
-:class:`bsvdd.priors.TailPrior`, which may be others.
+would make the model count hidden ones near its beginning.
 
 The posterior is a sum over a grid of midpoints, which is made finer where the posterior is narrow.
 Surprises but the largest are counted in bins.
@@ -48,11 +47,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import logsumexp
 
-from .priors.tail import TailPrior
-
 if TYPE_CHECKING:
     import pymc as pm
 
+NONE = 0.5  # prior probability that no row is odd
+LEAST_ROWS, LARGEST_SHARE = 0.5, 0.3  # ends of the share of odd rows: so many of the n, and a share
+SHAPE = -0.05, 0.1  # prior mean and sd of xi
+POWER = 2.0, 32.0  # ends of a
 RATES = 0.1, 20.0  # of h, relative to 1/median u: beyond them the data leave nothing
 FEWEST = 20  # different surprises in a tail
 BELOW, MOST_BELOW = 0.5, 0.7  # b
@@ -121,6 +122,12 @@ class Tail:
         """U."""
         return float(self.x[-1] * (1.0 + 1.0 / len(self.x)))
 
+    @property
+    def shares(self) -> tuple[float, float]:
+        """The least and the largest share of odd rows."""
+        n = len(self.u)
+        return LEAST_ROWS / n, min(LARGEST_SHARE, 0.99 * len(self.x) / n)
+
     @cached_property
     def _binned(self) -> tuple[np.ndarray, np.ndarray]:
         """Values, and how many rows each stands for: bins have their means."""
@@ -156,17 +163,16 @@ class OddRows:
     none: float
 
     @classmethod
-    def of(cls, tail: Tail, prior: TailPrior = TailPrior()) -> Self:
+    def of(cls, tail: Tail) -> Self:
         """Return the posterior of the model of this module, by its grid."""
         n = len(tail.u)
         if not tail.is_known:
             return cls(np.full(n, np.nan), 0, math.nan)
-        (x, count), box = tail._binned, _box(tail, prior)
+        (x, count), box = tail._binned, _box(tail)
         of_normal = {name: box[name] for name in ("xi", "log_h")}
-        nobody = _integral(lambda *at: _without(x, count, *at), of_normal, prior)
-        somebody = _integral(lambda *at: _with(x, count, tail, *at), box, prior)
-        prior_odds = math.log(prior.none) - math.log1p(-prior.none)
-        log_odds = prior_odds + nobody.log_total - somebody.log_total
+        nobody = _integral(lambda *at: _without(x, count, *at), of_normal)
+        somebody = _integral(lambda *at: _with(x, count, tail, *at), box)
+        log_odds = nobody.log_total - somebody.log_total  # even prior odds
         none = float(1.0 / (1.0 + np.exp(-np.clip(log_odds, -700.0, 700.0))))
         cells, weights = somebody.cells()
         share = _share(x, tail, *cells)  # P(odd) of each value, in each cell
@@ -200,7 +206,7 @@ class OddRows:
         return found
 
 
-def build(tail: Tail, prior: TailPrior = TailPrior()) -> pm.Model:
+def build(tail: Tail) -> pm.Model:
     """Return the model of a tail in PyMC, whether any row is odd summed out.
 
     Its deterministic variables are ``none``, the probability that no row is odd, and ``odd`` (m,),
@@ -209,12 +215,12 @@ def build(tail: Tail, prior: TailPrior = TailPrior()) -> pm.Model:
     import pymc as pm
     import pytensor.tensor as pt
 
-    x, (low, high) = tail.x, np.log(prior.shares(len(tail.u), len(tail.x)))
+    x = tail.x
     with pm.Model(coords={"tail": range(len(x))}) as model:
         log_h: Any = pm.Flat("log_h", initval=-math.log(float(np.median(x))))
-        xi: Any = pm.Normal("xi", *prior.shape)
-        log_share: Any = pm.Uniform("log_share", low, high)
-        log_a: Any = pm.Uniform("log_a", *np.log(prior.power))
+        xi: Any = pm.Normal("xi", *SHAPE)
+        log_share: Any = pm.Uniform("log_share", *np.log(tail.shares))
+        log_a: Any = pm.Uniform("log_a", *np.log(POWER))
         e = pt.exp(log_share) * (len(tail.u) / len(x))
         y = 1.0 + xi * pt.exp(log_h) * x
         inside = pt.gt(y, 0.0)
@@ -222,8 +228,8 @@ def build(tail: Tail, prior: TailPrior = TailPrior()) -> pm.Model:
         normal = pt.switch(inside, normal, -np.inf)
         odd = log_a + pt.expm1(log_a) * np.log(x / tail.end) - math.log(tail.end)
         both = pt.logaddexp(pt.log1p(-e) + normal, pt.log(e) + odd)
-        somebody = math.log1p(-prior.none) + both.sum()
-        total = pt.logaddexp(somebody, math.log(prior.none) + normal.sum())
+        somebody = math.log1p(-NONE) + both.sum()
+        total = pt.logaddexp(somebody, math.log(NONE) + normal.sum())
         pm.Potential("likelihood", total)
         none = pm.Deterministic("none", 1.0 - pt.exp(somebody - total))
         pm.Deterministic("odd", (1.0 - none) * pt.exp(pt.log(e) + odd - both), dims="tail")
@@ -310,22 +316,22 @@ class _Grid:
         return points, kept / kept.sum()
 
 
-def _box(tail: Tail, prior: TailPrior) -> dict[str, tuple[float, float]]:
+def _box(tail: Tail) -> dict[str, tuple[float, float]]:
     """Return the ends of the parameters."""
-    middle, sd = prior.shape
+    middle, sd = SHAPE
     ends = {
         "log_h": np.log(RATES) - math.log(float(np.median(tail.x))),
-        "log_share": np.log(prior.shares(len(tail.u), len(tail.x))),
-        "log_a": np.log(prior.power),
+        "log_share": np.log(tail.shares),
+        "log_a": np.log(POWER),
     }
     return {"xi": (middle - 4.0 * sd, middle + 4.0 * sd), **{k: tuple(v) for k, v in ends.items()}}
 
 
 def _integral(
-    log_likelihood: Callable[..., np.ndarray], box: dict[str, tuple[float, float]], prior: TailPrior
+    log_likelihood: Callable[..., np.ndarray], box: dict[str, tuple[float, float]]
 ) -> _Grid:
     """Return the posterior on a grid whose box is narrowed to where it has mass."""
-    whole, names, passes, (middle, sd) = dict(box), list(box), 0, prior.shape
+    whole, names, passes, (middle, sd) = dict(box), list(box), 0, SHAPE
     while True:
         points, log_cell = [], 0.0
         for name, (low, high) in box.items():

@@ -11,7 +11,6 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils.validation import check_is_fitted
 
 from ...models import odd_rows
-from ...models.priors import TailPrior
 from .. import inputs
 from ..detector import Detector
 from ..joined import Joined
@@ -48,7 +47,6 @@ class StandOut:
     fdr : float
     names : ndarray of shape (n,)
         The names of the rows.
-    prior : TailPrior
     reason : str
         Why there is no P(odd); empty if there is.
     """
@@ -61,7 +59,6 @@ class StandOut:
     none: float
     fdr: float
     names: np.ndarray
-    prior: TailPrior = TailPrior()
     reason: str = ""
 
     @property
@@ -117,17 +114,14 @@ class StandOut:
             listed = f"One row is listed, with P(odd) = {self.probability[self.listed][0]:.2f}"
         else:
             listed = "No row is listed"
-        prior = "" if self.prior == TailPrior() else f" The prior is {self.prior}."
         return (
             f"{self.headline}. {listed}. This assumes that the surprises of normal rows have a "
             "smooth tail; a group above a fifth of the rows, or one amid the others, counts as "
-            f"normal.{prior}"
+            "normal."
         )
 
 
-def stand_out(
-    est: Detector, X: Any = None, *, fdr: float = 0.1, prior: TailPrior = TailPrior()
-) -> StandOut:
+def stand_out(est: Detector, X: Any = None, *, fdr: float = 0.1) -> StandOut:
     r"""Return which rows of one table stand out, and how many do.
 
     A model of the tail of the surprises (:mod:`bsvdd.models.odd_rows`) says how probable it is that
@@ -141,10 +135,6 @@ def stand_out(
     X : array-like of shape (n, p), optional
         That table; by default, the rows that the fit holds, which of many rows are a sample.
     fdr : float, default=0.1
-    prior : TailPrior
-        How many rows are odd, and what the tail of the normal ones is like, before the rows are
-        seen. ``bsvdd.models.odd_rows.build(est.fit_.tail, prior)`` is the PyMC model;
-        ``est.tail_model_`` has the default.
 
     Returns
     -------
@@ -177,7 +167,7 @@ def stand_out(
     check_is_fitted(est)
     check_rate("fdr", fdr)
     table = Table.of(est.fit_, X)
-    odd = table.odd if prior == TailPrior() else odd_rows.OddRows.of(table.tail, prior)
+    odd = table.odd
     listed = odd.listed(fdr)
     reason = ""
     if not table.tail.is_known:
@@ -192,7 +182,6 @@ def stand_out(
         none=odd.none,
         fdr=float(fdr),
         names=est.fit_.data.row_names if X is None else inputs.row_names(X, len(listed)),
-        prior=prior,
         reason=reason,
     )
 

@@ -1,7 +1,5 @@
 """Priors of the weights: descriptions that become PyMC variables inside a model.
 
-``TailPrior`` is another: that of the odd rows of one table.
-
 A prior is any callable ``prior(gram, name, dims)`` that makes and returns, inside a PyMC model,
 the variable of that name, for instance::
 
@@ -32,7 +30,6 @@ from .normal import (
     StandardizedRowSum,
     SVDDWeights,
 )
-from .tail import TailPrior
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
@@ -49,7 +46,6 @@ __all__ = [
     "RowSum",
     "SVDDWeights",
     "StandardizedRowSum",
-    "TailPrior",
     "TruncatedNormal",
     "from_dict",
 ]
