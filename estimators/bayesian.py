@@ -58,7 +58,6 @@ class Bayesian(Detector):
     tune: int = 500
     chains: int = 2
     dictionary: int | Any | None = AUTO
-    progressbar: bool = False
 
     _model: ClassVar[type[Model]]
 
@@ -75,7 +74,6 @@ class Bayesian(Detector):
             StrOptions({AUTO}),
             None,
         ],
-        "progressbar": ["boolean"],
     }
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -96,7 +94,7 @@ class Bayesian(Detector):
     def _learner(self) -> Posterior:
         parameters = self.get_params(deep=False)
         own = {f.name: parameters[f.name] for f in fields(self._model) if f.name in parameters}
-        names = ("sampler", "draws", "tune", "chains", "progressbar")
+        names = ("sampler", "draws", "tune", "chains")
         settings = SamplerSettings(**{name: parameters[name] for name in names})
         return Posterior(self._model(**own), settings)
 

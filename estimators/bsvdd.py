@@ -66,7 +66,6 @@ class BSVDD(Bayesian):
         Label of the minority in y. Not needed for {-1, 1} (-1 is minority), {0, 1} (1 is minority)
         and booleans (True is minority).
     random_state : int, RandomState or None, default=0
-    progressbar : bool, default=False
 
     Attributes
     ----------
@@ -141,7 +140,7 @@ class BSVDDM(BSVDD):
         As in :class:`BSVDD`.
     dictionary : int, array of shape (M, p), "auto" or None, default="auto"
         As in :class:`BSVDD`; up to 1,000 minority rows are points too.
-    cutoff, minor_label, random_state, progressbar : optional
+    cutoff, minor_label, random_state : optional
         As in :class:`BSVDD`.
     core : float or "auto", default="auto"
         1, as there are labels.

@@ -18,10 +18,7 @@ from typing import Any
 FILE = Path(__file__).with_name("registry.toml")
 
 SHARED = ("kernel", "cutoff", "minor_label", "random_state")
-BAYESIAN = (
-    *("prior", "likelihood_scale", "sampler", "draws", "tune", "chains", "dictionary"),
-    "progressbar",
-)
+BAYESIAN = ("prior", "likelihood_scale", "sampler", "draws", "tune", "chains", "dictionary")
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,6 @@ class SamplerSettings:
     draws, tune, chains : int
         Draws per chain that are kept, draws per chain that only tune the sampler, and chains.
     seed : int or None
-    progressbar : bool
     """
 
     sampler: str = "auto"
@@ -45,7 +44,6 @@ class SamplerSettings:
     tune: int = 500
     chains: int = 2
     seed: int | None = None
-    progressbar: bool = False
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ Statistics and Computing 24, 339-349.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -143,29 +142,28 @@ def warm_up(
     chains: int,
     trajectories: int,
     rng: np.random.Generator,
-    advance: Callable[[], None] = lambda: None,
     at_mode: bool = False,
 ) -> tuple[Transition, State]:
     """Return the kernel with its coordinates and its angle, and the states of the chains.
 
     The first half of the trajectories is in the coordinates of the prior, and starts there. Its
     second half says the coordinates for the draws. A narrow posterior has those of its mode from
-    the start, and another has them with ``at_mode``. ``advance`` is called after each trajectory.
+    the start, and another has them with ``at_mode``.
     """
     start = rng.standard_normal((chains, density.size))
     if at_mode or is_narrow(density):
         kernel = Transition(density, Coordinates.of_mode(density))
-        kernel, state, _ = adapted(kernel, kernel.init(start), trajectories, rng, advance)
+        kernel, state, _ = adapted(kernel, kernel.init(start), trajectories, rng)
         return kernel, state
     coordinates, half = Coordinates.of_prior(density), trajectories // 2
     kernel = Transition(density, coordinates)
-    kernel, state, _ = adapted(kernel, kernel.init(start), half // 2, rng, advance)
-    kernel, state, y = adapted(kernel, revived(state, rng), half - half // 2, rng, advance)
+    kernel, state, _ = adapted(kernel, kernel.init(start), half // 2, rng)
+    kernel, state, y = adapted(kernel, revived(state, rng), half - half // 2, rng)
     x = coordinates.x(np.concatenate(y))
     new = mapped(density, coordinates, x) if can_map(density) else coordinates.scaled(x)
     kernel = Transition(density, new)
     state = kernel.init(new.of(coordinates.x(state.y)))
-    kernel, state, _ = adapted(kernel, state, trajectories - half, rng, advance)
+    kernel, state, _ = adapted(kernel, state, trajectories - half, rng)
     return kernel, state
 
 
@@ -174,7 +172,6 @@ def adapted(
     state: State,
     trajectories: int,
     rng: np.random.Generator,
-    advance: Callable[[], None],
 ) -> tuple[Transition, State, list[np.ndarray]]:
     """Return the kernel with the angle that its trajectories suggest, the states, and all y."""
     center, error, log_mean = math.log(10.0 * kernel.angle), 0.0, math.log(kernel.angle)
@@ -182,7 +179,6 @@ def adapted(
     for t in range(1, trajectories + 1):
         state, info = moving.step(state, rng)
         y.append(state.y)
-        advance()
         with np.errstate(divide="ignore", over="ignore"):  # of a chain that does not move
             harmonic = 1.0 / np.mean(1.0 / info.acceptance_rate)
         error += (TARGET - harmonic - error) / (t + T0)

@@ -54,7 +54,7 @@ def nuts(model: pm.Model, settings: SamplerSettings, starts: np.ndarray | None =
                 tune=settings.tune,
                 chains=1,
                 seed=int(seed),
-                progress_bar=settings.progressbar,
+                progress_bar=False,
                 save_warmup=False,
                 blocking=False,
             )
@@ -121,8 +121,8 @@ def metropolis(model: pm.Model, settings: SamplerSettings) -> Draws:
         model=model,
         var_names=names,
         random_seed=settings.seed,
-        progressbar=settings.progressbar,
-        quiet=not settings.progressbar,
+        progressbar=False,
+        quiet=True,
         compute_convergence_checks=False,
         callback=lambda **_: threads.checkpoint(),  # called after each draw
     )

@@ -15,10 +15,8 @@ dispersed, so several modes show in R-hat.
 from __future__ import annotations
 
 import math
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -55,7 +53,6 @@ def sample(
     tune: int,
     chains: int,
     seed: int | None = None,
-    progressbar: bool = False,
 ) -> xr.DataTree:
     """Sample a model for Gram statistics.
 
@@ -66,7 +63,6 @@ def sample(
     sampler : {"auto", "hmc", "nuts", "metropolis"}
     draws, tune, chains : int
     seed : int, optional
-    progressbar : bool, default=False
 
     Returns
     -------
@@ -83,7 +79,7 @@ def sample(
     """
     import xarray as xr
 
-    settings = SamplerSettings(sampler, draws, tune, chains, seed, progressbar)
+    settings = SamplerSettings(sampler, draws, tune, chains, seed)
     return xr.DataTree.from_dict(draw(Density(model, gram), settings).datasets())
 
 
@@ -99,13 +95,16 @@ def draw(density: Density, settings: SamplerSettings) -> Draws:
         from .prior_density import check
 
         check(density.pymc)
-    drawn, why = _drawn(density, settings)
+    with threads.steps(f"draws of {density.gram.n_points} weights") as step:
+        drawn, why = _drawn(density, settings, step)
     report = replace(drawn.report, why=why, seconds=time.perf_counter() - start)
     return replace(drawn, report=report, log_prior=log_prior(density, drawn))
 
 
-def _drawn(density: Density, settings: SamplerSettings) -> tuple[Draws, str]:
-    """Return draws, and the reason for their sampler.
+def _drawn(
+    density: Density, settings: SamplerSettings, step: Callable[[str], None]
+) -> tuple[Draws, str]:
+    """Return draws, and the reason for their sampler; ``step`` names what begins.
 
     Raises
     ------
@@ -116,18 +115,23 @@ def _drawn(density: Density, settings: SamplerSettings) -> tuple[Draws, str]:
 
     sampler, rng = settings.sampler, np.random.default_rng(settings.seed)
     if sampler == "metropolis":
+        step("random-walk Metropolis")
         return pymc_samplers.metropolis(density.pymc, settings), "asked for"
     try:
         density.require_numbers()
+        step("warm-up")
         warm = _warm(density, settings, rng)
     except NoDensityError as error:
         if sampler == "hmc":
             raise ValueError(f"sampler='hmc' cannot be used: {error}; use 'nuts'") from error
         why = "asked for" if sampler == "nuts" else str(error)
+        step("NUTS")
         return pymc_samplers.nuts(density.pymc, settings), why
     if sampler == "nuts":
+        step("NUTS")
         start = _apart(*warm, settings.chains)
         return pymc_samplers.nuts(density.pymc, settings, start), "asked for"
+    step("parallel chains")
     with threads.one():
         drawn, verdict = _parallel(*warm, settings, rng)
         at_modes = [False, True] if has_mode(density) else [False]
@@ -137,8 +141,6 @@ def _drawn(density: Density, settings: SamplerSettings) -> tuple[Draws, str]:
             if other.acceptable or other.r_hat < verdict.r_hat:
                 drawn, verdict = again, other
     why = f"the chains are {'' if verdict.safe else 'not '}safe: {verdict}"
-    if settings.progressbar:
-        print(why, file=sys.stderr)
     return drawn, why if sampler == "auto" else f"asked for; {why}"
 
 
@@ -157,10 +159,10 @@ def _warm(
     """Return what moves the chains, and their states, after a warm-up."""
     from . import hmc
 
-    with threads.one(), _progress(settings, "warm-up") as advance:
+    with threads.one():
         trajectories = longer * max(MIN_WARM_UP, settings.tune // TUNE_DRAWS)
         chains = parallel_chains(settings.chains)
-        return hmc.warm_up(density, chains, trajectories, rng, advance, at_mode)
+        return hmc.warm_up(density, chains, trajectories, rng, at_mode)
 
 
 def _parallel(
@@ -178,12 +180,10 @@ def _parallel(
     infos: list[Info] = []
     thin = 1
     while True:
-        with _progress(settings, "draws") as advance:
-            while len(y) < thin * n:
-                state, info = kernel.step(state, rng)
-                y.append(state.y)
-                infos.append(info)
-                advance()
+        while len(y) < thin * n:
+            state, info = kernel.step(state, rng)
+            y.append(state.y)
+            infos.append(info)
         every = np.stack(y[thin - 1 :: thin], axis=1)  # (parallel chains, n, parameters)
         named = density.named(kernel.coordinates.x(every.reshape(-1, density.size)))
         divergences = int(np.sum([info.diverging for info in infos]))
@@ -227,14 +227,3 @@ def _apart(kernel: Transition, state: State, chains: int) -> np.ndarray:
         distance = [np.linalg.norm(state.y - state.y[i], axis=1) for i in chosen]
         chosen.append(int(np.argmax(np.min(distance, axis=0))))
     return x[chosen]
-
-
-@contextmanager
-def _progress(settings: SamplerSettings, what: str) -> Iterator[Callable[[], None]]:
-    """Give a function to be called after each trajectory, with a progress bar if asked for."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), disable=not settings.progressbar) as progress:
-        task = progress.add_task(f"parallel chains, {what}", total=None)
-        yield lambda: progress.advance(task)

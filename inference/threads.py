@@ -8,6 +8,7 @@ and answers have one.
 
 from __future__ import annotations
 
+import multiprocessing
 import sys
 import threading
 import time
@@ -92,13 +93,16 @@ def checkpoint() -> None:
 # a line on stderr each few seconds, while a task runs
 
 
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
+
+
 @contextmanager
 def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
     """Give a function that names the step of a task that begins.
 
     Each ``every`` seconds the step and the time so far are written to stderr; a task that takes
-    less writes nothing. With ``said_already=True`` the step was told
-    already, and the seconds count anew.
+    less writes nothing. With ``said_already=True`` the step was told already, and the seconds count
+    anew. A task inside another one says nothing, and neither does a worker process.
 
     Examples
     --------
@@ -106,6 +110,9 @@ def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
     >>> with steps("report") as step:
     ...     step("distances")
     """
+    if _inside.get() or multiprocessing.parent_process() is not None:
+        yield lambda *_, **__: None
+        return
     start, current, done, said = time.monotonic(), "", False, threading.Event()
 
     def named(name: str, said_already: bool = False) -> None:
@@ -125,9 +132,11 @@ def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
 
     thread = threading.Thread(target=beat, daemon=True)
     thread.start()
+    token = _inside.set(True)
     try:
         yield named
     finally:
+        _inside.reset(token)
         done = True
         said.set()
         thread.join()

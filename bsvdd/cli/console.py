@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -192,8 +193,7 @@ def progress(
     task: str, console: Console, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Display]:
     """Give the display of a run; a log also has a line each 10 seconds without another."""
-    quiet: AbstractContextManager[Any] = nullcontext(lambda *_, **__: None)
-    with quiet if console.is_terminal else steps(task, HEARTBEAT) as step:
+    with steps(task, threading.TIMEOUT_MAX if console.is_terminal else HEARTBEAT) as step:
         display = Display(console, step, clock)
         with display.bar:
             yield display

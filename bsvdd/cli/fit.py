@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,8 +109,6 @@ def prepared(
         i for i, dtype in enumerate(X.dtypes) if dtype == "category" and not dtype.ordered
     ]
     est = own.estimator(parameters, tuple(categorical) or None, missing)
-    if "progressbar" in est.get_params():
-        est.set_params(progressbar=sys.stderr.isatty())
     return est, X, y
 
 

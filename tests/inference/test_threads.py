@@ -81,4 +81,8 @@ def test_steps_say_what_runs_and_a_quick_task_says_nothing(capsys):
             time.sleep(0.05)
             step(f"cell {i}", said_already=True)
     assert capsys.readouterr().err == ""
+    with threads.steps("report", every=0.2), threads.steps("draws", every=0.01) as step:
+        step("warm-up")
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""  # of a task inside another
     assert [threads.duration(t) for t in (4.4, 200, 9000)] == ["4 s", "3 min", "2.5 h"]
