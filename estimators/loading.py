@@ -220,7 +220,7 @@ def _data(
         p, index = rows.shape[1] - 2, rows[:, -1:]
         if not np.isin(index, np.arange(p)).all():
             raise ValueError(f"rows: expected rows of a kernel of {p} columns")
-    named = asked.kernel.with_columns(features, kernel.categorical_columns)
+    named = asked.kernel.with_categories(kernel.categorical_columns)
     core, described = None, ~minority
     if (header["core"] is None) != ("core" not in tensors):
         raise ValueError("core: expected its share with its rows, or neither")
@@ -228,7 +228,7 @@ def _data(
         described, named = tensors["core"] > 0, wide(named)
         if minority.any() or not described.any():
             raise ValueError("core: expected at least one row, and no minority rows beside a core")
-        core = Core(header["core"], found_by(asked, named, features), described)
+        core = Core(header["core"], found_by(asked, named), described)
     rule, points = asked.dictionary_for(minority), tensors.get("point_of_row")
     rule.held_rows(minority, 0)  # an error if the kernel matrix is too large
     of_rows = None

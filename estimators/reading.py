@@ -133,12 +133,12 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     # columns: bandwidth and scales, learned from the majority rows
     warn_of_columns(kernel, rows[~minority])
     names = training_names(X, row_numbers, len(rows))
-    named = kernel.with_columns(columns.names, categorical)
+    named = kernel.with_categories(categorical)
     with threads.one():
         core = None
         if share < 1.0:
             named = wide(named)
-            finder = found_by(asked, named, columns.names)
+            finder = found_by(asked, named)
             core, kernel = Core.find(finder, rows, share, seed)
             if finder is not named:
                 kernel = core.kernel(named, rows)
@@ -177,11 +177,11 @@ def _of_two_values(rows: np.ndarray) -> list[int]:
     return [f for f, x in enumerate(rows.T) if len(np.unique(x[~np.isnan(x)])) == 2]
 
 
-def found_by(asked: Asked, named: Kernel, names: tuple[str, ...] | None) -> Kernel:
+def found_by(asked: Asked, named: Kernel) -> Kernel:
     """Return the kernel that finds the core; ``named`` is that of the fit, which knows columns."""
     if asked.joint is None:
         return named
-    return wide(asked.joint.with_columns(names, named.categorical_columns))
+    return wide(asked.joint.with_categories(named.categorical_columns))
 
 
 def _share(asked: Asked, labelled: bool, one_table: bool) -> float:

@@ -192,7 +192,7 @@ class TrainingData:
 
     def seen_by(self, asked: Kernel, dictionary: Dictionary) -> Self:
         """Return the data of the same rows with another kernel and its points."""
-        asked = asked.with_columns(self.columns.names, self.kernel.categorical_columns)
+        asked = asked.with_categories(self.kernel.categorical_columns)
         if self.core is None:
             kernel = asked.resolve(self.majority_rows)
         else:

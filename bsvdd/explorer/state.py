@@ -390,7 +390,7 @@ def first_fit(X: Any, y: Any, options: dict[str, Any]) -> tuple[Fitted, Explorer
         if not data.minority.any():
             state = replace(state, criterion=WITHOUT_MINORITY[0])
         est = state.estimator()
-        named = as_kernel(est.kernel).with_columns(data.columns.names, found.categorical_columns)
+        named = as_kernel(est.kernel).with_categories(found.categorical_columns)
         return Fitted(fitted_to(est, replace(data, asked=named)), warnings), state
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from sys import float_info
@@ -67,16 +67,8 @@ class Kernel:
         """Positions of the columns of categories, whose numbers only name them."""
         return ()
 
-    def with_columns(self, names: Sequence[str] | None, categorical: tuple[int, ...]) -> Self:
-        """Return the kernel for columns of these names, some of which are categories.
-
-        ``names`` is None for an array. A kernel with columns of categories of its own keeps them.
-
-        Raises
-        ------
-        ValueError
-            The kernel names a column that there is not.
-        """
+    def with_categories(self, categorical: tuple[int, ...]) -> Self:
+        """Return the kernel with columns of categories, if it has none of its own."""
         return self
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, override
@@ -247,15 +247,12 @@ class Tabular(Wrapper):
         Positions of the columns of categories. Default: in a data frame or a file, the columns of
         text and those of pandas' type ``category``; booleans count as numbers. In an array name
         the positions; there a category is a number.
-    weights : mapping of str or int to float, optional
-        How much a column counts, by its name or its position: the factor of its squared distance,
-        for a column of categories of the logarithm of rho. Other columns have 1.
     scale : {"both", "standardised", "normal scores"}, default="both"
         The coordinates of a column of numbers. With one of them, it counts fully and not by 1/2;
-        :class:`bsvdd.Views` joins two such kernels.
+        :class:`bsvdd.Views` sets it.
     decorrelated : bool, default=False
-        Whether long sides are shortened and columns of numbers adjusted for each other, as it is
-        where odd rows are among the training rows.
+        Whether long sides are shortened and columns of numbers adjusted for each other; set where
+        odd rows are among the training rows.
     missing : {"fill", "error", "drop", "level"}, default="fill"
         What a gap is. "fill": it has the median (a category: the most frequent one) of the 10
         training rows that are nearest in the other columns. Scores, P(normal), intervals and the
@@ -274,9 +271,8 @@ class Tabular(Wrapper):
     Raises
     ------
     ValueError
-        :math:`\rho` does not lie between 0 and 1, a position is no whole number of at least 0, a
-        weight is not positive, a scale is unknown, or the kernel is precomputed; in ``fit``,
-        ``weights`` or ``categorical`` have a column that there is not.
+        :math:`\rho` does not lie between 0 and 1, a position is no whole number of at least
+        0 or no column, a scale is unknown, or the kernel is precomputed.
 
     Notes
     -----
@@ -303,7 +299,7 @@ class Tabular(Wrapper):
     >>> import pandas as pd
     >>> from bsvdd import SVDD, kernels
     >>> X = pd.DataFrame({"size": [1.0, 1.2, 0.9, 1.1] * 9, "colour": ["red", "blue"] * 18})
-    >>> est = SVDD(kernel=kernels.Tabular(weights={"colour": 2.0})).fit(X)
+    >>> est = SVDD(kernel=kernels.Tabular(kernels.RBF("median"))).fit(X)
     >>> est.predict(pd.DataFrame({"size": [1.0, 1.0], "colour": ["red", "green"]}))
     array([ 1, -1])
     """
@@ -312,7 +308,6 @@ class Tabular(Wrapper):
     kernel: Kernel | Callable[..., Any] = RBF("likelihood")
     rho: float = 0.01
     categorical: tuple[int, ...] | None = None
-    weights: Mapping[str | int, float] | tuple[tuple[str | int, float], ...] | None = None
     scale: Literal["both", "standardised", "normal scores"] = "both"
     decorrelated: bool = False
     missing: Literal["fill", "error", "drop", "level"] = "fill"
@@ -334,8 +329,6 @@ class Tabular(Wrapper):
             raise ValueError(f"missing must be one of {MISSING}, got {self.missing!r}")
         if self.categorical is not None:
             vars(self)["categorical"] = _positions(self.categorical)
-        if self.weights is not None:
-            vars(self)["weights"] = _weights(self.weights)
 
     @property
     @override
@@ -343,26 +336,17 @@ class Tabular(Wrapper):
         return self.categorical or ()
 
     @override
-    def with_columns(self, names: Sequence[str] | None, categorical: tuple[int, ...]) -> Self:
-        position = {} if names is None else {name: i for i, name in enumerate(names)}
-        weights = tuple((position.get(str(c), c), w) for c, w in _pairs(self.weights))
-        unknown = [c for c, _ in weights if isinstance(c, str)]
-        if unknown and names is not None:
-            shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
-            raise ValueError(f"weights: {unknown[0]!r} is no column of X, which has {shown}")
-        own = categorical if self.categorical is None else self.categorical
-        return replace(self, categorical=own, weights=weights or None)
+    def with_categories(self, categorical: tuple[int, ...]) -> Self:
+        return replace(self, categorical=categorical) if self.categorical is None else self
 
     @override
     def resolve(self, X: np.ndarray, dimensions: int | None = None) -> Self:
         p = X.shape[1]
-        named = [("categorical", c) for c in self.categorical_columns]
-        for parameter, column in [*named, *(("weights", c) for c, _ in _pairs(self.weights))]:
-            if isinstance(column, str) or column >= p:
-                raise ValueError(
-                    f"{parameter}: {column!r} is no column of X, which has {p} columns without "
-                    f"names, 0 to {p - 1}"
-                )
+        if self.categorical_columns and self.categorical_columns[-1] >= p:
+            raise ValueError(
+                f"categorical: {self.categorical_columns[-1]} is no column of X, which has {p} "
+                f"columns, 0 to {p - 1}"
+            )
         frequent = []
         for column in X[:, list(self.categorical_columns)].T:
             codes, counts = np.unique(column, return_counts=True)
@@ -398,15 +382,13 @@ class Tabular(Wrapper):
         new, inner, found = self.plain, self._inner, []
         vary = np.array([column.sd > 0.0 for column in new.numbers or ()])
         if _ridge(len(core), int(vary.sum())) < 1.0:  # else S is the identity
-            one = np.ones(len(vary))
             if 0 in self._chosen:
                 of_core, z = (
-                    new._standardised(rows.astype(float), False, one)[..., 0].T
-                    for rows in (core, X)
+                    new._standardised(rows.astype(float), False)[..., 0].T for rows in (core, X)
                 )
                 pairs = zip(new.numbers or (), map(LongSide.of, of_core, z), strict=True)
                 new = replace(new, numbers=tuple(replace(c, long_side=side) for c, side in pairs))
-            halves = new._standardised(core.astype(float), False, one)
+            halves = new._standardised(core.astype(float), False)
             for half in np.moveaxis(halves, 2, 0):
                 matrix = np.eye(len(vary))  # columns that are constant in all rows stay as they are
                 matrix[np.ix_(vary, vary)] = _inverse_root(half[:, vary])
@@ -451,18 +433,17 @@ class Tabular(Wrapper):
 
     def _coordinates(self, X: np.ndarray, left_out: bool) -> np.ndarray:
         """Return the coordinates of each column of numbers, (n, columns of k_0), side by side."""
-        of_numbers = np.delete(self._weights(X.shape[1]), self.categorical_columns)
-        factor = np.sqrt(of_numbers / len(self._chosen))
+        factor = np.sqrt(1.0 / len(self._chosen))
         if self.adjustment is None:
             result = self._standardised(X, left_out, factor)
         else:
-            result = self._standardised(X, left_out, np.ones(len(factor)))
+            result = self._standardised(X, left_out)
             for place, matrix in enumerate(self._adjustment):
                 result[:, :, place] = result[:, :, place] @ matrix * factor
-        return result.reshape(len(X), len(factor) * len(self._chosen))
+        return result.reshape(len(X), result.shape[1] * result.shape[2])
 
-    def _standardised(self, X: np.ndarray, left_out: bool, factor: np.ndarray) -> np.ndarray:
-        """Return the standardised values and normal scores times a factor of each column.
+    def _standardised(self, X: np.ndarray, left_out: bool, factor: float = 1.0) -> np.ndarray:
+        """Return the standardised values and normal scores times a factor.
 
         Shape (n, columns of numbers, 1 or 2); in the precision of X, but at least single.
         """
@@ -476,7 +457,7 @@ class Tabular(Wrapper):
         for i, (f, column) in enumerate(zip(of_numbers, self.numbers, strict=True)):
             both = column.coordinates(values[f], left_out)
             for place, which in enumerate(chosen):
-                result[:, i, place] = factor[i] * both[which]
+                result[:, i, place] = factor * both[which]
         return result
 
     @property
@@ -484,29 +465,21 @@ class Tabular(Wrapper):
         """The numbers of the coordinates of a column: 0 standardised, 1 normal scores."""
         return (0, 1) if self.scale == "both" else (SCALES.index(self.scale) - 1,)
 
-    def _weights(self, p: int) -> np.ndarray:
-        """Return the weight of each column, shape (p,)."""
-        weights = np.ones(p)
-        for column, weight in _pairs(self.weights):
-            weights[int(column)] = weight
-        return weights
-
-    def _differing(self, X: np.ndarray, Y: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
-        """Yield the weight of each column of categories, and which x_i and y_j differ, (n, m)."""
-        weights = self._weights(X.shape[1])
+    def _differing(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield, for each column of categories, which x_i and y_j differ, (n, m)."""
         for f in self.categorical_columns:
-            yield weights[f], X[:, f, None] != Y[:, f]
+            yield X[:, f, None] != Y[:, f]
 
     def _plus_categories(self, log_k: np.ndarray, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Return logarithms (n, m), plus those of the factors of the categories."""
-        for weight, differ in self._differing(X, Y):
-            np.add(log_k, weight * math.log(self.rho), out=log_k, where=differ)
+        for differ in self._differing(X, Y):
+            np.add(log_k, math.log(self.rho), out=log_k, where=differ)
         return log_k
 
     def _times_categories(self, K: np.ndarray, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Return kernel values (n, m) of numbers, times the factors of the categories."""
-        for weight, differ in self._differing(X, Y):
-            np.multiply(K, self.rho**weight, out=K, where=differ)
+        for differ in self._differing(X, Y):
+            np.multiply(K, self.rho, out=K, where=differ)
         return K
 
     @override
@@ -520,8 +493,7 @@ class Tabular(Wrapper):
         parts = [super().inputs(X)]
         for f, codes in zip(self.categorical_columns, self.categories or (), strict=True):
             own = (X[:, f, None] == np.array(codes)).astype(float)
-            indicators = np.column_stack([own, 1.0 - own.sum(axis=1)])
-            parts.append(np.sqrt(self._weights(X.shape[1])[f]) * indicators)
+            parts.append(np.column_stack([own, 1.0 - own.sum(axis=1)]))
         return np.concatenate(parts, axis=1)
 
     @override
@@ -538,10 +510,10 @@ class Tabular(Wrapper):
 
     @override
     def by_column(self, X: np.ndarray, Y: np.ndarray) -> Iterator[np.ndarray]:
-        of_numbers, weights = super().by_column(X, Y), self._weights(X.shape[1])
+        of_numbers = super().by_column(X, Y)
         for f in range(X.shape[1]):
             if f in self.categorical_columns:
-                yield -math.log(self.rho) * weights[f] * (X[:, f, None] != Y[:, f])
+                yield -math.log(self.rho) * (X[:, f, None] != Y[:, f])
             else:
                 terms = next(of_numbers)
                 if self.scale == "both":
@@ -566,11 +538,10 @@ class Tabular(Wrapper):
     def __repr__(self) -> str:
         rho = f", rho={self.rho:.6g}" if self.categorical or self.rho != Tabular.rho else ""
         columns = "" if not self.categorical else f", categorical={self.categorical}"
-        weights = f", weights={dict(_pairs(self.weights))}" if self.weights else ""
         scale = "" if self.scale == "both" else f", scale={self.scale!r}"
         decorrelated = ", decorrelated=True" if self.decorrelated else ""
         missing = "" if self.missing == "fill" else f", missing={self.missing!r}"
-        return f"Tabular({self.kernel!r}{rho}{columns}{weights}{scale}{decorrelated}{missing})"
+        return f"Tabular({self.kernel!r}{rho}{columns}{scale}{decorrelated}{missing})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -609,22 +580,3 @@ def _positions(columns: Any) -> tuple[int, ...]:
             f"{columns!r}; for a data frame, columns.get_loc(name) is the position of a column"
         )
     return tuple(sorted({int(c) for c in given}))
-
-
-def _weights(weights: Any) -> tuple[tuple[str | int, float], ...]:
-    """Return the weights as pairs, which do not change and have a hash."""
-    pairs = weights.items() if isinstance(weights, Mapping) else weights
-    result = []
-    for column, weight in pairs:
-        is_column = isinstance(column, str) or _is_position(column)
-        if not is_column or not is_number(weight) or not 0.0 < weight < math.inf:
-            raise ValueError(
-                "weights must be positive numbers by name or position of a column, such as "
-                f"{{'age': 2.0}}, got {column!r}: {weight!r}"
-            )
-        result.append((column if isinstance(column, str) else int(column), float(weight)))
-    return tuple(result)
-
-
-def _pairs(weights: Any) -> tuple[tuple[str | int, float], ...]:
-    return weights or ()

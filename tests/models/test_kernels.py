@@ -70,24 +70,18 @@ def coordinates(v, f, scales):
     return both[list(scales)] / math.sqrt(len(scales))
 
 
-def tabular(k, categorical=(1, 3), weights=(1.0, 1.0, 1.0, 1.0), scales=BOTH):
+def tabular(k, categorical=(1, 3), scales=BOTH):
     numbers = [f for f in range(4) if f not in categorical]
 
     def product(x, y):
-        u, v = (
-            np.concatenate([math.sqrt(weights[f]) * coordinates(z[f], f, scales) for f in numbers])
-            for z in (x, y)
-        )
-        return k(u, v) * 0.3 ** sum(weights[c] * (x[c] != y[c]) for c in categorical)
+        u, v = (np.concatenate([coordinates(z[f], f, scales) for f in numbers]) for z in (x, y))
+        return k(u, v) * 0.3 ** sum(x[c] != y[c] for c in categorical)
 
     return product
 
 
 def of_columns(inner, **how):
     return kernels.Tabular(inner, rho=0.3, categorical=(1, 3), **how)
-
-
-WEIGHTS = {0: 0.5, 3: 2.0}
 
 
 FORMULAS = [
@@ -106,13 +100,12 @@ FORMULAS = [
     (of_columns(kernels.RBF(1.7)), tabular(gauss)),
     (of_columns(kernels.Laplacian(0.8)), tabular(laplace)),
     (of_columns(kernels.Linear()), tabular(lambda x, y: sum(x * y))),
-    (of_columns(kernels.RBF(1.7), weights=WEIGHTS), tabular(gauss, weights=(0.5, 1, 1, 2.0))),
     (kernels.Tabular(kernels.RBF(1.7)), tabular(gauss, ())),
-    (kernels.Tabular(kernels.Laplacian(0.8), weights={2: 3.0}), tabular(laplace, (), (1, 1, 3, 1))),
+    (kernels.Tabular(kernels.Laplacian(0.8)), tabular(laplace, ())),
     (of_columns(kernels.RBF(1.7), scale="standardised"), tabular(gauss, scales=STANDARDISED)),
     (
-        kernels.Tabular(kernels.Laplacian(0.8), weights={2: 3.0}, scale="normal scores"),
-        tabular(laplace, (), (1, 1, 3, 1), NORMAL_SCORES),
+        kernels.Tabular(kernels.Laplacian(0.8), scale="normal scores"),
+        tabular(laplace, (), NORMAL_SCORES),
     ),
 ]
 KERNELS = [kernel.resolve(X) for kernel, _ in FORMULAS]
@@ -421,17 +414,6 @@ def test_only_categories_vary():
         np.testing.assert_allclose(kernel(these), kernel(these, these), rtol=1e-12)
 
 
-def test_weights_are_by_name_or_position():
-    named = kernels.Tabular(kernels.RBF(1.0), weights={"b": 3.0, "d": 0.5})
-    own = named.with_columns(["a", "b", "c", "d"], (3,))
-    assert own == kernels.Tabular(kernels.RBF(1.0), categorical=3, weights={1: 3.0, 3: 0.5})
-    assert own.with_columns(["a", "b", "c", "d"], ()) == own
-    assert "weights={1: 3.0, 3: 0.5}" in repr(own)
-    plain = kernels.Tabular(kernels.RBF(1.0), categorical=3).resolve(X)
-    cost, plain_cost = (
-        np.stack([c.copy() for c in kernel.by_column(X, Y)]) for kernel in (own.resolve(X), plain)
-    )
-    np.testing.assert_allclose(cost, plain_cost * np.array([1, 3, 1, 0.5])[:, None, None])
 
 
 def test_more_columns_than_rows_are_not_decorrelated():
