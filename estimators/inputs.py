@@ -19,7 +19,7 @@ from .rows.categories import EXACT
 from .rows.columns import found, numbers
 from .rows.forms import Form
 from .rows.frames import as_frame
-from .rows.gaps import Imputations, as_level, counted, imputed
+from .rows.gaps import Imputations, counted, imputed
 from .rows.names import Columns
 from .training import TrainingData
 
@@ -340,14 +340,7 @@ def completed(data: TrainingData, X: Any) -> tuple[np.ndarray, Imputations | Non
     columns, kernel, imputations = data.columns, data.kernel, None
     if isinstance(X, pd.DataFrame) and X.shape[1] == columns.n:
         X = numbers(X, kernel.categorical_columns, data.forms)
-    X = validated(columns.checking(), X, False, kernel.pairwise, kernel.missing != "error")
-    if kernel.missing == "drop" and (gaps := np.isnan(X)).any():
-        raise ValueError(
-            f"{counted(gaps, columns.labels)}: the kernel has missing='drop', which leaves rows "
-            "with gaps without an answer; leave them out of X, or fit with missing='fill'"
-        )
-    if kernel.missing == "level":
-        X = with_level(X, kernel.categorical_columns, columns)
+    X = validated(columns.checking(), X, False, kernel.pairwise, kernel.fills_gaps)
     if np.isnan(X).any():
         warn_of_gaps(X, columns)
         majority = np.flatnonzero(~data.minority)
@@ -363,16 +356,6 @@ def warn_of_gaps(X: np.ndarray, columns: Columns) -> None:
         "rates and p-values hold approximately",
         DataWarning,
     )
-
-
-def with_level(X: np.ndarray, categorical: tuple[int, ...], columns: Columns) -> np.ndarray:
-    """Return rows whose gaps in columns of categories are one more category, with a warning."""
-    gaps = np.isnan(X)
-    gaps[:, np.setdiff1d(np.arange(X.shape[1]), categorical)] = False
-    if not gaps.any():
-        return X
-    warn(f"{counted(gaps, columns.labels)}, counted as one more category", DataWarning)
-    return as_level(X, categorical)
 
 
 def shown(data: TrainingData, table: np.ndarray, X: Any) -> pd.DataFrame:

@@ -23,14 +23,12 @@ from .inputs import (
     warn_of_columns,
     warn_of_far_values,
     warn_of_gaps,
-    with_level,
 )
 from .labels import classes_of
 from .rows import files
 from .rows.forms import Form
 from .rows.frames import as_frame
-from .rows.gaps import counted, imputed
-from .rows.gaps import left_out as gaps_left_out
+from .rows.gaps import imputed
 from .rows.names import Columns
 from .training import Dictionary, TrainingData
 
@@ -107,18 +105,11 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     seed = int(check_random_state(asked.random_state).randint(2**31 - 1))
     dictionary = asked.dictionary_for(minority_of_all)
     held = _held_rows(asked, dictionary, minority_of_all, seed, y is None)
-    minority, row_numbers = minority_of_all[held], held
+    minority = minority_of_all[held]
     rows = np.array(all_rows[held], order="C")  # a copy: the caller may change X
     if share < 1.0 and kernel.takes_categories:
         categorical = tuple(sorted({*categorical, *_of_two_values(rows)}))
-    if kernel.missing == "level":
-        rows = with_level(rows, categorical, columns)
     gaps, imputations = np.isnan(rows), None
-    if kernel.missing == "drop" and gaps.any():
-        kept = _without_gaps(asked, gaps, minority, columns)
-        row_numbers = np.arange(n)[row_numbers][kept]
-        rows, gaps, minority = rows[kept], gaps[kept], minority[kept]
-        n -= len(kept) - int(kept.sum())
     if gaps.any():
         warn_of_gaps(rows, columns)
         majority = np.flatnonzero(~minority)
@@ -132,7 +123,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     asked.check_cutoff(minority, len(minority) == n)
     # columns: bandwidth and scales, learned from the majority rows
     warn_of_columns(kernel, rows[~minority])
-    names = training_names(X, row_numbers, len(rows))
+    names = training_names(X, held, len(rows))
     named = kernel.with_categories(categorical)
     with threads.one():
         core = None
@@ -250,20 +241,5 @@ def _table(asked: Asked, X: Any, y: Any) -> tuple[_Table, Any, Columns]:
             )
         X, y = files.split(X, y, "y", "the data frame")
     X, categorical, forms = numbers_of(kernel, X)
-    X = validated(checking, X, True, kernel.pairwise, kernel.missing != "error")
+    X = validated(checking, X, True, kernel.pairwise, kernel.fills_gaps)
     return _Table(kernel.training_rows(X), categorical, forms), y, Columns.of(checking)
-
-
-def _without_gaps(
-    asked: Asked, gaps: np.ndarray, minority: np.ndarray, columns: Columns
-) -> np.ndarray:
-    """Return which rows (n,) have no gap, with a warning; a ValueError if too few are left."""
-    kept = ~gaps.any(axis=1)
-    left = minority[kept]
-    if (~left).sum() < 2 or (asked.with_minority and not left.any()):
-        raise ValueError(
-            f"{counted(gaps, columns.labels)}: of the others {int((~left).sum())} are majority and "
-            f"{int(left.sum())} minority, too few for {asked.name}; use missing='fill'"
-        )
-    warn(gaps_left_out(gaps, columns.labels), DataWarning)
-    return kept

@@ -342,9 +342,8 @@ class Views(Detector):
     @override
     def _asked(self) -> Asked:
         asked = super()._asked()  # after its checks
-        kernel = replace(COORDINATES, missing=self._tabular.missing)
-        if len(self.categorical):
-            kernel = replace(kernel, categorical=tuple(self.categorical))
+        own = tuple(self.categorical) if len(self.categorical) else None
+        kernel = replace(COORDINATES, categorical=own)
         joint = replace(self._tabular, categorical=kernel.categorical)
         return replace(asked, kernel=kernel, joint=joint)
 

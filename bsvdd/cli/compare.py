@@ -106,7 +106,7 @@ def compare(
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
         else:
             check_output_folder(out, csv, ("results.csv", "report.html"))
-            data = [datasets.from_csv(csv, layout, minor, table.missing or "fill")]
+            data = [datasets.from_csv(csv, layout, minor)]
         if replicates is None:  # halves of many rows differ little, and take long
             many = max(len(each.X) for each in data) > MANY_ROWS
             replicates = REPLICATES_OF_MANY if many else REPLICATES

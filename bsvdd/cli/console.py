@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..estimators.detector import Detector
 
 WIDE = 1000  # characters
 
@@ -79,13 +78,8 @@ def with_names(table: pd.DataFrame, names: Any, column: str) -> pd.DataFrame:
     return found
 
 
-def with_filled(found: pd.DataFrame, est: Detector, gaps: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with the columns of each row whose gaps (n, p) were filled, if there are any.
-
-    Among categories there is nothing to fill where a gap is one more.
-    """
-    if est.kernel_.missing == "level":
-        gaps = gaps.drop(columns=gaps.columns[list(est.kernel_.categorical_columns)])
+def with_filled(found: pd.DataFrame, gaps: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the columns of each row whose gaps (n, p) were filled, if any were."""
     if not gaps.to_numpy().any():
         return found
     names = gaps.columns

@@ -56,7 +56,7 @@ def fit(
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
     with plain_errors():
         check_outputs({"--out": out, "--report": report}, csv)
-        est, X, y = prepared(csv, table.layout(label), minor, table.missing, own)
+        est, X, y = prepared(csv, table.layout(label), minor, own)
         if label is None and (two := [c for c in X if X[c].nunique() == 2]):
             warn(
                 f"{messages.listed(two, 'has', 'have')} two values, and no label is named: all "
@@ -94,7 +94,6 @@ def prepared(
     csv: Path,
     layout: Layout,
     minor: str | None,
-    missing: str | None,
     own: options.FitOptions,
 ) -> tuple[Detector, pd.DataFrame, np.ndarray | None]:
     """Return an estimator, and the rows and labels of CSV that it is to be fitted to.
@@ -102,13 +101,13 @@ def prepared(
     The labels are 1 for the minority and 0 for the majority.
     """
     parameters = own.own_parameters()
-    X, y = rows.tables.read_features(csv, layout, minor, missing or "fill")
+    X, y = rows.tables.read_features(csv, layout, minor)
     if y is not None and y.dtype == bool:
         y = y.astype(int)
     categorical = [
         i for i, dtype in enumerate(X.dtypes) if dtype == "category" and not dtype.ordered
     ]
-    est = own.estimator(parameters, tuple(categorical) or None, missing)
+    est = own.estimator(parameters, tuple(categorical) or None)
     return est, X, y
 
 

@@ -54,7 +54,6 @@ class TableOptions:
     decimal: str
     category: tuple[str, ...]
     order: tuple[str, ...]
-    missing: str | None
 
     def layout(self, label: str | None = None) -> Layout:
         """Return what the columns of the table are; a ValueError if one is two things."""
@@ -140,27 +139,15 @@ class FitOptions(ModelOptions):
         return self.for_models([self.fitted])[self.fitted]
 
     def estimator(
-        self,
-        parameters: dict[str, Any],
-        categorical: tuple[int, ...] | None,
-        missing: Any = None,
+        self, parameters: dict[str, Any], categorical: tuple[int, ...] | None
     ) -> Detector:
-        """Return the estimator.
-
-        ``categorical`` are the positions of columns of categories, and ``missing`` is what its
-        kernel does with gaps.
-        """
-        from ..models.kernels import Tabular
-
+        """Return the estimator; ``categorical`` are the positions of columns of categories."""
         sampling = {name: getattr(self, name) for name in SAMPLER}
         protocol = run.protocol.Protocol(cutoff=self.cutoff(), **sampling)
         candidate = run.protocol.Candidate(self.fitted, self.fitted, parameters)
         if self.model != VIEWS:
             protocol = replace(protocol, categorical=categorical)
         inner: Detector = protocol.estimator(candidate, self.seed)
-        kernel = inner.get_params(deep=False)["kernel"]
-        if missing is not None and isinstance(kernel, Tabular):
-            inner.set_params(kernel=replace(kernel, missing=missing))
         if self.model != VIEWS:
             return inner
         own = {} if protocol.cutoff is None else {"cutoff": protocol.cutoff}
@@ -233,13 +220,6 @@ of_table = grouped(
             metavar="COLUMN=LOW<...<HIGH",
             multiple=True,
             help="Column of ordered categories, with its levels; repeatable.",
-        ),
-        "missing": click.option(
-            "--missing",
-            type=click.Choice(["fill", "error", "drop", "level"]),
-            help="What to do with gaps: fill them by the nearest training rows (the default), "
-            "stop, leave the row out, or count a gap among categories as one more category. score "
-            "goes by the model; it leaves the numbers of a row that is left out empty.",
         ),
     },
 )

@@ -77,7 +77,7 @@ def outliers(
         check_outputs({"--out": out, "--picture": picture}, csv)
         layout = replace(table, drop=(*table.drop, *filter(None, [label]))).layout()
         _require_core(own.model)
-        est, X, _ = prepared(csv, layout, None, table.missing, own)
+        est, X, _ = prepared(csv, layout, None, own)
         names, X = X.index, X.reset_index(drop=True)
         with time_so_far(f"fit of {type(est).__name__}"):
             est.fit_predict(X)
@@ -102,7 +102,7 @@ def outliers(
     with plain_errors():
         if out is not None:
             written = found.table.join(reasons.columns)
-            written = with_filled(written, est, X.iloc[found.order].isna())
+            written = with_filled(written, X.iloc[found.order].isna())
             written = with_names(written, names[found.order], str(names.name or "row"))
             save_table(out, written, layout.sep, table.decimal)
         if picture is not None:

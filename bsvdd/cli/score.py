@@ -62,7 +62,7 @@ def score(
 
     A cell that cannot be read, such as text in a column of numbers, is a gap. Gaps are filled by
     the nearest training rows, and the column filled names them. A row without any value is left
-    out, and so is one with a gap under --missing drop.
+    out.
     """
     with plain_errors():
         from ..estimators.p_values import check_rate
@@ -88,14 +88,8 @@ def score(
             with rows.files.naming(csv):
                 names = _columns_of_fit(est, new, layout)
                 X = _typed(est, new[names], layout.decimal)
-                missing, fitted = table.missing or est.kernel_.missing, est.kernel_.missing
-                if missing in ("fill", "level") and missing != fitted:
-                    raise ValueError(
-                        f"--missing {missing}: the model was fitted with --missing {fitted}, and "
-                        f"so are its answers; fit it with --missing {missing}"
-                    )
                 unread = _unread(est, X, new[names], layout.decimal)
-                left = _left_out(X, new, missing)
+                left = _left_out(X)
             usable, new = X[~left], new[~left]
             given = usable if hasattr(est, "feature_names_in_") else usable.to_numpy()
             step(f"decision on {len(usable)} rows")
@@ -106,7 +100,7 @@ def score(
                 step("reasons")
                 important = _important_columns(est, given, usable)
                 result = result.join(important.where(~result["normal"]))
-            found = result.join(as_cells(with_filled(result[[]], est, usable.isna())))
+            found = result.join(as_cells(with_filled(result[[]], usable.isna())))
             found.insert(0, "row", usable.index)
             if table.id is not None:
                 ids = as_cells(new.index.to_frame(False, table.id))
@@ -199,16 +193,11 @@ def _unread(est: Detector, X: pd.DataFrame, new: pd.DataFrame, decimal: str) -> 
     return f"{int(bad.sum())} cells cannot be read and count as gaps; {first}"
 
 
-def _left_out(X: pd.DataFrame, new: pd.DataFrame, missing: str) -> np.ndarray:
-    """Return which rows (n,) the model cannot answer; a ValueError if gaps stop or none is left."""
-    gaps = X.isna().to_numpy()
-    left = gaps.any(axis=1) if missing in ("drop", "error") else gaps.all(axis=1)
-    if left.all() or (missing == "error" and left.any()):
-        row = int(left.argmax())
-        raise ValueError(
-            f"{rows.gaps.counted(gaps, X.columns)}, the first is {rows.tables.place(new, row)}; "
-            "drop or impute these rows, by --missing drop or a model that fills gaps"
-        )
+def _left_out(X: pd.DataFrame) -> np.ndarray:
+    """Return which rows (n,) have no value at all; a ValueError if none is left."""
+    left = X.isna().to_numpy().all(axis=1)
+    if left.all():
+        raise ValueError("no row has a value in a column of the model")
     return left
 
 

@@ -151,10 +151,10 @@ def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:
 # the user's own files
 
 
-def from_csv(
-    path: str | Path, layout: Layout, minor: str | None = None, missing: str = "error"
-) -> Dataset:
+def from_csv(path: str | Path, layout: Layout, minor: str | None = None) -> Dataset:
     """Return the user's data set in ``path``; columns of text are categories.
+
+    Gaps stay until a training half fills them.
 
     Parameters
     ----------
@@ -164,9 +164,6 @@ def from_csv(
         With the column of the classes as its label.
     minor : str, optional
         As in :func:`~bsvdd.estimators.rows.tables.minority_of`.
-    missing : {"fill", "error", "drop", "level"}
-        As in :func:`~bsvdd.estimators.rows.tables.read_features`. With "fill" the gaps stay
-        until a training half fills them.
 
     Raises
     ------
@@ -178,16 +175,14 @@ def from_csv(
     DataWarning
         As in :func:`~bsvdd.estimators.rows.tables.read_features`.
     """
-    from ...estimators.inputs import warn_of_gaps, with_level
+    from ...estimators.inputs import warn_of_gaps
     from ...estimators.rows import columns, tables
     from ...estimators.rows.names import Columns
 
-    X, minority = tables.read_features(path, layout, minor, missing)
+    X, minority = tables.read_features(path, layout, minor)
     text, forms = columns.found(X)
     numbers = columns.numbers(X, text, forms).to_numpy(dtype=float)
     named = Columns("", X.shape[1], tuple(map(str, X.columns)))
-    if missing == "level":
-        numbers = with_level(numbers, text, named)
     if np.isnan(numbers).any():
         warn_of_gaps(numbers, named)
     return Dataset(

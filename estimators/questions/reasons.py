@@ -18,7 +18,6 @@ import pandas as pd
 from .. import inputs, messages
 from ..fit import Fit
 from ..rows.categories import code
-from ..rows.gaps import LEVEL
 from .usual import Neighbours
 
 LEAST = 0.05  # largest share, below which no column is a reason
@@ -110,8 +109,6 @@ def reason(fit: Fit, row: np.ndarray, cells: pd.DataFrame, shares: Shares, level
 def text_of(fit: Fit, levels: Levels, f: int, number: float) -> str:
     """Return a number of the kernel as the user has it in column f; empty for an unknown text."""
     if f in fit.data.kernel.categorical_columns:
-        if number == LEVEL:
-            return "missing"
         unknown = "" if -1.0 < number < 0.0 else f"{number:g}"
         return levels.get(fit.data.columns.labels[f], {}).get(number, unknown)
     form = fit.data.forms.get(f)
@@ -130,7 +127,7 @@ def _of_cells(fit: Fit, cells: pd.Series, f: int) -> str:
     if known.empty:
         if all(cell is None for cell in cells):  # a text that no fit has
             return ""
-        return " is missing" if is_category and fit.data.kernel.missing == "level" else FILLED
+        return FILLED
     value = known.iloc[0]
     if form is not None and form.kind == "dates" and cells.nunique() == 1:
         value = form.cell(form.numbers(known).iloc[0])  # as what is usual

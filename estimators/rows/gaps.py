@@ -9,21 +9,10 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from .categories import code
-
-LEVEL = code("(missing)")  # of a gap that is a category
 NEAREST = 10  # rows whose values fill a gap
 SPACED = (np.arange(NEAREST) + 0.5) / NEAREST  # where these lie among more rows as near
 BLOCK = 2**24  # distances at once
 SHOWN = 8  # columns that a line names
-
-
-def as_level(rows: np.ndarray, categorical: Collection[int]) -> np.ndarray:
-    """Return rows (n, p) in which a gap in a column of categories is one more category."""
-    result = rows.copy()
-    for f in categorical:
-        result[np.isnan(rows[:, f]), f] = LEVEL
-    return result
 
 
 def counted(gaps: np.ndarray, columns: Iterable[object]) -> str:
@@ -32,12 +21,6 @@ def counted(gaps: np.ndarray, columns: Iterable[object]) -> str:
     more = f" and {len(each) - SHOWN} more" if len(each) > SHOWN else ""
     n = int(gaps.any(axis=1).sum())
     return f"{n} of {len(gaps)} rows have gaps, in {', '.join(each[:SHOWN])}{more}"
-
-
-def left_out(gaps: np.ndarray, columns: Iterable[object]) -> str:
-    """Return that rows (n, p) with gaps are left out."""
-    of_another = "if rows with gaps are of another kind, nothing here is about them"
-    return f"{counted(gaps, columns)}, and are left out; {of_another}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from ...inference.warning import DataWarning, warn
-from ...models.kernels.tabular import MISSING
 from ..labels import classes_of, read_labels
 from ..messages import did_you_mean, listed, quoted
 from .cells import as_numbers, with_points
@@ -27,7 +26,6 @@ from .files import (
     require_content,
     split,
 )
-from .gaps import left_out
 
 is_numeric = pd.api.types.is_numeric_dtype
 
@@ -158,14 +156,11 @@ def gaps(X: pd.DataFrame) -> np.ndarray:
     return (X.isna() | X.isin([np.inf, -np.inf])).to_numpy()
 
 
-def features(
-    table: pd.DataFrame, layout: Layout = PLAIN, missing: str = "fill"
-) -> tuple[pd.DataFrame, list[str]]:
+def features(table: pd.DataFrame, layout: Layout = PLAIN) -> tuple[pd.DataFrame, list[str]]:
     """Return the features, and what is wrong with them, a sentence each.
 
     Columns are numbers, categories, and text whose form a fit finds; those in trouble, or that name
-    the rows, are left out. What gaps
-    are, ``missing`` says, as in :func:`read_features`.
+    the rows, are left out.
     """
     if not table.shape[1]:
         return table, ["the table has no feature columns"]
@@ -188,7 +183,7 @@ def features(
             "the table has no feature columns besides those that name its rows; if another sign "
             "separates its fields, name it by --sep"
         ]
-    return X, wrong + (_wrong_gaps(X, missing) if X.shape[1] else [])
+    return X, wrong + (_wrong_gaps(X) if X.shape[1] else [])
 
 
 def _ordered(table: pd.DataFrame, layout: Layout) -> tuple[pd.DataFrame, list[str]]:
@@ -208,43 +203,27 @@ def _ordered(table: pd.DataFrame, layout: Layout) -> tuple[pd.DataFrame, list[st
     return table, wrong
 
 
-def _wrong_gaps(X: pd.DataFrame, missing: str) -> list[str]:
-    """Return what is wrong with the gaps of a table; the gaps are counted."""
-    empty, bad = X.columns[X.isna().all()], gaps(X)
+def _wrong_gaps(X: pd.DataFrame) -> list[str]:
+    """Return what is wrong with empty columns and rows, and infinite values."""
+    empty, bad = X.columns[X.isna().all()], X.isin([np.inf, -np.inf]).to_numpy()
     if len(empty):
         drop = " ".join(f"--drop {str(c)!r}" for c in empty[:3])
         return [f"{listed(empty, 'has', 'have')} no value in any row; leave out by {drop}"]
-    if missing == "drop":
+    lacking = X.isna().to_numpy().all(axis=1)
+    if lacking.any():
         return [
-            f"all {len(X)} rows have a gap, so that none is left; leave out the columns with most "
-            "gaps by --drop, or use --missing fill"
-        ] * bool(bad.any(axis=1).all())
-    if missing in ("fill", "level"):
-        lacking = X.isna().to_numpy().all(axis=1)
-        if lacking.any():
-            return [
-                f"{int(lacking.sum())} of {len(X)} rows have no value in any column, the first is "
-                f"{place(X, int(lacking.argmax()))}; leave them out, or use --missing drop"
-            ]
-        bad = bad & ~X.isna().to_numpy()  # infinite values are an error still
-        what, remedy = (
-            "infinite values",
-            "empty these cells, or leave these rows out by --missing drop",
-        )
-    else:
-        what, remedy = (
-            "gaps or infinite values",
-            "drop or impute these rows, by --missing drop or --missing fill",
-        )
+            f"{int(lacking.sum())} of {len(X)} rows have no value in any column, the first is "
+            f"{place(X, int(lacking.argmax()))}; leave them out"
+        ]
     if not bad.any():
         return []
     number, column = np.argwhere(bad)[0]
     counts = [f"{str(c)!r} ({n})" for c, n in zip(X.columns, bad.sum(axis=0), strict=True) if n]
     return [
-        f"{int(bad.any(axis=1).sum())} of {len(X)} rows have {what}, in "
+        f"{int(bad.any(axis=1).sum())} of {len(X)} rows have infinite values, in "
         f"{', '.join(counts[:8])}{f' and {len(counts) - 8} more' if len(counts) > 8 else ''}; the "
         f"first is {place(X, number)}, whose {str(X.columns[column])!r} is "
-        f"{X.iat[number, column]}; {remedy}"
+        f"{X.iat[number, column]}; empty these cells"
     ]
 
 
@@ -268,8 +247,8 @@ def minority_of(y: pd.Series, minor: str | None = None) -> np.ndarray:
     if missing.any():
         raise ValueError(
             f"label column {y.name!r} has no label in {place(y, int(missing.argmax()))}, and in "
-            f"{int(missing.sum())} of {len(y)} rows in all; leave these rows out, by --missing "
-            "drop, or give them a label"
+            f"{int(missing.sum())} of {len(y)} rows in all; leave these rows out, or "
+            "give them a label"
         )
     labels = y.to_numpy()
     value: Any = minor
@@ -288,7 +267,6 @@ def read_features(
     path: str | Path,
     layout: Layout,
     minor: str | None = None,
-    missing: str = "error",
 ) -> tuple[pd.DataFrame, np.ndarray | None]:
     """Return the features of a file, and which rows are minority (None without a label).
 
@@ -298,43 +276,28 @@ def read_features(
     layout : Layout
     minor : str, optional
         As in :func:`minority_of`.
-    missing : {"fill", "error", "drop", "level"}, default="error"
-        What gaps are: an error; a reason to leave the row out, in the label too; or values that
-        the kernel of the caller fills or counts as one more category, which are NaN in the result.
 
     Raises
     ------
     ValueError
         As in :func:`read_own` and :func:`minority_of`, or a column is neither numbers nor dates
-        nor categories, or has gaps and ``missing`` is "error", or has no value at all. The message
-        names the file, and all that is wrong with label and features.
+        nor categories, or has no value at all. The message names the file, and all that is wrong
+        with label and features.
 
     Warns
     -----
     DataWarning
-        As in :func:`read_own`; columns of dates are named; rows with gaps are counted.
+        As in :func:`read_own`; columns of dates are named.
     """
-    if missing not in MISSING:
-        raise ValueError(f"missing must be one of {quoted(MISSING)}, got {missing!r}")
     table, label, minority = read_own(path, layout), layout.label, None
-    n_rows, wrong = len(table), []
+    wrong = []
     with naming(path):
         if label is not None:
-            if missing == "drop":
-                table = table[table[label].notna().to_numpy()]
             try:
                 minority = minority_of(table.pop(label), minor)
             except ValueError as error:
                 wrong = [str(error)]
-        X, of_columns = features(table, layout, missing)
+        X, of_columns = features(table, layout)
         if wrong := [*wrong, *of_columns]:
             raise ValueError("; ".join(wrong))
-    bad = gaps(X)
-    with_gaps, n_labels = bad.any(axis=1), n_rows - len(X)
-    if missing == "drop":
-        X, minority = X[~with_gaps], None if minority is None else minority[~with_gaps]
-        if len(X) < n_rows:
-            of_all = np.zeros((n_rows, bad.shape[1] + 1), dtype=bool)  # those of the label first
-            of_all[:n_labels, 0], of_all[n_labels:, 1:] = True, bad
-            warn(left_out(of_all, [label, *X.columns]), DataWarning)
     return X, minority

@@ -50,17 +50,12 @@ class Kernel:
     normalized = False
     separable = False
     euclidean = False
-    missing = "error"  # what a gap is, see Tabular
+    fills_gaps = False  # whether rows may have gaps, which are filled before the kernel sees them
 
     @property
     def adjusts(self) -> bool:
         """Whether the terms of :meth:`by_column` are of columns adjusted for each other."""
         return False
-
-    @property
-    def fills_gaps(self) -> bool:
-        """Whether rows may have gaps, which are filled before the kernel sees them."""
-        return self.missing in ("fill", "level")
 
     @property
     def categorical_columns(self) -> tuple[int, ...]:

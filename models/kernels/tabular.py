@@ -21,7 +21,6 @@ FAR = 5.0  # standard deviations from a column that was constant to a value that
 # each column relative to their number, as few rows make columns look dependent that are not
 RIDGE, RIDGE_OF_COLUMNS = 0.1, 2.0
 SCALES = ("both", "standardised", "normal scores")
-MISSING = ("fill", "error", "drop", "level")
 DENORMAL, REMOTE = 1e-290, 1e150  # sd of a column that needs another unit; values there, at most
 ROUNDING = 1e-12  # difference, relative to the values, below which values are equal
 EDGES = 0.1, 0.5, 0.9  # quantiles that tell how skewed a column is
@@ -230,6 +229,10 @@ class Tabular(Wrapper):
     the one that changes columns least (Kessy, Lewin and Strimmer 2018), so coordinate f is still
     that of column f, adjusted for the others.
 
+    A gap of a row has the median (a category: the most frequent one) of the 10 training rows that
+    are nearest in the other columns. Scores, P(normal), intervals and the p-values of left-out rows
+    of a description have the value of another of the 10 in each draw, and are without this row.
+
     The factor of a column of categories is :math:`\rho` times the matrix of ones, and
     :math:`1 - \rho` times the matrix of "is the same category", so it is positive definite, and so
     is the product. A category that no majority row has differs from all others.
@@ -253,13 +256,6 @@ class Tabular(Wrapper):
     decorrelated : bool, default=False
         Whether long sides are shortened and columns of numbers adjusted for each other; set where
         odd rows are among the training rows.
-    missing : {"fill", "error", "drop", "level"}, default="fill"
-        What a gap is. "fill": it has the median (a category: the most frequent one) of the 10
-        training rows that are nearest in the other columns. Scores, P(normal), intervals and the
-        p-values of left-out rows of a description have the value of another of the 10 in each
-        draw, and are without this row. "error": an error. "drop": a fit leaves the row out, and a
-        new row has no answer, which is an error. "level": in a column of categories one more
-        category, and filled in a column of numbers.
     numbers : tuple of Column, optional
         What the majority rows say of the columns of numbers; set by
         :meth:`~bsvdd.kernels.Kernel.resolve`.
@@ -305,12 +301,13 @@ class Tabular(Wrapper):
     """
 
     takes_categories: ClassVar[bool] = True
+    fills_gaps = True
+
     kernel: Kernel | Callable[..., Any] = RBF("likelihood")
     rho: float = 0.01
     categorical: tuple[int, ...] | None = None
     scale: Literal["both", "standardised", "normal scores"] = "both"
     decorrelated: bool = False
-    missing: Literal["fill", "error", "drop", "level"] = "fill"
     numbers: tuple[Column, ...] | None = None
     categories: tuple[tuple[float, ...], ...] | None = None
     adjustment: tuple[tuple[tuple[float, ...], ...], ...] | None = None
@@ -325,8 +322,6 @@ class Tabular(Wrapper):
             raise TypeError(f"decorrelated must be True or False, got {self.decorrelated!r}")
         if self.scale not in SCALES:
             raise ValueError(f"scale must be one of {SCALES}, got {self.scale!r}")
-        if self.missing not in MISSING:
-            raise ValueError(f"missing must be one of {MISSING}, got {self.missing!r}")
         if self.categorical is not None:
             vars(self)["categorical"] = _positions(self.categorical)
 
@@ -540,8 +535,7 @@ class Tabular(Wrapper):
         columns = "" if not self.categorical else f", categorical={self.categorical}"
         scale = "" if self.scale == "both" else f", scale={self.scale!r}"
         decorrelated = ", decorrelated=True" if self.decorrelated else ""
-        missing = "" if self.missing == "fill" else f", missing={self.missing!r}"
-        return f"Tabular({self.kernel!r}{rho}{columns}{scale}{decorrelated}{missing})"
+        return f"Tabular({self.kernel!r}{rho}{columns}{scale}{decorrelated})"
 
 
 @dataclass(frozen=True, repr=False)

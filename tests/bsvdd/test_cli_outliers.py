@@ -114,14 +114,10 @@ def test_filled_cells_are_named_row_by_row(table, tmp_path):
     gaps, path, out = table.copy(), tmp_path / "t.csv", tmp_path / "o.csv"
     gaps.loc[4, "size"] = gaps.loc[[4, 9], "city"] = np.nan
     gaps.to_csv(path, index=False)
-    for missing, of_9 in ("fill", "city"), ("level", ""):
-        how = ["--id", "name", "--model", "SVDD", "--missing", missing, "--out", out]
-        result = call(path, *how)
-        assert result.exit_code == 0, result.output
-        filled = pd.read_csv(out, index_col="name", keep_default_na=False)["filled"]
-        both = "size, city" if of_9 else "size"
-        assert filled[filled != ""].to_dict() == {"n04": both} | ({"n09": of_9} if of_9 else {})
-        out.unlink()
+    result = call(path, "--id", "name", "--model", "SVDD", "--out", out)
+    assert result.exit_code == 0, result.output
+    filled = pd.read_csv(out, index_col="name", keep_default_na=False)["filled"]
+    assert filled[filled != ""].to_dict() == {"n04": "size, city", "n09": "city"}
 
 
 def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
@@ -143,7 +139,6 @@ def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
         (["--model", "OCSVM"], "No reasons: OCSVM has no centre in kernel space"),
         (["--model", "SVDD"], "an order only: too few different rows."),
         (["--dictionary", 20], "of 60 rows stands"),
-        (["--missing", "fill"], "of 60 rows stands"),
     ],
     ids=lambda value: None if isinstance(value, str) else " ".join(map(str, value)),
 )

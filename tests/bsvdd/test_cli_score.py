@@ -96,17 +96,6 @@ def test_a_cell_that_cannot_be_read_is_a_gap_and_is_counted(folder, table, score
     assert selected.any() and f"{int(selected.sum())} selected" in result.output
     np.testing.assert_array_equal(frame["selected"], selected)
 
-    result, frame = scores(model, csv, "--id", "name", "--missing", "drop")
-    assert "69 rows scored" in result.output
-    assert "3 of 72 rows have gaps, in 'a' (2), 'b' (1), and are left out" in result.stderr
-    assert frame["row"].tolist() == [i for i in range(72) if i not in (2, 4, 5)]
-    np.testing.assert_allclose(
-        frame["distance"], load(model).decision(X.dropna())["distance"], rtol=1e-6
-    )
-    none = tmp_path / "none"
-    result = call("score", model, csv, "--missing", "error", "--out", none, code=1)
-    assert "the first is row 2 (counted from 0)" in result.output and not none.exists()
-
 
 def test_a_table_with_other_signs_has_the_same_scores(folder, scores, tmp_path):
     signs, model = ["--sep", ";", "--decimal", ","], tmp_path / "m"
@@ -166,25 +155,22 @@ def test_columns_of_text_are_categories_and_others_can_be(table, scores, tmp_pat
     assert "categorical=(2, 3))" in result.output
     rows = table.head(4).assign(code=["7", "07", "7", "8"], city=["Rom", "Rom", None, "Lima"])
     rows.to_csv(new, index=False)
-    result, frame = scores(model, new, "--id", "name", "--explain", "--missing", "drop")
-    assert frame["row"].tolist() == [0, 1, 3]
-    said = "1 of 3 rows have a category that no training row has, in 'city', 'code'"
+    result, frame = scores(model, new, "--id", "name", "--explain")
+    assert frame["filled"].tolist()[2] == "city"
+    said = "1 of 4 rows have a category that no training row has, in 'city', 'code'"
     assert said in result.output
     expected = load(model).score_samples(rows[["a", "b", "city", "code"]].drop(index=2))
-    np.testing.assert_allclose(frame["surprise"], -expected)
-    assert frame["column_1"][2] in ("city", "code") and not frame["normal"].tolist()[2]
+    np.testing.assert_allclose(frame["surprise"].drop(index=2), -expected)
+    assert frame["column_1"][3] in ("city", "code") and not frame["normal"].tolist()[3]
     result = call("score", model, new, "--category", "a", code=1)
     assert "fitted to columns 'city', 'code' of" in result.output
 
 
-def test_missing_values_by_each_policy(table, scores, tmp_path):
+def test_gaps_are_filled_and_a_row_without_a_label_is_refused(table, scores, tmp_path):
     path, model, rows = tmp_path / "t.csv", tmp_path / "m", table.copy()
     rows.loc[3:8, "a"], rows.loc[5, "city"], rows.loc[70, "kind"] = None, None, None
     rows.to_csv(path, index=False)
     fit = ["fit", path, *COLUMNS[:-2], "--model", "SVDD", "--out", model]
-    assert "--missing drop" in call(*fit, "--missing", "error", code=1).output
-    said = "7 of 72 rows have gaps, in 'kind' (1), 'a' (6), 'city' (1), and are left out"
-    assert said in call(*fit, "--missing", "drop").output
     assert "no label in row 70" in call(*fit, code=1).output
     rows.loc[70, "kind"] = "odd"
     rows.to_csv(path, index=False)
@@ -201,9 +187,6 @@ def test_missing_values_by_each_policy(table, scores, tmp_path):
     with pytest.warns(DataWarning, match="1 of 1 rows have gaps"):
         expected = -load(model).score_samples(rows.loc[[3], ["a", "b", "city"]])
     np.testing.assert_allclose(frame["surprise"][3], expected, rtol=1e-6)
-    _, frame = scores(model, path, "--id", "name", "--missing", "drop")
-    assert len(frame) == 64
-    call("score", model, path, "--missing", "error", code=1)
 
 
 def test_a_closed_pipe_ends_quietly(folder):
@@ -260,22 +243,16 @@ def test_what_fit_says_of_classes_and_columns(folder, table, tmp_path):
     assert "--id 'nr', or leave it out by --drop 'nr'" in warned[1]
 
 
-def test_a_model_keeps_what_a_gap_is(table, scores, tmp_path):
+def test_a_code_among_categories_is_no_gap(table, scores, tmp_path):
     path, model, rows = tmp_path / "t.csv", tmp_path / "m", table.copy()
     rows["city"] = np.resize(["DE", "FR", "IT", "US", "SE", "NA"], len(rows))
     rows.loc[[4, 5], "city"], rows.loc[5, "a"] = "", None
     rows.to_csv(path, index=False)
     fit = ["fit", path, *COLUMNS[:-2], "--model", "SVDD", "--out", model]
-    result = call(*fit, "--missing", "level")
-    assert "2 of 72 rows have gaps, in 'city' (2), counted as one more category" in result.output
+    result = call(*fit)
+    assert "2 of 72 rows have gaps, in 'a' (1), 'city' (2), filled by the near" in result.output
     assert "NA in 11 of its cells is one and no gap" in result.output
     rows.iloc[3:7].to_csv(path, index=False)  # too few to tell that NA is a code
     result, frame = scores(model, path, "--id", "name", "--explain")
-    assert frame["filled"].dropna().tolist() == ["a"] and len(frame) == 4
-    assert result.stderr.count("counted as one more category") == 1
-    result = call("score", model, path, "--missing", "fill", code=1)
-    assert "the model was fitted with --missing level" in result.output
-    rows.to_csv(tmp_path / "full.csv", index=False)
-    call(*[a if a != path else tmp_path / "full.csv" for a in fit], "--missing", "drop")
-    _, frame = scores(model, path, "--id", "name")
-    assert len(frame) == 2
+    assert frame["filled"].dropna().tolist() == ["city", "a, city"] and len(frame) == 4
+    assert result.stderr.count("have gaps, in") == 1

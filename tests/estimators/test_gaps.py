@@ -115,49 +115,8 @@ def test_rows_that_cannot_be_filled():
         filled(gap, gap)
     with pytest.raises(ValueError, match=r"X\[0\] has no value in any column"):
         filled(np.full((1, 4), np.nan), KNOWN)
-    for kernel in (kernels.RBF(1.0), kernels.Tabular(missing="error")):
-        with pytest.raises(ValueError, match=r"is nan .* kernels.Tabular\(\) fills them"):
-            SVDD(kernel=kernel).fit(KNOWN)
-    with pytest.raises(ValueError, match="missing must be one of .*'level'.*, got 'mean'"):
-        kernels.Tabular(missing="mean")
-
-
-def with_text():
-    frame = pd.DataFrame(KNOWN[:, :3], columns=list("abc"), index=[f"r{i}" for i in range(N)])
-    frame["t"] = pd.Series(KNOWN[:, 3], frame.index).map({0.0: "u", 1.0: "v", 2.0: "w"})
-    return frame
-
-
-@quiet
-def test_a_gap_among_categories_may_be_one_more():
-    frame = with_text()
-    said = rf"^{frame['t'].isna().sum()} of 60 {SAID} 't' \(\d+\), counted as one more category"
-    with pytest.warns(DataWarning, match=said):
-        est = SVDD(kernel=kernels.Tabular(missing="level")).fit(frame)
-    data = est.fit_.data
-    assert len(set(data.rows[:, 3])) == 4 and not data.gaps[:, 3].any() and data.gaps.any()
-    named = SVDD().fit(frame.fillna({"t": "none of them"}))
-    np.testing.assert_allclose(
-        est.distance(frame), named.distance(frame.fillna({"t": "none of them"}))
-    )
-
-
-def test_rows_with_gaps_may_be_left_out():
-    frame, whole = with_text(), with_text().dropna()
-    kernel = kernels.Tabular(missing="drop")
-    for X, names in ((frame, whole.index), (KNOWN, np.flatnonzero(frame.notna().all(axis=1)))):
-        with pytest.warns(DataWarning, match=rf"{N - len(whole)} of 60 {SAID} .* left out"):
-            est = BSVDD(kernel=kernel).fit(X)
-        assert est.fit_.data.row_names.tolist() == list(names)
-    expected = SVDD().fit(whole).distance(whole)
-    with pytest.warns(DataWarning, match="left out"):
-        est = SVDD(kernel=kernel).fit(frame)
-    np.testing.assert_array_equal(est.distance(whole), expected)
-    with pytest.raises(ValueError, match="missing='drop', which leaves rows with gaps without an"):
-        est.predict(frame)
-    y = np.arange(N) == int(np.isnan(KNOWN).any(axis=1).argmax())  # its row is left out
-    with pytest.raises(ValueError, match="0 minority, too few for SVDDM; use missing='fill'"):
-        bsvdd.SVDDM(kernel=kernel).fit(frame, y)
+    with pytest.raises(ValueError, match=r"is nan .* kernels.Tabular\(\) fills them"):
+        SVDD(kernel=kernels.RBF(1.0)).fit(KNOWN)
 
 
 @quiet

@@ -5,9 +5,8 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators import inputs
 from bsvdd.estimators.questions import reasons
-from bsvdd.estimators.questions.reasons import cells_of, reason, text_of
+from bsvdd.estimators.questions.reasons import reason, text_of
 from bsvdd.estimators.questions.table_reasons import Reasons
 from bsvdd.estimators.questions.usual import Neighbours
 
@@ -92,20 +91,6 @@ def test_a_gap_is_said_in_a_reason(fit, values, said):
     cells = pd.DataFrame({"weight": values})
     row = np.array([170.0, 300.0, fit.data.rows[0, 2]])
     assert reason(fit, row, cells, [("weight", 0.5)], {}).startswith(f"weight{said} (50%; rows ")
-
-
-@pytest.mark.filterwarnings("ignore:.*rows have gaps")
-def test_a_gap_that_is_a_category_is_said_as_missing():
-    table = people()
-    table.loc[table.index[::20], "kind"] = None
-    est = SVDD(kernel=kernels.Tabular(missing="level")).fit(table)
-    new = pd.DataFrame({"height": [190.0], "weight": [90.0], "kind": [None]})
-    both = pd.concat([new, new.assign(kind="tall")])
-    assert "kind is missing (" in bsvdd.explain(est, both).reason(0)
-    filled = SVDD().fit(table)
-    height = both.assign(height=[190.0, np.nan])
-    cells = cells_of(filled.fit_, inputs.table(filled.fit_.data, height), height)
-    np.testing.assert_array_equal(cells.isna(), [[False, False, True], [True, False, False]])
 
 
 def test_a_kernel_that_is_no_product_has_reasons_too():
