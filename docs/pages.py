@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 from bsvdd.comparison.run.protocol import candidates
-from bsvdd.estimators.as_published import PUBLICATIONS
+from bsvdd.estimators.as_published import CALLS, as_published
 from bsvdd.estimators.registry import REGISTRY, Record
 from docutils import nodes
 from latex2mathml.converter import convert
@@ -25,7 +25,6 @@ from sphinx.util.inspect import object_description
 from bsvdd.cli import main
 
 WIDTH = 96  # of the help of commands
-NOT_IN_SLIDES = ("OCSVM", "DSVM-CIL")  # of the models whose source fixes no kernel
 PRIORS = {"prior": "prior", "minority_prior": "prior of the minority's weights"}
 
 
@@ -91,29 +90,19 @@ def _changed(record: Record) -> str:
 
 
 def _as_published(record: Record) -> str:
-    """Return what the publication fixes and leaves open; nothing for a model without one."""
-    if record.name not in PUBLICATIONS:
+    """Return the model as published; nothing for a model without a publication."""
+    if record.name not in CALLS:
         return ""
-    publication = PUBLICATIONS[record.name]
-    fixed = [(name, "the source", each) for name, each in publication.fixed.items()]
-    left = [(name, "our choice", each) for name, each in publication.open.items()]
-    rows = "\n".join(
-        f"| `{name}` | `{object_description(each.value)}` | {origin} | {each.words} |"
-        for name, origin, each in [*fixed, *left]
-    )
-    kernel = ""
-    if "kernel" not in publication.fixed:
-        why = "" if record.name in NOT_IN_SLIDES else ": the slides of Kim (2024) name none"
-        kernel = f" The kernel is our choice{why}."
     return f"""\
 ## As published
 
-`bsvdd.as_published("{record.name}")` has these parameters.{kernel}
+`bsvdd.as_published("{record.name}")`:
 
-| parameter | value | from | in words |
-|---|---|---|---|
-{rows}
+```python
+{as_published(record.name)!r}
+```
 
+{{py:func}}`bsvdd.as_published` says what the source has and what it leaves open.
 """
 
 

@@ -1,111 +1,75 @@
-"""Models as published: what each publication fixes, what it leaves open, and the estimator.
-
-The parameters stand in ``as_published.toml``.
-"""
+"""Models as published: each is its class, with the parameters of its source and our choices."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..inference.cutoff import as_cutoff
-from ..inference.warning import warn
-from ..models import kernels, priors
+from ..inference.cutoff import Cutoff
+from ..inference.cutoffs import Own, Rank
+from ..models.kernels import RBF
+from ..models.priors import Beta, RowSum, TruncatedNormal
+from .bdd import BDD, BDDM
+from .bsvdd import BSVDD, BSVDDM
 from .detector import Detector
-from .encoding import decode
 from .messages import did_you_mean
-from .registry import REGISTRY
+from .svdd import SVDD, SVDDM
+from .svm import DSVM, IDLSSVM, OCSVM
 
-FILE = Path(__file__).with_suffix(".toml")
+POSTERIOR = {"likelihood_scale": 1.0, "dictionary": None}  # all rows are points of the centre
+SAMPLED = {"draws": 5000, "tune": 5000, "chains": 2}  # ours
+SPHERE = {"core": 1.0, "cutoff": Own(), "outlier_fraction": 0.1}  # C = 1/(.1 n0) is ours
+# d <= d_(c), the c-th smallest training distance (slide 12 of Kim 2024); c = .9 n0 is ours
+SMALLEST = Cutoff(Rank(0.9), cv="train", uncertain=False)
+# P(d <= D_opt) > .5 (slide 19 of Kim 2024), D_opt by cross-validation (slide 20); its criterion,
+# and leave-one-out in closed form, are ours
+PRINTED = Cutoff(cv="loo", uncertain=False)
+# neighbour and maximum over the whole training set, as printed; C, and that no row is its own
+# neighbour, are ours
+DENSITY = {
+    **{"cutoff": Own(), "balanced": False, "density": "train", "neighbors": 5},
+    **{"count_self": False, "C": 1.0},
+}
 
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Choice:
-    """The value of a parameter, in words, and which other values the publication allows.
-
-    Without ``same``, ``never`` and ``like`` it allows an equal value only.
-
-    Attributes
-    ----------
-    parameter : str
-    models : sequence of str
-        The models that have this value.
-    words : str
-        What the publication says, and where; or what our choice means.
-    value : object
-    same : sequence of str
-        Other values of this type are allowed if these attributes are the same.
-    never : dict
-        Values of attributes that are not allowed.
-    like : str
-        All values of this class of :mod:`bsvdd.priors` or :mod:`bsvdd.kernels` are allowed, as are
-        kernels that only scale the columns before it.
-    """
-
-    parameter: str
-    models: Sequence[str]
-    words: str
-    value: Any = None
-    same: Sequence[str] = ()
-    never: Mapping[str, Any] = field(default_factory=dict)
-    like: str = ""
-
-    def allows(self, value: Any) -> bool:
-        """Return whether the publication allows the value."""
-        own = self.value
-        if self.like:
-            kind = getattr(priors, self.like, None) or getattr(kernels, self.like)
-            return isinstance(getattr(value, "kernel", value), kind) and not self._excludes(value)
-        if not self.same:
-            return np.array_equal(value, own)
-        if self.parameter == "cutoff":
-            value, own = as_cutoff(value), as_cutoff(own)
-        return (
-            isinstance(value, type(own))
-            and all(attrgetter(name)(value) == attrgetter(name)(own) for name in self.same)
-            and not self._excludes(value)
-        )
-
-    def _excludes(self, value: Any) -> bool:
-        """Return whether the value has an attribute that is not allowed."""
-        return any(getattr(value, name, None) == other for name, other in self.never.items())
-
-
-@dataclass(frozen=True)
-class Publication:
-    """The parameters of a model, by name: those that its publication fixes, and our choices."""
-
-    fixed: dict[str, Choice]
-    open: dict[str, Choice]
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the estimator, without the kernel."""
-        return {name: choice.value for name, choice in (self.fixed | self.open).items()}
-
-
-def _publications() -> dict[str, Publication]:
-    kinds = {
-        kind: [Choice(**each | {"value": decode(each.get("value"), {})}) for each in table]
-        for kind, table in tomllib.loads(FILE.read_text(encoding="utf-8")).items()
-    }
-    of_models = {
-        name: {
-            kind: {choice.parameter: choice for choice in choices if name in choice.models}
-            for kind, choices in kinds.items()
-        }
-        for name in REGISTRY
-    }
-    return {name: Publication(**found) for name, found in of_models.items() if found["fixed"]}
-
-
-PUBLICATIONS = _publications()
+CALLS: dict[str, tuple[type[Detector], dict[str, Any]]] = {
+    "SVDD": (SVDD, SPHERE),
+    # m = -(sum_j K_ij)^nu with 0 < nu < 1 (Ghasemi et al. 2012), Sigma = I (slide 14 of Kim 2024);
+    # its centre is the mode on the convex set, sum 1 and all in (0, 1) (slide 14); nu = .5 is ours
+    "BDD": (
+        BDD,
+        POSTERIOR
+        | {"core": 1.0, "prior": RowSum(exponent=0.5), "cutoff": SMALLEST}
+        | {"sampler": "map", "simplex": True},
+    ),
+    # m = -sum_j K_ij (Oh 2023), Sigma = I (slide 15 of Kim 2024)
+    "BSVDD": (
+        BSVDD,
+        POSTERIOR
+        | SAMPLED
+        | {"core": 1.0, "prior": RowSum(), "sampler": "metropolis", "cutoff": PRINTED},
+    ),
+    # tau has the mean of BSVDD's beta and Sigma = I, and a = b = 1 (slide 24 of Kim 2024);
+    # P(d <= D_opt) > .5 (slide 28 of Kim 2024), which names no cross-validation
+    "BSVDD-M": (
+        BSVDDM,
+        POSTERIOR
+        | SAMPLED
+        | {"core": 1.0, "prior": RowSum(), "minority_prior": Beta()}
+        | {"sampler": "metropolis", "cutoff": PRINTED},
+    ),
+    "SVDD-M": (SVDDM, SPHERE | {"minority_fraction": 0.1}),  # C2 = 1/(.1 n1) is ours
+    # alpha0 given alpha1 is MVN(m2, Sigma2), the weights sum to one (slide 23 of Kim 2024), and
+    # alpha1 is MVN(m1, Sigma1) on [0, 1] (slide 23); the numbers are ours, and the rule is BDD's
+    "BDD-M": (
+        BDDM,
+        POSTERIOR
+        | {"prior": RowSum(exponent=0.5), "minority_prior": TruncatedNormal()}
+        | {"cutoff": SMALLEST},
+    ),
+    "OCSVM": (OCSVM, {"core": 1.0, "cutoff": Own(), "nu": 0.1}),  # nu is ours
+    "DSVM-CIL": (DSVM, DENSITY),
+    # with an RBF kernel (note of A. Mohite); epsilon, and no weight where d = 0, are ours
+    "IDLSSVM-CIL": (IDLSSVM, DENSITY | {"epsilon": 0.001, "zero_weight": "drop"}),
+}
 
 
 def as_published(name: str, **changes: Any) -> Detector:
@@ -155,9 +119,9 @@ def as_published(name: str, **changes: Any) -> Detector:
     Parameters
     ----------
     name : str
-        Name of the model, as in ``bsvdd models``, or of its class.
+        Name of the model, such as "BSVDD-M", or of its class.
     **changes
-        Other parameters of the estimator.
+        Other parameters of the estimator. What the source fixes, you change on your own account.
 
     Returns
     -------
@@ -166,15 +130,10 @@ def as_published(name: str, **changes: Any) -> Detector:
     Raises
     ------
     ValueError
-        The model is unknown, or is here for comparison, and no publication sets its parameters
-        (SVM and LS-SVM).
+        No publication sets the parameters of a model of that name: SVM and LS-SVM are here for
+        comparison.
     TypeError
         The model has no parameter of that name.
-
-    Warns
-    -----
-    UserWarning
-        The publication excludes a change.
 
     Examples
     --------
@@ -187,33 +146,11 @@ def as_published(name: str, **changes: Any) -> Detector:
     >>> int((as_published("SVDD", outlier_fraction=0.2).fit(X).predict(X) == 1).sum())
     91
     """
-    by_name = {**{r.class_name: r for r in REGISTRY.values()}, **REGISTRY}
+    by_name = {cls.__name__: each for each in CALLS.values() for cls in each[:1]} | CALLS
     if name not in by_name:
         raise ValueError(
-            f"unknown model {name!r}{did_you_mean(name, by_name)}; expected one of "
-            f"{', '.join(REGISTRY)}"
+            f"no publication sets the parameters of a model {name!r}{did_you_mean(name, by_name)}; "
+            f"expected one of {', '.join(CALLS)}"
         )
-    record = by_name[name]
-    publication, known = PUBLICATIONS.get(record.name), record.parameters
-    if publication is None:
-        raise ValueError(
-            f"{record.name} is here for comparison, and no source sets its parameters; "
-            f"use bsvdd.{record.class_name}(), or one of {', '.join(PUBLICATIONS)}"
-        )
-    for parameter, value in changes.items():
-        if parameter not in known:
-            raise TypeError(
-                f"{record.name} has no parameter {parameter!r}{did_you_mean(parameter, known)}; "
-                f"expected some of {', '.join(known)}"
-            )
-        choice = publication.fixed.get(parameter)
-        if choice is not None and not choice.allows(value):
-            warn(
-                f"{parameter}={value!r}: {record.name} is no longer as published (the source: "
-                f"{choice.words}); use {parameter}={choice.value!r}, or "
-                f"bsvdd.{record.class_name}(...)",
-                UserWarning,
-            )
-    parameters = {"kernel": kernels.RBF()} | publication.parameters | changes
-    est: Detector = record.estimator()(**parameters)
-    return est
+    cls, parameters = by_name[name]
+    return cls(**{"kernel": RBF()} | parameters | changes)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import ndimage
 
-from ..estimators.as_published import PUBLICATIONS, as_published
+from ..estimators.as_published import CALLS, as_published
 from ..estimators.bayesian import CALIBRATED, Bayesian
 from ..estimators.detector import fitted_to
 from ..estimators.plots.common import with_feature_names
@@ -196,13 +196,13 @@ class ExplorerState:
     @property
     def is_published(self) -> bool:
         """Whether the estimator is that of :func:`bsvdd.as_published`."""
-        return self.published and self.model in PUBLICATIONS
+        return self.published and self.model in CALLS
 
     @property
     def relevant(self) -> set[str]:
         """The controls that have an effect with this model, prior and criterion."""
         names = {"model", "bandwidth", "row"}
-        if self.model in PUBLICATIONS:
+        if self.model in CALLS:
             names |= {"published"}
         if self.is_published:
             return names

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ...estimators import plots
-from ...estimators.as_published import PUBLICATIONS
+from ...estimators.as_published import CALLS, as_published
 from ...estimators.plots.common import MAJORITY, MINORITY, PRIOR
 from ..run.cell import TRIVIAL, kind_of, replicate_pair, replicate_seed
 from ..run.protocol import Candidate, Protocol
@@ -188,7 +188,7 @@ def write(
         sentence=sentence,
         unadjusted=UNADJUSTED,
         yardsticks=YARDSTICKS,
-        publications={name: PUBLICATIONS[name] for name in models if name in PUBLICATIONS},
+        publications={name: repr(as_published(name)) for name in models if name in CALLS},
         notes=notes,
     )
 

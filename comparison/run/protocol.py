@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...estimators.as_published import PUBLICATIONS
+from ...estimators.as_published import CALLS
 from ...estimators.bayesian import Bayesian
 from ...estimators.detector import Detector
 from ...estimators.registry import REGISTRY
@@ -276,9 +276,8 @@ def published() -> list[Candidate]:
     models = {"SVDD": ["cutoff"], "BDD": bayesian, "BSVDD": bayesian}
     models["BSVDD-M"] = ["prior", "minority_prior"]
     return [
-        Candidate(name, name, {n: fixed[n].value for n in names} | ours.get(name, {}))
+        Candidate(name, name, {n: CALLS[name][1][n] for n in names} | ours.get(name, {}))
         for name, names in models.items()
-        for fixed in [PUBLICATIONS[name].fixed]
     ]
 
 
@@ -300,15 +299,13 @@ def as_published(models: list[str] | None = None, own: Collection[str] = ()) -> 
     """
     of_protocol = {"kernel", *own}
     for name in models or ():
-        if Candidate(name, name).model not in PUBLICATIONS:
+        if Candidate(name, name).model not in CALLS:
             raise ValueError(
                 f"{name} is here for comparison, and no source sets its parameters; leave it "
                 "out of the models as published"
             )
     return [
-        Candidate(
-            name, name, {n: v for n, v in publication.parameters.items() if n not in of_protocol}
-        )
-        for name, publication in PUBLICATIONS.items()
+        Candidate(name, name, {n: v for n, v in parameters.items() if n not in of_protocol})
+        for name, (_, parameters) in CALLS.items()
         if models is None or name in models
     ]

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 import pytest
-from bsvdd.estimators.as_published import PUBLICATIONS
+from bsvdd.estimators.as_published import CALLS
 from bsvdd.estimators.registry import REGISTRY
 from bsvdd.models.kernels import bandwidth
 from sphinx.util.inventory import InventoryFile
@@ -293,9 +293,7 @@ def test_the_table_of_models_is_the_registry():
         if not REGISTRY[name].bayesian:
             assert cells == ["no posterior", ""]
             continue
-        for cell, known in zip(
-            cells, (REGISTRY[name].parameters, PUBLICATIONS[name].parameters), strict=True
-        ):
+        for cell, known in zip(cells, (REGISTRY[name].parameters, CALLS[name][1]), strict=True):
             named = [known[p] for p in ("prior", "minority_prior") if p in known]
             assert [eval(code, vars(priors)) for code in re.findall("`(.*?)`", cell)] == named
             scale = "λ calibrated" if known["likelihood_scale"] == "calibrated" else "λ = 1"

@@ -23,12 +23,13 @@ TITLES = {
     "models/priors/normal.py": [OH],
 }
 STATEMENTS = {
-    "estimators/as_published.toml": [
+    "estimators/as_published.py": [
+        ("mode on the convex set (sum 1, all in", "Σα = 1", 14),
         ("Sigma = I (slide 14 of Kim 2024)", "Σ = I", 14),
         ("Sigma = I (slide 15 of Kim 2024)", "Σ = I", 15),
-        ("it has the mean of BSVDD's beta", "mean of τ", 24),
-        ("and Sigma = I (slide 24 of Kim 2024)", "Σ = I", 24),
-        ("the convex set, sum 1 and all in (0, 1)", "0 < α < 1", 14),
+        ("tau has the mean of BSVDD's beta", "mean of τ", 24),
+        ("and Sigma = I, and a = b = 1 (slide 24", "Σ = I", 24),
+        ("the mode on the convex set, sum 1 and all in (0, 1)", "0 < α < 1", 14),
         ("the c-th smallest training distance (slide 12", "d ≤ d_(c)", 12),
         ("a = b = 1 (slide 24 of Kim 2024)", "Beta(1, 1)", 24),
         ("P(d <= D_opt) > .5 (slide 19 of Kim 2024)", "P(d_z ≤ D_opt | data) > .5", 19),
@@ -37,7 +38,6 @@ STATEMENTS = {
         ("the weights sum to one (slide 23 of Kim 2024)", "Σα0 − Σα1 = 1", 23),
         ("MVN(m1, Sigma1) on [0, 1] (slide 23", "0 ≤ α1 ≤ 1", 23),
     ],
-    "estimators/as_published.py": [("mode on the convex set (sum 1, all in", "Σα = 1", 14)],
     "notebooks/08_as_published.py": [
         (r"\alpha \sim N(m, I)$ (slide 14)", "Σ = I", 14),
         (r"\beta \sim N(m, I)$ (slide 15)", "Σ = I", 15),
