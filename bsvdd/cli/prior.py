@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import fields
 from typing import Any
 
 OF_MINORITY = ("Beta", "TruncatedNormal")
@@ -44,7 +45,11 @@ def read_prior(text: str, minority: bool = False) -> Any:
             f"{kind!r} is no prior of the {'minority' if minority else 'majority'}'s weights"
             f"{did_you_mean(kind, families)}; expected one of {quoted(families)}"
         )
-    return priors.from_dict({"type": kind, **parameters})
+    cls = getattr(priors, kind)
+    names = [field.name for field in fields(cls)]
+    if unknown := [name for name in parameters if name not in names]:
+        raise ValueError(f"{kind}: unknown parameter {unknown[0]!r}; expected {', '.join(names)}")
+    return cls(**parameters)
 
 
 def _described(text: str) -> tuple[str, dict[Any, Any]]:

@@ -16,7 +16,7 @@ import scipy
 
 from ..gram import Gram, RowStatistics
 from ..kernels.base import SMALLEST, is_number
-from .numbers import Correlated, Gaussian, Independent
+from .numbers import Gaussian, Independent
 
 if TYPE_CHECKING:
     from pytensor.tensor.variable import TensorVariable
@@ -27,10 +27,8 @@ _short = Repr(maxtuple=4, maxother=100)
 
 
 def is_foreign(prior: Any) -> bool:
-    """Return whether ``prior`` is an object of PreliZ or of pymc-extras, or one like it."""
-    if isinstance(prior, type):
-        return False
-    return hasattr(prior, "create_variable") or hasattr(prior, "to_pymc")
+    """Return whether ``prior`` is a distribution of PreliZ."""
+    return hasattr(prior, "to_pymc") and not isinstance(prior, type)
 
 
 def describe(prior: Any) -> str:
@@ -46,10 +44,8 @@ def describe(prior: Any) -> str:
 def make_variable(prior: Any, gram: Gram, name: str, dims: str) -> TensorVariable:
     """Let ``prior`` make the variable ``name`` in the PyMC model in context, and check it.
 
-    A prior is a callable ``prior(gram, name, dims)``, such as those of :mod:`bsvdd.priors`, or
-    one of two kinds of objects: a distribution of PreliZ (``to_pymc``), whose numbers become
-    ``pm.Data``, or an object with ``create_variable(name)`` (the ``Prior`` of pymc-extras),
-    whose own dims must be ``dims``.
+    A prior is a callable ``prior(gram, name, dims)``, such as those of :mod:`bsvdd.priors`, or a
+    distribution of PreliZ, whose numbers become ``pm.Data``.
 
     A prior may make other free variables, such as the scale of a hierarchical prior, if their
     names start with ``name`` and an underscore.
@@ -67,9 +63,7 @@ def make_variable(prior: Any, gram: Gram, name: str, dims: str) -> TensorVariabl
 
     model = pm.modelcontext(None)
     before = {v.name for v in model.free_RVs}
-    if hasattr(prior, "create_variable") and is_foreign(prior):
-        variable = prior.create_variable(name)
-    elif is_foreign(prior):
+    if is_foreign(prior):
         variable = _from_preliz(prior, name, dims)
     elif callable(prior) and not isinstance(prior, type):
         variable = prior(gram, name, dims)
@@ -77,7 +71,6 @@ def make_variable(prior: Any, gram: Gram, name: str, dims: str) -> TensorVariabl
         raise TypeError(
             f"prior of {name}: expected a prior such as priors.StandardizedRowSum() or a function "
             f"(gram, name, dims) that makes a PyMC variable, got {prior!r}"
-            + ("; see priors.from_dict" if isinstance(prior, dict) else "")
         )
     if not isinstance(variable, TensorVariable) or name not in model.named_vars:
         raise TypeError(
@@ -122,8 +115,7 @@ def _from_preliz(prior: Any, name: str, dims: str) -> TensorVariable:
 class GaussianPrior:
     r"""Base class of normal priors, :math:`N(m, \Sigma)` with :math:`\Sigma = \sigma^2 I`.
 
-    A subclass gives the mean m, 0 by default, and :class:`bsvdd.priors.CorrelatedPrior` another
-    covariance.
+    A subclass gives the mean m, 0 by default.
 
     Parameters
     ----------
@@ -179,29 +171,6 @@ class GaussianPrior:
     def numbers(self, gram: Gram, name: str) -> Gaussian:
         """Return the variable in numbers."""
         return Independent(name, self.mean(gram), self.scale(gram))
-
-
-@dataclass(frozen=True)
-class CorrelatedPrior(GaussianPrior):
-    """Base class of normal priors with a full covariance; a subclass gives mean and covariance."""
-
-    @override
-    def precision(self, gram: Gram) -> np.ndarray:
-        return inverse(self.covariance(gram))
-
-    @override
-    def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
-        import pymc as pm
-
-        mean, root = self.mean(gram), scipy.linalg.cholesky(self.covariance(gram), lower=True)
-        require_points(self, name, dims, len(mean))
-        mean_data = pm.Data(f"{name}_mean", mean, dims=dims)
-        return pm.MvNormal(name, mean_data, chol=pm.Data(f"{name}_chol", root), dims=dims)
-
-    @override
-    def numbers(self, gram: Gram, name: str) -> Gaussian:
-        root = scipy.linalg.cholesky(self.covariance(gram), lower=True)
-        return Correlated(name, self.mean(gram), root)
 
 
 @dataclass(frozen=True, eq=False)

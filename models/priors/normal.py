@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar, override
+from typing import TYPE_CHECKING, ClassVar, override
 
 import numpy as np
+import scipy
 
 from .. import svdd
 from ..gram import Gram
 from .base import (
-    CorrelatedPrior,
     GaussianPrior,
     Statistics,
     as_covariance,
     as_location,
+    inverse,
+    require_points,
     values_of_points,
 )
+from .numbers import Correlated, Gaussian
+
+if TYPE_CHECKING:
+    from pytensor.tensor.variable import TensorVariable
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ class EqualWeights(GaussianPrior):
 
 
 @dataclass(frozen=True)
-class Normal(CorrelatedPrior):
+class Normal(GaussianPrior):
     r"""Normal prior whose mean and covariance are parameters, :math:`N(m, \sigma^2 \Sigma)`.
 
     Parameters
@@ -128,6 +134,24 @@ class Normal(CorrelatedPrior):
         if self.sigma is None:
             return super().covariance(gram)
         return float(self.sd) ** 2 * values_of_points(self, "sigma", gram, "majority")
+
+    @override
+    def precision(self, gram: Gram) -> np.ndarray:
+        return inverse(self.covariance(gram))
+
+    @override
+    def __call__(self, gram: Gram, name: str, dims: str) -> TensorVariable:
+        import pymc as pm
+
+        mean, root = self.mean(gram), scipy.linalg.cholesky(self.covariance(gram), lower=True)
+        require_points(self, name, dims, len(mean))
+        mean_data = pm.Data(f"{name}_mean", mean, dims=dims)
+        return pm.MvNormal(name, mean_data, chol=pm.Data(f"{name}_chol", root), dims=dims)
+
+    @override
+    def numbers(self, gram: Gram, name: str) -> Gaussian:
+        root = scipy.linalg.cholesky(self.covariance(gram), lower=True)
+        return Correlated(name, self.mean(gram), root)
 
 
 @dataclass(frozen=True)

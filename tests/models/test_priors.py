@@ -121,10 +121,6 @@ def test_preliz_is_the_prior_of_pymc(toy_gram):
     assert Density(truncated, toy_gram).size == 8
 
 
-def test_a_prior_from_its_description(toy_gram):
-    for cls in P.FAMILIES:
-        assert P.from_dict({"type": cls.__name__}) == cls()
-    assert P.from_dict({"type": "Beta", "a": 2, "total": 1}) == P.Beta(2, total=1)
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
