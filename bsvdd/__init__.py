@@ -11,18 +11,9 @@ _named, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, the version, or the estimator that is registered under this name."""
+    """Return a public name, or the version."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version(__name__)
-    try:
-        return _named(name)
-    except AttributeError:
-        if not name.startswith("_"):
-            from .estimators.registry import REGISTRY
-
-            for record in REGISTRY.values():
-                if record.class_name == name:
-                    return record.estimator()
-        raise
+    return _named(name)

@@ -18,7 +18,6 @@ import numpy as np
 import pymc as pm
 from bsvdd.estimators.bayesian import CALIBRATED, Bayesian
 from bsvdd.estimators.bsvdd import BSVDD
-from bsvdd.estimators.registry import REGISTRY, Record
 from bsvdd.models import model
 from bsvdd.models.gram import Gram
 from bsvdd.models.potential import kernel_potential
@@ -73,18 +72,3 @@ class SoftplusDD(Bayesian):
     likelihood_scale: float | str = CALIBRATED
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = BSVDD._parameter_constraints
     _model = Model
-
-
-RECORD = Record(
-    "SoftplusDD",
-    f"{__name__}:SoftplusDD",
-    "Data description with softplus weights",
-    "An example of the contributor's guide",
-    2026,
-    bayesian=True,
-)
-
-
-def register() -> None:
-    """Make the model known to this process: to comparisons, the explorer and saved files."""
-    REGISTRY[RECORD.name] = RECORD

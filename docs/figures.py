@@ -25,7 +25,7 @@ from benchmarks import shared
 
 FOLDER = Path(__file__).parent
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-LABELLED = [r.name for r in REGISTRY.values() if "minority" in r.learns_from]
+LABELLED = [r.name for r in REGISTRY.values() if r.needs_minority]
 SETS = ("embedded", "development")
 RATES = ("0.01", "0.001", "0.0001")
 

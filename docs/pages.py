@@ -25,23 +25,41 @@ from sphinx.util.inspect import object_description
 from bsvdd.cli import main
 
 WIDTH = 96  # of the help of commands
+FORMULAS = {  # of the models without a posterior
+    **{"SVDD": "svdd", "SVDD-M": "svdd", "OCSVM": "one_class_svm", "SVM": "svm"},
+    **{"DSVM-CIL": "svm", "LS-SVM": "ls_svm", "IDLSSVM-CIL": "ls_svm"},
+}
 PRIORS = {"prior": "prior", "minority_prior": "prior of the minority's weights"}
+
+
+def _rows(record: Record) -> str:
+    """Return the rows that the weights depend on."""
+    return "majority, minority" if record.needs_minority else "majority"
+
+
+def formula(record: Record) -> str:
+    """Return the module whose docstring has the formula."""
+    cls = record.estimator()
+    name: str = (
+        cls._model.__module__ if record.bayesian else f"bsvdd.models.{FORMULAS[record.name]}"
+    )
+    return name
 
 
 def model(record: Record) -> str:
     """Return the page of a model: what it is, its picture, formula and reference."""
-    doi = f" [doi:{record.doi}](https://doi.org/{record.doi})" if record.doi else ""
+    reference = re.sub(r"doi:(\S+)", r"[doi:\1](https://doi.org/\1)", record.reference)
     facts = {
         "estimator": f"{{py:class}}`bsvdd.{record.class_name}`",
-        "learns from": ", ".join(record.learns_from) + " rows",
+        "learns from": f"{_rows(record)} rows",
         "posterior": "yes" if record.bayesian else "no: one estimate",
         **{
             title: f"`{object_description(record.parameters[name])}`"
             for name, title in PRIORS.items()
             if name in record.parameters
         },
-        "reference": f"{record.reference} ({record.year}).{doi}",
-        "code": f"{{py:mod}}`{record.module}`",
+        "reference": reference,
+        "code": f"{{py:mod}}`{formula(record)}`",
     }
     table = "\n".join(f"| {name} | {fact} |" for name, fact in facts.items())
     return f"""\
@@ -62,9 +80,9 @@ boundary as a line{_changed(record)}.
 ## Formula
 
 ```{{eval-rst}}
-.. currentmodule:: {record.module}
+.. currentmodule:: {formula(record)}
 
-{inspect.cleandoc(importlib.import_module(record.module).__doc__ or "")}
+{inspect.cleandoc(importlib.import_module(formula(record)).__doc__ or "")}
 ```
 
 {_as_published(record)}## Reference
@@ -109,8 +127,8 @@ def _as_published(record: Record) -> str:
 def models() -> str:
     """Return the page that lists the models."""
     rows = "\n".join(
-        f"| [{r.name}]({r.class_name}.md) | {r.title} | {', '.join(r.learns_from)} | "
-        f"{'yes' if r.bayesian else 'no'} | {r.year} |"
+        f"| [{r.name}]({r.class_name}.md) | {r.title} | {_rows(r)} | "
+        f"{'yes' if r.bayesian else 'no'} |"
         for r in REGISTRY.values()
     )
     pages = "\n".join(r.class_name for r in REGISTRY.values())
@@ -124,8 +142,8 @@ def models() -> str:
 One page for each: formula, prior, picture, reference. Which one to take:
 [](../guide/which_model.md).
 
-| model | title | learns from | posterior | year |
-|---|---|---|---|---|
+| model | title | learns from | posterior |
+|---|---|---|---|
 {rows}
 
 ## The same rows for all
@@ -202,7 +220,7 @@ def write(app: Sphinx) -> None:
 
 def without_formula(app: Any, what: str, name: str, obj: Any, options: Any, lines: Any) -> None:
     """Let the page of a model alone show the docstring of its module."""
-    pages = [r for r in REGISTRY.values() if r.module == name]
+    pages = [r for r in REGISTRY.values() if formula(r) == name]
     if what == "module" and pages:
         links = ", ".join(f":class:`bsvdd.{r.class_name}`" for r in pages)
         lines[:] = [f"{lines[0]}", "", f"The formula stands on the page of {links}.", ""]

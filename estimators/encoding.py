@@ -13,7 +13,7 @@ from ..inference.cutoff import Cutoff
 from ..models import kernels, priors
 from ..models.kernels.tabular import Column, LongSide
 from ..models.priors.base import is_foreign
-from .registry import ESTIMATORS
+from .registry import find
 
 VALUES: dict[str, type] = {
     value.__name__: value
@@ -31,8 +31,8 @@ VALUES: dict[str, type] = {
 
 def _class_of(name: str) -> Any:
     """Return the class whose values are stored by their fields; None for another name."""
-    records = {record.class_name: record for record in ESTIMATORS.values()}
-    return records[name].estimator() if name in records else VALUES.get(name)
+    record = None if name in VALUES else find(name)
+    return VALUES.get(name) if record is None else record.estimator()
 
 
 def encode(name: str, value: Any) -> Any:

@@ -25,7 +25,7 @@ from .fitting import decided
 from .inputs import names_of
 from .own_draws import of_draws
 from .reading import Asked, found_by
-from .registry import ESTIMATORS
+from .registry import find
 from .rows.forms import form_of
 from .rows.gaps import Imputations
 from .rows.names import Columns
@@ -99,10 +99,10 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
 
 def _unfitted(header: dict[str, Any], functions: dict[str, Any]) -> Any:
     """Return the estimator of a header, not fitted."""
-    classes = {record.class_name: record for record in ESTIMATORS.values()}
-    if header["estimator"] not in classes:
+    record = find(header["estimator"])
+    if record is None:
         raise ValueError(f"unknown estimator {header['estimator']!r:.80}")
-    cls: Any = classes[header["estimator"]].estimator()
+    cls = record.estimator()
     parameters = {name: decode(v, functions) for name, v in header["parameters"].items()}
     if set(parameters) != set(cls._get_param_names()):  # a default would be a guess
         differ = ", ".join(sorted(set(parameters) ^ set(cls._get_param_names())))

@@ -1,100 +1,90 @@
-"""One record for each model: its name, its class, what it learns from, and its reference.
+"""The models by their names in tables, in files and on the command line.
 
-The records stand in ``registry.toml``.
-
-Nothing heavy is imported, so that a list of models is there at once.
+A class that is derived from one of ours, in a project of yours, is known by its own name as soon
+as it is imported. Nothing heavy is imported here, so that the names are there at once.
 """
 
 from __future__ import annotations
 
 import inspect
 import pkgutil
-import tomllib
-from collections import ChainMap
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-FILE = Path(__file__).with_name("registry.toml")
-
-SHARED = ("kernel", "cutoff", "minor_label", "random_state")
-BAYESIAN = ("prior", "likelihood_scale", "sampler", "draws", "tune", "chains", "dictionary")
 
 
 @dataclass(frozen=True)
 class Record:
-    """The record of a model.
-
-    Attributes
-    ----------
-    name : str
-        The name in tables and figures.
-    path : str
-        Place of its estimator, "module:class".
-    title, reference : str
-    year : int
-        Year of the reference.
-    needs_minority : bool
-        Whether the weights depend on minority rows. They can tune the cutoff of any model.
-    bayesian : bool
-        Whether the weights have a posterior.
-    own : tuple of str
-        The parameters beside those of all models (``SHARED``) and of all Bayesian ones
-        (``BAYESIAN``).
-    doi : str or None
-    formula : str or None
-        The module whose docstring has the formula. Default: the module of the estimator.
-    """
+    """A model: its name in tables, and its class or the place of it, "module:class"."""
 
     name: str
-    path: str
-    title: str
-    reference: str
-    year: int
-    needs_minority: bool = False
-    bayesian: bool = False
-    own: tuple[str, ...] = ()
-    doi: str | None = None
-    formula: str | None = None
+    place: Any
 
     @property
     def class_name(self) -> str:
-        """Name of the estimator's class, also in :mod:`bsvdd`."""
-        return self.path.partition(":")[2]
-
-    @property
-    def module(self) -> str:
-        """The module whose docstring has the model's formula and reference."""
-        return self.formula or self.path.partition(":")[0]
-
-    @property
-    def learns_from(self) -> tuple[str, ...]:
-        """The rows that the weights depend on."""
-        minority = ("minority",) if self.needs_minority else ()
-        return ("majority", *minority)
+        """Name of the class, also in :mod:`bsvdd`."""
+        is_place = isinstance(self.place, str)
+        name: str = self.place.partition(":")[2] if is_place else self.place.__name__
+        return name
 
     def estimator(self) -> Any:
-        """Import and return the estimator's class."""
-        return pkgutil.resolve_name(self.path)
+        """Return the class, which is imported."""
+        if isinstance(self.place, str):
+            return pkgutil.resolve_name(f"{__package__}.{self.place}")
+        return self.place
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The estimator's parameters and their defaults, by name; imports the class."""
+        """The parameters of the class and their defaults, by name."""
         signature = inspect.signature(self.estimator())
         return {name: p.default for name, p in signature.parameters.items()}
 
+    @property
+    def needs_minority(self) -> bool:
+        """Whether the weights depend on minority rows. They can tune the cutoff of any model."""
+        return bool(self.estimator()()._learns_from_minority)
 
-def _records(kind: str) -> dict[str, Record]:
-    """Return the records of a kind by name; a ValueError if two have the same name."""
-    records = [Record(**{**each, "own": tuple(each.get("own", ()))}) for each in _TABLES[kind]]
-    by_name = {record.name: record for record in records}
-    if len(by_name) < len(records):
-        raise ValueError(f"{FILE.name}: a name occurs twice among the {kind}")
-    return by_name
+    @property
+    def bayesian(self) -> bool:
+        """Whether the weights have a posterior."""
+        return hasattr(self.estimator(), "with_prior")
+
+    @property
+    def title(self) -> str:
+        """What the model is, by the first line of its docstring."""
+        return re.split("[:,.]", inspect.getdoc(self.estimator()) or "")[0]
+
+    @property
+    def reference(self) -> str:
+        """The first reference of the docstring, in one line; empty if it has none."""
+        found = (inspect.getdoc(self.estimator()) or "").partition("References\n----------\n")[2]
+        return " ".join(found.partition("\n\n")[0].split())
 
 
-_TABLES: dict[str, list[dict[str, Any]]] = tomllib.loads(FILE.read_text(encoding="utf-8"))
+def _records(**places: str) -> dict[str, Record]:
+    return {name: Record(name, place) for name, place in places.items()}
 
-REGISTRY = _records("models")
-JOINED = _records("joined")  # what is made of other estimators; no study fits it
-ESTIMATORS = ChainMap(REGISTRY, JOINED)  # all that a file can have
+
+REGISTRY = _records(
+    **{"SVDD": "svdd:SVDD", "BDD": "bdd:BDD", "BSVDD": "bsvdd:BSVDD", "BSVDD-M": "bsvdd:BSVDDM"},
+    **{"SVDD-M": "svdd:SVDDM", "BDD-M": "bdd:BDDM", "OCSVM": "svm:OCSVM", "SVM": "svm:SVM"},
+    **{"DSVM-CIL": "svm:DSVM", "LS-SVM": "svm:LSSVM", "IDLSSVM-CIL": "svm:IDLSSVM"},
+)
+ESTIMATORS = REGISTRY | _records(Views="views:Views")  # which no study fits
+
+
+def find(name: str) -> Record | None:
+    """Return the record of a name in tables or of a class, of yours too; None for another name."""
+    for record in ESTIMATORS.values():
+        if name in (record.name, record.class_name):
+            return record
+    base = Record("any", "detector:Detector").estimator()
+    own = (cls for cls in _derived(base) if cls.__name__ == name)
+    return next((Record(name, cls) for cls in own), None)
+
+
+def _derived(cls: type) -> Iterator[type]:
+    for each in cls.__subclasses__():
+        yield each
+        yield from _derived(each)

@@ -25,7 +25,6 @@ from ..models.kernels.base import is_number
 from .fit import Fit, is_calibrated, prior_support, support_ratio
 from .fitting import warn_of_far_rows, warn_of_limit, warn_of_prior
 from .joined import Joined
-from .registry import ESTIMATORS, Record
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
 SPREAD = (0.8, 1.25)  # of samples, within which intervals are about as wide as they should be
@@ -41,12 +40,6 @@ SAMPLERS = {
     "nuts": "The draws are those of NUTS.",
     "metropolis": "The draws are those of random-walk Metropolis.",
 }
-
-
-def record_of(fit: Fit) -> Record | None:
-    """Return the record of the model; None for a class that is not in the registry."""
-    found = (record for record in ESTIMATORS.values() if record.class_name == fit.spec.name)
-    return next(found, None)
 
 
 def described(fit: Fit) -> str:

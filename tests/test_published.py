@@ -420,9 +420,9 @@ def of_set(model, name, **settings):
 
 
 def prior_of(described, kernel=None, majority=None):
-    """Return a prior; that of a Gaussian process is normal with the covariance K + nugget I."""
+    """Return a prior; one with a nugget has the covariance K + nugget I."""
     described = dict(described)
-    if described["type"] == "GaussianProcess":
+    if "nugget" in described:
         sigma = kernel(majority) + described["nugget"] * np.eye(len(majority))
         return priors.Normal(sd=described["sd"], sigma=sigma)
     return getattr(priors, described.pop("type"))(**described)

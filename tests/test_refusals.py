@@ -171,8 +171,8 @@ PARAMETERS = [
     (fit(cls=BDD, dictionary=X * NAN), "a table of finite numbers"),
     (lambda: SVDD(kernel=kernels.RBF()).set_params(kernel__nope=1), "is no parameter of"),
     (lambda: Views(estimator="BSVDD").fit(X), "estimator must be one of this package"),
-    (lambda: as_published("BSVD"), r"unknown model 'BSVD' \(did you mean 'BSVDD'\?\)"),
-    (lambda: as_published("BDD", drows=3), r"no parameter 'drows' \(did you mean 'draws'"),
+    (lambda: as_published("BSVD"), r"a model 'BSVD' \(did you mean 'BSVDD'\?\)"),
+    (lambda: as_published("LSSVM"), "no publication sets the parameters of a model 'LSSVM'"),
 ]
 
 ONE_OF = "cutoff must be None, a number, .* such as cutoffs."

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from .catalogue import data, models
+from .catalogue import data
 from .compare import compare
 from .fit import fit
 from .outliers import outliers
@@ -40,5 +40,5 @@ def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-for command in (outliers, fit, score, compare, models, data, study):
+for command in (outliers, fit, score, compare, data, study):
     main.add_command(command)

@@ -135,7 +135,8 @@ class FitOptions(ModelOptions):
 
     def own_parameters(self) -> dict[str, Any]:
         """Return the parameters that were given; a ValueError if the model is unknown."""
-        scenarios.datasets.require_known("model", self.model, registry.ESTIMATORS)
+        if registry.find(self.model) is None:
+            scenarios.datasets.require_known("model", self.model, registry.ESTIMATORS)
         return self.for_models([self.fitted])[self.fitted]
 
     def estimator(
@@ -281,8 +282,8 @@ one_model = {
         "--model",
         default="BSVDD",
         show_default=True,
-        help=f"A name of bsvdd models; or {VIEWS}, which joins {VIEWED} on two scales and the "
-        "columns one by one.",
+        help=f"{', '.join(registry.REGISTRY)}; or {VIEWS}, which joins {VIEWED} on two scales and "
+        "the columns one by one.",
     )
 }
 OF_FIT = {**one_model, **MODEL, **SAMPLER, "seed": seed}

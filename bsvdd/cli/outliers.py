@@ -118,9 +118,13 @@ def outliers(
 
 def _require_core(model: str) -> None:
     """Raise a ValueError if a model counts all rows as normal, or learns from labels."""
-    known = registry.ESTIMATORS
-    able = [r.name for r in known.values() if "core" in r.own and not r.needs_minority]
-    if model in known and model not in able:
+    record = registry.find(model)
+    if record is not None and ("core" not in record.parameters or record.needs_minority):
+        able = [
+            name
+            for name, r in registry.ESTIMATORS.items()
+            if "core" in r.parameters and not r.needs_minority
+        ]
         raise ValueError(
             f"--model {model}: it does not look for odd rows in one table; use one of "
             f"{messages.quoted(able)}"

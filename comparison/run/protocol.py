@@ -18,7 +18,7 @@ import numpy as np
 from ...estimators.as_published import CALLS
 from ...estimators.bayesian import Bayesian
 from ...estimators.detector import Detector
-from ...estimators.registry import REGISTRY
+from ...estimators.registry import REGISTRY, Record, find
 from ...inference.cutoff import Cutoff, as_cutoff
 from ...inference.cutoffs import Best
 from ...inference.decision import evaluate
@@ -40,7 +40,7 @@ class Candidate:
     name : str
         Name in tables.
     model : str
-        Name in the registry, or of a yardstick.
+        Its name, that of a yardstick, or of a class of yours that is imported.
     parameters : dict
         Parameters of the estimator that differ from the defaults.
     grid : dict
@@ -57,7 +57,15 @@ class Candidate:
     choice: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        require_known("model", self.model, [*REGISTRY, *YARDSTICKS])
+        if find(self.model) is None:
+            require_known("model", self.model, [*REGISTRY, *YARDSTICKS])
+
+    @property
+    def record(self) -> Record:
+        """The record of the model."""
+        found = find(self.model)
+        assert found is not None  # or it would not have been made
+        return found
 
     @property
     def is_yardstick(self) -> bool:
@@ -67,12 +75,12 @@ class Candidate:
     @property
     def needs_minority(self) -> bool:
         """Whether the model's weights depend on minority rows."""
-        return not self.is_yardstick and REGISTRY[self.model].needs_minority
+        return not self.is_yardstick and self.record.needs_minority
 
     @property
     def accepts(self) -> dict[str, Any]:
         """The parameters of the estimator with their defaults; none of a yardstick."""
-        return {} if self.is_yardstick else REGISTRY[self.model].parameters
+        return {} if self.is_yardstick else self.record.parameters
 
     @property
     def takes_all_rows(self) -> bool:
@@ -132,7 +140,7 @@ class Protocol:
     def estimator(self, model: str | Candidate, seed: int, **changes: Any) -> Detector:
         """Return the unfitted estimator of ``model`` under this protocol."""
         candidate = Candidate(model, model) if isinstance(model, str) else model
-        est: Detector = REGISTRY[candidate.model].estimator()()
+        est: Detector = candidate.record.estimator()()
         shared = {
             "kernel": self.kernel_of(candidate),
             "minor_label": 1,

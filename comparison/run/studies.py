@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...estimators.registry import REGISTRY
 from ...models.kernels import RBF, Tabular
 from ..scenarios.datasets import Dataset, require_known
 from ..scenarios.generators import SHAPES, Shape
@@ -129,7 +128,7 @@ def prior_candidates() -> list[Candidate]:
     return [
         _varied(c, label, prior=prior)
         for c in candidates()
-        if not c.is_yardstick and REGISTRY[c.model].bayesian
+        if not c.is_yardstick and c.record.bayesian
         for label, prior in PRIORS.items()
         if c.model in PRIOR_OF.get(label, (c.model,))
     ]

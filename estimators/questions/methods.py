@@ -17,8 +17,9 @@ from ...models.kernels.numeric import DistanceKernel
 from ..detector import Detector
 from ..fit import LISTED, Fit, is_calibrated, leaves_rows
 from ..joined import Joined
+from ..registry import find
 from ..rows.gaps import counted
-from ..words import chosen_by, record_of
+from ..words import chosen_by
 
 RUBIN = "Rubin, D. B. (1981). The Bayesian bootstrap. Annals of Statistics 9, 130-134."
 R_HAT = (
@@ -115,14 +116,12 @@ def methods(est: Detector) -> str:
 
 
 def _model(fit: Fit, references: References) -> list[str]:
-    data, record = fit.data, record_of(fit)
+    data, record = fit.data, find(fit.spec.name)
     n1, learns = int(data.minority.sum()), data.gram is not None and data.gram.n1 > 0
     what = f"a model of our own, {fit.spec.name}"
-    if record is not None:
-        doi = "" if record.doi is None else f" doi:{record.doi}"
-        source = references.cite(f"{record.reference} ({record.year}).{doi}")
-        title = record.title
-        if title.endswith("machine") or "machine " in title:
+    if record is not None and record.reference:
+        source, title = references.cite(record.reference), record.title
+        if "SVM" in title:
             title = f"{'an' if title.startswith('Im') else 'a'} {title[0].lower()}{title[1:]}"
         elif not title.startswith("Bayesian"):
             title = f"{title[0].lower()}{title[1:]}"
@@ -177,12 +176,13 @@ def _kernel(fit: Fit) -> list[str]:
 def _posterior(fit: Fit, references: References) -> list[str]:
     draws, attrs = fit.require_posterior(), dict(fit.attrs)
     scale = attrs.pop("likelihood_scale")
-    record, (chains, n) = record_of(fit), draws.shape
+    record, (chains, n) = find(fit.spec.name), draws.shape
     shown = {
         name: LONG.sub(lambda m: f"{float(m[0]):.4g}", text).replace(", total=None", "")
         for name, text in attrs.items()
     }
-    weights = WEIGHTS["" if record is None or not attrs else record.name].format(**shown)
+    name = "" if record is None or not attrs else record.name
+    weights = WEIGHTS.get(name, WEIGHTS[""]).format(**shown)
     how = "a number that we chose"
     if scale == 1.0:
         how = "as published"

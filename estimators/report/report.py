@@ -20,6 +20,7 @@ from ..fit import Fit
 from ..plots.common import short
 from ..questions.explain import explain
 from ..questions.views import ViewsExplanation
+from ..registry import find
 from ..rows.frames import as_frame
 from ..views import Views
 from . import pages
@@ -155,7 +156,7 @@ def _content(page: Page, step: Step) -> bytes:
     step("explanations")
     _abnormal(page)
     step("drawing of the figures")
-    record = words.record_of(fit)
+    record = find(fit.spec.name)
     worth = [] if table is None else words.worth(fit, table["posterior"])
     return pages.render(
         "model.html",

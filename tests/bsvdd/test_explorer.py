@@ -30,7 +30,6 @@ from bsvdd.explorer.explorer import LatestWorker, explore
 from bsvdd.explorer.page import PENDING
 from bsvdd.explorer.picture import Plane
 from bsvdd.explorer.state import CONTROLS, ExplorerState, Range, View, models
-from docs import example_model
 
 NAMES = {c.__name__: c for c in (BDD, BDDM, BSVDD, BSVDDM, Cutoff, as_published)} | {
     "cutoffs": cutoffs,
@@ -390,14 +389,6 @@ def test_only_what_matters_is_shown(explorer):
     assert some <= shown()
     explorer.change(published=True, model="BDD")
     assert shown() == {"model", "published", "bandwidth", "row"}
-
-
-def test_a_model_that_a_user_registers_is_offered(explorer, monkeypatch):
-    monkeypatch.setitem(REGISTRY, "SoftplusDD", None)  # the registry of other tests stays
-    example_model.register()
-    own = ExplorerState(1.0, model="SoftplusDD")
-    assert "SoftplusDD" in models() and "from docs.example_model import SoftplusDD\n" in own.cell()
-    assert type(own.estimator()) is example_model.SoftplusDD
 
 
 def test_a_closed_explorer_leaves_nothing_but_its_estimator(table):

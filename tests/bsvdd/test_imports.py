@@ -42,7 +42,6 @@ CASES = {  # code, its arguments, what it imports, and what it does not
     "bsvdd outliers": (COMMAND, "outliers CSV --out OUT", {"numpy"}, TREES | SLOW_PARTS),
     "models without a posterior": (FIT, "", {"numpy"}, set()),
     "bsvdd --help": (COMMAND, "--help", set(), {"numpy", *NO_LISTS}),
-    "bsvdd models": (COMMAND, "models", set(), {"numpy", *NO_LISTS}),
     "bsvdd data": (COMMAND, "data", {"numpy"}, NO_LISTS),
 }
 

@@ -70,7 +70,7 @@ def test_a_study_that_gets_a_signal_ends_whole_and_goes_on(name, tmp_path):
 
 def test_a_command_leaves_the_handlers_of_signals_as_they_were():
     before = [signal.getsignal(getattr(signal, name)) for name in ENDING]
-    assert CliRunner().invoke(main, ["models", "--help"]).exit_code == 0
+    assert CliRunner().invoke(main, ["data", "--help"]).exit_code == 0
     assert CliRunner().invoke(main, ["data"]).exit_code == 0
     assert [signal.getsignal(getattr(signal, name)) for name in ENDING] == before
 

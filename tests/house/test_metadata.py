@@ -112,7 +112,7 @@ def test_the_recipe_installs_without_downloads_and_tests_the_package():
         importlib.import_module(name)
     folders = set(PYPROJECT["tool"]["setuptools"]["package-dir"])
     assert folders == set(imports["python"]["imports"])
-    assert commands["script"] == ["bsvdd models"]
+    assert commands["script"] == ["bsvdd --help"]
 
 
 def test_bounds_citation_changelog_and_licence():

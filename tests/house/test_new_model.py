@@ -1,4 +1,4 @@
-"""A new model enters the house by one file and one record in the registry."""
+"""A new model enters the house by one file with one class."""
 
 import os
 import shutil
@@ -17,33 +17,21 @@ from docs import example_model
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ["models", "inference", "estimators", "comparison"]
-RECORD = """
-[[models]]
-name = "SoftplusDD"
-path = "bsvdd.estimators.softplus:SoftplusDD"
-title = "Softplus weights"
-reference = "An example"
-year = 2026
-bayesian = true
-"""
-
 USE = """
 import sys
 from pathlib import Path
 import numpy as np
 import bsvdd
 from bsvdd.comparison import datasets, runner
-from bsvdd.comparison.run.protocol import candidates
-from bsvdd.explorer.state import models
+from bsvdd.estimators.softplus import SoftplusDD
 
 X = np.random.default_rng(0).normal(size=(40, 2))
-est = bsvdd.SoftplusDD(draws=100, tune=100).fit(X)
+est = SoftplusDD(draws=100, tune=100).fit(X)
 assert est.predict([[0.0, 0.0], [9.0, 9.0]]).tolist() == [1, -1]
 est.save(Path(sys.argv[1]) / "model.nc")
 assert bsvdd.load(Path(sys.argv[1]) / "model.nc").cutoff_ == est.cutoff_
 assert est.with_prior(bsvdd.priors.Flat()).kernel_ == est.kernel_
-assert "SoftplusDD" in [candidate.name for candidate in candidates()]
-assert "SoftplusDD" in models()
+assert "softplus weights" in bsvdd.methods(est)
 results = runner.compare([datasets.embedded("wine_cultivar3")], ["SoftplusDD"], replicates=1)
 assert results["error"].eq("").all(), results["error"].tolist()
 """
@@ -62,11 +50,8 @@ def house(tmp_path_factory):
         (copy / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "pyproject.toml", copy)
     code = (ROOT / "docs" / "example_model.py").read_text(encoding="utf-8")
-    code = code[: code.index("RECORD = ")].replace("from bsvdd.", "from ..")
-    code = code.replace("import REGISTRY, Record", "import Record")
+    code = code.replace("from bsvdd.", "from ..")
     (copy / "bsvdd" / "estimators" / "softplus.py").write_text(code, encoding="utf-8")
-    with open(copy / "bsvdd" / "estimators" / "registry.toml", "a", encoding="utf-8") as registry:
-        registry.write(RECORD)
     return copy
 
 
@@ -80,9 +65,8 @@ def run(house, *command):
 
 
 @pytest.mark.slow
-def test_estimator_study_explorer_files_and_commands_find_it(house, tmp_path):
+def test_estimator_study_and_files_know_it(house, tmp_path):
     run(house, "-W", "ignore", "-c", USE, str(tmp_path))
-    assert "SoftplusDD" in run(house, "-c", "from bsvdd.cli import main; main(['models'])")
 
 
 def test_the_example_model_against_a_quadrature(worst_z):

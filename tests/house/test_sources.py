@@ -15,7 +15,6 @@ TURKOZ = "Multi-class Bayesian support vector data description with anomalies"
 OH = "이상치 탐지를 위한 베이지안 Support vector data description"
 BAE = "Minor class를 이용한 베이지안 Support vector data description"
 TITLES = {
-    "estimators/registry.toml": [TURKOZ, OH, BAE],
     "paper/paper.bib": [TURKOZ, OH, BAE],
     "estimators/bdd.py": [TURKOZ],
     "estimators/bsvdd.py": [OH, BAE],

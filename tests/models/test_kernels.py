@@ -414,8 +414,6 @@ def test_only_categories_vary():
         np.testing.assert_allclose(kernel(these), kernel(these, these), rtol=1e-12)
 
 
-
-
 def test_more_columns_than_rows_are_not_decorrelated():
     """S is the identity then, and no matrix of all columns is made."""
     X = np.random.default_rng(0).normal(size=(40, 3000))

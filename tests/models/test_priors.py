@@ -121,8 +121,6 @@ def test_preliz_is_the_prior_of_pymc(toy_gram):
     assert Density(truncated, toy_gram).size == 8
 
 
-
-
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 @pytest.mark.parametrize("cls", [BDD, BDDM])
 def test_folds_take_their_own_rows_of_a_prior(cls):
