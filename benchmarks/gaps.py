@@ -54,7 +54,7 @@ def of_set(
     new = hidden(Z, share, way, middle, 1)
     small = {"draws": 500, "random_state": 0}
     est, complete = BSVDD(**small).fit(train), BSVDD(**small).fit(X)
-    found, truth = (est.decision(rows, p_value=None, training="as new") for rows in (new, Z))
+    found, truth = (est.decision(rows, p_value=None) for rows in (new, Z))
     normal = np.isnan(new).any(axis=1) & ~y
     inside = truth["surprise"].between(found["surprise_low"], found["surprise_high"]).to_numpy()
     return {
@@ -62,7 +62,7 @@ def of_set(
         "share": share,
         "way": way,
         "auc": roc_auc_score(y, found["surprise"]),
-        "complete_auc": roc_auc_score(y, -complete.score_samples(Z, training="as new")),
+        "complete_auc": roc_auc_score(y, -complete.score_samples(Z)),
         "flagged": (~found["normal"][normal]).mean(),
         "complete_flagged": (~truth["normal"][normal]).mean(),
         "probability": found["probability_normal"][normal].mean(),

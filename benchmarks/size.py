@@ -55,7 +55,7 @@ def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[
         kernel = est.kernel_
         inputs = kernel.inputs(train), kernel.inputs(Z)
         scores = {
-            "BSVDD": -est.score_samples(Z, training="as new"),
+            "BSVDD": -est.score_samples(Z),
             "density of all rows": -kernel.summed(train, Z),
             "5 neighbours": -Yardstick("mean kNN", kernels.Standardized(kernels.Linear()))
             .fit(train)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..inference.decision import probability_error, three_way
-from . import inputs, known, p_values
+from . import inputs
 from .fit import LISTED, Fit
 from .p_values import check_rate, fold_of
 from .p_values import of_training as training_p
@@ -46,7 +46,7 @@ class DecisionTable(pd.DataFrame):
     0   0.390               1.00   -0.251       -0.658       -0.0147   True   0.9571
     1   0.010               0.00      166          166           167  False    1.039
     <BLANKLINE>
-    [2 rows x 10 columns: list(table) names them]
+    [2 rows x 9 columns: list(table) names them]
     """
 
     @property
@@ -79,23 +79,19 @@ class DecisionTable(pd.DataFrame):
         return f"{text}\n\n[{size}: list(table) names them{of_training}]"
 
 
-def of_rows(
-    fit: Fit, X: Any, prob: float, p_value: str | None, training: str = known.AUTO
-) -> DecisionTable:
+def of_rows(fit: Fit, X: Any, prob: float, p_value: str | None) -> DecisionTable:
     """Return the decision on new rows; see ``est.decision``."""
     check_rate("prob", prob)
-    known.check(training)
     fold = None if p_value is None else fold_of(fit, p_value)
-    table, imputations = inputs.completed(fit.data, X)
-    rows = fit.asked(table, imputations, training)
-    place, decided, p = rows.place, fit.decision(rows, prob), None
+    rows = fit.asked(*inputs.completed(fit.data, X))
+    fit.warn_of_training(rows)
+    decided, p = fit.decision(rows, prob), None
     if fold is not None and fold.score is fit.score:  # whose scores are known
-        p = fold.of_scores(decided[0], (place >= 0) & ~fit.data.minority[place])
-        p[p_values.of_one_table(fit, rows)] = np.nan
+        p = fold.of_scores(decided[0])
     elif fold is not None:
-        p = p_values.of_rows(fit, fold, training, table, imputations)
+        p = fold.p_values(rows.table)
     more: dict[str, Any] = {"distance": fit.score.distance_of(decided[0])}
-    more |= {"cutoff": fit.distance, "level": fit.level, "left_out": place >= 0}
+    more |= {"cutoff": fit.distance, "level": fit.level}
     return _table(fit, decided, p, X.index if isinstance(X, pd.DataFrame) else None, more)
 
 
@@ -106,7 +102,7 @@ def of_training(fit: Fit, prob: float = 0.9, p_value: str | None = "left-out") -
         raise ValueError(
             f"p_value of training rows must be 'left-out' or None, got {p_value!r}; give rows as X"
         )
-    leaves, decided = ~np.isnan(fit.left_out), fit.decision(fit.training_rows(), prob)
+    leaves, decided = ~np.isnan(fit.left_out), fit.training_decision(prob)
     itself, unit = leaves & ~fit.data.minority, fit.score.unit
     if fit.data.core is not None:  # ranks in a table with odd rows inside are no evidence
         p_value = None

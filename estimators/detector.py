@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,8 +22,9 @@ from ..models import odd_rows
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Linear, Tabular, as_kernel
 from ..models.kernels.base import LARGEST
-from . import decisions, fitting, inputs, known
+from . import decisions, fitting, inputs
 from .fit import LISTED, Fit, Spec
+from .known import Rows
 from .one_table import Table
 from .reading import Asked, read
 from .saved_file import save
@@ -98,9 +98,6 @@ class Detector(OutlierMixin, BaseEstimator):
 
     _learns_from_minority: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
-    # ``training`` is a way to answer, and no metadata of rows that scikit-learn would route
-    __metadata_request__predict: ClassVar[dict[str, str]] = {"training": UNUSED}
-    __metadata_request__decision_function: ClassVar[dict[str, str]] = {"training": UNUSED}
 
     # what a model says of itself
 
@@ -301,7 +298,7 @@ class Detector(OutlierMixin, BaseEstimator):
 
     # scores and decisions of new rows
 
-    def probability_normal(self, X: Any, training: str = known.AUTO) -> np.ndarray:
+    def probability_normal(self, X: Any) -> np.ndarray:
         r"""Return :math:`P(d_z \le D_{\mathrm{opt}} \mid \mathrm{data})` for each row of X.
 
         Parameters
@@ -309,11 +306,6 @@ class Detector(OutlierMixin, BaseEstimator):
         X : array-like of shape (n, p), or data frame
             As in ``fit``; columns of a data frame are taken by their names. If the labels of the
             fit were a column of a data frame, this column is ignored.
-        training : {"auto", "as new"}, default="auto"
-            How training rows are answered. "auto": a row that equals exactly one training row is
-            this row, and is left out, unless one in a hundred training rows repeats, or the
-            cutoff is the printed rule (``Cutoff(uncertain=False)``, ``cv="train"``, ``Own()`` or a
-            number). "as new": as any other row.
 
         Returns
         -------
@@ -328,13 +320,18 @@ class Detector(OutlierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            X has another number of columns than in ``fit``, NaN or infinity; an unknown
-            ``training``.
+            X has another number of columns than in ``fit``, NaN or infinity.
         sklearn.exceptions.NotFittedError
-        """
-        return self._by_row(X, Fit.probability_normal, training)
 
-    def score_samples(self, X: Any, training: str = known.AUTO) -> np.ndarray:
+        Warns
+        -----
+        DataWarning
+            X has many training rows, which are answered as new ones here; ``est.decision()``
+            leaves each out.
+        """
+        return self._by_row(X, Fit.probability_normal)
+
+    def score_samples(self, X: Any) -> np.ndarray:
         r"""Return the score of each row, shape (n,); larger is more normal, at least 0 is normal.
 
         For a description it is minus the surprise of the row (Hyndman 2026),
@@ -350,31 +347,32 @@ class Detector(OutlierMixin, BaseEstimator):
         :math:`s_z - k(z, z) / 2` takes the place of s_z. For the SVMs it is f(z) less f of the
         cutoff.
 
-        A row is normal exactly if its score is at least ``offset_``, which is 0. X, training and
-        errors are those of :meth:`probability_normal`.
+        A row is normal exactly if its score is at least ``offset_``, which is 0. X and errors
+        are those of :meth:`probability_normal`.
 
         References
         ----------
         Hyndman, R. J. (2026). arXiv:2603.09318.
         """
-        return self._by_row(X, Fit.scores, training)
+        return self._by_row(X, Fit.scores)
 
-    def decision_function(self, X: Any, training: str = known.AUTO) -> np.ndarray:
+    def decision_function(self, X: Any) -> np.ndarray:
         """Return ``score_samples(X)``, shape (n,): at least 0 for normal rows."""
-        return self.score_samples(X, training)
+        return self.score_samples(X)
 
-    def predict(self, X: Any, training: str = known.AUTO) -> np.ndarray:
+    def predict(self, X: Any) -> np.ndarray:
         """Return +1 (normal) where P(normal) exceeds the level of the cutoff, else -1.
 
-        Shape (n,). X, training and errors are those of :meth:`probability_normal`.
+        Shape (n,). X and errors are those of :meth:`probability_normal`.
         """
-        return self._by_row(X, Fit.is_normal, training) * 2 - 1
+        return self._by_row(X, Fit.is_normal) * 2 - 1
 
-    def _by_row(self, X: Any, of_rows: Callable[..., np.ndarray], training: str) -> np.ndarray:
+    def _by_row(self, X: Any, of_rows: Callable[..., np.ndarray]) -> np.ndarray:
         check_is_fitted(self)
-        known.check(training)
         fit = self.fit_
-        return of_rows(fit, fit.asked(*inputs.completed(fit.data, X), training))
+        rows = fit.asked(*inputs.completed(fit.data, X))
+        fit.warn_of_training(rows)
+        return of_rows(fit, rows)
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return +1 (normal) or -1 (abnormal) for each row of X, left out.
@@ -396,7 +394,6 @@ class Detector(OutlierMixin, BaseEstimator):
         X: Any = None,
         prob: float = 0.9,
         p_value: str | None = "left-out",
-        training: str = known.AUTO,
     ) -> pd.DataFrame:
         r"""Return the decision on each row, with its p-value, P(normal) and surprise.
 
@@ -408,8 +405,6 @@ class Detector(OutlierMixin, BaseEstimator):
             Probability of the interval of the surprise.
         p_value : str or None, default="left-out"
             The method of :func:`bsvdd.p_value`; None for none.
-        training : {"auto", "as new"}, default="auto"
-            How training rows in X are answered, as in :meth:`probability_normal`.
 
         Returns
         -------
@@ -417,8 +412,8 @@ class Detector(OutlierMixin, BaseEstimator):
             With the index of X if X is a data frame, or the names of the training rows:
 
             - ``p_value``, as :func:`bsvdd.p_value`; of a training row, among the other rows. The
-              training rows of one table with odd rows inside have none, or NaN beside new rows;
-              without X they have ``probability_odd`` and ``listed``, of :func:`bsvdd.stand_out`;
+              training rows of one table with odd rows inside have none, but ``probability_odd``
+              and ``listed``, of :func:`bsvdd.stand_out`;
             - ``probability_normal``, as :meth:`probability_normal`;
             - ``surprise``, :math:`\log(s_{\mathrm{cut}} / s_z)` in nats: 0 at the cutoff, .69 for a
               row that is half as similar to the training rows, negative for normal rows. It is
@@ -428,8 +423,8 @@ class Detector(OutlierMixin, BaseEstimator):
               lower end counts a whole row beside z that the sample has not shown;
             - ``normal``, as :meth:`predict`, or :meth:`fit_predict`;
             - ``distance``, the distance of the surprise, and ``cutoff``, D_opt, which tell rows
-              apart worse than the surprise does; ``level``; and ``left_out``: whether the row is a
-              training row that is answered without itself.
+              apart worse than the surprise does; and ``level``;
+            - ``left_out``, without X: whether the training row can be left out.
 
             With ``Cutoff(undecided=(low, high))`` also ``probability_error``, the Monte Carlo
             standard error of P(normal), and ``decision``: "normal", "abnormal" or "undecided", see
@@ -457,7 +452,7 @@ class Detector(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         if X is None:
             return decisions.of_training(self.fit_, prob, p_value)
-        return decisions.of_rows(self.fit_, X, prob, p_value, training)
+        return decisions.of_rows(self.fit_, X, prob, p_value)
 
     def margins(self, X: Any = None) -> np.ndarray:
         r"""Return by how much each row lies within the cutoff in each draw, shape (draws, m).
@@ -494,9 +489,8 @@ class Detector(OutlierMixin, BaseEstimator):
             return self.fit_.log_similarity_of_training()
         return self.fit_.log_similarity_of_rows(self._rows(X))
 
-    def _rows(self, X: Any) -> known.Rows:
-        table, imputations = inputs.completed(self.fit_.data, X)
-        return self.fit_.asked(table, imputations, known.AS_NEW)
+    def _rows(self, X: Any) -> Rows:
+        return self.fit_.asked(*inputs.completed(self.fit_.data, X))
 
     @available_if(_has_center)
     def distance(self, X: Any) -> xr.DataArray:

@@ -17,7 +17,6 @@ from ..inference.density import Density, prior_draws
 from ..inference.draws import Draws
 from ..inference.learned import Learned, Learner, Posterior
 from ..inference.leave import Rescaled
-from ..inference.warning import DataWarning, warn
 from ..models import repeats
 from ..models.odd_rows import OddRows, Tail
 from . import known
@@ -268,44 +267,24 @@ class Fit:
             found[:, ~values.known] = self._new_margins(rows[~values.known])
         return found
 
-    # new rows, of which some may be training rows
+    # new rows
 
     @cached_property
-    def _known(self) -> tuple[dict[bytes, int], bool]:
-        """The numbers of training rows that can be left out, and whether too many rows repeat."""
-        found, repeat = ({}, False) if self.data.kernel.pairwise else known.single(self.data.rows)
-        if repeat:  # none is left out, and nothing has to be refitted to know which could be
-            return found, repeat
-        return {row: i for row, i in found.items() if not np.isnan(self.left_out[i])}, repeat
+    def _known(self) -> np.ndarray:
+        """The hashes of the training rows."""
+        return known.single(self.data.rows)
 
-    def asked(
-        self, table: np.ndarray, imputations: Imputations | None = None, training: str = known.AUTO
-    ) -> Rows:
-        """Return rows as they are answered: which are training rows, and which have gaps.
+    def asked(self, table: np.ndarray, imputations: Imputations | None = None) -> Rows:
+        """Return new rows as they are answered."""
+        return Rows(table, imputations if leaves_rows(self.cutoff) and self.has_center else None)
 
-        ``training`` is as in ``est.predict``.
+    def warn_of_training(self, rows: Rows) -> None:
+        """Say how many rows are training rows.
+
+        The printed rule and the training distances are about training rows: nothing is said there.
         """
-        leaves, gaps = leaves_rows(self.cutoff), self.data.gaps
-        ways = imputations if leaves and self.has_center else None
-        again, repeat = self._known if leaves and training != known.AS_NEW else ({}, False)
-        place = known.places(again, table)
-        if imputations is not None or gaps is not None:  # a value that fills a gap is none
-            own = False if imputations is None else imputations.gaps(len(table))
-            of_training = False if gaps is None else gaps[place]
-            place[np.not_equal(own, of_training).any(axis=1)] = -1
-        equal = int((place >= 0).sum())
-        if repeat and len(place) >= known.FEWEST and equal > len(place) / 2:
-            warn(
-                f"{equal} of {len(place)} rows equal a training row, and are answered as new rows, "
-                "since a hundredth of the training rows repeats; est.decision() leaves out "
-                "training rows",
-                DataWarning,
-            )
-        return Rows(table, np.full(len(place), -1) if repeat else place, ways)
-
-    def training_rows(self, which: Which = slice(None)) -> Rows:
-        """Return training rows as they are answered: left out."""
-        return Rows(self.data.rows[which], np.arange(len(self.data.rows))[which])
+        if leaves_rows(self.cutoff) and not self.data.kernel.pairwise:
+            known.warn_of_training(self._known, rows.table)
 
     def without_donors(self, ways: Imputations) -> LeftOut:
         """Return the values of new rows with gaps, without the donors of each way."""
@@ -316,7 +295,6 @@ class Fit:
         score, level = self.score, self.level
         return rows.answered(
             partial(score.scores, level=level),
-            lambda i: self.left_out[i],
             lambda ways: self.without_donors(ways).scores(score, level),
         )
 
@@ -325,7 +303,6 @@ class Fit:
         score, level = self.score, self.level
         return rows.answered(
             partial(score.decision, level=level, prob=prob),
-            partial(self.training_decision, prob),
             lambda ways: self.without_donors(ways).decision(score, level, prob),
         )
 
@@ -333,7 +310,6 @@ class Fit:
         """Return P(normal) of rows, shape (m,)."""
         return rows.answered(
             self.score.probability_normal,
-            lambda i: self.training_decision(which=i)[1],
             lambda ways: self.without_donors(ways).decision(self.score, self.level)[1],
         )
 
@@ -342,7 +318,6 @@ class Fit:
         score, level = self.score, self.level
         return rows.answered(
             partial(score.is_normal, level=level),
-            lambda i: self.left_out[i] >= 0.0,
             lambda ways: self.without_donors(ways).scores(score, level) >= 0.0,
         )
 
@@ -350,7 +325,6 @@ class Fit:
         """Return D_opt - d_z of rows in each draw, shape (draws, m)."""
         return rows.answered(
             self._new_margins,
-            self.training_margins,
             lambda ways: self._margins_of(self.without_donors(ways)),
         )
 
@@ -360,7 +334,6 @@ class Fit:
         """Return the margins of new rows on the scale of the score, shape (draws, m)."""
         return rows.answered(
             self.score.margins,
-            lambda i: self.margins_of_training()[:, i],
             lambda ways: self._scale(self.without_donors(ways)),
         )
 
@@ -381,7 +354,6 @@ class Fit:
         """Return log s of new rows in each draw, shape (draws, m)."""
         return rows.answered(
             lambda new: self._logarithm(self.score.values_of_draws(new)),
-            lambda i: self.log_similarity_of_training()[:, i],
             lambda ways: self._logarithm(self.without_donors(ways).values),
         )
 

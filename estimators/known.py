@@ -1,4 +1,4 @@
-"""Rows that are asked about: training rows are known again, and answered without themselves."""
+"""Rows that a fit is asked about, and how many of them are training rows."""
 
 from __future__ import annotations
 
@@ -7,62 +7,54 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+import pandas as pd
 
-from ..models import repeats
+from ..inference.warning import DataWarning, warn
 from .rows.gaps import Imputations
 
-Answers = Callable[[np.ndarray], np.ndarray]  # of rows, or of numbers of training rows
+Answers = Callable[[np.ndarray], np.ndarray]  # of rows (q, p)
 AnswersOfWays = Callable[[Imputations], np.ndarray]
 BLOCK = 1_000  # rows with gaps at once
 
-AUTO, AS_NEW = "auto", "as new"
-# share of training rows that differ, above which an equal row is no coincidence: at .902 a fifth of
-# new normal rows equalled a training row
-DISTINCT = 0.99
-FEWEST = 10  # rows of which most equal training rows, so that it is said that they are not left out
+# of fewer rows, or a smaller share, nothing is said: they can be equal by chance, or few
+FEWEST, SHARE = 10, 0.25
 
 
-def check(training: str) -> None:
-    """Raise a ValueError for an unknown way to answer training rows."""
-    if training not in (AUTO, AS_NEW):
-        raise ValueError(f"training must be {AUTO!r} or {AS_NEW!r}, got {training!r}")
+def hashes(rows: np.ndarray) -> np.ndarray:
+    """Return a number of 64 bits for each row (n, p), equal for equal rows."""
+    frame = pd.DataFrame(rows + 0.0)  # -0.0 is 0.0
+    return pd.util.hash_pandas_object(frame, index=False).to_numpy()
 
 
-def single(rows: np.ndarray) -> tuple[dict[bytes, int], bool]:
-    """Return the number of each row (n, p) that equals no other, and whether many rows repeat."""
-    first, number = repeats.distinct(rows)
-    alone = first[np.bincount(number) == 1]
-    numbers = dict(zip(_as_bytes(rows[alone]), alone.tolist(), strict=True))
-    return numbers, len(first) < DISTINCT * len(rows)
+def single(rows: np.ndarray) -> np.ndarray:
+    """Return the hashes of rows (n, p) that equal no other: new rows equal the others by chance."""
+    found, count = np.unique(hashes(rows), return_counts=True)
+    return found[count == 1]
 
 
-def places(known: dict[bytes, int], rows: np.ndarray) -> np.ndarray:
-    """Return the number of the training row that each row (m, p) equals; -1 for none."""
-    if not known:  # no row needs to be looked up
-        return np.full(len(rows), -1)
-    return np.array([known.get(row, -1) for row in _as_bytes(rows)], dtype=int)
-
-
-def _as_bytes(rows: np.ndarray) -> list[bytes]:
-    return [row.tobytes() for row in rows.astype(float) + 0.0]  # -0.0 is 0.0
+def warn_of_training(known: np.ndarray, rows: np.ndarray) -> None:
+    """Say how many rows (m, p) have known hashes, if these are more than a few."""
+    equal = int(np.isin(hashes(rows), known).sum()) if len(rows) >= FEWEST else 0
+    if equal > SHARE * len(rows):
+        warn(
+            f"{equal} of {len(rows)} rows are training rows; decision() answers them left out",
+            DataWarning,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows that a fit is asked about: new ones, and training rows, which are left out.
+    """Rows that a fit is asked about, each of them a new one.
 
     Attributes
     ----------
     table : ndarray of shape (m, p)
         In the form that the kernel expects.
-    place : ndarray of int, shape (m,)
-        The number of the training row that each is; -1 for a new row.
     imputations : Imputations or None
         Of the rows with gaps; None if gaps have their middle values only.
     """
 
     table: np.ndarray
-    place: np.ndarray
     imputations: Imputations | None = None
 
     def __len__(self) -> int:
@@ -73,32 +65,16 @@ class Rows:
         """The rows with the middle values in their gaps."""
         return replace(self, imputations=None)
 
-    def answered(
-        self, as_new: Answers, of_training: Answers, of_ways: AnswersOfWays | None = None
-    ) -> np.ndarray:
-        """Return an answer to each row, shape (..., m).
-
-        Parameters
-        ----------
-        as_new : callable
-            Takes rows (q, p).
-        of_training : callable
-            Takes numbers of training rows.
-        of_ways : callable, optional
-            Takes the imputations of new rows with gaps; None if gaps have their middle values.
-        """
-        known, new = np.flatnonzero(self.place >= 0), np.flatnonzero(self.place < 0)
-        parts = [(known, of_training(self.place[known]))] if len(known) else []
-        if self.imputations is not None and of_ways is not None:
-            ways = self.imputations.among(new)
-            for start in range(0, len(ways), BLOCK):
-                some = ways.part(slice(start, start + BLOCK))
-                parts.append((new[some.which], of_ways(some)))
-            new = np.delete(new, ways.which)
-        if len(new) or not parts:
-            parts.append((new, as_new(self.table if len(new) == len(self) else self.table[new])))
-        if len(parts) == 1:
-            return parts[0][1]
+    def answered(self, as_they_are: Answers, of_ways: AnswersOfWays) -> np.ndarray:
+        """Return an answer to each row, shape (..., m), from those without and with gaps."""
+        ways = self.imputations
+        if ways is None or not len(ways):
+            return as_they_are(self.table)
+        whole = np.delete(np.arange(len(self)), ways.which)
+        blocks = [ways.part(slice(i, i + BLOCK)) for i in range(0, len(ways), BLOCK)]
+        parts = [(some.which, of_ways(some)) for some in blocks]
+        if len(whole):
+            parts.append((whole, as_they_are(self.table[whole])))
         found = np.empty((*parts[0][1].shape[:-1], len(self)), parts[0][1].dtype)
         for which, answers in parts:
             found[..., which] = answers

@@ -29,12 +29,18 @@ class Table:
     Attributes
     ----------
     fit : Fit
-    rows : Rows
-        ``place`` is -1 for the rows that the fit does not hold.
+    rows : ndarray of shape (n, p)
+        In the form that the kernel expects.
+    place : ndarray of int, shape (n,)
+        The number of the training row that each is; -1 for the rows that the fit does not hold.
+    imputations : Imputations, optional
+        Of the rows with gaps.
     """
 
     fit: Fit
-    rows: Rows
+    rows: np.ndarray
+    place: np.ndarray
+    imputations: Imputations | None = None
 
     @classmethod
     def of(cls, fit: Fit, X: Any = None, y: Any = None) -> Self:
@@ -44,7 +50,7 @@ class Table:
         """
         data = fit.data
         if X is None or data.kernel.pairwise:  # a fit holds all rows of a kernel matrix
-            return cls(fit, Rows(data.rows, np.arange(len(data.rows))))
+            return cls(fit, data.rows, np.arange(len(data.rows)))
         if isinstance(y, str):
             y = X[y]
         with collected():  # the fit has said what these rows lack
@@ -60,11 +66,24 @@ class Table:
             )
         rows, place = rows.copy(), np.full(n, -1)
         rows[held], place[held] = data.rows, np.arange(len(data.rows))
-        return cls(fit, Rows(rows, place, imputations if fit.has_center else None))
+        return cls(fit, rows, place, imputations if fit.has_center else None)
 
     @property
     def _is_held(self) -> bool:
-        return bool((self.rows.place >= 0).all())
+        return bool((self.place >= 0).all())
+
+    @cached_property
+    def _new(self) -> Rows:
+        """The rows that the fit does not hold."""
+        new = np.flatnonzero(self.place < 0)
+        ways = None if self.imputations is None else self.imputations.among(new)
+        return Rows(self.rows[new], ways)
+
+    def _joined(self, of_training: np.ndarray, of_new: np.ndarray) -> np.ndarray:
+        """Return the answers of rows (n,) that the fit holds, and of the others."""
+        found = of_training[self.place]
+        found[self.place < 0] = of_new
+        return found
 
     @cached_property
     def surprises(self) -> np.ndarray:
@@ -77,7 +96,7 @@ class Table:
         def of_ways(ways: Imputations) -> np.ndarray:
             return surprises(score, without_donors(score, fit.data, ways).values)
 
-        return self.rows.answered(self._as_new, lambda i: fit.surprises[i], of_ways)
+        return self._joined(fit.surprises, self._new.answered(self._as_new, of_ways))
 
     def _as_new(self, rows: np.ndarray) -> np.ndarray:
         score, found = self.fit.learned.score, np.empty(len(rows))
@@ -91,8 +110,8 @@ class Table:
     def scores(self) -> np.ndarray:
         """The score of each row, shape (n,)."""
         fit = self.fit
-        rows = self.rows if leaves_rows(fit.cutoff) else self.rows.filled
-        return np.where(rows.place >= 0, fit.training_scores[rows.place], fit.scores(rows))
+        new = self._new if leaves_rows(fit.cutoff) else self._new.filled
+        return self._joined(fit.training_scores, fit.scores(new))
 
     @cached_property
     def order(self) -> np.ndarray:
@@ -112,6 +131,6 @@ class Table:
     @cached_property
     def core(self) -> np.ndarray:
         """Which of the rows are in the core, shape (n,)."""
-        core, place = self.fit.data.core, self.rows.place
+        core, place = self.fit.data.core, self.place
         described = self.fit.data.described if core is None else core.rows
         return (place >= 0) & described[place]

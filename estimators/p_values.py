@@ -34,7 +34,6 @@ import numpy as np
 
 from ..inference import ties
 from ..inference.center import Score
-from ..inference.warning import DataWarning, warn
 from .fit import Fit, refitted
 from .known import Rows
 from .rows.gaps import Imputations
@@ -121,68 +120,21 @@ def fold_of(fit: Fit, method: str = "left-out") -> Fold:
 
 
 def of_rows(
-    fit: Fit,
-    fold: Fold,
-    training: str,
-    table: np.ndarray,
-    imputations: Imputations | None = None,
+    fit: Fit, fold: Fold, table: np.ndarray, imputations: Imputations | None = None
 ) -> np.ndarray:
-    """Return the p-values of rows, each training row among the others.
-
-    ``training`` is as in :func:`bsvdd.p_value`.
-
-    Raises
-    ------
-    ValueError
-        There are rows of the table that the fit found the core of.
-
-    Warns
-    -----
-    DataWarning
-        There are training rows, and the fold has no left-out scores of these.
-    """
-    rows = fit.asked(table, imputations, training)
-    if of_one_table(fit, rows).any():
-        raise ValueError(
-            "these are training rows of one table, in which one row has the smallest p-value "
-            "whatever the rows are; use stand_out(est), which says which of them are odd"
-        )
-    if fold.of_training is not None:
-        return at(fit, fold, rows)
-    warn_of_seen(rows.place)
-    return fold.p_values(table)
-
-
-def of_one_table(fit: Fit, rows: Rows) -> np.ndarray:
-    """Return which rows (m,) are of the table that the fit found the core of: ranks say nothing."""
-    if fit.data.core is None:
-        return np.zeros(len(rows), dtype=bool)
-    return (rows.place >= 0) | np.array_equal(rows.table, fit.data.rows)
-
-
-def warn_of_seen(place: np.ndarray) -> None:
-    """Warn of training rows, by their numbers, of which a fit to half of the rows has seen half."""
-    n = int((place >= 0).sum())
-    if n:
-        warn(
-            f"{n} of {len(place)} rows are training rows, of which a fit to half of the rows has "
-            "seen half, so they look too normal; give new rows (p-values: method='left-out')",
-            DataWarning,
-        )
+    """Return the p-values of new rows."""
+    rows = fit.asked(table, imputations)
+    fit.warn_of_training(rows)
+    return at(fit, fold, rows)
 
 
 def at(fit: Fit, fold: Fold, rows: Rows) -> np.ndarray:
-    """Return the p-values of rows by a fold that has left-out scores of all training rows.
+    """Return the p-values of new rows.
 
     Gaps have their middle values where those of the left-out rows have.
     """
-    of_training = fold.of_training
-    assert of_training is not None  # scores of left-out rows
-    if fold.score is fit.score:
-        scores = fit.scores(rows)
-    else:
-        scores = rows.answered(fold.scores, lambda i: of_training[i])
-    return fold.of_scores(scores, (rows.place >= 0) & ~fit.data.minority[rows.place])
+    own = fold.score is fit.score
+    return fold.of_scores(fit.scores(rows) if own else fold.scores(rows.table))
 
 
 def check_method(method: str) -> None:

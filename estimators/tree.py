@@ -13,7 +13,7 @@ distance           ``d``, the distances of the training rows in each draw
 log_likelihood     ``kernel``, the sum over the rows; no density of rows, so not for ``az.loo``
 potential          ``kernel``, its terms
 score              ``f``, the score of each training row; for models without a centre
-decision           P(normal) and decision of the training rows, as ``est.decision(X)`` has them, the
+decision           P(normal) and decision of the training rows, as ``est.decision()`` has them, the
                    left-out surprises and distances that chose the cutoff, and the cutoff
 diagnostics        see :func:`bsvdd.inference.diagnostics.diagnose`
 constant_data      the training rows, their classes, and the point of each where they are grouped
@@ -70,7 +70,7 @@ def _of_fit(fit: Fit) -> xr.DataTree:
 
 
 def _decision(fit: Fit) -> xr.Dataset:
-    score, probability, low, high = fit.decision(fit.asked(fit.data.rows, fit.data.imputations))
+    score, probability, low, high = fit.training_decision()
     variables: dict[str, Any] = {
         "probability_normal": ("obs", probability),
         "normal": ("obs", score >= 0.0),

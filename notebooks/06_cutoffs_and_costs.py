@@ -138,7 +138,7 @@ title = figure.suptitle(
 # folds. `cv="train"` leaves no row out.
 
 # %%
-inside = est.decision(X[~y], training="as new")["distance"].to_numpy()
+inside = est.distance(X[~y]).median(["chain", "draw"]).values
 left_out = est.idata_["decision"]["left_out"].values[~y]
 print(f"median over rows of d_-j / d_j: {np.median(left_out / inside):.4f}")
 print(f"largest:                        {np.max(left_out / inside):.4f}")

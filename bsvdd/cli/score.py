@@ -223,7 +223,7 @@ def _important_columns(est: Detector, given: Any, X: pd.DataFrame) -> pd.DataFra
 def _notes(
     est: Detector, given: Any, X: pd.DataFrame, result: pd.DataFrame, fdr: float | None
 ) -> Iterator[str]:
-    """Yield what is to be known of scored rows: unseen categories, training rows, none selected."""
+    """Yield what is to be known of scored rows: unseen categories, none selected."""
     import numpy as np
 
     from ..inference.warning import collected
@@ -240,15 +240,10 @@ def _notes(
             f"{int(unseen.any(axis=0).sum())} of {n} rows have a category that no training row "
             f"has, in {messages.quoted(names)}: such a category differs from all others"
         )
-    equal = int(result["left_out"].sum())
-    if equal:
-        are = "is a training row" if equal == 1 else "are training rows"
-        yield f"{equal} of {n} rows {are}, and each is answered without itself"
     if fdr is not None and not result["selected"].any():  # by Benjamini and Hochberg
         smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))
-        alone = f"; {equal} of the {n} are training rows: score the new rows alone"
         yield (
             f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their p-values are "
             f"at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest are {smallest}; "
-            f"bsvdd.select(est, X, tail='pareto') goes beyond ranks{alone if equal else ''}"
+            "bsvdd.select(est, X, tail='pareto') goes beyond ranks"
         )

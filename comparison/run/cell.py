@@ -93,7 +93,7 @@ def measured(est: Detector | Yardstick, test: Dataset) -> Row:
     if isinstance(est, Yardstick):
         score, flagged = -est.score_samples(test.X), est.predict(test.X) == -1
         return {**measure(test.minority, flagged, score, flagged.astype(float))}
-    decision = est.decision(test.X, training="as new")
+    decision = est.decision(test.X)
     flagged, score = ~decision["normal"].to_numpy(), decision["surprise"].to_numpy()
     abnormal = 1.0 - decision["probability_normal"].to_numpy()
     return {**measure(test.minority, flagged, score, abnormal)}

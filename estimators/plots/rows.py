@@ -92,11 +92,10 @@ def plot_margin(
         )
     if X is None:
         which = fit.positions(np.arange(min(3, len(fit.data.rows))) if rows is None else rows)
-        asked, known = fit.training_rows(which), fit.data.row_names[which]
+        margins, known = fit.training_margins(which), fit.data.row_names[which]
     else:
-        asked = fit.asked(*inputs.completed(fit.data, X))
-        known = inputs.row_names(X, len(asked))
-    margins = fit.margins(asked)
+        margins = fit.margins(fit.asked(*inputs.completed(fit.data, X)))
+        known = inputs.row_names(X, margins.shape[1])
     names = [f"row {short(name)}" for name in known] if names is None else list(names)
     n = margins.shape[1]
     if len(names) != n:
@@ -160,14 +159,15 @@ def plot_distances(
     fit = require_center(est)
     if X is None:
         minority, own_names = fit.data.minority, fit.data.row_names
-        rows = fit.training_rows()
+        decided = fit.training_decision(prob)
     else:
         rows = fit.asked(*inputs.completed(fit.data, X))
+        decided = fit.decision(rows, prob)
         minority, own_names = (
             np.zeros(len(rows), bool) if y is None else fit.minority_of(y, len(rows)),
             inputs.row_names(X, len(rows)),
         )
-    score, _, low, high = fit.decision(rows, prob)
+    score, _, low, high = decided
     figure, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
     unlabelled = X is not None and y is None
     classes = row_classes(minority, "rows without labels" if unlabelled else "majority")
@@ -226,7 +226,7 @@ def plot_outliers(est: Detector, X: Any = None, most: int = 10) -> Figure:
     decided = est.decision()
     surprise, normal = decided["surprise"].to_numpy(), decided["normal"].to_numpy()
     order = np.argsort(-surprise, kind="stable")[:most]
-    held = np.arange(len(names)) if X is None else np.flatnonzero(Table.of(fit, X).rows.place >= 0)
+    held = np.arange(len(names)) if X is None else np.flatnonzero(Table.of(fit, X).place >= 0)
     reasons = _reasons(est, X, [held[[i]] for i in order])
     p = decided["p_value" if "p_value" in decided else "probability_normal"].to_numpy()
     what = "p" if "p_value" in decided else "P(normal)"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...models.kernels.base import is_number
 from .. import inputs
 from ..detector import Detector
 from ..joined import Joined
+from ..known import Rows
 from ..p_values import check_rate
 from .explanation import Asked, Explanation, explained_by
 from .views import ViewsExplanation, explained
@@ -45,9 +47,9 @@ def explain(
     est : Detector
         Fitted; a description or :class:`bsvdd.Views`.
     X : array-like of shape (n, p), optional
-        Rows inside the description are explained too, and training rows among them as in
-        ``est.decision``. By default the training rows are explained, each left out: its own weight
-        leaves the sums, and its values leave the ranks of the columns.
+        Rows inside the description are explained too. By default the training rows are explained,
+        each left out: its own weight leaves the sums, and its values leave the ranks of the
+        columns.
     prob : float, default=0.9
         Probability of the equal-tailed posterior intervals.
     draws : int, default=50
@@ -113,11 +115,11 @@ def explain(
         )
     if X is None:
         place = fit.positions(rows)
-        asked_rows, names = fit.training_rows(place), fit.data.row_names[place]
+        asked_rows, names = Rows(fit.data.rows[place]), fit.data.row_names[place]
     else:
         asked_rows = fit.asked(*inputs.completed(fit.data, X))
-        names = inputs.row_names(X, len(asked_rows))
-    asked = Asked(X, asked_rows, names, prob, draws, top, changes)
+        names, place = inputs.row_names(X, len(asked_rows)), np.full(len(asked_rows), -1)
+    asked = Asked(X, asked_rows, place, names, prob, draws, top, changes)
     if isinstance(fit.score, Joined):
         return explained(fit, asked)
     return explained_by(fit, asked)

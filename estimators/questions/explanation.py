@@ -269,12 +269,14 @@ class Asked:
     ----------
     X : array-like or None
     rows : Rows
-        Training rows are left out.
+    place : ndarray of int, shape (m,)
+        The training row that each is, which is left out; -1 for a new row.
     names : array-like of shape (m,)
     """
 
     X: Any
     rows: Rows
+    place: np.ndarray
     names: Any
     prob: float
     draws: int
@@ -286,10 +288,11 @@ class Asked:
         """The rows, in the form that the kernel expects, shape (m, p)."""
         return self.rows.table
 
-    @property
-    def place(self) -> np.ndarray:
-        """The training row that each is, shape (m,); -1 for a new row."""
-        return self.rows.place
+    def decision(self, fit: Fit) -> np.ndarray:
+        """Return what ``score.decision`` has of the rows, shape (4, m)."""
+        if self.X is None:
+            return fit.training_decision(self.prob, self.place)
+        return fit.decision(self.rows, self.prob)
 
 
 def explained_by(fit: Fit, asked: Asked) -> Explanation:
@@ -303,13 +306,13 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
     data, some = fit.data, some_draws(fit, asked.draws)
     center = decides.with_weights(decides.weights[some])
     center = center.with_boundary(parts.boundary_of(decides, some))
-    decided, normal = fit.decision(asked.rows, prob), fit.training_scores >= 0.0
+    decided, normal = asked.decision(fit), fit.training_scores >= 0.0
     terms = _terms(fit, center, asked)
     is_normal, has_surprise = decided[0] >= 0.0, parts.has_surprise(center)
     surprise = np.stack([-decided[0], *decided[2:]], axis=1)
     values = surprise
     if not has_surprise:  # d^2 - D^2 is twice the difference of similarities
-        values = np.where(_are_filled(fit, asked.rows)[:, None], 2.0 * surprise, terms["total"])
+        values = np.where(_are_filled(fit, asked)[:, None], 2.0 * surprise, terms["total"])
     found = pd.DataFrame({"normal": is_normal}, index)
     found[["value", "low", "high"]] = values
     excess = values[:, 0] - terms["total"][:, 0]  # of the median over the mean
@@ -344,7 +347,8 @@ def explained_by(fit: Fit, asked: Asked) -> Explanation:
         tables["columns"] = Table(index, "column", labels, of_columns, forms)
     if asked.changes and not data.kernel.categorical_columns:
         # a row with gaps is changed as it is filled, which may be normal
-        stays = is_normal | fit.is_normal(asked.rows.filled)
+        filled = _are_filled(fit, asked)
+        stays = is_normal | (filled & fit.is_normal(asked.rows.filled))
         value = _changed(fit, asked, stays, data.rows[of_normal], sd)
         change = value - table
         changed = {
@@ -388,13 +392,13 @@ def _ends(summary: np.ndarray, names: Sequence[str] = ENDS) -> dict[str, np.ndar
     return {name: summary[..., i] for i, name in enumerate(names)}
 
 
-def _are_filled(fit: Fit, rows: Rows) -> np.ndarray:
+def _are_filled(fit: Fit, asked: Asked) -> np.ndarray:
     """Return which rows are decided with several values in their gaps, shape (m,)."""
-    found = np.zeros(len(rows), dtype=bool)
-    if rows.imputations is not None:
-        found[rows.imputations.which] = True
+    found = np.zeros(len(asked.rows), dtype=bool)
+    if asked.rows.imputations is not None:
+        found[asked.rows.imputations.which] = True
     if fit.data.gaps is not None and leaves_rows(fit.cutoff):
-        found |= (rows.place >= 0) & fit.data.gaps.any(axis=1)[rows.place]
+        found |= (asked.place >= 0) & fit.data.gaps.any(axis=1)[asked.place]
     return found
 
 

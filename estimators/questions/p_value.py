@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...inference import ties
-from .. import inputs, known
+from .. import inputs
 from ..detector import Detector
 from ..p_values import Fold, fold_of, of_rows
 from .tail import Tail
@@ -20,7 +20,6 @@ def p_value(
     X: Any,
     method: str = "left-out",
     tail: str = "rank",
-    training: str = known.AUTO,
 ) -> np.ndarray:
     r"""Return the conformal p-value of "this row is normal" for each row of X.
 
@@ -47,9 +46,6 @@ def p_value(
         "pareto" puts a model, a generalised Pareto distribution, above the .9 quantile of the
         left-out surprises, so that p-values can be smaller than 1/(n + 1). They are as good as
         this model, which is checked, see :mod:`bsvdd.estimators.questions.tail`.
-    training : {"auto", "as new"}, default="auto"
-        As in ``est.probability_normal``: a training row has its left-out score, and is ranked among
-        the others. "split" has seen half of the training rows, and answers all as new rows.
 
     Returns
     -------
@@ -60,16 +56,14 @@ def p_value(
     Raises
     ------
     ValueError
-        X has training rows of a fit to the core of one table
-        (:func:`bsvdd.stand_out` answers for these); an unknown method; a tail of fewer than 10
-        rows; X as in ``est.predict``.
+        An unknown method; a tail of fewer than 10 rows; X as in ``est.predict``.
 
     Warns
     -----
     DiagnosticWarning
         With tail "pareto": the largest left-out surprises are of another distribution.
     DataWarning
-        With "split": X has training rows.
+        X has many training rows, which are answered as new ones.
 
     Notes
     -----
@@ -95,9 +89,8 @@ def p_value(
     True
     """
     check_is_fitted(est)
-    known.check(training)
     fold = with_tail(fold_of(est.fit_, method), tail, est.fit_.data.seed)
-    return of_rows(est.fit_, fold, training, *inputs.completed(est.fit_.data, X))
+    return of_rows(est.fit_, fold, *inputs.completed(est.fit_.data, X))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...inference import ties
 from ...inference.warning import DataWarning, warn
-from .. import inputs, known
+from .. import inputs
 from ..detector import Detector
 from ..p_values import check_rate, fold_of, of_rows
 from .p_value import with_tail
@@ -21,7 +21,6 @@ def select(
     fdr: float = 0.1,
     method: str = "left-out",
     tail: str = "rank",
-    training: str = known.AUTO,
 ) -> np.ndarray:
     """Return the rows of a batch to call abnormal, with the false discovery rate held.
 
@@ -38,7 +37,7 @@ def select(
     method : {"left-out", "split"}, default="left-out"
         As in :func:`bsvdd.p_value`. There is a theorem for "split" (Bates et al. 2023); for
         "left-out" the rate was measured (docs/measurements.md) and not proved.
-    tail, training : optional
+    tail : optional
         As in :func:`bsvdd.p_value`. Among m rows, p-values of at least 1/(n + 1) select at least
         m / (n + 1) / ``fdr`` rows or none; ``tail="pareto"`` has no such limit.
 
@@ -68,11 +67,10 @@ def select(
     """
     check_is_fitted(est)
     check_rate("fdr", fdr)
-    known.check(training)
     fit = est.fit_
     fold = fold_of(fit, method)
     fold = with_tail(fold, tail, fit.data.seed)
-    p = of_rows(fit, fold, training, *inputs.completed(fit.data, X))
+    p = of_rows(fit, fold, *inputs.completed(fit.data, X))
     found = discoveries(p, fdr)
     if tail == "rank" and len(p) and not found.any():
         _warn_of_ranks(p, fdr, int((~fit.data.minority).sum()))

@@ -198,7 +198,7 @@ def groups(table: Table, listed: np.ndarray) -> np.ndarray:
     rows = rows[np.argsort(-table.surprises[rows], kind="stable")[:MOST]]
     if len(rows) < FEWEST or kernel.pairwise:
         return found
-    odd, core = table.rows.table[rows], table.rows.table[inside]
+    odd, core = table.rows[rows], table.rows[inside]
     nearest, step = np.empty(len(rows)), max(1, BLOCK_VALUES // len(core))
     for start in range(0, len(rows), step):
         block = slice(start, start + step)

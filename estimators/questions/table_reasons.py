@@ -41,7 +41,7 @@ class Reasons:
     @classmethod
     def of(cls, est: Detector, X: pd.DataFrame, wanted: np.ndarray) -> Reasons:
         """Return the reasons of the rows at some positions."""
-        place, every = Table.of(est.fit_, X).rows.place[wanted], np.arange(len(X))
+        place, every = Table.of(est.fit_, X).place[wanted], np.arange(len(X))
         asked: list[tuple[np.ndarray, dict[str, Any]]] = [
             (wanted[place >= 0], {"rows": place[place >= 0]}),
             (wanted[place < 0], {"X": X.iloc[wanted[place < 0]]}),

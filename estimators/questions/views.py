@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -150,9 +149,9 @@ def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
     itself = (place >= 0) & ~data.minority[place]
     counted = (place >= 0) & data.described[place]  # by the views of single columns
     values = [
-        asked.rows.answered(view.values, partial(np.take, view.left_out, axis=1)) for view in views
+        view.values(table) if asked.X is not None else view.left_out[:, place] for view in views
     ]
-    score_of_rows = fit.decision(asked.rows)[0]
+    score_of_rows = asked.decision(fit)[0]
     parts = {
         name: explained_by(each, asked) for name, each in score.fits.items() if each.has_center
     }

@@ -78,8 +78,8 @@ def test_a_description_for_each_scale_and_shares_of_draws(fitted):
             pd.testing.assert_frame_equal(fitted.summary()[name], fitted.views_[name].summary())
     values = center.values_of_draws(X)
     share = (values >= center.boundary.threshold[:, None]).mean(axis=0)
-    np.testing.assert_array_equal(fitted.probability_normal(X, training="as new"), share)
-    np.testing.assert_array_equal(fitted.predict(X, training="as new") == 1, share > 0.5)
+    np.testing.assert_array_equal(fitted.probability_normal(X), share)
+    np.testing.assert_array_equal(fitted.predict(X) == 1, share > 0.5)
     assert ((share > 0.0) & (share < 1.0)).any() or not has_draws
     found = fitted.decision(X)[["surprise_low", "surprise", "surprise_high"]].to_numpy()
     assert (np.diff(found, axis=1) >= -1e-9).all()
