@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -16,7 +16,7 @@ from ..inference.decision import LeftOut
 from ..inference.density import Density, prior_draws
 from ..inference.draws import Draws
 from ..inference.learned import Learned, Learner, Posterior
-from ..inference.leave import Rescaled
+from ..inference.leave import Leaving, Rescaled
 from ..models import repeats
 from ..models.odd_rows import OddRows, Tail
 from . import known
@@ -286,16 +286,16 @@ class Fit:
         if leaves_rows(self.cutoff) and not self.data.kernel.pairwise:
             known.warn_of_training(self._known, rows.table)
 
-    def without_donors(self, ways: Imputations) -> LeftOut:
-        """Return the values of new rows with gaps, without the donors of each way."""
-        return without_donors(self.score, self.data, ways)
+    def of_ways(self, ways: Imputations) -> LeftOut:
+        """Return the values of new rows with gaps."""
+        return of_ways(self.score, ways)
 
     def scores(self, rows: Rows) -> np.ndarray:
         """Return the scores of rows, shape (m,)."""
         score, level = self.score, self.level
         return rows.answered(
             partial(score.scores, level=level),
-            lambda ways: self.without_donors(ways).scores(score, level),
+            lambda ways: self.of_ways(ways).scores(score, level),
         )
 
     def decision(self, rows: Rows, prob: float = 0.9) -> np.ndarray:
@@ -303,14 +303,14 @@ class Fit:
         score, level = self.score, self.level
         return rows.answered(
             partial(score.decision, level=level, prob=prob),
-            lambda ways: self.without_donors(ways).decision(score, level, prob),
+            lambda ways: self.of_ways(ways).decision(score, level, prob),
         )
 
     def probability_normal(self, rows: Rows) -> np.ndarray:
         """Return P(normal) of rows, shape (m,)."""
         return rows.answered(
             self.score.probability_normal,
-            lambda ways: self.without_donors(ways).decision(self.score, self.level)[1],
+            lambda ways: self.of_ways(ways).decision(self.score, self.level)[1],
         )
 
     def is_normal(self, rows: Rows) -> np.ndarray:
@@ -318,14 +318,14 @@ class Fit:
         score, level = self.score, self.level
         return rows.answered(
             partial(score.is_normal, level=level),
-            lambda ways: self.without_donors(ways).scores(score, level) >= 0.0,
+            lambda ways: self.of_ways(ways).scores(score, level) >= 0.0,
         )
 
     def margins(self, rows: Rows) -> np.ndarray:
         """Return D_opt - d_z of rows in each draw, shape (draws, m)."""
         return rows.answered(
             self._new_margins,
-            lambda ways: self._margins_of(self.without_donors(ways)),
+            lambda ways: self._margins_of(self.of_ways(ways)),
         )
 
     # margins and similarities in each draw, for questions
@@ -334,7 +334,7 @@ class Fit:
         """Return the margins of new rows on the scale of the score, shape (draws, m)."""
         return rows.answered(
             self.score.margins,
-            lambda ways: self._scale(self.without_donors(ways)),
+            lambda ways: self._scale(self.of_ways(ways)),
         )
 
     def margins_of_training(self) -> np.ndarray:
@@ -354,7 +354,7 @@ class Fit:
         """Return log s of new rows in each draw, shape (draws, m)."""
         return rows.answered(
             lambda new: self._logarithm(self.score.values_of_draws(new)),
-            lambda ways: self._logarithm(self.without_donors(ways).values),
+            lambda ways: self._logarithm(self.of_ways(ways).values),
         )
 
     def log_similarity_of_training(self) -> np.ndarray:
@@ -444,7 +444,8 @@ def left_out_values(
             return LeftOut(values, nearest, of_distances)
         numbers = np.arange(len(data.rows))[which]
         some, nearest = ways.among(numbers), np.repeat(nearest, len(ways.rows), axis=0)
-        found = without_donors(score, data, some, numbers[some.which])
+        own = numbers[some.which]
+        found = of_ways(score, some, lambda rows: data.leaving_filled(rows, own))
         nearest[:, some.which] = found.log_nearest
         if not isinstance(cv, int):
             stays = np.isnan(values[0, some.which])
@@ -452,22 +453,25 @@ def left_out_values(
         return LeftOut(values, nearest, of_distances)
 
 
-def without_donors(
-    score: Score, data: TrainingData, ways: Imputations, own: np.ndarray | None = None
+def of_ways(
+    score: Score, ways: Imputations, leaving: Callable[[np.ndarray], Leaving] | None = None
 ) -> LeftOut:
-    """Return the values of rows with gaps, which leave the centre with the donors of each way.
+    """Return the values of rows with gaps; draw t has the way t mod 10 to fill them.
 
-    Draw t has the way t mod 10 to fill them. The rows leave too if they are the training rows
-    ``own``.
+    ``leaving`` takes training rows, filled in one way, and says how they leave the centre; None
+    for new rows.
     """
     assert isinstance(score, Center)
     nearest = np.full(ways.rows.shape[:2], -np.inf)
 
     def of_way(some: Center, way: int) -> np.ndarray:
-        leaving = data.leaving_with_donors(ways, way, own)
-        if data.kernel.normalized:
-            nearest[way] = leaving.log_nearest
-        return some.values_without(leaving.similarity(some.weights), leaving)
+        rows, normalized = ways.rows[way], score.gram.kernel.normalized
+        if leaving is None:
+            nearest[way] = score.log_nearest(rows) if normalized else -np.inf
+            return some.values_of_draws(rows)
+        left = leaving(rows)
+        nearest[way] = left.log_nearest if normalized else -np.inf
+        return some.values_without(left.similarity(some.weights), left)
 
     return LeftOut(score.over_ways(len(nearest), of_way), nearest)
 
@@ -487,14 +491,11 @@ def _of_folds(
     score, minority = learned.score, data.minority
 
     def of_fold(train: np.ndarray, test: np.ndarray) -> np.ndarray:
-        fold = data.fold(train)
-        other = fit.learner.learn(fold)
+        other = fit.learner.learn(data.fold(train))
         found = other.score.values_left_out(data.rows[test], minority[test])
         if ways is not None:
             some = ways.among(test)
-            by_fold = data.by_fold(fold, train)
-            of_ways = without_donors(other.score, by_fold, some, test[some.which])
-            found = _with_gaps(found, some, of_ways.values)
+            found = _with_gaps(found, some, of_ways(other.score, some).values)
         if of_distances:
             return at_same_distance(found, other.score, score)
         if learned.own is None or other.own is None:

@@ -15,7 +15,7 @@ from ..inference import threads
 from ..inference.warning import collected
 from ..models.odd_rows import OddRows, Tail
 from . import inputs
-from .fit import Fit, leaves_rows, surprises, without_donors
+from .fit import Fit, leaves_rows, of_ways, surprises
 from .known import Rows
 from .rows.gaps import Imputations
 
@@ -93,10 +93,10 @@ class Table:
         fit = self.fit
         score = fit.learned.score
 
-        def of_ways(ways: Imputations) -> np.ndarray:
-            return surprises(score, without_donors(score, fit.data, ways).values)
+        def with_gaps(ways: Imputations) -> np.ndarray:
+            return surprises(score, of_ways(score, ways).values)
 
-        return self._joined(fit.surprises, self._new.answered(self._as_new, of_ways))
+        return self._joined(fit.surprises, self._new.answered(self._as_new, with_gaps))
 
     def _as_new(self, rows: np.ndarray) -> np.ndarray:
         score, found = self.fit.learned.score, np.empty(len(rows))

@@ -139,27 +139,9 @@ class TrainingData:
         """Return some rows, by their numbers, as they leave the centre."""
         return Leaving(self.gram, self.rows[which], self.member_of_row[which], self.minority[which])
 
-    def leaving_with_donors(
-        self, ways: Imputations, way: int, own: np.ndarray | None = None
-    ) -> Leaving:
-        """Return rows with gaps, filled in one way, as they leave the centre with their donors.
-
-        ``own`` (g,) are the numbers of these rows among the training rows; None for new rows.
-        """
-        donors = np.sort(ways.donors[way], axis=1)
-        again = np.zeros(donors.shape, dtype=bool)
-        again[:, 1:] = donors[:, 1:] == donors[:, :-1]
-        member_of_row = np.append(self.member_of_row, -1)
-        own = np.full(len(ways), -1) if own is None else own
-        minority = np.append(self.minority, False)[own]
-        members = member_of_row[np.where(again, -1, donors)]
-        return Leaving(self.gram, ways.rows[way], member_of_row[own], minority, members)
-
-    def by_fold(self, fold: Self, train: np.ndarray) -> Self:
-        """Return the data of all rows by the centre of a fold, which ``train`` are members of."""
-        member_of_row = np.full(len(self.rows), -1)
-        member_of_row[train] = fold.member_of_row
-        return replace(self, gram=fold.gram, member_of_row=member_of_row)
+    def leaving_filled(self, rows: np.ndarray, which: np.ndarray) -> Leaving:
+        """Return some rows, by their numbers, as they leave with other values in their gaps."""
+        return replace(self.leaving(which), rows=rows, filled=True)
 
     def fold(self, train: np.ndarray, own_kernel: bool = False) -> Self:
         """Return the data of the rows ``train``; points that are rows are these.

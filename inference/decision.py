@@ -37,9 +37,8 @@ same draw and cancels. The surprise is the median of
   of Gamma(1/2) (Garwood 1936): at the lower end z has Gamma(1) of an unseen row and the left-out
   rows have none, at the upper end z has none and they have Gamma(1).
 
-A row with gaps, new or left out, has the values of another of the nearest rows in each draw t, of
-way t mod 10 to fill it, as in multiple imputation (Rubin 1987), and leaves the centre with these
-(:mod:`bsvdd.inference.leave`).
+A row with gaps, new or left out, has the values of another of the ten nearest rows in each draw t,
+of way t mod 10 to fill it, as in multiple imputation (Rubin 1987).
 
 Where weights may be negative, the margin is the difference
 :math:`\tilde s_z - \tilde s_{\mathrm{opt}}`. Nothing is unseen for kernels whose values do not
@@ -86,7 +85,7 @@ NEAR_RATES = 0.3, 3.3  # times the rate of false alarms: rows between lie near t
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """The values of rows by the fit without them, or without what fills their gaps, in each draw.
+    """The values of rows by the fit without them, or of new rows with gaps, in each draw.
 
     Attributes
     ----------

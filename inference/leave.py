@@ -12,9 +12,6 @@ A minority row leaves B, and A is multiplied by :math:`(t - \alpha_{1g} / n_g) /
 weights of both keep their sum.
 
 A majority row also leaves what the kernel has learned from it (``kernel.leaving_out``).
-
-A row whose gaps are filled by values of other rows, the donors, leaves with these: a centre that
-holds a donor knows the values already.
 """
 
 from __future__ import annotations
@@ -39,7 +36,7 @@ SUM_TOLERANCE = 1e-6  # error of the sum of weights, relative to that of their a
 
 @dataclass(frozen=True, eq=False)
 class Leaving:
-    """Rows, each of which leaves the points of a centre, or the donors of its values do.
+    """Rows, each of which leaves the points of a centre.
 
     Attributes
     ----------
@@ -49,15 +46,15 @@ class Leaving:
     member : ndarray of int, shape (q,)
         The member of the points that each row is; -1 for none, which leaves nothing but the kernel.
     minority : ndarray of bool, shape (q,)
-    donors : ndarray of int, shape (q, c), optional
-        The members of the rows whose values fill gaps of each row; -1 for none.
+    filled : bool
+        Whether their gaps have other values than those that the kernel has learned from.
     """
 
     gram: Gram
     rows: np.ndarray
     member: np.ndarray
     minority: np.ndarray
-    donors: np.ndarray | None = None
+    filled: bool = False
 
     def part(self, which: np.ndarray | slice) -> Self:
         """Return some of the rows."""
@@ -66,18 +63,14 @@ class Leaving:
             rows=self.rows[which],
             member=self.member[which],
             minority=self.minority[which],
-            donors=None if self.donors is None else self.donors[which],
         )
 
     @cached_property
     def _gone(self) -> sparse.csr_array:
         """The number of rows of each member that leave with each row, shape (q, R)."""
-        members = self.member[:, None]
-        if self.donors is not None:
-            members = np.hstack([members, self.donors])
-        row, place = np.nonzero(members >= 0)
+        row = np.flatnonzero(self.member >= 0)
         shape = len(self.rows), len(self.gram.points.rows)
-        return sparse.csr_array((np.ones(len(row)), (row, members[row, place])), shape)
+        return sparse.csr_array((np.ones(len(row)), (row, self.member[row])), shape)
 
     @cached_property
     def gone(self) -> sparse.csr_array:
@@ -89,12 +82,9 @@ class Leaving:
 
     @property
     def _kernels(self) -> list[tuple[Kernel, np.ndarray]]:
-        """The kernel of the rows of each class that there is, and which rows these are.
-
-        The kernel has learned a column from other values than those that are imputed.
-        """
+        """The kernel of the rows of each class that there is, and which rows these are."""
         kernel, minority = self.gram.kernel, self.minority
-        if self.donors is not None:
+        if self.filled:
             return [(kernel, np.ones(len(minority), dtype=bool))]
         of_class = (kernel.leaving_out, ~minority), (kernel, minority)
         return [(each, rows) for each, rows in of_class if rows.any()]
@@ -103,7 +93,7 @@ class Leaving:
     def k(self) -> np.ndarray:
         """Kernel values (q, M) with the points, without the rows themselves."""
         gram = self.gram
-        if (self.member >= 0).all() and self.donors is None:
+        if (self.member >= 0).all() and not self.filled:
             return gram.K_left_out[self.member]
         k = np.empty((len(self.rows), gram.n_points))
         for kernel, of_kind in self._kernels:

@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators import inputs
-from bsvdd.estimators.fit import left_out_values, refitted
 from bsvdd.estimators.questions.usual import Neighbours
 from bsvdd.estimators.rows.gaps import NEAREST, filled, imputed
-from bsvdd.inference import left_out
 from bsvdd.inference.warning import DataWarning
 
 import bsvdd
@@ -154,11 +152,11 @@ def median_score(margins):
 
 
 def one_a_draw(est, imputations, i, itself=()):
-    """Return the margins (draws,) of a row by the centre without its donors; by draws' ways."""
+    """Return the margins (draws,) of a row, by the way of each draw to fill it."""
     rows, w, at = est.fit_.data.rows, weights_of(est), est.fit_.score.boundary
+    others = np.setdiff1d(np.arange(len(rows)), itself)
     ways = []
-    for row, donors in zip(imputations.rows[:, i], imputations.donors[:, i], strict=True):
-        others = np.setdiff1d(np.arange(len(rows)), [*donors, *itself])
+    for row in imputations.rows[:, i]:
         k = est.kernel_(row[None], rows[others])[0]  # it learned no value of the way
         values = w[:, others] @ k * w.sum(axis=1) / w[:, others].sum(axis=1)
         values = np.log(values) if is_logarithmic(est) else values
@@ -170,7 +168,6 @@ def one_a_draw(est, imputations, i, itself=()):
 @quiet
 @pytest.mark.parametrize("make", DESCRIPTIONS, ids=repr)
 def test_each_draw_fills_gaps_of_a_new_row_by_one_of_the_nearest_rows(make):
-    """And judges it without that row, which its values are of."""
     est = make.fit(NUMBERS)
     known = np.where(est.fit_.data.gaps, np.nan, est.fit_.data.rows)
     middle, imputations = imputed(WITH_GAP, known)
@@ -213,62 +210,7 @@ def test_a_training_row_is_left_out_in_each_way_to_fill_it(make):
         j = imputations.which[i]
         expected = median_score(one_a_draw(est, imputations, i, [j])[:, None])[0]
         np.testing.assert_allclose(est.fit_.left_out[j], expected, rtol=1e-9)
-        decided = est.decision(NUMBERS[[j]])  # it is known again
-        np.testing.assert_allclose(decided["surprise"], -expected, rtol=1e-9)
-        assert decided["left_out"].all()
-
-
-@quiet
-@pytest.mark.parametrize("make", [SVDD(), BSVDD(draws=400, tune=200)], ids=repr)
-def test_donors_of_training_rows_are_majority_rows_and_leave_by_their_own_numbers(make):
-    """Minority rows come first, and give no values."""
-    y = np.arange(N) < 6
-    table = NUMBERS + 5.0 * y[:, None]
-    model = bsvdd.SVDDM() if isinstance(make, SVDD) else bsvdd.BSVDDM(draws=400, tune=200)
-    data = model.fit(table, y).fit_.data
-    donors = data.imputations.donors
-    assert donors[donors >= 0].min() >= 6
-    way, i, f = np.nonzero(donors >= 0)
-    np.testing.assert_array_equal(data.imputations.rows[way, i, f], table[donors[way, i, f], f])
-    leaving = data.leaving_with_donors(data.imputations, 3, data.imputations.which)
-    for i in range(len(data.imputations)):
-        gone = {data.imputations.which[i], *donors[3, i][donors[3, i] >= 0]}
-        assert set(data.row_of_member[leaving.gone[[i]].indices]) == gone
-
-
-@quiet
-def test_a_training_row_leaves_the_centre_of_its_fold_with_its_donors():
-    est = SVDD().fit(NUMBERS)
-    fit, data = est.fit_, est.fit_.data
-    values = left_out_values(fit, Cutoff()).values
-    folds = left_out.folds(data.minority, fit.learner.folds, data.seed)
-    train, test = next((a, b) for a, b in folds if np.isin(data.imputations.which, b).any())
-    other = refitted(fit, train)
-    w = np.zeros(N)
-    w[train] = other.score.weights[0]
-    for i in np.flatnonzero(np.isin(data.imputations.which, test)):
-        for way in range(NEAREST):
-            donors = data.imputations.donors[way, i]
-            rest = np.setdiff1d(train, donors)
-            row = data.imputations.rows[way, i]
-            s = w[rest] @ est.kernel_(row[None], data.rows[rest])[0] / w[rest].sum()
-            expected = np.log(s) + fit.learned.own - other.own
-            j = data.imputations.which[i]
-            np.testing.assert_allclose(values[way, j], expected, rtol=1e-9)
-
-
-@quiet
-def test_rows_of_which_little_is_known_are_as_normal_as_others():
-    """300 complete rows; of new rows four or five of six values are missing."""
-    mix = np.eye(6) + 0.5 * np.random.default_rng(9).normal(size=(6, 6))
-    rng = np.random.default_rng(0)
-    est = BSVDD(draws=500, random_state=0).fit(rng.normal(size=(300, 6)) @ mix)
-    new = rng.normal(size=(600, 6)) @ mix
-    complete = est.probability_normal(new).mean()
-    for n in (4, 5):
-        gap = np.argsort(rng.random(new.shape), axis=1) < n
-        found = est.probability_normal(np.where(gap, np.nan, new))
-        assert abs(found.mean() - complete) < 0.04  # .10 by a centre with the donors
+        np.testing.assert_allclose(est.decision()["surprise"][j], -expected, rtol=1e-9)
 
 
 @quiet
@@ -279,11 +221,10 @@ def test_the_value_of_a_far_donor_leaves_no_scale(make):
     rows[7], rows[8, :2] = [0.0, 0.0, 30.0], [0.01, 0.01]
     rows[8, 2] = np.nan
     est = make.fit(rows)
-    found = est.decision(rows[[8]]).iloc[0]
+    found = est.decision().iloc[8]
     of_tree = est.idata_["decision"]["surprise"].values
-    np.testing.assert_array_equal(of_tree, est.decision(rows)["surprise"])
+    np.testing.assert_array_equal(of_tree, est.decision()["surprise"])
     others = make.fit(np.delete(rows, 8, axis=0)).decision(rows[[8]]).iloc[0]
-    assert found["left_out"] and not others["left_out"]
     assert found["surprise_high"] == pytest.approx(others["surprise_high"], abs=0.5)
     assert found["probability_normal"] == pytest.approx(others["probability_normal"], abs=0.05)
 
@@ -345,19 +286,3 @@ def test_an_explanation_of_a_row_with_gaps_has_the_sign_of_its_decision(make):
     assert 5 < why["normal"].sum() < 75
     np.testing.assert_array_equal(why["value"] <= 0.0, why["normal"])
     assert (why["low"] <= why["value"]).all() and (why["value"] <= why["high"]).all()
-
-
-@quiet
-def test_a_row_whose_donors_have_all_of_the_weight_is_beyond_every_cutoff():
-    """Ten rows, so no row is left in some draws of weights that may be negative."""
-    rng = np.random.default_rng(1)
-    prior = bsvdd.priors.RowSum(exponent=0.5)
-    rows, how = rng.normal(size=(10, 8)), {"likelihood_scale": 5.0}
-    est = BDD(prior=prior, cutoff=bsvdd.cutoffs.FalseAlarm(0.3), **how).fit(rows)
-    new = np.full((3, 8), np.nan)
-    new[:, 0] = 0.1, 0.5, 2.0
-    margins = est.fit_.margins(est.fit_.asked(*inputs.completed(est.fit_.data, new)))
-    assert np.isneginf(margins).any() and not np.isnan(margins).any()
-    np.testing.assert_allclose((margins >= 0.0).mean(axis=0), est.probability_normal(new))
-    for patch in plots.plot_margin(est, new).axes[0].patches:
-        assert np.isfinite(patch.get_data().values).all()
