@@ -13,12 +13,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..inference.density import Density
 from ..inference.draws import Draws, SamplerReport
 from ..inference.learned import Data, Learned, Posterior
-from ..inference.leave import Leave, Leaving, Rescaled
 from ..inference.sampling import SAMPLERS
 from ..models import bdd, bdd_m
 from ..models.bdd import NormalPosterior
 from ..models.model import CALIBRATED
-from ..models.priors import EqualWeights, GaussianPrior, Prior, TruncatedNormal
+from ..models.priors import EqualWeights, Prior, TruncatedNormal
 from ..models.priors.base import describe
 from .bayesian import SCALE_OR_CALIBRATED, Bayesian
 
@@ -32,12 +31,6 @@ class NormalLearner(Posterior):
     @property
     def _one_estimate(self) -> bool:
         return self.model.simplex or self.settings.sampler == "map"
-
-    @property
-    @override
-    def closed_form(self) -> bool:
-        # without a normal prior only refits, as the weights do not sum to one
-        return self.model.simplex or isinstance(self.model.prior, GaussianPrior)
 
     @override
     def learn(self, data: Data) -> Learned:
@@ -72,47 +65,7 @@ class NormalLearner(Posterior):
     @override
     def learned(self, draws: Draws, data: Data, density: Density | None = None) -> Learned:
         found = super().learned(draws, data, density)
-        posterior = self.model.posterior(data.gram)
-        leave: Leave | None = None
-        if self.model.simplex:
-            leave = Rescaled()
-        elif posterior is not None and data.gram.points.are_rows:
-            leave = OfPosterior(posterior, data.seed, self._one_estimate)
-        elif posterior is not None:
-            leave = Rescaled(to_one=False)
-        if self._one_estimate:  # whose prior has no draws
-            return replace(found, leave=leave, density=None)
-        return replace(found, leave=leave)
-
-
-@dataclass(frozen=True, eq=False)
-class OfPosterior:
-    """A row leaves the normal posterior itself, in closed form; see :class:`.leave.Leave`.
-
-    Attributes
-    ----------
-    posterior : NormalPosterior
-    seed : int
-    is_mode : bool
-        Whether the weights are the mode, and no draws.
-    """
-
-    posterior: NormalPosterior
-    seed: int
-    is_mode: bool
-
-    def similarity(self, weights: np.ndarray, leaving: Leaving) -> np.ndarray:
-        """See :class:`.leave.Leave`."""
-        if self.is_mode:
-            modes, _ = self.posterior.left_out()
-            of_points = (self.posterior.gram.K_left_out.T * modes).sum(axis=0)[None]
-        else:
-            rng = np.random.default_rng(self.seed)
-            of_points = self.posterior.leave_one_out(weights, rng)
-        found, others = of_points[:, leaving.member], np.flatnonzero(leaving.member < 0)
-        if len(others):
-            found[:, others] = weights @ leaving.part(others).k.T
-        return found
+        return replace(found, density=None) if self._one_estimate else found  # its prior: no draws
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ from ..inference.decision import LeftOut
 from ..inference.density import Density, prior_draws
 from ..inference.draws import Draws
 from ..inference.learned import Learned, Learner, Posterior
-from ..inference.leave import Leaving, Rescaled
+from ..inference.leave import Leaving
 from ..models import repeats
 from ..models.odd_rows import OddRows, Tail
 from . import known
@@ -389,7 +389,7 @@ class Fit:
     def near_cutoff(self) -> NearCutoff:
         """The training rows near the cutoff, each left out; of a fit with a centre."""
         center = self.require_center("to which rows are near")
-        return NearCutoff.of(self.data, center.weights, isinstance(self.learned.leave, Rescaled))
+        return NearCutoff.of(self.data, center.weights)
 
     def minority_of(self, y: Any, n_rows: int) -> np.ndarray:
         """Return which of new rows with labels y are minority, by the labels of the fit."""

@@ -114,8 +114,8 @@ def check_cutoff(name: str, learner: Learner, cutoff: Cutoff) -> None:
         )
     if cutoff.cv == "loo" and not learner.closed_form:
         raise ValueError(
-            f"cutoff: {name} has no leave-one-out in closed form here (BDD has it for a "
-            "normal prior); use cv='auto' or a number of folds"
+            f"cutoff: {name} has no leave-one-out in closed form; use cv='auto' or a number "
+            "of folds"
         )
     number: Any = cutoff.choose
     if learner.has_center and is_number(number) and number < 0:

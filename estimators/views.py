@@ -19,7 +19,6 @@ from ..inference.cutoff import Cutoff
 from ..inference.cutoffs import Rank
 from ..inference.draws import thinned
 from ..inference.learned import Learned, Learner
-from ..inference.leave import Rescaled
 from ..inference.warning import DataWarning, collected, warn
 from ..models.kernels import Tabular, as_kernel
 from ..models.kernels.base import is_number
@@ -146,8 +145,8 @@ def _of_fit(fit: Fit) -> tuple[Values, np.ndarray, float]:
 
     Gaps of rows have their middle values.
     """
-    center, leave = fit.learned.score, fit.learned.leave
-    if isinstance(center, Center) and fit.learned.posterior and isinstance(leave, Rescaled):
+    center = fit.learned.score
+    if isinstance(center, Center) and fit.learned.posterior:
         weights = center.weights[thinned(len(center.weights), DRAWS)]
         some = replace(fit.learned, score=center.with_weights(weights))
         values = left_out_values(replace(fit, learned=some), Cutoff(), imputed=False).values
@@ -234,8 +233,8 @@ class Views(Detector):
     Notes
     -----
     P(normal) is a share of up to 500 draws: draw t of the two descriptions has p-values among its
-    own left-out rows. BDD and BDD-M, whose left-out rows need draws of their own, and estimators
-    without a posterior have one p-value; then P(normal) counts the uncertainty of the cutoff.
+    own left-out rows. Estimators without a posterior have one p-value; then P(normal) counts the
+    uncertainty of the cutoff.
 
     References
     ----------

@@ -532,7 +532,7 @@ class Center(Weighted):
     def values_without(self, similarity: np.ndarray, leaving: Leaving) -> np.ndarray:
         """Return the values (draws, rows) of rows that leave the centre.
 
-        ``similarity`` (draws, rows), by :class:`.leave.Leave`, is overwritten.
+        ``similarity`` (draws, rows), by :class:`.leave.Rescaled`, is overwritten.
         """
         kernel = self.gram.kernel
         if not kernel.normalized:

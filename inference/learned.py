@@ -16,7 +16,7 @@ from . import sampling
 from .center import Center, Score
 from .density import Density
 from .draws import OWN, Draws, SamplerSettings
-from .leave import Leave, Rescaled
+from .leave import Rescaled
 from .warning import DiagnosticWarning, warn
 
 MAX_DRAWN = 10**9  # values in an array of draws: 8 GB
@@ -31,7 +31,7 @@ class Learned:
     ----------
     score : Score
         Without a boundary.
-    leave : Leave or None
+    leave : Rescaled or None
         How rows leave in closed form; None: only refitted folds leave rows out.
     own : float or None
         The boundary of the model itself, as a value of the score.
@@ -50,7 +50,7 @@ class Learned:
     """
 
     score: Score
-    leave: Leave | None = None
+    leave: Rescaled | None = None
     own: float | None = None
     draws: Draws | None = None
     left_out: np.ndarray | None = None
@@ -157,8 +157,8 @@ class Posterior(Learner):
     @property
     @override
     def closed_form(self) -> bool:
-        """Whether the weights can be rescaled, as they sum to one."""
-        return self.model.sums_to_one
+        """Always: the other weights of a draw are rescaled."""
+        return True
 
     @override
     def resolved(self, data: Data) -> Self:
@@ -184,7 +184,7 @@ class Posterior(Learner):
         norm = draws.flat("squared_norm") if "squared_norm" in draws.variables else None
         return Learned(
             Center(draws.weights, data.gram, norm, nonnegative=self.model.nonnegative),
-            Rescaled() if self.model.sums_to_one else None,
+            Rescaled(self.model.sums_to_one),
             draws=draws,
             density=density or Density(self.model, data.gram),
         )

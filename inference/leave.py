@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -202,14 +202,6 @@ class Leaving:
         return weights * (1.0 - self.gone[[0]].toarray()[0])
 
 
-class Leave(Protocol):
-    """How rows leave the draws of a model in closed form."""
-
-    def similarity(self, weights: np.ndarray, leaving: Leaving) -> np.ndarray:
-        """Return the similarities (S, q) of rows to the centre without each of them."""
-        ...
-
-
 @dataclass(frozen=True)
 class Rescaled:
     """The other weights of a draw are rescaled; the draw stays that of the posterior of all rows.
@@ -223,7 +215,7 @@ class Rescaled:
     to_one: bool = True
 
     def similarity(self, weights: np.ndarray, leaving: Leaving) -> np.ndarray:
-        """See :class:`Leave`."""
+        """Return the similarities (S, q) of rows to the centre without each of them."""
         if self.to_one:
             self.check(weights)
         return leaving.similarity(weights)

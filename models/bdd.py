@@ -26,7 +26,7 @@ from scipy.linalg import solve_triangular
 from . import model as base
 from . import quadratic_program
 from .gram import Gram
-from .linear_algebra import WithoutEach, cholesky_factor, factor_with_digits, kernel_sums
+from .linear_algebra import factor_with_digits
 from .potential import kernel_potential
 from .priors import GaussianPrior, Prior
 from .priors.base import make_variable
@@ -90,7 +90,7 @@ def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
 
 @dataclass(frozen=True, eq=False)
 class NormalPosterior:
-    r"""The posterior for a normal prior, with its draws and what they need to be left out.
+    r"""The posterior for a normal prior, with its draws.
 
     Attributes
     ----------
@@ -153,45 +153,3 @@ class NormalPosterior:
         noise = rng.standard_normal((len(self.mean), chains * draws))
         w: np.ndarray = self.mean + solve_triangular(self.upper, noise).T
         return w.reshape(chains, draws, -1)
-
-    def left_out(self) -> tuple[np.ndarray, WithoutEach]:
-        r"""Return the posteriors without each point, and without the row that it is.
-
-        Their means are the columns of the matrix (M, M), with 0 for the point itself. With
-        :math:`\Sigma_j` and P of :class:`~bsvdd.models.linear_algebra.WithoutEach`,
-
-        .. math::
-            \mu_j = \Sigma_j \left(\lambda (r - K_{\cdot j}) + P m -
-            P_{\cdot j} P_{j \cdot} m / P_{jj}\right).
-
-        It is what a fit to the other n0 - 1 rows finds whose prior has the mean m and the
-        covariance Sigma of their weights: the prior is that of all rows, and a mean of row sums,
-        for instance, is not computed anew. The points must be majority rows.
-        """
-        (precision, shift), P = self.natural_parameters, self.prior.precision(self.gram)
-        scaled = self.likelihood_scale * self.gram.K
-        without = WithoutEach.of(cholesky_factor(precision - scaled), P)
-        shifts = shift[:, None] - scaled - P * (P @ self.prior.mean(self.gram) / np.diag(P))
-        return without.times(shifts), without
-
-    def leave_one_out(self, w: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        r"""Return kernel sums (draws, M) of points with the centre without them, for draws w.
-
-        The weights without point j, of :meth:`left_out`, are
-
-        .. math::
-            v_j = z - \frac{z_j}{\sqrt{S_{jj}}} b_j + u q_j + \mu_j, \qquad z \sim N(0, S), \quad
-            u \sim N(0, 1).
-
-        z is made of a draw of the posterior of all rows, so that left-out and new rows have the
-        noise of a draw in common.
-        """
-        means, without = self.left_out()
-        z = (w - self.mean) @ self.upper.T @ without.root.T
-        u = rng.standard_normal((len(w), 1))
-        moves = [
-            (np.ones((1, 1)), means),
-            (-z / np.sqrt(np.diag(without.S)), without.b),
-            (u, without.q),
-        ]
-        return kernel_sums(self.gram.K_left_out.T, z, moves)

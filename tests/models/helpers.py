@@ -1,10 +1,7 @@
 """Shared by the tests of models: an independent solver, kernels by loops, errors of draws."""
 
-from dataclasses import replace
-
 import cvxopt
 import numpy as np
-from bsvdd.models import Gram
 
 OPTIONS = {"show_progress": False, "abstol": 1e-13, "reltol": 1e-13, "feastol": 1e-12}
 
@@ -46,29 +43,6 @@ def squared_norm(w, K):
 
 def squared_distances(w, K, k_uz, k_zz):
     return k_zz - 2 * w @ k_uz + squared_norm(w, K)
-
-
-def without(gram, j):
-    """Return the statistics of all rows but one, as a fold has them, and which rows these are."""
-    rest, m = np.arange(gram.n_points) != j, gram.n_majority_points
-    majority, minority = rest[:m], rest[m:]
-    others = Gram.from_rows(
-        gram.kernel, gram.points.rows[:m][majority], gram.points.rows[m:][minority]
-    )
-    places = np.flatnonzero(majority), np.flatnonzero(minority)
-    return replace(others, index_in_full_fit=places[0], minority_index_in_full_fit=places[1]), rest
-
-
-def z_of(draws, other):
-    """Difference of the mean of independent draws from other draws or from a number."""
-    other = np.atleast_1d(other)
-    variance = draws.var() / len(draws) + other.var() / len(other)
-    return abs(draws.mean() - other.mean()) / np.sqrt(variance)
-
-
-def z_of_moments(draws, mean, variance):
-    """The larger z of the mean and of the variance of independent draws of one number."""
-    return max(z_of(draws, mean), z_of((draws - mean) ** 2, variance))
 
 
 def moments_z(worst_z, draws, mean, covariance):
