@@ -54,7 +54,7 @@ def of_set(
     new = hidden(Z, share, way, middle, 1)
     small = {"draws": 500, "random_state": 0}
     est, complete = BSVDD(**small).fit(train), BSVDD(**small).fit(X)
-    found, truth = (est.decision(rows, p_value=None) for rows in (new, Z))
+    found, truth = (est.decision(rows) for rows in (new, Z))
     normal = np.isnan(new).any(axis=1) & ~y
     inside = truth["surprise"].between(found["surprise_low"], found["surprise_high"]).to_numpy()
     return {

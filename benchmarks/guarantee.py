@@ -71,7 +71,7 @@ def rows(kind: str, n: int, p: int, rng: np.random.Generator) -> np.ndarray:
 def realised(est: Any, Z: np.ndarray) -> list[float]:
     """Return the share of rows with p <= each rate; NaN if n is too small for the rate."""
     p = p_value(est, Z)
-    smallest = 1.0 / (len(est.decision(p_value=None)) + 1)
+    smallest = 1.0 / (len(est.decision()) + 1)
     return [
         float((p <= rate + 1e-12).mean()) if rate >= smallest - 1e-12 else float("nan")
         for rate in RATES
@@ -152,11 +152,7 @@ def discovery_cell(n: int, p: int, repetition: int) -> list[dict[str, Any]]:
     Z = np.concatenate([rng.normal(size=(180, p)), rng.normal(size=(20, p)) + 4.0 / np.sqrt(p) + 1])
     y = np.repeat([False, True], [180, 20])
     fits = {"BSVDD": BSVDD(**SMALL).fit(X), "SVDD": SVDD().fit(X)}
-    selected = {
-        f"{name}, {method}": select(est, Z, 0.1, method)
-        for name, est in fits.items()
-        for method in ("left-out", "split")
-    }
+    selected = {name: select(est, Z, 0.1) for name, est in fits.items()}
     theirs = ConformalDetector(
         detector=OneClassSVM(nu=0.1, gamma="scale"), strategy=Split(n_calib=0.5), seed=repetition
     )

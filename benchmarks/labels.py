@@ -40,7 +40,7 @@ def of_draw(
     first, results = BSVDD(draws=500, random_state=draw).fit(rows, labels), []
     for limit, choose in CUTOFFS.items():
         est = first.with_cutoff(choose)
-        decision = est.decision(test, p_value=None)
+        decision = est.decision(test)
         score, p = -decision["surprise"].to_numpy(), decision["probability_normal"].to_numpy()
         metrics = evaluate(truth, ~decision["normal"].to_numpy())
         place = np.minimum((p * BINS).astype(int), BINS - 1)

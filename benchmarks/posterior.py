@@ -162,7 +162,7 @@ def covered(est: Any, Z: np.ndarray, s: np.ndarray) -> float:
 
 def covered_surprise(est: Any, Z: np.ndarray, s: np.ndarray, cut: float) -> float:
     """Return the share of 90 % intervals of the surprise that contain that of s at the cutoff."""
-    found = est.decision(Z, p_value=None)
+    found = est.decision(Z)
     true = np.log(cut / s) if est.fit_.score.logarithmic else cut - s
     return float(((found["surprise_low"] <= true) & (true <= found["surprise_high"])).mean())
 
@@ -180,7 +180,7 @@ def measured(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str,
     cut = np.quantile(of_truth, RATE)
     inside = s >= cut
     score, p, normal = est.score_samples(Z), est.probability_normal(Z), est.predict(Z) == 1
-    low, high = np.quantile(-est.decision(p_value=None)["surprise"], NEAR, method="inverted_cdf")
+    low, high = np.quantile(-est.decision()["surprise"], NEAR, method="inverted_cdf")
     near = (low <= score) & (score <= high)
     low, high = np.quantile(of_truth, NEAR)
     truly = (low <= s) & (s <= high)
@@ -190,7 +190,7 @@ def measured(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str,
             "covered": covered(est, Z[truly], s[truly]),
             "covered_estimated": covered(est, Z[near], s[near]),
         }
-    hard = est.with_cutoff(Cutoff(uncertain=False)).decision(Z, p_value=None)
+    hard = est.with_cutoff(Cutoff(uncertain=False)).decision(Z)
     hard_wrong = hard["normal"].to_numpy() != inside
     margin = -hard["surprise"].to_numpy()  # in log s, where the score is a logarithm
     in_s = np.expm1(margin) if est.fit_.score.logarithmic else margin  # in units of the cutoff

@@ -288,21 +288,6 @@ def rows_needed() -> str:
     )
 
 
-def tail() -> str:
-    """Return realised over asked rates, FDR and power of the model of the tail."""
-
-    def lines() -> Iterator[list[str]]:
-        for r in stored("questions")["tail"]:
-            rates = [
-                ", ".join(f"{r[f'{name} {rate}'] / float(rate):.1f}" for rate in RATES)
-                for name in ("predictive", "plugged in")
-            ]
-            power = [number(r[f"pareto {what}"]) for what in ("fdp", "power")]
-            yield [r["kind"], f"{r['columns']:.0f}", *rates, *power]
-
-    return table('rows | columns | predictive, `tail="pareto"` | plugged in | FDR | power', lines())
-
-
 def planted() -> str:
     """Return which planted rows are found."""
     file = stored("planted")
@@ -394,7 +379,6 @@ FIGURES: dict[str, Callable[[], str]] = {"ranks_of_studies": partial(ranks, of_s
             discoveries,
             labels,
             rows_needed,
-            tail,
             planted,
             views,
             odd_rankings,

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from ..inference.decision import probability_error, three_way
-from . import inputs
+from . import inputs, p_values
 from .fit import LISTED, Fit
-from .p_values import check_rate, fold_of
-from .p_values import of_training as training_p
+from .p_values import check_rate
 
 WIDTH = 80  # characters of a printed table
 PRINTED = {
@@ -79,34 +78,24 @@ class DecisionTable(pd.DataFrame):
         return f"{text}\n\n[{size}: list(table) names them{of_training}]"
 
 
-def of_rows(fit: Fit, X: Any, prob: float, p_value: str | None) -> DecisionTable:
+def of_rows(fit: Fit, X: Any, prob: float) -> DecisionTable:
     """Return the decision on new rows; see ``est.decision``."""
     check_rate("prob", prob)
-    fold = None if p_value is None else fold_of(fit, p_value)
     rows = fit.asked(*inputs.completed(fit.data, X))
     fit.warn_of_training(rows)
-    decided, p = fit.decision(rows, prob), None
-    if fold is not None and fold.score is fit.score:  # whose scores are known
-        p = fold.of_scores(decided[0])
-    elif fold is not None:
-        p = fold.p_values(rows.table)
+    decided = fit.decision(rows, prob)
+    p = p_values.of_rows(fit, decided[0])
     more: dict[str, Any] = {"distance": fit.score.distance_of(decided[0])}
     more |= {"cutoff": fit.distance, "level": fit.level}
     return _table(fit, decided, p, X.index if isinstance(X, pd.DataFrame) else None, more)
 
 
-def of_training(fit: Fit, prob: float = 0.9, p_value: str | None = "left-out") -> DecisionTable:
+def of_training(fit: Fit, prob: float = 0.9) -> DecisionTable:
     """Return the decision on each training row, left out; see ``est.decision``."""
     check_rate("prob", prob)
-    if p_value not in (None, "left-out"):
-        raise ValueError(
-            f"p_value of training rows must be 'left-out' or None, got {p_value!r}; give rows as X"
-        )
-    leaves, decided = ~np.isnan(fit.left_out), fit.training_decision(prob)
-    itself, unit = leaves & ~fit.data.minority, fit.score.unit
-    if fit.data.core is not None:  # ranks in a table with odd rows inside are no evidence
-        p_value = None
-    p = None if p_value is None else training_p(decided[0], itself, unit)
+    leaves, decided, p = ~np.isnan(fit.left_out), fit.training_decision(prob), None
+    if fit.data.core is None:  # ranks in a table with odd rows inside are no evidence
+        p = p_values.of_rows(fit, decided[0], leaves & ~fit.data.minority)
     more: dict[str, Any] = {"distance": fit.score.distance_of(decided[0])}
     more |= {"cutoff": fit.distance, "level": fit.level, "left_out": leaves}
     found = _table(fit, decided, p, fit.data.row_names, more)

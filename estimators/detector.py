@@ -393,7 +393,6 @@ class Detector(OutlierMixin, BaseEstimator):
         self,
         X: Any = None,
         prob: float = 0.9,
-        p_value: str | None = "left-out",
     ) -> pd.DataFrame:
         r"""Return the decision on each row, with its p-value, P(normal) and surprise.
 
@@ -403,8 +402,6 @@ class Detector(OutlierMixin, BaseEstimator):
             By default the training rows, each left out.
         prob : float, default=0.9
             Probability of the interval of the surprise.
-        p_value : str or None, default="left-out"
-            The method of :func:`bsvdd.p_value`; None for none.
 
         Returns
         -------
@@ -435,7 +432,7 @@ class Detector(OutlierMixin, BaseEstimator):
         ------
         ValueError
             X has another number of columns than in ``fit``, NaN or infinity;
-            prob does not lie between 0 and 1; p_value as in :func:`bsvdd.p_value`.
+            prob does not lie between 0 and 1.
         sklearn.exceptions.NotFittedError
 
         Examples
@@ -451,8 +448,8 @@ class Detector(OutlierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if X is None:
-            return decisions.of_training(self.fit_, prob, p_value)
-        return decisions.of_rows(self.fit_, X, prob, p_value)
+            return decisions.of_training(self.fit_, prob)
+        return decisions.of_rows(self.fit_, X, prob)
 
     def margins(self, X: Any = None) -> np.ndarray:
         r"""Return by how much each row lies within the cutoff in each draw, shape (draws, m).

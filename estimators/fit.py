@@ -585,7 +585,7 @@ def require_learner(fit: Fit) -> None:
     if fit.learned.is_own:
         raise ValueError(
             "the draws are your own, so nothing can be fitted to a part of the rows; use what "
-            "leaves rows out by rescaling, such as Cutoff(cv='auto') and method='left-out'"
+            "leaves rows out by rescaling, such as Cutoff(cv='auto')"
         )
 
 

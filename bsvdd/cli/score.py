@@ -244,6 +244,5 @@ def _notes(
         smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))
         yield (
             f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their p-values are "
-            f"at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest are {smallest}; "
-            "bsvdd.select(est, X, tail='pareto') goes beyond ranks"
+            f"at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest are {smallest}"
         )

@@ -450,7 +450,7 @@ def plot_boundary(
     shape: dict[str, Any] = {"sharex": True, "sharey": True, "squeeze": False}
     figure, axes = plt.subplots(n_lines, n_columns, figsize=size, layout="constrained", **shape)
     for ax, (name, est) in zip(axes.flat, fits.items(), strict=False):
-        decision = est.decision(with_feature_names(est, grid), p_value=None)
+        decision = est.decision(with_feature_names(est, grid))
         p = decision["probability_normal"].to_numpy().reshape(x1.shape)
         show_probability(ax, p, (low[0], high[0], low[1], high[1]))
         surprise = decision["surprise"].to_numpy().reshape(x1.shape)

@@ -5,28 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ...inference import ties
 from ...inference.warning import DataWarning, warn
-from .. import inputs
 from ..detector import Detector
-from ..p_values import check_rate, fold_of, of_rows
-from .p_value import with_tail
+from ..p_values import check_rate
+from .p_value import p_value
 
 
-def select(
-    est: Detector,
-    X: Any,
-    fdr: float = 0.1,
-    method: str = "left-out",
-    tail: str = "rank",
-) -> np.ndarray:
+def select(est: Detector, X: Any, fdr: float = 0.1) -> np.ndarray:
     """Return the rows of a batch to call abnormal, with the false discovery rate held.
 
     Benjamini and Hochberg's procedure on p-values: the expected share of normal rows among the
-    rows that are called abnormal is to be at most ``fdr``. Rows of one batch are decided
-    together: a row can be called abnormal in one batch and not in another.
+    rows that are called abnormal is to be at most ``fdr``; this was measured
+    (docs/measurements.md) and not proved. Rows of one batch are decided together: a row can be
+    called abnormal in one batch and not in another.
 
     Parameters
     ----------
@@ -34,26 +27,28 @@ def select(
         Fitted.
     X : array-like of shape (n, p)
     fdr : float, default=0.1
-    method : {"left-out", "split"}, default="left-out"
-        As in :func:`bsvdd.p_value`. There is a theorem for "split" (Bates et al. 2023); for
-        "left-out" the rate was measured (docs/measurements.md) and not proved.
-    tail : optional
-        As in :func:`bsvdd.p_value`. Among m rows, p-values of at least 1/(n + 1) select at least
-        m / (n + 1) / ``fdr`` rows or none; ``tail="pareto"`` has no such limit.
 
     Returns
     -------
     ndarray of bool, shape (n,)
+        Among m rows, p-values of at least 1/(n + 1) select at least m / (n + 1) / ``fdr`` rows or
+        none.
 
     Raises
     ------
     ValueError
-        fdr does not lie between 0 and 1; X and method as in :func:`bsvdd.p_value`.
+        fdr does not lie between 0 and 1; X as in ``est.predict``.
+
+    Warns
+    -----
+    DataWarning
+        No row is selected, and the smallest p-value that n left-out rows allow is too large for so
+        many rows.
 
     References
     ----------
-    Bates, S., Candes, E., Lei, L., Romano, Y. and Sesia, M. (2023). Testing for outliers with
-    conformal p-values. Annals of Statistics 51, 149-178. doi:10.1214/22-AOS2244
+    Benjamini, Y. and Hochberg, Y. (1995). Controlling the false discovery rate. Journal of the
+    Royal Statistical Society B 57, 289-300.
 
     Examples
     --------
@@ -65,27 +60,22 @@ def select(
     >>> np.flatnonzero(bsvdd.select(est, batch, fdr=0.1)).tolist()
     [20, 21, 22]
     """
-    check_is_fitted(est)
     check_rate("fdr", fdr)
-    fit = est.fit_
-    fold = fold_of(fit, method)
-    fold = with_tail(fold, tail, fit.data.seed)
-    p = of_rows(fit, fold, *inputs.completed(fit.data, X))
+    p = p_value(est, X)
     found = discoveries(p, fdr)
-    if tail == "rank" and len(p) and not found.any():
-        _warn_of_ranks(p, fdr, int((~fit.data.minority).sum()))
+    if len(p) and not found.any():
+        _warn_of_ranks(p, fdr, int((~est.table_.minority).sum()))
     return found
 
 
 def _warn_of_ranks(p: np.ndarray, fdr: float, n: int) -> None:
     """Warn if rows have the smallest possible p-value of n left-out rows, and are too few."""
     smallest, lowest = p.min(), int((p == p.min()).sum())
-    needed = int(np.ceil(smallest * len(p) / fdr))
-    if smallest * (n + 1) <= 2.0:  # 2: a split has half of the rows
+    if smallest * (n + 1) <= 1.0 + ties.RELATIVE:
         warn(
             f"no row is selected, though {lowest} of {len(p)} have the smallest possible p-value, "
-            f"{smallest:.3g}: {needed} would have to at fdr={fdr:g}; "
-            "fit more rows, use tail='pareto', or look at the surprise in est.decision(X)",
+            f"{smallest:.3g}: {int(np.ceil(smallest * len(p) / fdr))} would have to at "
+            f"fdr={fdr:g}; fit more rows, or look at the surprise in est.decision(X)",
             DataWarning,
         )
 
@@ -94,7 +84,7 @@ def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
     """Return the rows that Benjamini and Hochberg (1995) reject, a mask of shape (rows,).
 
     The expected share of normal rows among them is at most ``fdr`` if p-values are valid, and
-    independent or positively dependent. The p-values of a split are (Bates et al. 2023).
+    independent or positively dependent.
     """
     check_rate("fdr", fdr)
     if not len(p):

@@ -13,7 +13,7 @@ from ...inference import ties
 from .. import inputs
 from ..fit import Fit
 from ..messages import of_value, printable
-from ..p_values import fold_of
+from ..p_values import of_rows
 from .explanation import NAMES_SHOWN, SHOWN, Asked, Explanation, explained_by, largest_shares
 
 RARE = 0.05  # share of training rows with so rare a value in one of their columns: it is odd
@@ -176,7 +176,7 @@ def explained(fit: Fit, asked: Asked) -> ViewsExplanation:
     shown = inputs.shown(data, table, asked.X).set_axis(p.index)
     found = pd.DataFrame({"normal": score_of_rows >= 0.0}, p.index)
     if data.core is None or asked.X is not None:  # a rank among the rows of one table is none
-        found["p_value"] = fold_of(fit).of_scores(score_of_rows, itself)
+        found["p_value"] = of_rows(fit, score_of_rows, itself)
     found["surprise"] = -score_of_rows
     found["view"] = view
     found["cause"] = view.map(lambda v: causes.get(v, v)).mask(odd.any(axis=1), COLUMN)

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from bsvdd.estimators.questions.selection import discoveries
 from bsvdd.inference.decision import three_way
-from bsvdd.models import groups
-from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
@@ -55,16 +53,6 @@ def test_left_out_is_by_refits_where_weights_are_equal():
     np.testing.assert_allclose(bsvdd.p_value(est, NEW), count(left_out, k_zu.mean(axis=1)))
 
 
-@pytest.mark.parametrize("model", [SVDD, OCSVM], ids=lambda model: model.__name__)
-def test_split_is_by_a_refit_with_its_own_bandwidth(model):
-    est = model(kernel=kernels.Standardized(kernels.RBF("median"))).fit(X)
-    order = np.random.default_rng(SEED).permutation(25)
-    half = clone(est).set_params(cutoff=1.0).fit(X[np.sort(order[:12])])
-    assert half.kernel_ != est.kernel_
-    expected = count(half.score_samples(X[order[12:]]), half.score_samples(NEW))
-    np.testing.assert_allclose(bsvdd.p_value(est, NEW, "split"), expected)
-
-
 def test_left_out_scores_of_svdd_are_relative_to_the_sphere_of_the_fold():
     """log(s/rho) of a fold is that of all rows; rho is s on the sphere."""
     est = SVDD(kernel=KERNEL).fit(X)
@@ -80,45 +68,11 @@ def test_left_out_scores_of_svdd_are_relative_to_the_sphere_of_the_fold():
 # promises
 
 
-@pytest.mark.filterwarnings("ignore:row .* moves the scale:bsvdd.inference.warning.DataWarning")
-@pytest.mark.parametrize("splits", [200, pytest.param(3000, marks=pytest.mark.long)])
-def test_split_keeps_its_promise_exactly(splits):
-    """P(p <= .1) of 1/(n + 1) steps, n = 19, is .1, within Monte Carlo error.
-
-    Given a fit, the share of new rows at or below the second smallest of 19 left-out scores is
-    Beta(2, 18). So 50 new rows of each fit say as much as 15 fits with a new row each.
-    """
-    rng = np.random.default_rng(71)
-    below = []
-    for _ in range(splits):
-        rows = rng.standard_t(3, size=(88, 2))
-        p = bsvdd.p_value(SVDD(cutoff=1.0).fit(rows[:38]), rows[38:], "split")
-        below.append((p <= 0.1).mean())
-    variance = stats.beta(2, 18).var() + (0.09 - stats.beta(2, 18).var()) / 50
-    assert abs(np.mean(below) - 0.1) < 4 * np.sqrt(variance / splits)
-    assert np.var(below) == pytest.approx(variance, rel=0.5)
-
-
 @pytest.mark.parametrize("width", [0.05, 0.02])
-def test_a_narrow_kernel_takes_no_digits_from_any_method(width):
+def test_a_narrow_kernel_takes_no_digits(width):
     """A row that is similar to no training row has the smallest p-value."""
     est = BSVDD(kernel=kernels.RBF(width), **QUICK).fit(X)
-    for method in ("left-out", "split"):
-        assert bsvdd.p_value(est, [[1.2, 1.9], [0.5, 0.5]], method).max() < 0.9
-
-
-def test_groups_are_chosen_without_the_left_out_rows(monkeypatch):
-    seen = []
-    of_rows = groups.of_rows
-
-    def watched(kernel, rows, *others):
-        seen.append(len(rows))
-        return of_rows(kernel, rows, *others)
-
-    est = BDD(dictionary=6, cutoff=1.0, **QUICK).fit(X)
-    monkeypatch.setattr(groups, "of_rows", watched)
-    bsvdd.p_value(est, NEW, "split")
-    assert seen == [12]
+    assert bsvdd.p_value(est, [[1.2, 1.9], [0.5, 0.5]]).max() < 0.9
 
 
 ONE_CLASS = [SVDD(), OCSVM(), BDD(**QUICK), BSVDD(**QUICK), BSVDD(dictionary=12, **QUICK)]
@@ -145,18 +99,6 @@ def test_the_cutoff_of_a_rate_and_p_values_order_alike_by_every_way_in(est):
         else:  # D_opt of the draws lies about the quantile
             assert (p[flagged] <= rate + 2.01 / 20).all() and (p[~flagged] > rate - 2.01 / 20).all()
         np.testing.assert_array_equal(bsvdd.select(est, NEW, rate), discoveries(expected, rate))
-    with pytest.raises(ValueError, match="method must be 'left-out' or 'split', got 'loo'"):
-        bsvdd.p_value(est, NEW, "loo")
-
-
-def test_the_halves_of_the_split_do_not_depend_on_minority_rows():
-    """A one-class model does not learn from them, and a model with them keeps them all."""
-    est = SVDD(kernel=KERNEL, cutoff=1.0)
-    with_one = est.fit(np.concatenate([X, [[3.0, 3.0]]]), np.repeat([0, 1], [25, 1]))
-    p = bsvdd.p_value(with_one, NEW, "split")
-    np.testing.assert_array_equal(p, bsvdd.p_value(est.fit(X), NEW, "split"))
-    few = SVDDM(kernel=KERNEL, cutoff=1.0).fit(X, np.repeat([0, 1], [24, 1]))
-    assert bsvdd.p_value(few, NEW, "split").min() == 1 / 13
 
 
 def test_undecided_rows_are_in_the_decision():

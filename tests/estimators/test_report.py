@@ -272,7 +272,7 @@ def test_the_table_of_abnormal_rows_has_digits_to_tell_them_apart(table, text):
     est = SVDD(kernel=kernels.RBF(0.3)).fit(*table)
     X = np.array([[9.0, 0, 0], [5.0, 0, 0], [0, 7.0, 0]])
     page = text(est, X)
-    for row in est.decision(X, p_value=None).itertuples():
+    for row in est.decision(X).itertuples():
         assert f"{row.surprise:.2f} [{row.surprise_low:.2f}, {row.surprise_high:.2f}]" in page
 
 

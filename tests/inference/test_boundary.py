@@ -242,7 +242,7 @@ def test_a_cutoff_beyond_every_row_is_told_and_all_rows_are_normal(estimator):
     with pytest.warns(DiagnosticWarning, match="too many training rows resemble no other"):
         est.fit(rows)
     new = np.concatenate([rows[:3] + 0.01, rows[:2] + 1e3])
-    found = est.decision(new, p_value=None)
+    found = est.decision(new)
     assert found["normal"].all() and np.isneginf(found["surprise"]).all()
     share = (est.distance(new).values.reshape(-1, 5) <= est.cutoff_).mean(axis=0)
     np.testing.assert_array_equal(found["probability_normal"], share)
