@@ -567,19 +567,6 @@ def surprises(score: Score, left_out: np.ndarray) -> np.ndarray:
     return -np.log(np.maximum(similarity, positive.min() if len(positive) else 1.0))
 
 
-def refitted(fit: Fit, train: np.ndarray, own_kernel: bool = False) -> Learned:
-    """Return what the model learns from the rows ``train``.
-
-    With ``own_kernel``, all that is learned from rows before the weights is learned from the rows
-    ``train``: bandwidth, scaling and a calibrated lambda.
-    """
-    require_learner(fit)
-    with threads.one():
-        data = fit.data.fold(train, own_kernel)
-        learner = fit.learner.resolved(data) if own_kernel else fit.learner
-        return learner.learn(data)
-
-
 def require_learner(fit: Fit) -> None:
     """Raise a ValueError if nothing can be learned as the draws of a fit were made."""
     if fit.learned.is_own:

@@ -15,7 +15,7 @@ from ..inference.center import Boundary, Unseen
 from ..inference.draws import OWN, Draws, SamplerReport
 from ..inference.learned import Learned, Learner, Posterior
 from ..models import kernels
-from ..models.core import Core, wide
+from ..models.core import Core
 from ..models.gram import Gram
 from ..models.kernels import Kernel
 from .detector import Detector
@@ -24,7 +24,7 @@ from .fit import Chosen, Fit, Spec
 from .fitting import decided
 from .inputs import names_of
 from .own_draws import of_draws
-from .reading import Asked, found_by
+from .reading import Asked
 from .registry import find
 from .rows.forms import form_of
 from .rows.gaps import Imputations
@@ -220,15 +220,14 @@ def _data(
         p, index = rows.shape[1] - 2, rows[:, -1:]
         if not np.isin(index, np.arange(p)).all():
             raise ValueError(f"rows: expected rows of a kernel of {p} columns")
-    named = asked.kernel.with_categories(kernel.categorical_columns)
     core, described = None, ~minority
     if (header["core"] is None) != ("core" not in tensors):
         raise ValueError("core: expected its share with its rows, or neither")
     if header["core"] is not None:
-        described, named = tensors["core"] > 0, wide(named)
+        described = tensors["core"] > 0
         if minority.any() or not described.any():
             raise ValueError("core: expected at least one row, and no minority rows beside a core")
-        core = Core(header["core"], found_by(asked, named), described)
+        core = Core(header["core"], described)
     rule, points = asked.dictionary_for(minority), tensors.get("point_of_row")
     rule.held_rows(minority, 0)  # an error if the kernel matrix is too large
     of_rows = None
@@ -256,7 +255,6 @@ def _data(
     return TrainingData(
         rows=rows,
         kernel=kernel,
-        asked=named,
         gram=gram,
         member_of_row=member_of_row,
         columns=Columns(asked.name, n_columns, features),

@@ -141,7 +141,6 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     return TrainingData(
         rows=rows,
         kernel=kernel,
-        asked=named,
         gram=gram,
         member_of_row=member_of_row,
         columns=columns,

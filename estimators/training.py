@@ -43,8 +43,6 @@ class TrainingData:
         Training rows in the form that the kernel expects; a read-only copy.
     kernel : Kernel
         With the bandwidth and scales that it learned from the rows.
-    asked : Kernel
-        The same, before it learned them.
     gram : Gram
         The Gram statistics; without points it is not there.
     member_of_row : ndarray of int, shape (n,)
@@ -78,7 +76,6 @@ class TrainingData:
 
     rows: np.ndarray
     kernel: Kernel
-    asked: Kernel
     gram: Any
     member_of_row: np.ndarray
     columns: Columns
@@ -143,24 +140,12 @@ class TrainingData:
         """Return some rows, by their numbers, as they leave with other values in their gaps."""
         return replace(self.leaving(which), rows=rows, filled=True)
 
-    def fold(self, train: np.ndarray, own_kernel: bool = False) -> Self:
-        """Return the data of the rows ``train``; points that are rows are these.
-
-        With ``own_kernel`` the kernel learns from these rows, and their groups are chosen anew.
-        """
-        minority, kernel = self.minority[train], self.kernel
-        rows, of_rows, part = self.rows[train], None, self.part(train)
-        if own_kernel and self.core is not None:
-            core, kernel = Core.find(self.core.asked, rows, self.core.share, self.seed)
-            if self.asked != self.core.asked:
-                kernel = core.kernel(self.asked, rows)
-            part = replace(part, core=core)
-        elif own_kernel:
-            kernel = self.asked.resolve(rows[~minority])
-        elif self.gram is not None:
-            of_rows = self.point_of_row[train][part.described]
+    def fold(self, train: np.ndarray) -> Self:
+        """Return the data of the rows ``train``; points that are rows are these."""
+        minority, part = self.minority[train], self.part(train)
+        of_rows = None if self.gram is None else self.point_of_row[train][part.described]
         gram, member = statistics(
-            self.dictionary, kernel, rows, minority, self.seed, part.core, of_rows
+            self.dictionary, self.kernel, part.rows, minority, self.seed, part.core, of_rows
         )
         if gram is not None:
             of_minority = np.cumsum(self.minority)[train][minority] - 1
@@ -170,7 +155,7 @@ class TrainingData:
                 index_in_full_fit=in_full_fit[part.described],
                 minority_index_in_full_fit=of_minority[: gram.n1],
             )
-        return replace(part, gram=gram, member_of_row=member, kernel=kernel)
+        return replace(part, gram=gram, member_of_row=member)
 
     def seen_by(self, asked: Kernel, dictionary: Dictionary) -> Self:
         """Return the data of the same rows with another kernel and its points."""
@@ -178,9 +163,8 @@ class TrainingData:
         if self.core is None:
             kernel = asked.resolve(self.majority_rows)
         else:
-            asked = wide(asked)
-            kernel = self.core.kernel(asked, self.rows)
-        return replace(self, kernel=kernel, asked=asked).with_points(dictionary)
+            kernel = self.core.kernel(wide(asked), self.rows)
+        return replace(self, kernel=kernel).with_points(dictionary)
 
     def with_points(self, dictionary: Dictionary) -> Self:
         """Return the data of the same rows with the points of another rule."""

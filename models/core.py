@@ -50,14 +50,11 @@ class Core:
     ----------
     share : float
         The least share of rows that was asked for, below 1.
-    asked : Kernel
-        The kernel that found them, before it learned from any row.
     rows : ndarray of bool, shape (n,)
         Which rows are in the core.
     """
 
     share: float
-    asked: Kernel
     rows: np.ndarray
 
     @classmethod
@@ -80,7 +77,7 @@ class Core:
         if n > MOST_ROWS:
             unit = _median(squared)
             inside = _kept(_similarity(kernel, rows, sample[inside], unit), share)
-        return cls(share, asked, inside), kernel
+        return cls(share, inside), kernel
 
     def kernel(self, asked: Kernel, rows: np.ndarray) -> Kernel:
         """Return another kernel of the same rows (n, p), with columns adjusted by this core."""

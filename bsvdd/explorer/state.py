@@ -24,7 +24,6 @@ from ..inference.diagnostics import effective_support
 from ..inference.draws import Draws
 from ..inference.warning import DataWarning, Messages, collected
 from ..models import kernels, priors
-from ..models.kernels import as_kernel
 
 DEFAULT_MODEL = "BSVDD"
 DIGITS = 3  # of a number on a slider; the code has the same digits
@@ -389,9 +388,7 @@ def first_fit(X: Any, y: Any, options: dict[str, Any]) -> tuple[Fitted, Explorer
         state = replace(state, bandwidth=(found.kernel if state.standardize else found).bandwidth)
         if not data.minority.any():
             state = replace(state, criterion=WITHOUT_MINORITY[0])
-        est = state.estimator()
-        named = as_kernel(est.kernel).with_categories(found.categorical_columns)
-        return Fitted(fitted_to(est, replace(data, asked=named)), warnings), state
+        return Fitted(fitted_to(state.estimator(), data), warnings), state
 
 
 def allowed(state: ExplorerState, fit: Fitted) -> dict[str, Range | tuple[Any, ...]]:

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.fit import refitted
 from bsvdd.estimators.joined import BEYOND
 from bsvdd.estimators.views import WEIGHTS
 from bsvdd.inference.warning import DataWarning
@@ -102,7 +101,8 @@ def test_false_alarms_are_those_asked(fitted):
 def test_folds_refit_the_views():
     est = Views(estimator=MEAN).fit(X)
     train, test = np.arange(100), np.arange(100, N)
-    score = refitted(est.fit_, train).score
+    fit = est.fit_
+    score = fit.learner.learn(fit.data.fold(train)).score
     alone = Views(estimator=MEAN).fit(X[:100])
     np.testing.assert_allclose(score.values(X[test]), alone.fit_.score.values(X[test]))
     assert est.with_cutoff(Cutoff(cv=3)).predict(Z).tolist() == [1, -1, -1]
