@@ -287,7 +287,7 @@ def example(protocol: Protocol, seed: int = 0, candidates: Sequence[Candidate] =
         name: protocol.estimator(special.get(name, name), seed).fit(data.X, y) for name in PICTURED
     }
     bayes = fitted["BSVDD"]
-    surprise = bayes.decision(data.X)["surprise"].to_numpy()
+    surprise = bayes.decision()["surprise"].to_numpy()
     central, border, remote = surprise.argmin(), np.abs(surprise).argmin(), surprise.argmax()
     names = ["most central row", "row nearest to the cutoff", "most remote row"]
     return {
