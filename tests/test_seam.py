@@ -34,13 +34,11 @@ KNOWN = {
     "estimators/questions/explain.py",
     "estimators/questions/explanation.py",
     "estimators/questions/methods.py",
-    "estimators/questions/p_value.py",
     "estimators/questions/relations.py",
     "estimators/questions/selection.py",
     "estimators/questions/smallest_change.py",
     "estimators/questions/stand_out.py",
     "estimators/questions/table_reasons.py",
-    "estimators/questions/tail.py",
     "estimators/questions/terms.py",
     "estimators/report/report.py",
 }

@@ -112,13 +112,9 @@ def test_the_cutoff_for_new_rows_counts_rows_as_far_as_they_are_normal(share):
     assert 0.07 < np.mean(flagged) < 0.135
 
 
-def test_ranks_among_the_rows_of_the_table_are_refused():
+def test_what_one_table_cannot_be_asked():
     est = clone(ALL["simplex"])
     est.fit_predict(ODD)
-    for question in (bsvdd.p_value, bsvdd.select):
-        with pytest.raises(ValueError, match=r"use stand_out"):
-            question(est, ODD)
-        assert len(question(est, NEW)) == 20
     with pytest.raises(ValueError, match="counts all training rows as normal"):
         bsvdd.stand_out(clone(ALL["simplex"]).fit(ODD))
     with pytest.raises(ValueError, match="fdr must lie between 0 and 1"):

@@ -45,7 +45,7 @@ def of_rows(est):
     return points.rows, group, group < est.gram_.n_majority_points
 
 
-def left_out(name, est, w, rows):
+def left_out(est, w, rows):
     """Return s_z (draws, rows) of rows that leave the points, with loops."""
     U, group, majority = of_rows(est)
     w = (w / est.gram_.points.sizes)[:, group]
@@ -54,10 +54,9 @@ def left_out(name, est, w, rows):
         for i, row in enumerate(rows):
             terms = weights * est.kernel_(ROWS[[row]], U)[0]
             others = (ROWS[row] != U).any(axis=1) & majority
-            scale, rest = 1.0, weights[others].sum()
-            if name != "BDD":
+            rest = weights[others].sum()
+            if rest > 0.0:  # the row has not all of the weight
                 scale = weights[majority].sum() / rest
-            if rest > 0.0 or name == "BDD":  # the row has not all of the weight
                 s[t, i] = scale * terms[others].sum() + terms[~majority].sum()
     return s
 
@@ -67,7 +66,7 @@ def test_the_table_is_that_of_its_definitions(case):
     table, idata = est.summary(), est.idata_
     near = idata["posterior"]["near"].values
     w, of_prior = (idata[g]["w"].values.reshape(-1, est.gram_.n_points) for g in GROUPS)
-    s, before = left_out(name, est, w, near), left_out(name, est, of_prior, near)
+    s, before = left_out(est, w, near), left_out(est, of_prior, near)
     for group, expected in zip(GROUPS, (s, before), strict=True):
         logarithmic = name in LOGARITHMIC
         found = idata[group]["log_s" if logarithmic else "s"].values.reshape(-1, len(near))
