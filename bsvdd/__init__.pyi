@@ -6,6 +6,11 @@ from .estimators.bdd import BDDM as BDDM
 from .estimators.bsvdd import BSVDD as BSVDD
 from .estimators.bsvdd import BSVDDM as BSVDDM
 from .estimators.loading import load as load
+from .estimators.machines import DSVM as DSVM
+from .estimators.machines import IDLSSVM as IDLSSVM
+from .estimators.machines import LSSVM as LSSVM
+from .estimators.machines import OCSVM as OCSVM
+from .estimators.machines import SVM as SVM
 from .estimators.prior_draws import prior_draws as prior_draws
 from .estimators.questions.elpd import elpd as elpd
 from .estimators.questions.explain import explain as explain
@@ -18,13 +23,8 @@ from .estimators.report.report import report as report
 from .estimators.rows.tables import read_table as read_table
 from .estimators.svdd import SVDD as SVDD
 from .estimators.svdd import SVDDM as SVDDM
-from .estimators.svm import DSVM as DSVM
-from .estimators.svm import IDLSSVM as IDLSSVM
-from .estimators.svm import LSSVM as LSSVM
-from .estimators.svm import OCSVM as OCSVM
-from .estimators.svm import SVM as SVM
 from .estimators.views import Views as Views
-from .explorer.explorer import explore as explore
+from .explorer import explore as explore
 from .inference import cutoffs as cutoffs
 from .inference.cutoff import Cutoff as Cutoff
 from .models import kernels as kernels

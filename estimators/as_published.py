@@ -11,9 +11,9 @@ from ..models.priors import Beta, RowSum, TruncatedNormal
 from .bdd import BDD, BDDM
 from .bsvdd import BSVDD, BSVDDM
 from .detector import Detector
+from .machines import DSVM, IDLSSVM, OCSVM, Machine
 from .messages import did_you_mean
 from .svdd import SVDD, SVDDM
-from .svm import DSVM, IDLSSVM, OCSVM
 
 POSTERIOR = {"likelihood_scale": 1.0, "dictionary": None}  # all rows are points of the centre
 SAMPLED = {"draws": 5000, "tune": 5000, "chains": 2}  # ours
@@ -25,12 +25,9 @@ SMALLEST = Cutoff(Rank(0.9), cv="train", uncertain=False)
 PRINTED = Cutoff(cv="loo", uncertain=False)
 # neighbour and maximum over the whole training set, as printed; C, and that no row is its own
 # neighbour, are ours
-DENSITY = {
-    **{"cutoff": Own(), "balanced": False, "density": "train", "neighbors": 5},
-    **{"count_self": False, "C": 1.0},
-}
+DENSITY = {"balanced": False, "density": "train", "neighbors": 5, "C": 1.0}
 
-CALLS: dict[str, tuple[type[Detector], dict[str, Any]]] = {
+CALLS: dict[str, tuple[type[Detector | Machine], dict[str, Any]]] = {
     "SVDD": (SVDD, SPHERE),
     # m = -(sum_j K_ij)^nu with 0 < nu < 1 (Ghasemi et al. 2012), Sigma = I (slide 14 of Kim 2024);
     # its centre is the mode on the convex set, sum 1 and all in (0, 1) (slide 14); nu = .5 is ours
@@ -65,14 +62,14 @@ CALLS: dict[str, tuple[type[Detector], dict[str, Any]]] = {
         | {"prior": RowSum(exponent=0.5), "minority_prior": TruncatedNormal()}
         | {"cutoff": SMALLEST},
     ),
-    "OCSVM": (OCSVM, {"core": 1.0, "cutoff": Own(), "nu": 0.1}),  # nu is ours
+    "OCSVM": (OCSVM, {"nu": 0.1}),  # nu is ours
     "DSVM-CIL": (DSVM, DENSITY),
     # with an RBF kernel (note of A. Mohite); epsilon, and no weight where d = 0, are ours
     "IDLSSVM-CIL": (IDLSSVM, DENSITY | {"epsilon": 0.001, "zero_weight": "drop"}),
 }
 
 
-def as_published(name: str, **changes: Any) -> Detector:
+def as_published(name: str, **changes: Any) -> Detector | Machine:
     r"""Return the unfitted estimator of a model as published.
 
     ===========  =================================================  ===============================

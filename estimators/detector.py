@@ -25,6 +25,7 @@ from ..models.kernels.base import LARGEST
 from . import decisions, fitting, inputs
 from .fit import LISTED, Fit, Spec
 from .known import Rows
+from .labels import LABELS_OF_PREDICT, classes_of_predict
 from .one_table import Table
 from .reading import Asked, read
 from .saved_file import save
@@ -55,7 +56,16 @@ else:
 
 
 COORDINATES = Tabular(Linear())  # of a model without a kernel
-LABELS_OF_PREDICT = ((), (-1, 1))
+
+
+def require_description(est: Any, answer: str) -> None:
+    """Raise an error if an estimator is not fitted, or has neither draws nor left-out rows."""
+    check_is_fitted(est)
+    if not isinstance(est, Detector):
+        raise TypeError(
+            f"{type(est).__name__} has neither draws nor left-out rows, so there is no {answer}; "
+            "use a description such as BSVDD, BDD or SVDD"
+        )
 
 
 def _has_center(est: Detector) -> bool:
@@ -253,10 +263,7 @@ class Detector(OutlierMixin, BaseEstimator):
     @property
     def feature_names_in_(self) -> np.ndarray:
         """The names of the columns in ``fit``, if they have names."""
-        columns = self.fit_.data.columns
-        if columns.names is None:
-            raise AttributeError("the columns in fit had no names")
-        return columns.labels
+        return self.fit_.data.columns.given
 
     @property
     def table_(self) -> TrainingTable:
@@ -577,17 +584,11 @@ class Detector(OutlierMixin, BaseEstimator):
             wrong way round.
         """
         check_is_fitted(self)
-        if self.labels_ not in LABELS_OF_PREDICT:
-            minor, *others = self.labels_
-            shown = ", ".join(map(repr, others[:3])) + (", ..." if len(others) > 3 else "")
-            raise AttributeError(
-                "scikit-learn's own scorers and calibration need the labels of predict, -1 for "
-                f"abnormal and 1 for normal; this fit has {minor!r} for abnormal and {shown} "
-                "for normal, which they would read the wrong way round: use scoring="
-                "scorers.roc_auc, or another of bsvdd.scorers, or fit with "
-                f"np.where(y == {minor!r}, -1, 1)"
-            )
-        return np.array([-1, 1])
+        return classes_of_predict(self.labels_)
+
+    def minority_of(self, y: Any, n: int) -> np.ndarray:
+        """Return which of n rows with labels y are minority, by the labels of the fit."""
+        return self.fit_.minority_of(y, n)
 
     def __str__(self) -> str:
         """Return what the fit is and what to ask it; before the fit, its parameters as ``repr``."""

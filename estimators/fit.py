@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..inference import diagnostics, left_out, threads
-from ..inference.center import Boundary, Center, Hyperplane, Score, level_quantile
+from ..inference.center import Boundary, Center, Score, level_quantile
 from ..inference.cutoff import Cutoff
 from ..inference.decision import LeftOut
 from ..inference.density import Density, prior_draws
@@ -203,8 +203,7 @@ class Fit:
     @property
     def lists(self) -> bool:
         """Whether the list of odd rows decides on the training rows, and not the cutoff."""
-        ranks = not isinstance(self.score, Center | Hyperplane)
-        return self.data.core is not None and self.cutoff.choose is None and not ranks
+        return self.data.core is not None and self.cutoff.choose is None and self.has_center
 
     @property
     def far(self) -> float:
@@ -550,21 +549,14 @@ def surprises(score: Score, left_out: np.ndarray) -> np.ndarray:
     joins ranks, which have the same tail whatever the rows are.
     """
     values = level_quantile(left_out)
-    if not isinstance(score, Center | Hyperplane):
+    if not isinstance(score, Center):
         return np.full(len(values), np.nan)
-    normalized = score.gram.kernel.normalized
-    if isinstance(score, Center):
-        if score.logarithmic:
-            return -values
-        if not normalized:
-            return np.maximum(score.median_norm - 2.0 * values, 0.0)
-        similarity = values
-    else:
-        if not normalized:
-            return np.full(len(values), np.nan)
-        similarity = (values - score.offset) / score.weights.sum()
-    positive = similarity[similarity > 0.0]
-    return -np.log(np.maximum(similarity, positive.min() if len(positive) else 1.0))
+    if score.logarithmic:
+        return -values
+    if not score.gram.kernel.normalized:
+        return np.maximum(score.median_norm - 2.0 * values, 0.0)
+    positive = values[values > 0.0]
+    return -np.log(np.maximum(values, positive.min() if len(positive) else 1.0))
 
 
 def require_learner(fit: Fit) -> None:

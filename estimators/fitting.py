@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..inference import diagnostics, left_out
-from ..inference.center import Boundary, Center, Hyperplane
+from ..inference.center import Boundary, Center
 from ..inference.cutoff import Cutoff
 from ..inference.cutoffs import Best, FalseAlarm, Own
 from ..inference.decision import LeftOut
@@ -65,8 +65,6 @@ def decided(fit: Fit, cutoff: Cutoff, chosen: Chosen | None = None) -> Fit:
     if cutoff.of_rows:
         warn_of_far_rows(fit)
         warn_of_limit(fit)
-    if isinstance(cutoff.choose, Own) and isinstance(fit.score, Hyperplane):
-        warn_of_missed(fit)
     return fit
 
 
@@ -217,24 +215,5 @@ def warn_of_limit(fit: Fit) -> None:
             f"{choose.max_fpr:g} lets the cutoff flag, each left out, so the cutoff has a "
             "false-alarm rate of .1 instead: this model hardly tells the classes apart; use one "
             "that learns from minority rows, such as BSVDDM, or another kernel",
-            DiagnosticWarning,
-        )
-
-
-def warn_of_missed(fit: Fit) -> None:
-    """Warn if a machine that separates the classes flags no left-out minority row."""
-    n1 = fit.data.gram.n1
-    # without its only row there is no class, and folds without a kernel matrix take minutes
-    if n1 < 2 or not isinstance(fit.data.gram.K, np.ndarray):
-        return
-    try:
-        missed = fit.left_out[fit.data.minority] >= 0.0
-    except ValueError:  # the folds are too small for the model; the print of the fit says so
-        return
-    if missed.all():
-        warn(
-            f"none of the {n1} minority rows is flagged when it is left out, so new ones will "
-            "hardly be; use a larger bandwidth, such as kernels.Tabular(kernels.RBF('median')), "
-            "balanced=True, or cutoff=cutoffs.Best()",
             DiagnosticWarning,
         )

@@ -53,6 +53,9 @@ def _is_float(text: str) -> bool:
     return bool(np.isfinite(number)) and (not digits or INTEGER.fullmatch(digits) is not None)
 
 
+LABELS_OF_PREDICT = ((), (-1, 1))
+
+
 def classes_of(y: Any, n_rows: int, minor_label: Any = None) -> tuple[np.ndarray, tuple[Any, ...]]:
     """Return which rows are minority, and the distinct labels, that of the minority first.
 
@@ -163,6 +166,27 @@ def minority_of(known: tuple[Any, ...], minor_label: Any, y: Any, n_rows: int) -
         )
     found = np.array([label == known[0] for label in labels.tolist()], dtype=bool)
     return found[number]
+
+
+def classes_of_predict(labels: tuple[Any, ...]) -> np.ndarray:
+    """Return the values of ``predict``, [-1, 1], for scikit-learn's scorers and calibration.
+
+    Raises
+    ------
+    AttributeError
+        ``labels``, those of a fit, are others; scikit-learn's tools would read scores the wrong way
+        round.
+    """
+    if labels not in LABELS_OF_PREDICT:
+        minor, *others = labels
+        shown = ", ".join(map(repr, others[:3])) + (", ..." if len(others) > 3 else "")
+        raise AttributeError(
+            "scikit-learn's own scorers and calibration need the labels of predict, -1 for "
+            f"abnormal and 1 for normal; this fit has {minor!r} for abnormal and {shown} for "
+            "normal, which they would read the wrong way round: use scoring=scorers.roc_auc, or "
+            f"another of bsvdd.scorers, or fit with np.where(y == {minor!r}, -1, 1)"
+        )
+    return np.array([-1, 1])
 
 
 def _minor_of(labels: np.ndarray, minor_label: Any) -> tuple[Any, np.ndarray]:

@@ -42,9 +42,6 @@ class Asked:
     name : str
         Of its class.
     kernel : Kernel
-    learner : Learner
-        Its numbers are not known yet.
-    cutoff : Cutoff
     dictionary : callable
         Returns the dictionary for a number of rows.
     with_minority : bool
@@ -55,18 +52,21 @@ class Asked:
         The least share of rows that the description rests on.
     joint : Kernel, optional
         The kernel that finds the core, if it is another one.
+    learner : Learner, optional
+        Its numbers are not known yet. None for a model without a cutoff.
+    cutoff : Cutoff
     """
 
     name: str
     kernel: Kernel
-    learner: Learner
-    cutoff: Cutoff
     dictionary: Callable[[int], Dictionary]
     with_minority: bool = False
     minor_label: Any = None
     random_state: Any = 0
     core: float | str = 1.0
     joint: Kernel | None = None
+    learner: Learner | None = None
+    cutoff: Cutoff = Cutoff()
 
     def dictionary_for(self, minority: np.ndarray) -> Dictionary:
         """Return the dictionary for so many rows of each class."""
@@ -74,6 +74,8 @@ class Asked:
 
     def check_cutoff(self, minority: np.ndarray, all_rows: bool) -> None:
         """Raise a ValueError if the cutoff cannot be chosen from the rows that a fit holds."""
+        if self.learner is None:
+            return
         auto = "loo" if self.learner.closed_form else self.learner.folds
         left_out.check(self.cutoff, minority, all_rows, auto)
 

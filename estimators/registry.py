@@ -68,8 +68,8 @@ def _records(**places: str) -> dict[str, Record]:
 
 REGISTRY = _records(
     **{"SVDD": "svdd:SVDD", "BDD": "bdd:BDD", "BSVDD": "bsvdd:BSVDD", "BSVDD-M": "bsvdd:BSVDDM"},
-    **{"SVDD-M": "svdd:SVDDM", "BDD-M": "bdd:BDDM", "OCSVM": "svm:OCSVM", "SVM": "svm:SVM"},
-    **{"DSVM-CIL": "svm:DSVM", "LS-SVM": "svm:LSSVM", "IDLSSVM-CIL": "svm:IDLSSVM"},
+    **{"SVDD-M": "svdd:SVDDM", "BDD-M": "bdd:BDDM", "OCSVM": "machines:OCSVM", "SVM": "svm:SVM"},
+    **{"DSVM-CIL": "machines:DSVM", "LS-SVM": "svm:LSSVM", "IDLSSVM-CIL": "svm:IDLSSVM"},
 )
 ESTIMATORS = REGISTRY | _records(Views="views:Views")  # which no study fits
 

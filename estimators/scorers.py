@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from ..inference.decision import evaluate
 from ..models.kernels.base import LARGEST
 from .detector import Detector
+from .machines import Machine
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Scorer:
             y has a label that ``fit`` has not seen, or one class only.
         """
         est, flagged = detector_in(estimator), np.asarray(estimator.predict(X)) == -1
-        minority = est.fit_.minority_of(y, len(flagged))
+        minority = est.minority_of(y, len(flagged))
         if minority.all() or not minority.any():
             only = "minority" if minority.all() else "majority"
             raise ValueError(
@@ -78,9 +79,9 @@ class Scorer:
         return f"scorers.{self.name}"
 
 
-def detector_in(estimator: Any) -> Detector:
+def detector_in(estimator: Any) -> Detector | Machine:
     """Return the estimator of bsvdd that a pipeline or a finished search ends with."""
-    if isinstance(estimator, Detector):
+    if isinstance(estimator, Detector | Machine):
         return estimator
     if isinstance(estimator, Pipeline):
         return detector_in(estimator.steps[-1][1])

@@ -245,17 +245,11 @@ class AllRows:
     ----------
     with_minority : bool
         Whether minority rows are points too.
-    unlimited : bool
-        Whether any number of rows is accepted; else at most ``MAX_POINTS``.
-    matrix_free_above : int or None
-        Largest number of rows for which the kernel matrix is formed.
     most : int or None
         Majority rows of which a sample is taken where there are more.
     """
 
     with_minority: bool
-    unlimited: bool = False
-    matrix_free_above: int | None = None
     most: int | None = None
 
     def held_rows(self, minority: np.ndarray, seed: int) -> np.ndarray | slice:
@@ -263,7 +257,7 @@ class AllRows:
         if self.most is not None:
             return _sample(minority, self.most, self.with_minority, seed)
         n = len(minority) if self.with_minority else int((~minority).sum())
-        if n > MAX_POINTS and not self.unlimited:
+        if n > MAX_POINTS:
             raise ValueError(
                 f"the kernel matrix of {n} rows needs {8e-9 * n * n:.1f} GB, and up to "
                 f"{MAX_POINTS} rows are accepted; use BSVDD or BDD with a prior of independent "
@@ -284,9 +278,7 @@ class AllRows:
         ``point_of_row``, of majority rows, has known points; here they are the rows.
         """
         majority, others = rows[~minority], rows[minority & self.with_minority]
-        n_points = len(majority) + len(others)
-        large = self.matrix_free_above is not None and n_points > self.matrix_free_above
-        gram = (Gram.matrix_free if large else Gram.from_rows)(kernel, majority, others)
+        gram = Gram.from_rows(kernel, majority, others)
         return gram, members(np.arange(len(majority)), minority, gram)
 
 

@@ -400,34 +400,6 @@ class Weighted(Score):
 
 
 @dataclass(frozen=True, eq=False)
-class Hyperplane(Weighted):
-    r"""A separating hyperplane, :math:`f(z) = \sum_j w_j k(u_j, z) + b`, f > 0 for the majority.
-
-    Attributes
-    ----------
-    offset : float
-        b.
-    """
-
-    offset: float
-
-    @property
-    @override
-    def unit(self) -> float:
-        return self.unit_of_sums + ties.OF_SUMS * abs(self.offset)
-
-    @override
-    def values(self, rows: np.ndarray) -> np.ndarray:
-        weights, points = self.supported_points
-
-        def of_block(block: slice) -> np.ndarray:
-            f: np.ndarray = points.k(self.gram.kernel, rows[block]) @ weights[0] + self.offset
-            return f
-
-        return _joined(of_block, len(rows), _rows_at_once(len(self.gram.points.rows)))
-
-
-@dataclass(frozen=True, eq=False)
 class Center(Weighted):
     r"""Draws of the centre of a description.
 

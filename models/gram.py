@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy
 
 from .kernels import Kernel
 from .points import Points
@@ -235,21 +233,6 @@ class Gram:
         T = float(kernel.diag(points.rows[:m]) @ copies)
         return cls(K, r, T, len(member_of_row), points, kernel, n1, member_of_row, sums, squares)
 
-    @classmethod
-    def matrix_free(cls, kernel: Kernel, majority: np.ndarray, minority: np.ndarray) -> Gram:
-        """Return the statistics with K as an operator that evaluates the kernel in blocks.
-
-        For so many rows that K does not fit in memory; the operator computes products K @ w only.
-        """
-        points = Points.of(np.concatenate([majority, minority]))
-        product = functools.partial(_product, kernel, points.rows)
-        shape = (len(points), len(points))
-        K = scipy.sparse.linalg.LinearOperator(shape, matvec=product, dtype=float)
-        is_majority = (np.arange(len(points)) < len(majority)).astype(float)
-        T = float(kernel.diag(majority).sum())
-        r, n1 = K @ is_majority, len(minority)
-        return cls(K, r, T, len(majority), points, kernel, n1, np.arange(len(majority)))
-
 
 def squared_norm(w: np.ndarray, K: np.ndarray) -> np.ndarray:
     r"""Return :math:`\|a\|^2 = w^\top K w`, shape (..., M) -> (...)."""
@@ -261,12 +244,3 @@ def _blocks(start: int, stop: int, width: int) -> Iterator[slice]:
     step = max(1, BLOCK_VALUES // width)
     for first in range(start, stop, step):
         yield slice(first, min(first + step, stop))
-
-
-def _product(kernel: Kernel, points: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return K w without K."""
-    if kernel.euclidean:
-        inputs = kernel.inputs(points)
-        return inputs @ (inputs.T @ w)
-    blocks = (points[start : start + BLOCK] for start in range(0, len(points), BLOCK))
-    return np.concatenate([kernel(rows, points) @ w for rows in blocks])

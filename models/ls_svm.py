@@ -25,17 +25,13 @@ it; the note of A. Mohite adds it to every entry, which solves another problem.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.sparse.linalg import LinearOperator, cg
 
 from . import repeats
 from .gram import Gram
 from .svm import labels
-
-CG_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +59,12 @@ def solve(
     epsilon: float = 0.0,
     zero_weight: str = "drop",
 ) -> Solution:
-    """Return the solution, by a Cholesky factor, or by conjugate gradients if K is an operator.
+    """Return the solution, by a Cholesky factor.
 
     Parameters
     ----------
     gram : Gram
-        The dictionary is all rows, minority rows last; K may be a ``LinearOperator``.
+        The dictionary is all rows, minority rows last.
     costs : ndarray of shape (n,)
         C_i.
     epsilon : float, default=0
@@ -83,8 +79,6 @@ def solve(
     ValueError
         ``zero_weight="epsilon"`` with epsilon = 0, and a row has C_i = 0; or the system is singular
         in double precision.
-    RuntimeError
-        The conjugate gradients do not converge.
     """
     zero = costs <= 0.0
     if zero.any() and zero_weight == "epsilon" and epsilon == 0.0:
@@ -98,44 +92,18 @@ def solve(
     keep = ~zero if zero_weight == "drop" else np.ones(len(costs), dtype=bool)
     right = np.column_stack([np.ones(len(costs)), y])[keep]
     solutions = np.zeros((len(costs), 2))
-    K: Any = gram.K  # a matrix, or an operator
-    if isinstance(K, np.ndarray):
-        A = K[np.ix_(keep, keep)]
-        A[np.diag_indices_from(A)] += ridge[keep]
-        try:
-            solutions[keep] = cho_solve(cho_factor(A), right)
-        except LinAlgError as error:
-            raise ValueError(
-                "the least-squares SVM is singular in double precision; use a smaller C, or "
-                "epsilon > 0"
-            ) from error
-    else:
-        solutions[keep] = _conjugate_gradients(K, ridge, keep, right)
+    A = gram.K[np.ix_(keep, keep)]
+    A[np.diag_indices_from(A)] += ridge[keep]
+    try:
+        solutions[keep] = cho_solve(cho_factor(A), right)
+    except LinAlgError as error:
+        raise ValueError(
+            "the least-squares SVM is singular in double precision; use a smaller C, or epsilon > 0"
+        ) from error
     eta, xi = solutions.T
     offset = xi.sum() / eta.sum()
     w = repeats.shared(xi - offset * eta, gram)
-    f = K @ w + offset
+    f = gram.K @ w + offset
     violation = np.abs(f + ridge * w - y)[keep]
     residual = max(float(violation.max()), float(abs(w.sum())))
     return Solution(w, float(offset), residual)
-
-
-def _conjugate_gradients(
-    K: LinearOperator, ridge: np.ndarray, keep: np.ndarray, right: np.ndarray
-) -> np.ndarray:
-    def product(v: np.ndarray) -> np.ndarray:
-        padded = np.zeros(len(keep))
-        padded[keep] = v
-        return (K @ padded)[keep] + ridge[keep] * v
-
-    n = int(keep.sum())
-    A = LinearOperator((n, n), matvec=product, dtype=float)
-    out = np.empty_like(right)
-    for column in range(right.shape[1]):
-        out[:, column], failed = cg(A, right[:, column], rtol=CG_TOLERANCE, maxiter=20 * n)
-        if failed:
-            raise RuntimeError(
-                f"conjugate gradients did not reach a residual of {CG_TOLERANCE} in {20 * n} "
-                "iterations; use a smaller C, or epsilon > 0"
-            )
-    return out

@@ -13,13 +13,11 @@ d of :func:`density_weights`; and with :func:`balanced` classes,
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import pdist, squareform
 from sklearn.svm import SVC
 
 from . import repeats
 from .gram import Gram
-
-BLOCK = 1024  # rows per block of the distance matrix
 
 
 def labels(gram: Gram) -> np.ndarray:
@@ -58,48 +56,44 @@ def solve(gram: Gram, penalties: np.ndarray) -> tuple[np.ndarray, float]:
     return repeats.shared(w, gram), float(svc.intercept_[0])
 
 
-def density_weights(
-    rows: np.ndarray, k: int = 5, count_self: bool = False, of: str = "each class"
-) -> np.ndarray:
-    r"""Return the density weights d of the rows of one class or set, shape (n,), each in [0, 1].
+def density_weights(gram: Gram, k: int = 5, within_class: bool = True) -> np.ndarray:
+    r"""Return the density weights d of the points, each in [0, 1], shape (n,).
 
     .. math:: d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
 
-    with :math:`x_i^{(k)}` the k-th nearest neighbour of x_i. Neighbour and maximum are over the
-    rows of its class, or over the whole training set, as the note on IDLSSVM-CIL prints it. Rows in
-    dense regions have weights near one; the most remote row can have weight zero. Within its class,
-    a weight does not depend on the size of the class, so it does not correct an imbalance. Over the
-    training set, a minority row that lies among majority rows has near neighbours and weighs much,
-    and one that lies apart from all rows weighs little.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, p)
-    k : int, default=5
-    count_self : bool, default=False
-        Whether a row is its own first neighbour; the sources do not say.
-    of : str
-        What the rows are, for the error.
+    with :math:`x_i^{(k)}` the k-th nearest neighbour of x_i among the other rows. Neighbour and
+    maximum are over the rows of its class, or over the whole training set, as the note on
+    IDLSSVM-CIL prints it. Rows in dense regions have weights near one; the most remote row can have
+    weight zero. Within its class, a weight does not depend on the size of the class, so it does not
+    correct an imbalance.
 
     Raises
     ------
     ValueError
-        There are fewer than k + 1 rows (k with ``count_self``).
+        There are fewer than k + 1 rows, or all rows of a class have weight zero.
     """
-    rank = k - 1 if count_self else k
-    if len(rows) <= rank:
-        raise ValueError(
-            f"density weights with neighbors={k} need at least {rank + 1} rows of {of}, got "
-            f"{len(rows)}"
-        )
-    d = np.empty(len(rows))
-    for start in range(0, len(rows), BLOCK):
-        block = slice(start, start + BLOCK)
-        distance = cdist(rows[block], rows)
-        neighbour = np.argsort(distance, axis=1, kind="stable")[:, rank]
-        nearest = distance[np.arange(len(neighbour)), neighbour]
-        farthest = cdist(rows[neighbour], rows).max(axis=1)
-        # where all rows are equal, all weights are one
-        share = np.divide(nearest, farthest, out=np.zeros_like(nearest), where=farthest > 0)
-        d[block] = 1.0 - share
+    rows, m = gram.kernel.inputs(gram.points.rows), gram.n_majority_points
+    parts = (rows[:m], rows[m:]) if within_class else (rows,)
+    d = np.concatenate([_density(part, k) for part in parts])
+    for name, part in (("majority", d[:m]), ("minority", d[m:])):
+        if not part.any():
+            raise ValueError(
+                f"the density weights of all {len(part)} {name} rows are zero with "
+                f"neighbors={k}; use another number of neighbors, or more rows"
+            )
     return d
+
+
+def _density(rows: np.ndarray, k: int) -> np.ndarray:
+    if len(rows) <= k:
+        raise ValueError(
+            f"density weights with neighbors={k} need at least {k + 1} rows of each class (with "
+            f"density='train', in all), got {len(rows)}"
+        )
+    distance = squareform(pdist(rows))
+    neighbour = np.argsort(distance, axis=1, kind="stable")[:, k]
+    nearest = distance[np.arange(len(rows)), neighbour]
+    farthest = distance.max(axis=1)[neighbour]
+    # where all rows are equal, all weights are one
+    share: np.ndarray = np.divide(nearest, farthest, out=np.zeros_like(nearest), where=farthest > 0)
+    return 1.0 - share

@@ -156,7 +156,7 @@ PARAMETERS = [
     (fit(C=HUGE), "C is a whole number that is too large"),
     (fit(y=Y, cls=SVDDM, C2=0.0), "C2"),
     (fit(cls=OCSVM, nu=1.2), r"'nu' parameter of OCSVM must be"),
-    (fit(y=Y, cls=DSVM, neighbors=5), "at least 6 rows of each class, got 5"),
+    (fit(y=Y, cls=DSVM, neighbors=5), "at least 6 rows of each class .*, got 5"),
     (fit(y=Y, cls=IDLSSVM, epsilon=-0.1), "epsilon"),
     (fit(kernel="rbf"), "kernel must be a kernel such as .*, got 'rbf'"),
     (fit(kernel=kernels.RBF), r"kernel is the class RBF; make one: RBF\(\)"),

@@ -15,6 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ...estimators.detector import Detector
+from ...estimators.machines import Machine
 from ...inference.decision import evaluate
 from ...inference.warning import DataWarning, DiagnosticWarning
 from ..scenarios.datasets import Dataset
@@ -79,18 +80,18 @@ class Cell:
             "n": len(train.X),
             "p": train.X.shape[1],
             "n1": train.minority.sum(),
-            "cutoff": est.cutoff_,
+            "cutoff": 0.0 if isinstance(est, Machine) else est.cutoff_,
             "chosen": ", ".join(f"{name}={value}" for name, value in chosen.items()),
             "fit_seconds": fitted - start,
             "score_seconds": scored - fitted,
-            **({} if isinstance(est, Yardstick) else est.fit_.diagnostics),
+            **({} if isinstance(est, Yardstick | Machine) else est.fit_.diagnostics),
             "notes": "\n".join(notes.values()),
         }
 
 
-def measured(est: Detector | Yardstick, test: Dataset) -> Row:
+def measured(est: Detector | Yardstick | Machine, test: Dataset) -> Row:
     """Return the metrics of the decisions on the test rows."""
-    if isinstance(est, Yardstick):
+    if isinstance(est, Yardstick | Machine):
         score, flagged = -est.score_samples(test.X), est.predict(test.X) == -1
         return {**measure(test.minority, flagged, score, flagged.astype(float))}
     decision = est.decision(test.X)

@@ -14,10 +14,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from ...estimators.as_published import CALLS
 from ...estimators.bayesian import Bayesian
 from ...estimators.detector import Detector
+from ...estimators.machines import Machine
 from ...estimators.registry import REGISTRY, Record, find
 from ...inference.cutoff import Cutoff, as_cutoff
 from ...inference.cutoffs import Best
@@ -137,10 +140,10 @@ class Protocol:
             kernel = Tabular(kernel.kernel if isinstance(kernel, Standardized) else kernel)
         return replace(kernel, categorical=self.categorical)
 
-    def estimator(self, model: str | Candidate, seed: int, **changes: Any) -> Detector:
+    def estimator(self, model: str | Candidate, seed: int, **changes: Any) -> Detector | Machine:
         """Return the unfitted estimator of ``model`` under this protocol."""
         candidate = Candidate(model, model) if isinstance(model, str) else model
-        est: Detector = candidate.record.estimator()()
+        est: Detector | Machine = candidate.record.estimator()()
         shared = {
             "kernel": self.kernel_of(candidate),
             "minor_label": 1,
@@ -176,7 +179,7 @@ class Protocol:
 
     def fit(
         self, candidate: Candidate, X: np.ndarray, minority: np.ndarray, seed: int
-    ) -> tuple[Detector | Yardstick, dict[str, Any]]:
+    ) -> tuple[Detector | Machine | Yardstick, dict[str, Any]]:
         """Return the fitted estimator that is best on left-out rows, and the chosen parameters.
 
         Bandwidth and kernel matrix do not depend on the prior, so choices that differ in the prior
@@ -189,7 +192,7 @@ class Protocol:
         if not minority.any():
             choices = choices[:1]
         self.check(len(choices))
-        best: tuple[float, Detector, dict[str, Any]] | None = None
+        best: tuple[float, Detector | Machine, dict[str, Any]] | None = None
         last: tuple[Bayesian, dict[str, Any]] | None = None  # a fit, its choices but the priors
         errors = []
         for choice in choices:
@@ -197,7 +200,7 @@ class Protocol:
             others = {name: value for name, value in choice.items() if name not in prior}
             try:
                 if prior and last is not None and last[1] == others:
-                    est: Detector = last[0].with_prior(**prior)
+                    est: Detector | Machine = last[0].with_prior(**prior)
                 else:
                     est = self.estimator(candidate, seed, **choice).fit(X, minority.astype(int))
                     if isinstance(est, Bayesian):
@@ -205,7 +208,7 @@ class Protocol:
             except ValueError as error:  # a penalty may be infeasible in a fold; others may not
                 errors.append(error)
                 continue
-            value = 0.0 if len(choices) == 1 else self._value(est)
+            value = 0.0 if len(choices) == 1 else self._value(est, X, minority)
             if best is None or value > best[0]:
                 best = value, est, choice
         if best is None:
@@ -222,13 +225,21 @@ class Protocol:
                 f"a protocol that tunes needs a cutoff by cutoffs.Best, got {choose!r}"
             )
 
-    def _value(self, est: Detector) -> float:
-        """Return the cutoff's metric on the left-out scores, at the cutoff chosen on them."""
+    def _value(self, est: Detector | Machine, X: np.ndarray, minority: np.ndarray) -> float:
+        """Return the cutoff's metric on left-out rows; of a machine, by five folds."""
+        if isinstance(est, Machine):
+            folds = StratifiedKFold(5, shuffle=True, random_state=0)
+            y = minority.astype(int)
+            flagged = cross_val_predict(clone(est), X, y, cv=folds) == -1
+            return evaluate(minority, flagged)[self._metric(minority)]
         left_out, minority = est.fit_.left_out, est.fit_.data.minority
         available = ~np.isnan(left_out)
+        return evaluate(minority[available], left_out[available] < 0.0)[self._metric(minority)]
+
+    def _metric(self, minority: np.ndarray) -> str:
         best = as_cutoff(self.cutoff).chooser(minority)
         assert isinstance(best, Best)  # by check
-        return evaluate(minority[available], left_out[available] < 0.0)[best.metric]
+        return best.metric
 
 
 FAIR = Protocol(

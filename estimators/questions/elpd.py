@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.utils.validation import check_is_fitted
 
 from ...inference.center import Center
 from ...inference.cutoff import Cutoff
 from ...models.kernels import RBF
-from ..detector import Detector
+from ..detector import Detector, require_description
 from ..fit import Fit, left_out_values
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def elpd(est: Detector) -> ELPDData:
     import xarray as xr
     from arviz import ELPDData
 
-    check_is_fitted(est)
+    require_description(est, "elpd")
     fit = est.fit_
     normalizer = _log_normalizer(fit)
     values = left_out_values(fit, Cutoff()).values

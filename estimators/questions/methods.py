@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ...inference.draws import OWN
 from ...inference.sampling import parallel_chains
 from ...models.kernels import Tabular
 from ...models.kernels.base import Wrapper, as_kernel
 from ...models.kernels.numeric import DistanceKernel
-from ..detector import Detector
+from ..detector import Detector, require_description
 from ..fit import LISTED, Fit, is_calibrated, leaves_rows
 from ..joined import Joined
 from ..registry import find
@@ -105,7 +104,7 @@ def methods(est: Detector) -> str:
     >>> print(bsvdd.methods(est)[:71])
     Normal rows were described by support vector data description [1], lear
     """
-    check_is_fitted(est)
+    require_description(est, "paragraph on its methods")
     fit, references = est.fit_, References()
     sentences = [*_model(fit, references), *_kernel(fit)]
     if fit.learned.posterior is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..detector import Detector
+from ..detector import Detector, require_description
 
 
 def p_value(est: Detector, X: Any) -> np.ndarray:
@@ -60,5 +60,6 @@ def p_value(est: Detector, X: Any) -> np.ndarray:
     >>> bsvdd.p_value(bsvdd.BSVDD().fit(X), [[9.0, 9.0]])
     array([0.01])
     """
+    require_description(est, "p-value")
     found: np.ndarray = est.decision(X)["p_value"].to_numpy()
     return found

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.sparse.csgraph import connected_components
-from sklearn.utils.validation import check_is_fitted
 
 from ...models import odd_rows
 from .. import inputs
-from ..detector import Detector
+from ..detector import Detector, require_description
 from ..joined import Joined
 from ..one_table import Table
 from ..p_values import check_rate
@@ -164,7 +163,7 @@ def stand_out(est: Detector, X: Any = None, *, fdr: float = 0.1) -> StandOut:
     >>> int(found.listed[:12].sum()), int(found.listed[12:].sum()), set(found.group[:12].tolist())
     (12, 0, {0})
     """
-    check_is_fitted(est)
+    require_description(est, "P(odd)")
     check_rate("fdr", fdr)
     table = Table.of(est.fit_, X)
     odd = table.odd

@@ -38,6 +38,13 @@ class Columns:
         """The names, or the numbers of columns without names."""
         return np.arange(self.n) if self.names is None else np.array(self.names, dtype=object)
 
+    @property
+    def given(self) -> np.ndarray:
+        """The names; an AttributeError if the columns have none."""
+        if self.names is None:
+            raise AttributeError("the columns in fit had no names")
+        return self.labels
+
     def checking(self) -> Any:
         """Return an object for scikit-learn's ``validate_data``, which knows these columns."""
         found = type(self.estimator, (BaseEstimator,), {})()

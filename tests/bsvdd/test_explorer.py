@@ -13,6 +13,10 @@ import pandas as pd
 import pytest
 from bsvdd.estimators.registry import REGISTRY
 from bsvdd.estimators.rows.categories import code
+from bsvdd.explorer.explorer import LatestWorker, explore
+from bsvdd.explorer.page import PENDING
+from bsvdd.explorer.picture import Plane
+from bsvdd.explorer.state import CONTROLS, ExplorerState, Range, View, models
 from bsvdd.inference.threads import SupersededError, checkpoint, superseded
 from bsvdd.inference.warning import DataWarning, collected, warn
 from bsvdd.models.gram import Gram
@@ -26,10 +30,6 @@ from sklearn.preprocessing import StandardScaler
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, as_published, cutoffs, kernels, priors
 from bsvdd.explorer import picture as pictures
-from bsvdd.explorer.explorer import LatestWorker, explore
-from bsvdd.explorer.page import PENDING
-from bsvdd.explorer.picture import Plane
-from bsvdd.explorer.state import CONTROLS, ExplorerState, Range, View, models
 
 NAMES = {c.__name__: c for c in (BDD, BDDM, BSVDD, BSVDDM, Cutoff, as_published)} | {
     "cutoffs": cutoffs,

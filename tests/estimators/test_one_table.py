@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import bsvdd
-from bsvdd import BDD, BSVDD, OCSVM, SVDD, Views, cutoffs, kernels, priors
+from bsvdd import BDD, BSVDD, SVDD, Views, cutoffs, kernels, priors
 from tests.scores import scores_left_out
 
 RNG = np.random.default_rng(2)
@@ -25,7 +25,6 @@ ALL = {
     "BDD": BDD(**QUICK),
     "simplex": BDD(simplex=True),
     "SVDD": SVDD(),
-    "OCSVM": OCSVM(),
     "Views": Views(estimator=SVDD()),
     "own kernel": SVDD(kernel=kernels.Standardized(kernels.RBF(1.5))),
     "linear": SVDD(kernel=kernels.Linear()),
@@ -68,7 +67,7 @@ ODD[:12] = [3.0, -3.0, 3.0] + 0.1 * RNG.normal(size=(12, 3))
 ODD[12] = [0.0, 9.0, -9.0]
 
 
-@pytest.mark.parametrize("name", ["BSVDD", "simplex", "SVDD", "OCSVM"])
+@pytest.mark.parametrize("name", ["BSVDD", "simplex", "SVDD"])
 def test_fit_predict_returns_the_list(name):
     est = clone(ALL[name])
     found = est.fit_predict(ODD)
@@ -197,7 +196,7 @@ def test_a_precomputed_kernel_has_a_list_without_groups():
 
 
 @pytest.mark.parametrize("p", [1, 2, 3])
-@pytest.mark.parametrize("name", ["simplex", "SVDD", "OCSVM"])
+@pytest.mark.parametrize("name", ["simplex", "SVDD"])
 def test_few_columns_without_odd_rows_have_no_list(name, p):
     """The points of a sphere have one surprise: the smooth tail begins beyond them."""
     for seed in range(3):

@@ -15,7 +15,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 import bsvdd
-from bsvdd import BDD, BSVDD, OCSVM, SVDD, Cutoff, Views, kernels, plots
+from bsvdd import BDD, BSVDD, SVDD, Cutoff, Views, kernels, plots
 
 DATA = datasets.moon(n0=40, n1=6)
 Y = DATA.minority.astype(int)
@@ -218,11 +218,7 @@ def test_weights_shows_the_largest(two):
 
 BAD = [
     (plots.plot_boundary, "both", [np.zeros((4, 3))], "two columns, got X of shape"),
-    (plots.plot_margin, "fitted plane", [DATA.X], "OCSVM has P.normal. 0 or 1 and no draws"),
     (plots.plot_margin, "BDD", [DATA.X, ["a"]], "one entry for each of 46"),
-    (plots.plot_weights, "plane", [], "OCSVM has a hyperplane and no distance from a"),
-    (plots.plot_distances, "plane", [], "OCSVM has a hyperplane"),
-    (plots.plot_explanation, "plane", [DATA.X[0]], "OCSVM has a hyperplane"),
     (plots.plot_explanation, "BDD", [DATA.X[:2]], "x must be one row, got 2"),
     (plots.plot_explanation, "why", [], "must be a fitted estimator"),
 ]
@@ -233,8 +229,6 @@ def test_bad_input_is_named(two, plot, of, arguments, message):
     given = {
         **two,
         "both": two,
-        "plane": OCSVM(),
-        "fitted plane": OCSVM().fit(DATA.X),
         "why": bsvdd.explain(two["BDD"], DATA.X[:1]),
     }
     with pytest.raises((ValueError, TypeError), match=message):

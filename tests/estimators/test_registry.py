@@ -3,9 +3,10 @@
 import inspect
 
 import pytest
-from bsvdd.estimators import bdd, svdd, svm, views
+from bsvdd.estimators import bdd, machines, svdd, views
 from bsvdd.estimators import bsvdd as bsvdd_module
 from bsvdd.estimators.detector import Detector
+from bsvdd.estimators.machines import Machine
 from bsvdd.estimators.registry import ESTIMATORS, REGISTRY, find
 
 import bsvdd
@@ -15,13 +16,13 @@ from bsvdd import SVDD
 def test_every_estimator_of_the_package_has_its_record():
     classes = [
         name
-        for module in (svdd, bdd, bsvdd_module, svm, views)
+        for module in (svdd, bdd, bsvdd_module, machines, views)
         for name, value in vars(module).items()
         if inspect.isclass(value)
-        and issubclass(value, Detector)
+        and issubclass(value, Detector | Machine)
         and value.__module__ == module.__name__
     ]
-    bases = {"HyperplaneDetector", "Separating", "DensityWeighted"}
+    bases = {"Machine"}
     assert sorted(r.class_name for r in ESTIMATORS.values()) == sorted(set(classes) - bases)
 
 

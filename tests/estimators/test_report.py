@@ -15,7 +15,7 @@ from bsvdd.inference.threads import steps
 from bsvdd.inference.warning import DiagnosticWarning
 
 import bsvdd
-from bsvdd import BDD, BSVDD, OCSVM, SVDD, Views, cutoffs, kernels, load, plots, priors
+from bsvdd import BDD, BSVDD, SVDD, Views, cutoffs, kernels, load, plots, priors
 from tests.scores import scores_left_out
 
 EVIL = "<script>alert(1)</script>"
@@ -141,7 +141,6 @@ SHARES = ["columns, with their shares", "A share says how much", "which columns 
 NO_SHARES = ["Columns have no shares: there are no exact shares"]
 BOUNDARY, RBF = ["A change says where the boundary lies"], kernels.RBF(1.5)
 SAID = {  # the fit, new rows, and what its page has and has not
-    "hyperplane": (OCSVM(), None, ["no centre in kernel space"], []),
     "groups": (BSVDD(dictionary=8), None, ["groups"], []),
     "matrix": (SVDD(kernel=kernels.Precomputed()), None, ["by a precomputed kernel"], []),
     "simplex": (BDD(kernel=RBF, simplex=True), ODD, SHARES + BOUNDARY, NO_SHARES),

@@ -11,7 +11,7 @@ from bsvdd.inference.warning import DataWarning
 from sklearn.base import clone
 
 import bsvdd
-from bsvdd import BDD, BSVDD, OCSVM, SVDD, SVDDM, Cutoff, Views, cutoffs, kernels, plots
+from bsvdd import BDD, BSVDD, SVDD, SVDDM, Cutoff, Views, cutoffs, kernels, plots
 from tests.scores import scores_left_out
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -228,13 +228,13 @@ def test_wrong_parameters(changes, error, why):
         Views(**parameters).fit(X)
 
 
-FILED = [MEAN, DRAWN, OCSVM(), BDD(draws=100, tune=50), LANDMARKS]
+FILED = [MEAN, DRAWN, BDD(draws=100, tune=50), LANDMARKS]
 
 
 @pytest.mark.parametrize("estimator", FILED, ids=str)
 def test_files(estimator, tmp_path):
     path, functions = tmp_path / "views.safetensors", {"views.ratio": ratio}
-    views = {"ratio": ratio, "machine": OCSVM(), "bad": raises}
+    views = {"ratio": ratio, "bad": raises}
     with pytest.warns(DataWarning, match="'bad'"):
         est = Views(estimator=estimator, views=views, weights={"columns": 0.0}).fit(X)
     est.save(path)
