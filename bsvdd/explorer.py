@@ -256,11 +256,10 @@ class Explorer:
         """Python code that makes the estimator of the setting now, unfitted."""
         parameters = self.est.get_params(deep=False)
         defaults = type(self.est)().get_params(deep=False)
-        texts = {n: repr(v) for n, v in parameters.items() if repr(v) != repr(defaults[n])}
+        changed = {n: v for n, v in parameters.items() if repr(v) != repr(defaults[n])}
+        texts = {name: _qualified(repr(value)) for name, value in changed.items()}
         if self.est.prior is self._own[1]:
             texts["prior"] = self._own[0]
-        else:
-            texts = {n: _qualified(text) for n, text in texts.items()}
         arguments = ", ".join(f"{name}={text}" for name, text in texts.items())
         return f"{IMPORTS}\n\nest = bsvdd.{type(self.est).__name__}({arguments})"
 
@@ -356,7 +355,7 @@ def _text(value: Any) -> str:
 
 def _qualified(text: str) -> str:
     """Return the repr of a kernel, a prior or a cutoff as code."""
-    text = re.sub(r"(RBF\(bandwidth=[^,)]+), gamma=[^,)]+", r"\1", text)
+    text = re.sub(r"((?:RBF|Laplacian)\(bandwidth=[^,)]+), gamma=[^,)]+", r"\1", text)
     for module, name in ((kernels, "kernels"), (priors, "priors"), (cutoffs, "cutoffs")):
         classes = "|".join(module.__all__)
         text = re.sub(rf"(?<![\w.])({classes})(?=\()", rf"{name}.\1", text)

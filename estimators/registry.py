@@ -68,8 +68,13 @@ def _records(**places: str) -> dict[str, Record]:
 
 REGISTRY = _records(
     **{"SVDD": "svdd:SVDD", "BDD": "bdd:BDD", "BSVDD": "bsvdd:BSVDD", "BSVDD-M": "bsvdd:BSVDDM"},
-    **{"SVDD-M": "svdd:SVDDM", "BDD-M": "bdd:BDDM", "OCSVM": "machines:OCSVM", "SVM": "svm:SVM"},
-    **{"DSVM-CIL": "machines:DSVM", "LS-SVM": "svm:LSSVM", "IDLSSVM-CIL": "svm:IDLSSVM"},
+    **{
+        "SVDD-M": "svdd:SVDDM",
+        "BDD-M": "bdd:BDDM",
+        "OCSVM": "machines:OCSVM",
+        "SVM": "machines:SVM",
+    },
+    **{"DSVM-CIL": "machines:DSVM", "LS-SVM": "machines:LSSVM", "IDLSSVM-CIL": "machines:IDLSSVM"},
 )
 ESTIMATORS = REGISTRY | _records(Views="views:Views")  # which no study fits
 

@@ -46,6 +46,6 @@ def test_a_class_of_the_user_is_known_once_it_is_made(tmp_path):
 
     record = find("OwnBall")
     assert record.estimator() is OwnBall and record.title == "A ball of our own"
-    est = OwnBall().fit([[0.0], [1.0], [2.0], [4.0]])
+    est = OwnBall().fit([[float(x)] for x in range(20)])
     est.save(tmp_path / "m")
     assert type(bsvdd.load(tmp_path / "m")) is OwnBall
