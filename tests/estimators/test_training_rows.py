@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from bsvdd.inference.warning import DataWarning
 
-from bsvdd import BSVDD, OCSVM, SVDD, Cutoff, Views, as_published, cutoffs, kernels
+from bsvdd import BSVDD, SVDD, Cutoff, Views, as_published, cutoffs, kernels
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(80, 3))
@@ -17,7 +17,7 @@ PRINTED = Cutoff(cutoffs.Rank(0.8), cv="train")
 QUICK = BSVDD(draws=200)
 
 
-@pytest.mark.parametrize("est", [QUICK, SVDD(), OCSVM(), Views(SVDD())], ids=repr)
+@pytest.mark.parametrize("est", [QUICK, SVDD(), Views(SVDD())], ids=repr)
 def test_every_row_is_answered_as_a_new_one(est):
     est.fit(X)
     as_new = est.fit_.score.scores(X, est.fit_.level)
