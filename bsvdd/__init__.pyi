@@ -13,12 +13,12 @@ from .estimators.machines import OCSVM as OCSVM
 from .estimators.machines import SVM as SVM
 from .estimators.prior_draws import prior_draws as prior_draws
 from .estimators.questions.elpd import elpd as elpd
-from .estimators.questions.explain import explain as explain
 from .estimators.questions.methods import methods as methods
 from .estimators.questions.p_value import p_value as p_value
 from .estimators.questions.relations import relations as relations
 from .estimators.questions.selection import select as select
 from .estimators.questions.stand_out import stand_out as stand_out
+from .estimators.questions.why import explain as explain
 from .estimators.report.report import report as report
 from .estimators.rows.tables import read_table as read_table
 from .estimators.svdd import SVDD as SVDD

@@ -334,13 +334,19 @@ def table(data: TrainingData, X: Any) -> np.ndarray:
     return completed(data, X)[0]
 
 
-def completed(data: TrainingData, X: Any) -> tuple[np.ndarray, Imputations | None]:
-    """Return new rows in the form that the kernel of a fit expects, and their imputations."""
+def floats(data: TrainingData, X: Any, may_lack: bool = True) -> np.ndarray:
+    """Return new rows as floats, shape (n, p); NaN for gaps."""
     X = matched(data.columns, without_label(data, X))
-    columns, kernel, imputations = data.columns, data.kernel, None
+    columns, kernel = data.columns, data.kernel
     if isinstance(X, pd.DataFrame) and X.shape[1] == columns.n:
         X = numbers(X, kernel.categorical_columns, data.forms)
-    X = validated(columns.checking(), X, False, kernel.pairwise, kernel.fills_gaps)
+    return validated(columns.checking(), X, False, kernel.pairwise, may_lack)
+
+
+def completed(data: TrainingData, X: Any) -> tuple[np.ndarray, Imputations | None]:
+    """Return new rows in the form that the kernel of a fit expects, and their imputations."""
+    columns, kernel, imputations = data.columns, data.kernel, None
+    X = floats(data, X, kernel.fills_gaps)
     if np.isnan(X).any():
         warn_of_gaps(X, columns)
         majority = np.flatnonzero(~data.minority)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
+from . import inputs
+from .rows.columns import found, numbers
+from .rows.forms import Form
+from .rows.frames import as_frame
 from .training import TrainingData
+
+
+def frame_of(X: Any, names: Any = None) -> pd.DataFrame:
+    """Return rows as a data frame; those of an array get the columns ``names``."""
+    frame = as_frame(X)
+    return frame if isinstance(frame, pd.DataFrame) else pd.DataFrame(X, columns=names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +40,15 @@ class TrainingTable:
         categories; NaN for gaps.
     minority : ndarray of bool, shape (n,)
         Which rows are minority.
+    floats : callable
+        Takes new rows as they were given, and returns their floats, an array (m, p).
     """
 
     frame: pd.DataFrame
     kinds: Mapping[str, str]
     values: pd.DataFrame
     minority: np.ndarray
+    floats: Callable[[Any], np.ndarray]
 
     @classmethod
     def of(cls, data: TrainingData) -> Self:
@@ -49,13 +63,30 @@ class TrainingTable:
         kinds: dict[Any, str] = {}
         for i, name in enumerate(data.columns.labels.tolist()):
             form, column = data.forms.get(i), observed[:, i]
-            kinds[name] = form.kind if form else "category" if i in categories else "numbers"
+            kinds[name] = kind_of(i, categories, data.forms)
             values[name] = frame[name] = column
             if form is not None:
                 cells = [None if np.isnan(v) else form.cell(v) for v in column]
-                of_dates = kinds[name] == "dates"
+                of_dates = form.kind == "dates"
                 frame[name] = pd.to_datetime(cells) if of_dates else np.array(cells, dtype=object)
         index = pd.Index(data.row_names)
-        return cls(
-            pd.DataFrame(frame, index), kinds, pd.DataFrame(values, index), data.minority.copy()
-        )
+        known = pd.DataFrame(frame, index), kinds, pd.DataFrame(values, index)
+        return cls(*known, data.minority.copy(), partial(inputs.floats, data))
+
+    @classmethod
+    def read(cls, X: Any) -> Self:
+        """Return the table of rows that no fit of this package keeps, all of them majority."""
+        frame = frame_of(X)
+        categories, forms = found(frame)
+
+        def floats(rows: pd.DataFrame) -> np.ndarray:
+            return numbers(rows[list(frame)], categories, forms).to_numpy(float, na_value=np.nan)
+
+        kinds = {name: kind_of(f, categories, forms) for f, name in enumerate(frame)}
+        values = pd.DataFrame(floats(frame), frame.index, frame.columns)
+        return cls(frame, kinds, values, np.zeros(len(frame), dtype=bool), floats)
+
+
+def kind_of(f: int, categories: Collection[int], forms: Mapping[int, Form]) -> str:
+    """Return what column number f is."""
+    return "category" if f in categories else forms[f].kind if f in forms else "numbers"

@@ -85,23 +85,24 @@ def outliers(
             import numpy as np
 
             from ..estimators.questions.stand_out import stand_out
-            from ..estimators.questions.table_reasons import Reasons
+            from ..estimators.questions.why import explain
 
             step("which rows stand out")
             found = stand_out(est, X, fdr=fdr)
             listed = np.flatnonzero(found.listed)
             lines = found.lines(top)
             step("reasons")
-            reasons = Reasons.of(est, X, np.union1d(listed, np.concatenate(lines)))
-            texts = list(map(reasons.text, lines))
+            asked = np.union1d(listed, np.concatenate(lines))
+            why = explain(est, X.iloc[asked])
+            texts = [why.reason(np.searchsorted(asked, rows)) or "-" for rows in lines]
             titles = [found.title(rows, names) for rows in lines]
     console = console_of_records()
     console.print(printed(found, str(names.name or "row"), titles, lines, texts))
     unused = [] if label is None else [f"Column {label!r} is left out: no label is used."]
-    print_lines(console, [str(found), *groups(found, names, lines), *reasons.why_none, *unused])
+    print_lines(console, [str(found), *groups(found, names, lines), *unused])
     with plain_errors():
         if out is not None:
-            written = found.table.join(reasons.columns)
+            written = found.table.join(why.top_columns())
             written = with_filled(written, X.iloc[found.order].isna())
             written = with_names(written, names[found.order], str(names.name or "row"))
             save_table(out, written, layout.sep, table.decimal)

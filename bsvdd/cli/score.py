@@ -98,8 +98,8 @@ def score(
                 result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)
             if explain:
                 step("reasons")
-                important = _important_columns(est, given, usable)
-                result = result.join(important.where(~result["normal"]))
+                odd = ~result["normal"].to_numpy()
+                result = result.join(_important_columns(est, given[odd], usable[odd]))
             found = result.join(as_cells(with_filled(result[[]], usable.isna())))
             found.insert(0, "row", usable.index)
             if table.id is not None:
@@ -211,9 +211,9 @@ def _about_signs(numeric: pd.DataFrame, decimal: str) -> str:
 
 def _important_columns(est: Detector, given: Any, X: pd.DataFrame) -> pd.DataFrame:
     """Return the most important columns of rows, by their names in the file, with their shares."""
-    from ..estimators.questions.explain import explain
+    from ..estimators.questions.why import explain
 
-    important = explain(est, given, changes=False).top_columns().set_axis(X.index)
+    important = explain(est, given).top_columns().set_axis(X.index)
     if given is not X:  # of rows without names
         places = [c for c in important if c.startswith("column_")]
         important[places] = important[places].map(X.columns.__getitem__, na_action="ignore")

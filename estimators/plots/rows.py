@@ -19,10 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import inputs
 from ..detector import Detector
 from ..labels import classes_of
-from ..one_table import Table
-from ..questions.explain import explain
 from ..questions.stand_out import StandOut, stand_out
-from ..questions.table_reasons import Reasons
+from ..questions.why import explain
 from ..views import Views
 from .common import (
     MAJORITY,
@@ -226,8 +224,7 @@ def plot_outliers(est: Detector, X: Any = None, most: int = 10) -> Figure:
     decided = est.decision()
     surprise, normal = decided["surprise"].to_numpy(), decided["normal"].to_numpy()
     order = np.argsort(-surprise, kind="stable")[:most]
-    held = np.arange(len(names)) if X is None else np.flatnonzero(Table.of(fit, X).place >= 0)
-    reasons = _reasons(est, X, [held[[i]] for i in order])
+    reasons = _reasons(est, None, [np.array([i]) for i in order])
     p = decided["p_value" if "p_value" in decided else "probability_normal"].to_numpy()
     what = "p" if "p_value" in decided else "P(normal)"
     titles = [f"{short(names[i])}, {what} = {p[i]:.3f}" for i in order]
@@ -247,12 +244,10 @@ def plot_outliers(est: Detector, X: Any = None, most: int = 10) -> Figure:
 
 
 def _reasons(est: Detector, X: Any, lines: Sequence[np.ndarray]) -> list[str]:
-    """Return the reasons of lines of rows, with the texts of categories in a data frame X."""
-    if X is not None:
-        reasons = Reasons.of(est, X, np.unique(np.concatenate(lines)))
-        return list(map(reasons.text, lines))
-    why = explain(est, rows=[rows[0] for rows in lines], changes=False)
-    return [why.reason(i) for i in range(len(lines))]
+    """Return the reasons of lines of rows of X, by default of the training rows."""
+    asked = np.unique(np.concatenate(lines))
+    why = explain(est, rows=asked) if X is None else explain(est, X.iloc[asked])
+    return [why.reason(np.searchsorted(asked, rows)) for rows in lines]
 
 
 def draw_outliers(

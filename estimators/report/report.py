@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,11 +18,9 @@ from .. import plots, summary, words
 from ..detector import Detector
 from ..fit import Fit
 from ..plots.common import short
-from ..questions.explain import explain
-from ..questions.views import ViewsExplanation
+from ..questions.why import explain
 from ..registry import find
 from ..rows.frames import as_frame
-from ..views import Views
 from . import pages
 
 LISTED, EXPLAINED = 10, 3  # abnormal rows in the table, and those with a picture
@@ -258,51 +256,18 @@ def _abnormal(page: Page) -> None:
             "right of 0 is P(normal)."
         )
     try:
-        why = _explained(page, listed)
-    except ValueError as error:  # no centre, or no columns
+        why = explain(est, rows=listed) if page.X is None else explain(est, page.rows(listed))
+    except ValueError as error:  # no columns
         page.omitted["explanation"] = str(error)
         return
-    if isinstance(why, ViewsExplanation):
-        page.omitted["changes"] = "No smallest change is searched for under several views."
-        for i, (j, row) in enumerate(zip(listed, page.abnormal, strict=True)):
-            row["columns"], view = why.reason(i), why.rows["view"].iloc[i]
-            if i < EXPLAINED and view in why.parts:
-                _picture(
-                    page,
-                    j,
-                    cast(Views, est).views_[view],
-                    f"Under the view {view!r}. {row['columns']}.",
-                )
-        return
-    what = "which training rows make it abnormal."
-    if why.columns is None:
-        page.omitted["columns"] = f"Columns have no shares: {why.without_columns}."
-    else:
-        what = f"which columns and {what} The tick is what normal rows have."
-        for i, row in enumerate(page.abnormal):
-            row["columns"] = why.reason(i)
-    if why.changes is None:
-        page.omitted["changes"] = (
-            "No smallest change is searched for, because there is no step between two categories."
-        )
-    else:
-        if why.columns is not None:
-            what += " The arrow is the smallest change that makes it normal."
-        for i, row in enumerate(page.abnormal):
-            row["change"] = why.change(i) or "none found"
+    for i, row in enumerate(page.abnormal):
+        row["columns"], row["change"] = why.reason(i), why.normal_with(i) or "none found"
     for j in listed[:EXPLAINED]:
-        _picture(page, j, est, what)
+        _picture(page, j)
 
 
-def _explained(page: Page, listed: np.ndarray) -> Any:
-    """Return the explanation of some rows of the page."""
-    if page.X is None:
-        return explain(page.est, rows=listed)
-    return explain(page.est, page.rows(listed))
-
-
-def _picture(page: Page, j: int, est: Detector, what: str) -> None:
+def _picture(page: Page, j: int) -> None:
     """Add the picture of row number j."""
-    x = {"row": j} if page.X is None else {"x": page.rows([j])}
-    page.figures[f"row_{j}"] = plots.plot_explanation(est, **x)
-    page.explained[f"row_{j}"] = f"Row {page.found.index[j]}: {what}"
+    how: Any = {"row": j} if page.X is None else {"z": page.rows([j])}
+    page.figures[f"row_{j}"] = plots.plot_explanation(page.est, **how).figure
+    page.explained[f"row_{j}"] = f"Row {page.found.index[j]}: which columns make it abnormal."
