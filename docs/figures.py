@@ -289,18 +289,20 @@ def rows_needed() -> str:
 
 
 def planted() -> str:
-    """Return which planted rows are found."""
+    """Return which columns of planted rows are named."""
     file = stored("planted")
-    kinds = list(file["rho = 0.01"]["kinds"])
+    sides = file["kinds"], file["kinds in e93990da"]
     return table(
-        " | ".join(["share found at .10", *kinds, "false alarms"]),
+        "planted | right column first, before | all right columns named, before",
         (
             [
-                name,
-                *(number(of["kinds"][kind]["found"], 1) for kind in kinds),
-                number(of["summary"]["false alarms"], 3),
+                kind,
+                *(
+                    ", ".join(number(of[kind][what], 2) for of in sides)
+                    for what in ("first", "all")
+                ),
             ]
-            for name, of in file.items()
+            for kind in file["kinds"]
         ),
     )
 

@@ -65,7 +65,7 @@ def gallery() -> dict[str, Figure]:
         "gallery/plot_distances": plots.plot_distances(est),
         "gallery/plot_outliers": plots.plot_outliers(est),
         "gallery/plot_roc": plots.plot_roc(est),
-        "gallery/plot_explanation": plots.plot_explanation(est, wines.iloc[[158]]),
+        "gallery/plot_explanation": plots.plot_explanation(est, wines.iloc[[158]]).figure,
         "gallery/plot_weights": plots.plot_weights(est),
     }
 

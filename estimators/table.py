@@ -79,8 +79,9 @@ class TrainingTable:
         frame = frame_of(X)
         categories, forms = found(frame)
 
-        def floats(rows: pd.DataFrame) -> np.ndarray:
-            return numbers(rows[list(frame)], categories, forms).to_numpy(float, na_value=np.nan)
+        def floats(rows: Any) -> np.ndarray:
+            rows = frame_of(rows, frame.columns)[list(frame)]
+            return numbers(rows, categories, forms).to_numpy(float, na_value=np.nan)
 
         kinds = {name: kind_of(f, categories, forms) for f, name in enumerate(frame)}
         values = pd.DataFrame(floats(frame), frame.index, frame.columns)

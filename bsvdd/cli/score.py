@@ -98,8 +98,10 @@ def score(
                 result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)
             if explain:
                 step("reasons")
-                odd = ~result["normal"].to_numpy()
-                result = result.join(_important_columns(est, given[odd], usable[odd]))
+                asked = ~result["normal"].to_numpy()
+                asked[:1] = True  # the columns are there if all rows are normal
+                important = _important_columns(est, given[asked], usable[asked])
+                result = result.join(important.where(~result["normal"]))
             found = result.join(as_cells(with_filled(result[[]], usable.isna())))
             found.insert(0, "row", usable.index)
             if table.id is not None:

@@ -257,6 +257,8 @@ def explain(est: Any, Z: Any = None, X: Any = None, rows: Any = None) -> Why:
         raise TypeError(f"{name} has no decision_function, by which explain asks how odd rows are")
     if get_tags(est).input_tags.pairwise:
         raise ValueError("explain changes columns of rows, and a precomputed kernel has no columns")
+    if Z is not None and rows is not None:
+        raise ValueError("rows are positions of known rows; give them without Z")
     if X is None and table is None:
         raise ValueError(f"{name} keeps no training rows; give known rows, explain(est, Z, X)")
 
@@ -271,8 +273,9 @@ def explain(est: Any, Z: Any = None, X: Any = None, rows: Any = None) -> Why:
     if not len(normal):
         raise ValueError(f"{name} finds none of {len(known)} known rows normal: no row is like Z")
     own = np.arange(len(known)) if rows is None else np.asarray(rows)
-    new = known.iloc[own] if Z is None else frame_of(Z, known.columns)
-    values = np.concatenate([table.values.to_numpy()[normal], table.floats(new)])
+    asked = known.iloc[own] if Z is None else Z
+    values = np.concatenate([table.values.to_numpy()[normal], table.floats(asked)])
+    new = frame_of(asked, known.columns)
     flags = {c: bool for c in known if new[c].dtype == bool and known[c].isin([0, 1]).all()}
     near = known.iloc[normal].astype(flags)
     cells = pd.concat([near, new[list(known)]], ignore_index=True)

@@ -135,8 +135,8 @@ def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--model", "BDD"], "No reasons: there are no exact shares of columns"),
-        (["--model", "OCSVM"], "No reasons: OCSVM has no centre in kernel space"),
+        (["--model", "BDD"], "; rows like it: "),
+        (["--model", "OCSVM"], "; rows like it: "),
         (["--model", "SVDD"], "an order only: too few different rows."),
         (["--dictionary", 20], "of 60 rows stands"),
     ],

@@ -339,7 +339,6 @@ def test_dates_are_kept_with_the_fit(tmp_path):
     as_dates = new.assign(x=pd.to_datetime(["2024-03-04", "2024-01-01", "2023-12-31"]))
     for fit in (est, bsvdd.load(tmp_path / "m")):
         np.testing.assert_array_equal(fit.score_samples(new), fit.score_samples(as_dates))
-        assert bsvdd.explain(fit, new).columns.attrs["forms"] == ["x: days since 2024-01-01"]
         with pytest.raises(ValueError, match="row 1 .* has 'soon', which is no date as in"):
             fit.predict(soon)
     lines = command("score", tmp_path / "m", as_csv(tmp_path / "x.csv", soon)).stdout.splitlines()

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.estimators import inputs
-from bsvdd.estimators.questions.usual import Neighbours
 from bsvdd.estimators.rows.gaps import NEAREST, filled, imputed
 from bsvdd.inference.warning import DataWarning
 
@@ -250,39 +249,3 @@ def test_intervals_of_rows_with_gaps_hold_the_surprise_of_the_complete_row():
 
 
 @quiet
-def test_a_picture_says_what_is_filled_and_no_change_is_none():
-    est = SVDD().fit(NUMBERS)
-    figure = plots.plot_explanation(est, [3.0, np.nan, 0.0])
-    labels = {text.get_text() for text in figure.axes[0].get_yticklabels()}
-    assert {"1 is missing and filled", "2 = 0"} <= labels
-    new = np.random.default_rng(5).normal(size=(400, 3)) * 1.5
-    new[:, 2] = np.nan
-    why = bsvdd.explain(est, new)
-    middle = est.fit_.asked(*inputs.completed(est.fit_.data, new)).filled
-    differ = ~why.rows["normal"].to_numpy() & est.fit_.is_normal(middle)
-    assert differ.any() and (why.changes["size"].values[differ] == 0.0).all()
-
-
-@quiet
-def test_what_is_usual_is_of_values_that_there_are():
-    """A value that fills a gap is no observation."""
-    est = SVDD().fit(KNOWN)
-    for row in ROWS[:5]:
-        beside = Neighbours.of(est.fit_, row + 0.01)
-        for f in range(4):
-            assert np.isin(beside.usual(f).near, KNOWN[:, f]).all()
-
-
-@quiet
-@pytest.mark.parametrize("make", [BDD(), bsvdd.BSVDDM(draws=300, tune=200)], ids=repr)
-def test_an_explanation_of_a_row_with_gaps_has_the_sign_of_its_decision(make):
-    rng = np.random.default_rng(3)
-    rows, y = rng.normal(size=(120, 6)) @ rng.normal(size=(6, 6)), np.arange(120) < 8
-    rows[y] += 4.0
-    est = make.fit(rows, y)
-    new = 3.0 * rows[rng.integers(8, 120, 80)] + 0.1
-    new[np.argsort(rng.random(new.shape), axis=1) < 3] = np.nan
-    why = bsvdd.explain(est, new, changes=False).rows
-    assert 5 < why["normal"].sum() < 75
-    np.testing.assert_array_equal(why["value"] <= 0.0, why["normal"])
-    assert (why["low"] <= why["value"]).all() and (why["value"] <= why["high"]).all()

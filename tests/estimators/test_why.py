@@ -273,11 +273,11 @@ FITTED = SVDD().fit(NUMBERS)
         (lambda: bsvdd.explain(GaussianMixture().fit(NUMBERS), ODD), TypeError, "no decision_func"),
         (lambda: bsvdd.explain(SPHERE.fit(NUMBERS), ODD), ValueError, "give known rows, explain"),
         (lambda: bsvdd.explain(FITTED, ODD, rows=[1]), ValueError, "give them without Z"),
-        (lambda: bsvdd.explain(FITTED, ODD.iloc[:, :2]), ValueError, "Z lacks column 'pulse'"),
+        (lambda: bsvdd.explain(FITTED, ODD.iloc[:, :2]), ValueError, "X lacks column 'pulse'"),
         (
             lambda: bsvdd.explain(FITTED, [[1.0, 2.0]]),
             ValueError,
-            "3 columns passed, passed data had 2",
+            "2 features",
         ),
         (lambda: bsvdd.explain(FITTED.with_cutoff(0.0), ODD), ValueError, "finds none of 200 kn"),
         (lambda: bsvdd.explain(SVDD(), ODD), NotFittedError, "not fitted"),
