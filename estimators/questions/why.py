@@ -29,10 +29,11 @@ estimation. Journal of Machine Learning Research 23, 1-46.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -142,7 +143,8 @@ class Why:
 
         And what rows like it have there, if its value is none of these. Empty without any part.
         """
-        rows, said = np.atleast_1d(rows), []
+        said: list[str] = []
+        rows = np.atleast_1d(rows)
         part, falls = self.parts[rows].mean(axis=0), np.maximum(self.falls[rows], 0.0)
         named = (part >= LEAST) | (self.turns[rows].mean(axis=0) >= TURNS)
         left = [f for f in np.argsort(-part, kind="stable") if named[f]]
@@ -190,9 +192,9 @@ class Why:
     def __repr__(self) -> str:
         """Return some sentences for each of the first rows."""
         said = []
-        for i, (name, value) in enumerate(self.surprise.iloc[:SHOWN].items()):
+        for i, value in enumerate(self.surprise.to_numpy()[:SHOWN]):
             state = f"{'abnormal' if value > 0.0 else 'normal'}, surprise {value:.3g}"
-            texts = [f"{name}: {state}, 0 at the cutoff", self.reason(i)]
+            texts = [f"{self.surprise.index[i]}: {state}, 0 at the cutoff", self.reason(i)]
             texts.append(f"Rows like it: {', '.join(map(str, self.nearest.iloc[i, :NEAREST]))}")
             texts.append(f"Normal with {self.normal_with(i)}" * bool(self.change(i)))
             said.append(". ".join(filter(None, texts)) + ".")
@@ -252,7 +254,7 @@ def explain(est: Any, Z: Any = None, X: Any = None, rows: Any = None) -> Why:
     (['b'], ['b'])
     """
     check_is_fitted(est)
-    name, table = type(est).__name__, getattr(est, "table_", None)
+    name, table = type(est).__name__, cast(Any, getattr(est, "table_", None))
     if not hasattr(est, "decision_function"):
         raise TypeError(f"{name} has no decision_function, by which explain asks how odd rows are")
     if get_tags(est).input_tags.pairwise:
@@ -263,12 +265,13 @@ def explain(est: Any, Z: Any = None, X: Any = None, rows: Any = None) -> Why:
         raise ValueError(f"{name} keeps no training rows; give known rows, explain(est, Z, X)")
 
     def ask(frame: pd.DataFrame) -> np.ndarray:
-        return -np.asarray(est.decision_function(frame), dtype=float)
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # of rows on the way
+            return -np.asarray(est.decision_function(frame), dtype=float)
 
     left_out = X is None and hasattr(est, "decision")
     table = table if X is None else TrainingTable.read(X)
     known = table.frame
-    surprise = est.decision(p_value=None)["surprise"].to_numpy() if left_out else ask(known)
+    surprise = est.decision()["surprise"].to_numpy() if left_out else ask(known)
     normal = np.flatnonzero(~table.minority & (surprise <= 0.0))
     if not len(normal):
         raise ValueError(f"{name} finds none of {len(known)} known rows normal: no row is like Z")

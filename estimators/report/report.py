@@ -269,5 +269,6 @@ def _abnormal(page: Page) -> None:
 def _picture(page: Page, j: int) -> None:
     """Add the picture of row number j."""
     how: Any = {"row": j} if page.X is None else {"z": page.rows([j])}
-    page.figures[f"row_{j}"] = plots.plot_explanation(page.est, **how).figure
+    figure: Any = plots.plot_explanation(page.est, **how).figure
+    page.figures[f"row_{j}"] = figure
     page.explained[f"row_{j}"] = f"Row {page.found.index[j]}: which columns make it abnormal."

@@ -3,12 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators import inputs
 from bsvdd.estimators.rows.gaps import NEAREST, filled, imputed
 from bsvdd.inference.warning import DataWarning
 
 import bsvdd
-from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels, plots
+from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels
 from tests.scores import is_logarithmic, raised, upper_median, weights_of
 
 RNG = np.random.default_rng(2)
@@ -246,6 +245,3 @@ def test_intervals_of_rows_with_gaps_hold_the_surprise_of_the_complete_row():
         flagged.append((~found["normal"]).mean())
     assert np.mean(held) >= 0.9  # .8 with the middle value alone
     assert 0.07 <= np.mean(flagged) <= 0.14
-
-
-@quiet
