@@ -15,8 +15,8 @@ What is usual in a column are the values of the ten, a gap has their values, and
 makes a row normal is the shortest walk with a normal row on it, the columns with the largest
 shares first. A column is named if it has a tenth of the shares, or if three of ten walks become
 normal with it: beside a value that is further off, one that is far keeps a row abnormal. Columns
-that follow from each other are named together: where a walk that changes one of them leaves nothing
-to the other.
+that follow from each other are named together: walks give the same fall, some to one of them and
+some to the other.
 
 **References**
 
@@ -46,7 +46,7 @@ from ..table import TrainingTable, frame_of
 WALKS = 10  # and as many rows that are like a row
 MOST, LEAST = 3, 0.1  # columns that are reasons, and the least part of one
 TURNS = 0.3  # of the walks, where a row becomes normal with a column: a reason with any part
-EITHER = 0.5  # of the smaller fall of two columns, at most, that walks have in both
+TWINS = 0.4  # of what their falls differ by, at most, that the falls of two columns together vary
 CELLS = 5_000_000  # of steps in memory at once
 SHOWN, NEAREST, LEVELS = 10, 3, 2  # rows, names of rows and categories that are printed
 DIGITS, MOST_DIGITS, EXACT = 5, 8, 1e15  # of usual and of own values; floats with all their digits
@@ -115,7 +115,7 @@ class Why:
         order = np.argsort(-self.parts, axis=1, kind="stable")[:, :most]
         part = np.take_along_axis(self.parts, order, axis=1)
         names = np.where(part > 0.0, self.cells.columns.to_numpy(object)[order], None)
-        pairs = ("column", names), ("share", np.where(part > 0.0, part, np.nan))
+        pairs: Any = ("column", names), ("share", np.where(part > 0.0, part, np.nan))
         found = {f"{c}_{j + 1}": v[:, j] for j in range(order.shape[1]) for c, v in pairs}
         return pd.DataFrame(found, self.nearest.index)
 
@@ -145,13 +145,14 @@ class Why:
         """
         said: list[str] = []
         rows = np.atleast_1d(rows)
-        part, falls = self.parts[rows].mean(axis=0), np.maximum(self.falls[rows], 0.0)
+        part, falls = self.parts[rows].mean(axis=0), self.falls[rows]
         named = (part >= LEAST) | (self.turns[rows].mean(axis=0) >= TURNS)
         left = [f for f in np.argsort(-part, kind="stable") if named[f]]
         while left and len(said) < MOST:
-            both = np.minimum(falls, falls[..., [left[0]]]).sum(axis=(0, 1))
-            least = np.minimum(falls.sum(axis=(0, 1)), falls[..., left[0]].sum())
-            group = [left[0], *(f for f in left[1:] if both[f] <= EITHER * least[f])]
+            both, apart = falls + falls[..., [left[0]]], falls - falls[..., [left[0]]]
+            still, swing = (of.std(axis=1).mean(axis=0) for of in (both, apart))
+            twins = np.maximum(still, TWINS**2 * both.mean(axis=(0, 1))) <= TWINS * swing
+            group = [left[0], *(f for f in left[1:] if twins[f])]
             left = [f for f in left if f not in group]
             text = " and ".join(
                 f"{_text(self.cells.columns[f])} = {self.value(rows, f)}" for f in group
@@ -204,9 +205,9 @@ class Why:
 
 def _text(cell: Any, digits: int = MOST_DIGITS) -> str:
     """Return a cell, or a name, with few digits; a whole number has all of them."""
-    if not isinstance(cell, float | np.floating):
+    if not isinstance(cell, float):
         return of_value(cell)
-    is_whole = cell == np.round(cell) or abs(cell) >= 10.0**digits
+    is_whole = cell.is_integer() or abs(cell) >= 10.0**digits
     return f"{cell:.0f}" if is_whole and abs(cell) < EXACT else f"{cell:.{digits}g}"
 
 
