@@ -13,7 +13,7 @@ from ..questions.why import explain
 from ..rows.frames import as_frame
 from .common import MAJORITY, MINORITY, short
 
-NAME, TEXT = 22, 26  # characters of a column, and of its values
+NAME, TEXT = 34, 26  # characters of a column, and of its values
 
 
 def plot_explanation(
@@ -59,15 +59,12 @@ def plot_explanation(
     why = explain(est, z, X, None if row is None else [row])
     order = np.argsort(-why.shares.to_numpy()[0], kind="stable")[:most]
     place = np.arange(len(order))
-    _, ax = plt.subplots(figsize=(9.0, 1.7 + 0.34 * len(order)), layout="constrained")
+    _, ax = plt.subplots(figsize=(10.0, 1.7 + 0.34 * len(order)), layout="constrained")
     ax.barh(place, why.shares.to_numpy()[0, order], color=MINORITY, alpha=0.55, height=0.62)
     ax.plot(why.falls[0][:, order].T, place, "o", color="#333333", alpha=0.35, markersize=3)
     ax.axvline(0.0, color="#333333", linewidth=0.8)
-    columns = why.shares.columns[order]
-    own = [
-        f"{short(c, NAME)} = {short(why.value(0, f), TEXT)}"
-        for c, f in zip(columns, order, strict=True)
-    ]
+    columns = why.shares.columns
+    own = [f"{short(columns[f], NAME)} = {short(why.value(0, f), TEXT)}" for f in order]
     ax.set_yticks(place, own, parse_math=False)
     ax.set_ylim(len(order) - 0.4, -0.6)
     like = ax.secondary_yaxis("right", color=MAJORITY)
@@ -77,5 +74,5 @@ def plot_explanation(
     state = "normal" if why.normal.iloc[0] else "abnormal"
     said = f"{short(why.shares.index[0])}: {state}, surprise {why.surprise.iloc[0]:.3g}"
     ax.set_title(said, loc="left", fontsize=11, parse_math=False)
-    ax.set_title("share, rows like it", loc="right", fontsize=9, color=MAJORITY)
+    like.set_ylabel("share, rows like it")
     return ax

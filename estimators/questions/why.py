@@ -49,7 +49,7 @@ TURNS = 0.3  # of the walks, where a row becomes normal with a column: a reason 
 TWINS = 0.4  # of what their falls differ by, at most, that the falls of two columns together vary
 CELLS = 5_000_000  # of steps in memory at once
 SHOWN, NEAREST, LEVELS = 10, 3, 2  # rows, names of rows and categories that are printed
-DIGITS, MOST_DIGITS, EXACT = 5, 8, 1e15  # of usual and of own values; floats with all their digits
+DIGITS, MOST_DIGITS, EXACT = 4, 6, 1e15  # of usual and of own values; floats with all their digits
 TINY = np.finfo(float).tiny
 
 

@@ -244,8 +244,8 @@ def said(**cells):
             r"weight = 99 kg \(\d+%; rows like it: 4\d(\.\d)? kg to 5\d(\.\d)? kg\)",
         ),
         ({"day": "2031-05-06"}, r"day = 2031-05-06 \(\d+%; rows like it: 2024-0\d-\d\d to 2024-0"),
-        ({"number": 99.123456}, r"number = 99.123456 \(\d+%; rows like it: 1\d\.\d{1,3} to 1\d"),
-        ({"large": 9876543.21}, r"large = 9876543.2 \(\d+%; rows like it: 1\d{6} to 1\d{6}\)"),
+        ({"number": 99.123456}, r"number = 99.1235 \(\d+%; rows like it: 1\d\.\d{1,3} to 1\d"),
+        ({"large": 9876543.21}, r"large = 9876543 \(\d+%; rows like it: 1\d{6} to 1\d{6}\)"),
         ({"age": 400}, r"age = 400 \(\d+%; rows like it: \d\d to \d\d\)"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -297,7 +297,7 @@ def test_the_picture_has_a_bar_for_each_column_and_fits_long_names():
     ax = plots.plot_explanation(SVDD().fit(X), z, most=12)
     assert len(ax.patches) == 12 and len(ax.lines) == 11
     first = ax.get_yticklabels()[0].get_text()
-    assert first.startswith("a very") and first.endswith("number 3 = 9") and len(first) < 50
+    assert first.startswith("a very") and first.endswith("number 3 = 9") and len(first) < 60
     assert ax.patches[0].get_width() == pytest.approx(
         bsvdd.explain(SVDD().fit(X), z).shares.max(axis=1)[0]
     )
