@@ -87,21 +87,25 @@ class Machine(BaseEstimator):
         ValueError
             As :meth:`bsvdd.BSVDD.fit`, and more than 20,000 rows.
         """
-        self._validate_params()
-        kernel, both = copy.deepcopy(as_kernel(self.kernel)), self._learns_from_minority
-        asked = Asked(
-            name=type(self).__name__,
-            kernel=kernel,
-            dictionary=lambda n: AllRows(both),
-            with_minority=both,
-            minor_label=self.minor_label,
-        )
+        asked = self._asked()
         with threads.one():
             data = read(asked, X, y)
             weights, offset = self._solve(data.gram)
         self._data: TrainingData = data
         self.weights_, self.intercept_ = weights, offset
         return self
+
+    def _asked(self) -> Asked:
+        """Return what these parameters ask of training data, after their checks."""
+        self._validate_params()
+        both = self._learns_from_minority
+        return Asked(
+            name=type(self).__name__,
+            kernel=copy.deepcopy(as_kernel(self.kernel)),
+            dictionary=lambda n: AllRows(both),
+            with_minority=both,
+            minor_label=self.minor_label,
+        )
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f of each row of X, at least 0 for normal rows, shape (n,)."""
