@@ -22,14 +22,13 @@ import pandas as pd
 from bsvdd.comparison.run.yardsticks import Yardstick
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators import training
-from bsvdd.estimators.summary import worth
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import OneClassSVM
 
-from bsvdd import BSVDD, kernels
+from bsvdd import BSVDD, facts, kernels
 
 from .shared import by_part, computed, quietly, raw_sets, write
 
@@ -62,7 +61,7 @@ def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[
             .score_samples(Z),
             "one-class SVM": -OneClassSVM(nu=0.1).fit(inputs[0]).score_samples(inputs[1]),
         }
-        found = worth(est.fit_)
+        found = facts(est)
         row = {"set": name, "embedded": name in datasets.names(), "n0": n0, "all": n0 == len(X)}
         row |= {"points": est.gram_.n_points, "seconds": seconds}
         row |= {"spread": found["spread"], "r_hat": found["r_hat"]}

@@ -13,6 +13,7 @@ from .estimators.machines import OCSVM as OCSVM
 from .estimators.machines import SVM as SVM
 from .estimators.prior_draws import prior_draws as prior_draws
 from .estimators.questions.elpd import elpd as elpd
+from .estimators.questions.facts import facts as facts
 from .estimators.questions.methods import methods as methods
 from .estimators.questions.p_value import p_value as p_value
 from .estimators.questions.relations import relations as relations

@@ -54,6 +54,12 @@ def atomic(path: Path) -> Iterator[Path]:
         raise
 
 
+def write(path: Path, content: bytes) -> None:
+    """Write ``content`` to ``path``, all or nothing."""
+    with atomic(path) as temporary:
+        temporary.write_bytes(content)
+
+
 def require_replaceable(path: Path) -> None:
     """Raise an OSError if ``path`` is there and no file: a device or pipe would be replaced."""
     if path.exists() and not path.is_file():

@@ -22,7 +22,7 @@ from ..models.kernels import Kernel, Tabular
 from ..models.model import CALIBRATED, Model
 from ..models.priors import Prior, StandardizedRowSum
 from ..models.priors.base import describe
-from . import fitting, own_draws, summary
+from . import fitting, own_draws
 from .detector import Detector, owned
 from .training import MAX_POINTS, AllRows, Dictionary, GivenPoints, GroupedRows, as_points
 
@@ -240,7 +240,8 @@ class Bayesian(Detector):
         centre and ``typical_distance`` (the median of d over the majority's training rows), which
         are variables of ``idata_`` too; and one number for ``variance_ratio`` (1: the posterior is
         its prior), ``spread`` (1: as wide as samples of this size vary), ``pull`` of the prior in
-        posterior sd, ``r_hat`` and ``ess``. See :mod:`bsvdd.estimators.summary` for the formulas;
+        posterior sd, ``r_hat`` and ``ess``. See
+        :mod:`bsvdd.estimators.questions.facts` for the formulas;
         ``az.plot_prior_posterior(est.idata_, var_names=[...])`` shows them.
 
         Returns
@@ -266,4 +267,6 @@ class Bayesian(Detector):
         ['variance_ratio', 'spread', 'pull', 'r_hat', 'ess']
         """
         check_is_fitted(self)
-        return summary.table(self.fit_)
+        from .questions import facts  # a fit needs no summary
+
+        return facts.summary(facts.of_fit(self.fit_))

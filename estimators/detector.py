@@ -594,9 +594,9 @@ class Detector(OutlierMixin, BaseEstimator):
         """Return what the fit is and what to ask it; before the fit, its parameters as ``repr``."""
         if not self.__sklearn_is_fitted__():
             return repr(self)
-        from .words import described  # a fit needs no sentences
+        from .questions import facts  # a fit needs no sentences
 
-        return described(self.fit_)
+        return facts.described(facts.of_fit(self.fit_))
 
     def __sklearn_is_fitted__(self) -> bool:
         return "fit_" in vars(self)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,10 +63,7 @@ def decided(fit: Fit, cutoff: Cutoff, chosen: Chosen | None = None) -> Fit:
     values = left_out_values(fit, cutoff) if cutoff.of_rows else None
     fit = _with_surprises(fit, cutoff, values)
     fit = _changed(fit, cutoff=cutoff, chosen=_chosen(fit, cutoff, values))
-    if cutoff.of_rows:
-        warn_of_far_rows(fit)
-        warn_of_limit(fit)
-    return fit
+    return _warned_of_cutoff(fit)
 
 
 def _with_surprises(fit: Fit, cutoff: Cutoff, values: LeftOut | None) -> Fit:
@@ -140,33 +138,44 @@ def _changed(fit: Fit, found: Mapping[str, Any] | None = None, **changes: Any) -
     return other
 
 
-# warnings
+# what makes a fit unreliable: it warns of each when it is made, and facts(est) has them all
 
 
 def warn_of(fit: Fit) -> None:
     """Warn if numbers of a fit are unreliable."""
-    learned, gram, draws = fit.learned, fit.data.gram, fit.learned.posterior
-    if draws is not None:
-        diagnostics.warn_of_draws(fit.diagnostics, *draws.shape, gram.n1)
-    if isinstance(fit.learner, Posterior):
-        diagnostics.warn_of_collapse(fit.diagnostics, gram.n0 + gram.n1, lambda: prior_support(fit))
-    warn_of_prior(fit)
-    if draws is not None and gram.n1:  # no root chose lambda
-        diagnostics.warn_of_spread(fit.near_cutoff.against_samples(draws.weights)[0])
-    fit.learner.warn_of(learned)
-    if isinstance(learned.score, Center):
-        _warn_of_rounding(fit, learned.score)
+    for doubt in doubts(fit):
+        warn(doubt, DiagnosticWarning)
+    fit.learner.warn_of(fit.learned)
+    if isinstance(fit.learned.score, Center):
+        _warn_of_rounding(fit, fit.learned.score)
 
 
-def warn_of_prior(fit: Fit) -> None:
-    """Warn if the posterior of a fit without minority rows is its prior.
+def doubts(fit: Fit) -> Iterator[str]:
+    """Yield why the posterior of a fit is unreliable, and what to do.
 
-    With minority rows a large lambda would switch the labels off, which is worse.
+    Without minority rows a root chose lambda, so the spread is that of the samples. With them a
+    posterior that is its prior is no doubt: a large lambda would switch the labels off.
     """
-    draws = fit.learned.posterior
-    if draws is not None and not fit.data.gram.n1 and fit.prior is not None:
-        ratio = fit.near_cutoff.variance_ratio(draws.weights, fit.prior.weights)
-        diagnostics.warn_of_prior(ratio, support_ratio(fit), is_calibrated(fit))
+    gram, posterior = fit.data.gram, fit.learned.posterior
+    if posterior is not None:
+        yield from diagnostics.doubts_of_draws(fit.diagnostics, *posterior.shape, gram.n1)
+    if isinstance(fit.learner, Posterior):
+        support = partial(prior_support, fit)
+        yield from diagnostics.doubts_of_collapse(fit.diagnostics, gram.n0 + gram.n1, support)
+    if posterior is None:
+        return
+    if not gram.n1 and fit.prior is not None:
+        ratio = fit.near_cutoff.variance_ratio(posterior.weights, fit.prior.weights)
+        yield from diagnostics.doubts_of_prior(ratio, support_ratio(fit), is_calibrated(fit))
+    if gram.n1 or fit.learned.is_own:
+        spread, _ = fit.near_cutoff.against_samples(posterior.weights)
+        yield from diagnostics.doubts_of_spread(spread)
+
+
+def _warned_of_cutoff(fit: Fit) -> Fit:
+    for doubt in doubts_of_cutoff(fit):
+        warn(doubt, DiagnosticWarning)
+    return fit
 
 
 def _warn_of_rounding(fit: Fit, center: Center) -> None:
@@ -184,8 +193,15 @@ def _warn_of_rounding(fit: Fit, center: Center) -> None:
         )
 
 
-def warn_of_far_rows(fit: Fit) -> None:
-    """Warn if rows that resemble no training row are normal."""
+def doubts_of_cutoff(fit: Fit) -> Iterator[str]:
+    """Yield why the cutoff of a fit is unreliable, and what to do."""
+    if fit.cutoff.of_rows:
+        yield from _far_rows(fit)
+        yield from _limit(fit)
+
+
+def _far_rows(fit: Fit) -> Iterator[str]:
+    """Yield that rows that resemble no training row are normal."""
     center = fit.score
     if not isinstance(center, Center) or not fit.data.kernel.normalized:
         return
@@ -196,24 +212,22 @@ def warn_of_far_rows(fit: Fit) -> None:
             else "negative weights make some normal rows more remote; use a larger bandwidth, or a "
             "larger likelihood_scale"
         )
-        warn(
+        yield (
             f"the cutoff, {fit.distance:.6g}, exceeds the distance of rows far from all training "
-            f"rows, so these are called normal: {why}",
-            DiagnosticWarning,
+            f"rows, so these are called normal: {why}"
         )
 
 
-def warn_of_limit(fit: Fit) -> None:
-    """Warn if no cutoff within the limit of false alarms flags a left-out minority row."""
+def _limit(fit: Fit) -> Iterator[str]:
+    """Yield that no cutoff within the limit of false alarms flags a left-out minority row."""
     choose, left_out = fit.cutoff.chooser(fit.data.minority), fit.chosen.left_out
     if not isinstance(choose, Best) or left_out is None:
         return
     known = ~np.isnan(left_out)
     if not choose.finds_some(left_out[known], fit.data.minority[known]):
-        warn(
+        yield (
             "no minority row is among the oddest majority rows that max_fpr="
             f"{choose.max_fpr:g} lets the cutoff flag, each left out, so the cutoff has a "
             "false-alarm rate of .1 instead: this model hardly tells the classes apart; use one "
-            "that learns from minority rows, such as BSVDDM, or another kernel",
-            DiagnosticWarning,
+            "that learns from minority rows, such as BSVDDM, or another kernel"
         )

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..inference import diagnostics
 from ..inference.center import Center
 from ..inference.draws import OWN, SAMPLE, Draws, SamplerReport
 from ..inference.learned import Learned, Posterior
@@ -27,10 +26,7 @@ def fitted(fit: Fit, draws: Any) -> Fit:
     """Return a fit with draws of the user; see ``est.with_draws``."""
     found = read(draws, fit)
     learned = of_draws(fit.bayesian, found, fit.data)
-    new = judged(fit.spec, fit.learner, fit.data, learned, fit.cutoff)
-    if not fit.data.gram.n1:  # else it was warned of
-        diagnostics.warn_of_spread(new.near_cutoff.against_samples(found.weights)[0])
-    return new
+    return judged(fit.spec, fit.learner, fit.data, learned, fit.cutoff)
 
 
 def of_draws(learner: Posterior, draws: Draws, data: TrainingData) -> Learned:

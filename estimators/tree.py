@@ -5,7 +5,7 @@ group              content
 =================  =====================================================================
 posterior          draws of ``w``, its parameters and deterministic variables; of a few numbers
                    on the weights, and of ``log_s`` (or ``s``), the similarity of up to 20 left-out
-                   training rows near the cutoff: :mod:`bsvdd.estimators.summary`
+                   training rows near the cutoff: :mod:`bsvdd.estimators.questions.facts`
 log_prior          log prior density of each free variable in each draw
 sample_stats       statistics of the sampler
 prior              the same from the prior, if it is proper
@@ -28,8 +28,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import xarray as xr
 
+from ..inference.center import Center
+from ..inference.diagnostics import effective_support
+from ..inference.draws import SAMPLE
 from ..models.potential import Likelihood
-from . import summary
 from .fit import Fit
 from .training import TrainingData
 
@@ -63,10 +65,53 @@ def _of_fit(fit: Fit) -> xr.DataTree:
             drawn = fit.prior.datasets()["posterior"]
             names = fit.learned.posterior.variables
             groups["prior"] = drawn[[v for v in drawn if v in names]]
-        for group, of_group in summary.variables(fit).items():
-            groups[group] = groups[group].assign(of_group)
+        for group in quantities(fit):
+            groups[group] = groups[group].assign(_variables(fit, group))
     groups["diagnostics"] = xr.Dataset(dict(fit.diagnostics))
     return xr.DataTree.from_dict({**groups, "decision": _decision(fit)})
+
+
+def quantities(fit: Fit) -> dict[str, dict[str, np.ndarray]]:
+    """Return the quantities of a summary, one number per draw, of prior and posterior.
+
+    The prior is not there if it has no draws.
+    """
+    found = {"posterior": quantities_of(fit.require_center("which has weights"), fit.data)}
+    if fit.prior is not None:
+        of_prior = Center(fit.prior.weights, fit.data.gram)
+        found = {"prior": quantities_of(of_prior, fit.data), **found}
+    return found
+
+
+def quantities_of(center: Center, data: TrainingData) -> dict[str, np.ndarray]:
+    """Return summaries of the weights and distances by name, one number per draw."""
+    w, n1, sizes = center.weights, data.gram.n1, data.gram.points.sizes
+    values = {
+        "effective_support": effective_support(w, sizes),
+        "largest_weight": np.abs(w / sizes).max(axis=1),
+    }
+    if n1:
+        values["minority_total"] = -w[:, -n1:].sum(axis=1)
+    values["squared_norm"] = center.squared_norm
+    values["typical_distance"] = np.median(center.distances(data.majority_rows), axis=1)
+    return values
+
+
+def _variables(fit: Fit, group: str) -> dict[Any, xr.DataArray]:
+    """Return the quantities with draws and the similarity of rows near the cutoff, of a group.
+
+    The similarity, of dims (chain, draw, near), is ``log_s`` where no weight or kernel value is
+    negative, else ``s``.
+    """
+    draws, near = fit.prior if group == "prior" else fit.learned.posterior, fit.near_cutoff
+    assert draws is not None  # else it has no quantities
+    s = near.similarity(draws.weights)
+    with np.errstate(divide="ignore"):
+        s = np.log(s) + near.log_scale if fit.score.logarithmic else s * np.exp(near.log_scale)
+    names = {"near": fit.data.row_names[near.indices]}
+    of_near = xr.DataArray(s.reshape(*draws.shape, -1), names, (*SAMPLE, "near"))
+    of_weights = draws.by_draw(quantities(fit)[group]).data_vars
+    return {**of_weights, "log_s" if fit.score.logarithmic else "s": of_near}
 
 
 def _decision(fit: Fit) -> xr.Dataset:

@@ -23,7 +23,6 @@ from ..inference.warning import DataWarning, collected, warn
 from ..models.kernels import Tabular, as_kernel
 from ..models.kernels.base import is_number
 from ..models.rarity import Rarity
-from . import summary
 from .bsvdd import BSVDD
 from .detector import COORDINATES, Detector
 from .fit import Fit, Spec, left_out_values
@@ -378,7 +377,7 @@ class Views(Detector):
         Returns
         -------
         pandas.DataFrame
-            A row for each quantity, see :mod:`bsvdd.estimators.summary`. The columns are
+            A row for each quantity, see :mod:`bsvdd.estimators.questions.facts`. The columns are
             (view, column of its table).
 
         Raises
@@ -395,9 +394,11 @@ class Views(Detector):
         >>> bool(table.loc["effective_support", ("normal scores", "posterior")] > 1.0)
         True
         """
+        from .questions import facts  # a fit needs no summary
+
         check_is_fitted(self)
-        fits = joined_of(self.fit_.learned).fits
-        drawn = {k: each for k, each in fits.items() if each.learned.posterior is not None}
+        views = facts.of_fit(self.fit_)["views"]
+        drawn = {name: facts.summary(view) for name, view in views.items() if "draws" in view}
         if not drawn:
             raise ValueError("no view has a posterior; use a Bayesian estimator such as BSVDD")
-        return pd.concat({name: summary.table(each) for name, each in drawn.items()}, axis=1)
+        return pd.concat(drawn, axis=1)

@@ -12,7 +12,6 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
 from .draws import Draws
-from .warning import DiagnosticWarning, warn
 
 DRAWS_IN_CACHE = 128  # draws in a block that stays in the cache
 MAX_R_HAT = 1.01
@@ -203,48 +202,45 @@ def diagnose(draws: Draws, monitored: np.ndarray, sizes: np.ndarray) -> dict[str
     return values
 
 
-def warn_of_draws(value: Mapping[str, float], chains: int, draws: int, n1: int = 0) -> None:
-    """Warn if the draws are unreliable; each warning says what to do."""
+def doubts_of_draws(
+    value: Mapping[str, float], chains: int, draws: int, n1: int = 0
+) -> Iterator[str]:
+    """Yield why draws are unreliable; each doubt says what to do."""
     # "not <=" instead of ">", so that NaN counts as out of bounds
     if draws < MIN_DRAWS:
-        warn(
-            f"{draws} draw(s) per chain are too few to diagnose or to trust; use draws=500 or more",
-            DiagnosticWarning,
+        yield (
+            f"{draws} draw(s) per chain are too few to diagnose or to trust; use draws=500 or more"
         )
     elif math.isnan(value["ess"]) or (chains > 1 and math.isnan(value["r_hat"])):
-        warn(
+        yield (
             "R-hat of d_z is undefined, because a distance is the same in all draws of a chain: "
-            "the weights do not change; check the prior, and look for equal rows",
-            DiagnosticWarning,
+            "the weights do not change; check the prior, and look for equal rows"
         )
     else:
         if value["r_hat"] > MAX_R_HAT:
             bound = ", or bound the minority weights: priors.Beta(total=1)" if n1 else ""
-            warn(
+            yield (
                 f"R-hat of d_z is {value['r_hat']:.3f} (> {MAX_R_HAT}): the chains disagree, "
                 "as they do if the posterior has several modes; use more draws and more tune, or "
-                f"sampler='nuts', which may take minutes{bound}",
-                DiagnosticWarning,
+                f"sampler='nuts', which may take minutes{bound}"
             )
         if not value["ess"] >= MIN_ESS_PER_CHAIN * chains:
-            warn(
+            yield (
                 f"the smallest effective sample size of d_z is {value['ess']:.0f} "
                 f"(< {MIN_ESS_PER_CHAIN} for each of {chains} chains); use more draws, or "
-                "sampler='nuts', which may take minutes",
-                DiagnosticWarning,
+                "sampler='nuts', which may take minutes"
             )
     if value["divergences"]:
-        warn(
+        yield (
             f"{value['divergences']:.0f} divergent transitions: parts of the posterior may be "
-            "missed; use more tune, or a prior with lighter tails",
-            DiagnosticWarning,
+            "missed; use more tune, or a prior with lighter tails"
         )
 
 
-def warn_of_collapse(
+def doubts_of_collapse(
     value: Mapping[str, float], n_rows: int, prior_support: Callable[[], float]
-) -> None:
-    """Warn if the posterior weights rest on few points, with the cause and a remedy.
+) -> Iterator[str]:
+    """Yield that the posterior weights rest on few points, with the cause and a remedy.
 
     ``prior_support`` returns the prior median of :func:`effective_support`, or NaN.
     """
@@ -262,48 +258,38 @@ def warn_of_collapse(
             "or sd are so large that a few points outweigh all others",
             "use priors.StandardizedRowSum(), or a smaller exponent in priors.RowSum",
         )
-    warn(
+    yield (
         f"the posterior weights have collapsed: {value['effective_support']:.1f} effective "
-        f"support rows of {n_rows}, {cause}; {remedy}",
-        DiagnosticWarning,
+        f"support rows of {n_rows}, {cause}; {remedy}"
     )
 
 
-def is_prior(variance_ratio: float, support_ratio: float) -> bool:
-    """Return whether a posterior is its prior.
+def doubts_of_prior(variance_ratio: float, support_ratio: float, calibrated: bool) -> Iterator[str]:
+    """Yield that a posterior is its prior.
 
     Its ratios to the prior are those of the variances of s_z near the cutoff, and of the effective
     supports. One alone says little: the variance of s_z may be that of the prior, or larger, where
-    the weights are others.
+    the weights are others. ``calibrated`` tells whether lambda is calibrated, so that the prior is
+    the cause.
     """
     low, high = IS_PRIOR
-    return low <= variance_ratio <= high and low <= support_ratio <= high
-
-
-def warn_of_prior(variance_ratio: float, support_ratio: float, calibrated: bool) -> None:
-    """Warn if the posterior is its prior.
-
-    ``calibrated`` tells whether lambda is calibrated, so that the prior is the cause.
-    """
-    if is_prior(variance_ratio, support_ratio):
+    if low <= variance_ratio <= high and low <= support_ratio <= high:
         remedy = "a prior with a larger sd" if calibrated else "likelihood_scale='calibrated'"
-        warn(
+        yield (
             "the posterior is its prior: near the cutoff the similarity of a row to the centre has "
             f"{variance_ratio:.2f} of its prior variance, and the weights rest on "
             f"{support_ratio:.2f} times as many rows, so the training rows said next to nothing of "
             "the weights, and intervals and P(normal) are those of the prior; use "
-            f"{remedy}, or a kernel with a larger bandwidth",
-            DiagnosticWarning,
+            f"{remedy}, or a kernel with a larger bandwidth"
         )
 
 
-def warn_of_spread(spread: float) -> None:
-    """Warn if the posterior sd of s_z near the cutoff is far from its sd between samples."""
+def doubts_of_spread(spread: float) -> Iterator[str]:
+    """Yield that the posterior sd of s_z near the cutoff is far from its sd between samples."""
     if spread < SPREAD[0] or spread > SPREAD[1]:
         width, other = ("wide", "larger") if spread > 1.0 else ("narrow", "smaller")
-        warn(
+        yield (
             "near the cutoff the posterior standard deviation of the similarity of a row to the "
             f"centre is {spread:.2g} times that between samples of this size, so intervals and "
-            f"P(normal) are too {width}; use a {other} likelihood_scale, or another prior",
-            DiagnosticWarning,
+            f"P(normal) are too {width}; use a {other} likelihood_scale, or another prior"
         )

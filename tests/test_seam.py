@@ -30,11 +30,10 @@ KNOWN = {
     "estimators/plots/rows.py",
     "estimators/plots/weights.py",
     "estimators/questions/elpd.py",
-    "estimators/questions/methods.py",
+    "estimators/questions/facts.py",
     "estimators/questions/relations.py",
     "estimators/questions/selection.py",
     "estimators/questions/stand_out.py",
-    "estimators/report/report.py",
 }
 
 

@@ -66,7 +66,7 @@ def fit(
             )
         fit_in_time(est, X, y)
         est.save(out)
-    from ..estimators import words  # a fit needs no sentences
+    from ..estimators.questions import facts  # a fit needs no sentences
 
     n1 = 0 if y is None else int((y == 1).sum())
     n0 = len(X) if y is None else int((y == 0).sum())
@@ -78,7 +78,7 @@ def fit(
         f"{n0} majority and {n1} minority rows{doubt}; {messages.listed(X.columns)}"
         + "".join(f"; {what} {name}" for what, name in others.items() if name is not None)
     )
-    click.echo(f"{est.kernel_}\n{' '.join(words.cutoff(est.fit_))}\nsaved {out}")
+    click.echo(f"{est.kernel_}\n{' '.join(facts.decided(facts.facts(est)))}\nsaved {out}")
     if report is not None:
         with plain_errors():
             import matplotlib

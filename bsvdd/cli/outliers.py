@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..estimators import messages, registry, report
+from ..estimators import atomic, messages, registry
 from . import options
 from .console import (
     console_of_records,
@@ -111,9 +111,10 @@ def outliers(
 
             matplotlib.use("agg")
             from ..estimators.plots.rows import draw_outliers
+            from ..estimators.report.report import png
 
             figure = draw_outliers(found, names.to_numpy(), lines, texts, own.model)
-            report.pages.save(picture, report.pages.png(figure))
+            atomic.write(picture, png(figure))
             click.echo(f"saved {picture}")
 
 

@@ -15,8 +15,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...estimators.report.pages import Figures, image, png, render, save
+from ...estimators.atomic import write as save
+from ...estimators.report.report import image, png, render
 from ..run.cell import TRIVIAL
+
+Figures = dict[str, tuple[Figure, str]]  # name: (figure, caption)
 
 METRICS = {
     "accuracy": "Accuracy",
@@ -139,7 +142,7 @@ def write_page(folder: Path, page: str, template: str, figures: Figures, **value
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: png(figure) for name, (figure, _) in figures.items()}
     images = {name: image(name, files[name], caption) for name, (_, caption) in figures.items()}
-    save(folder / page, render(template, images, __package__, number=number, **values))
+    save(folder / page, render(template, __package__, figures=images, number=number, **values))
     for name, content in files.items():
         save(folder / f"{name}.png", content)
     return folder / page

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
-from importlib.metadata import version
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
-from ...inference.draws import OWN
-from ...inference.sampling import parallel_chains
-from ...models.kernels import Tabular
-from ...models.kernels.base import Wrapper, as_kernel
-from ...models.kernels.numeric import DistanceKernel
-from ..detector import Detector, require_description
-from ..fit import LISTED, Fit, is_calibrated, leaves_rows
-from ..joined import Joined
-from ..registry import find
-from ..rows.gaps import counted
-from ..words import chosen_by
+from .facts import Fitted, facts
 
 RUBIN = "Rubin, D. B. (1981). The Bayesian bootstrap. Annals of Statistics 9, 130-134."
 R_HAT = (
@@ -30,9 +19,11 @@ PYMC = (
     "Abril-Pla, O. et al. (2023). PyMC: a modern and comprehensive probabilistic programming "
     "framework in Python. PeerJ Computer Science 9, e1516."
 )
-LONG = re.compile(r"\d+\.\d{5,}")  # a number with more digits than a reader wants
+PICKANDS = (
+    "Pickands, J. (1975). Statistical inference using extreme order statistics. Annals of "
+    "Statistics 3, 119-131."
+)
 WEIGHTS = {
-    "": "those of the model",
     "BSVDD": "the softmax of log weights with the prior {prior}",
     "BSVDD-M": (
         "the softmax of log weights with the prior {prior}, times one plus the total of the "
@@ -44,48 +35,27 @@ WEIGHTS = {
         "rows are subtracted and have the prior {minority_prior}"
     ),
 }
-SAMPLERS = {
-    OWN: "a sampler of our own",
-    "exact": "independent draws, as it has a closed form",
-    "hmc": "Hamiltonian Monte Carlo, {} parallel chains that were joined",
-    "nuts": "the no-U-turn sampler",
-    "metropolis": "random-walk Metropolis",
-}
-SCALES = {
-    "both": "standardised columns and their normal scores, side by side",
-    "standardised": "standardised columns",
-    "normal scores": "normal scores of the columns",
-}
-CRITERIA = {
-    "likelihood": "the left-out likelihood of the normal rows",
-    "mean": "the mean criterion",
-    "modified_mean": "the modified mean criterion",
-    "median": "the median distance of the normal rows",
-    "scale": "the variance of the columns",
-    "wide": "an eighth of the median squared distance, as odd rows may be among them",
-}
-
-
-PICKANDS = (
-    "Pickands, J. (1975). Statistical inference using extreme order statistics. Annals of "
-    "Statistics 3, 119-131."
+CALIBRATED = (
+    "calibrated so that under the model's default prior the posterior spread of the similarity of "
+    "rows near the cutoff is their spread between samples of this size"
 )
+CRITERIA = {
+    "given": "given",
+    "likelihood": "chosen by the left-out likelihood of the normal rows",
+    "wide": "set by an eighth of the median squared distance, as odd rows may be among them",
+}
 
 
-@dataclass
-class References:
+class References(list[str]):
     """References in the order in which a text has them."""
 
-    texts: list[str] = field(default_factory=list)
-
-    def cite(self, text: str) -> str:
+    def __call__(self, text: str) -> str:
         """Return the number of a reference, as the text has it."""
-        if text not in self.texts:
-            self.texts.append(text)
-        return f"[{self.texts.index(text) + 1}]"
+        self += [] if text in self else [text]
+        return f"[{self.index(text) + 1}]"
 
 
-def methods(est: Detector) -> str:
+def methods(est: Fitted) -> str:
     """Return what a methods section says of a fit: a paragraph, and its references.
 
     It has the model and its source, prior, lambda, kernel, bandwidth, draws, sampler, R-hat, the
@@ -104,129 +74,89 @@ def methods(est: Detector) -> str:
     >>> print(bsvdd.methods(est)[:71])
     Normal rows were described by support vector data description [1], lear
     """
-    require_description(est, "paragraph on its methods")
-    fit, references = est.fit_, References()
-    sentences = [*_model(fit, references), *_kernel(fit)]
-    if fit.learned.posterior is not None:
-        sentences += _posterior(fit, references)
-    sentences += _cutoff(fit, references)
-    numbered = [f"[{i}] {text}" for i, text in enumerate(references.texts, 1)]
+    found, cite = facts(est), References()
+    sentences = [*_rows(found, cite), *_kernel(found), *_posterior(found, cite)]
+    sentences += _decision(found, cite)
+    numbered = [f"[{i}] {text}" for i, text in enumerate(cite, 1)]
     return "\n".join([" ".join(sentences), "", *numbered])
 
 
-def _model(fit: Fit, references: References) -> list[str]:
-    data, record = fit.data, find(fit.spec.name)
-    n1, learns = int(data.minority.sum()), data.gram is not None and data.gram.n1 > 0
-    what = f"a model of our own, {fit.spec.name}"
-    if record is not None and record.reference:
-        source, title = references.cite(record.reference), record.title
-        if "SVM" in title:
-            title = f"{'an' if title.startswith('Im') else 'a'} {title[0].lower()}{title[1:]}"
-        elif not title.startswith("Bayesian"):
-            title = f"{title[0].lower()}{title[1:]}"
-        what = f"{title} {source}"
-    separates = learns and not fit.has_center
-    done = "Normal and abnormal rows were separated" if separates else "Normal rows were described"
-    rows = f"{len(data.rows) - n1} normal" + (f" and {n1} abnormal" if learns else "")
-    package = f"bsvdd {version('bsvdd')}"
-    if fit.learned.posterior is not None:
-        package += f", a package on PyMC {version('pymc')} {references.cite(PYMC)}"
-    found = [
-        f"{done} by {what}, learned from {rows} rows of {data.columns.n} columns with {package}."
-    ]
-    if data.core is not None:
-        found.append(
-            f"As odd rows may be among them, it rests on the {int(data.core.rows.sum())} rows that "
-            "are most alike."
-        )
-    if data.gaps is not None:
-        judged = ""
-        if fit.has_center and leaves_rows(fit.cutoff):
-            judged = "; each draw judged a row with the value of another of these, without that row"
-        found.append(
-            f"{counted(data.gaps, data.columns.labels)}; they were filled by the median, or the "
-            f"most frequent category, of the 10 nearest rows{judged}."
+def _rows(found: Mapping[str, Any], cite: References) -> Iterator[str]:
+    n, n1, learns = found["rows"], found["minority"], found["learns_from_minority"]
+    what, package = f"a model of our own, {found['model']}", f"bsvdd {found['versions']['bsvdd']}"
+    if "reference" in found:
+        first, *rest = found["title"]
+        first = first if found["title"].startswith("Bayesian") else first.lower()
+        what = f"{first}{''.join(rest)} {cite(found['reference'])}"
+    if "draws" in found:
+        package += f", a package on PyMC {found['versions']['pymc']} {cite(PYMC)}"
+    yield (
+        f"Normal rows were described by {what}, learned from {n - n1} normal"
+        f"{f' and {n1} abnormal' if learns else ''} rows of {len(found['columns'])} columns with "
+        f"{package}."
+    )
+    if "core" in found:
+        alike = f"the {found['core']} rows that are most alike"
+        yield f"As odd rows may be among them, it rests on {alike}."
+    if found["gaps"]:
+        each = ", ".join(f"{name!r} ({count})" for name, count in found["gaps"].items())
+        ways = "; each draw judged a row with the value of another of these"
+        yield (
+            f"{found['rows_with_gaps']} of {n} rows have gaps, in {each}; they were filled by the "
+            "median, or the most frequent category, of the 10 nearest rows"
+            f"{ways if found['uncertain'] and 'effective_support' in found else ''}."
         )
     if n1 and not learns:
-        found.append(f"The {n1} abnormal rows had no part in the description.")
-    return found
+        yield f"The {n1} abnormal rows had no part in the description."
 
 
-def _kernel(fit: Fit) -> list[str]:
-    kernel = fit.data.kernel
-    if isinstance(fit.learned.score, Joined):
-        return []
-    inner = as_kernel(kernel.kernel) if isinstance(kernel, Wrapper) else kernel
-    if not isinstance(inner, DistanceKernel):
-        return [f"Rows were compared by the kernel {kernel}."]
-    columns = "the columns as they are"
-    if isinstance(kernel, Wrapper):
-        columns = "standardised columns"
-        if isinstance(kernel, Tabular):
-            columns = SCALES[kernel.scale]
-    by = CRITERIA.get(str(inner.criterion), f"the criterion {inner.criterion!r} of the package")
-    chosen = "was given" if inner.criterion is None else f"was chosen by {by}"
-    return [
-        f"Rows were compared by the kernel {type(inner).__name__} on {columns}; its bandwidth, "
-        f"{float(inner.bandwidth):.4g}, {chosen}."
-    ]
+def _kernel(found: Mapping[str, Any]) -> Iterator[str]:
+    if "bandwidth" in found:
+        criterion = found.get("bandwidth_by", "given")
+        by = CRITERIA.get(criterion, f"chosen by the criterion {criterion!r}")
+        kernel = f"{found['kernel_name']} on {found['kernel_columns']}"
+        bandwidth = f"its bandwidth, {found['bandwidth']:.4g}, was {by}"
+        yield f"Rows were compared by the kernel {kernel}; {bandwidth}."
+    elif "kernel" in found:
+        yield f"Rows were compared by the kernel {found['kernel']}."
 
 
-def _posterior(fit: Fit, references: References) -> list[str]:
-    draws, attrs = fit.require_posterior(), dict(fit.attrs)
-    scale = attrs.pop("likelihood_scale")
-    record, (chains, n) = find(fit.spec.name), draws.shape
-    shown = {
-        name: LONG.sub(lambda m: f"{float(m[0]):.4g}", text).replace(", total=None", "")
-        for name, text in attrs.items()
-    }
-    name = "" if record is None or not attrs else record.name
-    weights = WEIGHTS.get(name, WEIGHTS[""]).format(**shown)
-    how = "a number that we chose"
-    if scale == 1.0:
-        how = "as published"
-    if is_calibrated(fit):
-        how = (
-            "calibrated so that under the model's default prior the posterior spread of the "
-            "similarity of rows near the cutoff is their spread between samples of this size"
+def _posterior(found: Mapping[str, Any], cite: References) -> Iterator[str]:
+    if "draws" not in found:
+        return
+    priors = {name: text.replace(", total=None", "") for name, text in found["priors"].items()}
+    weights = WEIGHTS.get(found["name"] if priors else "", "those of the model").format(**priors)
+    how = "as published" if found["likelihood_scale"] == 1.0 else "a number that we chose"
+    how = CALIBRATED if found["calibrated"] else how
+    yield (
+        f"The weights of the centre are {weights}; the weight λ of the likelihood is "
+        f"{found['likelihood_scale']:.4g}, {how}."
+    )
+    sampler = found["sampler_name"].replace("your own", "our own")
+    yield f"The posterior has {found['chains']} chains of {found['draws']} draws by {sampler}."
+    if np.isfinite(found["r_hat"]):
+        yield (
+            f"R-hat of the distances is at most {found['r_hat']:.3f}, and the smallest effective "
+            f"sample size {found['ess']:.0f} {cite(R_HAT)}."
         )
-    numbers, report = fit.diagnostics, draws.report
-    sampler = SAMPLERS.get(report.sampler, report.sampler).format(parallel_chains(chains))
-    found = [
-        f"The weights of the centre are {weights}; the weight λ of the likelihood is {scale:.4g}, "
-        f"{how}.",
-        f"The posterior has {chains} chains of {n} draws by {sampler}.",
-    ]
-    if chains > 1 and np.isfinite(numbers["r_hat"]):
-        found.append(
-            f"R-hat of the distances is at most {numbers['r_hat']:.3f}, and the smallest effective "
-            f"sample size {numbers['ess']:.0f} {references.cite(R_HAT)}."
-        )
-    return found
 
 
-def _cutoff(fit: Fit, references: References) -> list[str]:
-    policy = fit.cutoff
-    found = [f"The cutoff {chosen_by(policy, fit.data.minority)}."]
-    if not fit.has_center and not isinstance(fit.learned.score, Joined):
-        return [*found, "A row is called normal if its score is at least that of the cutoff."]
-    if not policy.uncertain or not policy.of_rows:
-        what = "the share of draws in which the distance of the row from the centre is at most "
-        what += f"{fit.distance:.6g}"
-    else:
+def _decision(found: Mapping[str, Any], cite: References) -> Iterator[str]:
+    within = "the distance of the row from the centre is at most"
+    what = f"the share of draws in which {within} {found['cutoff']:.6g}"
+    if found["uncertain"]:
+        kind, weights = ("posterior ", "of the weights, ") if "draws" in found else ("", "")
         what = (
-            "the posterior probability that the row lies within the cutoff, which counts the "
-            "uncertainty of the weights, of the cutoff, by a Bayesian bootstrap of left-out rows "
-            f"{references.cite(RUBIN)}, and of rows that the sample has not shown"
+            f"the {kind}probability that the row lies within the cutoff, which counts the "
+            f"uncertainty {weights}of the cutoff, by a Bayesian bootstrap of left-out rows "
+            f"{cite(RUBIN)}, and of rows that the sample has not shown"
         )
-        if fit.learned.posterior is None:
-            what = what.replace("of the weights, ", "").replace("posterior ", "")
-    found.append(f"A row is called normal if P(normal) exceeds {fit.level:g}: {what}.")
-    if fit.lists:
-        found.append(
+    yield f"The cutoff {found['cutoff_rule']}."
+    yield f"A row is called normal if P(normal) exceeds {found['level']:g}: {what}."
+    if "list_rate" in found:
+        yield (
             "Of the rows themselves, those are called odd that a model of the tail of their "
-            f"surprises lists at a false discovery rate of {LISTED:g}: a generalised Pareto "
-            f"distribution of the normal rows {references.cite(PICKANDS)} beside a density of odd "
+            f"surprises lists at a false discovery rate of {found['list_rate']:g}: a generalised "
+            f"Pareto distribution of the normal rows {cite(PICKANDS)} beside a density of odd "
             "ones, with even prior odds that there is none."
         )
-    return found

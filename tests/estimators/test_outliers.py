@@ -65,7 +65,7 @@ def test_a_fit_says_what_it_is(named):
     assert repr(named) == repr(unfitted) == str(unfitted) == repr(clone(named))
     for said in (
         *("80 majority, 0 minority; 4 columns (1 of categories)", "RBF(bandwidth=", "prior = Flat"),
-        *("2 chains of 50 draws", "Why this sampler", "majority rows lie beyond it"),
+        *("2 chains of 50 by Hamiltonian", "of 80 majority rows ("),
         *("est.decision()", "est.decision(X)", "bsvdd.explain(est, X)"),
     ):
         assert said in " ".join(text.split())

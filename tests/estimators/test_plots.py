@@ -16,6 +16,7 @@ from matplotlib.transforms import Bbox
 
 import bsvdd
 from bsvdd import BDD, BSVDD, SVDD, Cutoff, Views, kernels, plots
+from tests.scores import scores_left_out
 
 DATA = datasets.moon(n0=40, n1=6)
 Y = DATA.minority.astype(int)
@@ -306,3 +307,21 @@ def test_pictures_of_a_row_have_room_for_long_names_and_small_margins():
     for ax in plots.plot_margin(est, far).axes:
         assert not ax.xaxis.get_major_formatter().get_offset()
     plt.close("all")
+
+
+def test_roc_counts_pairs_and_marks_the_cutoff(fitted, table):
+    est, (X, y) = fitted("SVDD"), table
+    scores, minority = scores_left_out(est), y == 1
+    pairs = scores[minority][:, None] - scores[~minority]
+    auc = ((pairs < 0) + 0.5 * (pairs == 0)).mean()
+    roc, pr = plots.plot_roc(est).axes
+    label, random_ranks = (text.get_text() for text in roc.get_legend().get_texts())
+    assert label == f"SVDD: AUC {auc:.3f}" and random_ranks.endswith("0.5")
+    ((x, y_),) = roc.lines[1].get_xydata()
+    below = scores < est.offset_
+    assert (x, y_) == (below[~minority].mean(), below[minority].mean())
+    assert pr.get_legend().get_texts()[1].get_text() == "base rate 0.2"
+    with pytest.raises(ValueError, match="needs the labels y"):
+        plots.plot_roc(est, X)
+    with pytest.raises(ValueError, match="majority and minority rows, got 30 and 0"):
+        plots.plot_roc(SVDD(kernel=kernels.RBF(1.5)).fit(X))

@@ -210,7 +210,7 @@ def test_a_model_that_learns_from_minority_rows():
 def test_report_and_picture(fitted, tmp_path):
     page = bsvdd.report(fitted, tmp_path / "views.html", Z).read_text("utf-8")
     assert "2 = 60 (" in page
-    assert "Views that are joined, with their weights: standardised (0.3)" in page
+    assert "standardised (0.3), normal scores (0.6)" in page
     assert len(plots.plot_outliers(fitted, most=2).axes[1].texts) == 4
 
 

@@ -1,0 +1,348 @@
+"""What a fit is worth: each number against another computation, and the words that read them."""
+
+import json
+import re
+import warnings
+from html.parser import HTMLParser
+
+import arviz as az
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from bsvdd.estimators import fit
+from bsvdd.estimators.questions.facts import share
+
+import bsvdd
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, Views, cutoffs, kernels, priors
+
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+RNG = np.random.default_rng(90)
+ROWS = np.concatenate([RNG.normal(size=(20, 2)), RNG.normal(2.0, 1.0, size=(5, 2))])
+Y, MINORITY = np.repeat([0, 1], [20, 5]), np.arange(25) >= 20
+QUICK = dict(draws=250, kernel=kernels.RBF(1.2), random_state=1)
+MODELS = {
+    "BDD": BDD(prior=priors.Flat(sd=0.1), **QUICK),
+    "BSVDD": BSVDD(prior=priors.Flat(sd=1.5), **QUICK),
+    "linear": BSVDD(prior=priors.Flat(sd=0.5), **QUICK | {"kernel": kernels.Linear()}),
+    "groups": BSVDD(dictionary=8, **QUICK),
+    "BDD-M": BDDM(**QUICK),
+    "BSVDD-M": BSVDDM(minority_prior=priors.Beta(2, 2), **QUICK),
+}
+GROUPS = ("posterior", "prior")
+EVIL = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def case(request):
+    return request.param, MODELS[request.param].fit(ROWS, Y)
+
+
+def left_out(est, w, rows):
+    """Return s_z (draws, rows) of rows that leave the points, with loops."""
+    points = est.gram_.points
+    U, group = points.rows, points.point_of_member
+    majority = group < est.gram_.n_majority_points
+    w = (w / points.sizes)[:, group]
+    s = np.zeros((len(w), len(rows)))
+    for t, weights in enumerate(w):
+        for i, row in enumerate(rows):
+            terms = weights * est.kernel_(ROWS[[row]], U)[0]
+            others = (ROWS[row] != U).any(axis=1) & majority
+            rest = weights[others].sum()
+            if rest > 0.0:  # the row has not all of the weight
+                scale = weights[majority].sum() / rest
+                s[t, i] = scale * terms[others].sum() + terms[~majority].sum()
+    return s
+
+
+def test_what_the_posterior_is_worth_is_that_of_its_definition(case):
+    name, est = case
+    found, idata, m = bsvdd.facts(est), est.idata_, est.gram_.n_majority_points
+    near = idata["posterior"]["near"].values
+    w, of_prior = (idata[g]["w"].values.reshape(-1, est.gram_.n_points) for g in GROUPS)
+    s, before = left_out(est, w, near), left_out(est, of_prior, near)
+    for group, expected in zip(GROUPS, (s, before), strict=True):
+        logarithmic = name in ("BSVDD", "groups")
+        values = idata[group]["log_s" if logarithmic else "s"].values.reshape(-1, len(near))
+        np.testing.assert_allclose(values, np.log(expected) if logarithmic else expected)
+    ratio = np.median(s.var(axis=0) / before.var(axis=0))
+    total, spread, pull = w[:, :m].sum(axis=1), [], []
+    for i, row in enumerate(near):
+        k = np.array([est.kernel_(ROWS[[row]], ROWS[[j]])[0, 0] for j in range(20) if j != row])
+        of_minority = est.gram_.k(ROWS[[row]])[0, m:] @ w[:, m:].mean(axis=0)
+        spread.append(s[:, i].std() / (np.median(total) * np.sqrt(k.var() / 20)))
+        pull.append((s[:, i].mean() - total.mean() * k.mean() - of_minority) / s[:, i].std())
+    expected = {"variance_ratio": ratio, "spread": np.median(spread), "pull": np.median(pull)}
+    assert {k: found[k] for k in expected} == pytest.approx(expected, abs=1e-9)
+
+
+def test_quantities_are_those_of_the_draws(case):
+    _, est = case
+    found, table, idata, K = bsvdd.facts(est), est.summary(), est.idata_, est.gram_.K
+    sizes, d = est.gram_.points.sizes, idata["distance"]["d"].values[..., :20]
+    for group in GROUPS:
+        w = idata[group]["w"].values
+        expected = {
+            "effective_support": np.abs(w).sum(-1) ** 2 / (w**2 / sizes).sum(-1),
+            "largest_weight": np.abs(w / sizes).max(-1),
+            "squared_norm": np.einsum("cdi,ij,cdj->cd", w, K, w),
+        }
+        if est.gram_.n1:
+            expected["minority_total"] = -w[..., 20:].sum(-1)
+        if group == "posterior":
+            expected["typical_distance"] = np.median(d, axis=-1)
+        for quantity, draws in expected.items():
+            np.testing.assert_allclose(idata[group][quantity], draws)
+            low, middle, high = np.quantile(draws, [0.05, 0.5, 0.95])
+            of = found["quantities"][quantity]
+            assert of[group] == pytest.approx(middle) == table.loc[quantity, group]
+            if group == "posterior":
+                assert (of["low"], of["high"]) == pytest.approx((low, high))
+    assert found["effective_support"] == found["quantities"]["effective_support"]["posterior"]
+    numbers = table.index[table["low"].isna()]
+    assert [*numbers] == ["variance_ratio", "spread", "pull", "r_hat", "ess"]
+    assert table["posterior"][numbers].tolist() == [found[name] for name in numbers]
+    assert len(az.summary(idata, var_names=[*expected])) == len(expected)
+
+
+def test_draws_of_the_prior_are_made_once_for_all_fits_of_a_model(monkeypatch):
+    asked, genuine = [], fit.prior_draws
+    monkeypatch.setattr(fit, "prior_draws", lambda *a, **k: asked.append(1) or genuine(*a, **k))
+    est = BSVDD(**QUICK).fit(ROWS[:20])  # it asks whether the posterior is its prior
+    bsvdd.facts(est.with_cutoff(0.9)), str(est), est.idata_
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("sampler", ["exact", "hmc", "own"])
+def test_convergence_is_that_of_arviz(sampler):
+    est = (BDD if sampler == "exact" else BSVDD)(kernel=kernels.RBF(1.0)).fit(ROWS[:20])
+    if sampler == "own":
+        w = est.idata_["posterior"]["w"].values[:, ::50] + 0.0
+        w[1] = 0.7 * w[1] + 0.3 / 20  # chains that disagree
+        w = 0.1 * w + 0.9 * (np.arange(20) == 7)  # and rest on one row
+        divergent = xr.Dataset({"diverging": (("chain", "draw"), np.arange(40).reshape(2, 20) < 3)})
+        of_w = xr.Dataset({"w": (("chain", "draw", "point"), w)})
+        with pytest.warns(UserWarning) as said:
+            est = est.with_draws(
+                xr.DataTree.from_dict({"posterior": of_w, "sample_stats": divergent})
+            )
+        doubts = bsvdd.facts(est)["doubts"]
+        assert doubts == [str(each.message) for each in said]
+        for doubt in ("R-hat of d_z is", "effective sample size", "3 divergent tr", "collapsed"):
+            assert any(doubt in text for text in doubts), doubt
+    found = bsvdd.facts(est)
+    w = est.idata_["posterior"]["w"].values
+    s = xr.Dataset({"s": (("chain", "draw", "row"), w @ est.gram_.K)})
+    r_hat, ess = float(az.rhat(s)["s"].max()), float(az.ess(s)["s"].min())
+    exact = {"exact": 1e-6, "own": 0.01, "hmc": 0.5}[sampler]  # hmc compares its parallel chains
+    assert found["r_hat"] - 1.0 == pytest.approx(r_hat - 1.0, rel=exact, abs=exact / 100)
+    assert found["ess"] == pytest.approx(ess, rel=exact)
+    assert (found["sampler"], found["chains"]) == (sampler, 2)
+    assert found["divergences"] == (3 if sampler == "own" else 0)
+    assert f"R-hat of d is at most {found['r_hat']:.3f}" in " ".join(str(est).split())
+
+
+ALIKE = dict(kernel=kernels.RBF(1.2), draws=250)
+NARROW = np.random.default_rng(5).normal(size=(60, 3))
+MANY = np.random.default_rng(1).normal(size=(350, 3)) + 3.0 * (np.arange(350) >= 200)[:, None]
+INSIDE = np.concatenate([ROWS[:20] * 2, 0.1 * ROWS[20:]])
+DOUBTS = [  # a fit, its rows and labels, what it doubts, and what to do
+    (BSVDD(draws=5, tune=5), ROWS[:20], None, "5 draw(s) per chain are too few", "draws=500"),
+    (
+        BSVDD(kernel=kernels.RBF(0.2), prior=priors.Flat(sd=0.5), likelihood_scale=1.0),
+        *(NARROW, None, "the posterior is its prior", "likelihood_scale='calibrated'"),
+    ),
+    (
+        BSVDD(kernel=kernels.RBF(0.02), prior=priors.Flat(sd=0.5), cutoff=1.0, likelihood_scale=1),
+        *(NARROW, None, "the posterior is its prior", "a kernel with a larger bandwidth"),
+    ),
+    (
+        BSVDD(kernel=kernels.RBF(1.0), prior=priors.Flat(sd=0.01)),
+        *(NARROW, None, "the posterior is its prior", "a prior with a larger sd"),
+    ),
+    (
+        BDD(prior=priors.Flat(sd=0.01), likelihood_scale=0.01),
+        *(NARROW, None, "the posterior is its prior", "likelihood_scale='calibrated'"),
+    ),
+    (BDDM(), MANY, np.arange(350) >= 200, "too narrow", "a smaller likelihood_scale"),
+    (BDD(**ALIKE), INSIDE, Y, "no minority row is among the oddest", "such as BSVDDM"),
+]
+
+
+@pytest.mark.parametrize(("est", "X", "y", "doubt", "remedy"), DOUBTS, ids=range(len(DOUBTS)))
+def test_a_fit_warns_and_prints_what_it_doubts(est, X, y, doubt, remedy):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        est.set_params(random_state=0).fit(X, y)
+    found, text = bsvdd.facts(est), " ".join(str(est).split())
+    said = [each for each in found["doubts"] if doubt in each and remedy in each]
+    assert len(said) == 1
+    assert set(found["doubts"]) <= {str(each.message) for each in caught}
+    assert all(" ".join(each.split()) in text for each in found["doubts"])
+
+
+@pytest.mark.parametrize(
+    ("est", "least", "most", "said"),
+    [
+        (BSVDD(), 0.8, 1.25, "about as wide as they should be"),
+        (BSVDD(likelihood_scale=300.0), 0.0, 0.8, "its intervals are too narrow"),
+        (BSVDD(likelihood_scale=1.0), 1.25, 9.0, "its intervals are too wide"),
+        (BDD(simplex=True), 1.0, 1.0, "none: one estimate of the weights"),
+        (SVDD(), 1.0, 1.0, "none: one estimate of the weights"),
+    ],
+    ids=range(5),
+)
+def test_the_print_says_how_wide_the_intervals_are(est, least, most, said):
+    found = bsvdd.facts(est.fit(NARROW))
+    assert found["doubts"] == [] and "doubt" not in str(est)
+    assert least <= found.get("spread", 1.0) <= most
+    assert said in " ".join(str(est).split())
+
+
+@pytest.mark.parametrize(("count", "n"), [(2, 12), (0, 5), (5, 5), (60, 300)])
+def test_the_interval_of_a_share_is_that_of_jeffreys(count, n):
+    """By quadrature of x^(count - 1/2) (1 - x)^(n - count - 1/2), in x = sin(t)^2."""
+    t = (np.arange(200_000) + 0.5) / 200_000 * np.pi / 2
+    density = np.sin(t) ** (2 * count) * np.cos(t) ** (2 * (n - count))
+    x = np.sin(t[np.searchsorted(np.cumsum(density) / density.sum(), [0.05, 0.95])]) ** 2
+    of = share(np.arange(n) < count)
+    expected = x[0] if count else 0.0, x[1] if count < n else 1.0
+    assert (of["low"], of["high"]) == pytest.approx(expected, abs=1e-4)
+
+
+FRAME = pd.DataFrame(NARROW, columns=["a", EVIL, "c"]).assign(kind=["u", "v", "w"] * 20)
+FRAME.loc[3:6, "c"], FRAME.loc[9, "kind"], FRAME.loc[0, "a"] = np.nan, None, 9.0
+FRAME.index = [f"id {i}" for i in range(59)] + ["<i>last</i>"]
+RULE = Cutoff(cutoffs.FalseAlarm(0.05), uncertain=False)
+RBF = kernels.RBF(1.5)
+SAID = {  # a fit, its rows and labels, facts, and parts of the paragraph
+    "labels": (
+        BSVDDM(**QUICK),
+        *(ROWS, Y, {"rows": 25, "minority": 5, "points": 25, "likelihood_scale": 1.0}),
+        ["20 normal and 5 abnormal rows", "was given", "is 1, as published", "best value of the G"],
+    ),
+    "tuned": (SVDD(), ROWS, Y, {"learns_from_minority": False}, ["5 abnormal rows had no part"]),
+    "frame": (
+        BSVDD(draws=300, prior=priors.Flat(sd=1.2)),
+        *(FRAME, None, {"gaps": {"c": 4, "kind": 1}, "rows_with_gaps": 5, "calibrated": True}),
+        ["chosen by the left-out likelihood", "the prior Flat(sd=1.2)", "calibrated", "'c' (4)"],
+    ),
+    "one table": (
+        *(BSVDD(draws=300), FRAME, "one table", {"core": 48, "list_rate": 0.1}),
+        ["rests on the 48 rows", "generalised Pareto", "an eighth of the median"],
+    ),
+    "printed": (
+        BDD(kernel=RBF, likelihood_scale=3.0, cutoff=RULE),
+        *(ROWS[:20], None, {"uncertain": False, "bandwidth": 1.5, "likelihood_scale": 3.0}),
+        ["is 3, a number that we chose", "false-alarm rate of 0.05", "is at most "],
+    ),
+    "matrix": (
+        *(SVDD(kernel=kernels.Precomputed()), RBF(ROWS), Y, {"columns": {}}),
+        ["by the kernel Precomputed"],
+    ),
+    "views": (
+        *(Views(estimator=BDD()), FRAME, None, {"weights_of_views": None}),
+        ["several views of the same rows"],
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=SAID)
+def told(request):
+    est, X, y, facts, parts = SAID[request.param]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return est.fit(X, y) if not isinstance(y, str) else fit_table(est, X), X, facts, parts
+
+
+def fit_table(est, X):
+    est.fit_predict(X)
+    return est
+
+
+def test_facts_are_those_of_the_fit(told):
+    est, X, expected, _ = told
+    found = bsvdd.facts(est)
+    assert json.loads(json.dumps(found)) == found
+    for name, value in expected.items():
+        assert found[name] == value or (value is None and found[name])
+    normal, minority = est.decision()["normal"].to_numpy(), est.fit_.data.minority
+    assert found["minority"] == minority.sum() and found["rows"] == len(X)
+    for name, of in {"majority": ~minority, "minority": minority}.items():
+        if of.any() and "list_rate" not in found:
+            beyond = found["beyond"][name]
+            assert (beyond["rows"], beyond["count"]) == (of.sum(), (~normal[of]).sum())
+            said = f"{beyond['count']} of {beyond['rows']} {name} rows"
+            assert said in " ".join(str(est).split())
+    if isinstance(X, pd.DataFrame):
+        assert found["columns"] == dict.fromkeys(["a", EVIL, "c"], "numbers") | {"kind": "category"}
+    assert found["cutoff"] == est.cutoff_ and max(map(len, str(est).splitlines())) <= 100
+
+
+def test_the_paragraph_cites_each_reference_in_order(told):
+    est, _, _, parts = told
+    text, references = bsvdd.methods(est).split("\n\n")
+    cited = list(dict.fromkeys(re.findall(r"\[\d+\]", text)))
+    assert cited == [line.split()[0] for line in references.splitlines()]
+    assert all(part in text for part in parts), text
+    assert not re.search("nan|None", text.replace("diagonal=None", ""))
+    assert bsvdd.facts(est)["reference"] in references
+
+
+class Page(HTMLParser):
+    """Tags, sources and texts of a page."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.tags, self.sources, self.text = [], [], ""
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.sources += [v for k, v in attrs if k in ("src", "href")]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_the_page_needs_nothing_else_and_escapes_what_the_user_wrote(told, tmp_path):
+    est, X, _, parts = told
+    opened = plt.get_fignums()
+    page, found = Page(bsvdd.report(est, tmp_path / "model.html")), bsvdd.facts(est)
+    assert plt.get_fignums() == opened
+    assert "script" not in page.tags and "link" not in page.tags
+    assert page.sources and all(s.startswith("data:image/png;base64,") for s in page.sources)
+    decided = est.decision().sort_values("surprise", ascending=False)
+    for said in (found["sha256"], found["call"], *map(str, decided.index[:10]), *parts):
+        assert said in page.text, said
+    if isinstance(X, pd.DataFrame):
+        assert EVIL in page.text  # as text
+        assert "a = 9" in page.text or "views" in found  # the reason of the oddest row
+    assert ("There are no reasons" in page.text) == (not found["columns"])
+
+
+def test_new_rows_with_labels_are_reported(tmp_path):
+    est = SVDD(kernel=RBF).fit(ROWS, Y)
+    X = pd.DataFrame(ROWS[15:] + 0.1, index=[f"new {i}" for i in range(10)])
+    found = est.decision(X)
+    page = Page(bsvdd.report(est, tmp_path / "a.html", X, Y[15:]))
+    said = f"10 new rows: {found['normal'].sum()} normal, {(~found['normal']).sum()} abnormal"
+    assert said in page.text and "positive means minority" in page.text.lower()
+    without = Page(bsvdd.report(est, tmp_path / "b.html", X))
+    assert "positive means minority" not in without.text.lower()
+
+
+def test_bad_input_is_told_apart(tmp_path):
+    with pytest.raises(ValueError, match="is not fitted yet"):
+        bsvdd.facts(SVDD())
+    est = SVDD(kernel=RBF).fit(ROWS, Y)
+    with pytest.raises(ValueError, match="X is not given"):
+        bsvdd.report(est, tmp_path / "a.html", y=Y)
+    with pytest.raises(FileNotFoundError, match="does not exist; make it"):
+        bsvdd.report(est, tmp_path / "nowhere" / "a.html")
+    assert not list(tmp_path.iterdir())
+    simplex = BDD(simplex=True, kernel=RBF).fit(ROWS)
+    with pytest.raises(ValueError, match="one estimate of the weights and no posterior"):
+        simplex.summary()
