@@ -162,10 +162,6 @@ DOUBTS = [  # a fit, its rows and labels, what it doubts, and what to do
         BSVDD(kernel=kernels.RBF(1.0), prior=priors.Flat(sd=0.01)),
         *(NARROW, None, "the posterior is its prior", "a prior with a larger sd"),
     ),
-    (
-        BDD(prior=priors.Flat(sd=0.01), likelihood_scale=0.01),
-        *(NARROW, None, "the posterior is its prior", "likelihood_scale='calibrated'"),
-    ),
     (BDDM(), MANY, np.arange(350) >= 200, "too narrow", "a smaller likelihood_scale"),
     (BDD(**ALIKE), INSIDE, Y, "no minority row is among the oddest", "such as BSVDDM"),
 ]
