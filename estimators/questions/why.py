@@ -50,7 +50,7 @@ TWINS = 0.4  # of what their falls differ by, at most, that the falls of two col
 CELLS = 5_000_000  # of steps in memory at once
 SHOWN, NEAREST, LEVELS = 10, 3, 2  # rows, names of rows and categories that are printed
 DIGITS, MOST_DIGITS, EXACT = 4, 6, 1e15  # of usual and of own values; floats with all their digits
-TINY = np.finfo(float).tiny
+TINY, HALF = np.finfo(float).tiny, 0.5  # of rows that are alike have a usual value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,10 +154,10 @@ class Why:
             twins = np.maximum(still, TWINS**2 * both.mean(axis=(0, 1))) <= TWINS * swing
             group = [left[0], *(f for f in left[1:] if twins[f])]
             left = [f for f in left if f not in group]
-            text = " and ".join(
-                f"{_text(self.cells.columns[f])} = {self.value(rows, f)}" for f in group
-            )
-            like = ", ".join(self.usual(rows, f) for f in group if not self._is_usual(rows, f))
+            names = {f: _text(self.cells.columns[f]) for f in group}
+            text = " and ".join(f"{name} = {self.value(rows, f)}" for f, name in names.items())
+            odd = {f: f"{names[f]} " * (len(group) > 1) for f in group if self._is_odd(rows, f)}
+            like = ", ".join(name + self.usual(rows, f) for f, name in odd.items())
             together, other = " together" * (len(group) > 1), "; rows like it: " * bool(like)
             said.append(f"{text}{together} ({part[group].sum():.0%}{other}{like})")
         return ", ".join(said)
@@ -170,10 +170,11 @@ class Why:
         """Return what the rows like some rows have in column number f, in words."""
         return self._range(self.end[rows, :, f], f, DIGITS)
 
-    def _is_usual(self, rows: np.ndarray, f: int) -> bool:
+    def _is_odd(self, rows: np.ndarray, f: int) -> bool:
         own, near = (self.values[place[rows, :, f], f] for place in (self.start, self.end))
-        within = (own >= near.min()) & (own <= near.max())
-        return bool((np.isin(own, near) if self.is_category[f] else within).any())
+        low, high = near.min(axis=1, keepdims=True), near.max(axis=1, keepdims=True)
+        usual = own == near if self.is_category[f] else (own >= low) & (own <= high)
+        return bool(usual.any(axis=1).mean() < HALF)
 
     def _range(self, place: Any, f: int, digits: int) -> str:
         """Return the ends of some cells of a column, or the most frequent categories."""
