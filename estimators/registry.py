@@ -53,7 +53,7 @@ class Record:
     @property
     def title(self) -> str:
         """What the model is, by the first line of its docstring."""
-        return re.split("[:,.]", inspect.getdoc(self.estimator()) or "")[0]
+        return re.split("[:,.;]", inspect.getdoc(self.estimator()) or "")[0]
 
     @property
     def reference(self) -> str:
