@@ -62,21 +62,21 @@ class Record:
         return " ".join(found.partition("\n\n")[0].split())
 
 
-def _records(**places: str) -> dict[str, Record]:
-    return {name: Record(name, place) for name, place in places.items()}
-
-
-REGISTRY = _records(
-    **{"SVDD": "svdd:SVDD", "BDD": "bdd:BDD", "BSVDD": "bsvdd:BSVDD", "BSVDD-M": "bsvdd:BSVDDM"},
-    **{
-        "SVDD-M": "svdd:SVDDM",
-        "BDD-M": "bdd:BDDM",
-        "OCSVM": "machines:OCSVM",
-        "SVM": "machines:SVM",
-    },
-    **{"DSVM-CIL": "machines:DSVM", "LS-SVM": "machines:LSSVM", "IDLSSVM-CIL": "machines:IDLSSVM"},
-)
-ESTIMATORS = REGISTRY | _records(Views="views:Views")  # which no study fits
+PLACES = {
+    "SVDD": "svdd:SVDD",
+    "BDD": "bdd:BDD",
+    "BSVDD": "bsvdd:BSVDD",
+    "BSVDD-M": "bsvdd:BSVDDM",
+    "SVDD-M": "svdd:SVDDM",
+    "BDD-M": "bdd:BDDM",
+    "OCSVM": "machines:OCSVM",
+    "SVM": "machines:SVM",
+    "DSVM-CIL": "machines:DSVM",
+    "LS-SVM": "machines:LSSVM",
+    "IDLSSVM-CIL": "machines:IDLSSVM",
+}
+REGISTRY = {name: Record(name, place) for name, place in PLACES.items()}
+ESTIMATORS = REGISTRY | {"Views": Record("Views", "views:Views")}  # which no study fits
 
 
 def find(name: str) -> Record | None:
