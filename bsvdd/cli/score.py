@@ -121,7 +121,7 @@ def score(
             )
         lines = [unread] if unread else []
         if left.any():
-            lines.append(rows.gaps.left_out(X.isna().to_numpy() & left[:, None], X.columns))
+            lines.append(f"{int(left.sum())} of {len(left)} rows have no value, and are left out")
         for line in (*lines, *_notes(est, given, usable, result, fdr)):
             click.echo(line, err=True)
 
