@@ -387,8 +387,8 @@ class Fit:
     @cached_property
     def near_cutoff(self) -> NearCutoff:
         """The training rows near the cutoff, each left out; of a fit with a centre."""
-        center = self.require_center("to which rows are near")
-        return NearCutoff.of(self.data, center.weights)
+        center, leave = self.require_center("to which rows are near"), self.learned.leave
+        return NearCutoff.of(self.data, center.weights, leave is not None and leave.to_one)
 
     def minority_of(self, y: Any, n_rows: int) -> np.ndarray:
         """Return which of new rows with labels y are minority, by the labels of the fit."""

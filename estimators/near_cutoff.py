@@ -25,21 +25,25 @@ class NearCutoff:
     data : TrainingData
     indices : ndarray of int, shape (q,)
         Their indices among all training rows.
+    rescales : bool
+        Whether the other weights are rescaled when a row leaves. Weights of no fixed sum are not:
+        the sum of a draw of their prior may be 0.
     """
 
     data: TrainingData
     indices: np.ndarray
+    rescales: bool
 
     @classmethod
-    def of(cls, data: TrainingData, weights: np.ndarray) -> Self:
+    def of(cls, data: TrainingData, weights: np.ndarray, rescales: bool) -> Self:
         """Return the rows near the cutoff, by the mean of the weights (S, M)."""
         majority, mean = np.flatnonzero(data.described), weights.mean(axis=0, keepdims=True)
         leaving = data.leaving(majority)
-        s = leaving.similarity(mean)[0]
+        s = (leaving.similarity(mean) if rescales else mean @ leaving.k.T)[0]
         if not data.kernel.normalized:
             s -= data.kernel.diag(data.rows[majority]) / 2.0
         chosen = near(s, RATE)
-        return cls(data, majority[chosen[monitored_rows(len(chosen))]])
+        return cls(data, majority[chosen[monitored_rows(len(chosen))]], rescales)
 
     @cached_property
     def leaving(self) -> Leaving:
@@ -66,7 +70,10 @@ class NearCutoff:
 
         It is 0 in a draw where the row has all of the weight, or more.
         """
-        s = self.leaving.similarity(weights, self._k[0])
+        k = self._k[0]
+        if not self.rescales:
+            return weights @ k.T
+        s = self.leaving.similarity(weights, k)
         s[np.isneginf(s)] = 0.0
         return s
 

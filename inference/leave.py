@@ -170,12 +170,14 @@ class Leaving:
             w = weights[draws]
             total, rest = self.rest(w)
             kept = total + (self.gone[:, m:] @ w[:, m:].T).T  # what A has without the row
-            inaccurate = np.argwhere(rest <= NEARLY_ALL * total)
+            close = NEARLY_ALL * np.abs(total)
+            nothing, inaccurate = rest < -close, np.argwhere(np.abs(rest) <= close)
             sums = np.matmul(w[:, :m], of_points[:m], out=found[draws])
             with np.errstate(divide="ignore", invalid="ignore"):
                 sums *= np.divide(kept, rest, out=rest)
             if m < w.shape[1]:
                 sums += w[:, m:] @ of_points[m:]
+            sums[nothing] = -np.inf
             for draw, j in inaccurate:
                 one = self.part(slice(j, j + 1))
                 left = one.others(w[draw, None])[0, :m].sum()  # no difference of two sums
