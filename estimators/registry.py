@@ -90,6 +90,7 @@ def find(name: str) -> Record | None:
 
 
 def _derived(cls: type) -> Iterator[type]:
+    each: type
     for each in cls.__subclasses__():
         yield each
         yield from _derived(each)
