@@ -1,9 +1,9 @@
-"""Plots of fitted models with matplotlib and ArviZ; each function returns its figure."""
+"""Plots of fitted estimators with matplotlib; each function returns its axes."""
 
-from .common import show_probability
 from .explanation import plot_explanation
+from .outliers import plot_outliers
 from .rates import plot_roc
-from .rows import plot_boundary, plot_distances, plot_margin, plot_outliers
+from .rows import plot_boundary, plot_distances, plot_margin
 from .weights import plot_weights
 
 __all__ = [
@@ -14,5 +14,4 @@ __all__ = [
     "plot_outliers",
     "plot_roc",
     "plot_weights",
-    "show_probability",
 ]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 from sklearn.metrics import (
     average_precision_score,
     precision_recall_curve,
@@ -15,15 +12,14 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from ...models.kernels.base import LARGEST
-from ..detector import Detector
-from ..labels import classes_of
-from .common import by_name, plain
+from ..detector import require_description
+from .common import by_name, minority_of, panels, plain, training_minority
 
+LARGEST = np.finfo(float).max
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 
 
-def plot_roc(est: Detector | Mapping[str, Detector], X: Any = None, y: Any = None) -> Figure:
+def plot_roc(est: Any, X: Any = None, y: Any = None) -> np.ndarray:
     """Show the ROC curve and the precision-recall curve, with the point of the cutoff.
 
     Positive means minority, abnormal. Rows are ranked by ``-est.score_samples(X)``. AUC is the
@@ -40,7 +36,7 @@ def plot_roc(est: Detector | Mapping[str, Detector], X: Any = None, y: Any = Non
 
     Returns
     -------
-    matplotlib.figure.Figure
+    ndarray of matplotlib.axes.Axes, shape (2,)
 
     Raises
     ------
@@ -54,10 +50,10 @@ def plot_roc(est: Detector | Mapping[str, Detector], X: Any = None, y: Any = Non
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(size=(50, 2)), rng.normal(3.0, 1.0, size=(9, 2))])
     >>> est = SVDD().fit(X, np.repeat([0, 1], [50, 9]))
-    >>> figure = plots.plot_roc(est)
+    >>> axes = plots.plot_roc(est)
     """
     curves = {name: scored(each, X, y) for name, each in by_name(est).items()}
-    figure, (roc, pr) = plt.subplots(1, 2, figsize=(9.5, 4.4), layout="constrained")
+    roc, pr = axes = panels(2, 2, 4.75, 4.4)
     rates, of_roc, of_pr = [], [], []
     for i, (name, (minority, score, flagged)) in enumerate(curves.items()):
         color = COLORS[i % len(COLORS)]
@@ -89,25 +85,24 @@ def plot_roc(est: Detector | Mapping[str, Detector], X: Any = None, y: Any = Non
         ax.set(xlim=(0, 1), ylim=(0, 1.02), title=f"{title}; the dot is the cutoff")
         # by its lines, as a label that starts with "_" hides a line
         ax.legend(handles=lines, frameon=False, fontsize=9, loc="best")
-    return figure
+    return axes
 
 
-def scored(est: Detector, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def scored(est: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return of each row whether it is minority, its abnormality, and whether it is flagged."""
     if X is None:
-        minority, score = est.fit_.data.minority, est.fit_.left_out
-        known = ~np.isnan(score)
-        minority, score = minority[known], score[known]
+        require_description(est, "score of left-out rows")
+        score = -est.decision()["surprise"].to_numpy()
+        minority = training_minority(est, len(score))
+    elif y is None:
+        raise ValueError("plot_roc needs the labels y of X: which rows are minority")
     else:
-        if y is None:
-            raise ValueError("plot_roc needs the labels y of X: which rows are minority")
-        score = np.maximum(est.score_samples(X), -LARGEST)
-        of_fit = isinstance(est, Detector)
-        minority = est.fit_.minority_of(y, len(score)) if of_fit else classes_of(y, len(score))[0]
+        score = np.asarray(est.decision_function(X), dtype=float)
+        minority = minority_of(est, y, len(score))
     if minority.all() or not minority.any():
         raise ValueError(
             "ROC and precision need majority and minority rows, got "
             f"{int((~minority).sum())} and {int(minority.sum())}; give labelled rows, "
             "plot_roc(est, X, y)"
         )
-    return minority, -score, score < 0.0
+    return minority, np.minimum(-score, LARGEST), score < 0.0

@@ -2,72 +2,81 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
+from typing import Any
+
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 
-from ..detector import Detector
-from .common import (
-    point_names,
-    require_center,
-    row_classes,
-)
+from ..detector import require_description
+from .common import MAJORITY, MINORITY, axes_of, short
 
 
-def plot_weights(est: Detector, most: int = 25, prob: float = 0.9) -> Figure:
+def plot_weights(est: Any, most: int = 25, prob: float = 0.9, ax: Axes | None = None) -> Axes:
     """Show the largest weights, by posterior mean of ``|w|``, with their posterior intervals.
 
     Parameters
     ----------
-    est : fitted estimator
+    est : fitted description
     most : int, default=25
         Number of weights to show.
     prob : float, default=0.9
         Probability of the outer interval; the inner interval has probability 0.5.
+    ax : matplotlib.axes.Axes, optional
 
     Returns
     -------
-    matplotlib.figure.Figure
+    matplotlib.axes.Axes
 
     Raises
     ------
-    ValueError
-        The model has a hyperplane and no distance from a centre.
+    TypeError
+        The estimator has no centre.
 
     Examples
     --------
     >>> import numpy as np
     >>> from bsvdd import BDD, plots
     >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> est = BDD().fit(X)
-    >>> figure = plots.plot_weights(est, most=10)
+    >>> ax = plots.plot_weights(BDD().fit(X), most=10)
     """
-    w = require_center(est).draws.weights
-    points = _largest(w, most)
-    probabilities = [(1 - prob) / 2, 0.25, 0.5, 0.75, (1 + prob) / 2]
-    low, lower_quartile, median, upper_quartile, high = np.quantile(
-        w[:, points], probabilities, axis=0
-    )
-    figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
-    index = np.arange(len(points))
-    for members, color, marker, label in row_classes(points >= est.gram_.n_majority_points):
-        x = index[members]
-        ax.vlines(x, low[members], high[members], color=color, linewidth=1)
-        ax.vlines(x, lower_quartile[members], upper_quartile[members], color=color, linewidth=3)
-        ax.scatter(x, median[members], s=18, color=color, marker=marker, label=label, zorder=3)
+    require_description(est, "weight")
+    tree = est.idata_
+    w = tree["posterior"]["w"].to_numpy()
+    w = w.reshape(-1, w.shape[-1])
+    points = np.sort(np.argsort(-np.abs(w).mean(axis=0), kind="stable")[:most])
+    ends = [(1 - prob) / 2, 0.25, 0.5, 0.75, (1 + prob) / 2]
+    low, lower, median, upper, high = np.quantile(w[:, points], ends, axis=0)
+    index, names = np.arange(len(points)), point_names(tree["constant_data"], w.shape[1])
+    minority = points >= est.gram_.n_majority_points
+    colors = np.where(minority, MINORITY, MAJORITY)
+    ax = axes_of(ax, 8.0, 3.6)
+    ax.vlines(index, low, high, color=colors, linewidth=1)
+    ax.vlines(index, lower, upper, color=colors, linewidth=3)
+    for label, which, color in (
+        ("majority", ~minority, MAJORITY),
+        ("minority", minority, MINORITY),
+    ):
+        if which.any():
+            ax.scatter(index[which], median[which], s=18, color=color, label=label, zorder=3)
     ax.axhline(0, color="#999999", linewidth=0.8)
-    names = point_names(est)
     ax.set_xticks(index, [names[j] for j in points], fontsize=8, rotation=90, parse_math=False)
-    selection = f"the {len(points)} largest of {w.shape[1]}"
-    support = est.fit_.diagnostics["effective_support"]
-    ax.set(
-        ylabel="weight $w_j$",
-        title=f"{type(est).__name__}: {selection}; effective support points {support:.1f}",
-    )
-    figure.legend(loc="outside lower center", ncols=2, frameon=False)
-    return figure
+    selection = f"the {len(points)} largest of {w.shape[1]} weights"
+    ax.set(ylabel="weight $w_j$", title=f"{type(est).__name__}: {selection}")
+    if minority.any():
+        ax.legend(frameon=False, fontsize=8)
+    return ax
 
 
-def _largest(w: np.ndarray, most: int) -> np.ndarray:
-    """Return the points with the largest mean of ``|w|`` over the draws, in ascending order."""
-    return np.sort(np.argsort(-np.abs(w).mean(axis=0), kind="stable")[:most])
+def point_names(constant: Any, n: int) -> list[str]:
+    """Return the name of each of n points: that of its only row, or its own number."""
+    if "minority" not in constant:
+        return [f"point {j}" for j in range(n)]
+    minority = constant["minority"].to_numpy()
+    rows = constant["name"].to_numpy() if "name" in constant else np.arange(len(minority))
+    if "point_of_row" in constant:
+        place = constant["point_of_row"].to_numpy()
+        alone = {int(j): rows[i] for i, j in enumerate(place) if (place == j).sum() == 1}
+    else:  # points are rows, those of the majority first
+        of_rows = np.flatnonzero(~minority), np.flatnonzero(minority)
+        alone = dict(enumerate(rows[np.concatenate(of_rows)][:n]))
+    return [f"row {short(alone[j])}" if j in alone else f"point {j}" for j in range(n)]

@@ -1,0 +1,141 @@
+"""The odd rows of one table, with the reasons beside them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+
+from ..detector import require_description
+from ..questions.stand_out import StandOut, stand_out
+from ..questions.why import explain
+from .common import (
+    MAJORITY,
+    MINORITY,
+    boxes_for_letters,
+    label_rows,
+    points,
+    short,
+    surprise_axis,
+)
+
+LINES = 50  # of a picture, at most
+LINE = 0.55  # height of a heading with its reason, in inches
+NAMES, WIDE = 33, 84  # characters of a heading, and of a line of a reason
+
+
+def plot_outliers(est: Any, X: Any = None, most: int = 10) -> Axes:
+    """Show the surprise of each training row, left out, and why the oddest are odd.
+
+    Parameters
+    ----------
+    est : fitted description
+    X : data frame, optional
+        The table that it was fitted to. Of many rows, a fit to one table shows those beside its
+        sample too.
+    most : int, default=10
+        Number of rows on the right side, of which 50 are drawn at most.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those of the surprises; the figure is ``ax.figure``.
+
+    Raises
+    ------
+    ValueError
+        X is another table.
+    TypeError
+        The estimator has no surprises.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BSVDD, plots
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> X[7, 1] = 9.0
+    >>> ax = plots.plot_outliers(BSVDD().fit(X))
+    """
+    require_description(est, "surprise")
+    decided, most = est.decision(), min(most, LINES)
+    if "probability_odd" in decided:
+        found = stand_out(est, X)
+        lines = found.lines(most)
+        reasons = _reasons(est, X, lines)
+        return draw_outliers(found, found.names, lines, reasons, type(est).__name__)
+    surprise, normal = decided["surprise"].to_numpy(), decided["normal"].to_numpy(bool)
+    order = np.argsort(-surprise, kind="stable")[:most]
+    column = "p_value" if "p_value" in decided else "probability_normal"
+    p, what = decided[column].to_numpy(), "p" if column == "p_value" else "P(normal)"
+    titles = [f"{short(decided.index[i])}, {what} = {p[i]:.3f}" for i in order]
+    reasons = _reasons(est, None, [np.array([i]) for i in order])
+    classes = {"within the cutoff": (normal, MAJORITY), "beyond the cutoff": (~normal, MINORITY)}
+    ax = _drawn(surprise, classes, order, titles, reasons, "the oddest rows")
+    ax.axhline(0.0, color="#333333", linestyle="--", linewidth=1.2)
+    ax.set_title(f"{type(est).__name__}: each row judged by the others", loc="left")
+    label_rows(ax, decided.index)
+    return ax
+
+
+def draw_outliers(
+    found: StandOut, names: Any, lines: Sequence[np.ndarray], reasons: list[str], model: str
+) -> Axes:
+    """Draw the picture of the rows that stand out, of which ``lines`` are on the right side."""
+    lines, reasons, names = lines[:LINES], reasons[:LINES], np.asarray(names)
+    titles = []
+    for rows in lines:
+        shown = {i: short(names[i]) for i in rows[:3]}
+        fit = NAMES // (max(map(len, shown.values())) + 1)
+        title, odd = found.title(rows, shown, min(3, fit)), np.median(found.probability[rows])
+        titles.append(title if np.isnan(odd) else f"{title}, P(odd) = {odd:.2f}")
+    first = np.array([rows[0] for rows in lines], dtype=int)
+    classes = {"not listed": (~found.listed, MAJORITY), "listed": (found.listed, MINORITY)}
+    ax = _drawn(found.surprise, classes, first, titles, reasons, found.headline)
+    ax.set_title(f"{model}: each row beside the core", loc="left")
+    label_rows(ax, names)
+    return ax
+
+
+def _reasons(est: Any, X: Any, lines: Sequence[np.ndarray]) -> list[str]:
+    """Return the reasons of lines of rows of X, by default of the training rows."""
+    if not lines or est.kernel_.pairwise:
+        return [""] * len(lines)
+    asked = np.unique(np.concatenate(lines))
+    why = explain(est, rows=asked) if X is None else explain(est, X.iloc[asked])
+    return [why.reason(np.searchsorted(asked, rows)) for rows in lines]
+
+
+def _drawn(
+    surprise: np.ndarray,
+    classes: dict[str, tuple[Any, str]],
+    order: np.ndarray,
+    titles: list[str],
+    reasons: list[str],
+    headline: str,
+) -> Axes:
+    """Return the axes of the surprises, beside which the rows in ``order`` are named."""
+    height = max(3.8, LINE * len(titles) + 1.0)
+    how: dict[str, Any] = {"figsize": (12, height), "width_ratios": [5, 4], "layout": "constrained"}
+    _, (ax, words) = plt.subplots(1, 2, **how)
+    points(ax, surprise, classes)
+    ax.set(xlabel="row", ylabel="surprise")
+    surprise_axis(ax, surprise)
+    ax.legend(frameon=False, fontsize=8)
+    words.set_axis_off()
+    words.set(xlim=(0, 1), ylim=(max(len(titles), 1) - 0.5, -0.6))
+    words.set_title(textwrap.fill(headline, 60), loc="left", fontsize=11, parse_math=False)
+    with boxes_for_letters():
+        for rank, (i, title, reason) in enumerate(zip(order, titles, reasons, strict=True)):
+            style: dict[str, Any] = {"parse_math": False, "in_layout": False, "va": "center"}
+            place = rank - 0.3
+            words.text(0.0, place, f"{rank + 1}  {title}", fontsize=9, weight="bold", **style)
+            text = textwrap.fill(" ".join(reason.split()), WIDE, max_lines=2, placeholder=" …")
+            words.text(0.03, rank - 0.12, text, fontsize=8, **style | {"va": "top"})
+            ax.annotate(
+                str(rank + 1), (i, surprise[i]), (3, 2), textcoords="offset points", fontsize=8
+            )
+    return ax
