@@ -109,7 +109,7 @@ def time(_: Namespace) -> dict[str, Any]:
 @quietly()
 def picture(chosen: Namespace) -> None:
     """Draw the odd rows of a table of planted rows."""
-    write(chosen.out / "views.png", plots.plot_outliers(Views().fit(table(0)[0])))
+    write(chosen.out / "views.png", plots.plot_outliers(Views().fit(table(0)[0])).figure)
 
 
 if __name__ == "__main__":

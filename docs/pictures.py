@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from bsvdd.comparison.run.protocol import Protocol, candidates
 from bsvdd.comparison.scenarios import datasets
+from bsvdd.estimators.plots.common import figure_of
 from bsvdd.estimators.registry import REGISTRY
 from matplotlib.figure import Figure
 
@@ -37,8 +38,8 @@ def models() -> Iterator[tuple[str, Figure]]:
     data = datasets.moon(seed=SEED)
     for candidate in (each for each in candidates() if each.name in REGISTRY):
         est = Protocol().estimator(candidate, SEED).fit(data.X, data.minority.astype(int))
-        figure = plots.plot_boundary({candidate.name: est}, data.X, data.minority)
-        yield f"pictures/{type(est).__name__}", figure
+        axes = plots.plot_boundary({candidate.name: est}, data.X, data.minority)
+        yield f"pictures/{type(est).__name__}", figure_of(axes)
 
 
 def gallery() -> dict[str, Figure]:
@@ -60,13 +61,13 @@ def gallery() -> dict[str, Figure]:
     three = [int(d.argmin()), int(np.abs(d - bayes.cutoff_).argmin()), int(d.argmax())]
     titles = ["most central row", "row at the cutoff", "most remote row"]
     return {
-        "gallery/plot_boundary": plots.plot_boundary(half_moon, moon.X, y),
-        "gallery/plot_margin": plots.plot_margin(bayes, moon.X[three], titles),
-        "gallery/plot_distances": plots.plot_distances(est),
-        "gallery/plot_outliers": plots.plot_outliers(est),
-        "gallery/plot_roc": plots.plot_roc(est),
-        "gallery/plot_explanation": plots.plot_explanation(est, wines.iloc[[158]]).figure,
-        "gallery/plot_weights": plots.plot_weights(est),
+        "gallery/plot_boundary": figure_of(plots.plot_boundary(half_moon, moon.X, y)),
+        "gallery/plot_margin": figure_of(plots.plot_margin(bayes, moon.X[three], titles)),
+        "gallery/plot_distances": figure_of(plots.plot_distances(est)),
+        "gallery/plot_outliers": figure_of(plots.plot_outliers(est)),
+        "gallery/plot_roc": figure_of(plots.plot_roc(est)),
+        "gallery/plot_explanation": figure_of(plots.plot_explanation(est, wines.iloc[[158]])),
+        "gallery/plot_weights": figure_of(plots.plot_weights(est)),
     }
 
 
@@ -75,7 +76,7 @@ def odd_rows() -> Figure:
     invoices = pd.read_csv(FOLDER / "invoices.csv", index_col="invoice")
     est = BSVDD(random_state=SEED)
     est.fit_predict(invoices)
-    return plots.plot_outliers(est, invoices)
+    return figure_of(plots.plot_outliers(est, invoices))
 
 
 def three_numbers() -> Figure:

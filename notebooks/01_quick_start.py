@@ -79,7 +79,7 @@ est.summary().round(3)
 # ## New wines
 
 # %%
-figure = plots.plot_distances(est, X_new, y_new)
+axes = plots.plot_distances(est, X_new, y_new)
 
 # %% [markdown]
 # Each point is one wine. The surprise is $\log(s_\mathrm{cut} / s_z)$, where the similarity
@@ -135,7 +135,7 @@ print("P as the package has it:      ", np.array_equal(P, printed.probability_no
 print("decision as the package has it:", np.array_equal(normal, printed.predict(X_new) == 1))
 
 # %%
-figure = plots.plot_margin(printed, X_new[chosen], names)
+axes = plots.plot_margin(printed, X_new[chosen], names)
 
 # %% [markdown]
 # Each histogram has the draws of $D_\mathrm{opt} - d_z$, and the area right of 0 is P. The second and

@@ -65,8 +65,8 @@ for est in models.values():
     est.fit(train.X, train.minority)
 
 # %%
-figure = plots.plot_boundary(models, train.X, train.minority)
-figure.set_dpi(70)
+axes = plots.plot_boundary(models, train.X, train.minority)
+axes[0].figure.set_dpi(70)
 
 # %% [markdown]
 # The line is the boundary of the decision. P(normal) changes over a band beside it, where the data
@@ -102,7 +102,7 @@ pd.DataFrame(rows).set_index("model").round(3)
 # negative too, because the model has no constraint on them.
 
 # %%
-figure = plots.plot_weights(models["BSVDD-M"])
+axes = plots.plot_weights(models["BSVDD-M"])
 
 # %% [markdown]
 # ## The decisions on new rows

@@ -102,8 +102,8 @@ low, middle, high = np.quantile(sigma, [0.05, 0.5, 0.95])
 print(f"posterior of the scale: median {middle:.2f}, 90 % interval [{low:.2f}, {high:.2f}]")
 
 # %%
-figure = plots.plot_boundary(fits, train.X, train.minority)
-figure.set_dpi(70)
+axes = plots.plot_boundary(fits, train.X, train.minority)
+axes[0].figure.set_dpi(70)
 
 # %% [markdown]
 # The data pull the scale down: the likelihood alone is best near equal weights. So a learnt scale gives

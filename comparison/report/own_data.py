@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ...estimators import plots
 from ...estimators.as_published import CALLS, as_published
-from ...estimators.plots.common import MAJORITY, MINORITY, PRIOR
+from ...estimators.plots.common import MAJORITY, MINORITY, PRIOR, figure_of
 from ..run.cell import TRIVIAL, kind_of, replicate_pair, replicate_seed
 from ..run.protocol import Candidate, Protocol
 from ..run.runner import Study
@@ -236,7 +236,7 @@ def pictures(study: Study, results: pd.DataFrame) -> Figures:
         }
         y = pair.test.minority.astype(int)
         figures[f"roc_{k}"] = (
-            plots.plot_roc(fitted, pair.test.X, y),
+            figure_of(plots.plot_roc(fitted, pair.test.X, y)),
             f"{data.name}: the {len(y)} rows of the first test half, by the best model and by the "
             "models of this package. Positive means minority, abnormal.",
         )
@@ -245,9 +245,15 @@ def pictures(study: Study, results: pd.DataFrame) -> Figures:
             numbers = halves(data, seed)[1]
             order = np.argsort(numbers)
             names = (np.arange(len(data.X)) if data.row_names is None else data.row_names)[numbers]
+            rows, labels, shown = pair.test.X[order], y[order], names[order].tolist()
             figures[f"distances_{k}"] = (
-                plots.plot_distances(
-                    fitted[central[0]], pair.test.X[order], y[order], names=names[order].tolist()
+                figure_of(
+                    plots.plot_distances(
+                        fitted[central[0]],
+                        pair.test.X[order],
+                        y[order],
+                        names=names[order].tolist(),
+                    )
                 ),
                 f"{data.name}: the surprise of each row of the first test half by {central[0]}, "
                 "with a 90 % interval; 0 is the cutoff. A row has its id in your file, or its "
@@ -292,24 +298,24 @@ def example(protocol: Protocol, seed: int = 0, candidates: Sequence[Candidate] =
     names = ["most central row", "row nearest to the cutoff", "most remote row"]
     return {
         "boundary": (
-            plots.plot_boundary(fitted, data.X, y),
+            figure_of(plots.plot_boundary(fitted, data.X, y)),
             "P(normal | data) over the plane, with the decision boundary (line) of each model. "
             "It counts the uncertainty of the cutoff, of rows that the sample has not shown, and "
             "of the centre where it has a posterior; that of SVDD has none. "
             f"{len(y)} rows, {int(y.sum())} of them minority.",
         ),
         "margin": (
-            plots.plot_margin(bayes, data.X[[central, border, remote]], names),
+            figure_of(plots.plot_margin(bayes, data.X[[central, border, remote]], names)),
             "BSVDD: the draws of D_opt - d_z, by how much three rows lie within the cutoff. The "
             "area right of 0 is P(normal); a row is normal when it exceeds .5.",
         ),
         "distances": (
-            plots.plot_distances(bayes),
+            figure_of(plots.plot_distances(bayes)),
             "BSVDD: the surprise of each training row, with a 90 % interval. It is 0 at the "
             "cutoff, which was chosen on left-out rows, and .69 for a row half as similar.",
         ),
         "weights": (
-            plots.plot_weights(fitted["BSVDD-M"]),
+            figure_of(plots.plot_weights(fitted["BSVDD-M"])),
             "BSVDD-M: the largest weights (median, 50 % and 90 % intervals). Minority rows weigh "
             "negatively: they push the centre away.",
         ),

@@ -12,11 +12,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ..labels import classes_of
 
-MAJORITY, MINORITY = "#0072B2", "#D55E00"  # safe for colour-blind readers (Okabe and Ito 2008)
+MAJORITY, MINORITY, PRIOR = (
+    "#0072B2",
+    "#D55E00",
+    "#999999",
+)  # safe for colour-blind readers (Okabe and Ito 2008)
 LENGTH = 16  # characters of the name of a row in a picture
 FAR_ROWS = 5.0  # times the surprise of most rows, beyond which an axis is logarithmic
 P_NORMAL = LinearSegmentedColormap.from_list("p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"])
@@ -64,6 +69,12 @@ def panels(n: int, most: int, width: float, height: float) -> np.ndarray:
     for ax in axes[n:]:
         ax.set_visible(False)
     found: np.ndarray = axes[:n]
+    return found
+
+
+def figure_of(axes: Any) -> Figure:
+    """Return the figure of the axes that a plot returns."""
+    found: Figure = np.ravel(axes)[0].figure
     return found
 
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from ..questions.why import explain
 from ..rows.frames import as_frame
-from .common import MAJORITY, MINORITY, short
+from .common import MAJORITY, MINORITY, axes_of, short
 
 NAME, TEXT = 34, 26  # characters of a column, and of its values
 
 
 def plot_explanation(
-    est: Any, z: Any = None, X: Any = None, row: int | None = None, most: int = 10
+    est: Any,
+    z: Any = None,
+    X: Any = None,
+    row: int | None = None,
+    most: int = 10,
+    ax: Axes | None = None,
 ) -> Axes:
     """Show by how much the surprise of a row falls as its columns get the values of rows like it.
 
@@ -34,6 +38,7 @@ def plot_explanation(
         In place of z, the position of a known row.
     most : int, default=10
         Number of columns to show, those with the largest shares.
+    ax : matplotlib.axes.Axes, optional
 
     Returns
     -------
@@ -59,7 +64,7 @@ def plot_explanation(
     why = explain(est, z, X, None if row is None else [row])
     order = np.argsort(-why.shares.to_numpy()[0], kind="stable")[:most]
     place = np.arange(len(order))
-    _, ax = plt.subplots(figsize=(10.0, 1.7 + 0.34 * len(order)), layout="constrained")
+    ax = axes_of(ax, 10.0, 1.7 + 0.34 * len(order))
     ax.barh(place, why.shares.to_numpy()[0, order], color=MINORITY, alpha=0.55, height=0.62)
     ax.plot(why.falls[0][:, order].T, place, "o", color="#333333", alpha=0.35, markersize=3)
     ax.axvline(0.0, color="#333333", linewidth=0.8)

@@ -25,7 +25,7 @@ from .common import (
 
 LINES = 50  # of a picture, at most
 LINE = 0.55  # height of a heading with its reason, in inches
-NAMES, WIDE = 33, 84  # characters of a heading, and of a line of a reason
+NAMES, WIDE = 33, 70  # characters of a heading, and of a line of a reason
 
 
 def plot_outliers(est: Any, X: Any = None, most: int = 10) -> Axes:

@@ -95,7 +95,7 @@ def plot_margin(
         ax.set_title(said, fontsize=10, parse_math=False)
         ax.set(xlabel="margin; right of 0: within the cutoff", yticks=[])
         ax.xaxis.set_major_locator(MaxNLocator(4))
-        ax.xaxis.set_major_formatter("{x:.2g}")
+        ax.xaxis.set_major_formatter("{x:.3g}")
     return axes
 
 
