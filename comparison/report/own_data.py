@@ -247,14 +247,7 @@ def pictures(study: Study, results: pd.DataFrame) -> Figures:
             names = (np.arange(len(data.X)) if data.row_names is None else data.row_names)[numbers]
             rows, labels, shown = pair.test.X[order], y[order], names[order].tolist()
             figures[f"distances_{k}"] = (
-                figure_of(
-                    plots.plot_distances(
-                        fitted[central[0]],
-                        pair.test.X[order],
-                        y[order],
-                        names=names[order].tolist(),
-                    )
-                ),
+                figure_of(plots.plot_distances(fitted[central[0]], rows, labels, names=shown)),
                 f"{data.name}: the surprise of each row of the first test half by {central[0]}, "
                 "with a 90 % interval; 0 is the cutoff. A row has its id in your file, or its "
                 "number from 0.",
