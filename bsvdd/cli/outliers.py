@@ -110,18 +110,11 @@ def outliers(
             import matplotlib
 
             matplotlib.use("agg")
-<<<<<<< HEAD
-            from ..estimators.plots.rows import draw_outliers
+            from ..estimators.plots.outliers import draw_outliers
             from ..estimators.report.report import png
 
-            figure = draw_outliers(found, names.to_numpy(), lines, texts, own.model)
-            atomic.write(picture, png(figure))
-=======
-            from ..estimators.plots.outliers import draw_outliers
-
             ax = draw_outliers(found, names.to_numpy(), lines, texts, own.model)
-            report.pages.save(picture, report.pages.png(ax.figure))
->>>>>>> ee3e49bb (Pictures: callers take the figure of the axes, tests are tables)
+            atomic.write(picture, png(ax.figure))
             click.echo(f"saved {picture}")
 
 

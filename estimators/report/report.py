@@ -19,14 +19,9 @@ from matplotlib.figure import Figure
 from .. import plots
 from ..atomic import write
 from ..detector import Detector
-<<<<<<< HEAD
-from ..plots.common import boxes_for_letters
+from ..plots.common import boxes_for_letters, figure_of
 from ..questions import facts
 from ..questions.methods import methods
-=======
-from ..fit import Fit
-from ..plots.common import figure_of, short
->>>>>>> ee3e49bb (Pictures: callers take the figure of the axes, tests are tables)
 from ..questions.why import explain
 from ..rows.frames import as_frame
 
@@ -97,7 +92,6 @@ def report(est: Detector, path: Any, X: Any = None, y: Any = None) -> Path:
     return path
 
 
-<<<<<<< HEAD
 def _pictures(
     est: Detector, found: dict[str, Any], X: Any, y: Any, odd: np.ndarray, explained: bool
 ) -> Iterator[tuple[str, Any]]:
@@ -111,49 +105,9 @@ def _pictures(
         yield "margins", plots.plot_margin(est, **given)
     if (0 < found["minority"] < found["rows"]) if X is None else len(np.unique(y)) > 1:
         yield "roc", plots.plot_roc(est, X, y)
-    for j in odd if explained and hasattr(est, "distance") else ():
-        row = {"row": j} if X is None else {"x": X.iloc[[j]]}
+    for j in odd if explained else ():
+        row = {"row": j} if X is None else {"z": X.iloc[[j]]}
         yield f"row {j}", plots.plot_explanation(est, **row)
-=======
-def _content(page: Page, step: Step) -> bytes:
-    est, fit = page.est, page.est.fit_
-    table = None
-    if fit.learned.posterior is not None:
-        step("prior and posterior")
-        table = summary.table(fit)
-    step("distances")
-    if fit.has_center:
-        page.figures["distances"] = figure_of(plots.plot_distances(est, page.X, page.y))
-    step("ROC")
-    if page.minority is not None and page.minority.any() and not page.minority.all():
-        page.figures["roc"] = figure_of(plots.plot_roc(est, page.X, page.y))
-    step("explanations")
-    _abnormal(page)
-    step("drawing of the figures")
-    record = find(fit.spec.name)
-    worth = [] if table is None else words.worth(fit, table["posterior"])
-    return pages.render(
-        "model.html",
-        {name: pages.image(name, pages.png(f), "") for name, f in page.figures.items()},
-        __package__,
-        name=type(est).__name__ if record is None else record.name,
-        record=record,
-        page=page,
-        omitted=page.omitted,
-        est=est,
-        data=fit.data,
-        gram=fit.data.gram,
-        columns=[] if fit.data.kernel.pairwise else _columns(fit),
-        priors={name: value for name, value in fit.attrs.items() if name.endswith("prior")},
-        prior_check=[] if table is None else _prior_check(table),
-        has_posterior=fit.learned.posterior is not None,
-        convergence=[*words.convergence(fit), *worth],
-        cutoff=words.cutoff(fit),
-        counts=_counts(page),
-        code=words.code(fit),
-        rerun=words.rerun(fit),
-    )
->>>>>>> ee3e49bb (Pictures: callers take the figure of the axes, tests are tables)
 
 
 # pages, of this and other packages
@@ -172,11 +126,10 @@ def render(template: str, package: str, **values: Any) -> bytes:
 
 def image(name: str, picture: Any, caption: str = "") -> dict[str, str]:
     """Return a picture, its figure or axes or a PNG, as texts for the macro ``figure``."""
-    content = picture if isinstance(picture, bytes) else png(picture.figure)
+    content = picture if isinstance(picture, bytes) else png(figure_of(picture))
     return {"name": name, "image": base64.b64encode(content).decode(), "caption": caption}
 
 
-<<<<<<< HEAD
 def png(figure: Figure) -> bytes:
     """Return ``figure`` as PNG and close it."""
     buffer = io.BytesIO()
@@ -184,69 +137,3 @@ def png(figure: Figure) -> bytes:
         figure.savefig(buffer, format="png", dpi=120)
     plt.close(figure)
     return buffer.getvalue()
-=======
-def _counts(page: Page) -> list[tuple[str, int, int]]:
-    """Return the numbers of normal and abnormal rows of each class."""
-    normal = page.found["normal"].to_numpy()
-    classes = {"rows": np.ones(len(normal), dtype=bool)}
-    if page.minority is not None:
-        classes = {"majority": ~page.minority, "minority": page.minority}
-    return [
-        (name, int(normal[members].sum()), int((~normal[members]).sum()))
-        for name, members in classes.items()
-        if members.any()
-    ]
-
-
-def _abnormal(page: Page) -> None:
-    """Add the most abnormal rows with the reasons, and pictures of the first."""
-    est, found = page.est, page.found
-    order = np.argsort(-found["surprise"].to_numpy(), kind="stable")[:LISTED]
-    listed = order[~found["normal"].to_numpy()[order]]
-    for j in listed:
-        row = found.iloc[j]
-        surprise = f"{row['surprise']:.2f}"
-        if "surprise_low" in row:
-            surprise += f" [{row['surprise_low']:.2f}, {row['surprise_high']:.2f}]"
-        of_class = (
-            ("majority", "minority")[int(page.minority[j])] if page.minority is not None else ""
-        )
-        page.abnormal.append(
-            {
-                "name": str(found.index[j]),
-                "class": of_class,
-                "p_value": f"{row['p_value']:.3g}" if "p_value" in row else "",
-                "surprise": surprise,
-                "probability": f"{row['probability_normal']:.3f}",
-            }
-        )
-    if not len(listed):
-        page.omitted["explanation"] = "No row is abnormal."
-        return
-    if est.fit_.score.uncertain:
-        few = listed[:EXPLAINED]
-        rows = {"rows": few} if page.X is None else {"X": page.rows(few)}
-        names = [f"row {short(found.index[j])}" for j in few]
-        page.figures["margins"] = figure_of(plots.plot_margin(est, names=names, **rows))
-        page.explained["margins"] = (
-            "By how much the first of these rows lie within the cutoff, in each draw: the area "
-            "right of 0 is P(normal)."
-        )
-    try:
-        why = explain(est, rows=listed) if page.X is None else explain(est, page.rows(listed))
-    except ValueError as error:  # no columns
-        page.omitted["explanation"] = str(error)
-        return
-    for i, row in enumerate(page.abnormal):
-        row["columns"], row["change"] = why.reason(i), why.normal_with(i) or "none found"
-    for j in listed[:EXPLAINED]:
-        _picture(page, j)
-
-
-def _picture(page: Page, j: int) -> None:
-    """Add the picture of row number j."""
-    how: Any = {"row": j} if page.X is None else {"z": page.rows([j])}
-    figure: Any = plots.plot_explanation(page.est, **how).figure
-    page.figures[f"row_{j}"] = figure
-    page.explained[f"row_{j}"] = f"Row {page.found.index[j]}: which columns make it abnormal."
->>>>>>> ee3e49bb (Pictures: callers take the figure of the axes, tests are tables)
