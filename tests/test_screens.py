@@ -1,0 +1,187 @@
+"""Screens and files, as users see them: each is a golden text in tests/screens.
+
+    WRITE_SCREENS=1 uv run pytest -n 0 tests/test_screens.py
+
+writes them anew. Words must be the same, and numbers nearly: the last digits are the machine's.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import bsvdd
+from bsvdd import BSVDD, SVDD, SVM, Views, cutoffs
+from bsvdd.cli import main
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
+    pytest.mark.filterwarnings("default::bsvdd.inference.warning.DataWarning"),
+]
+
+STORE = Path(__file__).with_name("screens")
+WRITE = os.environ.get("WRITE_SCREENS") == "1"
+NUMBER = re.compile(r"(?<![\w.])[-+−]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?!\w)")
+RNG = np.random.default_rng(3)
+N = 80
+TABLE = pd.DataFrame(
+    {
+        "name": [f"n{i:02d}" for i in range(N)],
+        "cost": np.exp(RNG.normal(size=N)).round(2),
+        "size": RNG.normal(size=N).round(3),
+        "city": RNG.choice(["Bonn", "Rome", "Oslo"], N),
+        "day": pd.date_range("2024-01-01", periods=N).strftime("%Y-%m-%d"),
+        "kind": np.where(np.arange(N) % 8 == 5, "odd", "normal"),
+    }
+)
+TABLE.loc[TABLE["kind"] == "odd", "size"] += 2.5
+TABLE.loc[3, "cost"], TABLE.loc[41, "size"], TABLE.loc[60, "city"] = 250.0, -15.0, np.nan
+COLUMNS = ["cost", "size", "city", "day"]
+FEW = {"draws": 200, "tune": 200}
+
+
+def masked(text, folder):
+    """Return a text without what differs between two runs: folders, versions, seconds."""
+    text = re.sub(r"\d+\.\d+\.\d+\b", "VERSION", text.replace(str(folder), "FOLDER"))
+    lines = (line.rstrip() for line in text.splitlines() if " so far" not in line)
+    return re.sub(r"\d+(\.\d+)? (s|min)\b", "0 s", "\n".join(lines)) + "\n"
+
+
+def check(name, text):
+    """Compare a text with the stored one: the words, and the numbers nearly."""
+    path = STORE / f"{name.replace(' ', '-')}.txt"
+    if WRITE:
+        path.write_text(text, encoding="utf-8")
+    expected = path.read_text(encoding="utf-8")
+    words = [" ".join(NUMBER.sub("#", each).split()) for each in (text, expected)]
+    assert words[0] == words[1], f"{path}: its words differ; see the top of this file"
+    found, stored = (
+        [float(n.replace("−", "-")) for n in NUMBER.findall(each)] for each in (text, expected)
+    )
+    np.testing.assert_allclose(found, stored, rtol=0.1, atol=0.1, err_msg=str(path))
+
+
+# of a fit
+
+
+def of_labels():
+    return BSVDD(cutoff=cutoffs.Best("g_mean"), minor_label="odd", **FEW), "kind"
+
+
+def of_rows():
+    return BSVDD(**FEW), None
+
+
+FITS = {
+    "BSVDD": of_rows,
+    "BSVDD with labels": of_labels,
+    "SVDD": lambda: (SVDD(), None),
+    "SVM": lambda: (SVM(minor_label="odd"), "kind"),
+    "Views": lambda: (Views(estimator=SVDD()), None),
+}
+
+
+@pytest.fixture(scope="module")
+def fits():
+    found = {}
+    for name, make in FITS.items():
+        est, label = make()
+        y = None if label is None else TABLE[label]
+        found[name] = est.fit(TABLE[COLUMNS].fillna({"city": "Rome"}), y)
+    return found
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_what_a_fit_says(name, fits):
+    est = fits[name]
+    lines = [f"repr: {est!r}", "", f"unfitted: {type(est)()!s}", "", str(est), ""]
+    lines += [bsvdd.methods(est), ""]
+    if name.startswith("BSVDD"):
+        lines += [est.summary().round(3).to_string(max_rows=8), ""]
+    if hasattr(est, "decision"):
+        lines += [repr(est.decision().head(4)), "", repr(est.decision(TABLE[COLUMNS].head(3)))]
+    check(f"fit {name}", masked("\n".join(lines), STORE))
+
+
+def test_what_one_table_says():
+    est = BSVDD(**FEW)
+    rows = TABLE.set_index("name")[COLUMNS].fillna({"city": "Rome"})
+    est.fit_predict(rows)
+    found = bsvdd.stand_out(est, rows)
+    check("one table", masked(f"{est!s}\n\n{found!s}\n\n{bsvdd.methods(est)}\n", STORE))
+
+
+# of the command
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("screens")
+    TABLE.to_csv(folder / "t.csv", index=False)
+    new = TABLE.iloc[:6].assign(size=[0.1, -0.2, 9.0, np.nan, 0.0, 1.0])
+    new.to_csv(folder / "new.csv", index=False)
+    return folder
+
+
+ID, QUICK = ["--id", "name", "--drop", "kind"], ["--draws", "200", "--tune", "200"]
+KINDS = ["--id", "name", "--label", "kind", "--minor", "odd"]
+CALLS = {  # one after the other: score reads what fit has saved
+    "outliers": ["outliers", "t.csv", *ID, *QUICK, "--top", "5", "--out", "outliers.csv"],
+    "fit": ["fit", "t.csv", *KINDS, "--model", "SVDD", "--out", "m"],
+    "score": ["score", "m", "new.csv", "--id", "name", "--out", "score.csv"],
+    "compare": [
+        *("compare", "t.csv", *KINDS, "--model", "SVDD", "--model", "OCSVM", "--out", "c"),
+        *("--replicates", "2", "--jobs", "1"),
+    ],
+}
+
+
+def called(arguments, folder, monkeypatch):
+    """Return the screen of a command at 80 columns, and the head of the CSV that it writes."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "80")
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    text = f"$ bsvdd {' '.join(arguments)}\n{result.stdout}\n-- stderr\n{result.stderr}"
+    if arguments[-1].endswith(".csv"):
+        lines = (folder / arguments[-1]).read_text().splitlines()
+        text += "\n".join(["-- file", *lines[:6], ""])
+    return masked(text, folder)
+
+
+def test_the_screens_of_the_command(folder, monkeypatch):
+    failed = []
+    for name, arguments in CALLS.items():
+        text = called(arguments, folder, monkeypatch)
+        try:
+            check(f"command {name}", text)
+        except AssertionError as error:
+            failed.append(str(error))
+    assert not failed, "\n".join(failed)
+
+
+def test_the_screen_of_a_study(folder, monkeypatch):
+    from bsvdd.comparison.run import protocol, runner, studies
+    from bsvdd.comparison.scenarios.slides import Slides
+
+    def small(*_):
+        models = [protocol.Candidate(name, name) for name in ("SVDD", "BDD")]
+        scenarios = [Slides(v=v, n_train=40, n_test=60, p=5) for v in (5.0, 10.0, 20.0)]
+        quick = protocol.Protocol(draws=40, tune=40)
+        return runner.Study("slides", scenarios, models, quick, 2, 0)
+
+    monkeypatch.setattr(studies, "slides", small)
+    text = called(["study", "slides", "--jobs", "1", "--out", "s"], folder, monkeypatch)
+    table = (folder / "s" / "slides_table.txt").read_text(encoding="utf-8")
+    check("command study", text + masked(table, folder))
+
+
+@pytest.mark.parametrize("name", ["", *CALLS, "study slides"])
+def test_help(name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    result = CliRunner().invoke(main, [*name.split(), "--help"])
+    check(f"help {name}".strip(), result.output)
