@@ -53,7 +53,6 @@ def saved_and_loaded(est, folder, functions=None):
 @pytest.mark.parametrize(
     ("cls", "changes"),
     [
-        (BSVDD, {"sampler": "nuts"}),
         (BSVDD, {"dictionary": 9, "draws": np.int64(50), "chains": 1}),
         (BDD, {"simplex": True}),
         (BDD, {"dictionary": np.linspace(0.0, 1.0, 27).reshape(9, 3)}),
