@@ -1,8 +1,10 @@
-"""What fits answer, as bands over five seeds: ``python -m tests.goldens`` writes them anew.
+"""What fits answer, as bands over five seeds.
 
-A cell is one table under one description. Each band holds what five seeds gave; a later answer
-passes if it lies within the band and a small margin (``failures``). A cell that lies outside on
-purpose stands in the file under ``changed``, with the reason.
+``python -m tests.goldens`` writes them anew, and ``python -m tests.goldens --check`` holds one seed
+of each cell against them; a further word is a part of the names of cells. A cell is one table under
+one description. Each band holds what five seeds gave; a later answer passes if it lies within the
+band and a small margin (``failures``). A cell that lies outside on purpose stands in the file under
+``changed``, with the reason.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -121,24 +124,21 @@ def stood_out(X: Any, seed: int) -> dict[str, Any]:
     }
 
 
-def measured(only: str = "") -> dict[str, list[dict[str, Any]]]:
-    """Return the answers of each cell for each seed; ``only`` is a part of the names of cells."""
-    answers: dict[str, list[dict[str, Any]]] = {}
-
-    def add(cell: str, answer: Any) -> None:
-        if only in cell:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                answers[cell] = [answer(seed) for seed in SEEDS]
-            print(cell, file=sys.stderr, flush=True)
-
+def cells() -> dict[str, Any]:
+    """Return what answers for a seed, by the name of the cell."""
+    found: dict[str, Any] = {}
     for name, table in tables().items():
         for model in MODELS:
             if not (name.startswith("rows_12") and model in ("SVDD", "SVDDM", "BDDM")):
-                add(f"{name}/{model}", lambda seed, m=model, t=table: described(m, t, seed))
-    for name, X in one_tables().items():
-        add(f"{name}/one table", lambda seed, X=X: stood_out(X, seed))
-    return answers
+                found[f"{name}/{model}"] = partial(described, model, table)
+    return found | {f"{name}/one table": partial(stood_out, X) for name, X in one_tables().items()}
+
+
+def answered(answer: Any, seeds: Any = SEEDS) -> list[dict[str, Any]]:
+    """Return the answers of a cell for some seeds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [answer(seed) for seed in seeds]
 
 
 def bands(answers: list[dict[str, Any]]) -> dict[str, Any]:
@@ -193,12 +193,39 @@ def failures(band: dict[str, Any], answer: dict[str, Any]) -> list[str]:
     return found
 
 
+def check(only: str) -> None:
+    """Print where seed 0 lies outside of the bands, and by how much AUC and rates moved."""
+    known, moved = json.loads(FILE.read_text())["cells"], []
+    for cell, answer in cells().items():
+        if only not in cell:
+            continue
+        (found,) = answered(answer, [0])
+        for line in failures(known[cell], found):
+            print(f"{cell}: {line}", flush=True)
+        if "AUC" in found:
+            of = known[cell]
+            moved.append([found[key] - of[key]["mean"] for key in ("AUC", "rate")])
+    if moved:
+        auc, rate = np.array(moved).T
+        print(
+            f"{len(auc)} cells: AUC moved by {auc.mean():+.4f} ({auc.min():+.4f} to "
+            f"{auc.max():+.4f}), rates by {rate.mean():+.4f} ({rate.min():+.4f} to "
+            f"{rate.max():+.4f})"
+        )
+
+
 def main() -> None:
-    """Write the bands of today's answers, or of the cells whose names have a part."""
-    only = sys.argv[1] if len(sys.argv) > 1 else ""
+    """Write the bands of today's answers, or hold today's answers against them."""
+    words = [word for word in sys.argv[1:] if word != "--check"]
+    only = words[0] if words else ""
+    if "--check" in sys.argv:
+        check(only)
+        return
     known = json.loads(FILE.read_text()) if FILE.exists() else {"changed": {}, "cells": {}}
-    found = {cell: bands(answers) for cell, answers in measured(only).items()}
-    known["cells"].update(found)
+    for cell, answer in cells().items():
+        if only in cell:
+            known["cells"][cell] = bands(answered(answer))
+            print(cell, file=sys.stderr, flush=True)
     text = json.dumps(known, indent=None, separators=(",", ":"))
     FILE.write_text(text.replace('},"', '},\n"') + "\n")
 
