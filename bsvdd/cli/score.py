@@ -216,7 +216,7 @@ def _important_columns(est: Detector, given: Any, X: pd.DataFrame) -> pd.DataFra
     from ..estimators.questions.why import explain
 
     important = explain(est, given).top_columns().set_axis(X.index)
-    if given is not X:  # of rows without names
+    if not hasattr(given, "columns"):  # of rows without names
         places = [c for c in important if c.startswith("column_")]
         important[places] = important[places].map(X.columns.__getitem__, na_action="ignore")
     return as_cells(important)

@@ -370,7 +370,7 @@ BAD = [
     ("study real --label y", "--data-dir"),
     ("study real --data yeast_ME2 --rows 4", "4 training rows would be 0 min"),
     ("study real --data-dir EMPTY", "has no .npz and no .csv file"),
-    ("study real --data-dir NAN --label y", "the first is row 3 .counted from 0., whose"),
+    ("study real --data-dir NAN --label y", "the first is row 3 .counted from 0.; leave"),
     ("study real --data-dir ONE --label y --minor 1", "never occurs"),
     ("study real --data-dir ONE --out ONE --label y", "is the folder that is read"),
 ]
