@@ -10,10 +10,12 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from ..models.kernels import Tabular
 from . import inputs
 from .rows.columns import found, numbers
 from .rows.forms import Form
 from .rows.frames import as_frame
+from .rows.names import Columns
 from .training import TrainingData
 
 
@@ -91,3 +93,20 @@ class TrainingTable:
 def kind_of(f: int, categories: Collection[int], forms: Mapping[int, Form]) -> str:
     """Return what column number f is."""
     return "category" if f in categories else forms[f].kind if f in forms else "numbers"
+
+
+def read(X: Any) -> tuple[pd.DataFrame, pd.DataFrame, set[Any], dict[Any, Form]]:
+    """Return a table as a fit reads it: cells as given, floats, categories, and forms of others."""
+    X, checking = as_frame(X), Columns("Table").checking()
+    if not isinstance(X, pd.DataFrame):
+        X = pd.DataFrame(inputs.validated(checking, X, True, False, True))
+    X = inputs.named(X)
+    numbers, categories, forms = inputs.numbers_of(Tabular(), X)
+    values = inputs.validated(checking, numbers, True, False, True)
+    c = X.columns
+    return (
+        X,
+        pd.DataFrame(values, X.index, c),
+        {c[j] for j in categories},
+        {c[j]: f for j, f in forms.items()},
+    )

@@ -31,7 +31,6 @@ KNOWN = {
     "estimators/plots/weights.py",
     "estimators/questions/elpd.py",
     "estimators/questions/facts.py",
-    "estimators/questions/relations.py",
     "estimators/questions/selection.py",
     "estimators/questions/stand_out.py",
 }

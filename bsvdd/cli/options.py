@@ -167,8 +167,8 @@ def as_option(parameter: str) -> str:
 def given(*names: str) -> list[str]:
     """Return which of some options of the running command its caller gave, without defaults."""
     context = click.get_current_context()
-    default = click.core.ParameterSource.DEFAULT
-    return [name for name in names if context.get_parameter_source(name) is not default]
+    sources = None, click.core.ParameterSource.DEFAULT  # None: the command has no such option
+    return [name for name in names if context.get_parameter_source(name) not in sources]
 
 
 def command(name: str, csv: Path, same: list[str], **others: list[str]) -> str:

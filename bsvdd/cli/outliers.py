@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..estimators import atomic, messages, registry
+from ..estimators import atomic, messages, registry, rows
 from . import options
 from .console import (
     console_of_records,
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from ..estimators.questions.stand_out import StandOut
 
 BELOW = 20  # rows of a group that are named below the table
+CLEAR, CAP = 2.0, 1000.0  # excess of rows that are not dim, and the largest that is printed
+EXCESS = (
+    "excess: the distance of a value from that which the others lead to; in each column about one "
+    "row in a hundred exceeds 1, and an excess far above 1 tells a broken relation."
+)
 
 
 @click.command()
@@ -50,6 +55,11 @@ BELOW = 20  # rows of a group that are named below the table
     "--top", default=10, show_default=True, type=click.IntRange(1), help="Lines that are printed."
 )
 @click.option("--out", type=options.NEW_FILE, help="CSV of all rows, the oddest first.")
+@click.option(
+    "--relations",
+    is_flag=True,
+    help="Fit nothing: print the rows whose columns do not go with each other.",
+)
 @click.option("--picture", type=options.NEW_FILE, help="Picture of at most 50 lines, PNG.")
 def outliers(
     csv: Path,
@@ -59,6 +69,7 @@ def outliers(
     fdr: float,
     top: int,
     out: Path | None,
+    relations: bool,
     picture: Path | None,
 ) -> None:
     """Print the odd rows of CSV, the oddest first, with the columns that make them odd.
@@ -71,8 +82,17 @@ def outliers(
     Listed rows are those that are called odd: of these a share --fdr is expected to be normal.
     Often none is. Other rows are printed dim.
 
+    Each value may be usual, and their combination odd: a net price that is not price times pieces,
+    a unit that does not go with the product. With --relations each column is explained by the
+    others, and a row is named by the column that is farthest from what these lead to.
+
     Rows are judged one by one: to judge new rows use bsvdd fit and bsvdd score.
     """
+    if relations:
+        if unused := options.given(*options.OF_FIT, "fdr", "picture"):
+            named = ", ".join(map(options.as_option, unused))
+            raise click.UsageError(f"--relations fits no model: leave out {named}")
+        return print_relations(csv, table, label, top, out)
     with plain_errors():
         check_outputs({"--out": out, "--picture": picture}, csv)
         layout = replace(table, drop=(*table.drop, *filter(None, [label]))).layout()
@@ -116,6 +136,37 @@ def outliers(
             ax = draw_outliers(found, names.to_numpy(), lines, texts, own.model)
             atomic.write(picture, png(ax.figure))
             click.echo(f"saved {picture}")
+
+
+def print_relations(
+    csv: Path, table: options.TableOptions, label: str | None, top: int, out: Path | None
+) -> None:
+    """Print which columns follow from others, and the rows that are farthest from that."""
+    from ..estimators.questions.relations import relations
+
+    with plain_errors():
+        check_outputs({"--out": out}, csv)
+        layout = replace(table, drop=(*table.drop, *filter(None, [label]))).layout()
+        X, _ = rows.tables.read_features(csv, layout)
+        found = relations(X)
+    far = found.table[found.table["excess"] > 1.0].head(top)
+    cells = [[str(name), *_broken(*row)] for name, *row in far.itertuples()]
+    console, name = console_of_records(), str(X.index.name or "row")
+    if cells:
+        dim = (far["excess"] <= CLEAR).tolist()
+        console.print(table_of([name, "excess", "reason"], cells, dim))
+    print_lines(console, [str(found), EXCESS] if len(found.follows) else [str(found)])
+    if out is not None:
+        with plain_errors():
+            written = with_names(found.table, found.table.index, name)
+            save_table(out, written, layout.sep, table.decimal)
+
+
+def _broken(excess: float, column: str, value: object, expected: object, also: str) -> list[str]:
+    """Return the excess of a row, and why it is far from the others, as cells."""
+    own, usual = map(messages.of_value, (value, expected))
+    reason = f"{column} = {own} (the others lead to {usual})" + (f"; or {also}" if also else "")
+    return [f"{excess:.1f}" if excess < CAP else f"> {CAP:.0f}", reason]
 
 
 def _require_core(model: str) -> None:

@@ -1,110 +1,122 @@
-r"""Whether the columns of a row go with each other: each column given all others.
+r"""Which columns of a table follow from the others, and which rows break that.
 
-A column of numbers follows from the others if a trimmed regression on them, of the values or of
-their logarithms, explains half of its variation or more; columns of categories are regressors by
-their levels. Its excess is the residual over the 99 % quantile of those of the training rows,
+Each column is explained by the others, from rows other than the one that is judged.
 
-.. math:: e_f(z) = \frac{|z_f - \hat z_f|}{Q_{.99}(|x_{jf} - \hat x_{jf}|)}.
+A column of numbers follows if a linear regression of its values, or of their logarithms, explains
+half of the variation of the four fifths of the rows that fit best: least trimmed squares, by
+concentration steps (Rousseeuw and Van Driessen 2006). The excess of a row z is its residual,
 
-A column of categories follows from the others if these save half of its surprise on average, by
-counts of rows with the same other categories. Its excess is the surprise over
-its 99 % quantile, or over the log K of K equally frequent categories where that is more. The excess
-of a row is the largest over columns, and its rank among those of the training rows is one p-value.
+.. math:: e_f(z) = |z_f - \hat z_f| / u_f,
 
-A gap breaks no relation. Regressions are of rows without gaps, and a number is not judged where the
-values that may fill the gaps of its row lead to expectations further apart than one unit; the
-surprise of a category is that of the way to fill them which surprises least.
+where the unit u is the 99 % quantile of all residuals, or four times their 95 % quantile if that is
+less, so that several broken rows do not hide each other.
+
+A column of categories, or of few different numbers, follows if one or two others save half of its
+surprise on average. Of n other rows with the same values there, n_y have the category y, and one
+more row is shared out evenly among K categories,
+
+.. math:: S_f(z) = -\log \frac{n_y + 1 / K}{n + 1}.
+
+Numbers have the same value within a tenth of the rows. The excess is S over its unit, as above, but
+at least log K, the surprise of K equally frequent categories.
+
+**References**
+
+Rousseeuw, P. J. and Van Driessen, K. (2006). Computing LTS regression for large data sets. Data
+Mining and Knowledge Discovery 12, 29-45. doi:10.1007/s10618-005-0024-4
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.preprocessing import StandardScaler
 
-from ...models.trimmed import Trimmed
-from .. import inputs
-from ..detector import Detector
-from ..fit import Fit
-from ..p_values import p_values
-from ..rows.gaps import Imputations
+from ...inference import threads
+from ..messages import listed
+from ..table import read
 
-FOLLOWS = 0.5  # share of the variation of a column that the others explain
-TAIL = 0.99  # quantile of the residuals, or surprises, that is the unit of an excess
+FOLLOWS = 0.5  # share of its variation, or surprise, that the others explain
+MORE = 0.02  # that a second column explains at least
+LEAST = 0.1  # sd of a column, that another moves which is named
+TRIM, STEPS, FOLDS = 0.8, 10, 5  # of a regression
+TAIL, BODY, BEYOND = 0.99, 0.95, 4.0  # quantiles of the unit
 ROUNDING = 1e-9  # of a residual, relative to the values
-ROWS_PER_REGRESSOR = 5
-LEAST_VALUES = 20  # different numbers of a column that can follow from others
-MOST_LEVELS = 10  # of a column of categories that is a regressor
+ROWS = 5  # for each regressor, and of a level that tells something
+CODES, BINS = 20, 10  # rows, or different numbers, that are many; bins of these
+NEAR, CAP = 0.9, 1000.0  # of the largest excess: columns of one equation have the same
+LINEAR, LOG_LINEAR, COUNTS = "linear", "log-linear", "counts"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Relations:
-    """How far the columns of rows go with each other.
+    """Which columns follow from others, and how far rows are from that.
 
     Attributes
     ----------
-    excess : ndarray of shape (n, columns)
-        e_f of each row; NaN for a column that does not follow from the others.
-    expected : ndarray of shape (n, columns)
-        The value that the others lead to, a category by its number; NaN where none is named.
-    p_value : ndarray of shape (n,)
-        Of the largest excess; 1 if no column follows from the others.
-    columns : ndarray of shape (columns,)
-        Their labels.
-    names : Any
-        The names of the rows.
+    follows : pandas.DataFrame
+        A row for each column that follows: ``explained``, the share of its variation or surprise;
+        ``how``, "linear", "log-linear" or "counts"; and ``by``, the columns that it follows from.
+    excess : pandas.DataFrame of shape (n, p)
+        Of each cell. 1 is the unit of the relation, which a hundredth of the rows exceed; an excess
+        far above 1 tells a broken relation. NaN for a gap, for a column that does not follow, and
+        where a gap, or a category in fewer than five rows, is in a column that it follows from.
+    expected : pandas.DataFrame of shape (n, p)
+        What the others lead to, as a cell of the table; None where there is no excess.
+    values : pandas.DataFrame of shape (n, p)
+        The table.
     """
 
-    excess: np.ndarray
-    expected: np.ndarray
-    p_value: np.ndarray
-    columns: np.ndarray
-    names: Any
-
-    @property
-    def follows(self) -> list[Any]:
-        """The columns that follow from the others."""
-        found: list[Any] = self.columns[~np.isnan(self.excess).all(axis=0)].tolist()
-        return found
+    follows: pd.DataFrame
+    excess: pd.DataFrame
+    expected: pd.DataFrame
+    values: pd.DataFrame
 
     @property
     def table(self) -> pd.DataFrame:
-        """For each row p-value, excess, the column that breaks a relation, and what is expected.
+        """The rows that have an excess, the strongest first.
 
-        The column is the first of those with the largest excess, and missing where none can be
-        judged.
+        With the largest ``excess``, its ``column``, the ``value`` and what was ``expected`` there.
+        In a relation of several columns any one of them may be wrong: ``also`` names the others
+        with as large an excess, and ``column`` is the first.
         """
-        filled = np.nan_to_num(self.excess, nan=-1.0)
-        # columns of one equation have equal excess, but for rounding
-        worst = np.isclose(filled, filled.max(axis=1, keepdims=True)).argmax(axis=1)
-        rows = np.arange(len(worst))
-        judged = filled[rows, worst] >= 0.0
-        return pd.DataFrame(
-            {
-                "p_value": self.p_value,
-                "excess": np.maximum(filled[rows, worst], 0.0),
-                "column": np.where(judged, self.columns[worst], None),
-                "expected": np.where(judged, self.expected[rows, worst], np.nan),
-            },
-            self.names,
-        )
+        excess = self.excess.fillna(-1.0).to_numpy()
+        largest = excess.max(axis=1)
+        rows = np.argsort(-largest, kind="stable")[: (largest >= 0.0).sum()]
+        near = excess[rows] >= NEAR * np.minimum(largest[rows, None], CAP)
+        place, labels = near.argmax(axis=1), self.excess.columns
+        found: dict[str, Any] = {"excess": largest[rows], "column": labels[place]}
+        for name, cells in {"value": self.values, "expected": self.expected}.items():
+            found[name] = [cells.iat[i, j] for i, j in zip(rows, place, strict=True)]
+        found["also"] = [", ".join(map(str, labels[each][1:])) for each in near]
+        return pd.DataFrame(found, self.excess.index[rows])
+
+    def __repr__(self) -> str:
+        """Return a line for each column that follows."""
+        lines = [
+            f"{c} follows from {', '.join(map(str, by))} ({how}, {explained:.2f} explained)"
+            for c, explained, how, by in self.follows.itertuples()
+        ]
+        return "\n".join(lines) or "No column follows from the others."
 
 
-def relations(est: Detector, X: Any = None) -> Relations:
-    r"""Return how far the columns of each row go with each other.
+def relations(X: Any, on: Any = None) -> Relations:
+    r"""Return which columns of a table follow from the others, and how far its rows are from that.
 
     Parameters
     ----------
-    est : Detector
-        Fitted.
-    X : array-like of shape (n, p), optional
-        By default the training rows, each left out.
+    X : data frame or array-like of shape (n, p)
+        Read as ``fit`` reads it: dates and ordered categories are numbers, other text names
+        categories. Gaps are left as they are.
+    on : name or list of names, optional
+        The columns that explain; all others are explained by these, and not by each other. By
+        default each column is explained by all others.
 
     Returns
     -------
@@ -113,7 +125,7 @@ def relations(est: Detector, X: Any = None) -> Relations:
     Raises
     ------
     ValueError
-        X has another number of columns than in ``fit``.
+        ``on`` names no column, all of them, or one that there is not; or X cannot be read.
 
     Examples
     --------
@@ -121,243 +133,152 @@ def relations(est: Detector, X: Any = None) -> Relations:
     >>> import pandas as pd
     >>> import bsvdd
     >>> rng = np.random.default_rng(0)
-    >>> X = pd.DataFrame({"price": rng.uniform(1, 9, 99), "pieces": rng.integers(1, 30, 99)})
-    >>> X["net"] = X["price"] * X["pieces"]
+    >>> X = pd.DataFrame({"pieces": rng.integers(1, 30, 99), "price": rng.uniform(1, 9, 99)})
+    >>> X["net"] = X["pieces"] * X["price"]
     >>> X.loc[7, "net"] = 50.0
-    >>> found = bsvdd.relations(bsvdd.BSVDD().fit(X)).table.sort_values("p_value").iloc[0]
-    >>> int(found.name), found["column"], bool(found["p_value"] < 0.02)
-    (7, 'price', True)
+    >>> found = bsvdd.relations(X, on=["pieces", "price"])
+    >>> found
+    net follows from pieces, price (log-linear, 1.00 explained)
+    >>> row = found.table.iloc[0]
+    >>> int(row.name), row["column"], float(row["value"]), round(float(row["expected"]), 2)
+    (7, 'net', 50.0, 7.37)
     """
-    check_is_fitted(est)
-    data = est.fit_.data
-    majority = np.flatnonzero(~data.minority)
-    ways = None if data.imputations is None else data.imputations.among(majority)
-    known = _Rows(data.rows[majority], ways, majority)
-    rows = known if X is None else _Rows(*inputs.completed(data, X))
-    names = data.row_names[majority] if X is None else inputs.row_names(X, len(rows.table))
-    answers = [_of_column(est.fit_, f, known, rows) for f in range(known.table.shape[1])]
-    excess, of_known, expected = (np.column_stack(each) for each in zip(*answers, strict=True))
-    largest = _largest(excess)
-    p = p_values(-largest, np.sort(-_largest(of_known)), itself=X is None)
-    return Relations(excess, expected, p, data.columns.labels, names)
+    frame, table, categories, forms = read(X)
+    used = list(frame) if on is None else np.atleast_1d(on).tolist()
+    if on is not None and not (used and set(used) < set(frame)):
+        raise ValueError(f"on={on!r}: expected some, and not all, of {listed(frame)}")
+    known = pd.DataFrame({c: _levels(table[c]) if c in categories else table[c] for c in used})
+    excess, follows = table * np.nan, {}
+    expected = pd.DataFrame(None, table.index, table.columns, object)
+    with threads.one(), threads.steps("relations") as step:
+        for c in table if on is None else table.columns.drop(used):
+            step(f"column {c!r}")
+            found = _of_column(known.drop(columns=c, errors="ignore"), table[c], c in categories)
+            if found is not None:
+                follows[c], excess[c] = found[:3], found.excess
+                cell: Any = forms[c].cell if c in forms else float
+                if found.how == COUNTS:
+                    cell = dict(zip(table[c], frame[c], strict=True)).get
+                whole = c in forms and not (table[c] % 1.0).any()  # such as days
+                values = found.expected.round() if whole else found.expected
+                pairs = zip(values, found.excess, strict=True)
+                expected[c] = [None if np.isnan(e) else cell(v) for v, e in pairs]
+    named = pd.DataFrame.from_dict(follows, "index", columns=list(_Found._fields[:3]))
+    return Relations(named, excess, expected, frame)
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Rows with a value in each gap.
+def _levels(codes: pd.Series) -> pd.Series:
+    """Return categories, without rare ones, which tell nothing."""
+    return codes.where(codes.map(codes.value_counts()) >= ROWS).astype("category")
 
-    Attributes
-    ----------
-    table : ndarray of shape (n, p)
-    ways : Imputations or None
-        Of the rows with gaps.
-    number : ndarray of int, shape (n,), optional
-        Their numbers among the training rows; None for new rows.
+
+class _Found(NamedTuple):
+    """What explains a column: how far each row is from it, in units, and the expected numbers."""
+
+    explained: float
+    how: str
+    by: list[Any]
+    excess: np.ndarray
+    expected: np.ndarray
+
+
+def _of_column(x: pd.DataFrame, y: pd.Series, is_category: bool) -> _Found | None:
+    """Return what explains column y best; None if it does not follow.
+
+    It is learned from rows without gaps. A row with a gap in a column by which y is explained is
+    not judged.
     """
-
-    table: np.ndarray
-    ways: Imputations | None
-    number: np.ndarray | None = None
-
-    @cached_property
-    def gaps(self) -> np.ndarray:
-        """Which values were missing, shape (n, p)."""
-        if self.ways is None:
-            return np.zeros(self.table.shape, dtype=bool)
-        return self.ways.gaps(len(self.table))
-
-
-def _largest(excess: np.ndarray) -> np.ndarray:
-    """Return the largest excess of each row; 0 without any."""
-    found: np.ndarray = np.nan_to_num(excess, nan=0.0).max(axis=1)
-    return found
-
-
-Answer = tuple[np.ndarray, np.ndarray, np.ndarray]  # excess of rows, that of known ones, expected
-
-
-def _of_column(fit: Fit, f: int, known: _Rows, rows: _Rows) -> Answer:
-    """Return the excess of column f of rows and of known rows, and what is expected there."""
-    is_category = f in fit.data.kernel.categorical_columns
-    found = (_category if is_category else _number)(fit, f, known, rows)
-    n, of_known = len(rows.table), len(known.table)
-    excess, excess_of_known, expected = found or (np.full(m, np.nan) for m in (n, of_known, n))
-    return (
-        np.where(rows.gaps[:, f], np.nan, excess),
-        np.where(known.gaps[:, f], np.nan, excess_of_known),
-        np.where(rows.gaps[:, f], np.nan, expected),
-    )
-
-
-def _number(fit: Fit, f: int, known: _Rows, rows: _Rows) -> Answer | None:
-    """Return the answer by regression; None if the column does not follow from the others.
-
-    The regression is on the columns that leave enough rows without gaps.
-    """
-    if len(np.unique(known.table[~known.gaps[:, f], f])) < LEAST_VALUES:
+    gaps = x.isna()
+    while gaps.any(axis=None) and (~gaps).all(axis=1).sum() < 2 * ROWS * gaps.shape[1]:
+        gaps = gaps.drop(columns=gaps.sum().idxmax())
+    x, learn = x[gaps.columns], (y.notna() & ~gaps.any(axis=1)).to_numpy()
+    if learn.sum() < CODES:
         return None
-    others = [c for c in range(known.table.shape[1]) if c != f]
-    while True:
-        complete = known.table[~known.gaps[:, [f, *others]].any(axis=1)]
-        forms = [_Form.of(fit, f, complete, others, logarithmic=False)] if len(complete) else []
-        if forms and len(complete) >= ROWS_PER_REGRESSOR * forms[0].regressors(complete).shape[1]:
-            break
-        gaps = known.gaps[:, others].sum(axis=0)
-        if not gaps.any():
-            return None
-        others.pop(int(gaps.argmax()))
-    if (complete[:, f] > 0.0).all():
-        forms.append(_Form.of(fit, f, complete, others, logarithmic=True))
-    fits = [(Trimmed.of(form.regressors(complete), form.y(complete)), form) for form in forms]
-    best, form = max(fits, key=lambda each: each[0].explained)
-    if best.explained < FOLLOWS:
+    if is_category or y.nunique() < CODES:
+        found = _of_categories(x, y, learn)
+    else:
+        found = _regression(x, y, learn, LINEAR)
+        if y.min() > 0.0:
+            x = x[[c for c in x if x[c].dtype == "category" or x[c].min() > 0.0]]
+            x = x.apply(lambda c: c if c.dtype == "category" else np.log(c))
+            found += _regression(x, np.log(y), learn, LOG_LINEAR)
+    best = max(found, key=lambda each: each.explained, default=None)
+    if best is None or best.explained < FOLLOWS:
         return None
-
-    def expected(table: np.ndarray) -> np.ndarray:
-        return best.expected(form.regressors(table))
-
-    y = form.y(complete)
-    residual = np.abs(y - expected(complete))
-    unit = max(float(np.quantile(residual, TAIL)), ROUNDING * float(np.abs(y).max()))
-
-    def excess(of: _Rows) -> np.ndarray:
-        found: np.ndarray = np.abs(form.y(of.table) - expected(of.table)) / unit
-        if of.ways is not None:
-            in_ways = [expected(table) for table in of.ways.rows]
-            found[of.ways.which[np.ptp(in_ways, axis=0) > unit]] = np.nan
-        return found
-
-    of_rows = expected(rows.table)
-    of_known = excess(known)
-    own = of_known if rows is known else excess(rows)
-    return own, of_known, np.exp(of_rows) if form.logarithmic else of_rows
+    judged = y.notna() & ~gaps[best.by].any(axis=1)
+    expected = np.exp(best.expected) if best.how == LOG_LINEAR else best.expected
+    return best._replace(excess=np.where(judged, best.excess, np.nan), expected=expected)
 
 
-@dataclass(frozen=True, eq=False)
-class _Form:
-    """The regressors of a column: the other numbers or their logarithms, and levels."""
-
-    column: int
-    logarithmic: bool
-    mean: np.ndarray
-    sd: np.ndarray
-    least: np.ndarray
-    levels: tuple[tuple[int, float], ...]
-
-    @classmethod
-    def of(cls, fit: Fit, f: int, known: np.ndarray, others: list[int], logarithmic: bool) -> _Form:
-        categorical = fit.data.kernel.categorical_columns
-        numbers = [c for c in (f, *others) if c not in categorical]
-        levels = []
-        for c in (c for c in others if c in categorical):
-            found = np.unique(known[:, c])
-            if len(found) <= MOST_LEVELS:
-                levels += [(c, float(level)) for level in found[1:]]  # the first is the intercept
-        # a column that is positive has a logarithm; the least value is that of new rows below it
-        least = np.full(known.shape[1], np.nan)
-        if logarithmic:
-            positive = [c for c in numbers if (known[:, c] > 0.0).all()]
-            least[positive] = known[:, positive].min(axis=0) / 1000.0
-        form = cls(
-            f, logarithmic, np.zeros(known.shape[1]), np.ones(known.shape[1]), least, tuple(levels)
-        )
-        x = form._scaled(known)
-        sd = x.std(axis=0)
-        regressors = np.isin(np.arange(known.shape[1]), numbers) & (sd > 0.0)
-        regressors[f] = False
-        return replace(form, mean=x.mean(axis=0), sd=np.where(regressors, sd, np.inf))
-
-    def _scaled(self, rows: np.ndarray) -> np.ndarray:
-        has_log = ~np.isnan(self.least)
-        x = np.array(rows, dtype=float)
-        x[:, has_log] = np.log(np.maximum(x[:, has_log], self.least[has_log]))
-        return (x - self.mean) / self.sd
-
-    def regressors(self, rows: np.ndarray) -> np.ndarray:
-        """Return the standardised regressors of rows, (m, q)."""
-        x = self._scaled(rows)[:, np.isfinite(self.sd)]
-        indicators = [rows[:, c] == level for c, level in self.levels]
-        return np.column_stack([x, *indicators]) if indicators else x
-
-    def y(self, rows: np.ndarray) -> np.ndarray:
-        """Return the values of the column, or their logarithms, (m,)."""
-        y = rows[:, self.column].astype(float)
-        return np.log(np.maximum(y, self.least[self.column])) if self.logarithmic else y
+def _unit(off: np.ndarray, least: float) -> float:
+    """Return the unit of residuals or surprises."""
+    tail, body = np.quantile(off, [TAIL, BODY])
+    return max(min(tail, BEYOND * body), least)
 
 
-Surprise = Callable[[_Rows, int | None], np.ndarray]  # of rows, or of one way to fill their gaps
+class _Trimmed(LinearRegression):
+    """Least trimmed squares, by concentration steps from the fit to all rows."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
+        kept = np.ones(len(y), dtype=bool)
+        for _ in range(STEPS):
+            off, before = np.abs(y - super().fit(X[kept], y[kept]).predict(X)), kept
+            kept = off <= np.quantile(off, TRIM)
+            if (kept == before).all():
+                break
+        return self
 
 
-def _category(fit: Fit, f: int, known: _Rows, rows: _Rows) -> Answer | None:
-    """Return the answer by the surprise given all others; None if these tell nothing.
+def _regression(x: pd.DataFrame, y: pd.Series, learn: np.ndarray, how: str) -> list[_Found]:
+    """Return what a trimmed regression on x explains."""
+    parts, most = {c: x[[c]] for c in x}, learn.sum() / ROWS  # regressors
+    for c in x.select_dtypes("category"):
+        parts[c] = pd.get_dummies(x[c], dtype=float)
+        if parts[c].shape[1] * x.shape[1] > most:
+            del parts[c]
+    if not 0 < sum(part.shape[1] for part in parts.values()) <= most:
+        return []
+    design, v = pd.concat(parts, axis=1), y.to_numpy()
+    scaled = StandardScaler().fit(design[learn].to_numpy()).transform(design.to_numpy())
+    d, model, folds = np.nan_to_num(scaled), _Trimmed(), KFold(FOLDS, shuffle=True, random_state=0)
+    expected = model.fit(d[learn], v[learn]).predict(d)
+    effects = pd.Series(np.square(model.coef_), design.columns).groupby(level=0, sort=False).sum()
+    expected[learn] = cross_val_predict(model, d[learn], v[learn], cv=folds)
+    off = np.abs(v - expected)
+    kept = learn & (off <= np.quantile(off[learn], TRIM))
+    unit = _unit(off[learn], ROUNDING * np.abs(v[learn]).max())
+    varies, sd = np.ptp(v[kept]) > 0.0, v[kept].std()
+    explained = 1.0 - np.square(off[kept]).mean() / sd**2 if varies else 0.0
+    by = effects.index[effects >= min(LEAST * sd, unit) ** 2].tolist()
+    return [_Found(explained, how, by, off / unit, expected)]
 
-    The surprise is by counts given one, two or all other columns of categories: that which is least
-    on average.
+
+def _of_categories(x: pd.DataFrame, y: pd.Series, learn: np.ndarray) -> list[_Found]:
+    """Return what one column of x, or two, explain by counts of rows.
+
+    Rows with a rare level of y do not count, and are judged.
     """
-    others = [c for c in range(known.table.shape[1]) if c != f]
-    has = ~known.gaps[:, f]
-    values, level, counts = np.unique(known.table[has, f], return_inverse=True, return_counts=True)
-    categories = [c for c in others if c in fit.data.kernel.categorical_columns]
-    sets = {x for size in (1, 2, len(categories)) for x in combinations(categories, size) if x}
-    by: list[Surprise] = [partial(_by_counts, known, f, x) for x in sorted(sets)]
-    if not by or len(counts) < 2:
-        return None
-    complete = ~known.gaps.any(axis=1)
-    told = complete if complete.sum() >= LEAST_VALUES else has
-    found = [(_least(each, known), each) for each in by]
-    surprise, best = min(found, key=lambda each: float(each[0][told].mean()))
-    alone = -np.log(counts / has.sum())[level].mean()
-    if surprise[told].mean() > (1.0 - FOLLOWS) * alone:
-        return None
-    own = surprise if rows is known else _least(best, rows)
-    unit = max(float(np.quantile(surprise[told], TAIL)), float(np.log(len(counts))))
-    excess = own / unit
-    expected = np.full(len(rows.table), np.nan)
-    odd = np.flatnonzero(excess > 1.0)
-    if len(odd):
-        levels = values[np.argsort(-counts, kind="stable")[:MOST_LEVELS]]
-        changed = np.repeat(rows.table[odd], len(levels), axis=0)
-        changed[:, f] = np.tile(levels, len(odd))
-        value = best(_Rows(changed, None), None).reshape(len(odd), -1)
-        value[levels == rows.table[odd, f, None]] = np.inf  # its own is what is odd
-        expected[odd] = levels[value.argmin(axis=1)]
-    return excess, surprise / unit, expected
-
-
-def _least(by: Surprise, of: _Rows) -> np.ndarray:
-    """Return the surprises, of rows with gaps in the way that surprises least."""
-    found = by(of, None)
-    if of.ways is not None:
-        found[of.ways.which] = np.min([by(of, k) for k in range(len(of.ways.rows))], axis=0)
-    return found
-
-
-def _by_counts(known: _Rows, f: int, x: tuple[int, ...], of: _Rows, way: int | None) -> np.ndarray:
-    r"""Return the surprises of the category y in column f given the categories in columns x.
-
-    .. math:: S(y \mid x) = -\log \frac{n_{xy} + 1 / K}{n_x + 1},
-
-    with the numbers of other known rows that have x and y, and x, and no gap in these columns: one
-    more row is shared out evenly among the K categories of the column.
-    """
-    counted = ~known.gaps[:, [*x, f]].any(axis=1)
-    itself = np.zeros(len(of.table), dtype=bool) if of.number is None else counted
-    table = of.table
-    if of.ways is not None and way is not None:
-        table, itself = of.ways.rows[way], itself[of.ways.which]
-
-    k = len(np.unique(known.table[~known.gaps[:, f], f]))
-    n_xy, n_x = (_alike(table[:, c], known.table[counted][:, c]) - itself for c in ([*x, f], [*x]))
-    surprise: np.ndarray = -np.log((n_xy + 1.0 / k) / (n_x + 1.0))
-    return surprise
-
-
-def _alike(rows: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return how many known rows (n, q) have the same values as each row (m, q)."""
-    both = np.concatenate([known, rows])
-    cell = np.zeros(len(both), dtype=int)
-    for column in both.T:
-        _, value = np.unique(column, return_inverse=True)
-        _, cell = np.unique(cell * len(both) + value, return_inverse=True)
-    found: np.ndarray = np.bincount(cell[: len(known)], minlength=len(both))[cell[len(known) :]]
+    levels = np.array(_levels(y[learn]).cat.categories)
+    k, n, few, found = len(levels), np.arange(len(y)), {}, []
+    if k < 2:
+        return []
+    code = np.where(np.isin(y, levels), np.searchsorted(levels, y), k)  # the last of rare levels
+    pool = np.flatnonzero(learn & (code < k))
+    share = np.bincount(code[pool]) / len(pool)
+    alone = -(share @ np.log(share))
+    for c in x:
+        many = x[c].dtype != "category" and x[c].nunique() >= CODES
+        values = pd.qcut(x[c], BINS, duplicates="drop") if many else x[c]
+        few[c] = pd.factorize(values)[0] + 1  # 0 is a gap
+    for by in [*combinations(few, 1), *combinations(few, 2)]:
+        cell = np.unique(few[by[0]] * (len(y) + 1) + few[by[-1]], return_inverse=True)[1]
+        others = np.zeros((cell.max() + 1, k + 1))
+        np.add.at(others, (cell[pool], code[pool]), 1.0)
+        others = others[cell]
+        others[pool, code[pool]] -= 1.0
+        p = (others + 1.0 / k) / (others.sum(axis=1, keepdims=True) + 1.0)
+        surprise = -np.log(p[n, code])
+        explained = 1.0 - surprise[pool].mean() / alone - MORE * (len(by) - 1)
+        excess = surprise / _unit(surprise[learn], np.log(k))
+        found.append(_Found(explained, COUNTS, list(by), excess, levels[p[:, :k].argmax(axis=1)]))
     return found
