@@ -180,8 +180,9 @@ def compare(
 
 
 def _best(study: Any, results: Any) -> run.protocol.Candidate | None:
-    """Return the model with the largest AUC, no yardstick, of which all fits are there."""
-    models = {each.name: each for each in study.candidates if not each.is_yardstick}
+    """Return the description with the largest AUC of which all fits are there."""
+    able = (c for c in study.candidates if not c.is_yardstick and "cutoff" in c.accepts)
+    models = {each.name: each for each in able}  # that bsvdd fit can save
     order = report.own_data.ordered(results[results["error"] == ""])["model"]
     return next((models[name] for name in order if name in models), None)
 

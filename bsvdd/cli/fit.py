@@ -108,6 +108,11 @@ def prepared(
         i for i, dtype in enumerate(X.dtypes) if dtype == "category" and not dtype.ordered
     ]
     est = own.estimator(parameters, tuple(categorical) or None)
+    if not hasattr(est, "save"):
+        raise ValueError(
+            f"--model {own.model}: a separating machine has no draws and no cutoff, and cannot be "
+            "saved; use a description such as BSVDD, or the class in Python"
+        )
     return est, X, y
 
 

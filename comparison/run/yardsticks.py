@@ -181,6 +181,8 @@ class Yardstick:
         """Return the scores of rows less that of the cutoff, shape (n,): at least 0 is normal."""
         return self._score(np.asarray(X, dtype=float)) + self.cutoff_
 
+    decision_function = score_samples
+
     def predict(self, X: Any) -> np.ndarray:
         """Return +1 (normal) or -1 (abnormal) for each row, shape (n,)."""
         return np.where(self.score_samples(X) >= 0.0, 1, -1)

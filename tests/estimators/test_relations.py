@@ -16,9 +16,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWar
 @pytest.mark.parametrize(
     ("kind", "least", "others"),
     [
-        ("orders", 2.0, 0.1),
-        ("orders, 36 of 400 broken", 0.8, 0.1),
-        ("orders with gaps", 2.0, 0.2),
+        ("orders", 2.0, 0.5),
+        ("orders, 36 of 400 broken", 0.8, 0.5),
+        ("orders with gaps", 2.0, 0.5),
         ("skewed orders", 4.0, 0.01),
         ("15 columns of categories", 4.0, 0.01),
         ("80 cities", 3.0, 1.0),
