@@ -148,10 +148,6 @@ def test_priors_are_compared(tmp_path, no_pictures):
     last = asked_rate.stdout.splitlines()[-1]
     assert " --false-alarm-rate 0.2 --model " in last
     assert (" --dictionary 40 " in last) == (" --model BDD " in last)  # SVDD has none
-    plain = ["compare", csv, "--drop", "kind", *some[:4], *given, "--out", tmp_path / "table"]
-    table = call(*plain, "--jobs", 1)
-    assert table.exit_code == 0, table.output
-    assert set(pd.read_csv(tmp_path / "table" / "results.csv")["model"]) == {*names, "SVDD"}
 
 
 def test_compare_of_an_embedded_set_names_the_command_for_ones_own(tmp_path, no_pictures):
@@ -450,7 +446,8 @@ def test_no_cell_and_no_name_is_a_formula(evil, command, tmp_path):
     cells = written.to_numpy().ravel()
     number = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
     assert not [c for c in cells if c.startswith(tuple("=+-@\t")) and not number.fullmatch(c)]
-    assert "'=cmd()" in [*written, *cells]
+    if "outliers" in command:  # a training row is normal as a new one
+        assert "'=cmd()" in [*written, *cells]
 
 
 def test_a_full_disk_leaves_the_table_on_the_screen(evil, tmp_path, monkeypatch):

@@ -1,9 +1,7 @@
 """``bsvdd fit`` and ``bsvdd score``: what they write is what Python has, for any table."""
 
-import re
 import subprocess
 import sys
-from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -207,20 +205,6 @@ def test_parameters_of_the_model_and_the_cutoff(folder, tmp_path):
     est = load(tmp_path / "m")
     assert est.prior == priors.InverseRowSum(sd=0.4) and est.gram_.n_points == 20
     assert est.cutoff.choose == cutoffs.FalseAlarm(0.2)
-
-
-@pytest.mark.parametrize("model", ["BSVDD", "BDD-M", "Views"])
-def test_the_code_of_the_report_of_the_command_is_the_same_fit(model, folder, table, tmp_path):
-    out = ["--out", tmp_path / "m", "--report", tmp_path / "r.html", "--seed", 5]
-    few = ["--draws", 300, "--tune", 200]
-    call("fit", folder / "t.csv", *COLUMNS[:-2], "--model", model, *few, *out)
-    est, page = load(tmp_path / "m"), (tmp_path / "r.html").read_text()
-    X = table[["a", "b", "city"]]
-    space = {"X": X, "y": (table["kind"] == "odd").astype(int)}
-    exec(unescape(re.search(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)[1]), space)
-    again = space["est"]
-    assert again.random_state == 5 and again.cutoff_ == est.cutoff_
-    np.testing.assert_allclose(again.score_samples(X), est.score_samples(X), rtol=1e-5)
 
 
 def test_what_fit_says_of_classes_and_columns(folder, table, tmp_path):
