@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from ...estimators.as_published import CALLS
 from ...estimators.bayesian import Bayesian
@@ -228,6 +227,8 @@ class Protocol:
     def _value(self, est: Detector | Machine, X: np.ndarray, minority: np.ndarray) -> float:
         """Return the cutoff's metric on left-out rows; of a machine, by five folds."""
         if isinstance(est, Machine):
+            from sklearn.model_selection import StratifiedKFold, cross_val_predict  # slow
+
             folds = StratifiedKFold(5, shuffle=True, random_state=0)
             y = minority.astype(int)
             flagged = cross_val_predict(clone(est), X, y, cv=folds) == -1

@@ -31,8 +31,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn import covariance, ensemble, neighbors
-from sklearn.model_selection import KFold
 from sklearn.utils import check_random_state
 
 from ...inference.cutoff import as_cutoff
@@ -56,6 +54,8 @@ class Method(NamedTuple):
 
 def _of_nearest(rows: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function of the distances of rows to the nearest ones, (n, 5), in their order."""
+    from sklearn import neighbors  # slow
+
     found = neighbors.NearestNeighbors(n_neighbors=min(NEAREST, len(rows))).fit(rows)
     return lambda Z: np.asarray(found.kneighbors(Z)[0])
 
@@ -71,17 +71,23 @@ def _mean(rows: np.ndarray, seed: int) -> Scores:
 
 
 def _local(rows: np.ndarray, seed: int) -> Scores:
+    from sklearn import neighbors  # slow
+
     k = max(1, min(LOCAL, len(rows) - 1))
     found: Any = neighbors.LocalOutlierFactor(n_neighbors=k, novelty=True).fit(rows)
     return found.score_samples
 
 
 def _forest(rows: np.ndarray, seed: int) -> Scores:
+    from sklearn import ensemble  # slow
+
     found: Any = ensemble.IsolationForest(random_state=seed).fit(rows)
     return found.score_samples
 
 
 def _mahalanobis(rows: np.ndarray, seed: int) -> Scores:
+    from sklearn import covariance  # slow
+
     n, p = rows.shape
     if n <= p:
         raise ValueError(
@@ -93,6 +99,8 @@ def _mahalanobis(rows: np.ndarray, seed: int) -> Scores:
 
 
 def _density(rows: np.ndarray, seed: int) -> Scores:
+    from sklearn import neighbors  # slow
+
     found: Any = neighbors.KernelDensity(bandwidth="scott").fit(rows)
     return found.score_samples
 
@@ -150,6 +158,8 @@ class Yardstick:
         ValueError
             The rows are too few for the method or for the cutoff.
         """
+        from sklearn.model_selection import KFold
+
         X = np.asarray(X, dtype=float)
         minority = np.zeros(len(X), dtype=bool) if y is None else np.asarray(y) == 1
         choose = self.chooser(minority)
