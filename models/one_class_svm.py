@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.svm import OneClassSVM
 
 from . import quadratic_program, repeats
 from .gram import Gram
@@ -77,6 +76,8 @@ def solve(gram: Gram, nu: float, tol: float = 1e-8) -> Plane:
 
 
 def _libsvm(gram: Gram, nu: float, tol: float) -> Plane:
+    from sklearn.svm import OneClassSVM  # slow
+
     n = gram.n_points
     # for nu < 1/n no weight can reach its bound, so nu = 1/n is the same problem
     svm = OneClassSVM(

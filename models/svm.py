@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
-from sklearn.svm import SVC
 
 from . import repeats
 from .gram import Gram
@@ -48,6 +47,8 @@ def solve(gram: Gram, penalties: np.ndarray) -> tuple[np.ndarray, float]:
     penalties : ndarray of shape (n,)
         C_i; a row with C_i = 0 has weight 0.
     """
+    from sklearn.svm import SVC  # slow
+
     rows = np.flatnonzero(penalties > 0.0)  # libsvm drops the other rows and renumbers
     svc = SVC(C=1.0, kernel="precomputed", tol=1e-6, cache_size=500)
     svc.fit(gram.K[np.ix_(rows, rows)], labels(gram)[rows], sample_weight=penalties[rows])

@@ -87,10 +87,12 @@ def minority_of(est: Any, y: Any, n: int) -> np.ndarray:
     return classes_of(y, n)[0]
 
 
-def training_minority(est: Any, n: int) -> np.ndarray:
-    """Return which of the n training rows are minority; none of a kernel matrix is known."""
-    table = getattr(est, "table_", None)
-    return np.zeros(n, dtype=bool) if table is None else table.minority
+def training_minority(est: Any) -> np.ndarray:
+    """Return which of the training rows are minority."""
+    if est.kernel_.pairwise:  # a kernel matrix is no table
+        found: np.ndarray = est.idata_["constant_data"]["minority"].to_numpy()
+        return found
+    return np.asarray(est.table_.minority)
 
 
 def label_rows(ax: Axes, names: Any) -> None:

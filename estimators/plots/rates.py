@@ -93,7 +93,7 @@ def scored(est: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
     if X is None:
         require_description(est, "score of left-out rows")
         score = -est.decision()["surprise"].to_numpy()
-        minority = training_minority(est, len(score))
+        minority = training_minority(est)
     elif y is None:
         raise ValueError("plot_roc needs the labels y of X: which rows are minority")
     else:

@@ -141,7 +141,7 @@ def plot_distances(
     require_description(est, "surprise")
     decided = est.decision(X, prob)
     n, surprise = len(decided), decided["surprise"].to_numpy()
-    minority = training_minority(est, n) if X is None else minority_of(est, y, n)
+    minority = training_minority(est) if X is None else minority_of(est, y, n)
     ax = axes_of(ax, 9.0, 3.8)
     label = "rows without labels" if X is not None and y is None else "majority"
     classes = {label: (~minority, MAJORITY), "minority": (minority, MINORITY)}

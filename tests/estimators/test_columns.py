@@ -342,11 +342,7 @@ def test_dates_are_kept_with_the_fit(tmp_path):
         with pytest.raises(ValueError, match="row 1 .* has 'soon', which is no date as in"):
             fit.predict(soon)
     lines = command("score", tmp_path / "m", as_csv(tmp_path / "x.csv", soon)).stdout.splitlines()
-    assert (
-        lines[1].endswith(",")
-        and "'x' is 'soon': no date as in" in lines[2]
-        and lines[3].endswith(",x,")  # which is filled
-    )
+    assert [line.endswith(",x") for line in lines[1:4]] == [False, True, True]  # filled
 
 
 REFUSED_LATER = {  # training, new rows, and why
@@ -375,8 +371,9 @@ def test_a_unit_is_kept_with_the_fit(case, tmp_path):
         for X in (rows, bsvdd.read_table(as_csv(tmp_path / "new.csv", rows))):
             with pytest.raises(ValueError, match=re.escape(message)):
                 fit.predict(X)
-    scored = command("score", tmp_path / "m", tmp_path / "new.csv")
-    assert any(f"'x' is {str(cell)!r}" in scored.output for cell in new)
+    scored = command("score", tmp_path / "m", tmp_path / "new.csv")  # such a cell is a gap
+    filled = pd.read_csv(io.StringIO(scored.stdout))["filled"]
+    assert scored.exit_code in (0, 3) and filled.eq("x").any()
 
 
 @pytest.mark.parametrize(

@@ -51,8 +51,9 @@ def left_out(est, w, rows):
             terms = weights * est.kernel_(ROWS[[row]], U)[0]
             others = (ROWS[row] != U).any(axis=1) & majority
             rest = weights[others].sum()
-            if rest > 0.0:  # the row has not all of the weight
-                scale = weights[majority].sum() / rest
+            free = isinstance(est, BDD) and not est.simplex  # weights have no fixed sum
+            if rest > 0.0 or free:  # the row has not all of the weight
+                scale = 1.0 if free else weights[majority].sum() / rest
                 s[t, i] = scale * terms[others].sum() + terms[~majority].sum()
     return s
 
