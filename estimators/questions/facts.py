@@ -38,13 +38,13 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 from scipy.stats import beta
-from sklearn.utils.validation import check_is_fitted
 
 from ...inference import cutoffs
 from ...inference.cutoff import Cutoff
 from ...inference.draws import OWN
 from ...inference.sampling import parallel_chains
 from ...models.kernels.base import Wrapper, as_kernel, is_number
+from ..detector import require_description
 from ..fit import LISTED, Fit, is_calibrated
 from ..fitting import doubts, doubts_of_cutoff
 from ..joined import Joined
@@ -139,7 +139,7 @@ def facts(est: Fitted) -> dict[str, Any]:
     >>> found["r_hat"] < 1.01 and 0.5 < found["spread"] < 2.0
     True
     """
-    check_is_fitted(est)
+    require_description(est, "summary")
     return of_fit(est.fit_)
 
 

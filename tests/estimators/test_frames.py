@@ -65,7 +65,7 @@ def test_gaps_and_large_numbers_of_polars():
     gap = POLARS.drop("kind").with_columns(
         pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise(pl.col("a")).alias("a")
     )
-    with pytest.raises(ValueError, match=r"X contains NaN .* X\[3, 0\] is nan"):
+    with pytest.raises(ValueError, match="'text', 'category' are not numeric"):
         SVDD(kernel=kernels.RBF()).fit(gap)
     large = pl.DataFrame({"a": POLARS["a"], "n": [None, *range(2**53, 2**53 + N - 1)]})
     with pytest.raises(ValueError, match="'n' has whole numbers of 2.53 or more"):

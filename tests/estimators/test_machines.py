@@ -250,6 +250,7 @@ def test_tables_labels_and_scores_are_those_of_the_descriptions(cls):
         lambda est: bsvdd.stand_out(est),
         lambda est: bsvdd.elpd(est),
         lambda est: bsvdd.methods(est),
+        lambda est: bsvdd.facts(est),
     ],
 )
 def test_questions_that_need_draws_or_left_out_rows_are_refused(cls, question):
