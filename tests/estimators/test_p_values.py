@@ -78,7 +78,7 @@ ONE_CLASS = [SVDD(), BDD(**QUICK), BSVDD(**QUICK), BSVDD(dictionary=12, **QUICK)
 TWO_CLASS = [SVDDM(), BDDM(**QUICK), BSVDDM(minority_prior=priors.Beta(total=1), **QUICK)]
 
 
-@pytest.fixture(scope="module", params=ONE_CLASS + TWO_CLASS, ids=range(8))
+@pytest.fixture(scope="module", params=ONE_CLASS + TWO_CLASS, ids=range(7))
 def est(request):
     y = np.repeat([0, 1], [19, 6]) if request.param in TWO_CLASS else None
     return clone(request.param).fit(X, y)
