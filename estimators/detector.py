@@ -58,16 +58,6 @@ else:
 COORDINATES = Tabular(Linear())  # of a model without a kernel
 
 
-def require_description(est: Any, answer: str) -> None:
-    """Raise an error if an estimator is not fitted, or has neither draws nor left-out rows."""
-    check_is_fitted(est)
-    if not isinstance(est, Detector):
-        raise TypeError(
-            f"{type(est).__name__} has neither draws nor left-out rows, so there is no {answer}; "
-            "use a description such as BSVDD, BDD or SVDD"
-        )
-
-
 def _has_center(est: Detector) -> bool:
     """Return whether the score is the similarity to a centre; for scikit-learn's available_if."""
     fitted = vars(est).get("fit_")

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..detector import require_description
+from ..messages import require_description
 from ..questions.stand_out import StandOut, stand_out
 from ..questions.why import explain
 from .common import (

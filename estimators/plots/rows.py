@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from ..detector import require_description
 from ..labels import classes_of
+from ..messages import require_description
 from .common import (
     MAJORITY,
     MINORITY,

@@ -27,8 +27,9 @@ from scipy.special import logsumexp
 from ...inference.center import Center
 from ...inference.cutoff import Cutoff
 from ...models.kernels import RBF
-from ..detector import Detector, require_description
+from ..detector import Detector
 from ..fit import Fit, left_out_values
+from ..messages import require_description
 
 if TYPE_CHECKING:
     from arviz import ELPDData

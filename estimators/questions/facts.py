@@ -44,10 +44,10 @@ from ...inference.cutoff import Cutoff
 from ...inference.draws import OWN
 from ...inference.sampling import parallel_chains
 from ...models.kernels.base import Wrapper, as_kernel, is_number
-from ..detector import require_description
 from ..fit import LISTED, Fit, is_calibrated
 from ..fitting import doubts, doubts_of_cutoff
 from ..joined import Joined
+from ..messages import require_description
 from ..registry import find
 from ..table import TrainingTable
 from ..tree import quantities

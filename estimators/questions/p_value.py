@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..detector import Detector, require_description
+from ..detector import Detector
+from ..messages import require_description
 
 
 def p_value(est: Detector, X: Any) -> np.ndarray:

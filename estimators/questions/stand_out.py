@@ -11,8 +11,9 @@ from scipy.sparse.csgraph import connected_components
 
 from ...models import odd_rows
 from .. import inputs
-from ..detector import Detector, require_description
+from ..detector import Detector
 from ..joined import Joined
+from ..messages import require_description
 from ..one_table import Table
 from ..p_values import check_rate
 
