@@ -151,7 +151,7 @@ def test_a_view_that_fails_leaves_the_answer_to_the_others(view, why):
     assert list(est.failed_) == ["bad"]
     without = Views(estimator=MEAN).fit(X)
     np.testing.assert_allclose(est.predict(X), without.predict(X))
-    assert "View 'bad' has no part: " in str(est).replace("\n          ", " ")
+    assert "iew 'bad' cannot be fitted: " in str(est).replace("\n          ", " ")
     only = {name: 0.0 for name in WEIGHTS}
     with pytest.raises(ValueError, match="no view can be fitted"):
         Views(estimator=MEAN, views={"bad": view}, weights=only).fit(X)
@@ -211,7 +211,7 @@ def test_report_and_picture(fitted, tmp_path):
     page = bsvdd.report(fitted, tmp_path / "views.html", Z).read_text("utf-8")
     assert "2 = 60 (" in page
     assert "standardised (0.3), normal scores (0.6)" in page
-    assert len(plots.plot_outliers(fitted, most=2).axes[1].texts) == 4
+    assert len(plots.plot_outliers(fitted, most=2).figure.axes[1].texts) == 4
 
 
 def test_reasons_and_order_of_the_rows_of_one_table():
