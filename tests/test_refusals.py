@@ -313,7 +313,7 @@ QUESTIONS = [
     ),
     (lambda: bsvdd.report(fitted(), "nowhere/a.html"), "does not exist; make it"),
     (lambda: plots.plot_roc(fitted()), "majority and minority rows, got 20 and 0"),
-    (lambda: plots.plot_weights("why"), "must be a fitted estimator"),
+    (lambda: plots.plot_weights("why"), "is not an estimator instance"),
     (lambda: bsvdd.p_value(fitted(OCSVM), X), "OCSVM has neither draws nor left-out rows"),
     (lambda: plots.plot_boundary(fitted(), X), "2 columns|two columns"),
     (lambda: scorers.roc_auc(SVDD().fit(X, Y), X[:9], Y[:9]), "both classes, got 9 majority rows"),
