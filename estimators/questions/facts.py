@@ -43,6 +43,7 @@ from ...inference import cutoffs
 from ...inference.cutoff import Cutoff
 from ...inference.draws import OWN
 from ...inference.sampling import parallel_chains
+from ...models.kernels import Tabular
 from ...models.kernels.base import Wrapper, as_kernel, is_number
 from ..fit import LISTED, Fit, is_calibrated
 from ..fitting import doubts, doubts_of_cutoff
@@ -189,7 +190,8 @@ def _kernel(fit: Fit) -> dict[str, Any]:
     kernel, columns = fit.data.kernel, "the columns as they are"
     inner: Any = kernel
     if isinstance(kernel, Wrapper):
-        inner, columns = as_kernel(kernel.kernel), SCALES[getattr(kernel, "scale", "standardised")]
+        inner = as_kernel(kernel.kernel)
+        columns = SCALES[kernel.scale if isinstance(kernel, Tabular) else "standardised"]
     return {
         "kernel": str(kernel),
         "kernel_name": type(inner).__name__,

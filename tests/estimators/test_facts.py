@@ -343,3 +343,9 @@ def test_bad_input_is_told_apart(tmp_path):
     simplex = BDD(simplex=True, kernel=RBF).fit(ROWS)
     with pytest.raises(ValueError, match="one estimate of the weights and no posterior"):
         simplex.summary()
+
+
+@pytest.mark.parametrize("wrapper", [kernels.Standardized, kernels.Tabular])
+def test_a_wrapped_kernel_says_what_it_sees_of_the_columns(wrapper):
+    est = SVDD(kernel=wrapper(kernels.RBF(1.0))).fit(ROWS)
+    assert "standardised" in bsvdd.facts(est)["kernel_columns"] and "kernel" in str(est)
