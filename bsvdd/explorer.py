@@ -76,7 +76,7 @@ def explore(X: Any, y: Any = None, est: Any = None, *, own: bool = True) -> Expl
     >>> import numpy as np
     >>> import bsvdd
     >>> X = np.random.default_rng(0).normal(size=(40, 2))
-    >>> explorer = bsvdd.explore(X, est=bsvdd.BDD(draws=200))
+    >>> explorer = bsvdd.explore(X, est=bsvdd.BDD())
     >>> explorer.controls["rate"].value = 0.2
     >>> explorer.est.cutoff, explorer.before.cutoff
     (FalseAlarm(rate=0.2), None)
