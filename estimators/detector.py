@@ -604,28 +604,6 @@ class Detector(OutlierMixin, BaseEstimator):
         return tags
 
 
-def fitted_to[Estimator: Detector](est: Estimator, data: TrainingData) -> Estimator:
-    """Return an estimator fitted to training data that were read before.
-
-    Its kernel and its points are those of the data: only the model and the cutoff are new.
-
-    Parameters
-    ----------
-    est : Detector
-        It stays as it is.
-    data : TrainingData
-
-    Raises
-    ------
-    ValueError
-        A parameter is out of its range, or the cutoff needs other rows.
-    """
-    new = est._owned()
-    asked = new._asked()
-    asked.check_cutoff(data.minority, data.all_rows)
-    return new._with_fit(_fit_of(new, asked, data))
-
-
 def _fit_of(own: Detector, asked: Asked, data: TrainingData) -> Fit:
     """Return the fit of an estimator, whose parameters nobody else can change, to read data."""
     spec = Spec(type(own), own.get_params(deep=False))

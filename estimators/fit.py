@@ -256,16 +256,6 @@ class Fit:
         found[0] = self.training_scores[which]
         return found
 
-    def training_margins(self, which: Which = slice(None)) -> np.ndarray:
-        """Return D_opt - d_z (draws, q) of training rows, left out if they can be."""
-        values, rows = self.held_out(which), self.data.rows[which]
-        margins = self._margins_of(values)
-        found = np.empty((len(margins), len(rows)))
-        found[:, values.known] = margins
-        if not values.known.all():
-            found[:, ~values.known] = self._new_margins(rows[~values.known])
-        return found
-
     # new rows
 
     @cached_property
@@ -320,13 +310,6 @@ class Fit:
             lambda ways: self.of_ways(ways).scores(score, level) >= 0.0,
         )
 
-    def margins(self, rows: Rows) -> np.ndarray:
-        """Return D_opt - d_z of rows in each draw, shape (draws, m)."""
-        return rows.answered(
-            self._new_margins,
-            lambda ways: self._margins_of(self.of_ways(ways)),
-        )
-
     # margins and similarities in each draw, for questions
 
     def margins_of_rows(self, rows: Rows) -> np.ndarray:
@@ -372,17 +355,6 @@ class Fit:
             values = 1.0 / np.maximum(squared - 2.0 * values, TINY)
         found: np.ndarray = np.log(np.maximum(values, TINY))
         return found
-
-    def _new_margins(self, rows: np.ndarray) -> np.ndarray:
-        return self._distance_margins(self.score.values_of_draws(rows), self.score.unseen(rows))
-
-    def _margins_of(self, values: LeftOut) -> np.ndarray:
-        return self._distance_margins(values.values_of(self.score), values.unseen(self.score))
-
-    def _distance_margins(self, values: np.ndarray, unseen: np.ndarray) -> np.ndarray:
-        one_number = not (self.cutoff.uncertain and self.cutoff.of_rows)
-        given = self.distance if one_number else None
-        return self.score.distance_margins_of(values, unseen, given)
 
     @cached_property
     def near_cutoff(self) -> NearCutoff:

@@ -118,11 +118,6 @@ class TrainingData:
         return found
 
     @cached_property
-    def row_of_member(self) -> np.ndarray:
-        """The first row of each member of the points; -1 for a point that is no row."""
-        return _first_row(self.member_of_row, len(self.gram.points.rows))
-
-    @cached_property
     def row_of_point(self) -> np.ndarray:
         """The first row of each point, shape (M,); -1 for a point that is no row."""
         return _first_row(self.point_of_row, self.gram.n_points)

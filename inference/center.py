@@ -309,16 +309,6 @@ class Score:
 
         return _joined(of_block, len(rows), self._step, (4,))
 
-    def distance_margins_of(
-        self, values: np.ndarray, log_unseen: np.ndarray, distance: float | None = None
-    ) -> np.ndarray:
-        """Return D_opt - d_z in each draw, (draws, rows), with the signs of the margins.
-
-        ``values`` (draws, rows) and ``log_unseen`` are as in ``margins_of``; ``distance`` is
-        D_opt if it is one number for all draws.
-        """
-        return self.margins_of(values, log_unseen)
-
     def distance_of(self, score: np.ndarray) -> np.ndarray:
         """Return the distances of rows with these scores."""
         return -(score + self.boundary.middle)
@@ -535,27 +525,6 @@ class Center(Weighted):
         d2 *= -2.0
         d2 += self.squared_norm[:, None] + self._self_similarity
         return np.sqrt(np.maximum(d2, 0.0, out=d2), out=d2)  # negative values: rounding errors
-
-    @override
-    def distance_margins_of(
-        self, values: np.ndarray, log_unseen: np.ndarray, distance: float | None = None
-    ) -> np.ndarray:
-        s, threshold = self._raised(values, log_unseen), self.boundary.threshold
-        margins = less(s, threshold).T
-        s, cutoff = s.T, threshold[:, None]
-        if self.logarithmic:
-            s, cutoff = np.exp(s), np.exp(cutoff)
-        at_zero = self.squared_norm[:, None] + self._self_similarity
-        if distance is not None:  # its similarity may be negative, and have no logarithm
-            cutoff = (at_zero - distance * distance) / 2.0
-        # roots with the sign of a d^2 that an unseen row makes negative
-        D, d = (
-            np.copysign(np.sqrt(np.abs(v)), v) for v in (at_zero - 2.0 * cutoff, at_zero - 2.0 * s)
-        )
-        # the digits of a small difference are those of similarities, and its sign is decided
-        near = np.isfinite(s) & (D + d > 0.0)  # s is minus infinity where no centre is left
-        found = np.divide(2.0 * (s - cutoff), D + d, where=near, out=D - d)
-        return np.copysign(np.maximum(np.abs(found), np.finfo(float).tiny), margins)
 
     @override
     def distance_of(self, score: np.ndarray) -> np.ndarray:

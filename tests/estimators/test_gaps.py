@@ -184,7 +184,7 @@ def test_each_draw_fills_gaps_of_a_new_row_by_one_of_the_nearest_rows(make):
     np.testing.assert_array_equal(est.predict(WITH_GAP)[:2] > 0, found["normal"])
     np.testing.assert_allclose(est.probability_normal(WITH_GAP)[:2], found["probability_normal"])
     np.testing.assert_array_equal(bsvdd.p_value(est, WITH_GAP)[:2], found["p_value"])
-    picture = est.fit_.margins(est.fit_.asked(middle, imputations))
+    picture = est.margins(WITH_GAP)  # what plot_margin draws
     np.testing.assert_allclose((picture >= 0.0).mean(axis=0)[:2], found["probability_normal"])
     complete = est.decision(np.r_[WITH_GAP[2:], middle[:2]])
     same = est.decision(WITH_GAP).loc[2, "surprise"], complete.loc[0, "surprise"]
