@@ -188,7 +188,7 @@ class Explorer:
         text = self.controls["own"].value.strip() if "own" in self.controls else ""
         if not text:
             numbers = {slider.description: _short(slider) for slider in self.numbers.children}
-            return replace(self._family, **numbers)
+            return replace(self._family, **numbers) if numbers else self._family
         if text != self._own[0]:
             import pymc as pm
 
@@ -272,6 +272,7 @@ class Picture:
         FigureCanvasAgg(self.figure)
         self.left, self.right = self.figure.subplots(1, 2, width_ratios=[3, 2])
         self.minority = minority
+        self.maps: dict[Setting, np.ndarray] = {}
         kinds = [] if est.kernel_.pairwise else list(est.table_.kinds.values())
         self.rows = est.table_.frame if kinds == ["numbers", "numbers"] else None
         if self.rows is not None:
@@ -297,9 +298,13 @@ class Picture:
     def _map(self, both: Mapping[str, Setting], row: int) -> None:
         assert self.rows is not None
         names, values = self.rows.columns, self.rows.to_numpy(float)
-        new = pd.DataFrame({c: x.ravel() for c, x in zip(names, self.grid, strict=True)})
+        # another row is shown on the maps that there are
+        for each in both.values():
+            if each not in self.maps:
+                self.maps = {s: P for s, P in self.maps.items() if s in both.values()}
+                self.maps[each] = self._of_map(each)
         for name, each in both.items():
-            P = each.est.probability_normal(new).reshape(GRID, GRID)
+            P = self.maps[each]
             if name == "now":
                 how: dict[str, Any] = {"vmin": 0, "vmax": 1, "shading": "gouraud"}
                 self.left.pcolormesh(*self.grid, P, cmap=P_NORMAL, **how)
@@ -309,6 +314,12 @@ class Picture:
         self.left.scatter(*values[row], s=90, facecolors="none", edgecolors="black")
         title = "P(normal) and where it is .5"
         self.left.set(xlabel=str(names[0]), ylabel=str(names[1]), title=title)
+
+    def _of_map(self, setting: Setting) -> np.ndarray:
+        assert self.rows is not None
+        columns = zip(self.rows.columns, self.grid, strict=True)
+        new = pd.DataFrame({name: x.ravel() for name, x in columns})
+        return setting.est.probability_normal(new).reshape(GRID, GRID)
 
     def _surprises(self, both: Mapping[str, Setting], row: int) -> None:
         for name, each in both.items():

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pandas as pd
+import pymc as pm
 import pytest
 
 import bsvdd
-from bsvdd import BDD, BSVDDM, SVDD, cutoffs, kernels, priors
+from bsvdd import BDD, BSVDD, BSVDDM, SVDD, cutoffs, kernels, priors
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2))
@@ -57,6 +58,25 @@ def test_numbers_of_a_prior_and_a_row():
     before, table = explorer.est, explorer._table.value
     explorer.controls["row"].value = 7
     assert explorer.est is before and explorer._table.value != table
+
+
+def test_a_prior_that_is_a_function_stays_and_a_row_draws_no_map_anew(monkeypatch):
+    def prior(gram, name, dims):
+        return pm.Normal(name, 0.0, 1.5, dims=dims)
+
+    explorer = bsvdd.explore(X, est=BSVDD(prior=prior, **FEW))
+    asked = []
+    answers = type(explorer.est).probability_normal
+    monkeypatch.setattr(
+        type(explorer.est),
+        "probability_normal",
+        lambda est, Z: asked.append(len(Z)) or answers(est, Z),
+    )
+    explorer.controls["row"].value = 3
+    assert not asked
+    explorer.controls["rate"].value = 0.2
+    assert len(asked) == 1 and "Error" not in explorer._said.value
+    assert explorer.est.cutoff == cutoffs.FalseAlarm(0.2)
 
 
 def test_what_cannot_be_is_said_and_changes_nothing():
