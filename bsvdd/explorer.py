@@ -106,7 +106,7 @@ class Setting:
 
 
 class Explorer:
-    """The controls, the picture and the numbers of two settings; made by :func:`explore`."""
+    """The controls, the picture and the numbers of two settings; made by :func:`bsvdd.explore`."""
 
     def __init__(self, est: Bayesian, X: Any, y: Any, own: bool) -> None:
         import ipywidgets as w

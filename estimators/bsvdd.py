@@ -75,8 +75,6 @@ class BSVDD(Bayesian):
         majority rows, whose terms are in ``potential``), ``decision``, ``diagnostics``,
         ``constant_data``; see :mod:`bsvdd.estimators.tree`.
     model_ : pymc.Model
-    kernel_ : Kernel
-        With its bandwidth as a number, and the criterion that gave it.
     gram_ : Gram
     cutoff_ : float
         D_opt, on the scale of d_z. A row is normal if P(normal) exceeds ``fit_.level``, where

@@ -81,7 +81,7 @@ class Detector(OutlierMixin, BaseEstimator):
     fit_ : Fit
         Rows, Gram statistics, draws, score, cutoff; it never changes.
     kernel_ : Kernel
-        With its bandwidth as a number.
+        With its bandwidth as a number, and the criterion that gave it.
     gram_ : Gram
         The Gram statistics of the training rows.
     cutoff_, offset_ : float

@@ -80,12 +80,12 @@ class Machine(BaseEstimator):
         X : array-like of shape (n, p), or data frame
             With ``kernels.Precomputed``, the kernel matrix (n, n).
         y : array-like of shape (n,), or name of a column of the data frame, optional
-            Labels, as in :meth:`bsvdd.BSVDD.fit`. The one-class SVM leaves minority rows out.
+            Labels, as in :class:`bsvdd.BSVDD`. The one-class SVM leaves minority rows out.
 
         Raises
         ------
         ValueError
-            As :meth:`bsvdd.BSVDD.fit`, and more than 20,000 rows.
+            As in :class:`bsvdd.BSVDD`, and more than 20,000 rows.
         """
         asked = self._asked()
         with threads.one():

@@ -5,9 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from typing import Any
-
-from sklearn.utils.validation import check_is_fitted
 
 SHOWN = 12  # names that a message lists
 LENGTH = 200  # characters of a name that it shows
@@ -106,13 +103,3 @@ def as_cell(text: str) -> str:
     ("'=1+1", '1+1', '-1.5')
     """
     return f"'{text}" if text.startswith(FORMULA) and not NUMBER.fullmatch(text) else text
-
-
-def require_description(est: Any, answer: str) -> None:
-    """Raise an error if an estimator is not fitted, or has neither draws nor left-out rows."""
-    check_is_fitted(est)
-    if not hasattr(est, "margins"):
-        raise TypeError(
-            f"{type(est).__name__} has neither draws nor left-out rows, so there is no {answer}; "
-            "use a description such as BSVDD, BDD or SVDD"
-        )

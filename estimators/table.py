@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from sklearn.utils.validation import check_is_fitted
 
 from ..models.kernels import Tabular
 from . import inputs
@@ -110,3 +111,13 @@ def read(X: Any) -> tuple[pd.DataFrame, pd.DataFrame, set[Any], dict[Any, Form]]
         {c[j] for j in categories},
         {c[j]: f for j, f in forms.items()},
     )
+
+
+def require_description(est: Any, answer: str) -> None:
+    """Raise an error if an estimator is not fitted, or has neither draws nor left-out rows."""
+    check_is_fitted(est)
+    if not hasattr(est, "margins"):
+        raise TypeError(
+            f"{type(est).__name__} has neither draws nor left-out rows, so there is no {answer}; "
+            "use a description such as BSVDD, BDD or SVDD"
+        )

@@ -10,9 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..messages import require_description
 from ..questions.stand_out import StandOut, stand_out
 from ..questions.why import explain
+from ..table import require_description
 from .common import (
     MAJORITY,
     MINORITY,

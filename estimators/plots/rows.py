@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ..labels import classes_of
-from ..messages import require_description
+from ..table import require_description
 from .common import (
     MAJORITY,
     MINORITY,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..messages import require_description
+from ..table import require_description
 from .common import MAJORITY, MINORITY, axes_of, short
 
 

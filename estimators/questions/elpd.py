@@ -29,7 +29,7 @@ from ...inference.cutoff import Cutoff
 from ...models.kernels import RBF
 from ..detector import Detector
 from ..fit import Fit, left_out_values
-from ..messages import require_description
+from ..table import require_description
 
 if TYPE_CHECKING:
     from arviz import ELPDData

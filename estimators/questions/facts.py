@@ -48,9 +48,8 @@ from ...models.kernels.base import Wrapper, as_kernel, is_number
 from ..fit import LISTED, Fit, is_calibrated
 from ..fitting import doubts, doubts_of_cutoff
 from ..joined import Joined
-from ..messages import require_description
 from ..registry import find
-from ..table import TrainingTable
+from ..table import TrainingTable, require_description
 from ..tree import quantities
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..detector import Detector
-from ..messages import require_description
+from ..table import require_description
 
 
 def p_value(est: Detector, X: Any) -> np.ndarray:

@@ -13,9 +13,9 @@ from ...models import odd_rows
 from .. import inputs
 from ..detector import Detector
 from ..joined import Joined
-from ..messages import require_description
 from ..one_table import Table
 from ..p_values import check_rate
+from ..table import require_description
 
 ALIKE = 0.25  # of the squared distance to the nearest core row: half as far from each other
 FEWEST, MOST = 3, 5000  # rows that are a group, and rows that are compared with each other
