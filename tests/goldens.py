@@ -4,7 +4,7 @@
 of each cell against them; a further word is a part of the names of cells. A cell is one table under
 one description. Each band holds what five seeds gave; a later answer passes if it lies within the
 band and a small margin (``failures``). A cell that lies outside on purpose stands in the file under
-``changed``, with the reason.
+``changed``, with the reason; under ``cut again`` stand those whose bands were written anew for it.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def main() -> None:
     if "--check" in sys.argv:
         check(only)
         return
-    known = json.loads(FILE.read_text()) if FILE.exists() else {"changed": {}, "cells": {}}
+    known = json.loads(FILE.read_text()) if FILE.exists() else {"changed": {}, "cut again": {}, "cells": {}}
     for cell, answer in cells().items():
         if only in cell:
             known["cells"][cell] = bands(answered(answer))
