@@ -380,7 +380,7 @@ class Detector(OutlierMixin, BaseEstimator):
         labels or ``core=1``, and for views, the cutoff decides. ``predict`` answers for new rows.
         Of many rows a sample is described, and the others are answered as new rows.
         """
-        table = Table.of(self._fit(X, y, one_table=True).fit_, X, y)
+        table = Table.of(self._fit(X, y, one_table=True), X, y)
         fit = table.fit
         if fit.lists:
             return np.where(table.odd.listed(LISTED), -1, 1)

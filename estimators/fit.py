@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -128,12 +128,6 @@ class Fit:
         if not isinstance(self.score, Center):
             raise ValueError(f"{self.spec.name} has no centre in kernel space, {why}")
         return self.score
-
-    def require_posterior(self) -> Draws:
-        """Return the draws of the posterior; a ValueError if there is none."""
-        if self.learned.posterior is None:
-            raise ValueError(f"{self.spec.name} has one estimate of the weights and no posterior")
-        return self.learned.posterior
 
     @property
     def bayesian(self) -> Posterior:
@@ -375,6 +369,14 @@ class Fit:
         if found.min() < 0 or found.max() >= n:
             raise ValueError(f"rows must lie between 0 and {n - 1}, got {rows!r:.80}")
         return found
+
+
+class Fitted(Protocol):
+    """An estimator with a fit."""
+
+    @property
+    def fit_(self) -> Fit:
+        """The fit."""
 
 
 def leaves_rows(policy: Cutoff) -> bool:

@@ -15,7 +15,7 @@ from ..inference import threads
 from ..inference.warning import collected
 from ..models.odd_rows import OddRows, Tail
 from . import inputs
-from .fit import Fit, leaves_rows, of_ways, surprises
+from .fit import Fit, Fitted, leaves_rows, of_ways, surprises
 from .known import Rows
 from .rows.gaps import Imputations
 
@@ -33,6 +33,8 @@ class Table:
         In the form that the kernel expects.
     place : ndarray of int, shape (n,)
         The number of the training row that each is; -1 for the rows that the fit does not hold.
+    names : ndarray of shape (n,)
+        The names of the rows.
     imputations : Imputations, optional
         Of the rows with gaps.
     """
@@ -40,17 +42,18 @@ class Table:
     fit: Fit
     rows: np.ndarray
     place: np.ndarray
+    names: np.ndarray
     imputations: Imputations | None = None
 
     @classmethod
-    def of(cls, fit: Fit, X: Any = None, y: Any = None) -> Self:
+    def of(cls, est: Fitted, X: Any = None, y: Any = None) -> Self:
         """Return the table X with labels y; without X, the rows of the fit.
 
         A ValueError if the fit is of another table.
         """
-        data = fit.data
+        fit, data = est.fit_, est.fit_.data
         if X is None or data.kernel.pairwise:  # a fit holds all rows of a kernel matrix
-            return cls(fit, data.rows, np.arange(len(data.rows)))
+            return cls(fit, data.rows, np.arange(len(data.rows)), data.row_names)
         if isinstance(y, str):
             y = X[y]
         with collected():  # the fit has said what these rows lack
@@ -66,7 +69,8 @@ class Table:
             )
         rows, place = rows.copy(), np.full(n, -1)
         rows[held], place[held] = data.rows, np.arange(len(data.rows))
-        return cls(fit, rows, place, imputations if fit.has_center else None)
+        ways = imputations if fit.has_center else None
+        return cls(fit, rows, place, inputs.row_names(X, n), ways)
 
     @property
     def _is_held(self) -> bool:

@@ -43,6 +43,8 @@ class TrainingTable:
         categories; NaN for gaps.
     minority : ndarray of bool, shape (n,)
         Which rows are minority.
+    forms : dict
+        How the cells of columns become floats, by their positions; others were plain numbers.
     floats : callable
         Takes new rows as they were given, and returns their floats, an array (m, p).
     """
@@ -51,6 +53,7 @@ class TrainingTable:
     kinds: Mapping[str, str]
     values: pd.DataFrame
     minority: np.ndarray
+    forms: Mapping[int, Form]
     floats: Callable[[Any], np.ndarray]
 
     @classmethod
@@ -74,7 +77,7 @@ class TrainingTable:
                 frame[name] = pd.to_datetime(cells) if of_dates else np.array(cells, dtype=object)
         index = pd.Index(data.row_names)
         known = pd.DataFrame(frame, index), kinds, pd.DataFrame(values, index)
-        return cls(*known, data.minority.copy(), partial(inputs.floats, data))
+        return cls(*known, data.minority.copy(), data.forms, partial(inputs.floats, data))
 
     @classmethod
     def read(cls, X: Any) -> Self:
@@ -88,7 +91,7 @@ class TrainingTable:
 
         kinds = {name: kind_of(f, categories, forms) for f, name in enumerate(frame)}
         values = pd.DataFrame(floats(frame), frame.index, frame.columns)
-        return cls(frame, kinds, values, np.zeros(len(frame), dtype=bool), floats)
+        return cls(frame, kinds, values, np.zeros(len(frame), dtype=bool), forms, floats)
 
 
 def kind_of(f: int, categories: Collection[int], forms: Mapping[int, Form]) -> str:

@@ -221,7 +221,11 @@ def main() -> None:
     if "--check" in sys.argv:
         check(only)
         return
-    known = json.loads(FILE.read_text()) if FILE.exists() else {"changed": {}, "cut again": {}, "cells": {}}
+    known = (
+        json.loads(FILE.read_text())
+        if FILE.exists()
+        else {"changed": {}, "cut again": {}, "cells": {}}
+    )
     for cell, answer in cells().items():
         if only in cell:
             known["cells"][cell] = bands(answered(answer))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..estimators.detector import Detector
     from ..estimators.rows.files import Layout
+    from ..estimators.table import TrainingTable
 
 
 @click.command()
@@ -75,20 +76,18 @@ def score(
         with waiting("score") as step:
             step("reading")
             est: Detector = estimators.loading.load(model)
+            if est.kernel_.pairwise:
+                raise ValueError(f"{model}: its kernel is precomputed; use est.decision in Python")
             categories = _categories_of_fit(est, layout)
-            forms, features = est.fit_.data.forms, getattr(est, "feature_names_in_", [])
-            levels = [features[i] for i, form in forms.items() if form.kind == "levels"]
+            known = est.table_
+            levels = [name for name, kind in known.kinds.items() if kind == "levels"]
             na = rows.categories.code(rows.files.NA)
-            coded = [
-                str(features[i])
-                for i in est.kernel_.categorical_columns
-                if len(features) and (est.fit_.data.rows[:, i] == na).any()
-            ]
+            coded = [c for c in categories if (known.values[c] == na).any()]
             new = rows.tables.read_own(csv, layout, [*categories, *levels], coded)
             with rows.files.naming(csv):
                 names = _columns_of_fit(est, new, layout)
-                X = _typed(est, new[names], layout.decimal)
-                unread = _unread(est, X, new[names], layout.decimal)
+                X = _typed(known, new[names], layout.decimal)
+                unread = _unread(known, X, new[names], layout.decimal)
                 left = _left_out(X)
             usable, new = X[~left], new[~left]
             given = usable if hasattr(est, "feature_names_in_") else usable.to_numpy()
@@ -122,7 +121,7 @@ def score(
         lines = [unread] if unread else []
         if left.any():
             lines.append(f"{int(left.sum())} of {len(left)} rows have no value, and are left out")
-        for line in (*lines, *_notes(est, given, usable, result, fdr)):
+        for line in (*lines, *_notes(known, given, usable, result, fdr)):
             click.echo(line, err=True)
 
 
@@ -156,22 +155,22 @@ def _columns_of_fit(est: Detector, new: pd.DataFrame, layout: Layout) -> list[st
     return names
 
 
-def _typed(est: Detector, new: pd.DataFrame, decimal: str) -> pd.DataFrame:
+def _typed(known: TrainingTable, new: pd.DataFrame, decimal: str) -> pd.DataFrame:
     """Return numbers, and cells of other columns that are as in training; else NaN; rows from 0."""
-    forms, categories = est.fit_.data.forms, est.kernel_.categorical_columns
+    forms, kinds = known.forms, list(known.kinds.values())
     new = new.reset_index(drop=True)
     for i in range(new.shape[1]):
         column = new.iloc[:, i]
         if i in forms:
             column = rows.cells.with_points(column) if decimal == "," else column
             new.isetitem(i, column.where(forms[i].numbers(column).notna()))
-        elif i not in categories:
+        elif kinds[i] != "category":
             values = rows.cells.as_numbers(column, decimal)
             new.isetitem(i, values.where(values.abs() < math.inf))
     return new
 
 
-def _unread(est: Detector, X: pd.DataFrame, new: pd.DataFrame, decimal: str) -> str:
+def _unread(known: TrainingTable, X: pd.DataFrame, new: pd.DataFrame, decimal: str) -> str:
     """Return how many cells of the file cannot be read; a ValueError if no gaps are meant."""
     empty = X.isna().to_numpy()
     bad = empty & new.notna().to_numpy()
@@ -179,7 +178,7 @@ def _unread(est: Detector, X: pd.DataFrame, new: pd.DataFrame, decimal: str) -> 
         return ""
     row = int(bad.any(axis=1).argmax())
     column = int(bad[row].argmax())
-    form = est.fit_.data.forms.get(column)
+    form = known.forms.get(column)
     first = (
         f"the first is {new.iat[row, column]!r:.80} in {str(new.columns[column])!r} of "
         f"{rows.tables.place(new, row)}{f', no {form.expected}' if form else ''}"
@@ -223,21 +222,17 @@ def _important_columns(est: Detector, given: Any, X: pd.DataFrame) -> pd.DataFra
 
 
 def _notes(
-    est: Detector, given: Any, X: pd.DataFrame, result: pd.DataFrame, fdr: float | None
+    known: TrainingTable, given: Any, X: pd.DataFrame, result: pd.DataFrame, fdr: float | None
 ) -> Iterator[str]:
     """Yield what is to be known of scored rows: unseen categories, none selected."""
     import numpy as np
 
-    from ..inference.warning import collected
-
-    n = len(X)
-    data = est.fit_.data
-    with collected():  # the answers have said what these rows lack
-        numbers, known = estimators.inputs.table(data, given), data.rows
-    categorical = list(est.kernel_.categorical_columns)
-    unseen = np.array([~np.isin(numbers[:, i], known[:, i]) for i in categorical])
+    n, codes, seen = len(X), known.floats(given), known.values.to_numpy()
+    is_category = np.array([kind == "category" for kind in known.kinds.values()])
+    pairs = zip(codes.T[is_category], seen.T[is_category], strict=True)
+    unseen = np.array([~np.isin(new, old) & ~np.isnan(new) for new, old in pairs])
     if unseen.any():
-        names = X.columns[categorical][unseen.any(axis=1)]
+        names = X.columns[is_category][unseen.any(axis=1)]
         yield (
             f"{int(unseen.any(axis=0).sum())} of {n} rows have a category that no training row "
             f"has, in {messages.quoted(names)}: such a category differs from all others"

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from ...estimators.detector import Detector
 from ...estimators.machines import Machine
+from ...estimators.questions.facts import facts
 from ...inference.decision import evaluate
 from ...inference.warning import DataWarning, DiagnosticWarning
 from ..scenarios.datasets import Dataset
@@ -27,6 +28,7 @@ from .yardsticks import Yardstick
 FLAG_ALL, FLAG_NONE, BAYES = "flag all", "flag none", "Bayes rule"
 TRIVIAL = (FLAG_ALL, FLAG_NONE, BAYES)
 NUMBER = re.compile(r"[\d.]+(e[-+]\d+)?")
+DIAGNOSTICS = ("r_hat", "ess", "divergences", "effective_support")
 BINS = 10
 
 
@@ -74,6 +76,7 @@ class Cell:
         notes: dict[str, str] = {}
         for note, ours in map(_note, caught):  # of those of another package one of a kind
             notes.setdefault(note if ours else kind_of(note), note)
+        found = {} if isinstance(est, Yardstick | Machine) else facts(est)
         return {
             **results,
             "base_rate": test.base_rate,
@@ -84,7 +87,7 @@ class Cell:
             "chosen": ", ".join(f"{name}={value}" for name, value in chosen.items()),
             "fit_seconds": fitted - start,
             "score_seconds": scored - fitted,
-            **({} if isinstance(est, Yardstick | Machine) else est.fit_.diagnostics),
+            **{name: found[name] for name in DIAGNOSTICS if name in found},
             "notes": "\n".join(notes.values()),
         }
 

@@ -22,7 +22,7 @@ from ...estimators.detector import Detector
 from ...estimators.machines import Machine
 from ...estimators.registry import REGISTRY, Record, find
 from ...inference.cutoff import Cutoff, as_cutoff
-from ...inference.cutoffs import Best
+from ...inference.cutoffs import Best, rates
 from ...inference.decision import evaluate
 from ...models import priors
 from ...models.kernels import RBF, Kernel, Standardized, Tabular
@@ -233,9 +233,12 @@ class Protocol:
             y = minority.astype(int)
             flagged = cross_val_predict(clone(est), X, y, cv=folds) == -1
             return evaluate(minority, flagged)[self._metric(minority)]
-        left_out, minority = est.fit_.left_out, est.fit_.data.minority
-        available = ~np.isnan(left_out)
-        return evaluate(minority[available], left_out[available] < 0.0)[self._metric(minority)]
+        from ...estimators.questions.facts import facts  # imports xarray
+
+        beyond = facts(est)["beyond"]
+        classes = [beyond[name] for name in ("minority", "majority")]
+        flagged, passed = zip(*((c["count"], c["rows"] - c["count"]) for c in classes), strict=True)
+        return float(rates(*flagged, *passed)[self._metric(minority)])
 
     def _metric(self, minority: np.ndarray) -> str:
         best = as_cutoff(self.cutoff).chooser(minority)

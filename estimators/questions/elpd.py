@@ -24,11 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logsumexp
 
-from ...inference.center import Center
-from ...inference.cutoff import Cutoff
 from ...models.kernels import RBF
 from ..detector import Detector
-from ..fit import Fit, left_out_values
 from ..table import require_description
 
 if TYPE_CHECKING:
@@ -83,10 +80,8 @@ def elpd(est: Detector) -> ELPDData:
     from arviz import ELPDData
 
     require_description(est, "elpd")
-    fit = est.fit_
-    normalizer = _log_normalizer(fit)
-    values = left_out_values(fit, Cutoff()).values
-    rows = np.flatnonzero(fit.data.described & ~np.isnan(values).any(axis=0))
+    normalizer, values = _log_normalizer(est), est.log_similarity()
+    rows = est.idata_["potential"]["obs"].to_numpy()
     found = logsumexp(values[:, rows], axis=0) - math.log(len(values)) - normalizer
     return ELPDData(
         elpd=float(found.sum()),
@@ -97,26 +92,27 @@ def elpd(est: Detector) -> ELPDData:
         scale="log",
         warning=False,
         good_k=GOOD_K,
-        elpd_i=xr.DataArray(found, {"obs": fit.data.row_names[rows]}, "obs"),
+        elpd_i=xr.DataArray(found, {"obs": est.table_.frame.index[rows]}, "obs"),
     )
 
 
-def _log_normalizer(fit: Fit) -> float:
+def _log_normalizer(est: Detector) -> float:
     """Return (p/2) log(2 pi s^2), or 0 for scaled columns; an error for what is no density."""
-    fit.require_posterior()
-    kernel: Any = fit.data.kernel
-    inner = getattr(kernel, "kernel", kernel)
+    w: Any = est.idata_["posterior"]["w"].to_numpy()
+    kernel, model = est.kernel_, type(est).__name__
+    if w[..., 0].size == 1:
+        raise ValueError(f"{model} has one estimate of the weights and no posterior")
+    inner: Any = getattr(kernel, "kernel", kernel)
     if not isinstance(inner, RBF):
         raise ValueError(
             "elpd needs an RBF kernel, such as kernels.RBF() or kernels.Tabular(), under which the "
             f"centre is a density; got {kernel!r}"
         )
-    score = fit.score
-    if not (isinstance(score, Center) and score.logarithmic and fit.bayesian.model.sums_to_one):
+    if w.min() < 0.0 or not np.allclose(w.sum(axis=-1), 1.0):
         raise ValueError(
             "elpd needs weights of at least 0 that sum to one, as BSVDD has, so that the centre "
-            f"is a density; {fit.spec.name} may have others"
+            f"is a density; {model} has others"
         )
     if inner is not kernel:
         return 0.0
-    return fit.data.columns.n / 2.0 * math.log(2.0 * math.pi * float(inner.bandwidth) ** 2)
+    return est.n_features_in_ / 2.0 * math.log(2.0 * math.pi * float(inner.bandwidth) ** 2)

@@ -33,7 +33,7 @@ import platform
 import textwrap
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,7 @@ from ...inference.draws import OWN
 from ...inference.sampling import parallel_chains
 from ...models.kernels import Tabular
 from ...models.kernels.base import Wrapper, as_kernel, is_number
-from ..fit import LISTED, Fit, is_calibrated
+from ..fit import LISTED, Fit, Fitted, is_calibrated
 from ..fitting import doubts, doubts_of_cutoff
 from ..joined import Joined
 from ..registry import find
@@ -76,14 +76,6 @@ NEXT = (
     "est.decision() for these rows, est.decision(X) for others, bsvdd.explain(est, X) for reasons, "
     "bsvdd.report(est, 'model.html') for all"
 )
-
-
-class Fitted(Protocol):
-    """An estimator with a fit."""
-
-    @property
-    def fit_(self) -> Fit:
-        """The fit."""
 
 
 def facts(est: Fitted) -> dict[str, Any]:

@@ -10,9 +10,8 @@ import pandas as pd
 from scipy.sparse.csgraph import connected_components
 
 from ...models import odd_rows
-from .. import inputs
+from ...models.kernels import Kernel
 from ..detector import Detector
-from ..joined import Joined
 from ..one_table import Table
 from ..p_values import check_rate
 from ..table import require_description
@@ -166,34 +165,33 @@ def stand_out(est: Detector, X: Any = None, *, fdr: float = 0.1) -> StandOut:
     """
     require_description(est, "P(odd)")
     check_rate("fdr", fdr)
-    table = Table.of(est.fit_, X)
+    table = Table.of(est, X)
     odd = table.odd
     listed = odd.listed(fdr)
     reason = ""
     if not table.tail.is_known:
-        of_ranks = isinstance(est.fit_.score, Joined)
-        reason = RANKS if of_ranks else odd_rows.TOO_FEW
+        reason = odd_rows.TOO_FEW if hasattr(est, "log_similarity") else RANKS
     return StandOut(
         probability=odd.probability,
         surprise=table.order,
         listed=listed,
-        group=groups(table, listed),
+        group=groups(est.kernel_, table, listed),
         at_least=odd.at_least,
         none=odd.none,
         fdr=float(fdr),
-        names=est.fit_.data.row_names if X is None else inputs.row_names(X, len(listed)),
+        names=table.names,
         reason=reason,
     )
 
 
-def groups(table: Table, listed: np.ndarray) -> np.ndarray:
+def groups(kernel: Kernel, table: Table, listed: np.ndarray) -> np.ndarray:
     """Return the number of the group of alike rows that each listed row is in, (n,); -1 for none.
 
     Two rows are alike if they are half as far from each other as each is from the nearest row of
     the core. The largest group is number 0. Of more than 5,000 listed rows the most surprising are
     compared.
     """
-    kernel, found = table.fit.data.kernel, np.full(len(listed), -1)
+    found = np.full(len(listed), -1)
     rows, inside = np.flatnonzero(listed), np.flatnonzero(table.core)
     rows = rows[np.argsort(-table.surprises[rows], kind="stable")[:MOST]]
     if len(rows) < FEWEST or kernel.pairwise:

@@ -11,7 +11,7 @@ from bsvdd.inference.warning import DataWarning
 from click.testing import CliRunner
 
 import bsvdd
-from bsvdd import SVDD, cutoffs, load, priors
+from bsvdd import SVDD, cutoffs, kernels, load, priors
 from bsvdd.cli import main
 
 pytestmark = [
@@ -185,6 +185,12 @@ def test_gaps_are_filled_and_a_row_without_a_label_is_refused(table, scores, tmp
     with pytest.warns(DataWarning, match="1 of 1 rows have gaps"):
         expected = -load(model).score_samples(rows.loc[[3], ["a", "b", "city"]])
     np.testing.assert_allclose(frame["surprise"][3], expected, rtol=1e-6)
+
+
+def test_a_model_of_a_kernel_matrix_is_for_python(folder, tmp_path):
+    SVDD(kernel=kernels.Precomputed()).fit(np.eye(9) + 1.0).save(tmp_path / "k")
+    result = call("score", tmp_path / "k", folder / "t.csv", code=1)
+    assert "its kernel is precomputed; use est.decision in Python" in result.output
 
 
 def test_a_closed_pipe_ends_quietly(folder):
