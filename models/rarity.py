@@ -12,6 +12,7 @@ category, and a value of a constant column, is near to itself alone, and g / h i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -40,8 +41,8 @@ class _Column:
         width = slope * float(high - low)
         return cls(values, width + rounding, width or slope * 2.0 * float(values.std()))
 
-    def counts(self, v: np.ndarray, itself: np.ndarray) -> np.ndarray:
-        """Return what :meth:`Rarity.counts` has of the values v (m,), shape (3, m)."""
+    def log_frequency(self, v: np.ndarray, itself: np.ndarray) -> np.ndarray:
+        """Return what :meth:`Rarity.log_frequency` has of the values v, shape (m,)."""
         n = len(self.values)
         below = np.searchsorted(self.values, v - self.half_width, "left")
         upto = np.searchsorted(self.values, v + self.half_width, "right")
@@ -52,7 +53,8 @@ class _Column:
             i = np.stack([first - 1, first + itself])  # the nearest other rows
             away = np.where((i >= 0) & (i < n), np.abs(v - self.values[i % n]), np.inf)
             gap = np.maximum(away.min(axis=0) / self.unit, 1.0)
-        return np.stack([near, n - upto, np.log(near + HALF) - np.where(near == 0, np.log(gap), 0)])
+        found = np.log(near + HALF) - np.where(near == 0, np.log(gap), 0.0)
+        return np.where(np.isnan(v), np.log(n), found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,34 +70,28 @@ class Rarity:
     --------
     >>> import numpy as np
     >>> from bsvdd.models.rarity import Rarity
-    >>> rarity = Rarity.of(np.arange(100.0)[:, None])
-    >>> rarity.counts(np.array([[50.0], [300.0]]))[0].ravel().tolist()
-    [9.0, 0.0]
+    >>> rarity = Rarity.of(np.arange(100.0)[:, None], [False])
+    >>> np.exp(rarity.log_frequency(np.array([[50.0], [300.0]]))).ravel().round(3).tolist()
+    [9.5, 0.011]
     """
 
     columns: tuple[_Column, ...]
 
     @classmethod
-    def of(cls, rows: np.ndarray, categorical: tuple[int, ...] = ()) -> Self:
+    def of(cls, rows: np.ndarray, is_category: Sequence[bool]) -> Self:
         """Return the rarity in majority rows (n, p), some of whose columns are categories."""
-        return cls(
-            tuple(_Column.of(x.astype(float), f in categorical) for f, x in enumerate(rows.T))
-        )
+        each = zip(rows.T.astype(float), is_category, strict=True)
+        return cls(tuple(_Column.of(x[~np.isnan(x)], category) for x, category in each))
 
-    def counts(self, rows: np.ndarray, itself: np.ndarray | bool = False) -> np.ndarray:
-        """Return how many majority rows are near, how many are larger, and the log frequency.
+    def log_frequency(self, rows: np.ndarray, itself: np.ndarray | bool = False) -> np.ndarray:
+        """Return the log frequency of each value, shape (m, p); a gap is as frequent as can be.
 
         Parameters
         ----------
-        rows : ndarray of shape (rows, p)
-        itself : bool or ndarray of bool, shape (rows,)
+        rows : ndarray of shape (m, p)
+        itself : bool or ndarray of bool, shape (m,)
             Which rows are majority rows, and do not count themselves.
-
-        Returns
-        -------
-        ndarray of shape (3, rows, p)
-            The larger rows are those above the near ones.
         """
         own = np.broadcast_to(itself, len(rows)).astype(int)
         each = zip(self.columns, rows.T.astype(float), strict=True)
-        return np.stack([column.counts(v, own) for column, v in each], axis=2)
+        return np.stack([column.log_frequency(v, own) for column, v in each], axis=1)
