@@ -377,7 +377,7 @@ class Detector(OutlierMixin, BaseEstimator):
         Without y, odd rows are among those of X: one-class descriptions then rest on the core of
         the rows, ``core=0.8`` if it is "auto", and -1 are the rows of the list of
         :func:`bsvdd.stand_out`, often none. With a ``cutoff`` that says what chooses it, with
-        labels or ``core=1``, and for views, the cutoff decides. ``predict`` answers for new rows.
+        labels or ``core=1``, the cutoff decides. ``predict`` answers for new rows.
         Of many rows a sample is described, and the others are answered as new rows.
         """
         table = Table.of(self._fit(X, y, one_table=True), X, y)

@@ -494,8 +494,6 @@ def _of_closed_form(fit: Fit, cv: str, which: Which) -> np.ndarray:
     """Return the values of training rows that leave in closed form, or stay for ``cv="train"``."""
     data, learned = fit.data, fit.learned
     score, leave = learned.score, learned.leave
-    if learned.left_out is not None and cv != "train":
-        return learned.left_out[:, which]
     if cv == "train" or not isinstance(score, Center):
         return score.values_of_draws(data.rows[which])
     leaving = data.leaving(which)
@@ -519,12 +517,10 @@ def at_same_distance(values: np.ndarray, fold: Score, score: Score) -> np.ndarra
 def surprises(score: Score, left_out: np.ndarray) -> np.ndarray:
     """Return t of rows, shape (n,), from their deciding values in each draw (draws, n).
 
-    It is -log s; the squared distance for kernels whose k(x, x) varies; and NaN for a score that
-    joins ranks, which have the same tail whatever the rows are.
+    It is -log s, and the squared distance for kernels whose k(x, x) varies.
     """
     values = level_quantile(left_out)
-    if not isinstance(score, Center):
-        return np.full(len(values), np.nan)
+    assert isinstance(score, Center)
     if score.logarithmic:
         return -values
     if not score.gram.kernel.normalized:

@@ -78,9 +78,7 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
         if not stat.S_ISREG(os.stat(path).st_mode):  # reading a pipe would block
             raise ValueError("it is no saved bsvdd estimator, because it is not a file")
         parsed = parsed_of(Path(path).read_bytes())  # once: the file may change
-        files = [parsed, *parsed.views.values()]
-        stored = [parsed.header["parameters"], *(each.header["kernel"] for each in files)]
-        needed = set(function_names(stored))
+        needed = set(function_names([parsed.header["parameters"], parsed.header["kernel"]]))
     except OSError:
         raise
     except Exception as error:
@@ -123,7 +121,7 @@ def _fitted(est: Detector, parsed: Parsed, functions: dict[str, Any]) -> Detecto
         spec=Spec(type(est), est.get_params(deep=False)),
         learner=learner,
         data=data,
-        learned=_learned(learner, data, parsed, functions),
+        learned=_learned(learner, data, parsed),
         diagnostics=header["diagnostics"],
     )
     chosen = Chosen(boundary, header["distance"], tensors.get("left_out"))
@@ -131,20 +129,9 @@ def _fitted(est: Detector, parsed: Parsed, functions: dict[str, Any]) -> Detecto
     return est._with_fit(fit)
 
 
-def _learned(
-    learner: Learner, data: TrainingData, parsed: Parsed, functions: dict[str, Any]
-) -> Learned:
+def _learned(learner: Learner, data: TrainingData, parsed: Parsed) -> Learned:
     """Return what was learned, from the draws."""
     header, tensors = parsed.header, parsed.tensors
-    if parsed.views:
-        joiner: Any = learner
-        parts = {
-            name: _fitted(_unfitted(part.header, functions), part, functions).fit_
-            for name, part in ((name, parsed.views.get(name)) for name in joiner.parts)
-            if part is not None
-        }
-        learned: Learned = joiner.joined(data, parts, header["failed"])
-        return learned
     draws = {
         name: v.astype(float) if v.dtype == np.float32 else v
         for name, v in group(tensors, "posterior/").items()

@@ -117,11 +117,6 @@ class Table:
         new = self._new if leaves_rows(fit.cutoff) else self._new.filled
         return self._joined(fit.training_scores, fit.scores(new))
 
-    @cached_property
-    def order(self) -> np.ndarray:
-        """What orders the rows, the oddest largest: t, or the surprise of a score without t."""
-        return -self.scores if np.isnan(self.surprises).all() else self.surprises
-
     @property
     def tail(self) -> Tail:
         """Their tail; a ValueError for a fit that counts all rows as normal."""

@@ -50,8 +50,6 @@ class Asked:
     random_state : int, RandomState or None
     core : float or "auto"
         The least share of rows that the description rests on.
-    joint : Kernel, optional
-        The kernel that finds the core, if it is another one.
     learner : Learner, optional
         Its numbers are not known yet. None for a model without a cutoff.
     cutoff : Cutoff
@@ -64,7 +62,6 @@ class Asked:
     minor_label: Any = None
     random_state: Any = 0
     core: float | str = 1.0
-    joint: Kernel | None = None
     learner: Learner | None = None
     cutoff: Cutoff = Cutoff()
 
@@ -131,10 +128,7 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
         core = None
         if share < 1.0:
             named = wide(named)
-            finder = found_by(asked, named)
-            core, kernel = Core.find(finder, rows, share, seed)
-            if finder is not named:
-                kernel = core.kernel(named, rows)
+            core, kernel = Core.find(named, rows, share, seed)
         else:
             of_rows = (np.arange(len(rows)) if names is None else names)[~minority]
             warn_of_far_values(named, rows[~minority], columns.labels, of_rows)
@@ -167,13 +161,6 @@ def _of_two_values(rows: np.ndarray) -> list[int]:
     all others, and all of them odd.
     """
     return [f for f, x in enumerate(rows.T) if len(np.unique(x[~np.isnan(x)])) == 2]
-
-
-def found_by(asked: Asked, named: Kernel) -> Kernel:
-    """Return the kernel that finds the core; ``named`` is that of the fit, which knows columns."""
-    if asked.joint is None:
-        return named
-    return wide(asked.joint.with_categories(named.categorical_columns))
 
 
 def _share(asked: Asked, labelled: bool, one_table: bool) -> float:

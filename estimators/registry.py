@@ -76,12 +76,11 @@ PLACES = {
     "IDLSSVM-CIL": "machines:IDLSSVM",
 }
 REGISTRY = {name: Record(name, place) for name, place in PLACES.items()}
-ESTIMATORS = REGISTRY | {"Views": Record("Views", "views:Views")}  # which no study fits
 
 
 def find(name: str) -> Record | None:
     """Return the record of a name in tables or of a class, of yours too; None for another name."""
-    for record in ESTIMATORS.values():
+    for record in REGISTRY.values():
         if name in (record.name, record.class_name):
             return record
     base = Record("any", "detector:Detector").estimator()

@@ -148,7 +148,7 @@ def _by_draw(group: str) -> Callable[[Fit], Group]:
 def _groups(fit: Fit) -> np.ndarray | None:
     """Return the point of each row, if points are groups of rows."""
     gram = fit.data.gram
-    grouped = gram is not None and gram.member_of_row is not None and not gram.points.are_rows
+    grouped = gram.member_of_row is not None and not gram.points.are_rows
     return fit.data.point_of_row if grouped else None
 
 
@@ -180,12 +180,6 @@ def _boundary(fit: Fit) -> Group:
     return {name: v for name, v in vars(fit.chosen.boundary).items() if name != "unseen"}
 
 
-def _views(fit: Fit) -> Group:
-    """Return the files of the fits that a fit joins, as bytes."""
-    parts = getattr(fit.learned.score, "fits", {})
-    return {name: np.frombuffer(_content(view), np.uint8) for name, view in parts.items()}
-
-
 HEADER = {
     "format": Entry(lambda fit: FORMAT, (int,)),
     "estimator": Entry("spec.name", (str,)),
@@ -206,7 +200,6 @@ HEADER = {
     "coords": Entry(_of_draws("coords", {}), (dict,), (list,), inner=PLAIN),
     "diagnostics": Entry(lambda fit: dict(fit.diagnostics), (dict,), (int, float)),
     "distance": Entry(lambda fit: float(fit.distance), (float,)),
-    "failed": Entry(lambda fit: getattr(fit.learned.score, "failed", {}), (dict,), (str,)),
 }
 TENSORS = {
     "rows": Tensor("data.rows", "f", "n p"),
@@ -228,7 +221,6 @@ TENSORS = {
     "posterior/*": Tensor(_variables, "fiub", "chains draws ...", finite=None),
     "log_prior/*": Tensor(_by_draw("log_prior"), "f", "chains draws", finite=False),
     "sample_stats/*": Tensor(_by_draw("statistics"), "fiub", "chains draws", finite=None),
-    "views/*": Tensor(_views, "u", "..."),
     "sha256": Tensor(None, "u", "digest"),
 }
 NEEDED = ("rows", "minority", "sha256")
@@ -312,11 +304,10 @@ def _digest(text: str, tensors: Group) -> np.ndarray:
 
 
 class Parsed(NamedTuple):
-    """A file: its header and tensors, and the files of the views in it."""
+    """A file: its header and tensors."""
 
     header: dict[str, Any]
     tensors: Group
-    views: dict[str, Parsed]
 
 
 def parsed_of(content: bytes) -> Parsed:
@@ -349,8 +340,7 @@ def parsed_of(content: bytes) -> Parsed:
             "copy, or save the fit again"
         )
     _check_header(header)
-    views = group(tensors, "views/")
-    return Parsed(header, tensors, {name: parsed_of(v.tobytes()) for name, v in views.items()})
+    return Parsed(header, tensors)
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -23,7 +23,9 @@ from .training import TrainingData
 def frame_of(X: Any, names: Any = None) -> pd.DataFrame:
     """Return rows as a data frame; those of an array get the columns ``names``."""
     frame = as_frame(X)
-    return frame if isinstance(frame, pd.DataFrame) else pd.DataFrame(X, columns=names)
+    if isinstance(frame, pd.DataFrame):
+        return frame
+    return pd.DataFrame(np.asarray(X) if hasattr(X, "__array__") else X, columns=names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +116,16 @@ def read(X: Any) -> tuple[pd.DataFrame, pd.DataFrame, set[Any], dict[Any, Form]]
         {c[j] for j in categories},
         {c[j]: f for j, f in forms.items()},
     )
+
+
+def require_one_fit(est: Any, answer: str) -> None:
+    """Raise an error as :func:`require_description`, and if an estimator joins several fits."""
+    require_description(est, answer)
+    if not hasattr(est, "fit_"):
+        raise TypeError(
+            f"{type(est).__name__} joins several fits, so there is no {answer} of all; ask each "
+            "of est.views_"
+        )
 
 
 def require_description(est: Any, answer: str) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from ..inference.leave import Leaving
 from ..inference.warning import DataWarning, warn
 from ..models import groups
-from ..models.core import Core, wide
+from ..models.core import Core
 from ..models.gram import Gram
 from ..models.kernels import Kernel
 from ..models.linear_algebra import residual
@@ -44,10 +44,10 @@ class TrainingData:
     kernel : Kernel
         With the bandwidth and scales that it learned from the rows.
     gram : Gram
-        The Gram statistics; without points it is not there.
+        The Gram statistics.
     member_of_row : ndarray of int, shape (n,)
         The member of the points that each row is; -1 if it is none.
-    dictionary : AllRows, GroupedRows, GivenPoints or NoPoints
+    dictionary : AllRows, GroupedRows or GivenPoints
         The rule that chose the points.
     seed : int
     all_rows : bool
@@ -76,7 +76,7 @@ class TrainingData:
 
     rows: np.ndarray
     kernel: Kernel
-    gram: Any
+    gram: Gram
     member_of_row: np.ndarray
     columns: Columns
     dictionary: Dictionary
@@ -138,28 +138,18 @@ class TrainingData:
     def fold(self, train: np.ndarray) -> Self:
         """Return the data of the rows ``train``; points that are rows are these."""
         minority, part = self.minority[train], self.part(train)
-        of_rows = None if self.gram is None else self.point_of_row[train][part.described]
+        of_rows = self.point_of_row[train][part.described]
         gram, member = statistics(
             self.dictionary, self.kernel, part.rows, minority, self.seed, part.core, of_rows
         )
-        if gram is not None:
-            of_minority = np.cumsum(self.minority)[train][minority] - 1
-            in_full_fit = np.cumsum(self.described)[train] - 1
-            gram = replace(
-                gram,
-                index_in_full_fit=in_full_fit[part.described],
-                minority_index_in_full_fit=of_minority[: gram.n1],
-            )
+        of_minority = np.cumsum(self.minority)[train][minority] - 1
+        in_full_fit = np.cumsum(self.described)[train] - 1
+        gram = replace(
+            gram,
+            index_in_full_fit=in_full_fit[part.described],
+            minority_index_in_full_fit=of_minority[: gram.n1],
+        )
         return replace(part, gram=gram, member_of_row=member)
-
-    def seen_by(self, asked: Kernel, dictionary: Dictionary) -> Self:
-        """Return the data of the same rows with another kernel and its points."""
-        asked = asked.with_categories(self.kernel.categorical_columns)
-        if self.core is None:
-            kernel = asked.resolve(self.majority_rows)
-        else:
-            kernel = self.core.kernel(wide(asked), self.rows)
-        return replace(self, kernel=kernel).with_points(dictionary)
 
     def with_points(self, dictionary: Dictionary) -> Self:
         """Return the data of the same rows with the points of another rule."""
@@ -186,7 +176,7 @@ class TrainingData:
         import xarray as xr
 
         gram = self.gram
-        are_rows = gram is None or gram.points.are_rows
+        are_rows = gram.points.are_rows
         variables: dict[str, Any] = {
             "X": (("obs", "feature"), self.rows),
             "minority": ("obs", self.minority),
@@ -381,18 +371,6 @@ class GivenPoints(_Sampled):
         return {"nystroem_residual": share}
 
 
-class NoPoints:
-    """The score of a model has no centre, so there are no points."""
-
-    def held_rows(self, minority: np.ndarray, seed: int) -> slice:
-        """Return all rows."""
-        return slice(None)
-
-    def statistics(self, kernel: Kernel, rows: np.ndarray, *others: Any) -> tuple[None, np.ndarray]:
-        """Return no Gram statistics."""
-        return None, np.full(len(rows), -1)
-
-
 def _sample(minority: np.ndarray, most: int, with_minority: bool, seed: int) -> np.ndarray | slice:
     """Return the numbers of a random sample of each class that is large, and of all other rows."""
     row_numbers, rng = [], np.random.default_rng(seed)
@@ -403,7 +381,7 @@ def _sample(minority: np.ndarray, most: int, with_minority: bool, seed: int) -> 
     return slice(None) if len(held) == len(minority) else held
 
 
-Dictionary = AllRows | GroupedRows | GivenPoints | NoPoints
+Dictionary = AllRows | GroupedRows | GivenPoints
 
 
 def members(of_majority: np.ndarray, minority: np.ndarray, gram: Gram) -> np.ndarray:

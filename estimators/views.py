@@ -15,8 +15,8 @@ is no p-value itself: left-out scores choose the cutoff, and give p-values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -32,12 +32,13 @@ from . import known
 from .bsvdd import BSVDD
 from .decisions import DecisionTable
 from .detector import BaseEstimator, OutlierMixin
-from .messages import quoted, require_description
+from .messages import quoted
 from .p_values import check_rate, p_values
-from .table import TrainingTable, frame_of
+from .table import TrainingTable, frame_of, require_description
 
 # by mean AUC on the embedded and the development sets, see benchmarks.views
 WEIGHTS = {"standardised": 0.3, "normal scores": 0.6, "columns": 0.05, "rarest column": 0.05}
+SCALES = "standardised", "normal scores"
 COLUMNS = {"columns": np.sum, "rarest column": np.min}  # of the log frequencies of a row
 FURTHER, BEYOND = 0.3, 1e-4  # weights of a view of the user, and of the z-scores
 DRAWS, BLOCK = 500, 2000  # that are joined, evenly spaced; rows in memory at once
@@ -53,10 +54,9 @@ def _values(part: Any, table: TrainingTable, Z: Any = None) -> np.ndarray:
         return margins[np.arange(DRAWS) * len(margins) // DRAWS]
     rows = table.values if Z is None else frame_of(table.floats(Z), list(table.kinds))
     if part in COLUMNS.values():
-        majority, is_category = ~table.minority, [k == "category" for k in table.kinds.values()]
-        rarity = Rarity.of(table.values[majority].to_numpy(), is_category)
-        frequency = rarity.log_frequency(rows.to_numpy(), Z is None and majority)
-        return np.atleast_2d(part(frequency, axis=1))
+        normal, is_category = ~table.minority, [kind == "category" for kind in table.kinds.values()]
+        rare = Rarity.of(table.values[normal].to_numpy(), is_category)
+        return part(rare.log_frequency(rows.to_numpy(), Z is None and normal), axis=1)[None]
     return -np.asarray(part(rows), dtype=float).reshape(1, len(rows))
 
 
@@ -146,10 +146,9 @@ class Views(OutlierMixin, BaseEstimator):
     def _parts(self) -> dict[str, tuple[float, Any]]:
         """Return the views by name with their weights c, not yet fitted, estimators first."""
         own = BSVDD() if self.estimator is None else clone(self.estimator)
-        if not isinstance(own.kernel, Tabular):
-            own.set_params(kernel=Tabular(own.kernel))
-        parts = {n: COLUMNS.get(n) or clone(own).set_params(kernel__scale=n) for n in WEIGHTS}
-        parts |= self.views or {}
+        both: Any = own.kernel if isinstance(own.kernel, Tabular) else Tabular(own.kernel)
+        parts = {n: clone(own).set_params(kernel=replace(both, scale=n)) for n in SCALES}
+        parts |= COLUMNS | (self.views or {})
         c = {name: WEIGHTS.get(name, FURTHER) for name in parts} | dict(self.weights or {})
         fits = [name for name in parts if hasattr(parts[name], "fit")]
         if not (set(c) == set(parts) and min(c.values()) >= 0.0 < max(c[name] for name in fits)):
@@ -172,7 +171,7 @@ class Views(OutlierMixin, BaseEstimator):
 
     def _fit(self, how: str, X: Any, y: Any) -> Self:
         check_rate("false_alarm_rate", self.false_alarm_rate)
-        table, views, failed = None, {}, dict[str, Exception]()
+        table, views, failed = cast(Any, None), {}, dict[str, Exception]()
         for name, (weight, part) in self._parts().items():
             try:
                 if hasattr(part, "fit"):
@@ -187,7 +186,8 @@ class Views(OutlierMixin, BaseEstimator):
         fits = {name: part for name, (_, part, _) in views.items() if hasattr(part, "fit")}
         if not fits:
             raise next(iter(failed.values()))
-        self.table_, self._views, self._cutoff, self.views_ = table, views, 0.0, fits
+        self.table_, self.views_, self.n_features_in_ = table, fits, len(table.kinds)
+        self._views, self._cutoff = views, 0.0
         self.failed_ = {name: f"{type(error).__name__}: {error}" for name, error in failed.items()}
         for name, why in self.failed_.items():
             warn(f"view {name!r} cannot be fitted, and the others answer: {why}", DataWarning)
@@ -204,7 +204,7 @@ class Views(OutlierMixin, BaseEstimator):
         Z are new rows, by default the training rows, each left out.
         """
         check_is_fitted(self)
-        harmonic, z, normal = 0.0, 0.0, ~self.table_.minority
+        (harmonic, z), normal = np.zeros((2, 1, 1)), ~self.table_.minority
         for weight, part, left_out in self._views.values():
             values = left_out if Z is None else _values(part, self.table_, Z)
             others = np.sort(left_out[:, normal])  # NaN, as the most normal, at the end
@@ -221,14 +221,14 @@ class Views(OutlierMixin, BaseEstimator):
         Z are new rows, by default the training rows, each left out; as in :class:`BSVDD`.
         """
         check_is_fitted(self)
-        table, tail, blocks, found = self.table_, (1.0 - prob) / 2.0, [None], []
-        rows = table.frame if Z is None else frame_of(Z, table.frame.columns)
+        table, rows, blocks, found = self.table_, self.table_.frame, [None], []
         if Z is not None:
-            known.warn_of_training(known.single(table.values.to_numpy()), table.floats(rows))
+            known.warn_of_training(known.single(table.values.to_numpy()), table.floats(Z))
+            rows = frame_of(Z, rows.columns)
             blocks = [rows.iloc[i : i + BLOCK] for i in range(0, len(rows), BLOCK)]
-        for margins in map(self.margins, blocks):
-            ends = np.quantile(margins, [0.5, tail, 1.0 - tail], axis=0, method="lower")
-            found.append([*ends, (margins >= 0.0).mean(axis=0)])
+        for m in map(self.margins, blocks):
+            ends = np.quantile(m, [0.5, (1 - prob) / 2, (1 + prob) / 2], axis=0, method="lower")
+            found.append([*ends, (m >= 0.0).mean(axis=0)])
         score, low, high, share = np.concatenate(found, axis=1)
         p = p_values(score, self._scores, Z is None and ~table.minority)
         answers = {"p_value": p, "probability_normal": share, "surprise": 0.0 - score}

@@ -37,8 +37,6 @@ class Learned:
         The boundary of the model itself, as a value of the score.
     draws : Draws or None
         Of the weights: of their posterior, or one estimate. None for a score without weights.
-    left_out : ndarray of shape (draws, n) or None
-        The values of left-out training rows, where the score has them by itself.
     density : Density or None
         Of the posterior that was sampled; its prior has draws.
     solution : object
@@ -53,7 +51,6 @@ class Learned:
     leave: Rescaled | None = None
     own: float | None = None
     draws: Draws | None = None
-    left_out: np.ndarray | None = None
     density: Density | None = None
     solution: Any = None
     diagnostics: Mapping[str, float] = field(default_factory=dict)
@@ -72,7 +69,7 @@ class Learned:
     @property
     def closed_form(self) -> bool:
         """Whether training rows can be left out without a refit."""
-        return self.leave is not None or self.left_out is not None
+        return self.leave is not None
 
 
 class Data(Protocol):

@@ -46,7 +46,7 @@ class _Column:
         n = len(self.values)
         below = np.searchsorted(self.values, v - self.half_width, "left")
         upto = np.searchsorted(self.values, v + self.half_width, "right")
-        near = upto - below - itself
+        near = np.maximum(upto - below - itself, 0)  # of a gap, which is none of the values, 0
         gap = np.full(len(v), float(n))
         if self.unit:
             first = np.searchsorted(self.values, v, "left")

@@ -170,7 +170,7 @@ PARAMETERS = [
     (fit(cls=BDD, dictionary="many"), "The 'dictionary' parameter of BDD must be"),
     (fit(cls=BDD, dictionary=X * NAN), "a table of finite numbers"),
     (lambda: SVDD(kernel=kernels.RBF()).set_params(kernel__nope=1), "is no parameter of"),
-    (lambda: Views(estimator="BSVDD").fit(X), "estimator must be one of this package"),
+    (lambda: Views(estimator="BSVDD").fit(X), "not seem to be a scikit-learn estimator"),
     (lambda: as_published("BSVD"), r"a model 'BSVD' \(did you mean 'BSVDD'\?\)"),
     (lambda: as_published("LSSVM"), "no publication sets the parameters of a model 'LSSVM'"),
 ]

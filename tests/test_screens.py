@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import bsvdd
-from bsvdd import BSVDD, SVDD, Views, cutoffs
+from bsvdd import BSVDD, SVDD, cutoffs
 from bsvdd.cli import main
 
 pytestmark = [
@@ -80,7 +80,6 @@ FITS = {
     "BSVDD": of_rows,
     "BSVDD with labels": of_labels,
     "SVDD": lambda: (SVDD(), None),
-    "Views": lambda: (Views(estimator=SVDD()), None),
 }
 
 

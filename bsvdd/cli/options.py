@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,6 @@ Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
-VIEWS, VIEWED = "Views", "BSVDD"  # the model of several views, and of each of them
 
 
 def grouped(name: str, kind: Callable[..., Any], options: dict[str, Any]) -> Decorator:
@@ -128,35 +127,21 @@ class FitOptions(ModelOptions):
     chains: int
     seed: int
 
-    @property
-    def fitted(self) -> str:
-        """The model, of ``Views`` that of each view."""
-        return VIEWED if self.model == VIEWS else self.model
-
     def own_parameters(self) -> dict[str, Any]:
         """Return the parameters that were given; a ValueError if the model is unknown."""
         if registry.find(self.model) is None:
-            scenarios.datasets.require_known("model", self.model, registry.ESTIMATORS)
-        return self.for_models([self.fitted])[self.fitted]
+            scenarios.datasets.require_known("model", self.model, registry.REGISTRY)
+        return self.for_models([self.model])[self.model]
 
     def estimator(
         self, parameters: dict[str, Any], categorical: tuple[int, ...] | None
     ) -> Detector:
         """Return the estimator; ``categorical`` are the positions of columns of categories."""
         sampling = {name: getattr(self, name) for name in SAMPLER}
-        protocol = run.protocol.Protocol(cutoff=self.cutoff(), **sampling)
-        candidate = run.protocol.Candidate(self.fitted, self.fitted, parameters)
-        if self.model != VIEWS:
-            protocol = replace(protocol, categorical=categorical)
-        inner: Detector = protocol.estimator(candidate, self.seed)
-        if self.model != VIEWS:
-            return inner
-        own = {} if protocol.cutoff is None else {"cutoff": protocol.cutoff}
-        joined = registry.ESTIMATORS[VIEWS].estimator()
-        views: Detector = joined(
-            inner, categorical=categorical or (), minor_label=1, random_state=self.seed, **own
-        )
-        return views
+        protocol = run.protocol.Protocol(cutoff=self.cutoff(), categorical=categorical, **sampling)
+        candidate = run.protocol.Candidate(self.model, self.model, parameters)
+        found: Detector = protocol.estimator(candidate, self.seed)
+        return found
 
 
 def as_option(parameter: str) -> str:
@@ -282,8 +267,7 @@ one_model = {
         "--model",
         default="BSVDD",
         show_default=True,
-        help=f"{', '.join(registry.REGISTRY)}; or {VIEWS}, which joins {VIEWED} on two scales and "
-        "the columns one by one.",
+        help=f"{', '.join(registry.REGISTRY)}.",
     )
 }
 OF_FIT = {**one_model, **MODEL, **SAMPLER, "seed": seed}

@@ -175,7 +175,7 @@ def _require_core(model: str) -> None:
     if record is not None and ("core" not in record.parameters or record.needs_minority):
         able = [
             name
-            for name, r in registry.ESTIMATORS.items()
+            for name, r in registry.REGISTRY.items()
             if "core" in r.parameters and not r.needs_minority
         ]
         raise ValueError(

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from sklearn.utils import get_tags
 
 from ..labels import classes_of
 
@@ -89,7 +90,7 @@ def minority_of(est: Any, y: Any, n: int) -> np.ndarray:
 
 def training_minority(est: Any) -> np.ndarray:
     """Return which of the training rows are minority."""
-    if est.kernel_.pairwise:  # a kernel matrix is no table
+    if get_tags(est).input_tags.pairwise:  # a kernel matrix is no table
         found: np.ndarray = est.idata_["constant_data"]["minority"].to_numpy()
         return found
     return np.asarray(est.table_.minority)

@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from sklearn.utils import get_tags
 
 from ..questions.stand_out import StandOut, stand_out
 from ..questions.why import explain
@@ -102,7 +103,7 @@ def draw_outliers(
 
 def _reasons(est: Any, X: Any, lines: Sequence[np.ndarray]) -> list[str]:
     """Return the reasons of lines of rows of X, by default of the training rows."""
-    if not lines or est.kernel_.pairwise:
+    if not lines or get_tags(est).input_tags.pairwise:
         return [""] * len(lines)
     asked = np.unique(np.concatenate(lines))
     why = explain(est, rows=asked) if X is None else explain(est, X.iloc[asked])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..table import require_description
+from ..table import require_one_fit
 from .common import MAJORITY, MINORITY, axes_of, short
 
 
@@ -39,7 +39,7 @@ def plot_weights(est: Any, most: int = 25, prob: float = 0.9, ax: Axes | None = 
     >>> X = np.random.default_rng(0).normal(size=(50, 2))
     >>> ax = plots.plot_weights(BDD().fit(X), most=10)
     """
-    require_description(est, "weight")
+    require_one_fit(est, "weight")
     tree = est.idata_
     w = tree["posterior"]["w"].to_numpy()
     w = w.reshape(-1, w.shape[-1])

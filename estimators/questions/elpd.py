@@ -26,7 +26,7 @@ from scipy.special import logsumexp
 
 from ...models.kernels import RBF
 from ..detector import Detector
-from ..table import require_description
+from ..table import require_one_fit
 
 if TYPE_CHECKING:
     from arviz import ELPDData
@@ -79,7 +79,7 @@ def elpd(est: Detector) -> ELPDData:
     import xarray as xr
     from arviz import ELPDData
 
-    require_description(est, "elpd")
+    require_one_fit(est, "elpd")
     normalizer, values = _log_normalizer(est), est.log_similarity()
     rows = est.idata_["potential"]["obs"].to_numpy()
     found = logsumexp(values[:, rows], axis=0) - math.log(len(values)) - normalizer

@@ -47,9 +47,8 @@ from ...models.kernels import Tabular
 from ...models.kernels.base import Wrapper, as_kernel, is_number
 from ..fit import LISTED, Fit, Fitted, is_calibrated
 from ..fitting import doubts, doubts_of_cutoff
-from ..joined import Joined
 from ..registry import find
-from ..table import TrainingTable, require_description
+from ..table import TrainingTable, require_one_fit
 from ..tree import quantities
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
@@ -113,7 +112,6 @@ def facts(est: Fitted) -> dict[str, Any]:
           not shown; ``beyond``: how many rows of each class lie beyond the cutoff, each left out,
           with their share and its 90 % interval; or ``none_left_out``, the reason;
         - ``doubts``: why not to trust the fit, and what to do: the fit warned of them;
-        - ``weights_of_views``, ``views``: the facts of each;
         - ``call``: the model with its parameters; ``seed``, ``sha256`` of the rows, ``versions``.
 
     Raises
@@ -131,7 +129,7 @@ def facts(est: Fitted) -> dict[str, Any]:
     >>> found["r_hat"] < 1.01 and 0.5 < found["spread"] < 2.0
     True
     """
-    require_description(est, "summary")
+    require_one_fit(est, "summary")
     return of_fit(est.fit_)
 
 
@@ -149,32 +147,23 @@ def of_fit(fit: Fit) -> dict[str, Any]:
         "call": repr(spec.estimator(**spec.parameters)),
         "rows": len(data.rows),
         "minority": int(data.minority.sum()),
-        "learns_from_minority": data.gram is not None and data.gram.n1 > 0,
-        "points": data.gram and data.gram.n_points,
+        "learns_from_minority": data.gram.n1 > 0,
+        "points": data.gram.n_points,
         "core": data.core and int(data.core.rows.sum()),
         "core_share": data.core and data.core.share,
         "list_rate": LISTED if fit.lists else None,
         "columns": {str(name): kind for name, kind in kinds.items()},
         "gaps": {str(name): count for name, count in by_column if count},
         "rows_with_gaps": 0 if data.gaps is None else int(data.gaps.any(axis=1).sum()),
-        **(_views if isinstance(fit.learned.score, Joined) else _kernel)(fit),
+        **_kernel(fit),
         **_posterior(fit),
         **_cutoff(fit),
         "seed": data.seed,
         "sha256": hashlib.sha256(data.rows.tobytes()).hexdigest(),
         "versions": {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
     }
-    found["doubts"] = [*found.get("doubts", []), *doubts(fit), *doubts_of_cutoff(fit)]
+    found["doubts"] = [*doubts(fit), *doubts_of_cutoff(fit)]
     return {name: value for name, value in found.items() if value is not None}
-
-
-def _views(fit: Fit) -> dict[str, Any]:
-    score: Any = fit.learned.score
-    views = {name: of_fit(view) for name, view in score.fits.items()}
-    said = [f"view {name!r}: {text}" for name, view in views.items() for text in view["doubts"]]
-    lost = [f"view {name!r} cannot be fitted: {why}" for name, why in score.failed.items()]
-    weights = {view.name: view.weight for view in score.views}
-    return {"weights_of_views": weights, "views": views, "doubts": said + lost}
 
 
 def _kernel(fit: Fit) -> dict[str, Any]:
@@ -306,18 +295,12 @@ def lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     categories = sum(kind == "category" for kind in columns.values())
     size = f"{n - n1} majority, {n1} minority; {len(columns)} columns"
     size += f" ({categories} of categories)" if categories else ""
-    size += f"; {found['points']} points" if "points" in found else ""
+    size += f"; {found['points']} points"
     job = "new rows: all majority rows count as normal"
     if "core" in found:
         job = f"one table: odd rows may be among its {n}; the description rests on the "
         job += f"{found['core']} that are most alike (core={found['core_share']:g})"
-    named = [("rows", size), ("job", job)]
-    if "views" not in found:
-        return [*named, *_learned(found), ("cutoff", decided(found))]
-    for name, view in found["views"].items():
-        named += [("view", f"{name}: {what} {text}") for what, text in _learned(view)]
-    weights = ", ".join(f"{name} ({w:g})" for name, w in found["weights_of_views"].items())
-    return [*named, ("views", weights), ("cutoff", decided(found))]
+    return [("rows", size), ("job", job), *_learned(found), ("cutoff", decided(found))]
 
 
 def _learned(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -369,9 +352,8 @@ def decided(found: Mapping[str, Any]) -> str:
     if "none_left_out" in found:
         why = found["none_left_out"]
         return f"A row is normal if its score is at least 0. No row can be left out: {why}."
-    has_center, new = "effective_support" in found, "A new row" if "list_rate" in found else "A row"
-    distance = f" As a distance it is {found['cutoff']:.6g}." if has_center else ""
-    chosen = f"The cutoff {found['cutoff_rule']}.{distance}"
+    new = "A new row" if "list_rate" in found else "A row"
+    chosen = f"The cutoff {found['cutoff_rule']}. As a distance it is {found['cutoff']:.6g}."
     text = f"{new} is normal if P(normal) exceeds {found['level']:g}. {chosen} "
     if "core" in found:
         return f"{text}It is approximate: each row of the table counts with the weight 1 - P(odd)."

@@ -14,15 +14,11 @@ from ...models.kernels import Kernel
 from ..detector import Detector
 from ..one_table import Table
 from ..p_values import check_rate
-from ..table import require_description
+from ..table import require_one_fit
 
 ALIKE = 0.25  # of the squared distance to the nearest core row: half as far from each other
 FEWEST, MOST = 3, 5000  # rows that are a group, and rows that are compared with each other
 BLOCK_VALUES = 2**21  # kernel values at once: 16 MB
-RANKS = (
-    "Views joins ranks, of a description on two scales and of the columns one by one, and ranks "
-    "have no tail"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +30,7 @@ class StandOut:
     probability : ndarray of shape (n,)
         P(odd) of each row; NaN where there are too few different rows for a tail.
     surprise : ndarray of shape (n,)
-        -log of the similarity of the row, left out, to the core; of views the joined surprise.
+        -log of the similarity of the row, left out, to the core.
     listed : ndarray of bool, shape (n,)
         The rows that are called odd: of these a share ``fdr`` is expected to be normal.
     group : ndarray of int, shape (n,)
@@ -163,24 +159,21 @@ def stand_out(est: Detector, X: Any = None, *, fdr: float = 0.1) -> StandOut:
     >>> int(found.listed[:12].sum()), int(found.listed[12:].sum()), set(found.group[:12].tolist())
     (12, 0, {0})
     """
-    require_description(est, "P(odd)")
+    require_one_fit(est, "P(odd)")
     check_rate("fdr", fdr)
     table = Table.of(est, X)
     odd = table.odd
     listed = odd.listed(fdr)
-    reason = ""
-    if not table.tail.is_known:
-        reason = odd_rows.TOO_FEW if hasattr(est, "log_similarity") else RANKS
     return StandOut(
         probability=odd.probability,
-        surprise=table.order,
+        surprise=table.surprises,
         listed=listed,
         group=groups(est.kernel_, table, listed),
         at_least=odd.at_least,
         none=odd.none,
         fdr=float(fdr),
         names=table.names,
-        reason=reason,
+        reason="" if table.tail.is_known else odd_rows.TOO_FEW,
     )
 
 

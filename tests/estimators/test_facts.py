@@ -15,7 +15,7 @@ from bsvdd.estimators import fit
 from bsvdd.estimators.questions.facts import share
 
 import bsvdd
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, Views, cutoffs, kernels, priors
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, cutoffs, kernels, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 RNG = np.random.default_rng(90)
@@ -243,10 +243,6 @@ SAID = {  # a fit, its rows and labels, facts, and parts of the paragraph
         *(SVDD(kernel=kernels.Precomputed()), RBF(ROWS), Y, {"columns": {}}),
         ["by the kernel Precomputed"],
     ),
-    "views": (
-        *(Views(estimator=BDD()), FRAME, None, {"weights_of_views": None}),
-        ["several views of the same rows"],
-    ),
 }
 
 
@@ -320,7 +316,7 @@ def test_the_page_needs_nothing_else_and_escapes_what_the_user_wrote(told, tmp_p
         assert said in page.text, said
     if isinstance(X, pd.DataFrame):
         assert EVIL in page.text  # as text
-        assert "a = 9" in page.text or "views" in found  # the reason of the oddest row
+        assert "a = 9" in page.text  # the reason of the oddest row
     assert ("There are no reasons" in page.text) == (not found["columns"])
 
 
