@@ -199,12 +199,6 @@ class Fit:
         """Whether the list of odd rows decides on the training rows, and not the cutoff."""
         return self.data.core is not None and self.cutoff.choose is None and self.has_center
 
-    @property
-    def far(self) -> float:
-        """The score of a row that resembles no training row."""
-        far = self.score.far - self.score.boundary.threshold
-        return float(level_quantile(far[:, None], self.level)[0])
-
     @cached_property
     def left_out(self) -> np.ndarray:
         """Scores that the training rows would have as new rows, shape (n,); NaN for none."""
@@ -359,16 +353,6 @@ class Fit:
     def minority_of(self, y: Any, n_rows: int) -> np.ndarray:
         """Return which of new rows with labels y are minority, by the labels of the fit."""
         return minority_of(self.data.labels, self.spec.parameters["minor_label"], y, n_rows)
-
-    def positions(self, rows: Any = None) -> np.ndarray:
-        """Return positions of training rows, all by default; a ValueError if they are none."""
-        n = len(self.data.rows)
-        found = np.arange(n) if rows is None else np.atleast_1d(np.asarray(rows))
-        if found.ndim != 1 or found.dtype.kind not in "iu" or not len(found):
-            raise ValueError(f"rows must be positions of training rows, 0 to {n - 1}, got {rows!r}")
-        if found.min() < 0 or found.max() >= n:
-            raise ValueError(f"rows must lie between 0 and {n - 1}, got {rows!r:.80}")
-        return found
 
 
 class Fitted(Protocol):

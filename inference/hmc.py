@@ -33,7 +33,6 @@ import numpy as np
 
 from .coordinates import Coordinates, can_map, is_narrow, mapped
 from .density import Density
-from .threads import checkpoint
 
 QUARTER = math.pi / 2
 SHORTEST, LONGEST = 0.5, 1.5  # of a trajectory, in quarters of a turn
@@ -91,7 +90,6 @@ class Transition(NamedTuple):
 
     def init(self, y: np.ndarray) -> State:
         """Return the states at y; a density that is not finite counts as 0, without a force."""
-        checkpoint()
         with np.errstate(all="ignore"):
             logp, force = self.coordinates.value_and_gradient(self.density, y)
             force += y

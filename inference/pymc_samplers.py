@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 STATISTICS = ["diverging", "energy", "n_steps", "step_size"]
-POLL = 0.05  # seconds between two checks whether the computation was superseded
+POLL = 0.05  # seconds between two checks for Ctrl-C
 
 
 @threads.one()  # threads that share one product of K and a vector take longer than one alone
@@ -39,7 +40,6 @@ def nuts(model: pm.Model, settings: SamplerSettings, starts: np.ndarray | None =
     import nutpie
     import xarray as xr
 
-    threads.checkpoint()
     compiled = nutpie.compile_pymc_model(model, var_names=[v.name for v in model.free_RVs])
     seeds = np.random.SeedSequence(settings.seed).generate_state(settings.chains)
     runs: list[Any] = []
@@ -83,12 +83,10 @@ def nuts(model: pm.Model, settings: SamplerSettings, starts: np.ndarray | None =
 
 
 def _result(run: Any) -> Any:
-    """Return the result of a nutpie run; stop if a newer request supersedes it."""
+    """Return the result of a nutpie run, which Ctrl-C can interrupt."""
     while True:
-        try:
+        with suppress(TimeoutError):
             return run.wait(timeout=POLL)
-        except TimeoutError:
-            threads.checkpoint()
 
 
 def metropolis(model: pm.Model, settings: SamplerSettings) -> Draws:
@@ -124,7 +122,6 @@ def metropolis(model: pm.Model, settings: SamplerSettings) -> Draws:
         progressbar=False,
         quiet=True,
         compute_convergence_checks=False,
-        callback=lambda **_: threads.checkpoint(),  # called after each draw
     )
     posterior = trace.children["posterior"].dataset
     if (posterior.sizes["chain"], posterior.sizes["draw"]) != (settings.chains, settings.draws):

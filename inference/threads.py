@@ -1,4 +1,4 @@
-"""Long computations: blocks on threads, BLAS beside them, cancellation, and lines of progress.
+"""Long computations: blocks on threads, BLAS beside them, and lines of progress.
 
 Each block has a thread of its own, so its products need no more. NumPy and SciPy each bring a BLAS
 with threads of its own, which wait for each other by counting. Two of them save a tenth of a fit of
@@ -69,25 +69,6 @@ def each[Result](function: Callable[[slice], Result], n: int, step: int) -> list
             return [function(block) for block in blocks]
         with ThreadPoolExecutor(min(usual, len(blocks))) as pool:
             return list(pool.map(function, blocks))
-
-
-# cancellation: long computations call checkpoint from time to time
-
-superseded: ContextVar[Callable[[], bool] | None] = ContextVar("superseded", default=None)
-
-
-class SupersededError(Exception):
-    """A newer request has made this computation obsolete."""
-
-
-def checkpoint() -> None:
-    """Raise :class:`SupersededError` if a newer request superseded that of this thread.
-
-    Outside a request, do nothing.
-    """
-    is_superseded = superseded.get()
-    if is_superseded is not None and is_superseded():
-        raise SupersededError
 
 
 # a line on stderr each few seconds, while a task runs

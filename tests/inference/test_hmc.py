@@ -11,7 +11,6 @@ from bsvdd.inference.diagnostics import Verdict
 from bsvdd.inference.draws import SamplerSettings
 from bsvdd.inference.hmc import Transition
 from bsvdd.inference.sampling import sample
-from bsvdd.inference.threads import SupersededError
 from bsvdd.models import Gram, bsvdd, bsvdd_m
 
 from bsvdd import kernels, priors
@@ -139,18 +138,3 @@ def test_draws_that_are_not_safe_are_drawn_again_and_never_left_to_nuts(monkeypa
     assert warmed[1:] == [(n, False), (4 * n, False), (4 * n, True)]
     assert found.report.sampler == "hmc" and found.report.r_hat == 1.3
     assert found.report.why.startswith("the chains are not safe: R-hat 1.300, effective draws 60")
-
-
-def test_a_newer_request_ends_it(monkeypatch):
-    """As in the explorer: each gradient asks."""
-    calls = []
-
-    def checkpoint():
-        calls.append(1)
-        if len(calls) > 30:
-            raise SupersededError
-
-    monkeypatch.setattr(hmc, "checkpoint", checkpoint)
-    with pytest.raises(SupersededError):
-        sample(bsvdd.Model(PRIOR, 20.0), GRAM, "hmc", draws=500, **QUICK)
-    assert len(calls) == 31
