@@ -218,7 +218,8 @@ class Views(OutlierMixin, BaseEstimator):
     def decision(self, Z: Any = None, prob: float = 0.9) -> DecisionTable:
         """Return p-value, P(normal), surprise with its interval, and normal, of each row.
 
-        Z are new rows, by default the training rows, each left out; as in :class:`BSVDD`.
+        Z are new rows, by default the training rows, each left out; as in :class:`BSVDD`. The rows
+        of one table with odd rows inside (``fit_predict``) have no p-value.
         """
         check_is_fitted(self)
         table, rows, blocks, found = self.table_, self.table_.frame, [None], []
@@ -230,9 +231,11 @@ class Views(OutlierMixin, BaseEstimator):
             ends = np.quantile(m, [0.5, (1 - prob) / 2, (1 + prob) / 2], axis=0, method="lower")
             found.append([*ends, (m >= 0.0).mean(axis=0)])
         score, low, high, share = np.concatenate(found, axis=1)
-        p = p_values(score, self._scores, Z is None and ~table.minority)
-        answers = {"p_value": p, "probability_normal": share, "surprise": 0.0 - score}
+        answers = {"probability_normal": share, "surprise": 0.0 - score}
         answers |= {"surprise_low": -high, "surprise_high": -low, "normal": score >= 0.0}
+        if Z is not None or all("p_value" in each.decision() for each in self.views_.values()):
+            p = p_values(score, self._scores, Z is None and ~table.minority)
+            answers = {"p_value": p} | answers
         return DecisionTable(answers, rows.index)
 
     def probability_normal(self, Z: Any) -> np.ndarray:

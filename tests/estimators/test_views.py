@@ -183,6 +183,7 @@ def test_reasons_and_order_of_the_rows_of_one_table():
     rows = np.vstack([X, Z[1:], [[0.0, 0.0, 60.0]]])
     est = Views(SVDD())
     found = est.fit_predict(rows)
+    assert "p_value" not in est.decision() and "p_value" in est.decision(Z)
     np.testing.assert_array_equal(found == 1, est.decision()["normal"])
     assert (found[N:] == -1).all() and N + 1 in np.argsort(-est.decision()["surprise"].to_numpy())[
         :2
