@@ -235,8 +235,9 @@ class Protocol:
             return evaluate(minority, flagged)[self._metric(minority)]
         from ...estimators.questions.facts import facts  # imports xarray
 
-        beyond = facts(est)["beyond"]
-        classes = [beyond[name] for name in ("minority", "majority")]
+        beyond = facts(est).get("beyond", {})
+        none = {"count": 0, "rows": 0}  # of a class without a row that can be left out
+        classes = [beyond.get(name, none) for name in ("minority", "majority")]
         flagged, passed = zip(*((c["count"], c["rows"] - c["count"]) for c in classes), strict=True)
         return float(rates(*flagged, *passed)[self._metric(minority)])
 

@@ -24,7 +24,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from bsvdd import Cutoff, cutoffs, kernels, priors
+from bsvdd import SVDD, Cutoff, cutoffs, kernels, priors
 
 SMALL = Protocol(draws=150, tune=150)
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -76,6 +76,12 @@ def test_the_cutoff_of_the_protocol_reaches_every_model():
             continue
         assert (est.cutoff, est.random_state) == (Cutoff(cutoffs.Best("f1"), level=0.3), 7)
         assert type(est) is record.estimator()
+
+
+def test_a_choice_without_left_out_minority_rows_has_no_value(moon):
+    est = SVDD().fit(moon.X)  # its minority rows, none here, cannot be left out
+    protocol = Protocol(cutoff=Cutoff(cutoffs.Best("g_mean")))
+    assert np.isnan(protocol._value(est, moon.X, np.zeros(len(moon.X), dtype=bool)))
 
 
 def test_every_replicate_of_every_seed_has_a_seed_of_its_own():
