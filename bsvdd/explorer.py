@@ -112,7 +112,8 @@ class Explorer:
         import ipywidgets as w
 
         self.X, self.y = X, y
-        self._w, self._own = w, ("", None)
+        self._w = w
+        self._own: tuple[str, Any] = "", None
         self._first: Bayesian = clone(est).fit(X, y)
         self.now = Setting.of(self._first)
         self.past: Setting | None = None
@@ -333,7 +334,8 @@ class Picture:
 
     def _margins(self, margins: Mapping[str, np.ndarray]) -> None:
         every = np.concatenate(list(margins.values()))
-        bins = np.linspace(*np.quantile(every[np.isfinite(every)], [0.005, 0.995]), 40)
+        low, high = np.quantile(every[np.isfinite(every)], [0.005, 0.995])
+        bins = np.linspace(low, high, 40)
         for name, of_row in margins.items():
             shown = f"{name}: P(normal) {(of_row >= 0.0).mean():.2f}"
             inside = np.clip(of_row, bins[0], bins[-1])

@@ -608,7 +608,7 @@ def _fit_of(own: Detector, asked: Asked, data: TrainingData) -> Fit:
     """Return the fit of an estimator, whose parameters nobody else can change, to read data."""
     spec = Spec(type(own), own.get_params(deep=False))
     with threads.one():
-        return fitting.fitted(spec, asked.learner.resolved(data), data, asked.cutoff)
+        return fitting.fitted(spec, own._learner().resolved(data), data, asked.cutoff)
 
 
 def owned(value: Any) -> Any:

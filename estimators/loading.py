@@ -113,7 +113,7 @@ def _fitted(est: Detector, parsed: Parsed, functions: dict[str, Any]) -> Detecto
     header, tensors, asked = parsed.header, parsed.tensors, est._asked()
     check_tensors(tensors, NEEDED)
     data = _data(header, tensors, asked, functions)
-    learner = asked.learner
+    learner = est._learner()
     if isinstance(learner, Posterior):
         learner = learner.with_scale(header["likelihood_scale"])
     boundary = Boundary(**group(tensors, "boundary/"), unseen=Unseen(**group(tensors, "unseen/")))

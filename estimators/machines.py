@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     class BaseEstimator:
         """The part of scikit-learn's that is used."""
 
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
+        def set_params(self, **params: Any) -> Self: ...  # noqa: D102
         def _validate_params(self) -> None: ...
         def __sklearn_tags__(self) -> Any: ...
 

@@ -130,11 +130,12 @@ def outliers(
             import matplotlib
 
             matplotlib.use("agg")
+            from ..estimators.plots.common import figure_of
             from ..estimators.plots.outliers import draw_outliers
             from ..estimators.report.report import png
 
             ax = draw_outliers(found, names.to_numpy(), lines, texts, own.model)
-            atomic.write(picture, png(ax.figure))
+            atomic.write(picture, png(figure_of(ax)))
             click.echo(f"saved {picture}")
 
 

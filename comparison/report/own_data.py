@@ -282,7 +282,7 @@ def example(protocol: Protocol, seed: int = 0, candidates: Sequence[Candidate] =
     data = moon(seed=seed)
     y = data.minority.astype(int)
     special = {candidate.name: candidate for candidate in candidates}
-    fitted = {
+    fitted: dict[str, Any] = {
         name: protocol.estimator(special.get(name, name), seed).fit(data.X, y) for name in PICTURED
     }
     bayes = fitted["BSVDD"]

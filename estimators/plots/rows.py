@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.ticker import MaxNLocator
 
 from ..labels import classes_of
@@ -215,16 +216,9 @@ def plot_boundary(
     low, high = low - margin * (high - low), high + margin * (high - low)
     ends = zip(low, high, strict=True)
     x1, x2 = np.meshgrid(*(np.linspace(a, b, resolution) for a, b in ends))
-    grid = np.column_stack([x1.ravel(), x2.ravel()])
     axes = panels(len(fits), 2, 4.6, 3.8)
-    for ax, (name, est) in zip(axes, fits.items(), strict=True):
-        rows = frame_of(est, grid)
-        score = est.decision_function(rows)
-        draws = hasattr(est, "probability_normal")
-        p = est.probability_normal(rows) if draws else (score >= 0.0).astype(float)
-        how: dict[str, Any] = {"cmap": P_NORMAL, "vmin": 0, "vmax": 1, "shading": "gouraud"}
-        image = ax.pcolormesh(x1, x2, p.reshape(x1.shape), **how)
-        ax.contour(x1, x2, score.reshape(x1.shape), [0.0], colors="#333333", linewidths=1.4)
+    images = [_map(ax, est, x1, x2) for ax, est in zip(axes, fits.values(), strict=True)]
+    for ax, name in zip(axes, fits, strict=True):
         for label, members, color in (
             ("majority", ~minority, MAJORITY),
             ("minority", minority, MINORITY),
@@ -234,7 +228,19 @@ def plot_boundary(
                 ax.scatter(*X[members].T, color=color, label=label, **style)
         ax.set_title(name, parse_math=False)
         ax.set(xlabel=str(names[0]), ylabel=str(names[1]))
-    axes[0].figure.colorbar(image, ax=axes.tolist(), label="P(normal | data)", shrink=0.7)
+    axes[0].figure.colorbar(images[-1], ax=axes.tolist(), label="P(normal | data)", shrink=0.7)
     if minority.any():
         below(axes[0])
     return axes
+
+
+def _map(ax: Axes, est: Any, x1: np.ndarray, x2: np.ndarray) -> QuadMesh:
+    """Draw P(normal) and the decision boundary over a grid; return the image."""
+    rows = frame_of(est, np.column_stack([x1.ravel(), x2.ravel()]))
+    score = est.decision_function(rows)
+    draws = hasattr(est, "probability_normal")
+    p = est.probability_normal(rows) if draws else (score >= 0.0).astype(float)
+    how: dict[str, Any] = {"cmap": P_NORMAL, "vmin": 0, "vmax": 1, "shading": "gouraud"}
+    image = ax.pcolormesh(x1, x2, p.reshape(x1.shape), **how)
+    ax.contour(x1, x2, score.reshape(x1.shape), [0.0], colors="#333333", linewidths=1.4)
+    return image

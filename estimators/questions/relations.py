@@ -278,7 +278,7 @@ def _of_categories(x: pd.DataFrame, y: pd.Series, learn: np.ndarray) -> list[_Fo
         others[pool, code[pool]] -= 1.0
         p = (others + 1.0 / k) / (others.sum(axis=1, keepdims=True) + 1.0)
         surprise = -np.log(p[n, code])
-        explained = 1.0 - surprise[pool].mean() / alone - MORE * (len(by) - 1)
+        explained = float(1.0 - surprise[pool].mean() / alone - MORE * (len(by) - 1))
         excess = surprise / _unit(surprise[learn], np.log(k))
         found.append(_Found(explained, COUNTS, list(by), excess, levels[p[:, :k].argmax(axis=1)]))
     return found
