@@ -115,8 +115,7 @@ def _table(
     score, probability, low, high = decided
     columns: dict[str, Any] = {} if p is None else {"p_value": p}
     columns |= {"probability_normal": probability, "surprise": 0.0 - score}
-    if fit.score.uncertain:
-        columns |= {"surprise_low": low, "surprise_high": high}
+    columns |= {"surprise_low": low, "surprise_high": high}
     if fit.cutoff.undecided is not None:
         draws = len(fit.score.boundary.threshold)  # of the cutoff, for one estimate of the weights
         ess = draws if fit.learned.posterior is None else fit.diagnostics["ess"]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference import threads
@@ -20,7 +19,7 @@ from ..inference.cutoffs import Chooser
 from ..inference.learned import Learner
 from ..models import odd_rows
 from ..models.gram import Gram
-from ..models.kernels import Kernel, Linear, Tabular, as_kernel
+from ..models.kernels import Kernel, as_kernel
 from ..models.kernels.base import LARGEST
 from . import decisions, fitting, inputs
 from .fit import LISTED, Fit, Spec
@@ -53,18 +52,6 @@ if TYPE_CHECKING:
 
 else:
     from sklearn.base import BaseEstimator, OutlierMixin
-
-
-COORDINATES = Tabular(Linear())  # of a model without a kernel
-
-
-def _has_center(est: Detector) -> bool:
-    """Return whether the score is the similarity to a centre; for scikit-learn's available_if."""
-    fitted = vars(est).get("fit_")
-    has = est._learner().has_center if fitted is None else fitted.has_center
-    if not has:
-        raise AttributeError(f"{type(est).__name__} has no centre in kernel space")
-    return True
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -176,7 +163,7 @@ class Detector(OutlierMixin, BaseEstimator):
         fitting.check_cutoff(type(self).__name__, learner, cutoff)
         return Asked(
             name=type(self).__name__,
-            kernel=as_kernel(self.get_params(deep=False).get("kernel", COORDINATES)),
+            kernel=as_kernel(self.get_params(deep=False)["kernel"]),
             learner=learner,
             cutoff=cutoff,
             dictionary=self._dictionary,
@@ -311,8 +298,8 @@ class Detector(OutlierMixin, BaseEstimator):
             uncertain: the weights of the centre, the cutoff, and rows that the sample has not
             shown, see :mod:`bsvdd.inference.decision`. A model with one estimate of the weights
             has the last two. With ``Cutoff(uncertain=False)``, or a number as the cutoff, it is
-            ``(est.distance(X) <= est.cutoff_).mean()``. It is 0 or 1 for separating machines, and
-            with the cutoff ``Own()``.
+            ``(est.distance(X) <= est.cutoff_).mean()``. It is 0 or 1 with the
+            cutoff ``Own()`` of a model with one estimate.
 
         Raises
         ------
@@ -331,7 +318,7 @@ class Detector(OutlierMixin, BaseEstimator):
     def score_samples(self, X: Any) -> np.ndarray:
         r"""Return the score of each row, shape (n,); larger is more normal, at least 0 is normal.
 
-        For a description it is minus the surprise of the row (Hyndman 2026),
+        It is minus the surprise of the row (Hyndman 2026),
 
         .. math:: \log \frac{s_z}{s_{\mathrm{cut}}}, \qquad s_z = \sum_j w_j k(u_j, z), \qquad
             d_z^2 = k(z, z) - 2 s_z + \|a\|^2,
@@ -341,8 +328,7 @@ class Detector(OutlierMixin, BaseEstimator):
         digits where d_z, which tends to the distance of a row that resembles no training row, has
         none left. Where weights or kernel values may be negative it is the difference
         :math:`s_z - s_{\mathrm{cut}}`, and where k(z, z) differs between rows,
-        :math:`s_z - k(z, z) / 2` takes the place of s_z. For the SVMs it is f(z) less f of the
-        cutoff.
+        :math:`s_z - k(z, z) / 2` takes the place of s_z.
 
         A row is normal exactly if its score is at least ``offset_``, which is 0. X and errors
         are those of :meth:`probability_normal`.
@@ -411,10 +397,10 @@ class Detector(OutlierMixin, BaseEstimator):
             - ``probability_normal``, as :meth:`probability_normal`;
             - ``surprise``, :math:`\log(s_{\mathrm{cut}} / s_z)` in nats: 0 at the cutoff, .69 for a
               row that is half as similar to the training rows, negative for normal rows. It is
-              minus :meth:`score_samples`, and a difference of similarities, or of f, where
-              these may be negative;
-            - ``surprise_low``, ``surprise_high``, the ends of its interval, for descriptions. The
-              lower end counts a whole row beside z that the sample has not shown;
+              minus :meth:`score_samples`, and a difference of similarities where these may
+              be negative;
+            - ``surprise_low``, ``surprise_high``, the ends of its interval. The lower end
+              counts a whole row beside z that the sample has not shown;
             - ``normal``, as :meth:`predict`, or :meth:`fit_predict`;
             - ``distance``, the distance of the surprise, and ``cutoff``, D_opt, which tell rows
               apart worse than the surprise does; and ``level``;
@@ -452,8 +438,8 @@ class Detector(OutlierMixin, BaseEstimator):
         r"""Return by how much each row lies within the cutoff in each draw, shape (draws, m).
 
         A row is normal in a draw if its margin is at least 0; P(normal) is the share of such draws,
-        and the score their quantile at the level of the cutoff. For a description with kernel
-        values and weights of at least 0 it is :math:`\log(s_z / s_{\mathrm{cut}})` of the draw.
+        and the score their quantile at the level of the cutoff. With kernel values and weights of
+        at least 0 it is :math:`\log(s_z / s_{\mathrm{cut}})` of the draw.
 
         Parameters
         ----------
@@ -465,7 +451,6 @@ class Detector(OutlierMixin, BaseEstimator):
             return self.fit_.margins_of_training()
         return self.fit_.margins_of_rows(self._rows(X))
 
-    @available_if(_has_center)
     def log_similarity(self, X: Any = None) -> np.ndarray:
         r"""Return :math:`\log s_z` in each draw, shape (draws, m), whatever the cutoff is.
 
@@ -486,7 +471,6 @@ class Detector(OutlierMixin, BaseEstimator):
     def _rows(self, X: Any) -> Rows:
         return self.fit_.asked(*inputs.completed(self.fit_.data, X))
 
-    @available_if(_has_center)
     def distance(self, X: Any) -> xr.DataArray:
         r"""Return the draws of d_z for each row of X.
 
@@ -509,9 +493,8 @@ class Detector(OutlierMixin, BaseEstimator):
             X has another number of columns than in ``fit``, NaN or infinity.
         """
         check_is_fitted(self)
-        center, draws = self.fit_.require_center("so no distance"), self.fit_.learned.draws
-        assert draws is not None  # of a centre
-        return draws.of_rows(center.distances(inputs.table(self.fit_.data, X)))
+        d = self.fit_.score.distances(inputs.table(self.fit_.data, X))
+        return self.fit_.draws.of_rows(d)
 
     def save(self, path: Any) -> None:
         """Write the fitted estimator to one safetensors file; see :func:`bsvdd.load`.
@@ -593,7 +576,7 @@ class Detector(OutlierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        kernel = self.get_params(deep=False).get("kernel", COORDINATES)
+        kernel = self.get_params(deep=False)["kernel"]
         tags.input_tags.pairwise = getattr(kernel, "pairwise", False)
         tags.input_tags.allow_nan = getattr(kernel, "fills_gaps", False)
         if self._learns_from_minority:

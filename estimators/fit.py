@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..inference import diagnostics, left_out, threads
-from ..inference.center import Boundary, Center, Score, level_quantile
+from ..inference.center import Boundary, Center, level_quantile
 from ..inference.cutoff import Cutoff
 from ..inference.decision import LeftOut
 from ..inference.density import Density, prior_draws
@@ -99,13 +99,12 @@ class Fit:
         sizes = f"{len(self.data.rows)} rows"
         if self.data.core is not None:
             sizes += f", {int(self.data.core.rows.sum())} in the core"
-        if isinstance(self.score, Center):
-            sizes += f", {self.score.gram.n_points} points"
+        sizes += f", {self.score.gram.n_points} points"
         return f"Fit({sizes}, {self.score.n_draws} draws, distance={self.distance:.6g})"
 
     @cached_property
-    def score(self) -> Score:
-        """The score of a row, with its boundary; of a description, a ``Center``."""
+    def score(self) -> Center:
+        """The centre with its boundary, which scores rows."""
         return self.learned.score.with_boundary(self.chosen.boundary)
 
     @property
@@ -119,17 +118,6 @@ class Fit:
         return self.cutoff.level
 
     @property
-    def has_center(self) -> bool:
-        """Whether the score is the similarity to a centre in kernel space."""
-        return isinstance(self.score, Center)
-
-    def require_center(self, why: str) -> Center:
-        """Return the centre; a ValueError that says ``why`` it is needed, if there is none."""
-        if not isinstance(self.score, Center):
-            raise ValueError(f"{self.spec.name} has no centre in kernel space, {why}")
-        return self.score
-
-    @property
     def bayesian(self) -> Posterior:
         """The learner of a fit with a PyMC model."""
         assert isinstance(self.learner, Posterior)
@@ -138,7 +126,6 @@ class Fit:
     @property
     def draws(self) -> Draws:
         """The draws of the weights, or the one estimate of them."""
-        assert self.learned.draws is not None  # of a score with weights
         return self.learned.draws
 
     @property
@@ -169,8 +156,8 @@ class Fit:
 
         Minus infinity where nothing is unseen.
         """
-        score, data = self.learned.score, self.data
-        if not isinstance(score, Center) or not data.kernel.normalized:
+        data = self.data
+        if not data.kernel.normalized:
             return np.full((1, len(data.rows)), -np.inf)
         return data.leaving().log_nearest[None]
 
@@ -197,7 +184,7 @@ class Fit:
     @property
     def lists(self) -> bool:
         """Whether the list of odd rows decides on the training rows, and not the cutoff."""
-        return self.data.core is not None and self.cutoff.choose is None and self.has_center
+        return self.data.core is not None and self.cutoff.choose is None
 
     @cached_property
     def left_out(self) -> np.ndarray:
@@ -253,7 +240,7 @@ class Fit:
 
     def asked(self, table: np.ndarray, imputations: Imputations | None = None) -> Rows:
         """Return new rows as they are answered."""
-        return Rows(table, imputations if leaves_rows(self.cutoff) and self.has_center else None)
+        return Rows(table, imputations if leaves_rows(self.cutoff) else None)
 
     def warn_of_training(self, rows: Rows) -> None:
         """Say how many rows are training rows.
@@ -335,7 +322,7 @@ class Fit:
         return self._logarithm(found)
 
     def _logarithm(self, values: np.ndarray) -> np.ndarray:
-        center = self.require_center("so no similarity to it")
+        center = self.score
         if center.logarithmic:
             return values
         if not center.gram.kernel.normalized:
@@ -346,9 +333,9 @@ class Fit:
 
     @cached_property
     def near_cutoff(self) -> NearCutoff:
-        """The training rows near the cutoff, each left out; of a fit with a centre."""
-        center, leave = self.require_center("to which rows are near"), self.learned.leave
-        return NearCutoff.of(self.data, center.weights, leave is not None and leave.to_one)
+        """The training rows near the cutoff, each left out."""
+        leave = self.learned.leave
+        return NearCutoff.of(self.data, self.draws.weights, leave is not None and leave.to_one)
 
     def minority_of(self, y: Any, n_rows: int) -> np.ndarray:
         """Return which of new rows with labels y are minority, by the labels of the fit."""
@@ -389,9 +376,9 @@ def left_out_values(
     """
     imputed = leaves_rows(cutoff) if imputed is None else imputed
     cv = left_out.choose_cv(cutoff, fit.data.minority, fit.data.all_rows, auto_cv(fit))
-    of_distances = isinstance(cv, int) and fit.has_center and not cutoff.uncertain
+    of_distances = isinstance(cv, int) and not cutoff.uncertain
     data, score, nearest = fit.data, fit.learned.score, fit.log_nearest[:, which]
-    ways = data.imputations if imputed and isinstance(score, Center) else None
+    ways = data.imputations if imputed else None
     with threads.one():
         if isinstance(cv, int):
             values = _of_folds(fit, cutoff, cv, of_distances, ways)[:, which]
@@ -411,14 +398,13 @@ def left_out_values(
 
 
 def of_ways(
-    score: Score, ways: Imputations, leaving: Callable[[np.ndarray], Leaving] | None = None
+    score: Center, ways: Imputations, leaving: Callable[[np.ndarray], Leaving] | None = None
 ) -> LeftOut:
     """Return the values of rows with gaps; draw t has the way t mod 10 to fill them.
 
     ``leaving`` takes training rows, filled in one way, and says how they leave the centre; None
     for new rows.
     """
-    assert isinstance(score, Center)
     nearest = np.full(ways.rows.shape[:2], -np.inf)
 
     def of_way(some: Center, way: int) -> np.ndarray:
@@ -478,7 +464,7 @@ def _of_closed_form(fit: Fit, cv: str, which: Which) -> np.ndarray:
     """Return the values of training rows that leave in closed form, or stay for ``cv="train"``."""
     data, learned = fit.data, fit.learned
     score, leave = learned.score, learned.leave
-    if cv == "train" or not isinstance(score, Center):
+    if cv == "train":
         return score.values_of_draws(data.rows[which])
     leaving = data.leaving(which)
     if leave is None:  # folds cannot be refitted to a sample of the rows
@@ -488,23 +474,21 @@ def _of_closed_form(fit: Fit, cv: str, which: Which) -> np.ndarray:
     return score.values_without(leave.similarity(score.weights, leaving), leaving)
 
 
-def at_same_distance(values: np.ndarray, fold: Score, score: Score) -> np.ndarray:
+def at_same_distance(values: np.ndarray, fold: Center, score: Center) -> np.ndarray:
     """Return the similarities that rows have to a centre whose distance is that to the fold's.
 
     ``values`` (draws, rows) are of the fold's score. A fold's distance has the fold's own norm.
     """
-    assert isinstance(fold, Center) and isinstance(score, Center)
     similarity = np.exp(values) if fold.logarithmic else values
     return similarity + (score.squared_norm - fold.squared_norm)[:, None] / 2.0
 
 
-def surprises(score: Score, left_out: np.ndarray) -> np.ndarray:
+def surprises(score: Center, left_out: np.ndarray) -> np.ndarray:
     """Return t of rows, shape (n,), from their deciding values in each draw (draws, n).
 
     It is -log s, and the squared distance for kernels whose k(x, x) varies.
     """
     values = level_quantile(left_out)
-    assert isinstance(score, Center)
     if score.logarithmic:
         return -values
     if not score.gram.kernel.normalized:

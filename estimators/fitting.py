@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..inference import diagnostics, left_out
-from ..inference.center import Boundary, Center
+from ..inference.center import Boundary
 from ..inference.cutoff import Cutoff
 from ..inference.cutoffs import Best, FalseAlarm, Own
 from ..inference.decision import LeftOut
@@ -45,10 +45,9 @@ def judged(
     spec: Spec, learner: Learner, data: TrainingData, learned: Learned, cutoff: Cutoff
 ) -> Fit:
     """Return the fit with what was learned, with its diagnostics and their warnings."""
+    monitored = learned.score.similarity(data.rows[monitored_rows(len(data.rows))])
     found = dict(learned.diagnostics)
-    if learned.draws is not None and isinstance(learned.score, Center):
-        monitored = learned.score.similarity(data.rows[monitored_rows(len(data.rows))])
-        found |= diagnostics.diagnose(learned.draws, monitored, data.gram.points.sizes)
+    found |= diagnostics.diagnose(learned.draws, monitored, data.gram.points.sizes)
     if isinstance(data.dictionary, GivenPoints):
         found |= data.dictionary.diagnostics(data)
     fit = Fit(spec=spec, learner=learner, data=data, learned=learned, diagnostics=found)
@@ -114,7 +113,7 @@ def check_cutoff(name: str, learner: Learner, cutoff: Cutoff) -> None:
             "of folds"
         )
     number: Any = cutoff.choose
-    if learner.has_center and is_number(number) and number < 0:
+    if is_number(number) and number < 0:
         raise ValueError(f"cutoff: a distance is at least 0, got {number!r}")
 
 
@@ -146,8 +145,7 @@ def warn_of(fit: Fit) -> None:
     for doubt in doubts(fit):
         warn(doubt, DiagnosticWarning)
     fit.learner.warn_of(fit.learned)
-    if isinstance(fit.learned.score, Center):
-        _warn_of_rounding(fit, fit.learned.score)
+    _warn_of_rounding(fit)
 
 
 def doubts(fit: Fit) -> Iterator[str]:
@@ -178,12 +176,12 @@ def _warned_of_cutoff(fit: Fit) -> Fit:
     return fit
 
 
-def _warn_of_rounding(fit: Fit, center: Center) -> None:
+def _warn_of_rounding(fit: Fit) -> None:
     """Warn if kernel values are so large that distances have few digits."""
     gram, rows = fit.data.gram, fit.data.majority_rows
     if not np.ptp(rows, axis=0).any():
         return  # equal rows, whose distances are all 0
-    typical = float(np.median(center.distances(rows[monitored_rows(len(rows))])))
+    typical = float(np.median(fit.learned.score.distances(rows[monitored_rows(len(rows))])))
     if gram.rounding >= FEW_DIGITS * typical**2:
         warn(
             f"kernel values of up to {gram.largest:.3g} leave few digits to distances of "
@@ -203,7 +201,7 @@ def doubts_of_cutoff(fit: Fit) -> Iterator[str]:
 def _far_rows(fit: Fit) -> Iterator[str]:
     """Yield that rows that resemble no training row are normal."""
     center = fit.score
-    if not isinstance(center, Center) or not fit.data.kernel.normalized:
+    if not fit.data.kernel.normalized:
         return
     if (center.boundary.threshold <= center.far).mean() > fit.level:
         why = (

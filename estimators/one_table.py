@@ -69,8 +69,7 @@ class Table:
             )
         rows, place = rows.copy(), np.full(n, -1)
         rows[held], place[held] = data.rows, np.arange(len(data.rows))
-        ways = imputations if fit.has_center else None
-        return cls(fit, rows, place, inputs.row_names(X, n), ways)
+        return cls(fit, rows, place, inputs.row_names(X, n), imputations)
 
     @property
     def _is_held(self) -> bool:

@@ -32,7 +32,7 @@ def fitted(fit: Fit, draws: Any) -> Fit:
 def of_draws(learner: Posterior, draws: Draws, data: TrainingData) -> Learned:
     """Return what draws of the user say: rows leave by rescaling, and no prior has draws."""
     center = Center(draws.weights, data.gram, nonnegative=learner.model.nonnegative)
-    return Learned(center, Rescaled(learner.model.sums_to_one), draws=draws)
+    return Learned(center, draws, Rescaled(learner.model.sums_to_one))
 
 
 def read(draws: Any, fit: Fit) -> Draws:

@@ -103,15 +103,6 @@ def _core(fit: Fit) -> float | None:
     return None if fit.data.core is None else fit.data.core.share
 
 
-def _report(fit: Fit) -> dict[str, Any]:
-    return {} if fit.learned.draws is None else fit.learned.draws.report.attrs()
-
-
-def _of_draws(path: str, otherwise: Any) -> Callable[[Fit], Any]:
-    draws = attrgetter("learned.draws")
-    return lambda fit: otherwise if draws(fit) is None else attrgetter(path)(draws(fit))
-
-
 def map_of(learner: Learner, variables: Group, gram: Gram) -> WeightMap | None:
     """Return the map of the variables of a file to the weights, which are then not in it."""
     if not isinstance(learner, Posterior):
@@ -122,9 +113,7 @@ def map_of(learner: Learner, variables: Group, gram: Gram) -> WeightMap | None:
 
 def _variables(fit: Fit) -> Group:
     """Return draws; those of many numbers in single precision, far finer than their error."""
-    draws = fit.learned.draws
-    if draws is None:
-        return {}
+    draws = fit.draws
     rule = map_of(fit.learner, draws.variables, fit.data.gram)
     kept = draws if rule is None else draws.without("w")
     return {
@@ -137,10 +126,8 @@ def _variables(fit: Fit) -> Group:
 
 def _by_draw(group: str) -> Callable[[Fit], Group]:
     def of(fit: Fit) -> Group:
-        draws = fit.learned.draws
-        if draws is None:
-            return {}
-        return {name: v.reshape(draws.shape) for name, v in getattr(draws, group).items()}
+        values: Group = getattr(fit.draws, group)
+        return {name: v.reshape(fit.draws.shape) for name, v in values.items()}
 
     return of
 
@@ -194,10 +181,10 @@ HEADER = {
     "forms": Entry(_forms, (dict,), (list,), inner=(str,)),
     "all_rows": Entry("data.all_rows", (bool,)),
     "core": Entry(_core, (float, NONE), (), 0.0, 1.0),
-    "report": Entry(_report, (dict,), (str, int, float)),
-    "solution": Entry(_of_draws("solution", {}), (dict,), (int, float)),
-    "dims": Entry(_of_draws("dims", {}), (dict,), (list,), inner=(str,)),
-    "coords": Entry(_of_draws("coords", {}), (dict,), (list,), inner=PLAIN),
+    "report": Entry(lambda fit: fit.draws.report.attrs(), (dict,), (str, int, float)),
+    "solution": Entry("draws.solution", (dict,), (int, float)),
+    "dims": Entry("draws.dims", (dict,), (list,), inner=(str,)),
+    "coords": Entry("draws.coords", (dict,), (list,), inner=PLAIN),
     "diagnostics": Entry(lambda fit: dict(fit.diagnostics), (dict,), (int, float)),
     "distance": Entry(lambda fit: float(fit.distance), (float,)),
 }

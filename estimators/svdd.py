@@ -30,7 +30,6 @@ class Ball(Learner):
 
     folds: ClassVar[int] = 10  # the other weights without a support vector are of another problem
     has_own: ClassVar[bool] = True
-    has_center: ClassVar[bool] = True
 
     @override
     def learn(self, data: Data) -> Learned:
@@ -49,7 +48,7 @@ class Ball(Learner):
         own = float(center.boundary_at(sphere.boundary).least[0])
         of_value = np.abs(draws.weights).sum() * data.gram.largest * quadratic_program.PRECISION
         tolerance = float(of_value / (np.exp(own) if center.logarithmic else 1.0))
-        return Learned(center, own=own, draws=draws, solution=sphere, tolerance=tolerance)
+        return Learned(center, draws, own=own, solution=sphere, tolerance=tolerance)
 
 
 def _largest_weight(C: float | None, n: int, fraction: float) -> float:

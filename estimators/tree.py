@@ -46,20 +46,13 @@ def of_fit(fit: Fit) -> xr.DataTree:
 
 
 def _of_fit(fit: Fit) -> xr.DataTree:
-    data, draws, score = fit.data, fit.learned.draws, fit.score
-    groups: dict[str, Any] = {**data.groups()}
-    if draws is not None:
-        groups |= draws.datasets()
-        groups["posterior"] = groups["posterior"].assign_attrs(fit.attrs)
-    if draws is not None and fit.has_center:
-        d = draws.of_rows(fit.require_center("so no distance").distances(data.rows))
-        groups["distance"] = d.to_dataset()
-        likelihood = fit.learner.likelihood(data.gram)
-        groups["potential"] = _terms(likelihood, d, data)
-        groups["log_likelihood"] = groups["potential"].sum("obs")
-    else:
-        obs = {"obs": np.arange(len(data.rows))}
-        groups["score"] = xr.Dataset({"f": ("obs", score.values(data.rows))}, obs)
+    data, draws = fit.data, fit.draws
+    groups: dict[str, Any] = {**data.groups(), **draws.datasets()}
+    groups["posterior"] = groups["posterior"].assign_attrs(fit.attrs)
+    d = draws.of_rows(fit.score.distances(data.rows))
+    groups["distance"] = d.to_dataset()
+    groups["potential"] = _terms(fit.learner.likelihood(data.gram), d, data)
+    groups["log_likelihood"] = groups["potential"].sum("obs")
     if fit.learned.posterior is not None:
         if fit.prior is not None:
             drawn = fit.prior.datasets()["posterior"]
@@ -76,7 +69,7 @@ def quantities(fit: Fit) -> dict[str, dict[str, np.ndarray]]:
 
     The prior is not there if it has no draws.
     """
-    found = {"posterior": quantities_of(fit.require_center("which has weights"), fit.data)}
+    found = {"posterior": quantities_of(fit.score, fit.data)}
     if fit.prior is not None:
         of_prior = Center(fit.prior.weights, fit.data.gram)
         found = {"prior": quantities_of(of_prior, fit.data), **found}

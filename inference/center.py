@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import ClassVar, Self, override
+from typing import Self
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class Unseen:
 
 @dataclass(frozen=True, eq=False)
 class Boundary:
-    r"""Where rows are normal in each draw, on the scale of the values of a score.
+    r"""Where rows are normal in each draw, on the scale of the values of a centre.
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ def decision_of(
     values : ndarray of shape (draws, rows)
         Similarities, or their logarithms.
     log_unseen : ndarray of shape (1 or ways, rows)
-        What ``Score.unseen`` has.
+        What ``Center.unseen`` has.
     at : Boundary
     level, prob : float
     logarithmic : bool
@@ -206,174 +206,47 @@ def decision_of(
 
 
 @dataclass(frozen=True, eq=False)
-class Score:
-    """Values of each row, larger for more normal rows; the "distance" is minus the value.
+class Center:
+    r"""Draws of the centre of a description, and the boundary of the rows that are normal.
 
-    Rows are an array (rows, p).
-
-    Attributes
-    ----------
-    boundary : Boundary
-        Where rows are normal; 0 until a cutoff is chosen.
-    uncertain : bool
-        Whether P(normal) counts what is uncertain; else it is 0 or 1.
-    """
-
-    boundary: Boundary = field(default_factory=Boundary.at, kw_only=True)
-
-    uncertain: ClassVar[bool] = False
-
-    @property
-    def n_draws(self) -> int:
-        """The number of draws of the values."""
-        return 1
-
-    @property
-    def logarithmic(self) -> bool:
-        """Whether values are logarithms of similarities, or compared like these."""
-        return True
-
-    @property
-    def unit(self) -> float:
-        """The unit of values and scores, see :mod:`bsvdd.inference.ties`."""
-        return 1.0
-
-    @property
-    def far(self) -> float:
-        """The value of a row that resembles no training row, or minus infinity."""
-        return -math.inf
-
-    @property
-    def _draws(self) -> int:
-        return max(self.n_draws, len(self.boundary.threshold))
-
-    @property
-    def _step(self) -> int:
-        """Rows at once."""
-        return max(1, BLOCK_VALUES // self._draws)
-
-    def with_boundary(self, boundary: Boundary) -> Self:
-        """Return this score with a boundary."""
-        return replace(self, boundary=boundary)
-
-    @property
-    def leaving_out(self) -> Self:
-        """The score of training rows, which leave what was learned of columns from them."""
-        return self
-
-    def values(self, rows: np.ndarray) -> np.ndarray:
-        """Return the value of each row, shape (rows,)."""
-        raise NotImplementedError
-
-    def scores(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
-        """Return the scores, at least 0 for normal rows at this level, shape (rows,)."""
-
-        def of_block(block: slice) -> np.ndarray:
-            return level_quantile(self.margins(rows[block]), level)
-
-        return _joined(of_block, len(rows), self._step)
-
-    def unseen(self, rows: np.ndarray) -> np.ndarray:
-        """Return log (u r_z), minus infinity where nothing is unseen, shape (1, rows).
-
-        It is what a row beside z that the sample has not shown would add to the similarity.
-        """
-        return np.full((1, len(rows)), -np.inf)
-
-    def margins(self, rows: np.ndarray) -> np.ndarray:
-        """Return by how much rows lie within the cutoff in each draw, shape (draws, rows)."""
-        return self.margins_of(self.values_of_draws(rows), self.unseen(rows))
-
-    def margins_of(self, values: np.ndarray, log_unseen: np.ndarray) -> np.ndarray:
-        """Return the margins of values (draws, rows) and of what :meth:`unseen` has."""
-        return less(self._raised(values, log_unseen), self.boundary.threshold).T
-
-    def _raised(self, values: np.ndarray, log_unseen: np.ndarray) -> np.ndarray:
-        """Return the values with what is unseen beside the rows, shape (rows, draws)."""
-        return raised(values, log_unseen, self.boundary.log_half, self.logarithmic)
-
-    def is_normal(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
-        """Return ``scores(rows, level) >= 0``, shape (rows,)."""
-        return self.scores(rows, level) >= 0.0
-
-    def probability_normal(self, rows: np.ndarray) -> np.ndarray:
-        """Return P(normal): the share of draws in which a row is normal, shape (rows,)."""
-        return self.decision(rows)[1]
-
-    def decision(self, rows: np.ndarray, level: float = 0.5, prob: float = 0.9) -> np.ndarray:
-        """Return what :func:`decision_of` has of rows, shape (4, rows)."""
-
-        def of_block(block: slice) -> np.ndarray:
-            values, unseen = self.values_of_draws(rows[block]), self.unseen(rows[block])
-            return decision_of(values, unseen, self.boundary, level, prob, self.logarithmic)
-
-        return _joined(of_block, len(rows), self._step, (4,))
-
-    def distance_of(self, score: np.ndarray) -> np.ndarray:
-        """Return the distances of rows with these scores."""
-        return -(score + self.boundary.middle)
-
-    def values_of_draws(self, rows: np.ndarray) -> np.ndarray:
-        """Return the values in all draws, shape (draws, rows)."""
-        return self.values(rows)[None]
-
-    def values_left_out(self, rows: np.ndarray, minority: np.ndarray) -> np.ndarray:
-        """Return the values in all draws, (draws, rows), of training rows that are no points.
-
-        Majority rows leave what was learned of columns from them; nothing was learned from
-        ``minority`` rows.
-        """
-        if not minority.any():
-            return self.leaving_out.values_of_draws(rows)
-        values = np.empty((self.n_draws, len(rows)))
-        values[:, ~minority] = self.leaving_out.values_of_draws(rows[~minority])
-        values[:, minority] = self.values_of_draws(rows[minority])
-        return values
-
-    @property
-    def distance_at_cutoff(self) -> float:
-        """The distance of a row at the boundary, D_opt."""
-        return float(self.distance_of(np.zeros(())))
-
-    def boundary_at(self, distance: float) -> Boundary:
-        """Return the boundary at D_opt = ``distance``."""
-        return Boundary.at(-distance, self.unit)
-
-
-@dataclass(frozen=True, eq=False)
-class Weighted(Score):
-    """Values that are weighted sums of kernel values.
+    Rows are an array (rows, p). The value of a row is its similarity, or the logarithm of it. Where
+    k(z, z) differs between rows, :math:`s_z - k(z, z) / 2` takes the place of s_z. One draw of the
+    weights can have a boundary of many draws.
 
     Attributes
     ----------
     weights : ndarray of shape (draws, M)
     gram : Gram
         With the dictionary u_1..u_M.
+    norm : ndarray of shape (draws,), optional
+        w'Kw, if it is known.
+    nonnegative : bool
+        Whether the model has no negative weights, in this and in all other fits.
+    boundary : Boundary
+        Where rows are normal; 0 until a cutoff is chosen.
     """
 
     weights: np.ndarray
     gram: Gram
+    norm: np.ndarray | None = None
+    nonnegative: bool = False
+    boundary: Boundary = field(default_factory=Boundary.at, kw_only=True)
+
+    @property
+    def n_draws(self) -> int:
+        """The number of draws of the weights."""
+        return len(self.weights)
+
+    @property
+    def leaving_out(self) -> Self:
+        """The centre for training rows, which leave what the kernel learned from them."""
+        return replace(self, gram=replace(self.gram, kernel=self.gram.kernel.leaving_out))
 
     @cached_property
     def unit_of_sums(self) -> float:
         """The unit of the weighted sums, see :mod:`bsvdd.inference.ties`."""
         largest = float(np.abs(self.weights).sum(axis=1).max()) * self.gram.largest
         return ties.OF_SUMS * largest
-
-    @property
-    @override
-    def unit(self) -> float:
-        return self.unit_of_sums
-
-    @property
-    @override
-    def n_draws(self) -> int:
-        return len(self.weights)
-
-    @property
-    @override
-    def leaving_out(self) -> Self:
-        return replace(self, gram=replace(self.gram, kernel=self.gram.kernel.leaving_out))
 
     @cached_property
     def support(self) -> np.ndarray:
@@ -388,26 +261,9 @@ class Weighted(Score):
             return self.weights, self.gram.points
         return np.ascontiguousarray(self.weights[:, support]), self.gram.points[support]
 
-
-@dataclass(frozen=True, eq=False)
-class Center(Weighted):
-    r"""Draws of the centre of a description.
-
-    Where k(z, z) differs between rows, :math:`s_z - k(z, z) / 2` takes the place of s_z. One draw
-    of the weights can have a boundary of many draws.
-
-    Attributes
-    ----------
-    norm : ndarray of shape (draws,), optional
-        w'Kw, if it is known.
-    nonnegative : bool
-        Whether the model has no negative weights, in this and in all other fits.
-    """
-
-    norm: np.ndarray | None = None
-    nonnegative: bool = False
-
-    uncertain = True
+    def with_boundary(self, boundary: Boundary) -> Self:
+        """Return this centre with a boundary."""
+        return replace(self, boundary=boundary)
 
     @cached_property
     def squared_norm(self) -> np.ndarray:
@@ -419,13 +275,13 @@ class Center(Weighted):
         return replace(self, weights=weights, norm=None, boundary=Boundary.at())
 
     @property
-    @override
     def logarithmic(self) -> bool:
+        """Whether values are logarithms of similarities."""
         return self.nonnegative and self.gram.kernel.normalized
 
     @property
-    @override
     def unit(self) -> float:
+        """The unit of values and scores, see :mod:`bsvdd.inference.ties`."""
         return 1.0 if self.logarithmic else self.unit_of_sums
 
     @cached_property
@@ -435,11 +291,14 @@ class Center(Weighted):
 
     # similarity and distance
 
-    @override
     def unseen(self, rows: np.ndarray) -> np.ndarray:
+        """Return log (u r_z), minus infinity where nothing is unseen, shape (1, rows).
+
+        It is what a row beside z that the sample has not shown would add to the similarity.
+        """
         unseen = self.boundary.unseen
         if not unseen:
-            return super().unseen(rows)
+            return np.full((1, len(rows)), -np.inf)
         return unseen.log_added(self.log_nearest(rows))[None]
 
     def log_nearest(self, rows: np.ndarray) -> np.ndarray:
@@ -454,8 +313,8 @@ class Center(Weighted):
         return points[np.flatnonzero(points.sizes[: self.gram.n_majority_points] > 0)]
 
     @property
-    @override
     def far(self) -> float:
+        """The value of a row that resembles no training row, or minus infinity."""
         return 0.0 if self.gram.kernel.normalized and not self.logarithmic else -math.inf
 
     def similarity(self, rows: np.ndarray) -> np.ndarray:
@@ -471,10 +330,22 @@ class Center(Weighted):
         threads.each(of_block, len(rows), self._step)
         return out.T
 
-    @override
     def values_of_draws(self, rows: np.ndarray) -> np.ndarray:
         """Return the values in all draws, shape (draws, rows): the similarity or its logarithm."""
         return self._as_values(self.similarity(rows), lambda far: self.log_similarity(rows[far]))
+
+    def values_left_out(self, rows: np.ndarray, minority: np.ndarray) -> np.ndarray:
+        """Return the values in all draws, (draws, rows), of training rows that are no points.
+
+        Majority rows leave what was learned of columns from them; nothing was learned from
+        ``minority`` rows.
+        """
+        if not minority.any():
+            return self.leaving_out.values_of_draws(rows)
+        values = np.empty((self.n_draws, len(rows)))
+        values[:, ~minority] = self.leaving_out.values_of_draws(rows[~minority])
+        values[:, minority] = self.values_of_draws(rows[minority])
+        return values
 
     def over_ways(self, n: int, values_of: Callable[[Center, int], np.ndarray]) -> np.ndarray:
         """Return values in all draws, (draws, rows), of rows in n ways: draw t has way t mod n.
@@ -526,7 +397,6 @@ class Center(Weighted):
         d2 += self.squared_norm[:, None] + self._self_similarity
         return np.sqrt(np.maximum(d2, 0.0, out=d2), out=d2)  # negative values: rounding errors
 
-    @override
     def distance_of(self, score: np.ndarray) -> np.ndarray:
         """Return the distances of rows with these scores, by the median norm and threshold.
 
@@ -542,7 +412,6 @@ class Center(Weighted):
         """Return the distances of similarities less half the squared norm of their centre."""
         return np.sqrt(np.maximum(self._self_similarity - 2.0 * value, 0.0))
 
-    @override
     def boundary_at(self, distance: float) -> Boundary:
         r"""Return the boundary of the printed rule, :math:`d_z \le D_{\mathrm{opt}}` in a draw."""
         limit = self._self_similarity - distance * distance
@@ -552,13 +421,46 @@ class Center(Weighted):
         with np.errstate(divide="ignore"):
             return Boundary.at(np.log(np.maximum(similarity, 0.0)), self.unit)
 
+    @property
+    def distance_at_cutoff(self) -> float:
+        """The distance of a row at the boundary, D_opt."""
+        return float(self.distance_of(np.zeros(())))
+
     # decisions
 
-    @override
+    def scores(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
+        """Return the scores, at least 0 for normal rows at this level, shape (rows,)."""
+
+        def of_block(block: slice) -> np.ndarray:
+            return level_quantile(self.margins(rows[block]), level)
+
+        return _joined(of_block, len(rows), self._step)
+
+    def margins(self, rows: np.ndarray) -> np.ndarray:
+        """Return by how much rows lie within the cutoff in each draw, shape (draws, rows)."""
+        return self.margins_of(self.values_of_draws(rows), self.unseen(rows))
+
+    def margins_of(self, values: np.ndarray, log_unseen: np.ndarray) -> np.ndarray:
+        """Return the margins of values (draws, rows) and of what :meth:`unseen` has."""
+        return less(self._raised(values, log_unseen), self.boundary.threshold).T
+
+    def _raised(self, values: np.ndarray, log_unseen: np.ndarray) -> np.ndarray:
+        """Return the values with what is unseen beside the rows, shape (rows, draws)."""
+        return raised(values, log_unseen, self.boundary.log_half, self.logarithmic)
+
+    def decision(self, rows: np.ndarray, level: float = 0.5, prob: float = 0.9) -> np.ndarray:
+        """Return what :func:`decision_of` has of rows, shape (4, rows)."""
+
+        def of_block(block: slice) -> np.ndarray:
+            values, unseen = self.values_of_draws(rows[block]), self.unseen(rows[block])
+            return decision_of(values, unseen, self.boundary, level, prob, self.logarithmic)
+
+        return _joined(of_block, len(rows), self._step, (4,))
+
     def probability_normal(self, rows: np.ndarray) -> np.ndarray:
+        """Return P(normal): the share of draws in which a row is normal, shape (rows,)."""
         return self._counts(rows) / self._draws
 
-    @override
     def is_normal(self, rows: np.ndarray, level: float = 0.5) -> np.ndarray:
         r"""Return ``scores(rows, level) >= 0``, shape (rows,).
 
@@ -609,13 +511,17 @@ class Center(Weighted):
     # parts
 
     @property
+    def _draws(self) -> int:
+        return max(self.n_draws, len(self.boundary.threshold))
+
+    @property
     def _self_similarity(self) -> float:
         """The part of k(z, z) that a similarity does not have: 1, or 0 where it varies."""
         return 1.0 if self.gram.kernel.normalized else 0.0
 
     @property
-    @override
     def _step(self) -> int:
+        """Rows at once."""
         return _rows_at_once(max(self._draws, len(self.gram.points.rows)))
 
     @cached_property

@@ -68,7 +68,6 @@ from . import ties
 from .center import (
     Boundary,
     Center,
-    Score,
     Unseen,
     decision_of,
     level_quantile,
@@ -116,7 +115,7 @@ class LeftOut:
     def _of_known(self) -> np.ndarray:
         return self.values if self.known.all() else self.values[:, self.known]
 
-    def unseen(self, score: Score) -> np.ndarray:
+    def unseen(self, score: Center) -> np.ndarray:
         """Return what ``score.unseen`` has, of the rows that can be left out."""
         return score.boundary.unseen.log_added(self.log_nearest[:, self.known])
 
@@ -125,7 +124,7 @@ class LeftOut:
         """The median of ``log_nearest`` over the ways, shape (n,)."""
         return level_quantile(self.log_nearest)
 
-    def values_of(self, score: Score) -> np.ndarray:
+    def values_of(self, score: Center) -> np.ndarray:
         """Return the values of the rows that can be left out, as a score has them."""
         if not (self.of_distances and score.logarithmic):
             return self._of_known
@@ -136,7 +135,7 @@ class LeftOut:
     def boundary(
         self,
         policy: Cutoff,
-        score: Score,
+        score: Center,
         rows: np.ndarray,
         minority: np.ndarray,
         own: np.ndarray,
@@ -148,7 +147,7 @@ class LeftOut:
         Parameters
         ----------
         policy : Cutoff
-        score : Score
+        score : Center
         rows : ndarray of shape (n, p)
         minority : ndarray of bool, shape (n,)
         own : ndarray of int, shape (n,)
@@ -160,7 +159,7 @@ class LeftOut:
         known, values = np.flatnonzero(self.known), self._of_known
         minority, weight = minority[known], weight[known]
         choose = policy.chooser(minority)
-        if isinstance(score, Center) and not policy.uncertain:
+        if not policy.uncertain:
             as_logarithm = score.logarithmic and not self.of_distances
             similarity = np.exp(values) if as_logarithm else values
             similarity = similarity - score.squared_norm[:, None] / 2.0
@@ -168,26 +167,21 @@ class LeftOut:
             distance = score.distance_of_own_norm(similarity)
             limit = -choose(-distance, minority, weight=weight) * (1.0 + ties.RELATIVE)
             return score.boundary_at(limit), limit
-        uncertain = score.uncertain and policy.uncertain
-        middle = level_quantile(values, 0.5 if uncertain else policy.level)
-        middle = ties.merged(middle, score.unit)
+        middle = ties.merged(level_quantile(values), score.unit)
         fixed = choose(middle, minority, score.far, weight)  # as one number, or an error
-        chosen = Boundary.at(fixed, score.unit)
-        if uncertain:
-            unseen = Unseen()
-            if isinstance(score, Center) and score.gram.kernel.normalized:
-                rate = choose.rate_at(fixed, middle, minority)
-                majority = np.flatnonzero(~minority)
-                close = known[majority[near(middle[majority], rate, weight[majority])]]
-                unseen = unseen_row(score, rows, own, close, self._middle_nearest)
-            given = middle, fixed, minority, weight, unseen, seed
-            chosen = self._uncertain(choose, score, *given)
+        unseen = Unseen()
+        if score.gram.kernel.normalized:
+            rate = choose.rate_at(fixed, middle, minority)
+            majority = np.flatnonzero(~minority)
+            close = known[majority[near(middle[majority], rate, weight[majority])]]
+            unseen = unseen_row(score, rows, own, close, self._middle_nearest)
+        chosen = self._uncertain(choose, score, middle, fixed, minority, weight, unseen, seed)
         return chosen, score.with_boundary(chosen).distance_at_cutoff
 
     def _uncertain(
         self,
         choose: Chooser,
-        score: Score,
+        score: Center,
         middle: np.ndarray,
         fixed: float,
         minority: np.ndarray,
@@ -221,14 +215,14 @@ class LeftOut:
         threshold = middle - ties.tolerance(middle, score.unit)
         return Boundary(threshold, least, most, half, whole, unseen)
 
-    def scores(self, score: Score, level: float) -> np.ndarray:
+    def scores(self, score: Center, level: float) -> np.ndarray:
         """Return the score of each row, shape (n,); NaN if it cannot be left out."""
         found = np.full(len(self.known), np.nan)
         margins = score.margins_of(self.values_of(score), self.unseen(score))
         found[self.known] = level_quantile(margins, level)
         return found
 
-    def decision(self, score: Score, level: float, prob: float = 0.9) -> np.ndarray:
+    def decision(self, score: Center, level: float, prob: float = 0.9) -> np.ndarray:
         """Return what ``score.decision`` has, (4, n); NaN for a row that cannot be left out."""
         found = np.full((4, len(self.known)), np.nan)
         given = self.values_of(score), self.unseen(score), score.boundary

@@ -13,7 +13,7 @@ from ..models.model import CALIBRATED, Model
 from ..models.potential import KernelLikelihood, Likelihood
 from ..models.priors.base import describe
 from . import sampling
-from .center import Center, Score
+from .center import Center
 from .density import Density
 from .draws import OWN, Draws, SamplerSettings
 from .leave import Rescaled
@@ -29,14 +29,14 @@ class Learned:
 
     Attributes
     ----------
-    score : Score
+    score : Center
         Without a boundary.
+    draws : Draws
+        Of the weights: of their posterior, or one estimate.
     leave : Rescaled or None
         How rows leave in closed form; None: only refitted folds leave rows out.
     own : float or None
         The boundary of the model itself, as a value of the score.
-    draws : Draws or None
-        Of the weights: of their posterior, or one estimate. None for a score without weights.
     density : Density or None
         Of the posterior that was sampled; its prior has draws.
     solution : object
@@ -47,10 +47,10 @@ class Learned:
         By how much a solver may miss a value of the score.
     """
 
-    score: Score
+    score: Center
+    draws: Draws
     leave: Rescaled | None = None
     own: float | None = None
-    draws: Draws | None = None
     density: Density | None = None
     solution: Any = None
     diagnostics: Mapping[str, float] = field(default_factory=dict)
@@ -59,12 +59,12 @@ class Learned:
     @property
     def posterior(self) -> Draws | None:
         """The draws of a posterior, or None if there is none."""
-        return self.draws if self.draws is not None and self.draws.is_posterior else None
+        return self.draws if self.draws.is_posterior else None
 
     @property
     def is_own(self) -> bool:
         """Whether a user made the draws."""
-        return self.draws is not None and self.draws.report.sampler == OWN
+        return self.draws.report.sampler == OWN
 
     @property
     def closed_form(self) -> bool:
@@ -97,13 +97,10 @@ class Learner:
         The most folds that are refitted for the cutoff, if no row can leave in closed form.
     has_own : bool
         Whether the model has a boundary of its own.
-    has_center : bool
-        Whether its score is the similarity to a centre.
     """
 
     folds: ClassVar[int] = MOST_FOLDS
     has_own: ClassVar[bool] = False
-    has_center: ClassVar[bool] = False
 
     @property
     def closed_form(self) -> bool:
@@ -149,8 +146,6 @@ class Posterior(Learner):
     model: Model
     settings: SamplerSettings = SamplerSettings()
 
-    has_center: ClassVar[bool] = True
-
     @property
     @override
     def closed_form(self) -> bool:
@@ -181,8 +176,8 @@ class Posterior(Learner):
         norm = draws.flat("squared_norm") if "squared_norm" in draws.variables else None
         return Learned(
             Center(draws.weights, data.gram, norm, nonnegative=self.model.nonnegative),
+            draws,
             Rescaled(self.model.sums_to_one),
-            draws=draws,
             density=density or Density(self.model, data.gram),
         )
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ..models import repeats
-from .center import Center, Score
+from .center import Center
 from .cutoff import Cutoff
 
 # refitted folds
@@ -56,19 +56,19 @@ def refitted_values(
     return np.concatenate(parts, axis=1)[:, np.argsort(np.concatenate(order))]
 
 
-def aligned(values: np.ndarray, score: Score, reference: float, other: float) -> np.ndarray:
+def aligned(values: np.ndarray, score: Center, reference: float, other: float) -> np.ndarray:
     """Return the values that rows would have by another fit of the model.
 
     Parameters
     ----------
     values : ndarray of shape (draws, n)
-    score : Score
+    score : Center
         The fit that gave them.
     reference, other : float
         Values with the same meaning in this and in the other fit. A similarity is a sum over the
         weights, whose size depends on the number of rows: it is scaled. A logarithm is shifted.
     """
-    scaled = isinstance(score, Center) and not score.logarithmic and score.gram.kernel.normalized
+    scaled = not score.logarithmic and score.gram.kernel.normalized
     if scaled and min(reference, other) > 0.0:
         return values * (other / reference)
     return values + (other - reference)

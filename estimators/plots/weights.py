@@ -30,7 +30,7 @@ def plot_weights(est: Any, most: int = 25, prob: float = 0.9, ax: Axes | None = 
     Raises
     ------
     TypeError
-        The estimator has no centre.
+        The estimator has no weights with draws, or joins several fits.
 
     Examples
     --------

@@ -96,8 +96,7 @@ def _pictures(
     est: Detector, found: dict[str, Any], X: Any, y: Any, odd: np.ndarray, explained: bool
 ) -> Iterator[tuple[str, Any]]:
     """Yield the pictures of a page with their names."""
-    if hasattr(est, "distance"):
-        yield "distances", plots.plot_distances(est, X, y)
+    yield "distances", plots.plot_distances(est, X, y)
     if "list_rate" in found and X is None:
         yield "outliers", plots.plot_outliers(est)
     elif found["uncertain"]:
