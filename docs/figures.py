@@ -307,6 +307,18 @@ def planted() -> str:
     )
 
 
+def relations() -> str:
+    """Return which broken rows of a relation are found, and what else is."""
+    digits = {"first": 2, "least": 1, "others": 1, "above": 0, "seconds": 1}
+    return table(
+        f"table | {' | '.join(digits)}",
+        (
+            [row["kind"], *(number(row[name], d) for name, d in digits.items())]
+            for row in stored("relations")
+        ),
+    )
+
+
 def views() -> str:
     """Return `Views()` beside BSVDD alone."""
     file = stored("views")["sets"]
@@ -382,6 +394,7 @@ FIGURES: dict[str, Callable[[], str]] = {"ranks_of_studies": partial(ranks, of_s
             labels,
             rows_needed,
             planted,
+            relations,
             views,
             odd_rankings,
             odd_rows,
