@@ -126,7 +126,7 @@ def of_table(seed: int) -> list[dict[str, Any]]:
         faults = plant(rng, Z, kind)
         why = explain(est, Z)
         said = [why.reason(i) for i in range(EACH)]
-        named = [re.findall(r"(?:^|, | and )(\w+) = ", text) for text in said]
+        named = [re.findall(r"(?:^|[,:] | and )(\w+) = ", text) for text in said]
         found += [
             {"kind": kind, "first": own[0] in fault, "all": fault <= set(own)}
             for own, fault in zip(named, faults, strict=True)

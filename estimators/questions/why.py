@@ -15,8 +15,9 @@ What is usual in a column are the values of the ten, a gap has their values, and
 makes a row normal is the shortest walk with a normal row on it, the columns with the largest
 shares first. A column is named if it has a tenth of the shares, or if three of ten walks become
 normal with it: beside a value that is further off, one that is far keeps a row abnormal. Columns
-that follow from each other are named together: walks give the same fall, some to one of them and
-some to the other.
+that follow from each other are named together, and their shares are added: walks give the same
+fall, some to one of them and some to the other. Where no column is named, the words say so, and
+have the three with the largest shares.
 
 **References**
 
@@ -141,26 +142,34 @@ class Why:
     def reason(self, rows: Any) -> str:
         """Return the columns that make a row odd, or rows that are alike, with values and parts.
 
-        And what rows like it have there, if its value is none of these. Empty without any part.
+        And what rows like it have there, if its value is none of these. The largest parts are
+        first, also where no column has a tenth: then the words say so. Empty without any part.
         """
-        said: list[str] = []
         rows = np.atleast_1d(rows)
         part, falls = self.parts[rows].mean(axis=0), self.falls[rows]
+        order = np.argsort(-part, kind="stable")
         named = (part >= LEAST) | (self.turns[rows].mean(axis=0) >= TURNS)
-        left = [f for f in np.argsort(-part, kind="stable") if named[f]]
-        while left and len(said) < MOST:
+        left = [f for f in order if named[f]] or [f for f in order[:MOST] if part[f] > 0.0]
+        alone = "" if named.any() or not left else "no column alone; the largest: "
+        groups = []
+        while left:
             both, apart = falls + falls[..., [left[0]]], falls - falls[..., [left[0]]]
             still, swing = (of.std(axis=1).mean(axis=0) for of in (both, apart))
             twins = np.maximum(still, TWINS**2 * both.mean(axis=(0, 1))) <= TWINS * swing
-            group = [left[0], *(f for f in left[1:] if twins[f])]
-            left = [f for f in left if f not in group]
-            names = {f: _text(self.cells.columns[f]) for f in group}
-            text = " and ".join(f"{name} = {self.value(rows, f)}" for f, name in names.items())
-            odd = {f: f"{names[f]} " * (len(group) > 1) for f in group if self._is_odd(rows, f)}
-            like = ", ".join(name + self.usual(rows, f) for f, name in odd.items())
-            together, other = " together" * (len(group) > 1), "; rows like it: " * bool(like)
-            said.append(f"{text}{together} ({part[group].sum():.0%}{other}{like})")
-        return ", ".join(said)
+            groups.append([left[0], *(f for f in left[1:] if twins[f])])
+            left = [f for f in left if f not in groups[-1]]
+        groups.sort(key=lambda group: -part[group].sum())
+        said = (self._said(rows, group, part[group].sum()) for group in groups[:MOST])
+        return alone + ", ".join(said)
+
+    def _said(self, rows: np.ndarray, group: list[int], part: float) -> str:
+        """Return columns that are named together, with their values and their part."""
+        names = {f: _text(self.cells.columns[f]) for f in group}
+        text = " and ".join(f"{name} = {self.value(rows, f)}" for f, name in names.items())
+        odd = {f: f"{names[f]} " * (len(group) > 1) for f in group if self._is_odd(rows, f)}
+        like = ", ".join(name + self.usual(rows, f) for f, name in odd.items())
+        together, other = " together" * (len(group) > 1), "; rows like it: " * bool(like)
+        return f"{text}{together} ({part:.0%}{other}{like})"
 
     def value(self, rows: Any, f: int) -> str:
         """Return what some rows have in column number f, in words."""

@@ -180,6 +180,35 @@ def test_columns_that_follow_from_each_other_are_named_together():
     assert re.fullmatch(r"c = 9 \(100%; rows like it: [-.\d]+ to [-.\d]+\)", why.reason(1))
 
 
+class Squares(BaseEstimator):
+    """A row is odd by the sum of the squares of all columns."""
+
+    fit = Additive.fit
+
+    def decision_function(self, X):
+        return 9.0 - (pd.DataFrame(X) ** 2).sum(axis=1)
+
+
+def test_the_words_say_so_where_no_column_has_a_tenth():
+    known = pd.DataFrame(np.zeros((30, 20))).add_prefix("x")
+    Z = pd.DataFrame([2.0] * 20, known.columns).T
+    Z["x4"], odd = 2.1, "= 2 (5%; rows like it: 0)"
+    why = bsvdd.explain(Squares().fit(known), pd.concat([Z, 0.0 * Z]), known)
+    first = "no column alone; the largest: x4 = 2.1 (5%; rows like it: 0)"
+    assert why.reason(0) == f"{first}, x0 {odd}, x1 {odd}"
+    assert why.reason(1) == ""
+
+
+def test_columns_that_are_named_together_count_together():
+    rng = np.random.default_rng(0)
+    known = pd.DataFrame({"a": rng.integers(1, 4, 60).astype(float), "c": rng.normal(size=60)})
+    known["b"] = 2 * known["a"]
+    Z = pd.DataFrame({"a": [2.0], "c": [6.2], "b": [6.0]})  # 5 of a and b, and 3.2 of c
+    why = bsvdd.explain(Pairs().fit(known), Z, known)
+    assert why.top_columns(1)["column_1"].tolist() == ["c"]
+    assert re.match(r"(a = 2 and b = 6|b = 6 and a = 2) together \(61%\), c = 6.2", why.reason(0))
+
+
 def test_a_gap_has_the_values_of_the_rows_like_it_and_is_no_reason():
     est, Z = SVDD().fit(MIXED), NEW.loc[["far", "fine"]].copy()
     Z["age"] = [np.nan, 30.0]
