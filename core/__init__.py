@@ -1,0 +1,1 @@
+"""The core: units, points, Gram statistics, models, draws, the centre and its boundary."""

@@ -1,0 +1,176 @@
+r"""Bandwidths s of kernels of a distance, by a criterion of the rows and their weights.
+
+Weights :math:`t_i` sum to one, and :math:`n = 1 / \sum_i t_i^2` is the effective number of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist, pdist
+
+MOST_ROWS = {"likelihood": 1000, "median": 3000, "wide": 3000}
+GRID = 25  # candidates
+SMALLEST = 1e-100  # of numbers whose squares are needed
+COPIES = 1e-8  # distance, relative to the root mean square, up to which rows are copies
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows (n, q) that teach a bandwidth, their weights (n,), and the unit (n,) of each.
+
+    ``dimensions`` is the number of columns of which the coordinates are made.
+    """
+
+    X: np.ndarray
+    weight: np.ndarray
+    unit: np.ndarray
+    dimensions: int
+
+    def sample(self, size: int) -> Rows:
+        """Return so many of the rows at most."""
+        if len(self.X) <= size:
+            return self
+        i = np.sort(np.random.default_rng(0).choice(len(self.X), size, replace=False))
+        return Rows(self.X[i], self.weight[i], self.unit[i], self.dimensions)
+
+    @property
+    def share(self) -> np.ndarray:
+        """Weights of sum 1, (n,)."""
+        return self.weight / self.weight.sum()
+
+    @property
+    def n(self) -> float:
+        """The effective number of rows."""
+        return float(1.0 / (self.share**2).sum())
+
+    @property
+    def mean_square(self) -> float:
+        """The mean squared distance of two rows."""
+        t = self.share
+        variance = t @ ((self.X - t @ self.X) ** 2).sum(axis=1)
+        return float(2.0 * variance * self.n / (self.n - 1.0))
+
+    def middle(self, power: float = 1.0) -> float:
+        """Return the median of the distances of two rows that are no copies, to a power."""
+        i, j = np.triu_indices(len(self.X), 1)
+        d, t = pdist(self.X), self.weight[i] * self.weight[j]
+        apart = d > COPIES * d.max(initial=0.0)
+        order = np.argsort(d[apart])
+        d, t = d[apart][order] ** power, t[apart][order]
+        return float(np.interp(t.sum() / 2.0, np.cumsum(t) - t / 2.0, d)) if len(d) else 0.0
+
+
+def mean(rows: Rows) -> float:
+    r"""Return s of the mean criterion (Chaudhuri et al. 2017).
+
+    .. math:: s^2 = \bar D^2 / \ln((n-1)/\delta^2), \qquad \delta = \sqrt2 \cdot 10^{-6}
+    """
+    return math.sqrt(rows.mean_square / math.log((rows.n - 1.0) / 2e-12))
+
+
+def modified_mean(rows: Rows) -> float:
+    r"""Return s of the modified mean criterion (Liao et al. 2018): the tolerance depends on n.
+
+    .. math::
+        \delta &= -0.14818008 \phi^4 + 0.284623624 \phi^3 \\
+               &\quad - 0.252853808 \phi^2 + 0.159059498 \phi - 0.001381145 \\
+        \phi &= 1 / \ln(n - 1), \qquad s^2 = \bar D^2 / \ln((n-1)/\delta^2)
+    """
+    phi = 1.0 / math.log(rows.n - 1.0)
+    delta = np.polyval([-0.14818008, 0.284623624, -0.252853808, 0.159059498, -0.001381145], phi)
+    return math.sqrt(rows.mean_square / math.log((rows.n - 1.0) / float(delta) ** 2))
+
+
+def median(rows: Rows) -> float:
+    r"""Return the median heuristic (Garreau et al. 2017), s = the median distance of two rows."""
+    return rows.sample(MOST_ROWS["median"]).middle()
+
+
+def wide(rows: Rows) -> float:
+    r"""Return a wide bandwidth, :math:`s^2 = m / 8`, m the median squared distance of two rows."""
+    return math.sqrt(rows.sample(MOST_ROWS["wide"]).middle(2.0) / 8.0)
+
+
+def scale(rows: Rows) -> float:
+    r"""Return the bandwidth of scikit-learn's ``gamma="scale"``, :math:`s^2 = p\, \mathrm{var}(X)/2`."""
+    t, p = rows.share, rows.X.shape[1]
+    center = (t @ rows.X).mean()
+    return math.sqrt(p * (t @ ((rows.X - center) ** 2).mean(axis=1)) / 2.0)
+
+
+CRITERIA: dict[str, Callable[[Rows], float]] = {
+    "mean": mean,
+    "modified_mean": modified_mean,
+    "median": median,
+    "scale": scale,
+    "wide": wide,
+}
+
+
+def likelihood(rows: Rows, metric: str, power: int) -> float:
+    r"""Return the s with the largest leave-one-out likelihood of the rows (Duin 1976).
+
+    .. math:: \sum_i t_i \left[\log \sum_{j \in N_i} t_j\, e^{-(d_{ij} / s)^a / a}
+        - p \log s\right]
+
+    :math:`N_i` are the rows that are no copies of row i, nor of its unit; d is the distance of the
+    kernel and a its power (2 for the Gaussian kernel). s is the best of a grid from a quarter of
+    the median distance to the fifth neighbour up to the root mean square distance of rows of two
+    units; beyond 1,000 rows a sample of so many is used.
+    """
+    rows = rows.sample(MOST_ROWS["likelihood"])
+    d, t, others = cdist(rows.X, rows.X, metric), rows.weight, rows.unit[:, None] != rows.unit
+    pairs = t[:, None] * t * others
+    high = math.sqrt((pairs * d**2).sum() / (pairs.sum() or 1.0))
+    if not 0.0 < high < math.inf:
+        return high
+    low = min(_to_fifth(np.unique(rows.X, axis=0), metric) / 4.0, high / 2.0)
+    d[(d <= COPIES * high) | ~others] = np.inf
+    some = np.isfinite(d).any(axis=1)
+    d, of = d[some] ** power / power, t[some]
+    nearest = d.min(axis=1)
+    d -= nearest[:, None]
+    k = np.empty_like(d)
+
+    def log_likelihood(s: float) -> float:
+        np.exp(np.multiply(d, -(s**-power), out=k), out=k)
+        log_sum = np.log(k @ t) - nearest / s**power
+        return float(of @ log_sum / of.sum() - rows.dimensions * math.log(s))
+
+    return float(max(np.geomspace(low, high, GRID), key=log_likelihood))
+
+
+def _to_fifth(distinct: np.ndarray, metric: str) -> float:
+    """Return the median distance of distinct rows to the fifth nearest."""
+    fifth = min(5, len(distinct) - 1)
+    return float(
+        np.median(np.partition(cdist(distinct, distinct, metric), fifth, axis=1)[:, fifth])
+    )
+
+
+def named(name: str) -> bool:
+    """Return whether a criterion has this name."""
+    return name == "likelihood" or name in CRITERIA
+
+
+def of(name: str, rows: Rows, metric: str, power: int) -> float:
+    """Return the bandwidth that a criterion gives to rows.
+
+    Raises
+    ------
+    ValueError
+        Too many of the rows are equal, or they are too large or small to be squared.
+    """
+    with np.errstate(all="ignore"):  # checked below
+        s = likelihood(rows, metric, power) if name == "likelihood" else CRITERIA[name](rows)
+    if not SMALLEST <= s <= 1.0 / SMALLEST:
+        raise ValueError(
+            f"bandwidth={name!r} gives {s} on these {len(rows.X)} majority rows (too many of them "
+            "are equal, or they are too large or small to be squared); scale the columns of X, or "
+            "give the bandwidth as a number"
+        )
+    return s

@@ -1,0 +1,244 @@
+"""What a kernel is, and kernels that a user writes as a function or computes as a matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy
+
+SAMPLE = 100  # training rows on which a function is checked
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A positive definite kernel k(x, y): a value that majority rows fit, called with coordinates.
+
+    ``kernel(Z, Y)`` returns the values (m, R) of coordinates Z (m, q) and Y (R, q).
+    """
+
+    pairwise: ClassVar[bool] = False  # whether kernel values stand in place of rows
+    categorical_columns: ClassVar[tuple[int, ...]] = ()
+
+    @property
+    def normalized(self) -> bool:
+        """Whether 0 < k <= 1 = k(x, x), with the logarithm in :meth:`log`."""
+        return False
+
+    def fit(self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0) -> Self:
+        """Return the kernel that majority rows teach.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, p)
+        weight : ndarray of shape (n,)
+        unit : ndarray of int, shape (n,)
+            Rows of one unit say nothing of each other.
+        columns : int, default=0
+            How many columns the p coordinates are made of, if it is not p.
+
+        Raises
+        ------
+        ValueError
+            A bandwidth cannot be estimated, or on these rows it is no kernel.
+        """
+        return self
+
+    def taught(self, X: np.ndarray, weight: np.ndarray) -> Self:
+        """Return the kernel with the column scales of other rows X."""
+        return self
+
+    def inputs(self, X: np.ndarray) -> np.ndarray:
+        """Return the coordinates (m, q) of rows X (m, p)."""
+        return X
+
+    def log(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Return log k (m, R) of a normalised kernel, also where k underflows."""
+        raise NotImplementedError
+
+    def __call__(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return np.exp(self.log(Z, Y))
+
+    def diag(self, Z: np.ndarray) -> np.ndarray:
+        """Return k(z, z), (m,)."""
+        return np.ones(len(Z))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, and with ``deep`` those of an inner kernel too."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        inner = found.get("kernel") if deep else None
+        if isinstance(inner, Kernel):
+            found |= {f"kernel__{name}": value for name, value in inner.get_params().items()}
+        return found
+
+    def with_params(self, **params: Any) -> Self:
+        """Return the kernel with other parameters, by the names of :meth:`get_params`.
+
+        Raises
+        ------
+        ValueError
+            There is no parameter of that name.
+        """
+        for name in params:
+            if name not in self.get_params():
+                raise ValueError(
+                    f"{name!r} is no parameter of {self!r}, which has {', '.join(self.get_params())}"
+                )
+        new = replace(self, **{k: v for k, v in params.items() if "__" not in k})
+        inner = {k.removeprefix("kernel__"): v for k, v in params.items() if "__" in k}
+        return replace(new, kernel=new.kernel.with_params(**inner)) if inner else new  # type: ignore[attr-defined,call-arg]
+
+
+@dataclass(frozen=True)
+class Custom(Kernel):
+    """A user's function of two sets of rows, X (n, p) and Y (m, p), that returns k(x, y) (n, m).
+
+    Raises
+    ------
+    ValueError
+        The values have another shape, are complex or not finite, or in ``fit`` the function is no
+        kernel on 100 of the training rows.
+    """
+
+    function: Callable[[np.ndarray, np.ndarray], Any]
+
+    def __repr__(self) -> str:
+        name = getattr(self.function, "__qualname__", repr(self.function))  # without an address
+        return f"Custom(function={name})"
+
+    def fit(self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0) -> Self:
+        """Check the function on the rows."""
+        require_kernel(self, X)
+        return self
+
+    def __call__(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        found = np.asarray(self.function(Z, Y))
+        if found.shape != (len(Z), len(Y)) or np.iscomplexobj(found):
+            raise ValueError(
+                f"{self!r} must return real values of shape {(len(Z), len(Y))}, but returned "
+                f"{found.dtype} of shape {found.shape}"
+            )
+        if not np.isfinite(found).all():
+            raise ValueError(f"{self!r} returned values that are not finite")
+        return np.array(found, dtype=float)
+
+    def diag(self, Z: np.ndarray) -> np.ndarray:
+        blocks = np.array_split(Z, -(-len(Z) // SAMPLE)) if len(Z) else []
+        return np.concatenate([np.diag(self(block, block)) for block in blocks] or [np.empty(0)])
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """A kernel matrix that the user computes, in place of rows.
+
+    ``fit`` takes K (n, n) of the training rows. A new row z is [k(z, x_1), ..., k(z, x_n), k(z, z)].
+    Coordinates are these n + 1 values and the position of a training row, -1 for a new one.
+
+    Parameters
+    ----------
+    diagonal : float, optional
+        k(z, z), where it is the same for each z; then new rows are without it.
+
+    Raises
+    ------
+    ValueError
+        K is not square, symmetric and positive semi-definite, or new rows have other columns.
+    """
+
+    diagonal: float | None = None
+
+    pairwise: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.diagonal is not None and not (is_number(self.diagonal) and self.diagonal >= 0):
+            raise ValueError(f"diagonal must be a number of at least 0, got {self.diagonal!r}")
+
+    def training_rows(self, K: np.ndarray) -> np.ndarray:
+        """Return the coordinates (n, n + 2) of training rows, from K (n, n)."""
+        if K.ndim != 2 or K.shape[0] != K.shape[1]:
+            raise ValueError(f"a precomputed kernel is fitted on a square matrix, got {K.shape}")
+        if not np.allclose(K, K.T, rtol=1e-8, atol=1e-10 * np.abs(K).max()):
+            i, j = np.unravel_index(np.abs(K - K.T).argmax(), K.shape)
+            raise ValueError(
+                f"a precomputed kernel must be symmetric, but K[{i}, {j}] = {K[i, j]:.6g} "
+                f"and K[{j}, {i}] = {K[j, i]:.6g}"
+            )
+        require_definite(self, K)
+        return np.column_stack([K, np.diag(K), np.arange(len(K))])
+
+    def new_rows(self, Z: np.ndarray, n: int) -> np.ndarray:
+        """Return the coordinates (m, n + 2) of new rows beside n training rows."""
+        if self.diagonal is not None and Z.shape[1] == n:
+            Z = np.column_stack([Z, np.full(len(Z), float(self.diagonal))])
+        if Z.shape[1] != n + 1:
+            raise ValueError(
+                f"a precomputed kernel scores rows of {n + 1} columns, k(z, x_1) to k(z, x_{n}) "
+                f"and then k(z, z), got {Z.shape[1]} columns; if k(z, z) is the same for every z, "
+                "use Precomputed(diagonal=...)"
+            )
+        return np.column_stack([Z, np.full(len(Z), -1.0)])
+
+    def __call__(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return Z[:, Y[:, -1].astype(int)]
+
+    def diag(self, Z: np.ndarray) -> np.ndarray:
+        return Z[:, -2]
+
+
+def as_kernel(kernel: Any) -> Kernel:
+    """Return ``kernel`` as a :class:`Kernel`; a plain function becomes :class:`Custom`."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, type):
+        raise TypeError(f"kernel is the class {kernel.__name__}; make one: {kernel.__name__}()")
+    if callable(kernel):
+        return Custom(kernel)
+    raise TypeError(
+        f"kernel must be a kernel such as kernels.RBF() or a function of two arrays, got {kernel!r}"
+    )
+
+
+def require_kernel(kernel: Kernel, X: np.ndarray) -> None:
+    """Raise an error unless a kernel is symmetric, of two rows alone, and positive semi-definite."""
+    rows = X[np.linspace(0, len(X) - 1, min(len(X), SAMPLE)).astype(int)]
+    half, K = len(rows) // 2, kernel(rows, rows)
+    largest = np.abs(K).max()
+
+    def require_equal(a: np.ndarray, b: np.ndarray, problem: str) -> None:
+        if not np.allclose(a, b, rtol=1e-6, atol=1e-8 * largest):
+            worst = np.unravel_index(np.abs(a - b).argmax(), a.shape)
+            raise ValueError(f"kernel {kernel!r} {problem}: {a[worst]:.6g} and {b[worst]:.6g}")
+
+    require_equal(K, K.T, "must be symmetric, but k(x, y) and k(y, x) differ")
+    require_equal(
+        K[:half, half:],
+        kernel(rows[:half], rows[half:]) if half else K[:half, half:],
+        "must be a function of two rows alone, but k(x, y) depends on the other rows of a call",
+    )
+    require_definite(kernel, K)
+
+
+def require_definite(kernel: Kernel, K: np.ndarray) -> None:
+    """Raise an error unless the matrix K (n, n) of a kernel is positive semi-definite."""
+    smallest = scipy.linalg.eigvalsh(K, subset_by_index=(0, 0))[0]
+    if smallest < -1e-8 * np.abs(K).max() * len(K):
+        is_distance = (np.diag(K) <= K.min(axis=1)).all()
+        raise ValueError(
+            f"kernel {kernel!r} must be positive semi-definite, but its matrix of {len(K)} training "
+            f"rows has the eigenvalue {smallest:.6g}; "
+            + (
+                "its values are least at k(x, x), as those of a distance; a kernel is a "
+                "similarity: use lambda A, B: np.exp(-distance(A, B) / scale)"
+                if is_distance
+                else "use another kernel, such as kernels.RBF()"
+            )
+        )
+
+
+def is_number(value: Any) -> bool:
+    """Return whether ``value`` is a finite real number; a boolean is not."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,210 @@
+"""The kernel of tables: columns of numbers on two scales, and columns of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import ndtri
+
+from .base import Kernel, as_kernel, is_number
+from .numeric import RBF, OfDistance
+
+FAR = 5.0  # standard deviations from a constant column to a value that differs
+ROUNDING = 1e-12  # range of a column, relative to its values, below which it is constant
+REMOTE = 1e150  # ranges of a column from its smallest value, at most
+SCALES = ("both", "standardised", "normal scores")
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """What majority rows say of a column of numbers, whose values are scaled to v in [0, 1] first.
+
+    Attributes
+    ----------
+    low, span : float
+        The smallest value and the range; the range of a constant column is 0.
+    mean, sd : float
+        Of v.
+    values, scores : ndarray of shape (u,)
+        The distinct v in ascending order, and their standardised normal scores.
+    unit : float
+        The standard deviation of the normal scores before.
+    """
+
+    low: float
+    span: float
+    mean: float
+    sd: float
+    values: np.ndarray
+    scores: np.ndarray
+    unit: float
+
+    @classmethod
+    def of(cls, x: np.ndarray, weight: np.ndarray) -> Self:
+        """Return what values x (n,) of weights (n,) say."""
+        low, high = float(x.min()), float(x.max())
+        if high - low <= ROUNDING * max(abs(low), abs(high)):
+            return cls(low, 0.0, 0.0, 0.0, np.zeros(1), np.zeros(1), 1.0)
+        values, place = np.unique((x - low) / (high - low), return_inverse=True)
+        counts = np.bincount(place, weight)
+        counts *= len(x) / counts.sum()
+        n, share = len(x), counts / len(x)
+        scores = ndtri((np.cumsum(counts) - counts / 2.0 + 0.5) / (n + 1.0))
+        mean, center = share @ scores, share @ values
+        unit = np.sqrt(share @ (scores - mean) ** 2)
+        sd = np.sqrt(share @ (values - center) ** 2)
+        return cls(
+            low, high - low, float(center), float(sd), values, (scores - mean) / unit, float(unit)
+        )
+
+    def coordinates(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the standardised values and the normal scores of x (m,); these grow as x beyond."""
+        if not self.span:
+            differs = FAR * (np.abs(x - self.low) > ROUNDING * abs(self.low))
+            return differs, differs
+        with np.errstate(over="ignore"):
+            v = np.clip((x - self.low) / self.span, -REMOTE, REMOTE)
+        beyond = (v - np.clip(v, 0.0, 1.0)) / self.sd / self.unit
+        return (v - self.mean) / self.sd, np.interp(v, self.values, self.scores) + beyond
+
+
+@dataclass(frozen=True)
+class Tabular(Kernel):
+    r"""The kernel of a table: numbers on two scales, constant columns, and categories.
+
+    .. math:: k(x, z) = k_0(\tilde x_N, \tilde z_N)\; \rho^{\,\#\{c \in C:\ x_c \ne z_c\}}
+
+    with N the columns of numbers and C those of categories. A column f of numbers has two
+    coordinates,
+
+    .. math:: \tilde x_f = \sqrt{\tfrac12} \left(\frac{x_f - \mu_f}{\sigma_f},\;
+        \frac{g_f(x_f) - \bar g_f}{s_f}\right), \qquad
+        g_f(v) = \Phi^{-1}\left(\frac{(\#\{x < v\} + \#\{x \le v\}) / 2 + 1/2}{n + 1}\right),
+
+    so squared distances are means of those of the standardised values and of those of the normal
+    scores (van der Waerden 1952), which no long tail stretches. Between two values of majority rows
+    g is linear, and beyond them it grows as the standardised value. Rows count by their weights. A
+    column that is constant has the coordinates 0, and 5 for any other value: such a row is
+    abnormal. A factor :math:`\rho` is positive definite (Aitchison and Aitken 1976).
+
+    Parameters
+    ----------
+    kernel : Kernel or callable, default=RBF("likelihood")
+        :math:`k_0` of the coordinates, whose bandwidth is in standard deviations.
+    rho : float, default=0.01
+        By which the similarity falls for each column whose categories differ, between 0 and 1.
+    categorical : sequence of int, optional
+        Positions of the columns of categories. Default: in a data frame or a file, columns of text
+        and of pandas' type ``category``.
+    scale : {"both", "standardised", "normal scores"}, default="both"
+        The coordinates of a column of numbers; one of them counts fully.
+    columns : tuple of Column, optional
+        What the majority rows say of the columns of numbers; set by ``fit``.
+
+    Raises
+    ------
+    ValueError
+        A parameter is out of its range.
+    """
+
+    kernel: Kernel | Callable[..., Any] = RBF("likelihood")
+    rho: float = 0.01
+    categorical: tuple[int, ...] | None = None
+    scale: str = "both"
+    columns: tuple[Column, ...] | None = None
+
+    takes_categories: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        inner = as_kernel(self.kernel)
+        if inner.pairwise or isinstance(inner, Tabular):
+            raise ValueError(f"Tabular needs a kernel of columns of numbers, got {inner!r}")
+        if not (is_number(self.rho) and 0.0 < self.rho < 1.0):
+            raise ValueError(f"rho must lie between 0 and 1, got {self.rho!r}")
+        if self.scale not in SCALES:
+            raise ValueError(f"scale must be one of {list(SCALES)}, got {self.scale!r}")
+        positions = self.categorical
+        if positions is not None:
+            if not all(is_number(c) and c >= 0 and int(c) == c for c in positions):
+                raise ValueError(
+                    f"categorical must be positions of columns, 0 or more, got {positions!r}"
+                )
+            object.__setattr__(self, "categorical", tuple(sorted({int(c) for c in positions})))
+        object.__setattr__(self, "kernel", inner)
+
+    @property
+    def inner(self) -> Kernel:
+        """The kernel of the coordinates of numbers."""
+        return as_kernel(self.kernel)
+
+    @property
+    def normalized(self) -> bool:
+        return self.inner.normalized
+
+    @property
+    def categorical_columns(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The positions of the columns of categories."""
+        return self.categorical or ()
+
+    @property
+    def q(self) -> int:
+        """The number of coordinates of numbers."""
+        return len(self.columns or ()) * (2 if self.scale == "both" else 1)
+
+    def fit(self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0) -> Self:
+        if max(self.categorical_columns, default=0) >= X.shape[1]:
+            raise ValueError(
+                f"categorical={self.categorical}: there are {X.shape[1]} columns, from 0 on"
+            )
+        plain = self.taught(X, weight)
+        assert plain.columns is not None
+        varying = sum(column.span > 0.0 for column in plain.columns)
+        if not varying:  # nothing tells a bandwidth, and values that differ are far away
+            inner = self.inner
+            kernel = replace(inner, bandwidth=1.0) if isinstance(inner, OfDistance) else inner
+        else:
+            Z = plain.inputs(X)[:, : plain.q]
+            kernel = self.inner.fit(Z, weight, unit, varying)
+        return replace(plain, kernel=kernel)
+
+    def taught(self, X: np.ndarray, weight: np.ndarray) -> Self:
+        numbers = np.delete(X, self.categorical_columns, axis=1)
+        return replace(self, columns=tuple(Column.of(x, weight) for x in numbers.T))
+
+    def inputs(self, X: np.ndarray) -> np.ndarray:
+        assert self.columns is not None
+        numbers = np.delete(X, self.categorical_columns, axis=1).T
+        both = [c.coordinates(x) for c, x in zip(self.columns, numbers, strict=True)]
+        kept = {"both": (0, 1), "standardised": (0,), "normal scores": (1,)}[self.scale]
+        each = [pair[i] / np.sqrt(len(kept)) for pair in both for i in kept]
+        return np.column_stack([*each, X[:, list(self.categorical_columns)]])
+
+    def log(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        q = self.q
+        found = self.inner.log(Z[:, :q], Y[:, :q]) if q else np.zeros((len(Z), len(Y)))
+        if Z.shape[1] > q:
+            found += np.log(self.rho) * self.differ(Z, Y)
+        return found
+
+    def __call__(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        if self.normalized:
+            return np.exp(self.log(Z, Y))
+        k = self.inner(Z[:, : self.q], Y[:, : self.q])
+        return k * self.rho ** self.differ(Z, Y) if Z.shape[1] > self.q else k
+
+    def differ(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Return in how many categories rows differ, (m, R)."""
+        return np.asarray(cdist(Z[:, self.q :], Y[:, self.q :], "hamming") * (Z.shape[1] - self.q))
+
+    def diag(self, Z: np.ndarray) -> np.ndarray:
+        return self.inner.diag(Z[:, : self.q])
+
+    def __repr__(self) -> str:
+        more = "" if self.rho == 0.01 else f", rho={self.rho}"
+        more += "" if self.categorical is None else f", categorical={self.categorical}"
+        more += "" if self.scale == "both" else f", scale={self.scale!r}"
+        return f"Tabular({self.kernel!r}{more})"

@@ -1,0 +1,99 @@
+r"""BDD, Bayesian data description (Ghasemi et al. 2012).
+
+.. math:: w = \alpha_0, \qquad \alpha_0 \sim N(m, \Sigma)
+
+The posterior is normal, with the precision :math:`\Lambda = \lambda n_0 K + \Sigma^{-1}` and the mean
+:math:`\Lambda^{-1} (\lambda r + \Sigma^{-1} m)`. Its mode on the simplex, :math:`\sum w = 1, w \ge 0`,
+is another estimator, a quadratic program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+
+from ..gram import Gram
+from ..priors import Gaussian, make, of_sums
+from . import likelihood
+from .quadratic_program import minimize
+
+
+@dataclass(frozen=True, eq=False)
+class BDD:
+    """The model with Gram statistics, the prior of alpha0, and lambda."""
+
+    gram: Gram
+    prior: Any
+    scale: float = 1.0
+
+    on_simplex: ClassVar[bool] = False
+
+    @cached_property
+    def variables(self) -> dict[str, tuple[Any, int]]:
+        """The prior and the number of values of each variable."""
+        return {"alpha0": (of_sums(self.prior, self.gram), self.gram.m)}
+
+    def build(self) -> Any:
+        """Return the PyMC model."""
+        import pymc as pm
+
+        with pm.Model(coords={"point": range(self.gram.m)}) as model:
+            alpha0 = make(self.variables["alpha0"][0], self.gram, "alpha0", "point")
+            w = pm.Deterministic("w", alpha0, dims="point")
+            likelihood.potential(w, self.gram, self.scale)
+        return model
+
+    def weights(self, alpha0: np.ndarray) -> np.ndarray:
+        """Return w (S, M)."""
+        return alpha0
+
+    def value_and_gradient(self, alpha0: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """Return log L (S,) and its gradient."""
+        value, g = likelihood.value_and_gradient(alpha0, self.gram, self.scale)
+        return value, (g,)
+
+    @property
+    def normal_prior(self) -> Gaussian | None:
+        """The prior if it is normal, so that the posterior is normal."""
+        prior = self.variables["alpha0"][0]
+        return prior if isinstance(prior, Gaussian) else None
+
+    @cached_property
+    def posterior(self) -> tuple[np.ndarray, np.ndarray]:
+        """The precision Lambda (M, M) and Lambda times the mean (M,) of the normal posterior.
+
+        Raises
+        ------
+        TypeError
+            The prior is not normal.
+        """
+        prior, gram = self.normal_prior, self.gram
+        if prior is None:
+            raise TypeError(
+                f"the posterior of BDD is normal for a normal prior only, got {self.prior!r}; use "
+                "draws, sampler='nuts' or 'auto', with simplex=False"
+            )
+        D = prior.precision
+        return self.scale * gram.n0 * gram.K + D, self.scale * gram.r + D @ prior.m
+
+    def draw(self, draws: int, rng: np.random.Generator) -> np.ndarray:
+        """Return independent draws (draws, M)."""
+        precision, shift = self.posterior
+        U = cholesky(precision)
+        mean = solve_triangular(U, solve_triangular(U, shift, trans="T"))
+        noise = rng.standard_normal((len(mean), draws))
+        return np.asarray(mean + solve_triangular(U, noise).T)
+
+    def simplex_mode(self) -> np.ndarray:
+        """Return the mode under sum w = 1, w >= 0, (M,)."""
+        precision, shift = self.posterior
+        return minimize(precision, shift, np.zeros(len(shift)), np.ones(len(shift)))
+
+
+def build(gram: Gram, prior: Any, likelihood_scale: float = 1.0) -> Any:
+    """Return the PyMC model of the weights ``w``."""
+    return BDD(gram, prior, likelihood_scale).build()

@@ -1,0 +1,126 @@
+"""Draws of the weights of a model: independent, by the package's HMC, or by PyMC and nutpie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from .hmc import hmc
+from .priors import Pull
+
+SAMPLERS = ("auto", "nuts", "metropolis")
+
+
+class Model(Protocol):
+    """What samplers ask of a model."""
+
+    @property
+    def variables(self) -> dict[str, tuple[Any, int]]:
+        """The prior and the number of values of each variable."""
+
+    def build(self) -> Any:
+        """Return the PyMC model."""
+
+    def weights(self, *values: np.ndarray) -> np.ndarray:
+        """Return w (S, M)."""
+
+    def value_and_gradient(self, *values: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """Return log L (S,) and its gradients."""
+
+
+@dataclass(frozen=True, eq=False)
+class OfNormals:
+    """A model whose variables are maps of standard normals z (S, n), as a density N(z) e^f(z)."""
+
+    model: Model
+
+    @property
+    def size(self) -> int:
+        """The number of values of z."""
+        return sum(n for _, n in self.model.variables.values())
+
+    def values(self, z: np.ndarray) -> tuple[list[np.ndarray], list[Pull]]:
+        """Return the values of each variable, and the pull of a gradient by each."""
+        priors, sizes = zip(*self.model.variables.values(), strict=True)
+        parts = np.split(z, np.cumsum(sizes)[:-1], axis=1)
+        found = [prior.of_normal(part) for prior, part in zip(priors, parts, strict=True)]
+        return [x for x, _ in found], [pull for _, pull in found]
+
+    def weights(self, z: np.ndarray) -> np.ndarray:
+        """Return w (S, M)."""
+        return self.model.weights(*self.values(z)[0])
+
+    def __call__(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, pulls = self.values(z)
+        value, gradients = self.model.value_and_gradient(*values)
+        return value, np.hstack([pull(g) for pull, g in zip(pulls, gradients, strict=True)])
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws w (chains, draws, M), and what the sampler says of each (chains, draws), by name."""
+
+    w: np.ndarray
+    stats: dict[str, np.ndarray]
+
+
+def draw(
+    model: Model,
+    sampler: str = "auto",
+    draws: int = 1000,
+    tune: int = 500,
+    chains: int = 2,
+    seed: int = 0,
+    done: Callable[[int], None] = lambda trajectories: None,
+) -> Draws:
+    """Return draws of the weights.
+
+    Parameters
+    ----------
+    model : model of :mod:`bsvdd.core.models`
+    sampler : {"auto", "nuts", "metropolis"}
+        "auto" draws independently from a normal posterior, and else by HMC; "nuts" is nutpie, and
+        "metropolis" is PyMC's random walk.
+    draws, tune, chains, seed : int
+        As in ``pymc.sample``.
+    done : callable, optional
+        Is told the number of HMC trajectories that are done.
+    """
+    if sampler != "auto":
+        return by_pymc(model.build(), sampler, draws, tune, chains, seed)
+    rng = np.random.default_rng(seed)
+    if getattr(model, "normal_prior", None) is not None:
+        return Draws(model.draw(chains * draws, rng).reshape(chains, draws, -1), {})  # type: ignore[attr-defined]
+    f = density(model)
+    z, rate = hmc(f, f.size, draws, tune, chains, rng, done)
+    return Draws(np.stack([f.weights(chain) for chain in z]), {"acceptance_rate": rate})
+
+
+def density(model: Model) -> Any:
+    """Return the density that HMC walks on."""
+    if all(hasattr(prior, "of_normal") for prior, _ in model.variables.values()):
+        return OfNormals(model)
+    from .user_priors import OfPyMC  # PyTensor is slow to import
+
+    return OfPyMC.of(model)
+
+
+def by_pymc(built: Any, sampler: str, draws: int, tune: int, chains: int, seed: int) -> Draws:
+    """Return the draws of nutpie, or of PyMC's Metropolis algorithm."""
+    import pymc as pm
+
+    with built:
+        how: dict[str, Any] = {"nuts_sampler": "nutpie"}
+        if sampler == "metropolis":
+            how = {"step": pm.Metropolis(), "cores": 1}
+        found = pm.sample(
+            draws, tune=tune, chains=chains, random_seed=seed, progressbar=False, **how
+        )
+    stats = found["sample_stats"]
+    return Draws(
+        found["posterior"]["w"].to_numpy(),
+        {str(name): stats[name].to_numpy() for name in stats.data_vars if stats[name].ndim == 2},
+    )
