@@ -3,14 +3,14 @@ r"""The likelihood scale at which the posterior of s_z is as wide as s_z varies 
 At lambda, the median ratio of the posterior's variance of s_z to that between samples of units is 1
 over left-out rows near the cutoff.
 
-The weight of a unit, divided by its prior mean, has in mean field the precision Lambda of its prior:
-:math:`\sigma^{-2}` for free weights, and for those of the simplex 1 / V - A, where V is the variance
-of :math:`e^\beta / E e^\beta` under the density :math:`e^{-\beta^2 / 2 \sigma^2 - a e^{2 \beta} + b
-e^\beta}` with :math:`E \beta = 0`, and :math:`A = 2 a (E e^\beta)^2`. The e_g units of a point have
-one place in kernel space, so :math:`n_0 w_g = N_g y_g / \sqrt{e_g}`, and y has the covariance
-:math:`(c B + \Lambda)^{-1}`, :math:`c = \lambda / n_0`,
-:math:`B_{gh} = N_g N_h K_{gh} / \sqrt{e_g e_h}`. All but M of :math:`\sum e_g` units have an
-eigenvalue 0, and A is such that the mean variance is V.
+The weight of a unit, divided by its prior mean, has in mean field the precision Lambda of its
+prior: :math:`\sigma^{-2}` for free weights, and for those of the simplex 1 / V - A, where V is the
+variance of :math:`e^\beta / E e^\beta` under the density :math:`e^{-\beta^2 / 2 \sigma^2 - a e^{2
+\beta} + b e^\beta}` with :math:`E \beta = 0`, and :math:`A = 2 a (E e^\beta)^2`. The e_g units of a
+point have one place in kernel space, so :math:`n_0 w_g = N_g y_g / \sqrt{e_g}`, and y has the
+covariance :math:`(c B + \Lambda)^{-1}`, :math:`c = \lambda / n_0`, :math:`B_{gh} = N_g N_h K_{gh} /
+\sqrt{e_g e_h}`. All but M of :math:`\sum e_g` units have an eigenvalue 0, and A is such that the
+mean variance is V.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def calibrated(data: Data, on_simplex: bool) -> Calibrated:
         )
     ratio = log_ratio(gram, rows[varies], spread[varies], on_simplex)
     grid = np.log(LAMBDAS / np.mean(gram.diag))
-    i = int(np.argmax(np.array([ratio(at) for at in grid]) <= 0.0))
-    if not i:
+    first = int(np.argmax(np.array([ratio(at) for at in grid]) <= 0.0))
+    if not first:
         wide = ratio(grid[-1]) > 0.0
         reason = f"the posterior is {'wider' if wide else 'narrower'} than samples at any scale"
         return Calibrated(gram.n0 * float(np.exp(grid[-1 if wide else 0])), reason)
-    return Calibrated(gram.n0 * float(np.exp(brentq(ratio, *grid[[i - 1, i]], xtol=1e-5))))
+    return Calibrated(gram.n0 * float(np.exp(brentq(ratio, *grid[[first - 1, first]], xtol=1e-5))))
 
 
 def near(data: Data) -> np.ndarray:

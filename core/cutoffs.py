@@ -1,7 +1,7 @@
 """Cutoffs: rules that choose one value in each draw, from left-out values of the training rows.
 
-A row is normal if its value is at least the cutoff. A rule takes values (S, n), a weight of each row
-in each draw, and which rows are minority, and returns the cutoff of each draw (S,).
+A row is normal if its value is at least the cutoff. A rule takes values (S, n), a weight of each
+row in each draw, and which rows are minority, and returns the cutoff of each draw (S,).
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ class Similarity:
 
     def __call__(self, values: np.ndarray, weight: np.ndarray, minority: np.ndarray) -> np.ndarray:
         """Return the cutoff of each draw (S,)."""
-        return np.full(len(values), signed(np.log(np.float64(self.value)), np.float64(-np.inf)))
+        log_s = np.log(np.full(len(values), self.value))
+        return signed(log_s, np.full(len(values), -np.inf))
 
 
 @dataclass(frozen=True)
@@ -151,12 +152,12 @@ class Printed:
             raise ValueError(
                 f"Printed: of must be 'left-out', 'training' or 'own', got {self.of!r}"
             )
-        if not isinstance(self.rule, FalseAlarm | Best | Cost):
-            if not (is_number(self.rule) and self.rule >= 0.0):
-                raise ValueError(
-                    "Printed: rule must be FalseAlarm, Best, Cost or a distance of at least 0, got "
-                    f"{self.rule!r}"
-                )
+        a_rule = isinstance(self.rule, FalseAlarm | Best | Cost)
+        if not (a_rule or (is_number(self.rule) and self.rule >= 0.0)):  # type: ignore[operator]
+            raise ValueError(
+                "Printed: rule must be FalseAlarm, Best, Cost or a distance of at least 0, got "
+                f"{self.rule!r}"
+            )
 
     @property
     def needs_minority(self) -> bool:

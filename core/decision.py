@@ -5,11 +5,11 @@ A row z is normal if inside >= outside, and its score is log(inside / outside):
 .. math:: \mathrm{inside} = p + g u r_z + \theta_-, \qquad \mathrm{outside} = q + \theta_+, \qquad
     \theta = \theta_+ - \theta_-
 
-:math:`g \sim \mathrm{Gamma}(1/2)` is the weight of a row beside z that the sample has not shown, and
-theta is the cutoff of :math:`p_j - q_j + g_j u r_j` over left-out rows j, under weights of units
-:math:`t_u \cdot \mathrm{Exp}(1)`. :math:`u = \mathrm{mean}_j [\sum_i k_{ij}^2 / \sum_i k_{ij}]\, t / n_0`
-over left-out rows j near the cutoff, and :math:`r_z = \min(1, m_z / m_*)` with :math:`m_z` the largest
-k of z with a majority row, and :math:`m_*` a low one of those j.
+:math:`g \sim \mathrm{Gamma}(1/2)` is the weight of a row beside z that the sample has not shown,
+and theta is the cutoff of :math:`p_j - q_j + g_j u r_j` over left-out rows j, under weights of
+units :math:`t_u \cdot \mathrm{Exp}(1)`. :math:`u = \mathrm{mean}_j [\sum_i k_{ij}^2 / \sum_i
+k_{ij}]\, t / n_0` over left-out rows j near the cutoff, and :math:`r_z = \min(1, m_z / m_*)` with
+:math:`m_z` the largest k of z with a majority row, and :math:`m_*` a low one of those j.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Unseen:
         order = np.argsort(close.nearest)
         place = np.cumsum(mass[order]) - mass[order] / 2.0
         near = np.interp(LOW * mass.sum(), place, close.nearest[order])
-        return cls(float(log(np.float64(u))), float(near))
+        return cls(float(log(u)), float(near))
 
     def log_added(self, nearest: np.ndarray) -> np.ndarray:
         """Return log(u r_z), (rows,)."""
@@ -72,9 +72,10 @@ class Boundary:
 
     @classmethod
     def drawn(cls, rule: Rule, middle: np.ndarray, data: Data, unseen: Unseen, draws: int) -> Self:
-        """Return the boundary from medians t (n,) of left-out rows, by a Bayesian bootstrap of units.
+        """Return the boundary from medians t (n,) of left-out rows.
 
-        The seed is always the same, and what is drawn for a unit depends on the rank of its rows.
+        Units are drawn by the Bayesian bootstrap. The seed is always the same, and what is drawn
+        for a unit depends on the rank of its rows.
         """
         units, nearest = data.units, data.rows.nearest[data.row]
         order = np.lexsort((units.rank, units.minority, nearest, middle))
@@ -95,9 +96,7 @@ class Boundary:
     @classmethod
     def printed(cls, D: float, offset: np.ndarray) -> Self:
         """Return d_z <= D in each draw, d_z^2 = 2 (offset - p + q)."""
-        return cls(
-            signed(log(offset), log(np.float64(D**2 / 2.0))), np.zeros(len(offset)), Unseen()
-        )
+        return cls(signed(log(offset), log(D**2 / 2.0)), np.zeros(len(offset)), Unseen())
 
     def margins(self, log_p: np.ndarray, log_q: np.ndarray, nearest: np.ndarray) -> np.ndarray:
         """Return log(inside / outside), (S, rows)."""

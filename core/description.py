@@ -65,7 +65,10 @@ class Description(OutlierMixin, BaseEstimator):
 
     def _with(self, fit: Fit) -> Self:
         new = type(self)(**self.get_params(deep=False))
-        vars(new).update({k: v for k, v in vars(self).items() if k.endswith("_")}, fit_=fit)
+        for name, value in vars(self).items():
+            if name.endswith("_"):
+                setattr(new, name, value)
+        new.fit_ = fit
         return new
 
     def with_cutoff(self, cutoff: Any) -> Self:
@@ -119,9 +122,9 @@ class Bayesian(Description):
     prior: Any = None
     likelihood_scale: Any = CALIBRATED
     sampler: str = "auto"
-    draws: int = 1000
-    tune: int = 250
-    chains: int = 2
+    draws: int = 500
+    tune: int | None = None
+    chains: int = 4
     random_state: int = 0
 
     Model: ClassVar[Any]

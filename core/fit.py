@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -172,7 +172,7 @@ class Fit:
     # answers
 
     def _training(self, answer: Callable[..., Arrays]) -> Arrays:
-        """Return the arrays of a function of log p, log q and nearest of training rows, left out."""
+        """Return a function's arrays of log p, log q and nearest of training rows, left out."""
         data, learned = self.data, self.learned
 
         def of_block(i: np.ndarray) -> Arrays:
@@ -239,10 +239,10 @@ class Fit:
         return self.answers(lambda margins: (median(margins),))[0]
 
     def p_values(self, scores: np.ndarray) -> np.ndarray:
-        """Return p of new rows with these scores (m,), :math:`(1 + \\sum t_u F_u) / (1 + \\sum t_u)`.
+        r"""Return the p-values (m,) of new rows with these scores.
 
-        :math:`F_u` is the share of the rows of a majority unit of weight :math:`t_u` whose left-out
-        score is at most that of the row.
+        They are :math:`(1 + \sum t_u F_u) / (1 + \sum t_u)`, and F_u is the share of the rows of a
+        majority unit of weight t_u whose left-out score is at most that of the row.
         """
         i, units = self.data.units.majority, self.data.units
         others, mass = self.left_out_scores[i], units.mass[i]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 RATE, LARGEST, LONGEST = 0.7, 1.2, 64  # accepted; angle; steps of a trajectory
+QUARTERS = 0.7, 1.3  # of a turn: a longer one is no new draw of squares
 WALKERS, SHORTEST = 8, 8
 STAGES = np.array([0.12, 0.24, 0.48, 0.16])  # of the warm-up
 Density = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -84,7 +85,7 @@ class Walk:
         y, log_p, force = start
         v = self.rng.standard_normal(y.shape)
         energy = log_p - np.vecdot(v, v) / 2.0
-        steps = min(most, int(np.ceil(self.rng.uniform(0.5, 1.5) * np.pi / 2.0 / angle)))
+        steps = min(most, int(np.ceil(self.rng.uniform(*QUARTERS) * np.pi / 2.0 / angle)))
         cos, sin = np.cos(angle), np.sin(angle)
         v = v + angle / 2.0 * force
         for i in range(steps):

@@ -1,16 +1,16 @@
 r"""Points of a centre: means of rows in kernel space, and how rows compare with them.
 
 A member is a set of equal rows, and :math:`u_g = N_g^{-1} \sum_{j \in g} T_j \phi(x_j)` over the
-members j of point g, :math:`T_j = \sum_u C_{ju}` the weights of their rows by units and
-:math:`N_g = \sum T_j`. A batch is one point, equal rows are one, and of many points similar members
-are one. :math:`e_g = N_g^2 / \sum_u (\sum_{j \in g} C_{ju})^2` is the number of equal units of which
-the point is as sure. Minority points are the last.
+members j of point g, :math:`T_j = \sum_u C_{ju}` the weights of their rows by units and :math:`N_g
+= \sum T_j`. A batch is one point, equal rows are one, and of many points similar members are one.
+:math:`e_g = N_g^2 / \sum_u (\sum_{j \in g} C_{ju})^2` is the number of equal units of which the
+point is as sure. Minority points are the last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -54,15 +54,19 @@ class Rows:
     gone: sparse.csr_array
 
     def __getitem__(self, rows: Any) -> Rows:
-        return Rows(*(values[rows] for values in vars(self).values()))
+        return replace(self, **{name: value[rows] for name, value in vars(self).items()})
 
     @classmethod
     def joined(cls, parts: Iterable[tuple[np.ndarray, Rows]]) -> Rows:
         """Return the rows of parts (places, rows), each in its place."""
         places, found = zip(*parts, strict=True)
-        *arrays, gone = zip(*(vars(part).values() for part in found), strict=True)
-        whole = cls(*map(np.concatenate, arrays), sparse.vstack(gone, format="csr"))
-        return whole[np.argsort(np.concatenate(places))]
+        whole = {
+            name: np.concatenate([getattr(part, name) for part in found])
+            for name in vars(found[0])
+            if name != "gone"
+        }
+        gone = sparse.vstack([part.gone for part in found], format="csr")
+        return cls(**whole, gone=gone)[np.argsort(np.concatenate(places))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +161,9 @@ class Points:
 
         parts = in_blocks(of_block, np.arange(len(rows)), len(Y))
         others = self.weights[self.majority].sum() - leaving[:, self.majority].sum(axis=1)
-        return Rows(*parts, np.asarray(others), leaving @ self.share)
+        k, L, diag, nearest, sums, squares = parts
+        gone = leaving @ self.share
+        return Rows(k, L, diag, nearest, sums, squares, np.asarray(others), gone)
 
     def _rows(self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, leaving: Any) -> Arrays:
         stay, majority = self.weights - leaving.toarray(), self.majority

@@ -1,11 +1,11 @@
 r"""Priors of the weights, as values.
 
-A prior of majority weights says what the weight of one unit of weight 1 is: ``of_unit(gram)`` is its
-mean and standard deviation at each point. A point of weight :math:`N_g` that is as sure as
+A prior of majority weights says what the weight of one unit of weight 1 is: ``of_unit(gram)`` is
+its mean and standard deviation at each point. A point of weight :math:`N_g` that is as sure as
 :math:`e_g` equal units has that of the sum of so many, times :math:`N_g / e_g`: :func:`of_sums` for
-weights, :func:`of_log_sums` for log weights. A prior is also a distribution of PreliZ, or a function
-``prior(gram, name, dims)`` that makes and returns, inside a PyMC model, the variable of that name;
-these are of the points.
+weights, :func:`of_log_sums` for log weights. A prior is also a distribution of PreliZ, or a
+function ``prior(gram, name, dims)`` that makes and returns, inside a PyMC model, the variable of
+that name; these are of the points.
 
 In numbers a variable is a map of standard normals: ``of_normal(z)`` returns its values, and the
 function that takes a gradient by the values to that by z. So no density is needed.
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, override
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
@@ -163,7 +163,9 @@ class Flat:
 
 @dataclass(frozen=True)
 class EqualWeights(Flat):
-    r"""Normal prior of free weights around the mean of the rows, :math:`N(1 / n_0, (\sigma / n_0)^2)`.
+    r"""Normal prior of free weights around the mean of the rows.
+
+    .. math:: m_j = 1 / n_0, \qquad \Sigma = (\sigma / n_0)^2 I
 
     It is for the weights of BDD, which need not sum to one.
 
@@ -175,6 +177,7 @@ class EqualWeights(Flat):
 
     sd: float = 1.5
 
+    @override
     def of_unit(self, gram: Gram) -> tuple[np.ndarray, np.ndarray]:
         return np.full(gram.m, 1.0 / gram.n0), np.full(gram.m, self.sd / gram.n0)
 
@@ -219,19 +222,20 @@ class Normal(Flat):
             raise ValueError("Normal: sigma must be a symmetric and positive definite matrix")
         object.__setattr__(self, "sigma", tuple(map(tuple, S.tolist())))
 
+    @override
     def mean(self, gram: Gram) -> np.ndarray:
         return gram.at_points("Normal: m", self.m)
 
     def root(self, gram: Gram) -> np.ndarray | None:
-        """Return the lower Cholesky factor of the covariance of units at points; None if diagonal."""
+        """Return the lower Cholesky factor of the covariance of units; None if diagonal."""
         if self.sigma is None:
             return None
-        S = gram.at_points("Normal: sigma", self.sigma)
         if not np.allclose(gram.effective[: gram.m], 1.0):
             raise ValueError(
                 "Normal: sigma is a covariance of single rows, but points are means of several "
                 "rows; remove repeated rows and use dictionary='all', or a prior without sigma"
             )
+        S = gram.at_points("Normal: sigma", self.sigma)
         return np.asarray(float(self.sd) * cholesky(S, lower=True))
 
 
@@ -266,6 +270,7 @@ class RowSum(Flat):
         super().__post_init__()
         require_between(self, "exponent", 0.0, 1.0)
 
+    @override
     def mean(self, gram: Gram) -> np.ndarray:
         r = gram.r[: gram.m]
         if self.exponent != 1.0 and r.min() < 0.0:
@@ -289,6 +294,7 @@ class StandardizedRowSum(Flat):
     sd : float, default=1
     """
 
+    @override
     def mean(self, gram: Gram) -> np.ndarray:
         r, share = gram.r[: gram.m], gram.sizes[: gram.m] / gram.n0
         middle = share @ r
@@ -321,6 +327,7 @@ class InverseRowSum(Flat):
         super().__post_init__()
         require_between(self, "power", -NONE, 1.0, "[0, 1]")
 
+    @override
     def mean(self, gram: Gram) -> np.ndarray:
         r = gram.r[: gram.m]
         if r.min() <= 0.0:
@@ -356,6 +363,7 @@ class SVDDWeights(Flat):
         require_between(self, "outlier_fraction", 0.0, 1.0)
         require_between(self, "floor", 0.0, 1.0)
 
+    @override
     def mean(self, gram: Gram) -> np.ndarray:
         sizes = gram.sizes[: gram.m]
         m = np.log(sphere_of(gram, self.outlier_fraction) / sizes + self.floor / gram.n0)

@@ -11,7 +11,7 @@ import numpy as np
 from .hmc import hmc
 from .priors import Pull
 
-SAMPLERS = ("auto", "nuts", "metropolis")
+TUNE = {"auto": 100, "nuts": 500, "metropolis": 1000}  # of each sampler, by default
 
 
 class Model(Protocol):
@@ -54,6 +54,7 @@ class OfNormals:
         return self.model.weights(*self.values(z)[0])
 
     def __call__(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return f (S,) of z (S, n), and its gradient (S, n)."""
         values, pulls = self.values(z)
         value, gradients = self.model.value_and_gradient(*values)
         return value, np.hstack([pull(g) for pull, g in zip(pulls, gradients, strict=True)])
@@ -70,9 +71,9 @@ class Draws:
 def draw(
     model: Model,
     sampler: str = "auto",
-    draws: int = 1000,
-    tune: int = 500,
-    chains: int = 2,
+    draws: int = 500,
+    tune: int | None = None,
+    chains: int = 4,
     seed: int = 0,
     done: Callable[[int], None] = lambda trajectories: None,
 ) -> Draws:
@@ -85,10 +86,18 @@ def draw(
         "auto" draws independently from a normal posterior, and else by HMC; "nuts" is nutpie, and
         "metropolis" is PyMC's random walk.
     draws, tune, chains, seed : int
-        As in ``pymc.sample``.
+        As in ``pymc.sample``; ``tune=None`` is what the sampler needs (``TUNE``).
+
+    Raises
+    ------
+    ValueError
+        The sampler is unknown.
     done : callable, optional
         Is told the number of HMC trajectories that are done.
     """
+    if sampler not in TUNE:
+        raise ValueError(f"sampler must be one of {list(TUNE)}, got {sampler!r}")
+    tune = TUNE[sampler] if tune is None else tune
     if sampler != "auto":
         return by_pymc(model.build(), sampler, draws, tune, chains, seed)
     rng = np.random.default_rng(seed)

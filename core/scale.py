@@ -13,7 +13,7 @@ import numpy as np
 TINY, ZERO = float(np.finfo(float).tiny), 2000.0
 
 
-def log(x: np.ndarray) -> np.ndarray:
+def log(x: np.ndarray | float) -> np.ndarray:
     """Return log x, and that of the smallest positive number for x <= 0."""
     found: np.ndarray = np.log(np.maximum(x, TINY))
     return found

@@ -105,7 +105,7 @@ class Units:
 
     @cached_property
     def mass(self) -> np.ndarray:
-        """What each row (n,) counts in a cutoff: a unit the mean weight of its rows; 1 on average."""
+        """What each row (n,) counts in a cutoff: a unit the mean weight of its rows."""
         side = 2 * self.unit + self.minority + 2
         mass = self.weight / np.maximum(np.bincount(side, self.weight > 0)[side], 1.0)
         return mass * (len(self.taught) / mass[self.majority].sum())
@@ -118,7 +118,7 @@ class Units:
         return np.append(0, np.cumsum(new))[self.rank]
 
     def answers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows whose answers differ when they leave, and the number (n,) of each among them."""
+        """Return rows whose answers differ when they leave, and the number (n,) of each."""
         alone = np.bincount(self.unit + 1)[self.unit + 1] == 1
         kind = np.column_stack(
             [self.minority, self.value, np.where(alone, -1, self.unit), self.weight]
@@ -137,8 +137,8 @@ def _weights(weight: Any, minority: np.ndarray) -> np.ndarray:
     if not (np.isfinite(t) & (t >= 0.0)).all():
         bad = np.flatnonzero(~(np.isfinite(t) & (t >= 0.0)))
         raise ValueError(
-            f"sample_weight must be finite numbers of at least 0, got {t[bad[0]]} for row {bad[0]}; "
-            "0 is the weight of a row that does not count"
+            f"sample_weight must be finite numbers of at least 0, got {t[bad[0]]} for row "
+            f"{bad[0]}; 0 is the weight of a row that does not count"
         )
     largest = t[~minority].max(initial=0.0)
     of_majority = t[~minority] / (largest or 1.0)

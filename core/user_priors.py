@@ -22,7 +22,7 @@ MODE = Mode(linker="py", optimizer="fast_run").excluding("fusion", "inplace")
 
 @dataclass(frozen=True, eq=False)
 class OfPyMC:
-    """The density of a model by x, PyMC's unconstrained vector, as N(z) e^f(z) with x = start + z."""
+    """The density of a model by x, PyMC's free vector, as N(z) e^f(z), x = start + z."""
 
     model: Any
     start: np.ndarray
@@ -55,6 +55,7 @@ class OfPyMC:
         return np.asarray(self.model.weights(*self.values(self.start + z)))
 
     def __call__(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return f (S,) of z (S, n), and its gradient (S, n)."""
         x = self.start + z
         value, gradients = self.model.value_and_gradient(*self.values(x))
         log_p, gradient = self.prior(x, *gradients)
@@ -66,4 +67,4 @@ def on_batches(outputs: Any, inputs: Any) -> Callable[..., Any]:
     batches = {v: v.type.clone(shape=(None, *v.type.shape))() for v in inputs}
     many = vectorize_graph(outputs, batches)
     with pytensor.config.change_flags(cxx=""):
-        return pytensor.function(list(batches.values()), many, mode=MODE, on_unused_input="ignore")  # type: ignore[no-any-return]
+        return pytensor.function(list(batches.values()), many, mode=MODE, on_unused_input="ignore")

@@ -96,7 +96,7 @@ def wide(rows: Rows) -> float:
 
 
 def scale(rows: Rows) -> float:
-    r"""Return the bandwidth of scikit-learn's ``gamma="scale"``, :math:`s^2 = p\, \mathrm{var}(X)/2`."""
+    r"""Return s of scikit-learn's ``gamma="scale"``, :math:`s^2 = p\, \mathrm{var}(X)/2`."""
     t, p = rows.share, rows.X.shape[1]
     center = (t @ rows.X).mean()
     return math.sqrt(p * (t @ ((rows.X - center) ** 2).mean(axis=1)) / 2.0)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 import scipy
@@ -61,6 +61,7 @@ class Kernel:
         raise NotImplementedError
 
     def __call__(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Return k (m, R) of coordinates Z (m, q) and Y (R, q)."""
         return np.exp(self.log(Z, Y))
 
     def diag(self, Z: np.ndarray) -> np.ndarray:
@@ -86,7 +87,8 @@ class Kernel:
         for name in params:
             if name not in self.get_params():
                 raise ValueError(
-                    f"{name!r} is no parameter of {self!r}, which has {', '.join(self.get_params())}"
+                    f"{name!r} is no parameter of {self!r}, which has "
+                    f"{', '.join(self.get_params())}"
                 )
         new = replace(self, **{k: v for k, v in params.items() if "__" not in k})
         inner = {k.removeprefix("kernel__"): v for k, v in params.items() if "__" in k}
@@ -115,6 +117,7 @@ class Custom(Kernel):
         require_kernel(self, X)
         return self
 
+    @override
     def __call__(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
         found = np.asarray(self.function(Z, Y))
         if found.shape != (len(Z), len(Y)) or np.iscomplexobj(found):
@@ -126,6 +129,7 @@ class Custom(Kernel):
             raise ValueError(f"{self!r} returned values that are not finite")
         return np.array(found, dtype=float)
 
+    @override
     def diag(self, Z: np.ndarray) -> np.ndarray:
         blocks = np.array_split(Z, -(-len(Z) // SAMPLE)) if len(Z) else []
         return np.concatenate([np.diag(self(block, block)) for block in blocks] or [np.empty(0)])
@@ -135,8 +139,8 @@ class Custom(Kernel):
 class Precomputed(Kernel):
     """A kernel matrix that the user computes, in place of rows.
 
-    ``fit`` takes K (n, n) of the training rows. A new row z is [k(z, x_1), ..., k(z, x_n), k(z, z)].
-    Coordinates are these n + 1 values and the position of a training row, -1 for a new one.
+    ``fit`` takes K (n, n) of the training rows. A new row z is [k(z, x_1), ..., k(z, x_n), k(z,
+    z)]. Coordinates are these n + 1 values and the position of a training row, -1 for a new one.
 
     Parameters
     ----------
@@ -182,9 +186,11 @@ class Precomputed(Kernel):
             )
         return np.column_stack([Z, np.full(len(Z), -1.0)])
 
+    @override
     def __call__(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return Z[:, Y[:, -1].astype(int)]
 
+    @override
     def diag(self, Z: np.ndarray) -> np.ndarray:
         return Z[:, -2]
 
@@ -203,7 +209,7 @@ def as_kernel(kernel: Any) -> Kernel:
 
 
 def require_kernel(kernel: Kernel, X: np.ndarray) -> None:
-    """Raise an error unless a kernel is symmetric, of two rows alone, and positive semi-definite."""
+    """Raise an error unless a kernel is symmetric, of two rows alone and semi-definite."""
     rows = X[np.linspace(0, len(X) - 1, min(len(X), SAMPLE)).astype(int)]
     half, K = len(rows) // 2, kernel(rows, rows)
     largest = np.abs(K).max()
@@ -228,8 +234,8 @@ def require_definite(kernel: Kernel, K: np.ndarray) -> None:
     if smallest < -1e-8 * np.abs(K).max() * len(K):
         is_distance = (np.diag(K) <= K.min(axis=1)).all()
         raise ValueError(
-            f"kernel {kernel!r} must be positive semi-definite, but its matrix of {len(K)} training "
-            f"rows has the eigenvalue {smallest:.6g}; "
+            f"kernel {kernel!r} must be positive semi-definite, but its matrix of {len(K)} "
+            f"training rows has the eigenvalue {smallest:.6g}; "
             + (
                 "its values are least at k(x, x), as those of a distance; a kernel is a "
                 "similarity: use lambda A, B: np.exp(-distance(A, B) / scale)"
@@ -241,4 +247,6 @@ def require_definite(kernel: Kernel, K: np.ndarray) -> None:
 
 def is_number(value: Any) -> bool:
     """Return whether ``value`` is a finite real number; a boolean is not."""
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, Real) and math.isfinite(value)

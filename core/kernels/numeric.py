@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Self, override
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -47,6 +47,7 @@ class OfDistance(Kernel):
         )
 
     @property
+    @override
     def normalized(self) -> bool:
         return True
 
@@ -62,6 +63,7 @@ class OfDistance(Kernel):
         """The factor of the distance to its power in the exponent, named as in scikit-learn."""
         return 1.0 / (self.power * self.s**self.power)
 
+    @override
     def fit(self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0) -> Self:
         if not isinstance(self.bandwidth, str):
             return self
@@ -69,6 +71,7 @@ class OfDistance(Kernel):
         s = criteria.of(self.bandwidth, rows, self.metric, self.power)
         return replace(self, bandwidth=s, criterion=self.bandwidth)
 
+    @override
     def log(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
         d = squared(Z, Y) if self.power == 2 else cdist(Z, Y, self.metric)
         d *= -self.gamma
@@ -159,9 +162,11 @@ class Polynomial(Kernel):
         if not (is_number(self.coef0) and self.coef0 >= 0):
             raise ValueError(f"coef0 must be at least 0 and finite, got {self.coef0!r}")
 
+    @override
     def __call__(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return np.asarray((self.gamma * (Z @ Y.T) + self.coef0) ** self.degree)
 
+    @override
     def diag(self, Z: np.ndarray) -> np.ndarray:
         return np.asarray((self.gamma * np.vecdot(Z, Z) + self.coef0) ** self.degree)
 
@@ -178,8 +183,10 @@ class Linear(Kernel):
     array([[11.]])
     """
 
+    @override
     def __call__(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return np.asarray(Z @ Y.T)
 
+    @override
     def diag(self, Z: np.ndarray) -> np.ndarray:
         return np.asarray(np.vecdot(Z, Z))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -62,7 +62,7 @@ class Column:
         )
 
     def coordinates(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the standardised values and the normal scores of x (m,); these grow as x beyond."""
+        """Return the standardised values and the normal scores of x (m,)."""
         if not self.span:
             differs = FAR * (np.abs(x - self.low) > ROUNDING * abs(self.low))
             return differs, differs
@@ -142,6 +142,7 @@ class Tabular(Kernel):
         return as_kernel(self.kernel)
 
     @property
+    @override
     def normalized(self) -> bool:
         return self.inner.normalized
 
@@ -155,6 +156,7 @@ class Tabular(Kernel):
         """The number of coordinates of numbers."""
         return len(self.columns or ()) * (2 if self.scale == "both" else 1)
 
+    @override
     def fit(self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0) -> Self:
         if max(self.categorical_columns, default=0) >= X.shape[1]:
             raise ValueError(
@@ -171,10 +173,12 @@ class Tabular(Kernel):
             kernel = self.inner.fit(Z, weight, unit, varying)
         return replace(plain, kernel=kernel)
 
+    @override
     def taught(self, X: np.ndarray, weight: np.ndarray) -> Self:
         numbers = np.delete(X, self.categorical_columns, axis=1)
         return replace(self, columns=tuple(Column.of(x, weight) for x in numbers.T))
 
+    @override
     def inputs(self, X: np.ndarray) -> np.ndarray:
         assert self.columns is not None
         numbers = np.delete(X, self.categorical_columns, axis=1).T
@@ -183,6 +187,7 @@ class Tabular(Kernel):
         each = [pair[i] / np.sqrt(len(kept)) for pair in both for i in kept]
         return np.column_stack([*each, X[:, list(self.categorical_columns)]])
 
+    @override
     def log(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
         q = self.q
         found = self.inner.log(Z[:, :q], Y[:, :q]) if q else np.zeros((len(Z), len(Y)))
@@ -190,6 +195,7 @@ class Tabular(Kernel):
             found += np.log(self.rho) * self.differ(Z, Y)
         return found
 
+    @override
     def __call__(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
         if self.normalized:
             return np.exp(self.log(Z, Y))
@@ -200,6 +206,7 @@ class Tabular(Kernel):
         """Return in how many categories rows differ, (m, R)."""
         return np.asarray(cdist(Z[:, self.q :], Y[:, self.q :], "hamming") * (Z.shape[1] - self.q))
 
+    @override
     def diag(self, Z: np.ndarray) -> np.ndarray:
         return self.inner.diag(Z[:, : self.q])
 

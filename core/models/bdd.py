@@ -2,9 +2,9 @@ r"""BDD, Bayesian data description (Ghasemi et al. 2012).
 
 .. math:: w = \alpha_0, \qquad \alpha_0 \sim N(m, \Sigma)
 
-The posterior is normal, with the precision :math:`\Lambda = \lambda n_0 K + \Sigma^{-1}` and the mean
-:math:`\Lambda^{-1} (\lambda r + \Sigma^{-1} m)`. Its mode on the simplex, :math:`\sum w = 1, w \ge 0`,
-is another estimator, a quadratic program.
+The posterior is normal, with the precision :math:`\Lambda = \lambda n_0 K + \Sigma^{-1}` and the
+mean :math:`\Lambda^{-1} (\lambda r + \Sigma^{-1} m)`. Its mode on the simplex, :math:`\sum w = 1, w
+\ge 0`, is another estimator, a quadratic program.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ r"""BDD-M, BDD with minority rows (Turkoz and Kim 2022).
 
 :math:`\alpha_0` given :math:`\alpha_1` is :math:`N(m, \Sigma)` given its sum. It is made of
 :math:`x \sim N(m, \Sigma)` without that condition: :math:`\alpha_0 = x + c\, (1 + \sum \alpha_1 -
-\sum x)`, :math:`c = \Sigma 1 / 1^\top \Sigma 1`. A minority row of weight t has one :math:`\alpha_1`,
-which counts t times.
+\sum x)`, :math:`c = \Sigma 1 / 1^\top \Sigma 1`. A minority row of weight t has one
+:math:`\alpha_1`, which counts t times.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ def minimize(H: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray)
 
     .. math:: v^\top H v + 2 c^\top v = v^\top \left(H + (c 1^\top + 1 c^\top)/s\right) v,
 
-    the dual of a one-class SVM with an upper bound for each weight. libsvm holds the matrix in single
-    precision, so it violates the optimality conditions by about 1e-7 of its largest entry.
+    the dual of a one-class SVM with an upper bound for each weight. libsvm holds the matrix in
+    single precision, so it violates the optimality conditions by about 1e-7 of its largest entry.
 
     Raises
     ------

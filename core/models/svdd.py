@@ -3,7 +3,8 @@ r"""SVDD and SVDD-M, support vector data description (Tax and Duin 2004).
 .. math:: \min_w \tfrac12 w^\top K w - b^\top w, \qquad \textstyle\sum w = 1, \qquad
     0 \le w_g \le C_1 N_g, \qquad -C_2 N_g \le w_g \le 0
 
-for majority and minority points, with :math:`b_g` half the mean of k(x, x) over the rows of a point.
+for majority and minority points, with :math:`b_g` half the mean of k(x, x) over the rows of a
+point.
 """
 
 from __future__ import annotations
@@ -61,11 +62,12 @@ class Sphere:
         return float(np.sqrt(max(self.squared_radius, 0.0) + ROUNDING * largest))
 
     def without(self, point: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """Return the weights (m, M) without a share (m,) of one point (m,) (Vapnik and Chapelle 2000).
+        """Return the weights (m, M) without a share (m,) of one point (m,).
 
         What stays of point g keeps what it has room for. The rest moves to the affine combination
-        of the points F on the sphere that is nearest to u_g. With J the inverse of the matrix
-        [K_FF, 1; 1', 0], its weights are J [K_Fg; 1], or -J_ig / J_gg if g itself is one of them.
+        of the points F on the sphere that is nearest to u_g (Vapnik and Chapelle 2000). With J the
+        inverse of the matrix [K_FF, 1; 1', 0], its weights are J [K_Fg; 1], or -J_ig / J_gg if g
+        itself is one of them.
         """
         w, K, F, each = self.weights, self.gram.K, self.on, np.arange(len(point))
         F = F if len(F) > 1 else np.flatnonzero(np.abs(w) > AT_BOUND * (self.upper - self.lower))

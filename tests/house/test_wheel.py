@@ -14,7 +14,7 @@ import pytest
 
 ROOT, PYTHON = Path(__file__).parents[2], sys.executable
 FOLDERS = {"bsvdd": "bsvdd"} | {
-    each: f"bsvdd/{each}" for each in ("models", "inference", "estimators", "comparison")
+    each: f"bsvdd/{each}" for each in ("core", "models", "inference", "estimators", "comparison")
 }
 # what decides the wheel, and folders that must stay out of it
 COPIED = [*FOLDERS, "backend", "tests", "notebooks", "benchmarks", "docs"]

@@ -1,0 +1,26 @@
+"""Rows, weights and units that the tests of the core share, and its estimators by name."""
+
+import numpy as np
+from bsvdd.core import description
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 3))
+Z = rng.normal(size=(40, 3)) * 2.0
+Y = np.repeat([1, 0], [8, 52])
+T = rng.exponential(size=60)
+BATCHES = np.arange(60) % 11
+OF_ONE_CLASS, OF_BOTH = ("BSVDD", "BDD", "SVDD"), ("BSVDDM", "BDDM", "SVDDM")
+ALL = (*OF_ONE_CLASS, *OF_BOTH)
+
+
+def fitted(name, rows=X, labels=None, weight=None, groups=None, **given):
+    """Return a quick estimator of a name, fitted; models of both classes get labels."""
+    if not name.startswith("SVDD"):
+        given = {"draws": 25, "tune": 30, **given}
+    y = (Y if labels is None else labels) if name in OF_BOTH else None
+    est = getattr(description, name)(**given)
+    return est.fit(rows, y, sample_weight=weight, groups=groups)
+
+
+def close(a, b, tol=1e-10):
+    np.testing.assert_allclose(a, b, rtol=tol, atol=tol)
