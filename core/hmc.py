@@ -78,7 +78,10 @@ class Walk:
         with np.errstate(all="ignore"):  # such a state has density 0
             value, gradient = self.f(z)
             log_p, force = value - np.vecdot(z, z) / 2.0, self.scale * (gradient - z) + y
-        return y, np.where(np.isfinite(log_p), log_p, -np.inf), np.nan_to_num(force)
+        finite = np.isfinite(log_p) & np.isfinite(force.sum(axis=1))
+        if not finite.all():
+            log_p, force = np.where(finite, log_p, -np.inf), np.where(finite[:, None], force, 0.0)
+        return y, log_p, force
 
     def moved(self, start: State, angle: float, most: int) -> tuple[State, np.ndarray]:
         """Return the states after one trajectory each, and how probable it was to take them."""

@@ -44,9 +44,10 @@ class OfNormals:
 
     def values(self, z: np.ndarray) -> tuple[list[np.ndarray], list[Pull]]:
         """Return the values of each variable, and the pull of a gradient by each."""
-        priors, sizes = zip(*self.model.variables.values(), strict=True)
-        parts = np.split(z, np.cumsum(sizes)[:-1], axis=1)
-        found = [prior.of_normal(part) for prior, part in zip(priors, parts, strict=True)]
+        start, found = 0, []
+        for prior, n in self.model.variables.values():
+            found.append(prior.of_normal(z[:, start : start + n]))
+            start += n
         return [x for x, _ in found], [pull for _, pull in found]
 
     def weights(self, z: np.ndarray) -> np.ndarray:
@@ -57,7 +58,8 @@ class OfNormals:
         """Return f (S,) of z (S, n), and its gradient (S, n)."""
         values, pulls = self.values(z)
         value, gradients = self.model.value_and_gradient(*values)
-        return value, np.hstack([pull(g) for pull, g in zip(pulls, gradients, strict=True)])
+        parts = [pull(g) for pull, g in zip(pulls, gradients, strict=True)]
+        return value, parts[0] if len(parts) == 1 else np.hstack(parts)
 
 
 @dataclass(frozen=True, eq=False)

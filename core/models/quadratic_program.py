@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+# of the largest entry; without it libsvm takes a minute where the matrix, which it holds in single
+# precision, is singular
+RIDGE = 1e-7
+
 
 def minimize(H: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     r"""Return the w that minimises w'Hw/2 - b'w under sum w = 1, lower <= w <= upper.
@@ -38,6 +42,7 @@ def minimize(H: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray)
     Q = H[np.ix_(free, free)] + (c[:, None] + c) / s
     Q -= (Q.min() + Q.max()) / 2.0  # a constant changes nothing, and would cost digits
     Q /= np.abs(Q).max() or 1.0  # libsvm's tolerance is absolute
+    Q[np.diag_indices(len(Q))] += RIDGE
     svm = OneClassSVM(kernel="precomputed", nu=s / bound.sum(), tol=1e-8, cache_size=500)
     svm.fit(Q, sample_weight=bound)
     v[free[svm.support_]] = svm.dual_coef_[0]
