@@ -32,7 +32,7 @@ from .models.kernels import Tabular
 FAMILIES = ("StandardizedRowSum", "Flat", "EqualWeights", "RowSum", "InverseRowSum", "SVDDWeights")
 SHAPES = {"RBF": kernels.RBF, "Laplacian": kernels.Laplacian}
 RATE = 0.1  # of the slider at its start, where the cutoff is that of the first fit
-GRID = 60  # points of the map along each axis
+GRID = 48  # points of the map along each axis
 NOW, MINORITY = "#0072B2", "#D55E00"
 COLORS = {"now": NOW, "before": "#999999"}
 IMPORTS = "import bsvdd\nfrom bsvdd import cutoffs, kernels, priors"
@@ -269,9 +269,10 @@ class Picture:
     """A figure that is kept: rows or a map of P(normal), and the margins of one row."""
 
     def __init__(self, est: Bayesian, X: Any, minority: np.ndarray) -> None:
-        self.figure = Figure(figsize=(10.0, 3.8), dpi=90, layout="constrained")
+        self.figure = Figure(figsize=(10.0, 3.8), dpi=90)
         FigureCanvasAgg(self.figure)
         self.left, self.right = self.figure.subplots(1, 2, width_ratios=[3, 2])
+        self.figure.subplots_adjust(left=0.1, right=0.98, bottom=0.14, top=0.93, wspace=0.08)
         self.minority = minority
         self.maps: dict[Setting, np.ndarray] = {}
         kinds = [] if est.kernel_.pairwise else list(est.table_.kinds.values())
