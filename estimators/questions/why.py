@@ -81,8 +81,8 @@ class Why:
     start, end : ndarray of int, shape (m, 10, p)
         The rows of ``cells`` whose values walks begin and end with.
     walk : callable
-        Takes when each walk changes each column (10, p), and numbers of rows, and returns the
-        surprise at each step (rows, 10, p + 1).
+        Takes which columns are changed at each of k steps of the walks (10, k, p), and numbers of
+        rows, and returns the surprise there (rows, 10, k).
     """
 
     surprise: pd.Series
@@ -127,15 +127,17 @@ class Why:
         """
         if self.normal.iloc[i]:
             return {}
-        order = np.argsort(-self.parts[i], kind="stable")
-        start, end = self.start[i][:, order], self.end[i][:, order]
-        differs = self.values[start, order] != self.values[end, order]
-        steps = self.walk(np.repeat(np.argsort(order)[None], WALKS, axis=0), [i])[0, :, 1:]
-        count = differs.cumsum(axis=1) * (steps <= 0.0)
-        found = np.argwhere(count == count[count > 0].min(initial=len(order) + 1))
-        of = [(f, j, k) for j, last in found[:1] for k, f in enumerate(order[: last + 1])]
-        changed = [(f, end[j, k]) for f, j, k in of if differs[j, k]]
-        return {self.cells.columns[f]: self.cells.iat[u, f] for f, u in changed}
+        start, end, f = self.start[i], self.end[i], np.arange(len(self.is_category))
+        differs = np.abs(self.values[start, f] - self.values[end, f]) > 0.0
+        order = np.argsort(np.where(differs, -self.parts[i], 1.0), axis=1, kind="stable")
+        for count in range(1, differs.sum(axis=1).max() + 1):
+            changed = differs & (np.argsort(order, axis=1) < count)
+            normal = (self.walk(changed[:, None], [i])[0, :, 0] <= 0.0) & changed.any(axis=1)
+            if normal.any():
+                j = normal.argmax()
+                found = [f for f in order[j] if changed[j, f]]
+                return {self.cells.columns[f]: self.cells.iat[end[j, f], f] for f in found}
+        return {}
 
     # in words
 
@@ -297,7 +299,7 @@ def explain(est: Any, Z: Any = None, X: Any = None, rows: Any = None) -> Why:
     like, start, end = between(values, len(normal), is_category)
     walk = partial(walked, ask, cells, values, (start, end))
     rank = ranks(cells.shape[1])
-    steps = walk(rank, range(len(new)))
+    steps = walk(rank[:, None] < np.arange(len(rank[0]) + 1)[:, None], range(len(new)))
     levels = steps, (steps > 0.0).astype(float)
     falls, turns = (np.take_along_axis(-np.diff(of), rank[None], axis=2) for of in levels)
     now = pd.Series(steps[..., 0].mean(axis=1) if Z is not None else surprise[own], new.index)
@@ -338,11 +340,10 @@ def between(values: np.ndarray, n: int, is_category: np.ndarray) -> tuple[np.nda
 
 
 def walked(
-    ask: Any, cells: pd.DataFrame, values: np.ndarray, ends: Any, rank: np.ndarray, rows: Any
+    ask: Any, cells: pd.DataFrame, values: np.ndarray, ends: Any, changed: np.ndarray, rows: Any
 ) -> np.ndarray:
     """Return the surprise at each step of the walks of some rows; see :class:`Why`."""
-    found, f = [], np.arange(rank.shape[1])
-    changed = rank[:, None] < np.arange(len(f) + 1)[:, None]
+    found, f = [], np.arange(changed.shape[-1])
     for some in np.array_split(np.asarray(rows), len(rows) * changed.size // CELLS + 1):
         start, end = (of[some][:, :, None] for of in ends)
         place = np.where(changed, end, start).reshape(-1, len(f))
