@@ -190,7 +190,7 @@ def few():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.long)])
 @pytest.mark.usefixtures("forked")
 def test_a_runner_killed_many_times_loses_nothing_and_repeats_nothing(tmp_path, kills):
     """At seeded moments between its start and the second cell after those that it finds."""

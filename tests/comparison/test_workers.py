@@ -75,6 +75,7 @@ def test_processes_of_a_killed_runner_end_too(alone, forked, tmp_path):
     assert_kept(seen, tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_killed_workers_of_a_cluster_cost_only_time(alone, cluster, tmp_path):
     """One of two dies after the second cell, and both after the fourth."""
@@ -91,6 +92,7 @@ def test_killed_workers_of_a_cluster_cost_only_time(alone, cluster, tmp_path):
     assert len(assert_kept(seen[0], tmp_path)) == N
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_cell_that_kills_workers_and_a_lost_scheduler_are_named(alone, cluster, tmp_path):
     poison = Poison("moons", 60, 80, spared=os.getpid())

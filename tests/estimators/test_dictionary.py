@@ -65,6 +65,7 @@ def test_every_row_counts(fitted, name):
     np.testing.assert_array_equal(gram.points.rows[data.member_of_row[:70]], X[:70])
 
 
+@pytest.mark.long
 def test_groups_come_near_to_all_rows():
     """1,500 rows: decisions, scores and the spread of the posterior."""
     rows, new = (np.random.default_rng(i).normal(size=(n, 3)) for i, n in ((1, 1500), (2, 3000)))

@@ -157,6 +157,7 @@ def test_types_hold_on_the_installed_wheel(environment):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_types_reach_the_user(environment, tmp_path):
     (tmp_path / "user.py").write_text(
         "from bsvdd import BSVDD, kernels\n"

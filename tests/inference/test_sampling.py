@@ -195,6 +195,7 @@ def two_halves(gram, name, dims):
     return pm.Deterministic(name, which * pm.math.constant(HALVES), dims=dims)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 def test_fits_to_two_modes_warn():
     """Two chains of NUTS start in different modes; what a prior makes besides is in the draws."""
