@@ -407,9 +407,9 @@ def test_ordered_categories_keep_their_order(tmp_path):
     places = RNG.integers(0, 3, N).astype(float)
     sizes = pd.Categorical.from_codes(places.astype(int), SIZES, ordered=True)
     frame, file, parquet = ways(tmp_path, sizes)
-    by_number = quick().fit(BASE.assign(x=places)).score_samples(BASE.assign(x=places))
+    by_number = SVDD().fit(BASE.assign(x=places)).score_samples(BASE.assign(x=places))
     for X in (frame, parquet):
-        est = quick().fit(X)
+        est = SVDD().fit(X)
         est.save(tmp_path / "m")
         assert not est.kernel_.categorical
         for fit in (est, bsvdd.load(tmp_path / "m")):
