@@ -231,7 +231,7 @@ class Tabular(Wrapper):
 
     A gap of a row has the median (a category: the most frequent one) of the 10 training rows that
     are nearest in the other columns. Scores, P(normal), intervals and the p-values of left-out rows
-    of a description have the value of another of the 10 in each draw, and are without this row.
+    of a description have the value of another of the 10 in each draw.
 
     The factor of a column of categories is :math:`\rho` times the matrix of ones, and
     :math:`1 - \rho` times the matrix of "is the same category", so it is positive definite, and so
