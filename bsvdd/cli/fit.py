@@ -78,7 +78,7 @@ def fit(
         f"{n0} majority and {n1} minority rows{doubt}; {messages.listed(X.columns)}"
         + "".join(f"; {what} {name}" for what, name in others.items() if name is not None)
     )
-    click.echo(f"{est.kernel_}\n{' '.join(facts.decided(facts.facts(est)))}\nsaved {out}")
+    click.echo(f"{est.kernel_}\n{facts.decided(facts.facts(est))}\nsaved {out}")
     if report is not None:
         with plain_errors():
             import matplotlib
