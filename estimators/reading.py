@@ -107,7 +107,9 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     minority = minority_of_all[held]
     rows = np.array(all_rows[held], order="C")  # a copy: the caller may change X
     if share < 1.0 and kernel.takes_categories:
-        categorical = tuple(sorted({*categorical, *_of_two_values(rows)}))
+        of_kernel = kernel.categorical_columns
+        categorical = tuple(sorted({*categorical, *of_kernel, *_of_two_values(rows)}))
+        kernel = kernel.with_params(categorical=categorical)
     gaps, imputations = np.isnan(rows), None
     if gaps.any():
         warn_of_gaps(rows, columns)

@@ -14,7 +14,7 @@ from bsvdd.cli import main
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 FEW = ["--draws", 50, "--tune", 100]
-ODD = {3: ("cost", 250.0), 17: ("version", 4), 41: ("size", -15.0)}
+ODD = {3: ("cost", 250.0), 17: ("version", 40), 41: ("size", -15.0)}
 
 
 def call(*arguments, **env):
@@ -30,7 +30,7 @@ def table():
             "cost": np.exp(rng.normal(size=60)).round(2),
             "size": rng.normal(size=60).round(3),
             "city": rng.choice(["Bonn", "Rom", "Oslo"], 60),
-            "version": 3,
+            "version": 3 + np.arange(60) % 4,
         }
     )
     for row, (column, value) in ODD.items():

@@ -230,3 +230,19 @@ def test_rows_with_the_rarer_value_of_a_flag_are_no_odd_rows(dtype, shares):
     assert found.listed[:5].all()
     assert found.listed[5:].sum() <= 1
     assert found.at_least <= 5
+
+
+@pytest.mark.parametrize("own", [(), ("kind",)], ids=["none", "named"])
+def test_a_flag_is_a_category_beside_columns_that_the_kernel_names(own):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    frame.loc[:2, ["a", "b"]] = [[9.0, -9.0]] * 3
+    frame["flag"] = (rng.random(300) < 0.07).astype(int)
+    frame["kind"] = rng.choice(["x", "y"], 300)
+    frame = frame if own else frame.drop(columns="kind")
+    positions = tuple(frame.columns.get_loc(name) for name in own)
+    est = SVDD(kernel=kernels.Tabular(kernels.RBF("likelihood"), categorical=positions))
+    est.fit_predict(frame)
+    found = bsvdd.stand_out(est)
+    assert found.listed[:3].all() and found.listed[3:].sum() <= 1
+    assert 3 in est.kernel_.categorical
