@@ -12,7 +12,6 @@ from typing import Protocol
 import numpy as np
 
 from .kernels.base import is_number
-from .scale import signed
 
 METRICS = ("g_mean", "balanced_accuracy", "f1")
 
@@ -115,20 +114,6 @@ class Cost:
     def __call__(self, values: np.ndarray, weight: np.ndarray, minority: np.ndarray) -> np.ndarray:
         """Return the cutoff of each draw (S,)."""
         return best_cut(self, 1.0, values, weight, minority)
-
-
-@dataclass(frozen=True)
-class Similarity:
-    """The same similarity s in all draws."""
-
-    value: float = 1.0
-
-    needs_minority = False
-
-    def __call__(self, values: np.ndarray, weight: np.ndarray, minority: np.ndarray) -> np.ndarray:
-        """Return the cutoff of each draw (S,)."""
-        log_s = np.log(np.full(len(values), self.value))
-        return signed(log_s, np.full(len(values), -np.inf))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -57,13 +57,6 @@ class Learned:
         of_majority = np.vecdot(rows.k[:, :m], w[:, :m])[None]
         of_minority = np.vecdot(rows.k[:, m:], w[:, m:])[None]
         return for_and_against(of_majority, of_minority, rows, self.centre.norm)
-
-
-class Learner(Protocol):
-    """A model that learns from data."""
-
-    def learn(self, data: Data) -> Learned:
-        """Return what it learned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,15 +214,15 @@ class Fit:
         return self.answers(lambda margins: (margins.T,), X)[0].T
 
     def log_similarity(self, X: np.ndarray | None = None) -> np.ndarray:
-        """Return log s_A of rows, whatever the cutoff, (draws, rows)."""
-        width = self.learned.draws
+        """Return log s_A of rows, whatever the cutoff, (draws, rows).
+
+        It is -log(d^2 / 2) for a kernel that is not normalised.
+        """
+        draws, normalized = self.learned.draws, self.data.kernel.normalized
 
         def of_parts(log_p: np.ndarray, log_q: np.ndarray, nearest: np.ndarray) -> Arrays:
-            return (
-                np.broadcast_to(
-                    log_p - np.where(np.isneginf(log_p), log_q, 0.0), (width, len(nearest))
-                ).T,
-            )
+            found = log_p if normalized else -log_q
+            return (np.broadcast_to(found, (draws, len(nearest))).T,)
 
         return (self._training(of_parts) if X is None else self._new(of_parts, X))[0].T
 

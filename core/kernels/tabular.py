@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, override
+from typing import Any, Self, override
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -116,8 +116,6 @@ class Tabular(Kernel):
     categorical: tuple[int, ...] | None = None
     scale: str = "both"
     columns: tuple[Column, ...] | None = None
-
-    takes_categories: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         inner = as_kernel(self.kernel)

@@ -195,6 +195,19 @@ def test_one_number_for_a_difference():
     close(above - below, p - q, 1e-12)
 
 
+@pytest.mark.parametrize("kernel", [RBF(1.0), Polynomial()], ids=["normalised", "other"])
+def test_the_similarity_has_no_cutoff_in_it(kernel):
+    """log s_A, or -log(d^2 / 2)."""
+    est = fitted("BSVDD", kernel=kernel)
+    w, data = est.fit_.learned.centre.w, est.fit_.data
+    s = w @ kernel(Z, data.units.X[data.points.members]).T
+    d2 = kernel.diag(Z) - 2.0 * s + np.vecdot(w @ data.gram.K, w)[:, None]
+    wanted = np.log(s) if kernel.normalized else -np.log(d2 / 2.0)
+    close(est.fit_.log_similarity(Z), wanted, 1e-9)
+    other = est.with_cutoff(cutoffs.FalseAlarm(0.4)).fit_
+    np.testing.assert_array_equal(other.log_similarity(), est.fit_.log_similarity())
+
+
 def test_svdd_left_out_is_nearly_a_refit():
     apart = []
     for groups, weight in ((BATCHES, None), (np.arange(60), T)):
