@@ -32,6 +32,10 @@ def long_tails(n, rng):
     return rng.standard_t(3, size=(n, 3))
 
 
+def counts(n, rng):
+    return rng.poisson(2.0, size=(n, 2)).astype(float)
+
+
 # new rows
 
 
@@ -93,6 +97,13 @@ def test_other_models_have_the_rate_too(est):
     fits = [sampled(est, population, seed) for population in (normal, ring) for seed in range(3)]
     flagged = [(fit.predict(Z) == -1).mean() for fit, Z, _ in fits]
     assert np.mean(flagged) == pytest.approx(RATE, abs=0.04)
+
+
+@pytest.mark.parametrize("est", [BSVDD(**SMALL), BDD(draws=200)], ids=lambda e: type(e).__name__)
+def test_where_rows_repeat_false_alarms_have_their_rate(est):
+    fits = [sampled(est, counts, seed, n=200) for seed in range(8)]
+    flagged = [(fit.predict(Z) == -1).mean() for fit, Z, _ in fits]
+    assert np.mean(flagged) == pytest.approx(RATE, abs=0.03)
 
 
 # one table
