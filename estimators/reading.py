@@ -106,9 +106,9 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     held = _held_rows(asked, dictionary, minority_of_all, seed, y is None)
     minority = minority_of_all[held]
     rows = np.array(all_rows[held], order="C")  # a copy: the caller may change X
-    if share < 1.0 and kernel.takes_categories:
-        of_kernel = kernel.categorical_columns
-        categorical = tuple(sorted({*categorical, *of_kernel, *_of_two_values(rows)}))
+    if kernel.takes_categories:
+        flags = _of_two_values(rows) if share < 1.0 else []
+        categorical = tuple(sorted({*categorical, *kernel.categorical_columns, *flags}))
         kernel = kernel.with_params(categorical=categorical)
     gaps, imputations = np.isnan(rows), None
     if gaps.any():
@@ -125,16 +125,14 @@ def read(asked: Asked, X: Any, y: Any, one_table: bool = False) -> TrainingData:
     # columns: bandwidth and scales, learned from the majority rows
     warn_of_columns(kernel, rows[~minority])
     names = training_names(X, held, len(rows))
-    named = kernel.with_categories(categorical)
     with threads.one():
         core = None
         if share < 1.0:
-            named = wide(named)
-            core, kernel = Core.find(named, rows, share, seed)
+            core, kernel = Core.find(wide(kernel), rows, share, seed)
         else:
             of_rows = (np.arange(len(rows)) if names is None else names)[~minority]
-            warn_of_far_values(named, rows[~minority], columns.labels, of_rows)
-            kernel = named.resolve(rows[~minority])
+            warn_of_far_values(kernel, rows[~minority], columns.labels, of_rows)
+            kernel = kernel.resolve(rows[~minority])
         gram, member_of_row = training.statistics(dictionary, kernel, rows, minority, seed, core)
     return TrainingData(
         rows=rows,

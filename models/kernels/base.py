@@ -62,10 +62,6 @@ class Kernel:
         """Positions of the columns of categories, whose numbers only name them."""
         return ()
 
-    def with_categories(self, categorical: tuple[int, ...]) -> Self:
-        """Return the kernel with columns of categories, if it has none of its own."""
-        return self
-
     @property
     def leaving_out(self) -> Kernel:
         """The kernel k(x, y) of a row x, one of those of ``resolve``, that is left out of it.

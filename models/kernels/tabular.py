@@ -331,10 +331,6 @@ class Tabular(Wrapper):
         return self.categorical or ()
 
     @override
-    def with_categories(self, categorical: tuple[int, ...]) -> Self:
-        return replace(self, categorical=categorical) if self.categorical is None else self
-
-    @override
     def resolve(self, X: np.ndarray, dimensions: int | None = None) -> Self:
         p = X.shape[1]
         if self.categorical_columns and self.categorical_columns[-1] >= p:

@@ -245,3 +245,12 @@ def test_intervals_of_rows_with_gaps_hold_the_surprise_of_the_complete_row():
         flagged.append((~found["normal"]).mean())
     assert np.mean(held) >= 0.9  # .8 with the middle value alone
     assert 0.07 <= np.mean(flagged) <= 0.14
+
+
+@pytest.mark.filterwarnings("ignore:1 of 21 rows have gaps")
+def test_a_gap_among_codes_of_an_array_has_one_of_the_codes():
+    """Not their median: of the ten nearest rows, five have 1 and five have 9."""
+    x = np.append(np.arange(20.0), -1.0)
+    rows = np.column_stack([x, np.append(np.tile([1.0, 9.0], 10), np.nan)])
+    est = SVDD(kernel=kernels.Tabular(categorical=(1,))).fit(rows)
+    assert est.fit_.data.rows[20, 1] in (1.0, 9.0)
