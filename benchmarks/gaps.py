@@ -52,11 +52,10 @@ def of_set(
     middle = np.median(X, axis=0)
     train = X if way == NEW else hidden(X, share, way, middle, 0)
     new = hidden(Z, share, way, middle, 1)
-    small = {"draws": 500, "random_state": 0}
-    est, complete = BSVDD(**small).fit(train), BSVDD(**small).fit(X)
+    est, complete = BSVDD().fit(train), BSVDD().fit(X)
     found, truth = (est.decision(rows) for rows in (new, Z))
     normal = np.isnan(new).any(axis=1) & ~y
-    inside = truth["surprise"].between(found["surprise_low"], found["surprise_high"]).to_numpy()
+    inside = truth["surprise"].between(found["low"], found["high"]).to_numpy()
     return {
         "set": name,
         "share": share,

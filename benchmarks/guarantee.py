@@ -2,8 +2,9 @@
 
 ``uv run python -m benchmarks.guarantee [--part NAME ...] [--data-dir FOLDER]``
 
-- ``generated``: share of new normal rows with p <= .01, .05, .1 for four distributions, n = 20, 50
-  and 200 training rows, 2, 20 and 50 columns, two bandwidth criteria and several models.
+- ``generated``: share of new normal rows with p <= .01, .05, .1, and of those that cutoffs for .05,
+  .1, .2 flag, for four distributions, n = 20, 50 and 200 training rows, 2, 20 and 50 columns, two
+  bandwidth criteria and several models.
 - ``real``: the same share at .1, and the G-mean, on the embedded sets and on those of a folder:
   .npz files of X and y, or of train, test and test_labels.
 - ``discoveries``: false discovery rate and power of ``select``, beside the package nonconform.
@@ -28,7 +29,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from bsvdd import BDD, BSVDD, BSVDDM, OCSVM, SVDD, SVDDM, kernels, p_value, select
+from bsvdd import BDD, BSVDD, BSVDDM, SVDD, SVDDM, cutoffs, kernels, p_value, select
 
 from .shared import band, by_part, computed, found, quietly, ratio, real_sets, write
 
@@ -40,19 +41,18 @@ LEAST = 4  # repetitions of a cell, for a standard error
 COLUMNS = (2, 20, 50)
 NEW_ROWS = 2000
 NEEDED, NEEDED_SAMPLES, NEEDED_COLUMNS = (20, 50, 100, 300, 1000), 20, 5
-SMALL = {"draws": 250, "tune": 250, "chains": 2}
+ASKED = (0.05, 0.1, 0.2)  # of cutoffs
 
 Maker = Callable[[Any], Any]  # an estimator, from a kernel
 ONE_CLASS: dict[str, Maker] = {
     "SVDD": lambda kernel: SVDD(kernel=kernel),
-    "OCSVM": lambda kernel: OCSVM(kernel=kernel),
-    "BDD": lambda kernel: BDD(kernel=kernel, **SMALL),
+    "BDD": lambda kernel: BDD(kernel=kernel),
     "BDD simplex": lambda kernel: BDD(kernel=kernel, simplex=True),
-    "BSVDD": lambda kernel: BSVDD(kernel=kernel, **SMALL),
+    "BSVDD": lambda kernel: BSVDD(kernel=kernel),
 }
 WITH_MINORITY: dict[str, Maker] = {
     "SVDD-M": lambda kernel: SVDDM(kernel=kernel),
-    "BSVDD-M": lambda kernel: BSVDDM(kernel=kernel, **SMALL),
+    "BSVDD-M": lambda kernel: BSVDDM(kernel=kernel),
 }
 
 
@@ -71,7 +71,7 @@ def rows(kind: str, n: int, p: int, rng: np.random.Generator) -> np.ndarray:
 def realised(est: Any, Z: np.ndarray) -> list[float]:
     """Return the share of rows with p <= each rate; NaN if n is too small for the rate."""
     p = p_value(est, Z)
-    smallest = 1.0 / (len(est.decision()) + 1)
+    smallest = 1.0 / (est.gram_.n0 + 1.0)
     return [
         float((p <= rate + 1e-12).mean()) if rate >= smallest - 1e-12 else float("nan")
         for rate in RATES
@@ -81,7 +81,7 @@ def realised(est: Any, Z: np.ndarray) -> list[float]:
 @quietly()
 def cell(model: str, kind: str, n: int, p: int, criterion: str, repetitions: int) -> dict[str, Any]:
     """Return mean and standard error of the realised false alarms of one cell."""
-    shares = []
+    shares, flagged = [], []
     for repetition in range(repetitions):
         rng = np.random.default_rng([repetition, n, p, KINDS.index(kind)])
         X, Z = rows(kind, n, p, rng), rows(kind, NEW_ROWS, p, rng)
@@ -93,10 +93,13 @@ def cell(model: str, kind: str, n: int, p: int, criterion: str, repetitions: int
             X = np.concatenate([X, minority])
         est = (ONE_CLASS | WITH_MINORITY)[model](kernel).fit(X, y)
         shares.append(realised(est, Z))
+        strict = [est.with_cutoff(cutoffs.FalseAlarm(rate)) for rate in ASKED]
+        flagged.append([(each.predict(Z) == -1).mean() for each in strict])
     array = np.array(shares)
     return {
         **dict(model=model, kind=kind, n=n, p=p, criterion=criterion),
         "repetitions": repetitions,
+        "flagged": np.mean(flagged, axis=0).round(4).tolist(),
         "mean": array.mean(axis=0).round(4).tolist(),
         "se": (array.std(axis=0, ddof=1) / np.sqrt(repetitions)).round(4).tolist(),
     }
@@ -151,7 +154,7 @@ def discovery_cell(n: int, p: int, repetition: int) -> list[dict[str, Any]]:
     X = rng.normal(size=(n, p))
     Z = np.concatenate([rng.normal(size=(180, p)), rng.normal(size=(20, p)) + 4.0 / np.sqrt(p) + 1])
     y = np.repeat([False, True], [180, 20])
-    fits = {"BSVDD": BSVDD(**SMALL).fit(X), "SVDD": SVDD().fit(X)}
+    fits = {"BSVDD": BSVDD().fit(X), "SVDD": SVDD().fit(X)}
     selected = {name: select(est, Z, 0.1) for name, est in fits.items()}
     theirs = ConformalDetector(
         detector=OneClassSVM(nu=0.1, gamma="scale"), strategy=Split(n_calib=0.5), seed=repetition
@@ -189,7 +192,7 @@ def needed_cell(n: int, repetition: int) -> dict[str, float]:
     near = decided[decided["p_value"].between(0.03, 0.33)]
     return {
         "n": n,
-        "width": float((near["surprise_high"] - near["surprise_low"]).median()),
+        "width": float((near["high"] - near["low"]).median()),
         "false_alarms": float((~decided["normal"]).mean()),
         "found": float((est.predict(Z + 1.0) == -1).mean()),
     }

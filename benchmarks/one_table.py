@@ -10,7 +10,7 @@ tables without labels as ``fit_predict`` does, and stores in docs/one_table.json
 - ``lists``: false discoveries and power of the list, "at least L", the Brier score and the bins of
   P(odd), on generated tables with shares of odd rows from 0 to .20;
 - ``clean``: the share of listed rows in Gaussian tables without odd rows;
-- ``new_rows``: the rate at which new normal rows are flagged at .10 asked, after ``core=0.8``;
+- ``new_rows``: the rate at which new normal rows are flagged at .10 asked, by the core;
 - ``large``: 20,000 rows of 8 columns with 300 alike odd rows, and the seconds.
 """
 
@@ -36,28 +36,18 @@ from . import planted as planted_rows
 from .shared import by_part, computed, quietly
 
 MOST_ROWS, MOST_ODD = 1000, 0.1
-SMALL = {"draws": 250, "tune": 250}
 SIZES, SHARES, FDR, BINS = (200, 600), (0.0, 0.02, 0.05, 0.1, 0.2), 0.1, 10
-
-
-def ours(X: Any, core: float | str = "auto") -> BSVDD:
-    """Return the default fit of one table."""
-    est = BSVDD(core=core, random_state=0, **SMALL)
-    est.fit_predict(X)
-    return est
 
 
 def surprise_of_all(X: Any) -> np.ndarray:
     """Return the surprise of each row where all rows count as normal, each left out."""
-    return -ours(X, core=1.0).fit_.left_out
+    return BSVDD().fit(X).decision()["surprise"].to_numpy()
 
 
 def ranking(X: Any) -> np.ndarray:
     """Return a number for each row that orders them as ``stand_out`` does, larger for odder."""
-    found = stand_out(ours(X))
-    place = np.empty(len(found.order))
-    place[found.order] = np.arange(len(place), 0, -1)
-    return place
+    found = stand_out(BSVDD(), X)
+    return -np.argsort(found.order)
 
 
 def numbers(X: Any) -> np.ndarray:
@@ -217,7 +207,7 @@ def of_table(kind: str, odd: str, n: int, share: float, seed: int) -> dict[str, 
     """Return what the list of one generated table has."""
     code = [NORMAL.index(kind), ODD.index(odd), n, round(1000 * share), seed]
     X, truth = table(kind, odd, n, share, np.random.default_rng(code))
-    found = stand_out(ours(X), fdr=FDR)
+    found = stand_out(BSVDD(), X, fdr=FDR)
     p = np.nan_to_num(found.probability)
     bins = np.minimum((p * BINS).astype(int), BINS - 1)
     return {
@@ -315,7 +305,7 @@ def alike(chosen: argparse.Namespace) -> dict[str, Any]:
 def of_planted(seed: int) -> dict[str, float]:
     """Return the ranks of the planted rows of one table, by kind."""
     X, kinds = planted_rows.table(seed)
-    place = np.argsort(stand_out(ours(X)).order)
+    place = np.argsort(stand_out(BSVDD(), X).order)
     return {kind: float(place[row] + 1) for kind, (row, _) in kinds.items()}
 
 
@@ -331,7 +321,7 @@ def planted(chosen: argparse.Namespace) -> dict[str, Any]:
 def of_clean(n: int, p: int, seed: int) -> dict[str, Any]:
     """Return the share of listed rows of a Gaussian table."""
     X = np.random.default_rng([n, p, seed]).normal(size=(n, p))
-    return {"n": n, "p": p, "listed": float(stand_out(ours(X)).listed.mean())}
+    return {"n": n, "p": p, "listed": float(stand_out(BSVDD(), X).listed.mean())}
 
 
 def clean(chosen: argparse.Namespace) -> dict[str, float]:
@@ -350,7 +340,7 @@ def of_new_rows(odd: str, share: float, seed: int) -> dict[str, Any]:
     """Return the rate at which new normal rows are flagged after a fit to the core."""
     rng = np.random.default_rng([seed, round(100 * share), ODD.index(odd)])
     X, _ = table("correlated", odd, 300, share, rng)
-    est = BSVDD(core=0.8, random_state=0, **SMALL).fit(X)
+    est = stand_out(BSVDD(), X).estimator
     new = normal_rows("correlated", 2000, rng)
     return {"odd": odd, "share": share, "rate": float((est.predict(new) == -1).mean())}
 
@@ -379,7 +369,7 @@ def large(chosen: argparse.Namespace) -> dict[str, float]:
     X.loc[rows, names] = at + 0.2 * rng.normal(size=(n1, 6))
     X.loc[rows, "kind"], X.loc[rows, "place"] = "y", "E"
     start = time.process_time()
-    found = stand_out(ours(X), X)
+    found = stand_out(BSVDD(), X)
     seconds, odd = time.process_time() - start, np.isin(np.arange(n), rows)
     forest = RANKINGS["isolation forest"](X)
     return {

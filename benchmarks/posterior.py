@@ -38,7 +38,6 @@ Neural Information Processing Systems 30.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -46,9 +45,10 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from bsvdd.models.scale import split
 from scipy.stats import spearmanr
 
-from bsvdd import BDD, BSVDD, SVDD, Cutoff, cutoffs, prior_draws
+from bsvdd import BDD, BSVDD, SVDD, cutoffs
 
 from .shared import computed, options, quietly, raw_sets, write
 
@@ -62,9 +62,9 @@ BINS = 10
 SHARES = np.linspace(0.05, 1.0, 20)
 DEFAULT = "BSVDD"
 MODELS: dict[str, Callable[[], Any]] = {
-    DEFAULT: lambda: BSVDD(draws=500),
-    "BSVDD, likelihood_scale=1": lambda: BSVDD(draws=500, likelihood_scale=1),
-    "BDD": lambda: BDD(draws=500),
+    DEFAULT: BSVDD,
+    "BSVDD, likelihood_scale=1": lambda: BSVDD(likelihood_scale=1.0),
+    "BDD": BDD,
     "SVDD": SVDD,
 }
 
@@ -137,11 +137,11 @@ def curve(name: str, wrong: np.ndarray, certainty: np.ndarray) -> dict[str, Any]
 
 def spreads(est: Any, X: np.ndarray, Z: np.ndarray) -> dict[str, float]:
     """Return the variance of s_z over that of the prior, and its sd over that of samples."""
-    center = est.fit_.score
-    variance = center.similarity(Z).var(axis=0)
-    drawn = prior_draws(est, X, draws=1000)["w"].values
-    prior = center.with_weights(drawn.reshape(-1, drawn.shape[-1])).similarity(Z).var(axis=0)
-    of_samples = est.kernel_(Z, X).var(axis=1) / (len(X) + 1)
+    variance = np.exp(est.log_similarity(Z)).var(axis=0)
+    of_prior = est.fit_.prior.parts(est.fit_.data.new(Z))
+    prior = np.exp(of_prior.log_p).var(axis=0)
+    kernel = est.kernel_
+    of_samples = kernel(kernel.inputs(Z), kernel.inputs(X)).var(axis=1) / (len(X) + 1)
     with np.errstate(invalid="ignore"):
         learnt, spread = np.nanmedian(variance / prior), np.nanmedian(variance / of_samples)
     return {"learnt": float(learnt), "spread": float(np.sqrt(spread))}
@@ -152,19 +152,16 @@ def covered(est: Any, Z: np.ndarray, s: np.ndarray) -> float:
 
     The upper end counts a whole row beside z that the sample has not shown.
     """
-    center = est.fit_.score
-    zero = np.zeros_like(center.boundary.threshold)
-    at_zero = replace(center.boundary, threshold=zero, least=zero, most=zero)
-    low, high = -center.with_boundary(at_zero).decision(Z)[:1:-1]  # of the values themselves
-    value = np.log(s) if center.logarithmic else s
-    return float(((low <= value) & (value <= high)).mean())
+    log_cut, _ = split(est.fit_.fit.boundary.threshold)
+    low, high = np.quantile(est.margins(Z) + log_cut[:, None], (0.05, 0.95), axis=0)
+    return float(((low <= np.log(s)) & (np.log(s) <= high)).mean())
 
 
 def covered_surprise(est: Any, Z: np.ndarray, s: np.ndarray, cut: float) -> float:
     """Return the share of 90 % intervals of the surprise that contain that of s at the cutoff."""
     found = est.decision(Z)
-    true = np.log(cut / s) if est.fit_.score.logarithmic else cut - s
-    return float(((found["surprise_low"] <= true) & (true <= found["surprise_high"])).mean())
+    true = np.log(cut / s)
+    return float(((found["low"] <= true) & (true <= found["high"])).mean())
 
 
 @quietly()
@@ -175,8 +172,9 @@ def measured(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str,
     """
     est.fit(X)
     kernel = est.kernel_
-    s = kernel(Z, T).mean(axis=1)
-    of_truth = (kernel(T, T).sum(axis=1) - kernel.diag(T)) / (len(T) - 1)
+    inputs, of_T = kernel.inputs(Z), kernel.inputs(T)
+    s = kernel(inputs, of_T).mean(axis=1)
+    of_truth = (kernel(of_T, of_T).sum(axis=1) - 1.0) / (len(T) - 1)
     cut = np.quantile(of_truth, RATE)
     inside = s >= cut
     score, p, normal = est.score_samples(Z), est.probability_normal(Z), est.predict(Z) == 1
@@ -185,15 +183,15 @@ def measured(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str,
     low, high = np.quantile(of_truth, NEAR)
     truly = (low <= s) & (s <= high)
     result = {"covered_surprise": covered_surprise(est, Z[truly], s[truly], cut)}
-    if len(est.fit_.score.weights) > 1:
+    if est.fit_.has_draws:
         result |= spreads(est, X, Z[near]) | {
             "covered": covered(est, Z[truly], s[truly]),
             "covered_estimated": covered(est, Z[near], s[near]),
         }
-    hard = est.with_cutoff(Cutoff(uncertain=False)).decision(Z)
+    hard = est.with_cutoff(cutoffs.Printed()).decision(Z)
     hard_wrong = hard["normal"].to_numpy() != inside
     margin = -hard["surprise"].to_numpy()  # in log s, where the score is a logarithm
-    in_s = np.expm1(margin) if est.fit_.score.logarithmic else margin  # in units of the cutoff
+    in_s = np.expm1(margin)  # in units of the cutoff
     place = np.minimum((p * BINS).astype(int), BINS - 1)
     flagged = [est.with_cutoff(cutoffs.FalseAlarm(r)).predict(Z) == -1 for r in RATES]
     return {

@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.estimators.atomic import atomic
-from bsvdd.inference.decision import evaluate
+from bsvdd.inference.metrics import evaluate
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from joblib import Parallel, delayed
 from PIL import Image

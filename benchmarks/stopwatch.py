@@ -2,7 +2,8 @@
 
 Each row is a ratio of two sides measured in the same run, in turn (medians of at least 5), or a
 number, beside the most it is to be. With names only those rows are measured, and replace theirs
-in the file.
+in the file. ``--before FOLDER`` compares this tree with another one that has an environment in
+.venv, such as ``git worktree add FOLDER COMMIT``; it prints and stores nothing.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ import xarray as xr
 from bsvdd.comparison.run import studies
 from bsvdd.comparison.run.workers import Workers
 from bsvdd.comparison.scenarios import datasets
-from bsvdd.inference.center import Center
-from bsvdd.inference.density import Density
-from bsvdd.models import Gram
-from bsvdd.models.bsvdd import Model
+from bsvdd.inference.sampling import OfNormals
+from bsvdd.models.bsvdd import BSVDD as Model
+from bsvdd.models.data import Data
+from bsvdd.models.gram import Gram
+from bsvdd.models.units import Units
 from rich.console import Console
 from sklearn.svm import OneClassSVM
 
@@ -95,8 +97,7 @@ def rows(n0: int = 900, p: int = 50, seed: int = 0) -> np.ndarray:
 
 def gram(n0: int = 900, p: int = 50, kernel: kernels.Kernel = kernels.RBF()) -> Gram:
     """Return the statistics of :func:`rows`."""
-    X = rows(n0, p)
-    return Gram.from_rows(kernel.resolve(X), X)
+    return Data.of(kernel, Units.of(rows(n0, p)), most=n0).gram
 
 
 def dirichlet(draws: int, points: int) -> np.ndarray:
@@ -104,10 +105,14 @@ def dirichlet(draws: int, points: int) -> np.ndarray:
     return np.random.default_rng(1).dirichlet(np.ones(points), size=draws)
 
 
-def in_new_process(code: str, *arguments: Any) -> dict[str, float]:
-    """Run ``code`` in a process of its own; return the dictionary ``found`` that it leaves."""
-    run = [sys.executable, "-c", f"{PREAMBLE}{code}\n{REPORT}", *map(str, arguments)]
-    done = subprocess.run(run, capture_output=True, text=True, check=False)
+def in_new_process(code: str, *arguments: Any, tree: Path = Path()) -> dict[str, float]:
+    """Run ``code`` in a process of its own; return the dictionary ``found`` that it leaves.
+
+    In another ``tree`` it runs by the environment .venv there.
+    """
+    python = sys.executable if tree == Path() else tree.resolve() / ".venv" / "bin" / "python"
+    run = [python, "-c", f"{PREAMBLE}{code}\n{REPORT}", *map(str, arguments)]
+    done = subprocess.run(run, cwd=tree, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"a measured process failed:\n{done.stderr}")
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
@@ -142,6 +147,103 @@ def command(*arguments: object) -> float:
     program = Path(sys.executable).parent / "bsvdd"
     subprocess.run([program, *map(str, arguments)], capture_output=True, check=True)
     return time.perf_counter() - start
+
+
+# another tree
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A number of this tree over that of another, each measured by public names in new processes.
+
+    Attributes
+    ----------
+    what : str
+    target : float
+        The most that the ratio is to be.
+    code : str
+        Leaves the number in ``found["it"]``, and others beside it.
+    arguments : tuple
+        Of ``code``, and those of a quick run.
+    """
+
+    what: str
+    target: float
+    code: str
+    arguments: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+
+    def measure(self, before: Path, quick: bool) -> Measured:
+        """Return the ratio, and the medians of both trees, measured in turn."""
+        sides = {"this tree": Path(), "the other tree": before}
+        found: dict[str, list[dict[str, float]]] = {name: [] for name in sides}
+        for _ in range(1 if quick else 5):
+            for name, tree in sides.items():
+                found[name].append(in_new_process(self.code, *self.arguments[quick], tree=tree))
+        means = {name: pd.DataFrame(each).median() for name, each in found.items()}
+        details = {f"{k}, {name}": float(v) for name, m in means.items() for k, v in m.items()}
+        return float(means["this tree"]["it"] / means["the other tree"]["it"]), details
+
+
+GENERATED = """
+import warnings
+import numpy as np
+from bsvdd import BSVDD, priors
+warnings.simplefilter("ignore")
+def rows(n, p, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, p))
+def spent(do):
+    start = time.process_time()
+    do()
+    return time.process_time() - start
+est = BSVDD().fit(rows(100, 10))
+"""
+FIT = """
+import arviz as az
+X = rows(int(sys.argv[1]), 10)
+found["it"] = spent(lambda: est.fit(X))
+d = est.distance(X[:50]).to_dataset(name="d")
+found["R-hat"], found["ESS"] = float(az.rhat(d)["d"].max()), float(az.ess(d)["d"].min())
+"""
+PRIOR = """
+est.fit(rows(300, 10))
+Z = rows(1000, 10, 1)
+def another(sd):
+    return est.with_prior(priors.StandardizedRowSum(sd=sd)).probability_normal(Z)
+found["it"] = float(np.median([spent(lambda: another(sd)) for sd in (0.7, 0.8, 0.9, 1.1, 1.2)]))
+"""
+PREDICT = """
+est.fit(rows(500, 20))
+Z = rows(int(sys.argv[1]), 20, 1)
+found["it"] = spent(lambda: est.predict(Z))
+"""
+MEMORY = """
+X = rows(int(sys.argv[1]), 10)
+est.fit(X)
+found["it"] = peak()
+"""
+IMPORT = "start = clock(); from bsvdd import BSVDD; found['it'] = clock() - start"
+PAIRS = {
+    **{
+        f"fit_{n}": Pair(
+            f"processor seconds of a default fit, {n:,} x 10", 1.1, GENERATED + FIT, ((n,), (200,))
+        )
+        for n in (300, 1000, 3000, 12_000)
+    },
+    "prior": Pair("with_prior and 1,000 probabilities, n0 = 300", 0.8, GENERATED + PRIOR),
+    "predict": Pair(
+        "predict of 60,000 x 20, 500 points", 1.5, GENERATED + PREDICT, ((60_000,), (2000,))
+    ),
+    "import": Pair("import bsvdd; BSVDD", 1.0, IMPORT),
+    "peak": Pair("peak memory of a fit, 12,000 x 10", 1.0, GENERATED + MEMORY, ((12_000,), (500,))),
+}
+
+
+def of_pairs(before: Path) -> dict[str, Row]:
+    """Return the rows of both trees."""
+    return {
+        name: Row(functools.partial(pair.measure, before), pair.what, pair.target, "", str(before))
+        for name, pair in PAIRS.items()
+    }
 
 
 # start, commands, whole fits
@@ -196,7 +298,7 @@ def slowest_fit(quick: bool) -> Measured:
     tables["skewed, 2457 x 10"] = skewed.round(2)  # heavy tails and near copies
     seconds = {}
     for name, X in tables.items():
-        est = BSVDD(kernel=kernels.Standardized(kernels.RBF("likelihood")))
+        est = BSVDD(kernel=kernels.Tabular(scale="standardised"))
         with quietly():
             est.fit(X[:100])
             start = time.perf_counter()
@@ -236,10 +338,10 @@ def study_seconds(quick: bool) -> Measured:
 @row("logp and gradient of 16 vectors, n0 = 900", 1.3, against="one product w @ K")
 def density(quick: bool) -> Measured:
     g = gram()
-    compiled = Density(Model(priors.StandardizedRowSum()), g)
+    f = OfNormals(Model(g, priors.StandardizedRowSum()))
     x, w = np.random.default_rng(2).normal(size=(16, 900)), dirichlet(16, 900)
     sides = {
-        "logp and gradient": lambda: [compiled.value_and_gradient(x) for _ in range(200)],
+        "logp and gradient": lambda: [f(x) for _ in range(200)],
         "w @ K": lambda: [w @ g.K for _ in range(200)],
     }
     return ratio(sides, 11)
@@ -252,17 +354,17 @@ def density(quick: bool) -> Measured:
 )
 def distances(quick: bool) -> Measured:
     """And what predict and probability_normal make of them."""
-    g = gram(900, 20)
-    center = Center(dirichlet(1000 if quick else 4000, 900), g)
-    center = center.with_boundary(center.boundary_at(0.9))
-    Z = rows(4000 if quick else 10_000, 20, seed=1)
-    K = g.kernel(g.points, Z)
+    X, Z = rows(900, 20), rows(4000 if quick else 10_000, 20, seed=1)
+    w = dirichlet(1000 if quick else 4000, 900)
+    with quietly():
+        est = BSVDD(kernel=kernels.RBF(), dictionary="all").fit(X).with_draws(w)
+    K = est.kernel_(X, Z)
     return ratio(
         {
-            "distances": lambda: center.distances(Z),
-            "predict": lambda: center.is_normal(Z),
-            "probability_normal": lambda: center.probability_normal(Z),
-            "product": lambda: center.weights @ K,
+            "distances": lambda: est.distance(Z),
+            "predict": lambda: est.predict(Z),
+            "probability_normal": lambda: est.probability_normal(Z),
+            "product": lambda: w @ K,
         }
     )
 
@@ -284,7 +386,7 @@ found = {"rows": X.nbytes / 2**20, "before": before, "peak": peak()}
 """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
-        BSVDD(draws=1000, chains=2, cutoff=0.9).fit(rows(900, 20)).save(path)
+        BSVDD(draws=1000, chains=2).fit(rows(900, 20)).save(path)
         found = in_new_process(code, path, 100_000 if quick else 1_000_000)
     return found["peak"] - found["rows"], found
 
@@ -295,7 +397,7 @@ def svdd(quick: bool) -> Measured:
     n, nu, details = (1000 if quick else 5000), 0.1, {}
     for p in (5, 20):
         X = rows(n, p)
-        own = cutoffs.Own()  # the default refits ten folds, which the other side does not do
+        own = cutoffs.Printed(of="own")  # the default leaves rows out, the other side does not
         est = SVDD(C=1 / (nu * n), kernel=kernels.RBF(), cutoff=own)
         theirs = functools.partial(OneClassSVM, nu=nu, gamma=est.fit(X).kernel_.gamma)
         sides = {
@@ -354,19 +456,12 @@ def sizes(quick: bool) -> list[int]:
 
 
 def _gram(n: int) -> Callable[[], Any]:
-    X = rows(n, 20)
-    kernel = kernels.RBF().resolve(X)
-    return lambda: Gram.from_rows(kernel, X)
+    return lambda: gram(n, 20)
 
 
 def _svdd(n: int) -> Callable[[], Any]:
     X = rows(n, 20)
     return lambda: SVDD().fit(X)
-
-
-def _scoring(n: int) -> Callable[[], Any]:
-    center, Z = Center(dirichlet(1000, n), gram(n, 20)), rows(1000, 20, seed=1)
-    return lambda: center.scores(Z, 0.5)
 
 
 def growth_of(make: Callable[[int], Callable[[], Any]], quick: bool) -> Measured:
@@ -376,7 +471,6 @@ def growth_of(make: Callable[[int], Callable[[], Any]], quick: bool) -> Measured
 for _make, _what, _target in (
     (_gram, "Gram statistics", 2.2),
     (_svdd, "SVDD, the whole fit", 2.5),
-    (_scoring, "predict 1,000 rows by 1,000 draws", 1.2),
 ):
     row(f"{_what}: exponent of n0", _target, name=f"growth{_make.__name__}")(
         functools.partial(growth_of, _make)
@@ -401,16 +495,16 @@ found["MB"] = peak() - before
 # samplers: seconds for each effective draw of d_z, and whether chains agree
 
 # the published prior collapses with the bandwidth "scale", and does not with the default one
-CASES: dict[str, tuple[kernels.Kernel, priors.GaussianPrior, dict[str, int]]] = {
+CASES: dict[str, tuple[kernels.Kernel, Any, dict[str, int]]] = {
     "default": (kernels.RBF(), priors.StandardizedRowSum(), dict(draws=2000, chains=4)),
     "published": (kernels.RBF("scale"), priors.RowSum(), dict(draws=4000)),
 }
 
 
-def naive(gram: Gram, prior: priors.GaussianPrior) -> pm.Model:
+def naive(gram: Gram, prior: Any) -> pm.Model:
     """Return BSVDD as one would first write it: alpha @ K @ alpha, numbers as constants."""
     with pm.Model() as model:
-        beta = pm.Normal("beta", prior.mean(gram), float(prior.sd), shape=gram.n_points)
+        beta = pm.Normal("beta", prior.mean(gram), float(prior.sd), shape=gram.m)
         alpha = pm.Deterministic("w", pm.math.softmax(beta))
         quadratic = alpha @ gram.K @ alpha
         pm.Potential("kernel", -0.5 * (gram.T - 2.0 * alpha @ gram.r + gram.n0 * quadratic))
@@ -419,9 +513,10 @@ def naive(gram: Gram, prior: priors.GaussianPrior) -> pm.Model:
 
 def smallest_ess(w: np.ndarray, gram: Gram, points: int = 100, method: str = "bulk") -> float:
     """Return the smallest ESS of d_z over training rows; w has shape (chain, draw, M)."""
-    center = Center(w.reshape(-1, w.shape[-1]), gram)
-    chosen = gram.points.rows[np.linspace(0, gram.n_points - 1, points).astype(int)]
-    d = center.distances(chosen).reshape(*w.shape[:2], -1)
+    chosen = np.linspace(0, len(gram.K) - 1, points).astype(int)
+    of_points = w @ gram.K
+    squared = gram.diag[chosen] - 2.0 * of_points[..., chosen] + np.vecdot(of_points, w)[..., None]
+    d = np.sqrt(np.maximum(squared, 0.0))
     data = xr.Dataset({"d": (("chain", "draw", "obs"), d)})
     return float(az.ess(data, method=method)["d"].min())
 
@@ -454,7 +549,7 @@ def rate_of_fit(case: str, n0: int, seed: int) -> float:
     with quietly():
         est.fit(rows(n0))
     seconds = time.perf_counter() - start
-    return smallest_ess(est.fit_.learned.draws.w, est.gram_) / seconds
+    return smallest_ess(est.fit_.learned.by_chain, est.gram_) / seconds
 
 
 def against_pymc(case: str, sampler: str, quick: bool) -> Measured:
@@ -488,7 +583,7 @@ for _name, _case, _target, _sampler in (
 
 
 @row(
-    "seconds of sampling for each effective draw of d_z, parallel chains, largest ratio",
+    "seconds of learning for each effective draw of d_z, parallel chains, largest ratio",
     0.5,
     against="NUTS",
 )
@@ -513,14 +608,17 @@ def parallel_chains(quick: bool) -> Measured:
 
     def rate(est: Any, data: tuple[np.ndarray, ...], **settings: Any) -> float:
         with quietly():
-            drawn = est.set_params(**settings).fit(*data).fit_.learned.draws
-        ess = min(smallest_ess(drawn.w, est.gram_, 20, method) for method in ("bulk", "tail"))
-        return ess / drawn.report.seconds
+            fitted = est.set_params(**settings).fit(*data).fit_
+        ess = min(
+            smallest_ess(fitted.learned.by_chain, est.gram_, 20, method)
+            for method in ("bulk", "tail")
+        )
+        return ess / fitted.seconds
 
     details, ratios = {}, []
     for name, (est, data) in curved.items():
         medians = {}
-        for sampler in ("hmc", "nuts"):
+        for sampler in ("auto", "nuts"):
             rate(est, data, sampler=sampler, draws=10, tune=10)  # NUTS compiles
             found = [
                 rate(est, data, sampler=sampler, draws=1000, tune=500, random_state=seed)
@@ -528,7 +626,7 @@ def parallel_chains(quick: bool) -> Measured:
             ]
             medians[sampler] = float(np.median(found))
             details[f"{name}, {sampler}: effective draws a second"] = medians[sampler]
-        ratios.append(medians["nuts"] / medians["hmc"])
+        ratios.append(medians["nuts"] / medians["auto"])
     return max(ratios), details
 
 
@@ -541,7 +639,7 @@ def mixing(model: type[Any], quick: bool) -> Measured:
         train = np.concatenate([half[: min(900, len(half) // 2)] for half in halves])
         with quietly():
             est.fit(data.X[train], data.minority[train])
-        details[f"{name}: R-hat"] = float(est.fit_.diagnostics["r_hat"])
+        details[f"{name}: R-hat"] = est.fit_.chains.r_hat
     return max(details.values()), details
 
 
@@ -597,7 +695,7 @@ def in_browser(quick: bool) -> tuple[list[float], list[float]]:
             ready = page.wait_for_function(READY, timeout=240_000, polling=50)
             first.append(ready.json_value()["seconds"])
         page.evaluate(WATCH)
-        handle = page.locator(".bsvdd-sd .noUi-handle")
+        handle = page.locator(".bsvdd-sd .noUi-handle").first
         for i in range(MOVED):
             handle.press("ArrowRight" if i % 2 else "ArrowLeft")
             page.wait_for_function(f"() => window.measured.length > {i}", timeout=90_000)
@@ -628,16 +726,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"rows: {', '.join(ROWS)}")
     parser.add_argument("--quick", action="store_true", help="smaller sizes; saves nothing")
     parser.add_argument("--out", type=Path, default=DOCS, help="folder of the files (docs)")
+    parser.add_argument("--before", type=Path, help="another tree; rows: " + ", ".join(PAIRS))
     chosen = parser.parse_args(arguments)
-    unknown = set(chosen.names) - set(ROWS)
+    of_rows = of_pairs(chosen.before) if chosen.before else ROWS
+    unknown = set(chosen.names) - set(of_rows)
     if unknown:
-        parser.error(f"no rows {sorted(unknown)}; there are {', '.join(ROWS)}")
+        parser.error(f"no rows {sorted(unknown)}; there are {', '.join(of_rows)}")
     console = Console()
     chosen.out.mkdir(parents=True, exist_ok=True)
     path = chosen.out / "benchmarks.json"
     kept = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else {}
-    for name in chosen.names or ROWS:
-        of = ROWS[name]
+    for name in chosen.names or of_rows:
+        of = of_rows[name]
         with console.status(name):
             value, details = of.measure(chosen.quick)
         kept[name] = {
@@ -649,7 +749,9 @@ def main(arguments: list[str] | None = None) -> None:
         against = f" against {of.against}" if of.against else ""
         style = "red" if value > of.target else None
         console.print(f"{name}: {found} (≤ {most}): {of.what}{against}", style=style)
-        if not chosen.quick:
+        if chosen.before:
+            console.print(details)
+        elif not chosen.quick:
             together = {name: kept[name] for name in ROWS if name in kept}
             write(path, {"rows": together})
             write(path.with_suffix(".png"), picture(together))

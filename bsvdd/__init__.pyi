@@ -5,12 +5,13 @@ from .estimators.bdd import BDD as BDD
 from .estimators.bdd import BDDM as BDDM
 from .estimators.bsvdd import BSVDD as BSVDD
 from .estimators.bsvdd import BSVDDM as BSVDDM
-from .estimators.loading import load as load
+from .estimators.files import load as load
 from .estimators.machines import DSVM as DSVM
 from .estimators.machines import IDLSSVM as IDLSSVM
 from .estimators.machines import LSSVM as LSSVM
 from .estimators.machines import OCSVM as OCSVM
 from .estimators.machines import SVM as SVM
+from .estimators.one_table.stand_out import stand_out as stand_out
 from .estimators.prior_draws import prior_draws as prior_draws
 from .estimators.questions.elpd import elpd as elpd
 from .estimators.questions.facts import facts as facts
@@ -18,7 +19,6 @@ from .estimators.questions.methods import methods as methods
 from .estimators.questions.p_value import p_value as p_value
 from .estimators.questions.relations import relations as relations
 from .estimators.questions.selection import select as select
-from .estimators.questions.stand_out import stand_out as stand_out
 from .estimators.questions.why import explain as explain
 from .estimators.report.report import report as report
 from .estimators.rows.tables import read_table as read_table
@@ -27,7 +27,6 @@ from .estimators.svdd import SVDDM as SVDDM
 from .estimators.views import Views as Views
 from .explorer import explore as explore
 from .inference import cutoffs as cutoffs
-from .inference.cutoff import Cutoff as Cutoff
 from .models import kernels as kernels
 from .models import priors as priors
 

@@ -3,7 +3,7 @@ r"""A model in one file: data description with softplus weights.
 .. math::
     w_j = \frac{s(\beta_j)}{\sum_l s(\beta_l)}, \qquad s(\beta) = \log(1 + e^\beta), \qquad
     \beta \sim N(m, \Sigma), \qquad
-    \log p(x \mid w) = -\frac{\lambda}{2} \sum_i \|\phi(x_i) - a\|^2
+    \log L(w) = -\frac{\lambda}{2} \sum_i t_i \|\phi(x_i) - a\|^2
 
 As BSVDD, but a large beta makes a weight larger in proportion, and not by its exponential, so that
 the published prior collapses less.
@@ -12,52 +12,54 @@ the published prior collapses less.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, override
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
-import pymc as pm
-from bsvdd.estimators.bayesian import CALIBRATED, Bayesian
-from bsvdd.estimators.bsvdd import BSVDD
-from bsvdd.models import model
+from bsvdd.estimators.bayesian import Bayesian
+from bsvdd.models import likelihood
 from bsvdd.models.gram import Gram
-from bsvdd.models.potential import kernel_potential
-from bsvdd.models.priors.base import make_variable
+from bsvdd.models.priors import Flat, make, of_log_sums
 
 
-class SoftplusMap:
-    """The map of beta to the weights in numbers, for batches; J is its Jacobian."""
+@dataclass(frozen=True, eq=False)
+class Softplus:
+    """The model with Gram statistics, the prior of beta, and lambda."""
 
-    inputs: ClassVar[tuple[str, ...]] = ("beta",)
+    gram: Gram
+    prior: Any
+    scale: float = 1.0
+
+    on_simplex: ClassVar[bool] = True
+
+    @cached_property
+    def variables(self) -> dict[str, tuple[Any, int]]:
+        """The prior and the number of values of each variable."""
+        return {"beta": (of_log_sums(self.prior, self.gram), self.gram.m)}
+
+    def build(self) -> Any:
+        """Return the PyMC model."""
+        import pymc as pm
+
+        with pm.Model(coords={"point": range(self.gram.m)}) as model:
+            beta = make(self.variables["beta"][0], self.gram, "beta", "point")
+            s = pm.math.log1pexp(beta)
+            w = pm.Deterministic("w", s / s.sum(), dims="point")
+            likelihood.potential(w, self.gram, self.scale)
+        return model
 
     def weights(self, beta: np.ndarray) -> np.ndarray:
-        """Return the weights, shape (S, M)."""
+        """Return w (S, M)."""
         s = np.logaddexp(0.0, beta)
-        w: np.ndarray = s / s.sum(axis=1, keepdims=True)
-        return w
+        return np.asarray(s / s.sum(axis=1, keepdims=True))
 
-    def pull(self, w: np.ndarray, g: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return J'g, from s'(beta) = 1 / (1 + exp(-beta))."""
+    def value_and_gradient(self, beta: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """Return log L (S,) and its gradient s'(beta) (g - w'g) / sum s."""
         s = np.logaddexp(0.0, beta)
-        slope = np.exp(beta - s) / s.sum(axis=1, keepdims=True)
-        return (slope * (g - np.vecdot(w, g)[:, None]),)
-
-
-class Model(model.Model):
-    """The model of the weights: its definition, and its map in numbers."""
-
-    nonnegative: ClassVar[bool] = True
-
-    @override
-    def build(self, gram: Gram) -> pm.Model:
-        with pm.Model(coords={"point": range(gram.n_points)}) as built:
-            s = pm.math.log1pexp(make_variable(self.prior, gram, "beta", "point"))
-            w = pm.Deterministic("w", s / s.sum(), dims="point")
-            kernel_potential(w, gram, self.scale)
-        return built
-
-    @override
-    def weight_map(self, gram: Gram) -> SoftplusMap:
-        return SoftplusMap()
+        total = s.sum(axis=1, keepdims=True)
+        value, g = likelihood.value_and_gradient(s / total, self.gram, self.scale)
+        g -= np.vecdot(s / total, g)[:, None]
+        return value, (np.exp(beta - s) * g / total,)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -69,6 +71,6 @@ class SoftplusDD(Bayesian):
     The contributor's guide of bsvdd (2026).
     """
 
-    likelihood_scale: float | str = CALIBRATED
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = BSVDD._parameter_constraints
-    _model = Model
+    prior: Any = Flat(sd=1.5)
+
+    _Model = Softplus

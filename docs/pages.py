@@ -26,8 +26,8 @@ from bsvdd.cli import main
 
 WIDTH = 96  # of the help of commands
 FORMULAS = {  # of the models without a posterior
-    **{"SVDD": "svdd", "SVDD-M": "svdd", "OCSVM": "one_class_svm", "SVM": "svm"},
-    **{"DSVM-CIL": "svm", "LS-SVM": "ls_svm", "IDLSSVM-CIL": "ls_svm"},
+    **dict.fromkeys(("SVDD", "SVDD-M"), "svdd"),
+    **dict.fromkeys(("OCSVM", "SVM", "DSVM-CIL", "LS-SVM", "IDLSSVM-CIL"), "machines"),
 }
 PRIORS = {"prior": "prior", "minority_prior": "prior of the minority's weights"}
 
@@ -41,7 +41,7 @@ def formula(record: Record) -> str:
     """Return the module whose docstring has the formula."""
     cls = record.estimator()
     name: str = (
-        cls._model.__module__ if record.bayesian else f"bsvdd.models.{FORMULAS[record.name]}"
+        cls._Model.__module__ if record.bayesian else f"bsvdd.models.{FORMULAS[record.name]}"
     )
     return name
 
@@ -92,6 +92,7 @@ boundary as a line{_changed(record)}.
 
 .. autoclass:: bsvdd.{record.class_name}
    :members:
+   :exclude-members: set_fit_request
 ```
 
 ### Methods that it shares

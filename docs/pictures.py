@@ -17,7 +17,7 @@ from bsvdd.estimators.registry import REGISTRY
 from matplotlib.figure import Figure
 
 from benchmarks.shared import write
-from bsvdd import BSVDD, SVDD, kernels, plots
+from bsvdd import BSVDD, SVDD, kernels, plots, stand_out
 
 FOLDER = Path(__file__).parent
 SEED = 0
@@ -46,7 +46,7 @@ def gallery() -> dict[str, Figure]:
     """Return the picture of each plot."""
     moon = datasets.moon(seed=SEED)
     y = moon.minority.astype(int)
-    wide = kernels.Standardized(kernels.RBF("mean"))
+    wide = kernels.Tabular(kernels.RBF("mean"), scale="standardised")
     half_moon = {
         "SVDD": SVDD(kernel=wide).fit(moon.X, y),
         "BSVDD": BSVDD(kernel=wide).fit(moon.X, y),
@@ -54,7 +54,7 @@ def gallery() -> dict[str, Figure]:
     data = datasets.embedded("wine_cultivar3")
     wines = pd.DataFrame(data.X, columns=[f"x{i}" for i in range(data.X.shape[1])])
     wines.index = [f"wine {i}" for i in range(len(wines))]
-    narrow = kernels.Standardized(kernels.RBF("likelihood"))
+    narrow = kernels.Tabular(scale="standardised")
     est = BSVDD(kernel=narrow).fit(wines, data.minority)
     bayes = half_moon["BSVDD"]
     d = np.median(bayes.distance(moon.X).values.reshape(-1, len(y)), axis=0)
@@ -74,9 +74,7 @@ def gallery() -> dict[str, Figure]:
 def odd_rows() -> Figure:
     """Return the odd rows of the invoices that come with the documentation."""
     invoices = pd.read_csv(FOLDER / "invoices.csv", index_col="invoice")
-    est = BSVDD(random_state=SEED)
-    est.fit_predict(invoices)
-    return figure_of(plots.plot_outliers(est, invoices))
+    return figure_of(plots.plot_outliers(stand_out(BSVDD(random_state=SEED), invoices)))
 
 
 def three_numbers() -> Figure:
@@ -85,17 +83,18 @@ def three_numbers() -> Figure:
     X, rows = rng.normal(size=(200, 2)), np.array(list(THREE.values()))
     est = BSVDD(random_state=SEED).fit(X)
     found, left_out = est.decision(rows), est.decision()["surprise"]
-    center = est.fit_.score
-    draws = -center.margins(rows)
+    draws = -est.margins(rows)
     figure = plt.figure(figsize=(10, 5.6), layout="constrained")
     grid = figure.add_gridspec(3, 2, width_ratios=[1, 1.25])
     ax = figure.add_subplot(grid[:, 0])
     lines = np.linspace(-3.4, 3.4, 90)
     mesh = np.stack(np.meshgrid(lines, lines), axis=-1).reshape(-1, 2)
     population, others = rng.normal(size=(2, 3000, 2))
+    kernel = est.kernel_
+    truth = kernel.inputs(population)
     of_mesh, of_others = (
-        np.concatenate([est.kernel_(part, population).mean(axis=1) for part in np.split(Z, 30)])
-        for Z in (mesh, others)
+        np.concatenate([kernel(part, truth).mean(axis=1) for part in np.split(Z, 30)])
+        for Z in map(kernel.inputs, (mesh, others))
     )
     cut = [np.quantile(of_others, 0.1)]
     shape = (len(lines), len(lines))
@@ -117,9 +116,9 @@ def three_numbers() -> Figure:
         panels[0].text(
             row["surprise"] + 0.05, 12 - 3 * i, f"{name}: p = {row['p_value']:.3f}", **end
         )
-        panels[1].plot(row[["surprise_low", "surprise_high"]], [-i, -i], color=tone)
+        panels[1].plot(row[["low", "high"]], [-i, -i], color=tone)
         panels[1].plot(row["surprise"], -i, "o", color=tone)
-        panels[1].text(row["surprise_high"] + 0.1, -i, f"{name}: {row['surprise']:.2f}", **end)
+        panels[1].text(row["high"] + 0.1, -i, f"{name}: {row['surprise']:.2f}", **end)
         inside = np.clip(draws[:, i], bins[0], bins[-1])
         height, _ = np.histogram(np.nextafter(inside, -np.inf), bins, density=True)
         panels[2].stairs(height, bins, color=tone)

@@ -4,45 +4,40 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..inference.cutoff import Cutoff
-from ..inference.cutoffs import Own, Rank
+from ..inference.cutoffs import Best, FalseAlarm, Printed
 from ..models.kernels import RBF
 from ..models.priors import Beta, RowSum, TruncatedNormal
 from .bdd import BDD, BDDM
 from .bsvdd import BSVDD, BSVDDM
-from .detector import Detector
+from .description import Description
 from .machines import DSVM, IDLSSVM, OCSVM, Machine
 from .messages import did_you_mean
 from .svdd import SVDD, SVDDM
 
-POSTERIOR = {"likelihood_scale": 1.0, "dictionary": None}  # all rows are points of the centre
+POSTERIOR = {"likelihood_scale": 1.0, "dictionary": "all"}  # all rows are points of the centre
 SAMPLED = {"draws": 5000, "tune": 5000, "chains": 2}  # ours
-SPHERE = {"core": 1.0, "cutoff": Own(), "outlier_fraction": 0.1}  # C = 1/(.1 n0) is ours
+SPHERE = {"cutoff": Printed(of="own"), "outlier_fraction": 0.1}  # C = 1/(.1 n0) is ours
 # d <= d_(c), the c-th smallest training distance (slide 12 of Kim 2024); c = .9 n0 is ours
-SMALLEST = Cutoff(Rank(0.9), cv="train", uncertain=False)
+SMALLEST = Printed(FalseAlarm(0.1), of="training")
 # P(d <= D_opt) > .5 (slide 19 of Kim 2024), D_opt by cross-validation (slide 20); its criterion,
-# and leave-one-out in closed form, are ours
-PRINTED = Cutoff(cv="loo", uncertain=False)
+# and leave-one-out by rescaling, are ours
+PRINTED, PRINTED_M = Printed(FalseAlarm(0.1)), Printed(Best("g_mean", max_fpr=1.0))
 # neighbour and maximum over the whole training set, as printed; C, and that no row is its own
 # neighbour, are ours
 DENSITY = {"balanced": False, "density": "train", "neighbors": 5, "C": 1.0}
 
-CALLS: dict[str, tuple[type[Detector | Machine], dict[str, Any]]] = {
+CALLS: dict[str, tuple[type[Description | Machine], dict[str, Any]]] = {
     "SVDD": (SVDD, SPHERE),
     # m = -(sum_j K_ij)^nu with 0 < nu < 1 (Ghasemi et al. 2012), Sigma = I (slide 14 of Kim 2024);
     # its centre is the mode on the convex set, sum 1 and all in (0, 1) (slide 14); nu = .5 is ours
     "BDD": (
         BDD,
-        POSTERIOR
-        | {"core": 1.0, "prior": RowSum(exponent=0.5), "cutoff": SMALLEST}
-        | {"sampler": "map", "simplex": True},
+        POSTERIOR | {"prior": RowSum(exponent=0.5), "cutoff": SMALLEST, "simplex": True},
     ),
     # m = -sum_j K_ij (Oh 2023), Sigma = I (slide 15 of Kim 2024)
     "BSVDD": (
         BSVDD,
-        POSTERIOR
-        | SAMPLED
-        | {"core": 1.0, "prior": RowSum(), "sampler": "metropolis", "cutoff": PRINTED},
+        POSTERIOR | SAMPLED | {"prior": RowSum(), "sampler": "metropolis", "cutoff": PRINTED},
     ),
     # tau has the mean of BSVDD's beta and Sigma = I, and a = b = 1 (slide 24 of Kim 2024);
     # P(d <= D_opt) > .5 (slide 28 of Kim 2024), which names no cross-validation
@@ -50,8 +45,8 @@ CALLS: dict[str, tuple[type[Detector | Machine], dict[str, Any]]] = {
         BSVDDM,
         POSTERIOR
         | SAMPLED
-        | {"core": 1.0, "prior": RowSum(), "minority_prior": Beta()}
-        | {"sampler": "metropolis", "cutoff": PRINTED},
+        | {"prior": RowSum(), "minority_prior": Beta()}
+        | {"sampler": "metropolis", "cutoff": PRINTED_M},
     ),
     "SVDD-M": (SVDDM, SPHERE | {"minority_fraction": 0.1}),  # C2 = 1/(.1 n1) is ours
     # alpha0 given alpha1 is MVN(m2, Sigma2), the weights sum to one (slide 23 of Kim 2024), and
@@ -69,7 +64,7 @@ CALLS: dict[str, tuple[type[Detector | Machine], dict[str, Any]]] = {
 }
 
 
-def as_published(name: str, **changes: Any) -> Detector | Machine:
+def as_published(name: str, **changes: Any) -> Description | Machine:
     r"""Return the unfitted estimator of a model as published.
 
     ===========  =================================================  ===============================
@@ -96,18 +91,16 @@ def as_published(name: str, **changes: Any) -> Detector | Machine:
 
     The kernel is our choice, ``kernels.RBF()`` with the modified mean criterion, but for the RBF
     kernel of IDLSSVM-CIL: the slides of Kim (2024) name none, nor a criterion of D_opt. Ours, on
-    leave-one-out distances in closed form, is the G-mean with minority rows, without a limit of
-    false alarms, else a false-alarm rate of .1. Means and covariances of the priors are those that
-    the sources have without prior knowledge; other normal priors, and other a and b, are theirs
-    too. Refitted folds, as in ``Cutoff(Best("f1", max_fpr=None), cv=5,
-    uncertain=False)``, are cross-validation too, and take five further fits. P(normal) is the share
-    of draws with :math:`d_z \le D_{opt}`, each with the norm of its own centre
-    (``uncertain=False``).
+    left-out distances, each row leaving by rescaling the other weights, is a false-alarm rate of .1
+    for BSVDD, and the G-mean without a limit of false alarms for BSVDD-M. Means and covariances of
+    the priors are those that the sources have without prior knowledge; other normal priors, and
+    other a and b, are theirs too. P(normal) is the share of draws with :math:`d_z \le D_{opt}`,
+    each with the norm of its own centre.
 
-    ``simplex=False`` has the mode of free weights of BDD, a linear system whose weights do not sum
-    to one; slide 14 has the convex set.
+    ``simplex=False, sampler="mode"`` has the mode of free weights of BDD, a linear system whose
+    weights do not sum to one; slide 14 has the convex set.
 
-    Metropolis needs many draws: with 5,000 after 5,000 of tuning, R-hat of d_z was 1.002 and 1.003
+    Metropolis needs many draws: with 5,000 after 5,000 of tuning, R-hat was 1.002 and 1.003
     at 50 and 150 rows. ``est.idata_["diagnostics"]`` has R-hat, and a fit warns above 1.01; then
     give more ``draws``. NUTS is faster, and samples the same posterior. The note on IDLSSVM-CIL
     adds the ridge to every entry of the matrix; the optimality conditions have it on the diagonal
@@ -137,8 +130,8 @@ def as_published(name: str, **changes: Any) -> Detector | Machine:
     >>> import numpy as np
     >>> from bsvdd import as_published
     >>> est = as_published("BDD")
-    >>> est.sampler, est.prior, est.cutoff.choose
-    ('map', RowSum(sd=1.0, exponent=0.5), Rank(c=0.9))
+    >>> est.prior, est.cutoff
+    (RowSum(sd=1.0, exponent=0.5), Printed(rule=FalseAlarm(rate=0.1), of='training'))
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
     >>> int((as_published("SVDD", outlier_fraction=0.2).fit(X).predict(X) == 1).sum())
     91

@@ -3,44 +3,34 @@
 from __future__ import annotations
 
 import inspect
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
-import numpy as np
 import pandas as pd
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..inference import sampling
-from ..inference.draws import SamplerSettings
-from ..inference.learned import Posterior
-from ..models.groups import SHARE, SHARE_OF_FREE
-from ..models.kernels import Kernel, Tabular
-from ..models.model import CALIBRATED, Model
-from ..models.priors import Prior, StandardizedRowSum
-from ..models.priors.base import describe
-from . import fitting, own_draws
-from .detector import Detector, owned
-from .training import MAX_POINTS, AllRows, Dictionary, GivenPoints, GroupedRows, as_points
+from ..inference import threads
+from ..inference.learners import CALIBRATED, Posterior
+from ..inference.sampling import TUNE
+from ..models.priors import describe
+from .description import Description
 
 if TYPE_CHECKING:
     import pymc as pm
 
 MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the weights
+MOST_DRAWS, MOST_CHAINS = 10**6, 1000  # more would fill memory, or never end
 SCALE = [Interval(Real, 0, MOST_SCALE, closed="right")]
 SCALE_OR_CALIBRATED = [*SCALE, StrOptions({CALIBRATED})]
-AUTO = "auto"  # a dictionary: rows, and groups of rows if there are many
-MANY_POINTS = 3000  # rows of a sample that are points where they cannot be grouped
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Bayesian(Detector):
+class Bayesian(Description):
     """A description with a posterior of the weights: a PyMC model and a sampler.
 
-    A subclass names its model, ``_model``, whose fields are parameters of the subclass.
+    A subclass names its model, ``_Model``; its priors are the parameters ``_priors``.
 
     Attributes
     ----------
@@ -50,30 +40,24 @@ class Bayesian(Detector):
         lambda, the weight of the likelihood: the number that was given, or the calibrated one.
     """
 
-    kernel: Kernel | Callable[..., Any] = Tabular()
-    prior: Prior = StandardizedRowSum()
-    likelihood_scale: float | str = 1.0
+    prior: Any = None
+    likelihood_scale: float | str = CALIBRATED
     sampler: str = "auto"
-    draws: int = 1000
-    tune: int = 500
-    chains: int = 2
-    dictionary: int | Any | None = AUTO
+    draws: int = 500
+    tune: int | None = None
+    chains: int = 4
+    random_state: Any = 0
 
-    _model: ClassVar[type[Model]]
+    _Model: ClassVar[Any]
+    _priors: ClassVar[tuple[str, ...]] = ("prior",)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Detector._parameter_constraints,
-        "likelihood_scale": SCALE,
-        "sampler": [StrOptions(set(sampling.SAMPLERS))],
-        "draws": [Interval(Integral, 1, None, closed="left")],
-        "tune": [Interval(Integral, 0, None, closed="left")],
-        "chains": [Interval(Integral, 1, None, closed="left")],
-        "dictionary": [
-            Interval(Integral, 1, MAX_POINTS, closed="both"),
-            "array-like",
-            StrOptions({AUTO}),
-            None,
-        ],
+        **Description._parameter_constraints,
+        "likelihood_scale": SCALE_OR_CALIBRATED,
+        "sampler": [StrOptions(set(TUNE))],
+        "draws": [Interval(Integral, 1, MOST_DRAWS, closed="both")],
+        "tune": [Interval(Integral, 0, MOST_DRAWS, closed="both"), None],
+        "chains": [Interval(Integral, 1, MOST_CHAINS, closed="both")],
     }
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -88,44 +72,26 @@ class Bayesian(Detector):
         }
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in shown.items())})"
 
-    # the model and its points
-
     @override
-    def _learner(self) -> Posterior:
-        parameters = self.get_params(deep=False)
-        own = {f.name: parameters[f.name] for f in fields(self._model) if f.name in parameters}
+    def _learner(self, seed: int) -> Posterior:
         names = ("sampler", "draws", "tune", "chains")
-        settings = SamplerSettings(**{name: parameters[name] for name in names})
-        return Posterior(self._model(**own), settings)
-
-    @override
-    def _dictionary(self, n_points: int) -> Dictionary:
-        asked, with_minority = self.dictionary, self._learns_from_minority
-        number = None
-        if isinstance(asked, int | np.integer) and not isinstance(asked, bool):
-            number = int(asked)
-        if not (asked is None or number is not None or isinstance(asked, str)):
-            return GivenPoints(with_minority, as_points(asked))
-        model = self._learner().model
-        if model.groups_rows:
-            share = SHARE if model.on_simplex else SHARE_OF_FREE
-            return GroupedRows(with_minority, sys.maxsize if asked is None else number, share)
-        if asked is None or getattr(self.kernel, "pairwise", False):
-            return super()._dictionary(n_points)
-        return AllRows(with_minority, most=number or MANY_POINTS)
+        how = {name: getattr(self, name) for name in names} | {"seed": seed}
+        priors = tuple(getattr(self, name) for name in self._priors)
+        return Posterior(self._Model, priors, self.likelihood_scale, how)
 
     # what was fitted
 
     @property
     def likelihood_scale_(self) -> float:
         """lambda, the weight of the likelihood: the number that was given, or the calibrated."""
-        scale: float = self.fit_.bayesian.model.scale
-        return scale
+        scale = self.fit_.learned.scale
+        assert scale is not None  # of a posterior
+        return scale.scale
 
     @property
     def model_(self) -> pm.Model:
         """The PyMC model of ``gram_`` and the priors, built anew at each access."""
-        model: pm.Model = self.fit_.bayesian.model.build(self.gram_)
+        model: pm.Model = self.fit_.model.build()
         return model
 
     # another prior
@@ -166,23 +132,18 @@ class Bayesian(Detector):
         (Flat(sd=0.5), True)
         """
         check_is_fitted(self)
-        fit, learner = self.fit_, self.fit_.bayesian
-        priors = {"prior": prior, "minority_prior": minority_prior, **others}
-        changes = {name: owned(value) for name, value in priors.items() if value is not None}
-        names = list(learner.model.priors)
+        given = {"prior": prior, "minority_prior": minority_prior, **others}
+        changes = {name: value for name, value in given.items() if value is not None}
         if not changes:
-            needed = ", ".join(f"{name}=..." for name in names)
+            needed = ", ".join(f"{name}=..." for name in self._priors)
             raise ValueError(f"another prior needs at least one of {needed}")
-        if unknown := sorted(set(changes) - set(names)):
+        if unknown := sorted(set(changes) - set(self._priors)):
             raise ValueError(
                 f"{type(self).__name__} has no parameter {unknown[0]!r}; its priors are "
-                f"{', '.join(names)}"
+                f"{', '.join(self._priors)}"
             )
-        spec, other, data = fit.spec.changed(**changes), learner.with_prior(**changes), fit.data
-        if other.model.groups_rows != learner.model.groups_rows:
-            asked: Self = spec.estimator(**spec.parameters)
-            data = data.with_points(asked._asked().dictionary_for(data.minority))
-        return self._with_fit(fitting.fitted(spec, other, data, fit.cutoff))
+        with threads.one():
+            return self._with(self.fit_.changed(**changes).sampled())
 
     def with_draws(self, draws: Any) -> Self:
         """Return this estimator with draws of the weights that you made yourself.
@@ -195,10 +156,9 @@ class Bayesian(Detector):
         Parameters
         ----------
         draws : xarray.DataTree, xarray.Dataset or array of shape (draws, points)
-            With ``w``, or with the variables of the model from which w follows (``beta`` of
-            BSVDD). Of a tree, the group ``posterior``, and divergences in ``sample_stats``. Points
-            are matched by their coordinate ``point`` (``majority``, ``minority``), and by their
-            order where there is none.
+            The weights ``w``. Of a tree, that of the group ``posterior``, and divergences in
+            ``sample_stats``. Points are matched by their coordinate ``point``, and by their order
+            where there is none.
 
         Returns
         -------
@@ -228,7 +188,10 @@ class Bayesian(Detector):
         array([ 1, -1])
         """
         check_is_fitted(self)
-        return self._with_fit(own_draws.fitted(self.fit_, draws))
+        from .own_draws import fitted
+
+        with threads.one():
+            return self._with(fitted(self.fit_, draws))
 
     # what the posterior is worth
 

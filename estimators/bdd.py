@@ -2,70 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, ClassVar, override
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from ..inference.density import Density
-from ..inference.draws import Draws, SamplerReport
-from ..inference.learned import Data, Learned, Posterior
-from ..inference.sampling import SAMPLERS
+from ..inference.learners import Posterior
+from ..inference.sampling import TUNE
 from ..models import bdd, bdd_m
-from ..models.bdd import NormalPosterior
-from ..models.model import CALIBRATED
-from ..models.priors import EqualWeights, Prior, TruncatedNormal
-from ..models.priors.base import describe
-from .bayesian import SCALE_OR_CALIBRATED, Bayesian
+from ..models.priors import EqualWeights, TruncatedNormal
+from .bayesian import SCALE, Bayesian
 
-
-@dataclass(frozen=True)
-class NormalLearner(Posterior):
-    """BDD, whose posterior has a closed form for a normal prior."""
-
-    model: bdd.Model
-
-    @property
-    def _one_estimate(self) -> bool:
-        return self.model.simplex or self.settings.sampler == "map"
-
-    @override
-    def learn(self, data: Data) -> Learned:
-        gram, sampler = data.gram, self.settings.sampler
-        if self._one_estimate:
-            of_mode = NormalPosterior(gram, self.model.prior_of(gram), self.model.scale)
-            w = of_mode.simplex_mode() if self.model.simplex else of_mode.mean
-            return self.learned(Draws.of_weights(w), data)
-        posterior = self.model.posterior(gram)
-        if sampler not in ("auto", "exact") or (sampler == "auto" and posterior is None):
-            return super().learn(data)
-        if posterior is None:
-            raise TypeError(
-                "sampler='exact' needs the closed form of BDD, which exists for normal priors only "
-                "(priors.Flat, RowSum, StandardizedRowSum, Normal, ...), got "
-                f"prior={describe(self.model.prior)}; use sampler='auto' or 'nuts'"
-            )
-        self.check_size(data)
-        settings, start = self.settings, time.perf_counter()
-        rng = np.random.default_rng(data.seed)
-        w = posterior.draw(settings.draws, settings.chains, rng)
-        seconds = time.perf_counter() - start
-        draws = Draws(
-            {"w": w, "alpha0": w},
-            SamplerReport("exact", why="the posterior is normal", seconds=seconds),
-            {"alpha0": self.model.prior_of(gram).log_density(gram, w)},
-            dims={"w": ("point",), "alpha0": ("point",)},
-            coords={"point": np.arange(gram.n_points)},
-        )
-        return self.learned(draws, data)
-
-    @override
-    def learned(self, draws: Draws, data: Data, density: Density | None = None) -> Learned:
-        found = super().learned(draws, data, density)
-        return replace(found, density=None) if self._one_estimate else found  # its prior: no draws
+MODE = "mode"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -90,12 +39,9 @@ class BDD(Bayesian):
     simplex : bool, default=False
         Use the posterior mode under sum w = 1, w >= 0 instead of draws. There is then one w, and
         P(normal) counts the uncertainty of the cutoff and of unseen rows only.
-    core : float or "auto", default="auto"
-        The least share of the rows that the description rests on, as in :class:`BSVDD`.
-    sampler : {"auto", "exact", "map", "hmc", "nuts", "metropolis"}, default="auto"
-        ``"exact"`` makes independent draws of the normal posterior. ``"map"`` makes none: w is its
-        mode, the centre of the source. ``"auto"`` is ``"exact"`` if the prior is normal, else as in
-        :class:`BSVDD`.
+    sampler : {"auto", "mode", "nuts", "metropolis"}, default="auto"
+        "auto" makes independent draws of the normal posterior; with a prior that is not normal it
+        is as in :class:`BSVDD`. "mode" makes none: w is the mode, the centre of the source.
 
     Attributes
     ----------
@@ -107,10 +53,10 @@ class BDD(Bayesian):
     Notes
     -----
     The mode solves :math:`(\lambda n_0 K + \Sigma^{-1}) w = \lambda r + \Sigma^{-1} m`. With
-    ``sampler="map"`` and ``Cutoff(Rank(c), cv="train", uncertain=False)`` a row is normal if
-    :math:`d_z \le d_{(c)}`, the c-th smallest training distance, the rule of BDD (slide 12 of
-    Kim 2024). ``bsvdd.as_published("BDD")`` has both. New normal rows are farther than training
-    rows, so more than the share 1 - c/n0 of them is abnormal.
+    ``sampler="mode"`` and ``Printed(FalseAlarm(r), of="training")`` a row is normal if
+    :math:`d_z \le d_{(c)}`, the c-th smallest training distance, c = (1 - r) n0, the rule of BDD
+    (slide 12 of Kim 2024). ``bsvdd.as_published("BDD")`` has both. New normal rows are farther than
+    training rows, so more than the share 1 - c/n0 of them is abnormal.
 
     References
     ----------
@@ -127,12 +73,12 @@ class BDD(Bayesian):
     >>> est.predict([[0.0, 0.0], [9.0, 9.0]])
     array([ 1, -1])
 
-    The centre and the rule of the source, here with c = 90:
+    The centre and the rule of the source:
 
-    >>> from bsvdd import Cutoff, cutoffs
-    >>> rule = Cutoff(cutoffs.Rank(90), cv="train", uncertain=False)
-    >>> mode = BDD(sampler="map", cutoff=rule).fit(X)
-    >>> int((mode.predict(X) == 1).sum())
+    >>> from bsvdd import cutoffs
+    >>> rule = cutoffs.Printed(cutoffs.FalseAlarm(0.1), of="training")
+    >>> mode = BDD(sampler="mode", cutoff=rule).fit(X)
+    >>> int((mode.predict(X + 1e-9) == 1).sum())
     90
 
     The draws of the normal posterior do not sum to one:
@@ -142,40 +88,27 @@ class BDD(Bayesian):
     True
     """
 
+    prior: Any = EqualWeights()
+    simplex: bool = False
+
+    _Model = bdd.BDD
+    _most_points = 1000
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Bayesian._parameter_constraints,
-        "likelihood_scale": SCALE_OR_CALIBRATED,
-        "sampler": [StrOptions({"exact", "map", *SAMPLERS})],
+        "sampler": [StrOptions({MODE, *TUNE})],
         "simplex": ["boolean"],
-        "core": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
     }
 
-    _model = bdd.Model
-
-    prior: Prior = EqualWeights()
-    likelihood_scale: float | str = CALIBRATED
-    simplex: bool = False
-    core: float | str = "auto"
-
     @override
-    def _learner(self) -> NormalLearner:
-        found = super()._learner()
-        assert isinstance(found.model, bdd.Model)
-        return NormalLearner(found.model, found.settings)
+    def _learner(self, seed: int) -> Posterior:
+        mode = "simplex_mode" if self.simplex else MODE if self.sampler == MODE else ""
+        return replace(super()._learner(seed), mode=mode)
 
     @property
     def map_weights_(self) -> np.ndarray:
-        """The mode of the normal posterior, shape (M,), for a normal prior."""
-        model = self.fit_.bayesian.model
-        assert isinstance(model, bdd.Model)
-        posterior = model.posterior(self.gram_)
-        if posterior is None:
-            raise AttributeError(
-                "map_weights_ exists for a normal prior only, got "
-                f"{model.prior!r}; use the mean of the draws, "
-                "idata_['posterior']['w']"
-            )
-        return posterior.mean
+        """The mode of the normal posterior of free weights, shape (M,), for a normal prior."""
+        found: np.ndarray = self.fit_.model.mode()
+        return found
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -190,15 +123,15 @@ class BDDM(Bayesian):
     ----------
     kernel, likelihood_scale, dictionary, draws, tune, chains : optional
         As in :class:`BSVDDM`: lambda is 1.
-    cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
+    cutoff : object of bsvdd.cutoffs or None, default=None
         As in :class:`BSVDD`.
     minor_label, random_state : optional
         As in :class:`BSVDD`.
-    prior : GaussianPrior or preliz.Normal, default=EqualWeights()
+    prior : prior, default=EqualWeights()
         Prior of alpha0, before the condition on its sum. It must be normal.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
         Prior of alpha1.
-    sampler : {"auto", "hmc", "nuts", "metropolis"}, default="auto"
+    sampler : {"auto", "nuts", "metropolis"}, default="auto"
         As in :class:`BSVDD`.
 
     Attributes
@@ -229,8 +162,15 @@ class BDDM(Bayesian):
     1.0
     """
 
-    _learns_from_minority = True
-    _model = bdd_m.Model
+    prior: Any = EqualWeights()
+    likelihood_scale: float | str = 1.0
+    minority_prior: Any = TruncatedNormal()
 
-    prior: Prior = EqualWeights()
-    minority_prior: Prior = TruncatedNormal()
+    _learns_from_minority = True
+    _most_points = 1000
+    _Model = bdd_m.BDDM
+    _priors = ("prior", "minority_prior")
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Bayesian._parameter_constraints,
+        "likelihood_scale": SCALE,
+    }

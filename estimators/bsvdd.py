@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from ..models import bsvdd, bsvdd_m
-from ..models.model import CALIBRATED, Model
-from ..models.priors import Beta, Flat, Prior
-from .bayesian import SCALE, SCALE_OR_CALIBRATED, Bayesian
+from ..models.priors import Beta, Flat
+from .bayesian import SCALE, Bayesian
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -33,35 +29,28 @@ class BSVDD(Bayesian):
         lambda, the weight of the quasi-likelihood relative to the prior. ``"calibrated"`` is the
         lambda at which, under the default prior, the posterior spread of the similarity of rows
         near the cutoff is that of samples of this size from the population
-        (:mod:`bsvdd.models.calibration`). It is computed once, from the training rows, and does not
+        (:mod:`bsvdd.models.calibrate`). It is computed once, from the training rows, and does not
         depend on the prior, so fits with other priors can be compared. ``likelihood_scale_`` is its
         value. A number is taken as it is, and 1 is the published one; intervals of d_z then have no
         frequency meaning: they are often several times too wide or too narrow.
-    dictionary : int, array of shape (M, p), "auto" or None, default="auto"
-        The points of the centre. ``"auto"``: rows that are equal are one point; of up to 600
-        different rows each is a point, and more are 500 or 1,000 groups of near rows, each the mean
-        of its rows in kernel space (:mod:`bsvdd.models.groups`). A number: at most that many
-        groups. None: every different row. An array: these points; the likelihood uses the rows.
-        Priors of single rows, such as a covariance or a function of yours, make every row a
-        point. More than 12,000 rows of a class (3,000 where rows are points) are described by a
-        random sample of so many; a warning says so.
-    core : float or "auto", default="auto"
-        The least share of the rows that the description rests on. 1: all training rows are
-        normal. Below 1, odd rows are among them, and nobody says which: the description rests on
-        the core of the rows, those that are most alike (:mod:`bsvdd.models.core`), each other row
-        is judged as a new one, and the default kernel is wide, with columns that are adjusted for
-        each other. It is no share of normal rows that is expected. "auto" is 1 in ``fit`` and with
-        labels, and .8 in ``fit_predict``.
-    sampler : {"auto", "hmc", "nuts", "metropolis"}, default="auto"
-        ``"auto"`` is ``"hmc"``, parallel chains without a compiler, and ``"nuts"`` for a model that
-        has no density in numbers; ``idata_["posterior"].attrs`` has the sampler and the reason.
-        See :mod:`bsvdd.inference.sampling`.
-    draws, tune, chains : int, default=1000, 500, 2
-        Draws per chain that are kept, draws per chain that only tune the sampler, and chains.
-    cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
-        How D_opt is chosen: an object of :mod:`bsvdd.cutoffs`, a :class:`Cutoff` that holds one,
-        or D_opt itself. ``None`` is ``Best("g_mean")`` if y has minority rows, else
-        ``FalseAlarm(0.1)``, on leave-one-out distances in closed form.
+    dictionary : "auto", "all" or int, default="auto"
+        The points of the centre. Rows that are equal are one point, and so are rows of one batch.
+        "auto": of up to 600 distinct rows (batches) each is a point; more are so many means of
+        near rows in kernel space, in which every row counts. "all": each distinct row is a point.
+        A number: at most so many. Of more than 12,000 rows a random sample of so many is described,
+        and the others are answered as new rows; a warning says so.
+    sampler : {"auto", "nuts", "metropolis"}, default="auto"
+        "auto" is the package's Hamiltonian Monte Carlo (without a compiler), or independent draws
+        where the posterior is normal; "nuts" is nutpie, and "metropolis" PyMC's random walk, both
+        of ``model_``. See :mod:`bsvdd.inference.sampling`.
+    draws, chains : int, default=500, 4
+        Draws per chain that are kept, and chains.
+    tune : int, optional
+        Draws (trajectories) per chain that only tune the sampler. By default what it needs: 100 for
+        "auto", 500 for "nuts", 1,000 for "metropolis".
+    cutoff : object of bsvdd.cutoffs or None, default=None
+        How the cutoff is chosen, from left-out training rows. ``None`` is ``Best("g_mean")`` with
+        20 minority rows or more, else ``FalseAlarm(0.1)``.
     minor_label : optional
         Label of the minority in y. Not needed for {-1, 1} (-1 is minority), {0, 1} (1 is minority)
         and booleans (True is minority).
@@ -77,9 +66,7 @@ class BSVDD(Bayesian):
     model_ : pymc.Model
     gram_ : Gram
     cutoff_ : float
-        D_opt, on the scale of d_z. A row is normal if P(normal) exceeds ``fit_.level``, where
-        P(normal) counts the uncertainty of the cutoff too; with ``Cutoff(uncertain=False)`` it is
-        the printed ``P(d_z <= cutoff_)``.
+        The median of D_opt over the draws, on the scale of d_z.
     likelihood_scale_ : float
         lambda.
     n_features_in_, feature_names_in_
@@ -107,17 +94,9 @@ class BSVDD(Bayesian):
     array([ 1, -1])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Bayesian._parameter_constraints,
-        "likelihood_scale": SCALE_OR_CALIBRATED,
-        "core": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
-    }
+    prior: Any = Flat(sd=1.5)
 
-    _model: ClassVar[type[Model]] = bsvdd.Model
-
-    prior: Prior = Flat(sd=1.5)
-    likelihood_scale: float | str = CALIBRATED
-    core: float | str = "auto"
+    _Model: ClassVar[Any] = bsvdd.BSVDD
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -136,12 +115,10 @@ class BSVDDM(BSVDD):
         that samples have; then the fit warns.
     kernel, sampler, draws, tune, chains : optional
         As in :class:`BSVDD`.
-    dictionary : int, array of shape (M, p), "auto" or None, default="auto"
+    dictionary : "auto", "all" or int, default="auto"
         As in :class:`BSVDD`; up to 1,000 minority rows are points too.
     cutoff, minor_label, random_state : optional
         As in :class:`BSVDD`.
-    core : float or "auto", default="auto"
-        1, as there are labels.
     prior : prior or callable, default=Flat(sd=0.83)
         Prior of tau. With this sd, about the square root of log 2, the weights have the variance
         that a bootstrap gives them, so that the posterior has about the spread of samples of this
@@ -183,13 +160,14 @@ class BSVDDM(BSVDD):
     array([ 1, -1])
     """
 
+    prior: Any = Flat(sd=0.83)
+    likelihood_scale: float | str = 1.0
+    minority_prior: Any = Beta()
+
     _learns_from_minority = True
-    _model = bsvdd_m.Model
+    _Model = bsvdd_m.BSVDDM
+    _priors = ("prior", "minority_prior")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BSVDD._parameter_constraints,
         "likelihood_scale": SCALE,
     }
-
-    prior: Prior = Flat(sd=0.83)
-    likelihood_scale: float | str = 1.0
-    minority_prior: Prior = Beta()

@@ -12,16 +12,14 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ..inference.warning import DataWarning, warn
-from ..models.kernels import Kernel, Standardized, Tabular
-from ..models.kernels.numeric import DistanceKernel
+from ..models.kernels import Kernel, Tabular
+from ..models.kernels.numeric import OfDistance
 from .messages import did_you_mean, listed, quoted
 from .rows.categories import EXACT
 from .rows.columns import found, numbers
 from .rows.forms import Form
-from .rows.frames import as_frame
-from .rows.gaps import Imputations, counted, imputed
+from .rows.gaps import counted
 from .rows.names import Columns
-from .training import TrainingData
 
 LARGEST_FLOAT = int(np.finfo(float).max)
 LARGEST = 2**63  # below it a whole number has 64 bits
@@ -42,7 +40,7 @@ def numbers_of(kernel: Kernel, X: Any) -> tuple[Any, tuple[int, ...], dict[int, 
     X = named(X)
     _require_different(X.columns)
     own = tuple(i for i in kernel.categorical_columns if i < X.shape[1])
-    categorical, forms = found(X, own, kernel.takes_categories)
+    categorical, forms = found(X, own, kernel.of_tables)
     return numbers(X, categorical, forms), categorical, forms
 
 
@@ -236,7 +234,7 @@ def warn_of_columns(kernel: Kernel, X: np.ndarray) -> None:
         warn(
             f"all {len(X)} majority rows are equal: their distances are 0 up to rounding, so a "
             "cutoff chosen from them calls such rows normal or abnormal by chance; give rows that "
-            "differ, or the cutoff as a number",
+            "differ, or the cutoff as a distance, cutoffs.Printed(0.5)",
             DataWarning,
         )
         return
@@ -248,7 +246,7 @@ def warn_of_columns(kernel: Kernel, X: np.ndarray) -> None:
             "puts a new row with another value 5 standard deviations away",
             DataWarning,
         )
-    if isinstance(kernel, DistanceKernel):
+    if isinstance(kernel, OfDistance):
         varies = np.flatnonzero(spread)
         sd = (spread[varies] * (X[:, varies] / spread[varies]).std(axis=0)).tolist()
         least, most = int(np.argmin(sd)), int(np.argmax(sd))
@@ -256,8 +254,7 @@ def warn_of_columns(kernel: Kernel, X: np.ndarray) -> None:
             warn(
                 f"the standard deviation of column {varies[most]} of X is {sd[most]:.3g}, that of "
                 f"column {varies[least]} {sd[least]:.3g}: {kernel!r} takes columns as they are, so "
-                "the second hardly counts; use kernels.Tabular() or "
-                f"kernels.Standardized(kernels.{kernel!r})",
+                f"the second hardly counts; use kernels.Tabular(kernels.{kernel!r})",
                 DataWarning,
             )
 
@@ -267,8 +264,7 @@ def warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: np.ndarray, rows:
 
     ``columns`` and ``rows`` are the names.
     """
-    by_sd = isinstance(kernel, Standardized) or getattr(kernel, "scale", None) in BY_SD
-    if not by_sd or len(X) < FEWEST_ROWS:
+    if getattr(kernel, "scale", None) not in BY_SD or len(X) < FEWEST_ROWS:
         return
     numbers = np.delete(np.arange(X.shape[1]), kernel.categorical_columns)
     spread = np.ptp(X[:, numbers], axis=0)
@@ -307,52 +303,21 @@ def names_of(names: list[Any]) -> np.ndarray:
     return np.array(names, dtype=object if of_texts else np.int64)
 
 
-def training_names(X: Any, row_numbers: np.ndarray | slice, n: int) -> np.ndarray | None:
-    """Return the names of the rows that a fit holds, as whole numbers of 64 bits or as objects.
+def training_names(X: Any, n: int) -> np.ndarray | None:
+    """Return the names of the rows of a data frame, whole numbers of 64 bits or objects.
 
-    Texts are objects: NumPy's own have the length of the longest, each.
-
-    None stands for 0, 1, ..., n - 1. Without a data frame, the names of sampled rows are their
-    numbers in X.
+    Texts are objects: NumPy's own have the length of the longest, each. None stands for 0, 1, ...,
+    n - 1.
     """
-    if isinstance(X, pd.DataFrame):
-        found = row_names(X, len(X))[row_numbers].tolist()
-        whole = all(isinstance(v, int) and -LARGEST <= v < LARGEST for v in found)
-        names = names_of(found if whole else [str(name) for name in found])
-    elif isinstance(row_numbers, slice):
+    if not isinstance(X, pd.DataFrame):
         return None
-    else:
-        names = np.asarray(row_numbers, dtype=np.int64)
+    found = row_names(X, n).tolist()
+    whole = all(isinstance(v, int) and -LARGEST <= v < LARGEST for v in found)
+    names = names_of(found if whole else [str(name) for name in found])
     return None if names.dtype.kind == "i" and np.array_equal(names, np.arange(n)) else names
 
 
 # new rows
-
-
-def table(data: TrainingData, X: Any) -> np.ndarray:
-    """Return new rows in the form that the kernel of a fit expects, shape (n, p)."""
-    return completed(data, X)[0]
-
-
-def floats(data: TrainingData, X: Any, may_lack: bool = True) -> np.ndarray:
-    """Return new rows as floats, shape (n, p); NaN for gaps."""
-    X = matched(data.columns, without_label(data, X))
-    columns, kernel = data.columns, data.kernel
-    if isinstance(X, pd.DataFrame) and X.shape[1] == columns.n:
-        X = numbers(X, kernel.categorical_columns, data.forms)
-    return validated(columns.checking(), X, False, kernel.pairwise, may_lack)
-
-
-def completed(data: TrainingData, X: Any) -> tuple[np.ndarray, Imputations | None]:
-    """Return new rows in the form that the kernel of a fit expects, and their imputations."""
-    columns, kernel, imputations = data.columns, data.kernel, None
-    X = floats(data, X, kernel.fills_gaps)
-    if np.isnan(X).any():
-        warn_of_gaps(X, columns)
-        majority = np.flatnonzero(~data.minority)
-        categorical = kernel.categorical_columns
-        X, imputations = imputed(X, data.observed[majority], categorical, majority)
-    return kernel.new_rows(X, columns.n), imputations
 
 
 def warn_of_gaps(X: np.ndarray, columns: Columns) -> None:
@@ -362,23 +327,3 @@ def warn_of_gaps(X: np.ndarray, columns: Columns) -> None:
         "rates and p-values hold approximately",
         DataWarning,
     )
-
-
-def shown(data: TrainingData, table: np.ndarray, X: Any) -> pd.DataFrame:
-    """Return the values of rows as the user has them; None for a text, which no fit keeps."""
-    X, columns = as_frame(X), data.columns.labels.tolist()
-    values = pd.DataFrame(table, columns=columns, dtype=object)
-    for f, form in data.forms.items():
-        values.isetitem(f, [form.cell(number) for number in table[:, f]])
-    for f in data.kernel.categorical_columns:
-        if isinstance(X, pd.DataFrame) and columns[f] in X:
-            values.isetitem(f, X[columns[f]].to_numpy(object))
-    return values
-
-
-def without_label(data: TrainingData, X: Any) -> Any:
-    """Return X; without the column of the labels if it is a data frame with this column."""
-    X, label = as_frame(X), data.label
-    if label is not None and hasattr(X, "columns") and label in X.columns:
-        return X[[name for name in X.columns if name != label]]
-    return X

@@ -6,7 +6,6 @@ They have no centre, no posterior and no cutoff beside f = 0.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -18,14 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..inference import threads
 from ..inference.warning import DataWarning, warn
-from ..models import ls_svm, one_class_svm, svm
-from ..models.gram import Gram
+from ..models import machines
 from ..models.kernels import RBF, Kernel, Tabular, as_kernel
+from ..models.machines import Classes, Plane
 from . import inputs
-from .labels import classes_of_predict, minority_of
-from .reading import Asked, read
+from .labels import classes_of_predict
 from .table import TrainingTable
-from .training import AllRows, TrainingData
+from .training import Training
 
 if TYPE_CHECKING:
 
@@ -37,9 +35,12 @@ if TYPE_CHECKING:
         def _validate_params(self) -> None: ...
         def __sklearn_tags__(self) -> Any: ...
 
-else:
-    from sklearn.base import BaseEstimator
+    def clone(est: Any) -> Any: ...  # noqa: D103
 
+else:
+    from sklearn.base import BaseEstimator, clone
+
+MOST_ROWS = 20_000  # whose matrix has 3.2 GB
 MAX_RESIDUAL = 1e-6  # of a linear system with 1 and -1 on its right-hand side
 ROUNDING = 1e-12  # of f, relative to the sum of its terms
 BLOCK_VALUES = 2_000_000  # kernel values at once: 16 MB
@@ -70,8 +71,8 @@ class Machine(BaseEstimator):
         "zero_weight": [StrOptions({"drop", "epsilon"})],
     }
 
-    def _solve(self, gram: Gram) -> tuple[np.ndarray, float]:
-        """Return the weights of the points, and the offset."""
+    def _solve(self, rows: Classes) -> tuple[np.ndarray, float]:
+        """Return the weights of the rows, and the offset."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -84,42 +85,67 @@ class Machine(BaseEstimator):
         y : array-like of shape (n,), or name of a column of the data frame, optional
             Labels, as in :class:`bsvdd.BSVDD`. The one-class SVM leaves minority rows out.
 
+        Returns
+        -------
+        self
+
         Raises
         ------
         ValueError
             As in :class:`bsvdd.BSVDD`, and more than 20,000 rows.
         """
-        asked = self._asked()
+        self._validate_params()
+        own = clone(self)  # whose parameters nobody else can change
+        training = Training.read(
+            type(self).__name__, as_kernel(own.kernel), X, y, own.minor_label
+        ).without_gaps()
+        self._require_rows(training.minority, y is not None)
         with threads.one():
-            data = read(asked, X, y)
-            weights, offset = self._solve(data.gram)
-        self._data: TrainingData = data
-        self.weights_, self.intercept_ = weights, offset
+            kernel, rows = self._classes(training)
+            self.weights_, self.intercept_ = self._solve(rows)
+        self._training, self._kernel, self._rows = training, kernel, rows.Z
+        self._largest = float(np.diag(rows.K).max())
         return self
 
-    def _asked(self) -> Asked:
-        """Return what these parameters ask of training data, after their checks."""
-        self._validate_params()
-        both = self._learns_from_minority
-        return Asked(
-            name=type(self).__name__,
-            kernel=copy.deepcopy(as_kernel(self.kernel)),
-            dictionary=lambda n: AllRows(both),
-            with_minority=both,
-            minor_label=self.minor_label,
-        )
+    def _require_rows(self, minority: np.ndarray, labelled: bool) -> None:
+        """Raise a ValueError for a number of rows of a class that cannot be fitted."""
+        if self._learns_from_minority and not minority.any():
+            raise ValueError(
+                f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0)"
+                + ("" if labelled else "; it requires y to be passed, but the target y is None")
+                + "; give y with at least one minority row, or use a one-class model such as BSVDD"
+            )
+        n = len(minority) if self._learns_from_minority else int((~minority).sum())
+        if n > MOST_ROWS:
+            raise ValueError(
+                f"the kernel matrix of {n} rows needs {8e-9 * n * n:.1f} GB, and up to "
+                f"{MOST_ROWS} rows are accepted; use a description such as BSVDD, or fit fewer rows"
+            )
+
+    def _classes(self, training: Training) -> tuple[Kernel, Classes]:
+        """Return the kernel that the majority rows teach, and the rows, majority rows first."""
+        X, minority = training.filled.rows, training.minority
+        majority, others = X[~minority], X[minority & self._learns_from_minority]
+        names = training.row_names[~minority]
+        inputs.warn_of_columns(training.kernel, majority)
+        inputs.warn_of_far_values(training.kernel, majority, training.columns.labels, names)
+        n = len(majority)
+        kernel = training.kernel.fit(majority, np.ones(n), np.arange(n))
+        Z = kernel.inputs(np.concatenate([majority, others]))
+        K = kernel(Z, Z)
+        return kernel, Classes(Z, np.repeat([1.0, -1.0], [n, len(others)]), (K + K.T) / 2.0)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f of each row of X, at least 0 for normal rows, shape (n,)."""
         check_is_fitted(self)
-        points, kernel, w = self._data.gram.points, self.kernel_, self.weights_
-        rows = inputs.table(self._data, X)
-        used = np.flatnonzero(w)
-        f, step = np.full(len(rows), self.intercept_), max(1, BLOCK_VALUES // max(1, len(used)))
+        used = np.flatnonzero(self.weights_)
+        Y, w, step = self._rows[used], self.weights_[used], max(1, BLOCK_VALUES // (len(used) or 1))
+        Z = self._kernel.inputs(self._training.new(X).rows)
+        f = np.full(len(Z), self.intercept_)
         with threads.one():
-            for start in range(0, len(rows), step):
+            for start in range(0, len(Z), step):
                 block = slice(start, start + step)
-                f[block] += points[used].k(kernel, rows[block]) @ w[used]
+                f[block] += self._kernel(Z[block], Y) @ w
         return f
 
     def score_samples(self, X: Any) -> np.ndarray:
@@ -129,34 +155,34 @@ class Machine(BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return +1 (normal) where f is at least 0, up to its rounding, else -1; shape (n,)."""
         f = self.decision_function(X)
-        terms = np.abs(self.weights_).sum() * self._data.gram.largest + abs(self.intercept_)
+        terms = np.abs(self.weights_).sum() * self._largest + abs(self.intercept_)
         return np.where(f >= -ROUNDING * terms, 1, -1)
 
     @property
     def kernel_(self) -> Kernel:
         """The kernel, with its bandwidth as a number."""
-        return self._data.kernel
+        return self._kernel
 
     @property
     def table_(self) -> TrainingTable:
         """The training rows as they were given, and what each column is."""
         check_is_fitted(self)
-        return TrainingTable.of(self._data)
+        return TrainingTable.of(self._training)
 
     @property
     def labels_(self) -> tuple[Any, ...]:
         """The labels of y in ``fit``, those of the minority first; empty without y."""
-        return self._data.labels
+        return self._training.labels
 
     @property
     def n_features_in_(self) -> int:
         """The number of columns in ``fit``."""
-        return self._data.columns.n
+        return self._training.columns.n
 
     @property
     def feature_names_in_(self) -> np.ndarray:
         """The names of the columns in ``fit``, if they have names."""
-        return self._data.columns.given
+        return self._training.columns.given
 
     @property
     def classes_(self) -> np.ndarray:
@@ -166,16 +192,15 @@ class Machine(BaseEstimator):
 
     def minority_of(self, y: Any, n: int) -> np.ndarray:
         """Return which of n rows with labels y are minority, by the labels of the fit."""
-        data = self._data
-        return minority_of(data.labels, self.minor_label, y, n)
+        return self._training.minority_of(y, n)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_data" in vars(self)
+        return "_training" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = getattr(self.kernel, "pairwise", False)
-        tags.input_tags.allow_nan = getattr(self.kernel, "fills_gaps", False)
+        tags.input_tags.allow_nan = getattr(self.kernel, "of_tables", False)
         tags.target_tags.required = self._learns_from_minority
         return tags
 
@@ -227,16 +252,16 @@ class OCSVM(Machine):
 
     _learns_from_minority = False
 
-    def _solve(self, gram: Gram) -> tuple[np.ndarray, float]:
-        self.plane_ = plane = one_class_svm.solve(gram, self.nu)
-        if not plane.norm > 0:
+    def _solve(self, rows: Classes) -> tuple[np.ndarray, float]:
+        self.plane_: Plane = machines.one_class_svm(rows, self.nu)
+        if not self.plane_.norm > 0:
             warn(
                 "the origin of the kernel space lies among the majority rows, so no hyperplane "
                 "separates them from it (w = 0) and f has no information; use kernels.RBF or "
                 "SVDD, or do not centre the columns",
                 DataWarning,
             )
-        return plane.alpha, -plane.rho
+        return self.plane_.alpha, -self.plane_.rho
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -278,17 +303,17 @@ class SVM(Machine):
     C: float = 1.0
     balanced: bool = True
 
-    def _costs(self, gram: Gram) -> np.ndarray:
-        """Return what an error on each point costs, shape (n,)."""
-        d = self._density(gram)
-        return self.C * (svm.balanced(d, gram) if self.balanced else d)
+    def _costs(self, rows: Classes) -> np.ndarray:
+        """Return what an error on each row costs, shape (n,)."""
+        d = self._density(rows)
+        return self.C * (machines.balanced(d, rows.y) if self.balanced else d)
 
-    def _density(self, gram: Gram) -> np.ndarray:
-        """Return the share of each point in the costs, which is less in sparse regions."""
-        return np.ones(gram.n_points)
+    def _density(self, rows: Classes) -> np.ndarray:
+        """Return the share of each row in the costs, which is less in sparse regions."""
+        return np.ones(len(rows.y))
 
-    def _solve(self, gram: Gram) -> tuple[np.ndarray, float]:
-        return svm.solve(gram, self._costs(gram))
+    def _solve(self, rows: Classes) -> tuple[np.ndarray, float]:
+        return machines.svm(rows, self._costs(rows))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -337,8 +362,9 @@ class DSVM(SVM):
     neighbors: int = 5
     density: str = "class"
 
-    def _density(self, gram: Gram) -> np.ndarray:
-        self.density_weights_ = svm.density_weights(gram, self.neighbors, self.density == "class")
+    def _density(self, rows: Classes) -> np.ndarray:
+        within_class = self.density == "class"
+        self.density_weights_ = machines.density_weights(rows, self.neighbors, within_class)
         return self.density_weights_
 
 
@@ -382,15 +408,14 @@ class LSSVM(SVM):
 
     epsilon: float = 0.0
 
-    @property
-    def _rule(self) -> str:
-        """The rule for rows that cost nothing."""
-        return "drop"
+    def _ridge(self, costs: np.ndarray) -> np.ndarray:
+        """Return the ridge of each row, infinite for rows that cost nothing, shape (n,)."""
+        with np.errstate(divide="ignore"):
+            return 1.0 / costs + self.epsilon
 
-    def _solve(self, gram: Gram) -> tuple[np.ndarray, float]:
-        solved = ls_svm.solve(gram, self._costs(gram), self.epsilon, self._rule)
-        self.kkt_residual_ = solved.residual
-        self.slack_ = 1.0 - svm.labels(gram) * (gram.K @ solved.weights + solved.offset)
+    def _solve(self, rows: Classes) -> tuple[np.ndarray, float]:
+        solved = machines.least_squares(rows, self._ridge(self._costs(rows)))
+        self.kkt_residual_, self.slack_ = solved.residual, solved.slack
         if not solved.residual <= MAX_RESIDUAL:
             warn(
                 f"the solution of the linear system of {type(self).__name__} has a residual of "
@@ -449,9 +474,16 @@ class IDLSSVM(LSSVM, DSVM):
 
     zero_weight: str = "drop"
 
-    @property
-    def _rule(self) -> str:
-        return self.zero_weight
+    def _ridge(self, costs: np.ndarray) -> np.ndarray:
+        ridge, zero = super()._ridge(costs), costs <= 0.0
+        if self.zero_weight == "drop" or not zero.any():
+            return ridge
+        if self.epsilon == 0.0:
+            raise ValueError(
+                f"zero_weight='epsilon' gives {int(zero.sum())} row(s) with density weight 0 the "
+                "ridge epsilon, which is 0; use epsilon > 0 or zero_weight='drop'"
+            )
+        return np.where(zero, self.epsilon, ridge)
 
-    def _density(self, gram: Gram) -> np.ndarray:
-        return super()._density(gram) ** 2
+    def _density(self, rows: Classes) -> np.ndarray:
+        return super()._density(rows) ** 2

@@ -2,142 +2,78 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from ..inference.center import Center
-from ..inference.draws import OWN, SAMPLE, Draws, SamplerReport
-from ..inference.learned import Learned, Posterior
-from ..inference.leave import Rescaled
-from .fit import Fit
-from .fitting import judged
+from ..inference.learners import of_draws
+from ..inference.sampling import Draws
+from .fitted import Fitted
 from .messages import quoted
-from .training import TrainingData
 
-if TYPE_CHECKING:
-    import xarray as xr
-
-POINTS = {"point", "majority", "minority"}  # dimensions that number points of the centre
-LEAST = -1e-9  # a weight that is 0 but for rounding
+SAMPLE = "chain", "draw"
+SUM = 1e-6  # of weights that sum to one, but for rounding
 
 
-def fitted(fit: Fit, draws: Any) -> Fit:
-    """Return a fit with draws of the user; see ``est.with_draws``."""
-    found = read(draws, fit)
-    learned = of_draws(fit.bayesian, found, fit.data)
-    return judged(fit.spec, fit.learner, fit.data, learned, fit.cutoff)
-
-
-def of_draws(learner: Posterior, draws: Draws, data: TrainingData) -> Learned:
-    """Return what draws of the user say: rows leave by rescaling, and no prior has draws."""
-    center = Center(draws.weights, data.gram, nonnegative=learner.model.nonnegative)
-    return Learned(center, draws, Rescaled(learner.model.sums_to_one))
-
-
-def read(draws: Any, fit: Fit) -> Draws:
-    """Return draws of the user, with the weights ``w``.
+def fitted(known: Fitted, draws: Any) -> Fitted:
+    """Return a fit with draws of the user; see ``est.with_draws``.
 
     Raises
     ------
     ValueError, TypeError
-        See ``est.with_draws``.
+        Draws that cannot be; the message says what was expected.
     """
+    w, stats = read(draws, len(known.gram.K))
+    _require_weights(w, known)
+    learned = of_draws(known.data, Draws(w, stats), known.learned.scale)
+    return replace(known, fit=known.fit.with_learned(learned), seconds=np.nan)
+
+
+def read(draws: Any, points: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return weights (chains, draws, points), and what a sampler says of each draw."""
     import xarray as xr
 
-    data, model, statistics = fit.data, fit.bayesian.model, {}
+    stats: dict[str, np.ndarray] = {}
     if isinstance(draws, xr.DataTree):
         if "posterior" not in draws.children:
             raise ValueError(
                 f"draws: expected a DataTree with the group posterior, got {quoted(draws.children)}"
             )
         if "sample_stats" in draws.children and "diverging" in draws["sample_stats"]:
-            statistics = {"diverging": np.asarray(draws["sample_stats"]["diverging"])}
+            stats = {"diverging": np.asarray(draws["sample_stats"]["diverging"])}
         draws = draws["posterior"].dataset
-    if isinstance(draws, xr.DataArray):
-        draws = draws.to_dataset(name="w")
     if isinstance(draws, xr.Dataset):
-        kept = _of_dataset(draws, data)
-    else:
-        kept = {"w": _of_array(draws, data)}
-    variables = {name: v.values for name, v in kept.items()}
-    if "w" not in variables:
-        rule = model.weight_map(data.gram)
-        lacking = [name for name in rule.inputs if name not in variables]
-        if lacking:
+        if "w" not in draws:
             raise ValueError(
-                f"draws: expected the weights w, or {', '.join(rule.inputs)}, from which they "
-                f"follow, got {quoted(variables)}"
+                f"draws: expected the weights w, got {quoted(draws.data_vars)}; est.model_ has them"
             )
-        inputs = [variables[name] for name in rule.inputs]
-        w = rule.weights(*(v.reshape(-1, v.shape[-1]) for v in inputs))
-        variables["w"] = w.reshape(*inputs[0].shape[:2], -1)
-    variables.pop("squared_norm", None)  # of the Gram matrix of the fit
-    _check(variables["w"], fit)
-    dims = {name: tuple(map(str, v.dims[2:])) for name, v in kept.items() if name in variables}
-    named = {d for of_variable in dims.values() for d in of_variable}
-    coords = {d: kept_coords[d] for d in named if d in (kept_coords := _coords(kept))}
-    return Draws(
-        variables,
-        SamplerReport(OWN),
-        statistics=statistics,
-        dims=dims | {"w": ("point",)},
-        coords=coords | {"point": np.arange(data.gram.n_points)},
-    )
+        draws = draws["w"]
+    if isinstance(draws, xr.DataArray):
+        return _of_array(_ordered(draws, points), points), stats
+    return _of_array(draws, points), stats
 
 
-def _coords(kept: dict[str, xr.DataArray]) -> dict[str, list[Any]]:
-    return {
-        str(name): np.asarray(values).tolist()
-        for v in kept.values()
-        for name, values in v.coords.items()
-        if name in v.dims[2:] and np.asarray(values).dtype.kind in "iufbUO"
-    }
-
-
-def _of_dataset(draws: xr.Dataset, data: TrainingData) -> dict[str, xr.DataArray]:
-    """Return the variables with dims (chain, draw, ...), their points in the order of the fit."""
-    if "draw" not in draws.dims:
-        raise ValueError(f"draws: expected the dimension draw, got {quoted(draws.dims)}")
+def _ordered(draws: Any, points: int) -> Any:
+    """Return draws of dims (chain, draw, point), their points in the order of the fit."""
+    if "draw" not in draws.dims or draws.ndim != 2 + ("chain" in draws.dims):
+        raise ValueError(f"draws: expected the dims chain, draw and point, got {draws.dims}")
     if "chain" not in draws.dims:
         draws = draws.expand_dims("chain")
-    counts = {"point": data.gram.n_points, "majority": data.gram.n_majority_points}
-    counts["minority"] = data.gram.n1
-    for dim in POINTS & set(draws.dims):
-        n = counts[str(dim)]
-        if draws.sizes[dim] != n:
-            raise ValueError(
-                f"draws: the fit has {n} points of {dim!r}, and the draws have {draws.sizes[dim]}; "
-                "give draws of est.model_, which has the rows of this fit"
-            )
-        if dim not in draws.coords:
-            continue
-        own = draws[dim].values
-        known: Any = np.arange(n)
-        names = data.row_names[data.row_of_point] if dim == "point" else known
-        for expected in (known, names):
-            if set(own.tolist()) == set(expected.tolist()):
-                draws = draws.sel({dim: expected}).assign_coords({dim: known})
-                break
-        else:
+    draws = draws.transpose(*SAMPLE, ...)
+    dim = draws.dims[2]
+    if draws.sizes[dim] == points and dim in draws.coords:
+        own = draws[dim].values.tolist()
+        if set(own) != set(range(points)):
             raise ValueError(
                 f"draws: the coordinate {dim!r} names other points than the fit, which has 0 to "
-                f"{n - 1}; got {own[:3].tolist()}, ...; drop it to match points by their order"
+                f"{points - 1}; got {own[:3]}, ...; drop it to match points by their order"
             )
-    found = {
-        str(name): v.transpose(*SAMPLE, ...)
-        for name, v in draws.data_vars.items()
-        if set(SAMPLE) <= set(v.dims) and v.dtype.kind in "fiub"
-    }
-    if not found:
-        raise ValueError("draws: expected variables of dims (chain, draw, ...), got none")
-    return found
+        draws = draws.sel({dim: np.arange(points)})
+    return draws.to_numpy()
 
 
-def _of_array(draws: Any, data: TrainingData) -> xr.DataArray:
-    """Return an array (draws, points) or (chains, draws, points) of weights with its dims."""
-    import xarray as xr
-
+def _of_array(draws: Any, points: int) -> np.ndarray:
     try:
         w = np.asarray(draws, dtype=float)
     except (TypeError, ValueError) as error:
@@ -146,22 +82,22 @@ def _of_array(draws: Any, data: TrainingData) -> xr.DataArray:
             f"{draws!r:.80} ({error})"
         ) from error
     w = w[None] if w.ndim == 2 else w
-    if w.ndim != 3 or w.shape[-1] != data.gram.n_points:
+    if w.ndim != 3 or w.shape[-1] != points or not w.size:
         raise ValueError(
-            f"draws: expected weights of shape (draws, {data.gram.n_points}), one for each point "
-            f"of the fit, got shape {np.shape(draws)}"
+            f"draws: expected weights of shape (draws, {points}), one for each point of the fit, "
+            f"got shape {np.shape(draws)}"
         )
-    return xr.DataArray(w, dims=(*SAMPLE, "point"))
+    return w
 
 
-def _check(w: np.ndarray, fit: Fit) -> None:
+def _require_weights(w: np.ndarray, known: Fitted) -> None:
     """Raise a ValueError for weights that the model of a fit cannot have."""
-    model, name, M = fit.bayesian.model, fit.spec.name, fit.data.gram.n_points
-    if not w.size or w.ndim != 3 or w.shape[-1] != M:
-        raise ValueError(f"draws: expected draws of {M} weights w, got shape {w.shape}")
+    name, gram = type(known.estimator).__name__, known.gram
     if not np.isfinite(w).all():
         raise ValueError("draws: the weights w are not finite in all draws")
-    if model.nonnegative and w.min() < LEAST:
+    if known.model.on_simplex and not gram.n1 and w.min() < -1e-9:
         raise ValueError(f"draws: the weights of {name} are at least 0, got {w.min():.3g}")
-    if model.sums_to_one:
-        Rescaled().check(w.reshape(-1, M))
+    total = w.sum(axis=-1)
+    if (known.model.on_simplex or gram.n1) and np.abs(total - 1.0).max() > SUM:
+        worst = total.ravel()[np.abs(total - 1.0).argmax()]
+        raise ValueError(f"draws: the weights of {name} sum to 1 in each draw, got {worst:.6g}")

@@ -11,23 +11,22 @@ one distribution (exchangeable rows): abnormal training rows make p-values too l
 makes them too small. Bandwidth and scaling are chosen by all rows, and row sums in a prior are sums
 over all rows; no theorem covers this. Points of the user must not be training rows.
 
-Scores that rounding alone tells apart are equal (:mod:`bsvdd.inference.ties`), so the p-value of a
-row does not depend on the rows that it is asked with.
+Rows with weights, and batches, count as :meth:`bsvdd.inference.fit.Fit.p_values` has it. Scores
+that rounding alone tells apart are equal, so the p-value of a row does not depend on the rows that
+it is asked with.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..inference import ties
-from .fit import Fit
+from ..inference.decision import TIE
 
 
 def p_values(
     scores: np.ndarray,
     left_out: np.ndarray,
     itself: np.ndarray | bool = False,
-    unit: float = 1.0,
 ) -> np.ndarray:
     """Return the conformal p-values of scores, shape (rows,) -> (rows,).
 
@@ -39,8 +38,6 @@ def p_values(
         Scores of left-out normal rows, in ascending order.
     itself : ndarray of bool, shape (rows,), default=False
         Which of the rows are left-out rows themselves.
-    unit : float, default=1.0
-        Of the scores, see :mod:`bsvdd.inference.ties`; 1 for logarithms.
 
     Examples
     --------
@@ -49,17 +46,8 @@ def p_values(
     >>> p_values(np.array([0.5, 2.0, 9.0]), np.array([1.0, 2.0, 3.0])).tolist()
     [0.25, 0.75, 1.0]
     """
-    below = np.searchsorted(left_out, scores + ties.tolerance(scores, unit), side="right")
+    below = np.searchsorted(left_out, scores + TIE, side="right")
     return (1.0 + below - itself) / (len(left_out) + 1.0 - itself)
-
-
-def of_rows(fit: Fit, scores: np.ndarray, itself: np.ndarray | bool = False) -> np.ndarray:
-    """Return the p-values of rows with these scores, shape (rows,).
-
-    ``itself`` says which of them are left-out normal rows: each is among the others.
-    """
-    left_out = fit.left_out[~fit.data.minority & ~np.isnan(fit.left_out)]
-    return p_values(scores, np.sort(left_out), itself, fit.score.unit)
 
 
 def check_rate(name: str, value: float) -> None:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import xarray as xr
+from sklearn.base import clone
 
-from ..inference import density
-from ..inference.center import Center
-from ..inference.density import PRIOR_DRAWS, Density, proper
-from . import inputs
+from ..inference import sampling, threads
+from ..inference.cutoffs import FalseAlarm
+from ..inference.fit import Fit, Learned
+from ..inference.learners import centre_of
+from ..models.data import Data
+from ..models.kernels import as_kernel
 from .bayesian import Bayesian
-from .fit import Fit
-from .reading import read
+from .description import seed_of
+from .fitted import PRIOR_DRAWS
+from .training import Training
 
 
 def prior_draws(
@@ -22,7 +27,7 @@ def prior_draws(
 
     Parameters
     ----------
-    est : Bayesian
+    est : estimator with a posterior
         Its parameters count; it need not be fitted.
     X, y
         Training rows and labels, as in ``fit``.
@@ -33,13 +38,7 @@ def prior_draws(
     Returns
     -------
     xarray.Dataset
-        ``w`` of dims (chain, draw, point), ``d`` of dims (chain, draw, obs), and the free
-        variables of the model.
-
-    Raises
-    ------
-    ValueError
-        The prior is improper, or the draws of ``est`` are the user's own.
+        ``w`` of dims (chain, draw, point), and ``d`` of dims (chain, draw, obs).
 
     Examples
     --------
@@ -49,17 +48,17 @@ def prior_draws(
     >>> prior["w"].dims, bool(np.allclose(prior["w"].sum("point"), 1.0))
     (('chain', 'draw', 'point'), True)
     """
-    fit: Fit | None = vars(est).get("fit_")
-    if fit is not None and fit.learned.is_own:
-        raise ValueError(
-            "the draws are your own, and only the model that you changed knows their prior: use "
-            "pm.sample_prior_predictive"
-        )
-    asked = est._asked()
-    data = read(asked, X, y)
-    learner: Any = asked.learner  # a posterior's
-    model = learner.resolved(data).model
-    rows = data.rows if Z is None else inputs.table(data, Z)
-    drawn = proper(density.prior_draws(Density(model, data.gram), draws, data.seed))
-    d = Center(drawn.weights, data.gram).distances(rows)
-    return drawn.datasets()["posterior"].assign(d=drawn.of_rows(d))
+    est, seed = clone(est), seed_of(est.random_state)
+    est._validate_params()
+    training = Training.read(type(est).__name__, as_kernel(est.kernel), X, y, est.minor_label)
+    training = training.counted(None, None, est._learns_from_minority, seed)
+    rows = training.filled.rows if Z is None else training.new(Z).rows
+    with threads.one():
+        most = est._most(len(training.minority))
+        data = Data.of(training.kernel, training.units, est._learns_from_minority, most)
+        learner = est._learner(seed)
+        w = sampling.of_prior(learner.model(data, learner.scale(data).scale), draws, seed)
+        d = Fit(data, Learned(centre_of(data, w)), FalseAlarm()).distances(rows)
+    dims = "chain", "draw"
+    coords = {"chain": [0], "draw": np.arange(draws)}
+    return xr.Dataset({"w": ((*dims, "point"), w[None]), "d": ((*dims, "obs"), d[None])}, coords)

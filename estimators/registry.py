@@ -83,7 +83,7 @@ def find(name: str) -> Record | None:
     for record in REGISTRY.values():
         if name in (record.name, record.class_name):
             return record
-    base = Record("any", "detector:Detector").estimator()
+    base = Record("any", "description:Description").estimator()
     own = (cls for cls in _derived(base) if cls.__name__ == name)
     return next((Record(name, cls) for cls in own), None)
 

@@ -15,9 +15,8 @@ import numpy as np
 from sklearn.metrics import average_precision_score
 from sklearn.pipeline import Pipeline
 
-from ..inference.decision import evaluate
-from ..models.kernels.base import LARGEST
-from .detector import Detector
+from ..inference.metrics import evaluate
+from .description import LARGEST, Description
 from .machines import Machine
 
 
@@ -79,9 +78,9 @@ class Scorer:
         return f"scorers.{self.name}"
 
 
-def detector_in(estimator: Any) -> Detector | Machine:
+def detector_in(estimator: Any) -> Description | Machine:
     """Return the estimator of bsvdd that a pipeline or a finished search ends with."""
-    if isinstance(estimator, Detector | Machine):
+    if isinstance(estimator, Description | Machine):
         return estimator
     if isinstance(estimator, Pipeline):
         return detector_in(estimator.steps[-1][1])

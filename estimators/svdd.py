@@ -2,62 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, cast, override
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
-from ..inference.center import Center
-from ..inference.draws import Draws
-from ..inference.learned import Data, Learned, Learner
-from ..models import quadratic_program, svdd
-from ..models.kernels import Kernel, Tabular
-from .detector import Detector
-
-
-@dataclass(frozen=True)
-class Ball(Learner):
-    """SVDD, with the largest weights C and C2, or the fractions that they follow from."""
-
-    C: float | None
-    outlier_fraction: float
-    with_minority: bool = False
-    C2: float | None = None
-    minority_fraction: float = 0.1
-
-    folds: ClassVar[int] = 10  # the other weights without a support vector are of another problem
-    has_own: ClassVar[bool] = True
-
-    @override
-    def learn(self, data: Data) -> Learned:
-        C = _largest_weight(self.C, data.gram.n0, self.outlier_fraction)
-        bounds = {"C": C}
-        if self.with_minority:
-            bounds["C2"] = _largest_weight(self.C2, data.gram.n1, self.minority_fraction)
-        w = svdd.solve(data.gram, *bounds.values()).weights
-        return self.learned(Draws.of_weights(w, bounds), data)
-
-    @override
-    def learned(self, draws: Draws, data: Data) -> Learned:
-        bounds = draws.solution
-        sphere = svdd.describe(draws.weights[0], data.gram, bounds["C"], bounds.get("C2"))
-        center = Center(draws.weights, data.gram, nonnegative=not self.with_minority)
-        own = float(center.boundary_at(sphere.boundary).least[0])
-        of_value = np.abs(draws.weights).sum() * data.gram.largest * quadratic_program.PRECISION
-        tolerance = float(of_value / (np.exp(own) if center.logarithmic else 1.0))
-        return Learned(center, draws, own=own, solution=sphere, tolerance=tolerance)
-
-
-def _largest_weight(C: float | None, n: int, fraction: float) -> float:
-    """Return C, or 1/(n fraction) if C is None (Tax and Duin 2004)."""
-    return 1.0 / (n * fraction) if C is None else float(C)
+from ..inference.learners import Ball
+from ..models.svdd import Sphere
+from .description import Description
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SVDD(Detector):
+class SVDD(Description):
     r"""Support vector data description: the smallest ball around the majority.
 
     .. math:: \max_w \sum_i w_i K_{ii} - w^\top K w, \qquad \sum w_i = 1, \quad 0 \le w_i \le C
@@ -71,25 +29,22 @@ class SVDD(Detector):
         1/(n0 ``outlier_fraction``) (Tax and Duin 2004).
     outlier_fraction : float, default=0.1
         The largest share of majority rows that may lie outside; used if C is None.
-    core : float or "auto", default="auto"
-        The least share of the rows that the description rests on, as in :class:`BSVDD`.
-    cutoff : Cutoff, object of bsvdd.cutoffs, float or None, default=None
-        As in :class:`BSVDD`, with 10 refitted folds: deleting a support vector changes the other
-        weights. Where rows repeat and at most 30 differ, each leaves alone, and its copies stay;
-        equal rows have one left-out value, the mean of theirs. ``Own()`` is the sphere of the
-        description, which excludes far more than ``outlier_fraction`` of new normal rows if the
-        kernel is narrow or the columns are many.
+    dictionary : optional
+        As in :class:`BSVDD`.
+    cutoff : object of bsvdd.cutoffs or None, default=None
+        As in :class:`BSVDD`: a left-out row is compared with the sphere that the others have
+        without it. ``Printed(of="own")`` is the sphere of the description, which excludes far more
+        than ``outlier_fraction`` of new normal rows if the kernel is narrow or the columns are
+        many.
     minor_label : optional
         Label of the minority in y, see :class:`BSVDD`.
-    random_state : int, RandomState or None, default=0
-        Seed of the folds that ``cutoff`` refits.
 
     Attributes
     ----------
     radius_ : float
         R, on the scale of d_z.
-    weights_ : ndarray of shape (n0,)
-    C_ : float
+    weights_ : ndarray of shape (M,)
+    sphere_ : Sphere
     kernel_, gram_, idata_, cutoff_
         As in :class:`BSVDD`; ``idata_`` has one draw, and P(normal) and intervals count the
         uncertainty of the cutoff and of rows that the sample has not shown, and not that of the
@@ -114,46 +69,32 @@ class SVDD(Detector):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Detector._parameter_constraints,
+        **Description._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
-        "core": [Interval(Real, 0, 1, closed="right"), StrOptions({"auto"})],
     }
 
-    kernel: Kernel | Callable[..., Any] = Tabular()
     C: float | None = None
     outlier_fraction: float = 0.1
-    core: float | str = "auto"
 
     @override
-    def _learner(self) -> Learner:
+    def _learner(self, seed: int) -> Ball:
         return Ball(self.C, self.outlier_fraction)
 
     @property
-    def C_(self) -> float:
-        """The largest weight of a majority row in the fit."""
-        learner = cast("Ball", self.fit_.learner)
-        return _largest_weight(learner.C, self.gram_.n0, learner.outlier_fraction)
+    def sphere_(self) -> Sphere:
+        """The solution: weights, squared distances of the points, and the squared radius."""
+        return cast("Ball", self.fit_.learner).solve(self.gram_)
 
     @property
     def weights_(self) -> np.ndarray:
-        """The weights of the dictionary: majority rows first, then minority rows if it has them."""
-        return self.fit_.learned.solution.weights
+        """The weights of the points: of the majority first, then of minority rows."""
+        return self.sphere_.weights
 
     @property
     def radius_(self) -> float:
         """The radius R, on the scale of d_z."""
-        return self.fit_.learned.solution.radius
-
-    @property
-    def support_case_(self) -> np.ndarray:
-        """Where each dictionary point lies: "inside", "on the sphere" or "outside"."""
-        return self.fit_.learned.solution.case
-
-    @property
-    def kkt_residual_(self) -> float:
-        """The largest violation of the optimality (KKT) conditions, on the scale of d^2."""
-        return self.fit_.learned.solution.kkt_residual
+        return float(np.sqrt(max(self.sphere_.squared_radius, 0.0)))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -166,15 +107,13 @@ class SVDDM(SVDD):
 
     Parameters
     ----------
-    kernel, cutoff, minor_label, random_state
+    kernel, dictionary, cutoff, minor_label
         As in :class:`SVDD`.
     C : float, optional
         Cost of majority rows outside, at least 1/n0. ``None`` is 1/(n0 ``outlier_fraction``).
     outlier_fraction : float, default=0.1
         Used if C is None. At most the share ``outlier_fraction`` (1 + sum(alpha1)) of majority
         rows lies outside, because each such row has weight C.
-    core : float or "auto", default="auto"
-        1, as there are labels.
     C2 : float, optional
         Cost of minority rows inside. ``None`` is 1/(n1 ``minority_fraction``).
     minority_fraction : float, default=0.1
@@ -183,7 +122,7 @@ class SVDDM(SVDD):
 
     Attributes
     ----------
-    radius_, weights_, support_case_, kkt_residual_, C_, kernel_, gram_, idata_, cutoff_
+    radius_, weights_, sphere_, kernel_, gram_, idata_, cutoff_
         As in :class:`SVDD`; the minority rows are the last dictionary points.
 
     References
@@ -198,8 +137,8 @@ class SVDDM(SVDD):
     >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = (X[:, 0] > 1.2).astype(int)
     >>> est = SVDDM(kernel=kernels.RBF("median")).fit(X, y)
-    >>> sorted(set(est.support_case_.tolist()))
-    ['inside', 'on the sphere', 'outside']
+    >>> est.predict([[-0.5, 0.0], [1.8, 0.0]])
+    array([ 1, -1])
     """
 
     _learns_from_minority = True
@@ -213,5 +152,5 @@ class SVDDM(SVDD):
     minority_fraction: float = 0.1
 
     @override
-    def _learner(self) -> Learner:
-        return Ball(self.C, self.outlier_fraction, True, self.C2, self.minority_fraction)
+    def _learner(self, seed: int) -> Ball:
+        return Ball(self.C, self.outlier_fraction, self.C2, self.minority_fraction)

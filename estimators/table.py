@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from .rows.columns import found, numbers
 from .rows.forms import Form
 from .rows.frames import as_frame
 from .rows.names import Columns
-from .training import TrainingData
+from .training import Training
 
 
 def frame_of(X: Any, names: Any = None) -> pd.DataFrame:
@@ -59,7 +58,7 @@ class TrainingTable:
     floats: Callable[[Any], np.ndarray]
 
     @classmethod
-    def of(cls, data: TrainingData) -> Self:
+    def of(cls, data: Training) -> Self:
         """Return the table of training data; an AttributeError for a kernel matrix."""
         if data.kernel.pairwise:
             raise AttributeError(
@@ -79,7 +78,7 @@ class TrainingTable:
                 frame[name] = pd.to_datetime(cells) if of_dates else np.array(cells, dtype=object)
         index = pd.Index(data.row_names)
         known = pd.DataFrame(frame, index), kinds, pd.DataFrame(values, index)
-        return cls(*known, data.minority.copy(), data.forms, partial(inputs.floats, data))
+        return cls(*known, data.minority.copy(), data.forms, data.floats)
 
     @classmethod
     def read(cls, X: Any) -> Self:

@@ -3,135 +3,128 @@
 =================  =====================================================================
 group              content
 =================  =====================================================================
-posterior          draws of ``w``, its parameters and deterministic variables; of a few numbers
-                   on the weights, and of ``log_s`` (or ``s``), the similarity of up to 20 left-out
-                   training rows near the cutoff: :mod:`bsvdd.estimators.questions.facts`
-log_prior          log prior density of each free variable in each draw
+posterior          draws of ``w``; of a few numbers on the weights, and of ``s``, the similarity of
+                   up to 20 left-out training rows near the cutoff:
+                   :mod:`bsvdd.estimators.questions.facts`
 sample_stats       statistics of the sampler
-prior              the same from the prior, if it is proper
-distance           ``d``, the distances of the training rows in each draw
+prior              the same from the prior
+distance           ``d``, the distances of the training rows in each draw, as those of new rows
 log_likelihood     ``kernel``, the sum over the rows; no density of rows, so not for ``az.loo``
 potential          ``kernel``, its terms
-score              ``f``, the score of each training row; for models without a centre
-decision           P(normal) and decision of the training rows, as ``est.decision()`` has them, the
-                   left-out surprises and distances that chose the cutoff, and the cutoff
-diagnostics        see :func:`bsvdd.inference.diagnostics.diagnose`
-constant_data      the training rows, their classes, and the point of each where they are grouped
+decision           what ``est.decision()`` has of the training rows, each left out, and the cutoff
+diagnostics        the largest R-hat and the smallest effective sample size of s at 50 points, the
+                   number of divergences, and medians of the support of the weights
+constant_data      the training rows, their classes, weights and batches, and the point of each
 =================  =====================================================================
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import xarray as xr
 
-from ..inference.center import Center
-from ..inference.diagnostics import effective_support
-from ..inference.draws import SAMPLE
-from ..models.potential import Likelihood
-from .fit import Fit
-from .training import TrainingData
+from ..inference import threads
+from ..inference.fit import Learned
+from . import decisions
+from .fitted import Fitted
+from .labels import to_save
 
-_trees: WeakKeyDictionary[Fit, xr.DataTree] = WeakKeyDictionary()  # each is made once
+SAMPLE = "chain", "draw"
+_trees: WeakKeyDictionary[Fitted, xr.DataTree] = WeakKeyDictionary()  # each is made once
 
 
-def of_fit(fit: Fit) -> xr.DataTree:
+def of_fit(fitted: Fitted) -> xr.DataTree:
     """Return the tree of a fit, made when it is first asked for."""
-    if fit not in _trees:
-        _trees[fit] = _of_fit(fit)
-    return _trees[fit]
+    if fitted not in _trees:
+        with threads.one():
+            _trees[fitted] = _of_fit(fitted)
+    return _trees[fitted]
 
 
-def _of_fit(fit: Fit) -> xr.DataTree:
-    data, draws = fit.data, fit.draws
-    groups: dict[str, Any] = {**data.groups(), **draws.datasets()}
-    groups["posterior"] = groups["posterior"].assign_attrs(fit.attrs)
-    d = draws.of_rows(fit.score.distances(data.rows))
-    groups["distance"] = d.to_dataset()
-    groups["potential"] = _terms(fit.learner.likelihood(data.gram), d, data)
-    groups["log_likelihood"] = groups["potential"].sum("obs")
-    if fit.learned.posterior is not None:
-        if fit.prior is not None:
-            drawn = fit.prior.datasets()["posterior"]
-            names = fit.learned.posterior.variables
-            groups["prior"] = drawn[[v for v in drawn if v in names]]
-        for group in quantities(fit):
-            groups[group] = groups[group].assign(_variables(fit, group))
-    groups["diagnostics"] = xr.Dataset(dict(fit.diagnostics))
-    return xr.DataTree.from_dict({**groups, "decision": _decision(fit)})
+def by_draw(learned: Learned, values: np.ndarray, *dims: str) -> xr.DataArray:
+    """Return values (S, ...) of the draws with their dims, ``(chain, draw, *dims)``."""
+    chains = learned.chains
+    shaped = values.reshape(chains, -1, *values.shape[1:])
+    coords = {"chain": np.arange(chains), "draw": np.arange(shaped.shape[1])}
+    return xr.DataArray(shaped, coords, (*SAMPLE, *dims))
 
 
-def quantities(fit: Fit) -> dict[str, dict[str, np.ndarray]]:
-    """Return the quantities of a summary, one number per draw, of prior and posterior.
-
-    The prior is not there if it has no draws.
-    """
-    found = {"posterior": quantities_of(fit.score, fit.data)}
-    if fit.prior is not None:
-        of_prior = Center(fit.prior.weights, fit.data.gram)
-        found = {"prior": quantities_of(of_prior, fit.data), **found}
-    return found
-
-
-def quantities_of(center: Center, data: TrainingData) -> dict[str, np.ndarray]:
-    """Return summaries of the weights and distances by name, one number per draw."""
-    w, n1, sizes = center.weights, data.gram.n1, data.gram.points.sizes
-    values = {
-        "effective_support": effective_support(w, sizes),
-        "largest_weight": np.abs(w / sizes).max(axis=1),
+def _of_fit(fitted: Fitted) -> xr.DataTree:
+    learned, data = fitted.learned, fitted.data
+    obs = np.arange(len(data.units.X))
+    d = by_draw(learned, fitted.fit.distances(data.units.X), "obs").assign_coords(obs=obs)
+    groups: dict[str, Any] = {
+        "posterior": _draws(fitted, "posterior"),
+        "distance": d.to_dataset(name="d"),
+        "constant_data": _constant(fitted),
+        "decision": _decision(fitted),
     }
-    if n1:
-        values["minority_total"] = -w[:, -n1:].sum(axis=1)
-    values["squared_norm"] = center.squared_norm
-    values["typical_distance"] = np.median(center.distances(data.majority_rows), axis=1)
-    return values
+    if learned.stats:
+        dims = {name: (SAMPLE, v) for name, v in learned.stats.items()}
+        groups["sample_stats"] = xr.Dataset(dims)
+    if fitted.prior is not None:
+        groups["prior"] = _draws(fitted, "prior")
+    if learned.scale is not None:
+        taught = data.units.majority
+        weight = xr.DataArray(data.units.weight[taught], {"obs": taught}, "obs")
+        terms = -learned.scale.scale / 2.0 * weight * d.sel(obs=taught) ** 2
+        groups["potential"] = terms.to_dataset(name="kernel")
+        groups["log_likelihood"] = groups["potential"].sum("obs")
+    groups["diagnostics"] = _diagnostics(fitted)
+    return xr.DataTree.from_dict(groups)
 
 
-def _variables(fit: Fit, group: str) -> dict[Any, xr.DataArray]:
-    """Return the quantities with draws and the similarity of rows near the cutoff, of a group.
+def _draws(fitted: Fitted, group: str) -> xr.Dataset:
+    """Return the weights and what follows from them, of "posterior" or "prior"."""
+    learned = fitted.learned
+    if group == "prior":
+        assert fitted.prior is not None
+        learned = Learned(fitted.prior)
+    w = by_draw(learned, learned.centre.w, "point")
+    found = {"w": w.assign_coords(point=np.arange(w.sizes["point"]))}
+    if fitted.has_draws:
+        near = fitted.training.row_names[fitted.near.which]
+        s = by_draw(learned, fitted.near.similarity(learned.centre), "near")
+        found["s"] = s.assign_coords(near=near)
+        found |= {n: by_draw(learned, v) for n, v in fitted.quantities[group].items()}
+    attrs: dict[str, Any] = {"sampler": learned.sampler} if learned.sampler else {}
+    if fitted.learned.scale is not None:
+        attrs["likelihood_scale"] = fitted.learned.scale.scale
+    return xr.Dataset(found, attrs=attrs)
 
-    The similarity, of dims (chain, draw, near), is ``log_s`` where no weight or kernel value is
-    negative, else ``s``.
-    """
-    draws, near = fit.prior if group == "prior" else fit.learned.posterior, fit.near_cutoff
-    assert draws is not None  # else it has no quantities
-    s = near.similarity(draws.weights)
-    with np.errstate(divide="ignore"):
-        s = np.log(s) + near.log_scale if fit.score.logarithmic else s * np.exp(near.log_scale)
-    names = {"near": fit.data.row_names[near.indices]}
-    of_near = xr.DataArray(s.reshape(*draws.shape, -1), names, (*SAMPLE, "near"))
-    of_weights = draws.by_draw(quantities(fit)[group]).data_vars
-    return {**of_weights, "log_s" if fit.score.logarithmic else "s": of_near}
+
+def _decision(fitted: Fitted) -> xr.Dataset:
+    found = decisions.of_fit(fitted, None, None, 0.9)
+    columns = {str(name): ("obs", found[name].to_numpy()) for name in found}
+    return xr.Dataset({**columns, "cutoff": fitted.fit.D_opt}, {"obs": np.arange(len(found))})
 
 
-def _decision(fit: Fit) -> xr.Dataset:
-    score, probability, low, high = fit.training_decision()
+def _diagnostics(fitted: Fitted) -> xr.Dataset:
+    of_posterior = fitted.quantities["posterior"]
+    found = {
+        name: np.median(of_posterior[name]) for name in ("effective_support", "largest_weight")
+    }
+    found |= {"r_hat": fitted.chains.r_hat, "ess": fitted.chains.ess}
+    return xr.Dataset({**found, "divergences": fitted.divergences})
+
+
+def _constant(fitted: Fitted) -> xr.Dataset:
+    training, units = fitted.training, fitted.data.units
     variables: dict[str, Any] = {
-        "probability_normal": ("obs", probability),
-        "normal": ("obs", score >= 0.0),
-        "surprise": ("obs", 0.0 - score),
-        "surprise_low": ("obs", low),
-        "surprise_high": ("obs", high),
-        "cutoff": fit.distance,
-        "level": fit.level,
+        "X": (("obs", "feature"), units.X),
+        "minority": ("obs", units.minority),
+        "weight": ("obs", units.weight),
+        "unit": ("obs", units.unit),
+        "point_of_row": ("obs", fitted.gram.of_row),
+        "name": ("obs", training.names),
     }
-    left_out, attrs = fit.chosen.left_out, {}
-    if left_out is not None:
-        variables["left_out"] = ("obs", fit.score.distance_of(left_out))
-        variables["left_out_surprise"] = ("obs", 0.0 - left_out)
-        attrs = {"cv": str(fit.cutoff.cv)}
-    return xr.Dataset(variables, {"obs": np.arange(len(fit.data.rows))}, attrs)
-
-
-def _terms(likelihood: Likelihood, d: xr.DataArray, data: TrainingData) -> xr.Dataset:
-    """Return the log-likelihood's terms of majority rows.
-
-    They are in a group of their own: in ``log_likelihood``, ``az.loo`` and ``az.compare`` would
-    take them for log densities of the rows.
-    """
-    obs, majority = np.arange(len(data.rows)), data.described
-    values = likelihood.pointwise(d.values if majority.all() else d.values[..., majority])
-    return xr.Dataset({"kernel": (d.dims, values)}, {**d.coords, "obs": obs[majority]})
+    attrs = {"labels": json.dumps(to_save(training.labels))} if training.labels else {}
+    return xr.Dataset(
+        {name: of for name, of in variables.items() if of[1] is not None},
+        {"obs": np.arange(len(units.X))},
+        attrs if training.label is None else {"label": training.label, **attrs},
+    )

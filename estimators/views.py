@@ -23,15 +23,15 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..inference import ties
-from ..inference.cutoffs import quantiles
+from ..inference.cutoffs import FalseAlarm
+from ..inference.decision import TIE
 from ..inference.warning import DataWarning, warn
 from ..models.kernels import Tabular
 from ..models.rarity import Rarity
 from . import known
 from .bsvdd import BSVDD
 from .decisions import DecisionTable
-from .detector import BaseEstimator, OutlierMixin
+from .description import BaseEstimator, OutlierMixin
 from .messages import quoted
 from .p_values import check_rate, p_values
 from .table import TrainingTable, frame_of, require_description
@@ -187,14 +187,14 @@ class Views(OutlierMixin, BaseEstimator):
         if not fits:
             raise next(iter(failed.values()))
         self.table_, self.views_, self.n_features_in_ = table, fits, len(table.kinds)
-        self._views, self._cutoff = views, 0.0
+        self._views, self._cutoff = views, cast(Any, 0.0)
         self.failed_ = {name: f"{type(error).__name__}: {error}" for name, error in failed.items()}
         for name, why in self.failed_.items():
             warn(f"view {name!r} cannot be fitted, and the others answer: {why}", DataWarning)
         scores = self.margins()[:, ~table.minority]
         weight = check_random_state(self.random_state).dirichlet(np.ones(scores.shape[1]), DRAWS)
-        cutoff = quantiles(scores, weight, self.false_alarm_rate)[:, None]
-        self._cutoff = cutoff - ties.tolerance(cutoff)
+        rule, nobody = FalseAlarm(self.false_alarm_rate), np.zeros(scores.shape[1], dtype=bool)
+        self._cutoff = rule(scores, weight, nobody)[:, None] - TIE
         self._scores = np.sort(np.quantile(scores - self._cutoff, 0.5, axis=0, method="lower"))
         return self
 
@@ -210,16 +210,16 @@ class Views(OutlierMixin, BaseEstimator):
             others = np.sort(left_out[:, normal])  # NaN, as the most normal, at the end
             finite: Any = {"axis": 1, "where": np.isfinite(others), "keepdims": True}
             mean, sd = others.mean(**finite), others.std(**finite)
-            each, itself = zip(values, others, sd[:, 0], strict=True), Z is None and normal
-            harmonic = harmonic + weight / np.array([p_values(v, o, itself, u) for v, o, u in each])
+            each, itself = zip(values, others, strict=True), Z is None and normal
+            harmonic = harmonic + weight / np.array([p_values(v, o, itself) for v, o in each])
             z = z + weight * np.nan_to_num((mean - values) / np.where(sd > 0.0, sd, 1.0))
         return -np.log(harmonic) - BEYOND * z - self._cutoff
 
     def decision(self, Z: Any = None, prob: float = 0.9) -> DecisionTable:
         """Return p-value, P(normal), surprise with its interval, and normal, of each row.
 
-        Z are new rows, by default the training rows, each left out; as in :class:`BSVDD`. The rows
-        of one table with odd rows inside (``fit_predict``) have no p-value.
+        Z are new rows, by default the training rows, each left out, which have no p-value; as in
+        :class:`BSVDD`.
         """
         check_is_fitted(self)
         table, rows, blocks, found = self.table_, self.table_.frame, [None], []
@@ -232,10 +232,9 @@ class Views(OutlierMixin, BaseEstimator):
             found.append([*ends, (m >= 0.0).mean(axis=0)])
         score, low, high, share = np.concatenate(found, axis=1)
         answers = {"probability_normal": share, "surprise": 0.0 - score}
-        answers |= {"surprise_low": -high, "surprise_high": -low, "normal": score >= 0.0}
-        if Z is not None or all("p_value" in each.decision() for each in self.views_.values()):
-            p = p_values(score, self._scores, Z is None and ~table.minority)
-            answers = {"p_value": p} | answers
+        answers |= {"low": -high, "high": -low, "normal": score >= 0.0}
+        if Z is not None:
+            answers = {"p_value": p_values(score, self._scores)} | answers
         return DecisionTable(answers, rows.index)
 
     def probability_normal(self, Z: Any) -> np.ndarray:

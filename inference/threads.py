@@ -1,6 +1,6 @@
-"""Long computations: blocks on threads, BLAS beside them, and lines of progress.
+"""Long computations: one thread of BLAS, and lines of progress.
 
-Each block has a thread of its own, so its products need no more. NumPy and SciPy each bring a BLAS
+NumPy and SciPy each bring a BLAS
 with threads of its own, which wait for each other by counting. Two of them save a tenth of a fit of
 12,000 rows, and beside one other process a fit of 500 rows takes 20 times as long with two. So fits
 and answers have one.
@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -26,7 +25,6 @@ PATIENCE = 3.0  # seconds that nobody is told about
 
 _lock = threading.Lock()
 _users = 0  # computations that run now, in several threads of Python
-_usual = 1  # threads of BLAS without the limit
 _limiter: Any = None
 
 
@@ -36,39 +34,24 @@ def _controller() -> ThreadpoolController:
 
 
 @contextmanager
-def one() -> Iterator[int]:
-    """Limit BLAS to one thread, and give the number of threads that it would use.
+def one() -> Iterator[None]:
+    """Limit BLAS to one thread.
 
     The limit is that of the process. It ends with the last of the computations that need it, so
     that threads that overlap leave the number of threads as it was.
     """
-    global _users, _usual, _limiter
+    global _users, _limiter
     with _lock:
         if not _users:
-            libraries = [lib for lib in _controller().info() if lib["user_api"] == "blas"]
-            _usual = max((lib["num_threads"] for lib in libraries), default=1)
             _limiter = _controller().limit(limits=1, user_api="blas")
         _users += 1
     try:
-        yield _usual
+        yield
     finally:
         with _lock:
             _users -= 1
             if not _users:
                 _limiter.restore_original_limits()
-
-
-def each[Result](function: Callable[[slice], Result], n: int, step: int) -> list[Result]:
-    """Return the results of a function of blocks, on as many threads as BLAS would use.
-
-    The blocks are slices of ``step`` of the n rows or draws.
-    """
-    blocks = [slice(i, min(i + step, n)) for i in range(0, n, step)]
-    with one() as usual:
-        if len(blocks) < 2:
-            return [function(block) for block in blocks]
-        with ThreadPoolExecutor(min(usual, len(blocks))) as pool:
-            return list(pool.map(function, blocks))
 
 
 # a line on stderr each few seconds, while a task runs

@@ -1,155 +1,103 @@
 r"""BDD, Bayesian data description (Ghasemi et al. 2012).
 
-.. math::
-    w = \alpha_0, \qquad \alpha_0 \sim N(m, \Sigma), \qquad
-    \log p(x \mid w) = -\frac{\lambda}{2} \sum_i \|\phi(x_i) - a\|^2
+.. math:: w = \alpha_0, \qquad \alpha_0 \sim N(m, \Sigma)
 
-With a normal prior the posterior is normal too, with
-
-.. math::
-    \Lambda = \lambda n_0 K + \Sigma^{-1}, \qquad
-    \alpha_0 \mid x \sim N\left(\Lambda^{-1} (\lambda r + \Sigma^{-1} m),\; \Lambda^{-1}\right).
-
-Its weights do not sum to one. The mode on the simplex (sum 1, all at least 0) is another
-estimator, a quadratic program.
+The posterior is normal, with the precision :math:`\Lambda = \lambda n_0 K + \Sigma^{-1}` and the
+mean :math:`\Lambda^{-1} (\lambda r + \Sigma^{-1} m)`. Its mode on the simplex, :math:`\sum w = 1, w
+\ge 0`, is another estimator, a quadratic program.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, override
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 
-from . import model as base
-from . import quadratic_program
+from . import likelihood
 from .gram import Gram
-from .linear_algebra import factor_with_digits
-from .potential import kernel_potential
-from .priors import GaussianPrior, Prior
-from .priors.base import make_variable
-
-if TYPE_CHECKING:
-    import pymc as pm
-
-
-@dataclass(frozen=True)
-class Model(base.Model):
-    """The model of BDD.
-
-    Parameters
-    ----------
-    prior : prior of alpha0
-    likelihood_scale, is_calibrated
-        As in :class:`bsvdd.models.model.Model`.
-    simplex : bool, default=False
-        Whether the estimate is the mode on the simplex.
-    """
-
-    simplex: bool = False
-
-    on_simplex: ClassVar[bool] = False
-
-    @property
-    def sums_to_one(self) -> bool:  # type: ignore[override]
-        """Whether the weights sum to one."""
-        return self.simplex
-
-    @property
-    def nonnegative(self) -> bool:  # type: ignore[override]
-        """Whether no weight is negative."""
-        return self.simplex
-
-    @override
-    def build(self, gram: Gram) -> pm.Model:
-        import pymc as pm
-
-        with pm.Model(coords={"point": range(gram.n_points)}) as model:
-            alpha0 = make_variable(self.prior_of(gram), gram, "alpha0", "point")
-            w = pm.Deterministic("w", alpha0, dims="point")
-            kernel_potential(w, gram, self.scale)
-        return model
-
-    @override
-    def weight_map(self, gram: Gram) -> base.Identity:
-        return base.Identity(("alpha0",))
-
-    def posterior(self, gram: Gram) -> NormalPosterior | None:
-        """Return the posterior in closed form, or None if the prior is not normal."""
-        if not isinstance(self.prior, GaussianPrior):
-            return None
-        return NormalPosterior(gram, self.prior_of(gram), self.scale)
-
-
-def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
-    """Build the PyMC model of the weights ``w``; the arguments are those of :class:`Model`."""
-    return Model(prior, likelihood_scale).build(gram)
+from .priors import Gaussian, make, of_sums
+from .quadratic_program import minimize
 
 
 @dataclass(frozen=True, eq=False)
-class NormalPosterior:
-    r"""The posterior for a normal prior, with its draws.
-
-    Attributes
-    ----------
-    gram : Gram
-    prior : GaussianPrior
-    likelihood_scale : float
-        lambda.
-
-    Raises
-    ------
-    TypeError
-        The prior is not normal.
-    """
+class BDD:
+    """The model with Gram statistics, the prior of alpha0, and lambda."""
 
     gram: Gram
     prior: Any
-    likelihood_scale: float = 1.0
+    scale: float = 1.0
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.prior, GaussianPrior):
-            raise TypeError(
-                "the closed form of BDD needs a normal prior (priors.Flat, RowSum, "
-                f"StandardizedRowSum), got {self.prior!r}; use draws with sampler='nuts', "
-                "simplex=False"
-            )
+    on_simplex: ClassVar[bool] = False
 
     @cached_property
-    def natural_parameters(self) -> tuple[np.ndarray, np.ndarray]:
-        r"""The precision :math:`\Lambda`, and :math:`\lambda r + \Sigma^{-1} m`."""
-        gram, scale, precision = self.gram, self.likelihood_scale, self.prior.precision(self.gram)
-        return (
-            scale * gram.n0 * gram.K + precision,
-            scale * gram.r + precision @ self.prior.mean(gram),
-        )
+    def variables(self) -> dict[str, tuple[Any, int]]:
+        """The prior and the number of values of each variable."""
+        return {"alpha0": (of_sums(self.prior, self.gram), self.gram.m)}
+
+    def build(self) -> Any:
+        """Return the PyMC model."""
+        import pymc as pm
+
+        with pm.Model(coords={"point": range(self.gram.m)}) as model:
+            alpha0 = make(self.variables["alpha0"][0], self.gram, "alpha0", "point")
+            w = pm.Deterministic("w", alpha0, dims="point")
+            likelihood.potential(w, self.gram, self.scale)
+        return model
+
+    def weights(self, alpha0: np.ndarray) -> np.ndarray:
+        """Return w (S, M)."""
+        return alpha0
+
+    def value_and_gradient(self, alpha0: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """Return log L (S,) and its gradient."""
+        value, g = likelihood.value_and_gradient(alpha0, self.gram, self.scale)
+        return value, (g,)
+
+    @property
+    def normal_prior(self) -> Gaussian | None:
+        """The prior if it is normal, so that the posterior is normal."""
+        prior = self.variables["alpha0"][0]
+        return prior if isinstance(prior, Gaussian) else None
 
     @cached_property
-    def upper(self) -> np.ndarray:
-        r"""The upper Cholesky factor U of the precision, :math:`\Lambda = U^\top U`, (M, M).
+    def posterior(self) -> tuple[np.ndarray, np.ndarray]:
+        """The precision Lambda (M, M) and Lambda times the mean (M,) of the normal posterior.
 
         Raises
         ------
-        ValueError
-            The prior is so wide that rounding decides; see :func:`.factor_with_digits`.
+        TypeError
+            The prior is not normal.
         """
-        prior = self.prior.covariance(self.gram), self.prior.precision(self.gram)
-        return factor_with_digits(self.natural_parameters[0], self.gram, prior)
+        prior, gram = self.normal_prior, self.gram
+        if prior is None:
+            raise TypeError(
+                f"the posterior of BDD is normal for a normal prior only, got {self.prior!r}; use "
+                "draws, sampler='nuts' or 'auto', with simplex=False"
+            )
+        D = prior.precision
+        return self.scale * gram.n0 * gram.K + D, self.scale * gram.r + D @ prior.m
 
-    @cached_property
-    def mean(self) -> np.ndarray:
-        """The mean, which is the mode, shape (M,)."""
-        shift = self.natural_parameters[1]
-        return solve_triangular(self.upper, solve_triangular(self.upper, shift, trans="T"))
+    def draw(self, draws: int, rng: np.random.Generator) -> np.ndarray:
+        """Return independent draws (draws, M)."""
+        precision, shift = self.posterior
+        U = cholesky(precision)
+        mean = solve_triangular(U, solve_triangular(U, shift, trans="T"))
+        noise = rng.standard_normal((len(mean), draws))
+        return np.asarray(mean + solve_triangular(U, noise).T)
+
+    def mode(self) -> np.ndarray:
+        """Return the mode of free weights, (M,)."""
+        return np.linalg.solve(*self.posterior)
 
     def simplex_mode(self) -> np.ndarray:
-        """Return the mode under sum w = 1, w >= 0, shape (M,)."""
-        return quadratic_program.minimize(*self.natural_parameters)
+        """Return the mode under sum w = 1, w >= 0, (M,)."""
+        precision, shift = self.posterior
+        return minimize(precision, shift, np.zeros(len(shift)), np.ones(len(shift)))
 
-    def draw(self, draws: int, chains: int, rng: np.random.Generator) -> np.ndarray:
-        """Return independent draws of the weights, (chains, draws, M)."""
-        noise = rng.standard_normal((len(self.mean), chains * draws))
-        w: np.ndarray = self.mean + solve_triangular(self.upper, noise).T
-        return w.reshape(chains, draws, -1)
+
+def build(gram: Gram, prior: Any, likelihood_scale: float = 1.0) -> Any:
+    """Return the PyMC model of the weights ``w``."""
+    return BDD(gram, prior, likelihood_scale).build()

@@ -1,91 +1,66 @@
 r"""BSVDD, Bayesian support vector data description (Oh 2023).
 
-The centre is a convex combination of the dictionary, so its weights live on the simplex:
-
-.. math::
-    w = \mathrm{softmax}(\beta), \qquad \beta \sim N(m, \Sigma), \qquad
-    \log p(x \mid w) = -\frac{\lambda}{2} \sum_i \|\phi(x_i) - a\|^2
+.. math:: w = \mathrm{softmax}(\beta), \qquad \beta \sim N(m, \Sigma)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, override
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
-from . import model as base
+from . import likelihood
 from .gram import Gram
-from .potential import kernel_potential
-from .priors import Prior
-from .priors.base import make_variable
-
-if TYPE_CHECKING:
-    import pymc as pm
+from .priors import make, of_log_sums
 
 
-@dataclass(frozen=True)
-class Softmax:
-    r"""The map of beta to the weights, :math:`w = \mathrm{softmax}(\beta)`.
+@dataclass(frozen=True, eq=False)
+class BSVDD:
+    """The model with Gram statistics, the prior of beta, and lambda."""
 
-    Its Jacobian is :math:`J = \mathrm{diag}(w) - w w^\top`.
-    """
+    gram: Gram
+    prior: Any
+    scale: float = 1.0
 
-    inputs: ClassVar[tuple[str, ...]] = ("beta",)
+    on_simplex: ClassVar[bool] = True
 
-    def weights(self, beta: np.ndarray) -> np.ndarray:
-        """Return the weights of a batch, shape (S, M)."""
-        w = beta - beta.max(axis=1, keepdims=True)
-        np.exp(w, out=w)
-        w /= w.sum(axis=1, keepdims=True)
-        return w
+    @cached_property
+    def variables(self) -> dict[str, tuple[Any, int]]:
+        """The prior and the number of values of each variable."""
+        return {"beta": (of_log_sums(self.prior, self.gram), self.gram.m)}
 
-    def pull(self, w: np.ndarray, g: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray, ...]:
-        r"""Return :math:`J^\top g = w \circ (g - w^\top g)`."""
-        pull = g - np.vecdot(w, g)[:, None]
-        pull *= w
-        return (pull,)
-
-
-@dataclass(frozen=True)
-class Model(base.Model):
-    r"""The model of BSVDD.
-
-    Parameters
-    ----------
-    prior : prior of beta
-    likelihood_scale, is_calibrated
-        As in :class:`bsvdd.models.model.Model`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bsvdd import kernels, priors
-    >>> from bsvdd.models import Gram, bsvdd
-    >>> rows = np.random.default_rng(0).normal(size=(20, 2))
-    >>> model = bsvdd.Model(priors.Flat()).build(Gram.from_rows(kernels.RBF(1.0), rows))
-    >>> [variable.name for variable in model.free_RVs]
-    ['beta']
-    """
-
-    log_weights: ClassVar[bool] = True
-    nonnegative: ClassVar[bool] = True
-
-    @override
-    def build(self, gram: Gram) -> pm.Model:
+    def build(self) -> Any:
+        """Return the PyMC model."""
         import pymc as pm
 
-        with pm.Model(coords={"point": range(gram.n_points)}) as model:
-            beta = make_variable(self.prior_of(gram), gram, "beta", "point")
+        with pm.Model(coords={"point": range(self.gram.m)}) as model:
+            beta = make(self.variables["beta"][0], self.gram, "beta", "point")
             w = pm.Deterministic("w", pm.math.softmax(beta), dims="point")
-            kernel_potential(w, gram, self.scale)
+            likelihood.potential(w, self.gram, self.scale)
         return model
 
-    @override
-    def weight_map(self, gram: Gram) -> Softmax:
-        return Softmax()
+    def weights(self, beta: np.ndarray) -> np.ndarray:
+        """Return w (S, M)."""
+        return softmax(beta)
+
+    def value_and_gradient(self, beta: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """Return log L (S,) and its gradient w (g - w'g)."""
+        w = softmax(beta)
+        value, g = likelihood.value_and_gradient(w, self.gram, self.scale)
+        g -= np.vecdot(w, g)[:, None]
+        return value, (w * g,)
 
 
-def build(gram: Gram, prior: Prior, likelihood_scale: float = 1.0) -> pm.Model:
-    """Build the PyMC model of the weights ``w``; the arguments are those of :class:`Model`."""
-    return Model(prior, likelihood_scale).build(gram)
+def softmax(beta: np.ndarray) -> np.ndarray:
+    """Return the shares (S, M) of log weights."""
+    w = beta - beta.max(axis=1, keepdims=True)
+    np.exp(w, out=w)
+    w /= w.sum(axis=1, keepdims=True)
+    return w
+
+
+def build(gram: Gram, prior: Any, likelihood_scale: float = 1.0) -> Any:
+    """Return the PyMC model of the weights ``w``."""
+    return BSVDD(gram, prior, likelihood_scale).build()

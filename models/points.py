@@ -1,149 +1,235 @@
-r"""The points of a centre: rows, and means of groups of rows in kernel space.
+r"""Points of a centre: means of rows in kernel space, and how rows compare with them.
 
-A point is the mean of the images of :math:`n_g` rows,
-
-.. math:: u_g = \frac{1}{n_g} \sum_{i \in g} \varphi(x_i), \qquad
-    k(u_g, z) = \frac{1}{n_g} \sum_{i \in g} k(x_i, z),
-
-so every row counts, and rows that are equal count alike. With one row each, the points are the
-rows.
+A member is a set of equal rows, and :math:`u_g = N_g^{-1} \sum_{j \in g} T_j \phi(x_j)` over the
+members j of point g, :math:`T_j = \sum_u C_{ju}` the weights of their rows by units and :math:`N_g
+= \sum T_j`. A batch is one point, equal rows are one, and of many points similar members are one.
+:math:`e_g = N_g^2 / \sum_u (\sum_{j \in g} C_{ju})^2` is the number of equal units of which the
+point is as sure. Minority points are the last.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
+from scipy import sparse
 
 from .kernels import Kernel
+from .scale import log
+from .units import Units
+
+BLOCK, NONE = 2**21, 1e-12
+Arrays = tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows (m,) beside the points, without the rows themselves, as far as they have not left.
+
+    Attributes
+    ----------
+    k, L : ndarray of shape (m, M) and (m,)
+        e^L k are the kernel values with the points.
+    diag : ndarray of shape (m,)
+        k(z, z).
+    nearest : ndarray of shape (m,)
+        Log of the largest k with a majority row.
+    sums, squares, others : ndarray of shape (m,)
+        Sums of k, of k^2 and of 1 over the majority that stays, by weight.
+    gone : sparse array of shape (m, M)
+        The share of each point that leaves with the row; 0 if the row is new.
+    """
+
+    k: np.ndarray
+    L: np.ndarray
+    diag: np.ndarray
+    nearest: np.ndarray
+    sums: np.ndarray
+    squares: np.ndarray
+    others: np.ndarray
+    gone: sparse.csr_array
+
+    def __getitem__(self, rows: Any) -> Rows:
+        return replace(self, **{name: value[rows] for name, value in vars(self).items()})
+
+    @classmethod
+    def joined(cls, parts: Iterable[tuple[np.ndarray, Rows]]) -> Rows:
+        """Return the rows of parts (places, rows), each in its place."""
+        places, found = zip(*parts, strict=True)
+        whole = {
+            name: np.concatenate([getattr(part, name) for part in found])
+            for name in vars(found[0])
+            if name != "gone"
+        }
+        gone = sparse.vstack([part.gone for part in found], format="csr")
+        return cls(**whole, gone=gone)[np.argsort(np.concatenate(places))]
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The points of a centre, by the rows that they are means of.
+    """The members of the points.
 
     Attributes
     ----------
-    rows : ndarray of shape (R, p)
-        The members of the points, those of one point side by side: rows, or sets of equal rows.
-    copies : ndarray of int, shape (R,)
-        The number of equal rows that each member stands for.
-    starts : ndarray of int, shape (M,)
-        The first member of each point.
+    members : ndarray of int, shape (R,)
+        A training row of each member.
+    point : ndarray of int, shape (R,)
+    C : sparse array of shape (R, U)
+        The weight of each member by unit.
+    n1 : int
+        The number of minority points, the last ones.
+    of_row : ndarray of int, shape (n,)
+        The point of each training row; -1 for rows that are of none.
     """
 
-    rows: np.ndarray
-    copies: np.ndarray
-    starts: np.ndarray
-
-    def __post_init__(self) -> None:
-        if not len(self.rows) == len(self.copies) >= len(self.starts) > 0:
-            raise ValueError(
-                f"{len(self.starts)} points have {len(self.rows)} rows and {len(self.copies)} "
-                "numbers of copies; expected one number for each row, and a row for each point"
-            )
+    members: np.ndarray
+    point: np.ndarray
+    C: sparse.csr_array
+    n1: int
+    of_row: np.ndarray
 
     @classmethod
-    def of(cls, rows: np.ndarray) -> Self:
-        """Return points that are single rows."""
-        return cls(rows, np.ones(len(rows), dtype=int), np.arange(len(rows)))
+    def of(cls, kernel: Kernel, Z: np.ndarray, units: Units, minority: bool, most: int) -> Self:
+        """Return the points of rows with coordinates Z (n, q).
 
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def __getitem__(self, which: np.ndarray | slice) -> Self:
-        """Return some of the points."""
-        if self.single_members:
-            rows, copies = self.rows[which], self.copies[which]
-            return type(self)(rows, copies, np.arange(len(rows)))
-        of_point = self.members_per_point[which]
-        first = np.cumsum(of_point) - of_point
-        members = np.arange(of_point.sum()) + np.repeat(self.starts[which] - first, of_point)
-        return type(self)(self.rows[members], self.copies[members], first)
-
-    @classmethod
-    def joined(cls, first: Self, second: Self) -> Self:
-        """Return the points of both, those of the second last."""
-        return cls(
-            np.concatenate([first.rows, second.rows]),
-            np.concatenate([first.copies, second.copies]),
-            np.concatenate([first.starts, second.starts + len(first.rows)]),
+        Minority rows are points if ``minority``. Beyond ``most`` batches, or other members of the
+        majority, similar members are one point.
+        """
+        i, minor = units.majority, units.counted(units.minority & minority)
+        batch = units.batch[i] if len(units.taught) <= most else np.full(len(i), -1)
+        kinds, first, member = np.unique(
+            np.column_stack([units.value[i], batch]),
+            axis=0,
+            return_index=True,
+            return_inverse=True,
         )
-
-    def without(self, member: int) -> Self:
-        """Return the points without one of the rows that a member stands for."""
-        copies = self.copies.copy()
-        copies[member] -= 1
-        return replace(self, copies=copies)
+        alone = np.arange(len(first))
+        single = alone if (batch >= 0).any() else grouped(kernel, Z[i[first]], most)
+        point = pd.factorize(np.where(kinds[:, 1] < 0, single, len(first) + kinds[:, 1]))[0]
+        new, counted = np.arange(len(minor)), np.append(i, minor)
+        point = np.append(point, point.max() + 1 + new)
+        member = np.append(member.reshape(-1), len(first) + new)
+        C = sparse.csr_array(
+            (units.weight[counted], (member, units.unit[counted])), (len(point), len(units))
+        )
+        of_row = np.full(len(Z), -1)
+        of_row[counted] = point[member]
+        return cls(np.append(i[first], minor), point, C, len(minor), of_row)
 
     @cached_property
-    def single_members(self) -> bool:
-        """Whether each point has one member."""
-        return len(self.rows) == len(self.starts)
-
-    @cached_property
-    def are_rows(self) -> bool:
-        """Whether each point is one row."""
-        return self.single_members and bool((self.copies == 1).all())
+    def weights(self) -> np.ndarray:
+        """T, (R,)."""
+        return np.asarray(self.C.sum(axis=1))
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """The number of rows of each point, shape (M,)."""
-        sizes: np.ndarray = np.add.reduceat(self.copies, self.starts)
-        return sizes
+        """N_g, (M,)."""
+        return np.bincount(self.point, self.weights)
 
     @cached_property
-    def members_per_point(self) -> np.ndarray:
-        """The number of members of each point, shape (M,)."""
-        return np.diff(self.starts, append=len(self.rows))
+    def share(self) -> sparse.csr_array:
+        """What a weight of 1 of each member is of its point, (R, M)."""
+        each = np.arange(len(self.point))
+        return sparse.csr_array((1.0 / self.sizes[self.point], (each, self.point)))
 
     @cached_property
-    def point_of_member(self) -> np.ndarray:
-        """The point of each member, shape (R,)."""
-        return np.repeat(np.arange(len(self)), self.members_per_point)
+    def effective(self) -> np.ndarray:
+        """e_g, (M,)."""
+        by_unit = (self.share.T > 0) @ self.C
+        return np.asarray(self.sizes**2 / by_unit.power(2).sum(axis=1))
 
-    def of_members(self, members: np.ndarray) -> np.ndarray:
-        """Return the points that members belong to; -1 for no member, -1."""
-        return np.where(members >= 0, self.point_of_member[members], -1)
-
-    def n_members(self, n: int) -> int:
-        """Return the number of members of the first n points."""
-        return len(self.rows) if n == len(self) else int(self.starts[n])
-
-    def members_of(self, points: np.ndarray) -> np.ndarray:
-        """Return the members of some points, in ascending order."""
-        if self.single_members:
-            return np.sort(points)
-        return np.flatnonzero(np.isin(self.point_of_member, points))
+    @property
+    def majority(self) -> slice:
+        """The members of the majority."""
+        return slice(len(self.point) - self.n1)
 
     @cached_property
-    def share(self) -> np.ndarray:
-        """The share of each member in its point, shape (R,); those of a point sum to one."""
-        return self.copies / np.maximum(self.sizes, 1)[self.point_of_member]
+    def leaving(self) -> sparse.csr_array:
+        """The weights of the members that leave with each unit, and none, (U + 1, R)."""
+        return sparse.vstack([self.C.T, sparse.csr_array((1, len(self.point)))], format="csr")
 
-    def mean(self, of_members: np.ndarray) -> np.ndarray:
-        """Return the means (..., M) over the rows of each point, of values (..., R)."""
-        if self.single_members:
-            return of_members
-        means: np.ndarray = np.add.reduceat(of_members * self.share, self.starts, axis=-1)
-        return means
+    def rows(self, kernel: Kernel, Z: np.ndarray, rows: np.ndarray, unit: np.ndarray) -> Rows:
+        """Return rows (m, q) beside training rows Z (n, q); ``unit`` (m,) leaves, -1 for none."""
+        Y, leaving = Z[self.members], self.leaving[unit]
 
-    def k(self, kernel: Kernel, rows: np.ndarray) -> np.ndarray:
-        """Return the kernel values (m, M) of rows (m, p) with the points."""
-        return self.mean(kernel(rows, self.rows))
+        def of_block(i: np.ndarray) -> Arrays:
+            return self._rows(kernel, Y, rows[i], leaving[i])
 
-    def log_k(self, kernel: Kernel, rows: np.ndarray) -> np.ndarray:
-        """Return the logarithms of :meth:`k`, without underflow."""
-        return self.log_mean(kernel.log(rows, self.rows))
+        parts = in_blocks(of_block, np.arange(len(rows)), len(Y))
+        others = self.weights[self.majority].sum() - leaving[:, self.majority].sum(axis=1)
+        k, L, diag, nearest, sums, squares = parts
+        gone = leaving @ self.share
+        return Rows(k, L, diag, nearest, sums, squares, np.asarray(others), gone)
 
-    def log_mean(self, of_members: np.ndarray) -> np.ndarray:
-        """Return the logarithms (m, M) of the means of values, from their logarithms (m, R)."""
-        if self.single_members:
-            return of_members
-        largest = np.maximum.reduceat(of_members, self.starts, axis=1)
-        shift = np.where(np.isneginf(largest), 0.0, largest)
-        k = np.exp(of_members - shift[:, self.point_of_member])
-        with np.errstate(divide="ignore"):
-            return np.log(self.mean(k)) + shift
+    def _rows(self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, leaving: Any) -> Arrays:
+        stay, majority = self.weights - leaving.toarray(), self.majority
+        k, L = scaled(kernel, Z, Y, stay <= NONE * self.weights)
+        nearest = log(k[:, majority].max(axis=1)) + L if kernel.normalized else L
+        stay *= k
+        sums = np.exp(L) * stay[:, majority].sum(axis=1)
+        squares = np.exp(2.0 * L) * np.vecdot(k[:, majority], stay[:, majority])
+        return stay @ self.share, L, kernel.diag(Z), nearest, sums, squares
+
+    def spread(
+        self, kernel: Kernel, Z: np.ndarray, rows: np.ndarray, unit: np.ndarray
+    ) -> np.ndarray:
+        r"""Return n0^2 times the variance (m,) of a row's mean similarity between samples of units.
+
+        It is :math:`n_0 n \sum_u s_u^2 (\bar k_u - \bar k)^2 / (1 - \sum_u s_u^2)` over the units
+        that stay, of weight n, shares :math:`s_u` of it and mean similarities
+        :math:`\bar k_u` (Liang and Zeger 1986).
+        """
+        C = self.C[self.majority]
+        some = np.flatnonzero(C.sum(axis=0) > 0.0)  # so that minority units change no sum
+        C, stay = C[:, some], np.ones((len(rows), len(some)))
+        stay[np.arange(len(rows)), np.searchsorted(some, unit)] = 0.0
+        sums, sizes = kernel(rows, Z[self.members[self.majority]]) @ C, C.sum(axis=0)
+        n = stay @ sizes
+        mean = np.vecdot(stay, sums) / n
+        squares = np.vecdot(stay, (sums - mean[:, None] * sizes) ** 2)
+        few = np.maximum(1.0 - stay @ sizes**2 / n**2, NONE)
+        return np.asarray(sizes.sum() / n * squares / few)
+
+
+def scaled(
+    kernel: Kernel, Z: np.ndarray, Y: np.ndarray, hidden: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return e^-L k (m, R) and L (m,); the largest of a row is 1 if k has a logarithm.
+
+    Hidden k are 0.
+    """
+    if not kernel.normalized:
+        k = kernel(Z, Y)
+        return np.where(hidden, 0.0, k), np.zeros(len(k))
+    k = kernel.log(Z, Y)
+    k[hidden] = -np.inf
+    L = k.max(axis=1)
+    L[np.isneginf(L)] = 0.0
+    k -= L[:, None]
+    return np.exp(k, out=k), L
+
+
+def in_blocks(function: Callable[[np.ndarray], Arrays], rows: np.ndarray, width: int) -> Arrays:
+    """Return the joined arrays of a function of blocks of rows that returns several."""
+    step = max(1, BLOCK // max(1, width))
+    starts = range(0, max(1, len(rows)), step)
+    parts = [function(rows[start : start + step]) for start in starts]
+    return parts[0] if len(parts) == 1 else tuple(map(np.concatenate, zip(*parts, strict=True)))
+
+
+def grouped(kernel: Kernel, members: np.ndarray, most: int) -> np.ndarray:
+    """Return the point (R,) of each member: of many, each joins the nearest of ``most`` seeds."""
+    if len(members) <= most:
+        return np.arange(len(members))
+    seeds = members[np.random.default_rng(0).permutation(len(members))[:most]]
+    half = 0.0 if kernel.normalized else kernel.diag(seeds) / 2.0
+    of_pairs = kernel.log if kernel.normalized else kernel
+
+    def nearest(Z: np.ndarray) -> Arrays:
+        return (np.argmax(of_pairs(Z, seeds) - half, axis=1),)
+
+    return np.unique(in_blocks(nearest, members, len(seeds))[0], return_inverse=True)[1]

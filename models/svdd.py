@@ -1,84 +1,115 @@
-r"""SVDD, support vector data description, without and with minority rows (Tax and Duin 2004).
+r"""SVDD and SVDD-M, support vector data description (Tax and Duin 2004).
 
-The smallest ball that contains the majority rows, with penalty C1 on their slack, and excludes
-the minority rows, with penalty C2 on theirs. In signed weights w = [alpha0, -alpha1] the dual is
+.. math:: \min_w \tfrac12 w^\top K w - b^\top w, \qquad \textstyle\sum w = 1, \qquad
+    0 \le w_g \le C_1 N_g, \qquad -C_2 N_g \le w_g \le 0
 
-.. math::
-    \max_w \sum_j w_j K_{jj} - w^\top K w, \qquad \sum_j w_j = 1, \quad
-    0 \le \alpha_0 \le C_1, \quad 0 \le \alpha_1 \le C_2.
-
-It is feasible for n0 C1 >= 1. In both classes, a row whose signed weight is at its lower bound
-lies inside the sphere, one whose weight is free lies on the sphere, and one whose weight is at
-its upper bound lies outside.
+for majority and minority points, with :math:`b_g` half the mean of k(x, x) over the rows of a
+point.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from . import quadratic_program, repeats
 from .gram import Gram
+from .quadratic_program import minimize
 
-INSIDE, ON_SPHERE, OUTSIDE = CASES = ("inside", "on the sphere", "outside")
+AT_BOUND = 1e-6  # share of its range within which a weight is at its bound
+RIDGE = 1e-8  # of the mean k(x, x)
+ROUNDING = 1e-7  # of d^2, relative to k(x, x)
 
 
 @dataclass(frozen=True, eq=False)
 class Sphere:
-    """The solution of SVDD.
+    """The weights (M,) of the centre, and their bounds (M,)."""
 
-    Attributes
-    ----------
-    weights : ndarray of shape (M,)
-        Signed; the weights of minority rows are at most 0.
-    squared_distances : ndarray of shape (M,)
-        d^2 of the dictionary points.
-    case : ndarray of str, shape (M,)
-        ``"inside"``, ``"on the sphere"`` or ``"outside"``, by the weights.
-    n_majority : int
-        Number of majority points, the first ones.
-    rounding : float
-        Rounding error of a d^2.
-    """
-
+    gram: Gram
     weights: np.ndarray
-    squared_distances: np.ndarray
-    case: np.ndarray
-    n_majority: int
-    rounding: float
+    lower: np.ndarray
+    upper: np.ndarray
+
+    @cached_property
+    def squared_distances(self) -> np.ndarray:
+        """d^2 of the points, (M,)."""
+        Kw = self.gram.K @ self.weights
+        return np.asarray(self.gram.diag - 2.0 * Kw + self.weights @ Kw)
 
     @property
-    def radius(self) -> float:
-        """R: the root of the mean d^2 over rows on the sphere.
+    def on(self) -> np.ndarray:
+        """The points on the sphere, whose weights are at no bound."""
+        room = AT_BOUND * (self.upper - self.lower)
+        w = self.weights
+        return np.flatnonzero((w > self.lower + room) & (w < self.upper - room))
 
-        Without such a row, any R^2 between the farthest row inside and the nearest row outside
-        is optimal. R^2 is then the middle of this interval, or its only end.
-        """
-        return float(np.sqrt(quadratic_program.level(self.squared_distances, self.case, CASES)))
+    @property
+    def squared_radius(self) -> float:
+        """R^2, the mean of d^2 on the sphere; without such points the middle of what is optimal."""
+        d2 = self.squared_distances
+        if len(self.on):
+            return float(d2[self.on].mean())
+        majority = np.arange(len(d2)) < self.gram.m
+        outside = majority == (np.abs(self.weights) > AT_BOUND * (self.upper - self.lower))
+        ends = [d2[~outside].max()] if not outside.all() else []
+        return float(np.mean([*ends, d2[outside].min()] if outside.any() else ends))
 
     @property
     def boundary(self) -> float:
-        """The largest distance of a normal row.
+        """The largest distance of a normal row: the radius, and rounding."""
+        largest = float(np.abs(self.gram.diag).max())
+        return float(np.sqrt(max(self.squared_radius, 0.0) + ROUNDING * largest))
 
-        It is the radius, or the largest distance of a majority row on or inside the sphere if
-        that is larger: rounding errors put about half of the rows on the sphere outside. The
-        rounding error of d^2 is added, as it differs when the same row is scored later.
+    def without(self, point: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """Return the weights (m, M) without a share (m,) of one point (m,).
+
+        What stays of point g keeps what it has room for. The rest moves to the affine combination
+        of the points F on the sphere that is nearest to u_g (Vapnik and Chapelle 2000). With J the
+        inverse of the matrix [K_FF, 1; 1', 0], its weights are J [K_Fg; 1], or -J_ig / J_gg if g
+        itself is one of them. If the centre is one point, what stays of it keeps all.
         """
-        majority = np.arange(len(self.case)) < self.n_majority
-        d2 = self.squared_distances[majority & (self.case != OUTSIDE)]
-        return float(np.sqrt(max(self.radius**2, d2.max(initial=0.0)) + self.rounding))
+        w, K, F, each = self.weights, self.gram.K, self.on, np.arange(len(point))
+        F = F if len(F) > 1 else np.flatnonzero(np.abs(w) > AT_BOUND * (self.upper - self.lower))
+        stay = (1.0 - share) * np.where(w < 0.0, self.lower, self.upper)[point]
+        out = w[point] - stay
+        rest = np.where(w[point] < 0.0, np.minimum(out, 0.0), np.maximum(out, 0.0))
+        if len(F) == 1:
+            rest, F = np.where(share < 1.0, 0.0, rest), np.arange(len(w))
+        f, one = len(F), np.ones((1, len(w)))
+        ridge = RIDGE * self.gram.diag.mean() * np.eye(f)
+        J = np.block([[K[np.ix_(F, F)] + ridge, one.T[F]], [one[:, F], np.zeros((1, 1))]])
+        J = np.linalg.inv(J)
+        nearest = J[:f] @ np.vstack([K[F], one])
+        if f > 1:
+            nearest[:, F] = np.eye(f) - J[:f, :f] / np.diag(J)[:f]
+        found = np.tile(w, (len(point), 1))
+        found[:, F] += rest[:, None] * nearest[:, point].T
+        found[each, point] -= rest
+        found[each, point] /= np.where(share < 1.0, 1.0 - share, 1.0)  # of the rows that stay
+        return found
 
-    @property
-    def kkt_residual(self) -> float:
-        """The largest violation of the optimality conditions, on the scale of d^2.
-
-        Inside: d^2 <= R^2; on the sphere: d^2 = R^2; outside: d^2 >= R^2.
-        """
-        excess = self.squared_distances - self.radius**2
-        violation = np.where(self.case == INSIDE, np.maximum(excess, 0.0), np.abs(excess))
-        violation = np.where(self.case == OUTSIDE, np.maximum(-excess, 0.0), violation)
-        return float(violation.max())
+    def without_shares(self, gone: np.ndarray) -> np.ndarray:
+        """Return the weights (M,) of a fit without the shares ``gone`` (M,) of the points."""
+        gram, stay = self.gram, np.flatnonzero(gone < 1.0 - 1e-12)
+        rest, found = (1.0 - gone)[stay], np.zeros(len(gone))
+        less = replace(
+            gram,
+            K=gram.K[np.ix_(stay, stay)],
+            diag=gram.diag[stay],
+            sizes=gram.sizes[stay] * rest,
+            effective=gram.effective[stay],
+            n1=int((stay >= gram.m).sum()),
+        )
+        n0, n1 = (
+            less.n0 / gram.n0,
+            less.minority_weights.sum() / (gram.sizes[gram.m :].sum() or 1.0),
+        )
+        majority = stay < gram.m
+        lower = self.lower[stay] * np.where(majority, 0.0, rest / (n1 or 1.0))
+        upper = self.upper[stay] * np.where(majority, rest / n0, 0.0)
+        found[stay] = minimize(less.K, less.diag / 2.0, lower, upper) / rest
+        return found
 
 
 def solve(gram: Gram, C1: float, C2: float | None = None) -> Sphere:
@@ -87,7 +118,6 @@ def solve(gram: Gram, C1: float, C2: float | None = None) -> Sphere:
     Parameters
     ----------
     gram : Gram
-        The dictionary is the majority rows, followed by the minority rows if there are any.
     C1 : float
         Penalty on the slack of a majority row, and its largest weight.
     C2 : float, optional
@@ -103,28 +133,14 @@ def solve(gram: Gram, C1: float, C2: float | None = None) -> Sphere:
             "C2, the penalty on the slack of a minority row, is required where there are minority "
             f"rows, got C2=None and n1 = {gram.n1}"
         )
-    m = gram.n_majority_points
-    if not C1 * m >= 1.0 - 1e-12:
+    if not C1 * gram.n0 >= 1.0 - 1e-12:
         raise ValueError(
-            f"C must be at least 1/n0 = {1 / m:.6g} for {m} majority rows (their weights, of at "
-            f"most C each, must sum to 1 or more), got {C1!r}: n0 C = {m * C1:.6g}"
+            f"C must be at least 1/n0 = {1 / gram.n0:.6g} for {gram.n0:g} majority rows (their "
+            f"weights, of at most C each, must sum to 1 or more), got {C1!r}: "
+            f"n0 C = {gram.n0 * C1:.6g}"
         )
-    w = quadratic_program.minimize(gram.K, np.diag(gram.K) / 2.0, *_bounds(gram, C1, C2))
-    return describe(repeats.shared(w, gram), gram, C1, C2)
-
-
-def describe(w: np.ndarray, gram: Gram, C1: float, C2: float | None = None) -> Sphere:
-    """Return the sphere of the solved weights ``w``."""
-    Kw = gram.K @ w
-    d2 = np.maximum(np.diag(gram.K) - 2.0 * Kw + w @ Kw, 0.0)
-    lower, upper = _bounds(gram, C1, C2)
-    tolerance = quadratic_program.BOUND_TOLERANCE * (upper - lower)
-    case = quadratic_program.classify(w, lower, upper, tolerance, CASES)
-    return Sphere(w, d2, case, gram.n_majority_points, 4.0 * gram.rounding)
-
-
-def _bounds(gram: Gram, C1: float, C2: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and the upper bounds of the signed weights."""
-    counts = [gram.n_majority_points, gram.n1]
-    largest = 1.0 + gram.n1 * (C2 or 0.0)  # as all weights sum to one
-    return np.repeat([0.0, -(C2 or 0.0)], counts), np.repeat([min(C1, largest), 0.0], counts)
+    majority = np.arange(len(gram.K)) < gram.m
+    total = 1.0 + (C2 or 0.0) * gram.minority_weights.sum()  # as all weights sum to one
+    upper = np.where(majority, np.minimum(C1 * gram.sizes, total), 0.0)
+    lower = np.where(majority, 0.0, -(C2 or 0.0) * gram.sizes)
+    return Sphere(gram, minimize(gram.K, gram.diag / 2.0, lower, upper), lower, upper)

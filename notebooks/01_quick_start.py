@@ -39,12 +39,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from bsvdd.comparison import datasets
-from bsvdd.inference.decision import evaluate
+from bsvdd.inference.metrics import evaluate
 from sklearn.model_selection import train_test_split
 
-from bsvdd import BSVDD, Cutoff, plots
+from bsvdd import BSVDD, cutoffs, plots
 
-DRAWS = int(os.environ.get("BSVDD_DRAWS", "1000"))  # of each chain; tests take fewer
+DRAWS = int(os.environ.get("BSVDD_DRAWS", "500"))  # of each chain; tests take fewer
 
 wine = datasets.embedded("wine_cultivar3")
 X, X_new, y, y_new = train_test_split(
@@ -66,7 +66,7 @@ pd.DataFrame(
 est = BSVDD(draws=DRAWS, random_state=0).fit(X, y)
 print(est.kernel_)
 print(f"lambda = {est.likelihood_scale_:.1f}, by calibration")
-print(f"D_opt = {est.cutoff_:.4f}, by the best G-mean over left-out rows")
+print(f"D_opt = {est.cutoff_:.4f}, by {cutoffs.Best()} over left-out rows")
 est.summary().round(3)
 
 # %% [markdown]
@@ -82,8 +82,8 @@ est.summary().round(3)
 axes = plots.plot_distances(est, X_new, y_new)
 
 # %% [markdown]
-# Each point is one wine. The surprise is $\log(s_\mathrm{cut} / s_z)$, where the similarity
-# $s_z = \sum_j w_j k(x_j, z)$ decides in place of $d_z$: $d_z^2 = 1 + \|a\|^2 - 2 s_z$. It is 0 at the
+# Each point is one wine. The surprise is the log of the similarity at the cutoff over the similarity of
+# the wine, $s_z = \sum_j w_j k(x_j, z)$, and $d_z^2 = 1 + \|a\|^2 - 2 s_z$. It is 0 at the
 # cutoff. All wines of the third cultivar are above the line. The cutoff was chosen on training
 # rows, so this figure is a fair test of it. The lower ends of the intervals lie far below the points:
 # they allow for a wine beside $z$ that the 65 training wines do not show.
@@ -104,7 +104,7 @@ pd.Series(counts).round(3).to_frame("new wines")
 # %%
 chosen = [int(p.argmax()), int(np.abs(p - 0.5).argmin()), int(p.argmin())]
 names = [f"wine {i} ({'third' if y_new[i] else 'known'})" for i in chosen]
-shown = ["p_value", "probability_normal", "surprise", "surprise_low", "surprise_high", "distance"]
+shown = ["p_value", "probability_normal", "surprise", "low", "high", "distance"]
 est.decision(X_new[chosen])[shown].set_axis(names).round(3)
 
 # %% [markdown]
@@ -118,20 +118,21 @@ est.decision(X_new[chosen])[shown].set_axis(names).round(3)
 print(est.model_.str_repr())
 
 # %% [markdown]
-# `w` is the softmax of `beta`, `squared_norm` is $\|a\|^2 = w^\top K w$, and the potential `kernel` is
-# $\log p(x \mid w)$ above. The draws are in `est.idata_`. From there four lines lead to the decision
-# as it is printed at the top of this page:
+# `w` is the softmax of `beta`, and the potential `kernel` is $\log p(x \mid w)$ above. The draws are in
+# `est.idata_`, with `squared_norm`, $\|a\|^2 = w^\top K w$. From there a few lines lead to the decision as
+# it is printed at the top of this page, with one number $D_\mathrm{opt}$:
 
 # %%
-printed = est.with_cutoff(Cutoff(uncertain=False))
+printed = est.with_cutoff(cutoffs.Printed(cutoffs.Best("g_mean")))
 posterior = printed.idata_["posterior"].dataset.drop_vars("point")
 
-k = xr.DataArray(est.gram_.k(X_new), dims=("wine", "point"))
-d = np.sqrt(1 - 2 * xr.dot(posterior["w"], k) + posterior["squared_norm"])
+kernel, point = est.kernel_, est.gram_.of_row[~y]  # each training wine is a point
+k = xr.DataArray(kernel(kernel.inputs(X_new), kernel.inputs(X[~y])), dims=("wine", "point"))
+d = np.sqrt(1 - 2 * xr.dot(posterior["w"][..., point], k) + posterior["squared_norm"])
 P = (d <= printed.cutoff_).mean(("chain", "draw"))
 normal = P > 0.5
 
-print("P as the package has it:      ", np.array_equal(P, printed.probability_normal(X_new)))
+print("P as the package has it:      ", np.allclose(P, printed.probability_normal(X_new)))
 print("decision as the package has it:", np.array_equal(normal, printed.predict(X_new) == 1))
 
 # %%
@@ -153,7 +154,7 @@ table = {
     how: pd.crosstab(
         pd.cut(values, [0, 0.05, 0.5, 0.95, 1], labels=bands, include_lowest=True), cultivar
     )
-    for how, values in {"uncertain=False": P.values, "default": p}.items()
+    for how, values in {"printed": P.values, "default": p}.items()
 }
 print("other decision:", int((normal.values != (p > 0.5)).sum()), "of", len(p))
 pd.concat(table, axis=1).rename_axis("P(normal)").fillna(0)

@@ -36,9 +36,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from bsvdd.comparison import datasets, reproduction, runner, studies
-from bsvdd.inference.decision import evaluate
+from bsvdd.inference.metrics import evaluate
 
-from bsvdd import BDD, Cutoff, as_published
+from bsvdd import BDD, as_published
 
 DRAWS = int(os.environ.get("BSVDD_DRAWS", "2000"))  # of each chain; tests take fewer
 plt.rcParams["figure.dpi"] = 72
@@ -74,7 +74,11 @@ def fit(est):
 svdd = fit(as_published("SVDD"))
 K, alpha = svdd.gram_.K, svdd.weights_
 d = np.sqrt(np.diag(K) - 2 * K @ alpha + alpha @ K @ alpha)
-table = pd.DataFrame({"alpha": alpha, "d": d, "row is": svdd.support_case_})
+C = 1 / (0.1 * svdd.gram_.n0)
+case = np.where(
+    alpha < 1e-6 * C, "inside", np.where(alpha > (1 - 1e-6) * C, "at C", "on the sphere")
+)
+table = pd.DataFrame({"alpha": alpha, "d": d, "row is": case})
 by_case = table.groupby("row is")
 pd.DataFrame(
     {
@@ -88,7 +92,7 @@ pd.DataFrame(
 
 # %%
 on = table["row is"] == "on the sphere"
-print(f"sum of alpha {alpha.sum():.6f}, C = {svdd.C_:.3f}")
+print(f"sum of alpha {alpha.sum():.6f}, C = {C:.3f}")
 print(
     f"R from the rows on the sphere {np.sqrt((d[on] ** 2).mean()):.6f}, est.radius_ {svdd.radius_:.6f}"
 )
@@ -121,7 +125,7 @@ w = draws.idata_["posterior"]["w"].values.reshape(-1, len(formula))[:, pair]
 figure, ax = plt.subplots(figsize=(4.8, 4.2))
 ax.plot(*w.T, ".", markersize=2, alpha=0.3)
 ax.plot(*formula[pair], "x", color="black", markersize=10)
-ax.set(xlabel=f"weight of row {pair[0]}", ylabel=f"weight of row {pair[1]}")
+labels = ax.set(xlabel=f"weight of row {pair[0]}", ylabel=f"weight of row {pair[1]}")
 
 # %% [markdown]
 # Slide 12 has the rule: $z$ is normal if $d_z \le d_{(c)}$, the $c$-th smallest training distance.
@@ -140,22 +144,22 @@ print(f"d_(45) of 50: {d[44]:.6f}, est.cutoff_: {bdd.cutoff_:.6f}")
 # %%
 bsvdd = fit(as_published("BSVDD", draws=DRAWS, tune=DRAWS, random_state=0))
 r_hat, ess = (float(bsvdd.idata_["diagnostics"][name]) for name in ("r_hat", "ess"))
-print(f"largest R-hat of d_z {r_hat:.3f}, smallest effective sample size {ess:.0f}")
+print(f"largest R-hat of s_z {r_hat:.3f}, smallest effective sample size {ess:.0f}")
 
 # %% [markdown]
 # With the published prior, row sums of $K$ are far apart, so softmax gives nearly all weight to the
 # few rows with the smallest ones ([swapping priors](03_swapping_priors.ipynb)).
 #
-# The traces are those of two log weights and of the distances of two points.
+# The traces are those of the two largest weights and of the distances of two points.
 
 # %%
 points = {"inside": [0.9, 0.45], "border": [0.0, 0.55], "outside": [1.0, -1.2]}
 named = pd.DataFrame(points).T
 distances = bsvdd.distance(named.to_numpy()).assign_coords(obs=list(points))
-beta = bsvdd.idata_["posterior"]["beta"]
+w = bsvdd.idata_["posterior"]["w"]
 traced = xr.Dataset(
     {
-        "beta": beta.isel(point=np.argsort(beta.mean(("chain", "draw")).values)[-2:]),
+        "w": w.isel(point=np.argsort(w.mean(("chain", "draw")).values)[-2:]),
         "d": distances.isel(obs=[0, 1]).rename(obs="z"),
     }
 )
@@ -171,7 +175,7 @@ for n in (DRAWS // 25, DRAWS // 5, DRAWS):
     rhat = az.rhat(traced.isel(draw=slice(n)))
     after[n] = {
         f"{name}, {label}": value
-        for name in ("beta", "d")
+        for name in ("w", "d")
         for label, value in zip(
             rhat[name].coords[rhat[name].dims[0]].values, rhat[name].values, strict=True
         )
@@ -186,7 +190,7 @@ pd.DataFrame(after).rename_axis(columns="draws of each chain").round(3)
 # has the plane of the two largest kernel principal components of the training rows (grey), where a
 # centre (blue) is the weighted mean of the rows. $z$ is normal if $P(d_z \le D_\mathrm{opt} \mid \text{data}) > .5$: more than half of the histogram
 # is left of $D_\mathrm{opt}$, where two of its bins meet. Slide 20 says that $D_\mathrm{opt}$ comes from cross-validation, and
-# names no criterion; ours is the largest G-mean of leave-one-out distances.
+# names no criterion; ours is a tenth of false alarms among left-out rows.
 
 # %%
 centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
@@ -220,9 +224,9 @@ print(f"D_opt = {bsvdd.cutoff_:.4f}")
 # $\ge 0$ that sum to one, $d_z^2 = 1 - 2 w^\top k_z + w^\top K w \le 2$, so $d_z \le 1.414$. The
 # kernel of that example was another one, and the slides do not name it.
 #
-# `as_published` takes the printed rule, `Cutoff(uncertain=False)`: P(normal) is the share of the
+# `as_published` takes the printed rule, `cutoffs.Printed`: P(normal) is the share of the
 # draws with $d_z \le D_\mathrm{opt}$, each with the norm $w^\top K w$ of its own centre. The default
-# `Cutoff()` compares the similarity $s_z$ of a draw with the cutoff of the same draw, so that what
+# compares the similarity $s_z$ of a draw with the cutoff of the same draw, so that what
 # all rows of a draw have in common cancels, and it counts rows that the sample has not shown.
 #
 # The figure has both on 1,100 new rows, with the same draws of the weights. The printed rule moves
@@ -230,7 +234,8 @@ print(f"D_opt = {bsvdd.cutoff_:.4f}")
 
 # %%
 printed_p = (bsvdd.distance(new.X) <= bsvdd.cutoff_).mean(("chain", "draw")).values
-default = bsvdd.with_cutoff(Cutoff())
+with warnings.catch_warnings(action="ignore"):  # as above
+    default = bsvdd.with_cutoff(None)
 default_p = default.probability_normal(new.X)
 
 printed_rule, default_rule = printed_p > 0.5, default.predict(new.X) == 1
@@ -264,10 +269,10 @@ pd.DataFrame(
 # %%
 bsvdd_m = fit(as_published("BSVDD-M", draws=DRAWS, tune=DRAWS, random_state=0))
 r_hat, ess = (float(bsvdd_m.idata_["diagnostics"][name]) for name in ("r_hat", "ess"))
-print(f"largest R-hat of d_z {r_hat:.3f}, smallest effective sample size {ess:.0f}")
-alpha1 = bsvdd_m.idata_["posterior"]["alpha1"]
+print(f"largest R-hat of s_z {r_hat:.3f}, smallest effective sample size {ess:.0f}")
+alpha1 = -bsvdd_m.idata_["posterior"]["w"][..., bsvdd_m.gram_.m :]
 panels = az.plot_trace_dist(
-    alpha1.isel(minority=[0, 1]).to_dataset(name="alpha1"),
+    alpha1.isel(point=[0, 1]).to_dataset(name="alpha1"),
     figure_kwargs={"figsize": (7, 2.6), "layout": "constrained"},
 )
 
@@ -290,7 +295,7 @@ pd.DataFrame(metrics).T[columns].round(3)
 #
 # The slides have 10 pairs of 1,000 training rows and 10,000 test rows in 50 columns for each
 # $v = 5, 10, 20$. Ours are from `bsvdd study slides`: the same generator and the published priors,
-# but the default samplers instead of Metropolis, BDD with the posterior of free weights, and $D_\mathrm{opt}$ by F1 and five folds. The table is at $v = 10$.
+# but the default samplers instead of Metropolis, BDD with the posterior of free weights, and $D_\mathrm{opt}$ by F1 (measured with the code before, by five folds). The table is at $v = 10$.
 
 # %%
 STUDY = Path("../docs/study")

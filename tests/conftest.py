@@ -7,7 +7,6 @@ import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
-from bsvdd.models import Gram
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
@@ -77,12 +76,6 @@ def fitted(make, table):
         return known[name]
 
     return fitted
-
-
-@pytest.fixture(scope="session")
-def toy_gram():
-    """Statistics of 8 majority rows."""
-    return Gram.from_rows(kernels.RBF(1.2), np.random.default_rng(12).normal(size=(8, 2)))
 
 
 @pytest.fixture(scope="session")

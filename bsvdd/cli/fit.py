@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from ..estimators.detector import Detector
+    from ..estimators.description import Description
     from ..estimators.rows.files import Layout
 
 
@@ -95,7 +95,7 @@ def prepared(
     layout: Layout,
     minor: str | None,
     own: options.FitOptions,
-) -> tuple[Detector, pd.DataFrame, np.ndarray | None]:
+) -> tuple[Description, pd.DataFrame, np.ndarray | None]:
     """Return an estimator, and the rows and labels of CSV that it is to be fitted to.
 
     The labels are 1 for the minority and 0 for the majority.
@@ -116,7 +116,7 @@ def prepared(
     return est, X, y
 
 
-def fit_in_time(est: Detector, X: pd.DataFrame, y: np.ndarray | None) -> None:
+def fit_in_time(est: Description, X: pd.DataFrame, y: np.ndarray | None) -> None:
     """Fit an estimator, and say on stderr what it does."""
     with time_so_far(f"fit of {type(est).__name__}"):
         est.fit(X, y)

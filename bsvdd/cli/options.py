@@ -16,9 +16,8 @@ from ..estimators import messages, registry, rows
 from .prior import read_prior
 
 if TYPE_CHECKING:
-    from ..estimators.detector import Detector
+    from ..estimators.description import Description
     from ..estimators.rows.files import Layout
-    from ..inference.cutoff import Cutoff
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -83,13 +82,11 @@ class ModelOptions:
                     raise type(error)(f"{as_option(name)}: {error}") from error
         return given
 
-    def cutoff(self) -> Cutoff | None:
+    def cutoff(self) -> Any:
         """Return the cutoff that was asked for; None without a rate, for the model's own."""
-        from ..inference.cutoff import Cutoff
         from ..inference.cutoffs import FalseAlarm
 
-        rate = self.false_alarm_rate
-        return None if rate is None else Cutoff(FalseAlarm(rate))
+        return None if self.false_alarm_rate is None else FalseAlarm(self.false_alarm_rate)
 
     def for_models(self, models: list[str]) -> dict[str, dict[str, Any]]:
         """Return for each model those of the parameters that it has.
@@ -123,7 +120,7 @@ class FitOptions(ModelOptions):
 
     model: str
     draws: int
-    tune: int
+    tune: int | None
     chains: int
     seed: int
 
@@ -135,12 +132,12 @@ class FitOptions(ModelOptions):
 
     def estimator(
         self, parameters: dict[str, Any], categorical: tuple[int, ...] | None
-    ) -> Detector:
+    ) -> Description:
         """Return the estimator; ``categorical`` are the positions of columns of categories."""
         sampling = {name: getattr(self, name) for name in SAMPLER}
         protocol = run.protocol.Protocol(cutoff=self.cutoff(), categorical=categorical, **sampling)
         candidate = run.protocol.Candidate(self.model, self.model, parameters)
-        found: Detector = protocol.estimator(candidate, self.seed)
+        found: Description = protocol.estimator(candidate, self.seed)
         return found
 
 
@@ -214,7 +211,7 @@ MODEL = {
         "--dictionary",
         type=click.IntRange(1),
         metavar="NUMBER",
-        help="Groups of rows that are points, for models with a posterior; for many rows.",
+        help="The most points of the centre: beyond it near rows are one; for many rows.",
     ),
     "prior": click.option(
         "--prior",
@@ -236,14 +233,16 @@ MODEL = {
 }
 
 
-def _number(name: str, default: int, least: int) -> Any:
-    return click.option(f"--{name}", default=default, show_default=True, type=click.IntRange(least))
+def _number(name: str, default: int | None, least: int, text: str | None = None) -> Any:
+    shown = default is not None
+    kind = click.IntRange(least)
+    return click.option(f"--{name}", default=default, show_default=shown, type=kind, help=text)
 
 
 SAMPLER = {
-    "draws": _number("draws", 1000, 4),
-    "tune": _number("tune", 500, 1),
-    "chains": _number("chains", 2, 1),
+    "draws": _number("draws", 500, 4),
+    "tune": _number("tune", None, 1, "Draws that only tune; by default what the sampler needs."),
+    "chains": _number("chains", 4, 1),
 }
 seed = _number("seed", 0, 0)
 

@@ -16,7 +16,6 @@ from .console import (
     print_lines,
     save_table,
     table_of,
-    time_so_far,
     waiting,
     with_filled,
     with_names,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from ..estimators.questions.stand_out import StandOut
+    from ..estimators.one_table.stand_out import StandOut
 
 BELOW = 20  # rows of a group that are named below the table
 CLEAR, CAP = 2.0, 1000.0  # excess of rows that are not dim, and the largest that is printed
@@ -99,12 +98,10 @@ def outliers(
         _require_core(own.model)
         est, X, _ = prepared(csv, layout, None, own)
         names, X = X.index, X.reset_index(drop=True)
-        with time_so_far(f"fit of {type(est).__name__}"):
-            est.fit_predict(X)
         with waiting("outliers") as step:
             import numpy as np
 
-            from ..estimators.questions.stand_out import stand_out
+            from ..estimators.one_table.stand_out import stand_out
             from ..estimators.questions.why import explain
 
             step("which rows stand out")
@@ -113,7 +110,7 @@ def outliers(
             lines = found.lines(top)
             step("reasons")
             asked = np.union1d(listed, np.concatenate(lines))
-            why = explain(est, X.iloc[asked])
+            why = explain(found.estimator, rows=asked)
             texts = [why.reason(np.searchsorted(asked, rows)) or "-" for rows in lines]
             titles = [found.title(rows, names) for rows in lines]
     console = console_of_records()
@@ -173,16 +170,16 @@ def _broken(excess: float, column: str, value: object, expected: object, also: s
 def _require_core(model: str) -> None:
     """Raise a ValueError if a model counts all rows as normal, or learns from labels."""
     record = registry.find(model)
-    if record is not None and ("core" not in record.parameters or record.needs_minority):
-        able = [
-            name
-            for name, r in registry.REGISTRY.items()
-            if "core" in r.parameters and not r.needs_minority
-        ]
+    if record is not None and not _finds_odd_rows(record):
+        able = [name for name, each in registry.REGISTRY.items() if _finds_odd_rows(each)]
         raise ValueError(
             f"--model {model}: it does not look for odd rows in one table; use one of "
             f"{messages.quoted(able)}"
         )
+
+
+def _finds_odd_rows(record: registry.Record) -> bool:
+    return hasattr(record.estimator(), "log_similarity") and not record.needs_minority
 
 
 def groups(found: StandOut, names: pd.Index, lines: list[np.ndarray]) -> list[str]:

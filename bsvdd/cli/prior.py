@@ -39,7 +39,7 @@ def read_prior(text: str, minority: bool = False) -> Any:
     from ..models import priors
 
     kind, parameters = _described(text)
-    families = [f.__name__ for f in priors.FAMILIES if (f.__name__ in OF_MINORITY) == minority]
+    families = [name for name in priors.__all__ if (name in OF_MINORITY) == minority]
     if kind not in families:
         raise ValueError(
             f"{kind!r} is no prior of the {'minority' if minority else 'majority'}'s weights"

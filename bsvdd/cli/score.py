@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from ..estimators.detector import Detector
+    from ..estimators.description import Description
     from ..estimators.rows.files import Layout
     from ..estimators.table import TrainingTable
 
@@ -57,7 +57,7 @@ def score(
     The columns of the fit are taken by their names, and other columns are ignored. Each row of the
     result has its number in CSV, counted from 0, and with --id its id. The p-value is that of "this
     row is normal". The surprise is 0 at the cutoff, .69 for a row that is half as similar to the
-    training rows, and negative for normal rows; surprise_low and surprise_high are the ends of its
+    training rows, and negative for normal rows; low and high are the ends of its
     90 % interval, whose low end allows for one row like it that the training rows have not shown.
     With --fdr the rows are decided as one batch.
 
@@ -75,7 +75,7 @@ def score(
         layout = table.layout()
         with waiting("score") as step:
             step("reading")
-            est: Detector = estimators.loading.load(model)
+            est: Description = estimators.files.load(model)
             if est.kernel_.pairwise:
                 raise ValueError(f"{model}: its kernel is precomputed; use est.decision in Python")
             categories = _categories_of_fit(est, layout)
@@ -125,7 +125,7 @@ def score(
             click.echo(line, err=True)
 
 
-def _categories_of_fit(est: Detector, layout: Layout) -> list[str]:
+def _categories_of_fit(est: Description, layout: Layout) -> list[str]:
     """Return the columns that are categories in the model."""
     names = getattr(est, "feature_names_in_", None)
     positions = list(est.kernel_.categorical_columns)
@@ -137,7 +137,7 @@ def _categories_of_fit(est: Detector, layout: Layout) -> list[str]:
     return found
 
 
-def _columns_of_fit(est: Detector, new: pd.DataFrame, layout: Layout) -> list[str]:
+def _columns_of_fit(est: Description, new: pd.DataFrame, layout: Layout) -> list[str]:
     """Return the columns that the model takes; all, if its fit was to rows without names."""
     names = list(getattr(est, "feature_names_in_", new.columns))
     if len(names) != est.n_features_in_:
@@ -210,7 +210,7 @@ def _about_signs(numeric: pd.DataFrame, decimal: str) -> str:
     return f"; is {sign!r} the decimal sign, --decimal {sign!r}?"
 
 
-def _important_columns(est: Detector, given: Any, X: pd.DataFrame) -> pd.DataFrame:
+def _important_columns(est: Description, given: Any, X: pd.DataFrame) -> pd.DataFrame:
     """Return the most important columns of rows, by their names in the file, with their shares."""
     from ..estimators.questions.why import explain
 

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from ...estimators.doubts import MAX_R_HAT
 from ...estimators.registry import REGISTRY
-from ...inference.diagnostics import MAX_R_HAT
-from ...models.priors.base import describe
+from ...models.priors import describe
 from ..run.protocol import PRIORS, Candidate
 from ..run.studies import Plan
 from ..scenarios.scenario import Scenario

@@ -20,7 +20,7 @@ from ..run.cell import TRIVIAL, kind_of, replicate_pair, replicate_seed
 from ..run.protocol import Candidate, Protocol
 from ..run.runner import Study
 from ..run.yardsticks import YARDSTICKS
-from ..scenarios.datasets import moon
+from ..scenarios.datasets import Dataset, moon
 from ..scenarios.scenario import Real, halves
 from .paired import Lead, lead
 from .table import Figures, model_rows, summary, write_page
@@ -157,26 +157,10 @@ def write(
     """
     results = ordered(results)
     table = summary(results)
-    sections = []
-    for k, data in enumerate(study.data, 1):
-        mine = results[results["data"] == data.name]
-        fitted = model_rows(mine)
-        behind = {"fit_seconds": "median", "r_hat": "max", "ess": "median"}
-        behind |= {"effective_support": "median"}
-        columns = fitted.columns.union(list(behind), sort=False)  # no model may have chains
-        sections.append(
-            {
-                "data": data,
-                "table": table.loc[data.name],
-                "diagnostics": fitted.reindex(columns=columns)
-                .groupby("model", sort=False)
-                .agg(behind),
-                "warnings": warnings_of(fitted),
-                "winners": winners(mine),
-                "alike": same_decisions(mine),
-                "figures": [f"{kind}_{k}" for kind in ("differences", "roc", "distances")],
-            }
-        )
+    sections = [
+        _section(k, data, table, results[results["data"] == data.name])
+        for k, data in enumerate(study.data, 1)
+    ]
     models = results["model"].unique() if published else ()
     return write_page(
         folder,
@@ -191,6 +175,24 @@ def write(
         publications={name: repr(as_published(name)) for name in models if name in CALLS},
         notes=notes,
     )
+
+
+def _section(k: int, data: Dataset, table: pd.DataFrame, mine: pd.DataFrame) -> dict[str, Any]:
+    """Return what the page says of data set k, from the rows of its results."""
+    fitted = model_rows(mine)
+    behind = {"fit_seconds": "median", "r_hat": "max", "ess": "median"}
+    behind |= {"effective_support": "median"}
+    columns = fitted.columns.union(list(behind), sort=False)  # no model may have chains
+    by_model = fitted.reindex(columns=columns).groupby("model", sort=False)
+    return {
+        "data": data,
+        "table": table.loc[data.name],
+        "diagnostics": by_model.agg(behind),
+        "warnings": warnings_of(fitted),
+        "winners": winners(mine),
+        "alike": same_decisions(mine),
+        "figures": [f"{kind}_{k}" for kind in ("differences", "roc", "distances")],
+    }
 
 
 # pictures
@@ -211,7 +213,6 @@ def pictures(study: Study, results: pd.DataFrame) -> Figures:
     dict
         ``differences_1``, ``roc_1`` and ``distances_1`` of the first data set, and so on.
     """
-    special = {candidate.name: candidate for candidate in study.candidates}
     figures: Figures = {}
     for k, data in enumerate(study.data, 1):
         mine = results[results["data"] == data.name]
@@ -227,32 +228,38 @@ def pictures(study: Study, results: pd.DataFrame) -> Figures:
                 f"{UNADJUSTED}",
             )
         first = mine[(mine["replicate"] == 0) & (mine["error"] == "")]["model"].tolist()
-        seed, pair = replicate_seed(0, study.seed), replicate_pair(Real(data), 0, study.seed)
-        protocol, train = study.protocol.for_data(data), pair.train
-        fitted: dict[str, Any] = {
-            model: protocol.fit(special[model], train.X, train.minority, seed)[0]
-            for model in dict.fromkeys((best.best, *PICTURED))
-            if model in first
-        }
-        y = pair.test.minority.astype(int)
-        figures[f"roc_{k}"] = (
-            figure_of(plots.plot_roc(fitted, pair.test.X, y)),
-            f"{data.name}: the {len(y)} rows of the first test half, by the best model and by the "
-            "models of this package. Positive means minority, abnormal.",
-        )
-        central = [model for model in ("BSVDD", *fitted) if hasattr(fitted.get(model), "distance")]
-        if central:
-            numbers = halves(data, seed)[1]
-            order = np.argsort(numbers)
-            names = (np.arange(len(data.X)) if data.row_names is None else data.row_names)[numbers]
-            rows, labels, shown = pair.test.X[order], y[order], names[order].tolist()
-            figures[f"distances_{k}"] = (
-                figure_of(plots.plot_distances(fitted[central[0]], rows, labels, names=shown)),
-                f"{data.name}: the surprise of each row of the first test half by {central[0]}, "
-                "with a 90 % interval; 0 is the cutoff. A row has its id in your file, or its "
-                "number from 0.",
-            )
+        names = [name for name in dict.fromkeys((best.best, *PICTURED)) if name in first]
+        figures |= {f"{kind}_{k}": each for kind, each in _of_half(study, data, names).items()}
     return figures
+
+
+def _of_half(study: Study, data: Dataset, names: list[str]) -> Figures:
+    """Return the figures of the named models on the first test half of a data set."""
+    special = {candidate.name: candidate for candidate in study.candidates}
+    seed, pair = replicate_seed(0, study.seed), replicate_pair(Real(data), 0, study.seed)
+    protocol, train = study.protocol.for_data(data), pair.train
+    fitted: dict[str, Any] = {
+        name: protocol.fit(special[name], train.X, train.minority, seed)[0] for name in names
+    }
+    y = pair.test.minority.astype(int)
+    roc = (
+        figure_of(plots.plot_roc(fitted, pair.test.X, y)),
+        f"{data.name}: the {len(y)} rows of the first test half, by the best model and by the "
+        "models of this package. Positive means minority, abnormal.",
+    )
+    central = [model for model in ("BSVDD", *fitted) if hasattr(fitted.get(model), "distance")]
+    if not central:
+        return {"roc": roc}
+    numbers = halves(data, seed)[1]
+    order = np.argsort(numbers)
+    ids = (np.arange(len(data.X)) if data.row_names is None else data.row_names)[numbers]
+    rows, labels, shown = pair.test.X[order], y[order], ids[order].tolist()
+    distances = (
+        figure_of(plots.plot_distances(fitted[central[0]], rows, labels, names=shown)),
+        f"{data.name}: the surprise of each row of the first test half by {central[0]}, with a "
+        "90 % interval; 0 is the cutoff. A row has its id in your file, or its number from 0.",
+    )
+    return {"roc": roc, "distances": distances}
 
 
 def plot_differences(found: dict[str, Lead]) -> Figure:

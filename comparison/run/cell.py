@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ...estimators.detector import Detector
+from ...estimators.description import Description
 from ...estimators.machines import Machine
 from ...estimators.questions.facts import facts
-from ...inference.decision import evaluate
+from ...inference.metrics import evaluate
 from ...inference.warning import DataWarning, DiagnosticWarning
 from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Pair, Scenario
@@ -92,7 +92,7 @@ class Cell:
         }
 
 
-def measured(est: Detector | Yardstick | Machine, test: Dataset) -> Row:
+def measured(est: Description | Yardstick | Machine, test: Dataset) -> Row:
     """Return the metrics of the decisions on the test rows."""
     if isinstance(est, Yardstick | Machine):
         score, flagged = -est.score_samples(test.X), est.predict(test.X) == -1
@@ -173,7 +173,7 @@ def measure(
     Returns
     -------
     dict
-        The metrics of :func:`bsvdd.inference.decision.evaluate`, ``average_precision`` (of the
+        The metrics of :func:`bsvdd.inference.metrics.evaluate`, ``average_precision`` (of the
         minority; the base rate for a constant score), ``brier`` and ``calibration_error``.
     """
     from sklearn.metrics import average_precision_score, brier_score_loss

@@ -8,7 +8,7 @@ left-out scores are best by the criterion of the cutoff.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -18,18 +18,16 @@ from sklearn.base import clone
 
 from ...estimators.as_published import CALLS
 from ...estimators.bayesian import Bayesian
-from ...estimators.detector import Detector
+from ...estimators.description import Description
 from ...estimators.machines import Machine
 from ...estimators.registry import REGISTRY, Record, find
-from ...inference.cutoff import Cutoff, as_cutoff
-from ...inference.cutoffs import Best, rates
-from ...inference.decision import evaluate
+from ...inference.cutoffs import Best, Cost, FalseAlarm, Printed
+from ...inference.metrics import evaluate
 from ...models import priors
-from ...models.kernels import RBF, Kernel, Standardized, Tabular
+from ...models.kernels import RBF, Kernel, Tabular
 from ..scenarios.datasets import Dataset, require_known
 from .yardsticks import YARDSTICKS, Yardstick
 
-SUMS_OVER_PAIRS = "KDE"  # the yardstick that scores each row by all training rows
 FRACTIONS, PENALTIES = (0.02, 0.1, 0.3), (0.1, 1.0, 10.0)  # of outlier_fraction and nu; of C
 
 
@@ -84,13 +82,6 @@ class Candidate:
         """The parameters of the estimator with their defaults; none of a yardstick."""
         return {} if self.is_yardstick else self.record.parameters
 
-    @property
-    def takes_all_rows(self) -> bool:
-        """Whether the cost grows with the square of the rows or faster: rows are not grouped."""
-        return self.model == SUMS_OVER_PAIRS or not (
-            self.is_yardstick or "dictionary" in self.accepts
-        )
-
 
 @dataclass(frozen=True)
 class Protocol:
@@ -100,30 +91,30 @@ class Protocol:
     ----------
     kernel : Kernel, optional
         Default: each model's own default kernel.
-    cutoff : Cutoff, optional
+    cutoff : object of bsvdd.cutoffs, optional
         Default: each model's own default, which is f = 0 for machines that separate classes.
     draws, tune, chains : int
-        For models with a posterior.
+        For models with a posterior; by default those of the classes.
     alternatives : tuple of Kernel
         Further kernels to choose from; one that is a model's first is tried once.
     tuned : bool
         Whether to search the candidates' grids.
     categorical : tuple of int, optional
-        Positions of the columns of categories, for :class:`bsvdd.kernels.Tabular`; then it takes
-        the place of ``Standardized`` too. See :meth:`for_data`.
+        Positions of the columns of categories, for :class:`bsvdd.kernels.Tabular`. See
+        :meth:`for_data`.
 
     Examples
     --------
     >>> from bsvdd.comparison.run.protocol import Protocol
-    >>> Protocol(draws=500).estimator("BSVDD", seed=1).get_params()["draws"]
-    500
+    >>> Protocol(draws=200).estimator("BSVDD", seed=1).get_params()["draws"]
+    200
     """
 
     kernel: Kernel | None = None
-    cutoff: Cutoff | None = None
-    draws: int = 1000
-    tune: int = 500
-    chains: int = 2
+    cutoff: FalseAlarm | Best | Cost | Printed | None = None
+    draws: int = 500
+    tune: int | None = None
+    chains: int = 4
     alternatives: tuple[Kernel, ...] = ()
     tuned: bool = False
     categorical: tuple[int, ...] | None = None
@@ -135,14 +126,13 @@ class Protocol:
     def _with_categories(self, kernel: Kernel) -> Kernel:
         if not self.categorical:
             return kernel
-        if not isinstance(kernel, Tabular):
-            kernel = Tabular(kernel.kernel if isinstance(kernel, Standardized) else kernel)
-        return replace(kernel, categorical=self.categorical)
+        tabular = kernel if isinstance(kernel, Tabular) else Tabular(kernel)
+        return replace(tabular, categorical=self.categorical)
 
-    def estimator(self, model: str | Candidate, seed: int, **changes: Any) -> Detector | Machine:
+    def estimator(self, model: str | Candidate, seed: int, **changes: Any) -> Description | Machine:
         """Return the unfitted estimator of ``model`` under this protocol."""
         candidate = Candidate(model, model) if isinstance(model, str) else model
-        est: Detector | Machine = candidate.record.estimator()()
+        est: Description | Machine = candidate.record.estimator()()
         shared = {
             "kernel": self.kernel_of(candidate),
             "minor_label": 1,
@@ -178,7 +168,7 @@ class Protocol:
 
     def fit(
         self, candidate: Candidate, X: np.ndarray, minority: np.ndarray, seed: int
-    ) -> tuple[Detector | Machine | Yardstick, dict[str, Any]]:
+    ) -> tuple[Description | Machine | Yardstick, dict[str, Any]]:
         """Return the fitted estimator that is best on left-out rows, and the chosen parameters.
 
         Bandwidth and kernel matrix do not depend on the prior, so choices that differ in the prior
@@ -187,44 +177,54 @@ class Protocol:
         if candidate.is_yardstick:  # its kernel has no bandwidth, and it has no penalty
             simple = self.yardstick(candidate, seed).fit(X, minority)
             return simple, {"kernel": str(simple.kernel_)}
-        choices = self.choices(candidate)
-        if not minority.any():
-            choices = choices[:1]
+        choices = self.choices(candidate)[: None if minority.any() else 1]
         self.check(len(choices))
-        best: tuple[float, Detector | Machine, dict[str, Any]] | None = None
+        errors: list[ValueError] = []
+
+        def value(fitted: tuple[Description | Machine, Any]) -> float:
+            return 0.0 if len(choices) == 1 else self._value(fitted[0], X, minority)
+
+        data = X, minority.astype(int), seed
+        best = max(self._fits(candidate, choices, data, errors), key=value, default=None)
+        if best is None:
+            raise errors[0]
+        est, choice = best
+        tuned = {name: value for name, value in choice.items() if name != "kernel"}
+        return est, {**tuned, "kernel": str(est.kernel_)}
+
+    def _fits(
+        self,
+        candidate: Candidate,
+        choices: list[dict[str, Any]],
+        data: tuple[np.ndarray, np.ndarray, int],
+        errors: list[ValueError],
+    ) -> Iterator[tuple[Description | Machine, dict[str, Any]]]:
+        """Yield the fit of each choice to data (X, y, seed); those that fail go to ``errors``."""
+        X, y, seed = data
         last: tuple[Bayesian, dict[str, Any]] | None = None  # a fit, its choices but the priors
-        errors = []
         for choice in choices:
             prior = {name: value for name, value in choice.items() if name.endswith("prior")}
             others = {name: value for name, value in choice.items() if name not in prior}
             try:
                 if prior and last is not None and last[1] == others:
-                    est: Detector | Machine = last[0].with_prior(**prior)
+                    est: Description | Machine = last[0].with_prior(**prior)
                 else:
-                    est = self.estimator(candidate, seed, **choice).fit(X, minority.astype(int))
+                    est = self.estimator(candidate, seed, **choice).fit(X, y)
                     if isinstance(est, Bayesian):
                         last = est, others
-            except ValueError as error:  # a penalty may be infeasible in a fold; others may not
+            except ValueError as error:  # a penalty may be infeasible; others may not
                 errors.append(error)
-                continue
-            value = 0.0 if len(choices) == 1 else self._value(est, X, minority)
-            if best is None or value > best[0]:
-                best = value, est, choice
-        if best is None:
-            raise errors[0]
-        _, est, choice = best
-        tuned = {name: value for name, value in choice.items() if name != "kernel"}
-        return est, {**tuned, "kernel": str(est.kernel_)}
+            else:
+                yield est, choice
 
     def check(self, choices: int) -> None:
         """Raise a ValueError if there are several choices and the cutoff's metric ranks none."""
-        choose = as_cutoff(self.cutoff).choose
-        if choices > 1 and not (choose is None or isinstance(choose, Best)):
+        if choices > 1 and not isinstance(self.cutoff, Best | None):
             raise ValueError(
-                f"a protocol that tunes needs a cutoff by cutoffs.Best, got {choose!r}"
+                f"a protocol that tunes needs a cutoff by cutoffs.Best, got {self.cutoff!r}"
             )
 
-    def _value(self, est: Detector | Machine, X: np.ndarray, minority: np.ndarray) -> float:
+    def _value(self, est: Description | Machine, X: np.ndarray, minority: np.ndarray) -> float:
         """Return the cutoff's metric on left-out rows; of a machine, by five folds."""
         if isinstance(est, Machine):
             from sklearn.model_selection import StratifiedKFold, cross_val_predict  # slow
@@ -232,31 +232,26 @@ class Protocol:
             folds = StratifiedKFold(5, shuffle=True, random_state=0)
             y = minority.astype(int)
             flagged = cross_val_predict(clone(est), X, y, cv=folds) == -1
-            return evaluate(minority, flagged)[self._metric(minority)]
-        from ...estimators.questions.facts import facts  # imports xarray
+            return evaluate(minority, flagged)[self._metric]
+        flagged = est.fit_.fit.left_out_scores < 0.0
+        return evaluate(minority, flagged)[self._metric]
 
-        beyond = facts(est).get("beyond", {})
-        none = {"count": 0, "rows": 0}  # of a class without a row that can be left out
-        classes = [beyond.get(name, none) for name in ("minority", "majority")]
-        flagged, passed = zip(*((c["count"], c["rows"] - c["count"]) for c in classes), strict=True)
-        return float(rates(*flagged, *passed)[self._metric(minority)])
-
-    def _metric(self, minority: np.ndarray) -> str:
-        best = as_cutoff(self.cutoff).chooser(minority)
-        assert isinstance(best, Best)  # by check
-        return best.metric
+    @property
+    def _metric(self) -> str:
+        """The metric that ranks choices; that of the default cutoff is the G-mean."""
+        return self.cutoff.metric if isinstance(self.cutoff, Best) else Best().metric
 
 
 FAIR = Protocol(
-    cutoff=Cutoff(),
     alternatives=tuple(
         Tabular(RBF(criterion)) for criterion in ("likelihood", "modified_mean", "median", "scale")
     ),
     tuned=True,
 )
-# D_opt by cross-validation is published (slide 20 of Kim 2024); F1 and 5 folds are our choice
+# D_opt by cross-validation is published (slide 20 of Kim 2024); F1, and leave-one-out by rescaling
+# the other weights, are our choice
 PUBLISHED = Protocol(
-    kernel=Standardized(RBF()), cutoff=Cutoff(Best("f1", max_fpr=None), cv=5, uncertain=False)
+    kernel=Tabular(RBF(), scale="standardised"), cutoff=Printed(Best("f1", max_fpr=1.0))
 )
 PROTOCOLS = {"fair": FAIR, "published": PUBLISHED}
 
@@ -273,7 +268,7 @@ _GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "OCSVM": {"nu": FRACTIONS},
     **{name: {"C": PENALTIES} for name in ("SVM", "DSVM-CIL", "LS-SVM", "IDLSSVM-CIL")},
 }
-PRIORS: dict[str, priors.Prior] = {
+PRIORS: dict[str, Any] = {
     "inverse row sum": priors.InverseRowSum(sd=0.5),
     "published": priors.RowSum(),
     "scaled": priors.StandardizedRowSum(),

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...estimators import training
 from ...estimators.messages import FORMULA, as_cell, quoted
-from ...estimators.reading import check_rows
 from ...estimators.registry import REGISTRY
 from ..scenarios.datasets import Dataset
 from ..scenarios.scenario import Real, Scenario
@@ -23,6 +21,7 @@ from .store import Row, Store
 from .workers import Workers
 from .yardsticks import YARDSTICKS
 
+SUMS_OVER_PAIRS, MANY_ROWS = "KDE", 20_000  # this yardstick compares each row with all
 DEFAULT_MODELS = [*REGISTRY, *YARDSTICKS]
 
 
@@ -98,8 +97,8 @@ class Study:
     def refusals(self, slow: bool = False) -> dict[tuple[str, str], str]:
         """Return why models cannot be fitted to real data, by (scenario, candidate); no fit is run.
 
-        Generated data are not looked at. With ``slow`` the models are there too that could be
-        fitted to all rows, but take long for many.
+        Generated data are not looked at. With ``slow``, KDE is there too if more than 20,000 rows
+        train: it compares each row with all of them.
         """
         reasons: dict[tuple[str, str], str] = {}
         for cell in self.cells():
@@ -109,17 +108,17 @@ class Study:
             n = len(train.X)
             try:
                 if cell.candidate.is_yardstick:
-                    self.protocol.yardstick(cell.candidate, self.seed).chooser(train.minority)
+                    self.protocol.yardstick(cell.candidate, self.seed).rule(train.minority)
                 else:
                     est = self.protocol.estimator(cell.candidate, self.seed)
-                    check_rows(est._asked(), train.minority)
+                    est._require_rows(train.minority, True)
             except ValueError as error:
                 reasons[cell.scenario.name, key] = str(error)
             else:
-                if slow and n > training.MAX_POINTS and cell.candidate.takes_all_rows:
+                if slow and n > MANY_ROWS and cell.candidate.model == SUMS_OVER_PAIRS:
                     reasons[cell.scenario.name, key] = (
-                        f"{n} rows train, and without groups more than {training.MAX_POINTS} "
-                        "take long; name the model by --model to fit it all the same"
+                        f"{n} rows train, and more than {MANY_ROWS} take long; name the model by "
+                        "--model to fit it all the same"
                     )
         replicate_pair.cache_clear()
         return reasons

@@ -76,7 +76,8 @@ def slides(quick: bool = False, protocol: str = "published", seed: int = 0) -> S
     """Return the study of the slides: four models, v = 5, 10, 20, 10 pairs of data sets.
 
     ``quick`` takes 3 pairs with a fifth of the rows. ``protocol`` is "published" (the published
-    priors; F1 by 5 folds is our choice, as the slides name no criterion) or "fair".
+    priors; F1 of left-out rows, each left out by rescaling the other weights, is our choice, as the
+    slides name neither a criterion nor folds) or "fair".
     """
     if protocol not in PROTOCOLS:
         raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}, got {protocol!r}")

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ...inference.cutoff import as_cutoff
+from ...inference.cutoffs import Printed, resolved
 from ...models.kernels import Kernel, Linear, Tabular
 
 FOLDS = 10
@@ -125,7 +125,7 @@ class Yardstick:
         Of ``YARDSTICKS``.
     kernel : Kernel, default=Tabular(Linear())
         Gives the coordinates of rows: see ``inputs`` of :class:`bsvdd.kernels.Kernel`.
-    cutoff
+    cutoff : object of bsvdd.cutoffs or None, default=None
         As in :class:`bsvdd.BSVDD`.
     random_state : int, default=0
 
@@ -162,7 +162,7 @@ class Yardstick:
 
         X = np.asarray(X, dtype=float)
         minority = np.zeros(len(X), dtype=bool) if y is None else np.asarray(y) == 1
-        choose = self.chooser(minority)
+        rule = self.rule(minority)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         majority, values = X[~minority], np.empty(len(X))
         self.kernel_, self._score = self._learned(majority, seed)
@@ -173,17 +173,26 @@ class Yardstick:
         values[~minority] = left_out
         if minority.any():
             values[minority] = self._score(X[minority])
-        self.cutoff_ = -choose(values, minority)
+        self.cutoff_ = -float(rule(values[None], np.ones((1, len(X))), minority)[0])
         return self
 
-    def chooser(self, minority: np.ndarray) -> Any:
-        """Return what chooses the cutoff; a ValueError if the classes have too few rows for it."""
-        choose = as_cutoff(self.cutoff).chooser(minority)
-        choose.check(minority)
-        return choose
+    def rule(self, minority: np.ndarray) -> Any:
+        """Return the rule of the cutoff; a ValueError if it cannot be, for rows of these classes.
+
+        ``Printed`` has one number, as every yardstick, so it is the rule within.
+        """
+        rule = resolved(self.cutoff, int(minority.sum()))
+        if not isinstance(rule, Printed):
+            return rule
+        if rule.of != "left-out" or isinstance(rule.rule, int | float):
+            raise ValueError(
+                f"a yardstick has no distances in kernel space, and its cutoff is chosen on "
+                f"left-out rows: use {rule!r} for descriptions only"
+            )
+        return rule.rule
 
     def _learned(self, rows: np.ndarray, seed: int) -> tuple[Kernel, Scores]:
-        kernel = self.kernel.resolve(rows)
+        kernel = self.kernel.fit(rows, np.ones(len(rows)), np.arange(len(rows)))
         score = YARDSTICKS[self.name].learn(kernel.inputs(rows), seed)
         return kernel, lambda Z: score(kernel.inputs(Z))
 

@@ -7,7 +7,7 @@ from typing import override
 
 import numpy as np
 
-from ...estimators.rows.gaps import filled
+from ...estimators.rows.gaps import imputed
 from .datasets import Dataset
 
 
@@ -167,7 +167,8 @@ class Real(Scenario):
         if not self.data.imputed:
             return rows
         known = train.X[~train.minority]
-        return replace(rows, X=filled(rows.X, known, self.data.categorical or ()))
+        found = imputed(rows.X, known, self.data.categorical or ())
+        return replace(rows, X=found.rows)
 
     @override
     def check(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from sklearn.utils import get_tags
 
-from ..questions.stand_out import StandOut, stand_out
+from ..one_table.stand_out import StandOut
 from ..questions.why import explain
 from ..table import require_description
 from .common import (
@@ -29,15 +29,12 @@ LINE = 0.55  # height of a heading with its reason, in inches
 NAMES, WIDE = 33, 70  # characters of a heading, and of a line of a reason
 
 
-def plot_outliers(est: Any, X: Any = None, most: int = 10) -> Axes:
+def plot_outliers(est: Any, most: int = 10) -> Axes:
     """Show the surprise of each training row, left out, and why the oddest are odd.
 
     Parameters
     ----------
-    est : fitted description
-    X : data frame, optional
-        The table that it was fitted to. Of many rows, a fit to one table shows those beside its
-        sample too.
+    est : fitted description, or what :func:`bsvdd.stand_out` returns
     most : int, default=10
         Number of rows on the right side, of which 50 are drawn at most.
 
@@ -48,8 +45,6 @@ def plot_outliers(est: Any, X: Any = None, most: int = 10) -> Axes:
 
     Raises
     ------
-    ValueError
-        X is another table.
     TypeError
         The estimator has no surprises.
 
@@ -61,19 +56,18 @@ def plot_outliers(est: Any, X: Any = None, most: int = 10) -> Axes:
     >>> X[7, 1] = 9.0
     >>> ax = plots.plot_outliers(BSVDD().fit(X))
     """
+    most = min(most, LINES)
+    if isinstance(est, StandOut):
+        found, lines = est, est.lines(most)
+        reasons = _reasons(found.estimator, lines)
+        return draw_outliers(found, found.names, lines, reasons, type(found.estimator).__name__)
     require_description(est, "surprise")
-    decided, most = est.decision(), min(most, LINES)
-    if "probability_odd" in decided:
-        found = stand_out(est, X)
-        lines = found.lines(most)
-        reasons = _reasons(est, X, lines)
-        return draw_outliers(found, found.names, lines, reasons, type(est).__name__)
+    decided = est.decision()
     surprise, normal = decided["surprise"].to_numpy(), decided["normal"].to_numpy(bool)
     order = np.argsort(-surprise, kind="stable")[:most]
-    column = "p_value" if "p_value" in decided else "probability_normal"
-    p, what = decided[column].to_numpy(), "p" if column == "p_value" else "P(normal)"
-    titles = [f"{short(decided.index[i])}, {what} = {p[i]:.3f}" for i in order]
-    reasons = _reasons(est, None, [np.array([i]) for i in order])
+    P = decided["probability_normal"].to_numpy()
+    titles = [f"{short(decided.index[i])}, P(normal) = {P[i]:.3f}" for i in order]
+    reasons = _reasons(est, [np.array([i]) for i in order])
     classes = {"within the cutoff": (normal, MAJORITY), "beyond the cutoff": (~normal, MINORITY)}
     ax = _drawn(surprise, classes, order, titles, reasons, "the oddest rows")
     ax.axhline(0.0, color="#333333", linestyle="--", linewidth=1.2)
@@ -101,12 +95,12 @@ def draw_outliers(
     return ax
 
 
-def _reasons(est: Any, X: Any, lines: Sequence[np.ndarray]) -> list[str]:
-    """Return the reasons of lines of rows of X, by default of the training rows."""
+def _reasons(est: Any, lines: Sequence[np.ndarray]) -> list[str]:
+    """Return the reasons of lines of training rows."""
     if not lines or get_tags(est).input_tags.pairwise:
         return [""] * len(lines)
     asked = np.unique(np.concatenate(lines))
-    why = explain(est, rows=asked) if X is None else explain(est, X.iloc[asked])
+    why = explain(est, rows=asked)
     return [why.reason(np.searchsorted(asked, rows)) for rows in lines]
 
 

@@ -30,7 +30,7 @@ from .common import (
     training_minority,
 )
 
-BINS = 40  # of a histogram of margins
+BINS, MOST_BINS = 40, 400  # of a histogram of margins, and with the way to 0
 
 
 def plot_margin(
@@ -86,8 +86,9 @@ def plot_margin(
     axes = panels(len(titles), 3, 3.4, 2.5)
     for ax, title, of_row in zip(axes, titles, margins.T, strict=True):
         low, high = np.quantile(of_row[np.isfinite(of_row)], [0.0, 1.0])
-        width = (high - low) / BINS or 1.0
-        bins = width * np.arange(np.floor(min(low, 0.0) / width), np.ceil(max(high, 0) / width) + 1)
+        first, last = min(low, 0.0), max(high, 0.0)  # 0 is shown, and may be far away
+        width = max((high - low) / BINS, (last - first) / MOST_BINS) or 1.0
+        bins = width * np.arange(np.floor(first / width), np.ceil(last / width) + 1)
         height, _ = np.histogram(np.clip(of_row, bins[0], bins[-1]), bins, density=True)
         for part, color in ((bins[:-1] >= 0.0, MAJORITY), (bins[:-1] < 0.0, MINORITY)):
             ax.stairs(np.where(part, height, 0.0), bins, fill=True, color=color, alpha=0.6)
@@ -146,8 +147,8 @@ def plot_distances(
     ax = axes_of(ax, 9.0, 3.8)
     label = "rows without labels" if X is not None and y is None else "majority"
     classes = {label: (~minority, MAJORITY), "minority": (minority, MINORITY)}
-    if "surprise_low" in decided:
-        low, high = decided["surprise_low"], decided["surprise_high"]
+    if "low" in decided:
+        low, high = decided["low"], decided["high"]
         colors = np.where(minority, MINORITY, MAJORITY)
         ax.vlines(np.arange(n), low, high, color=colors, alpha=0.3, linewidth=1)
     points(ax, surprise, classes)
@@ -237,9 +238,12 @@ def plot_boundary(
 def _map(ax: Axes, est: Any, x1: np.ndarray, x2: np.ndarray) -> QuadMesh:
     """Draw P(normal) and the decision boundary over a grid; return the image."""
     rows = frame_of(est, np.column_stack([x1.ravel(), x2.ravel()]))
-    score = est.decision_function(rows)
-    draws = hasattr(est, "probability_normal")
-    p = est.probability_normal(rows) if draws else (score >= 0.0).astype(float)
+    if hasattr(est, "decision"):
+        decided = est.decision(rows)
+        score, p = -decided["surprise"].to_numpy(), decided["probability_normal"].to_numpy()
+    else:
+        score = est.decision_function(rows)
+        p = (score >= 0.0).astype(float)
     how: dict[str, Any] = {"cmap": P_NORMAL, "vmin": 0, "vmax": 1, "shading": "gouraud"}
     image = ax.pcolormesh(x1, x2, p.reshape(x1.shape), **how)
     ax.contour(x1, x2, score.reshape(x1.shape), [0.0], colors="#333333", linewidths=1.4)

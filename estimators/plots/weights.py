@@ -47,7 +47,7 @@ def plot_weights(est: Any, most: int = 25, prob: float = 0.9, ax: Axes | None = 
     ends = [(1 - prob) / 2, 0.25, 0.5, 0.75, (1 + prob) / 2]
     low, lower, median, upper, high = np.quantile(w[:, points], ends, axis=0)
     index, names = np.arange(len(points)), point_names(tree["constant_data"], w.shape[1])
-    minority = points >= est.gram_.n_majority_points
+    minority = points >= est.gram_.m
     colors = np.where(minority, MINORITY, MAJORITY)
     ax = axes_of(ax, 8.0, 3.6)
     ax.vlines(index, low, high, color=colors, linewidth=1)
@@ -69,14 +69,8 @@ def plot_weights(est: Any, most: int = 25, prob: float = 0.9, ax: Axes | None = 
 
 def point_names(constant: Any, n: int) -> list[str]:
     """Return the name of each of n points: that of its only row, or its own number."""
-    if "minority" not in constant:
-        return [f"point {j}" for j in range(n)]
-    minority = constant["minority"].to_numpy()
-    rows = constant["name"].to_numpy() if "name" in constant else np.arange(len(minority))
-    if "point_of_row" in constant:
-        place = constant["point_of_row"].to_numpy()
-        alone = {int(j): rows[i] for i, j in enumerate(place) if (place == j).sum() == 1}
-    else:  # points are rows, those of the majority first
-        of_rows = np.flatnonzero(~minority), np.flatnonzero(minority)
-        alone = dict(enumerate(rows[np.concatenate(of_rows)][:n]))
-    return [f"row {short(alone[j])}" if j in alone else f"point {j}" for j in range(n)]
+    place = constant["point_of_row"].to_numpy()
+    rows = constant["name"].to_numpy() if "name" in constant else np.arange(len(place))
+    alone = np.bincount(place[place >= 0], minlength=n) == 1
+    names = {int(j): rows[i] for i, j in enumerate(place) if j >= 0 and alone[j]}
+    return [f"row {short(names[j])}" if j in names else f"point {j}" for j in range(n)]

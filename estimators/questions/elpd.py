@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ...models.kernels import RBF
-from ..detector import Detector
+from ..description import Description
 from ..table import require_one_fit
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 GOOD_K = 0.7  # of Pareto k, which nothing has here
 
 
-def elpd(est: Detector) -> ELPDData:
+def elpd(est: Description) -> ELPDData:
     """Return the expected log predictive density of a row, by rows that are left out.
 
     Differences between priors, or between bandwidths of ``kernels.RBF`` on the same columns, say
@@ -72,7 +72,7 @@ def elpd(est: Detector) -> ELPDData:
     >>> import bsvdd
     >>> from bsvdd import BSVDD, priors
     >>> est = BSVDD().fit(np.random.default_rng(0).normal(size=(100, 2)))
-    >>> other = est.with_prior(priors.Flat(sd=1.0))
+    >>> other = est.with_prior(priors.Flat(sd=2.0))
     >>> bool(abs(bsvdd.elpd(est).elpd - bsvdd.elpd(other).elpd) < 2)
     True
     """
@@ -81,7 +81,8 @@ def elpd(est: Detector) -> ELPDData:
 
     require_one_fit(est, "elpd")
     normalizer, values = _log_normalizer(est), est.log_similarity()
-    rows = est.idata_["potential"]["obs"].to_numpy()
+    constant = est.idata_["constant_data"]
+    rows = np.flatnonzero(~constant["minority"].to_numpy() & (constant["weight"].to_numpy() > 0.0))
     found = logsumexp(values[:, rows], axis=0) - math.log(len(values)) - normalizer
     return ELPDData(
         elpd=float(found.sum()),
@@ -96,7 +97,7 @@ def elpd(est: Detector) -> ELPDData:
     )
 
 
-def _log_normalizer(est: Detector) -> float:
+def _log_normalizer(est: Description) -> float:
     """Return (p/2) log(2 pi s^2), or 0 for scaled columns; an error for what is no density."""
     w: Any = est.idata_["posterior"]["w"].to_numpy()
     kernel, model = est.kernel_, type(est).__name__

@@ -10,20 +10,10 @@ their posterior (``prior``, ``posterior``, ``low``, ``high``):
 - ``squared_norm``, :math:`\|a\|^2 = w^\top K w`;
 - ``typical_distance``, the median of d over the majority's training rows.
 
-Three numbers are medians over (up to 20) training rows near the cutoff: majority rows whose
-left-out similarity lies between the 3 % and the 33 % quantile. Each row z leaves the points, so
-that :math:`s_z` is the similarity of a new row in its place. The mean, the variance and the sum are
-over the posterior draws, and x runs over the other majority rows that the fit holds.
-
-- ``variance_ratio``, the posterior variance of :math:`s_z` over its prior variance: 1 if the
-  posterior is its prior. The prior's sd sets how small it can be, so it is no measure of learning;
-- ``spread``, the posterior sd of :math:`s_z` over its sd between samples of this size,
-  :math:`t \sqrt{\mathrm{Var}_x\, k(z, x) / n_0}` with t the total of the majority's weights: 1 if
-  an interval has the width that a sample of n0 rows gives;
-- ``pull``, the shift of the mean of :math:`s_z` in posterior sd, away from equal weights of the
-  majority, :math:`t\, \mathrm{mean}_x\, k(z, x)`. A flat prior hardly moves this mean, so the pull
-  is that of an informative prior, and of given points that lie apart from the rows. The mean of
-  :math:`\log s_z` would move for its skewness alone.
+``variance_ratio``, ``spread`` and ``pull`` are those of :mod:`bsvdd.inference.worth`. The spread
+is 1 if an interval has the width that samples of this size give. A variance ratio of 1, with the
+same support, says that the posterior is its prior; the prior's sd sets how small it can be. A flat
+prior hardly moves the mean of s_z, so the pull is that of an informative prior.
 """
 
 from __future__ import annotations
@@ -40,16 +30,12 @@ import pandas as pd
 from scipy.stats import beta
 
 from ...inference import cutoffs
-from ...inference.cutoff import Cutoff
-from ...inference.draws import OWN
-from ...inference.sampling import parallel_chains
-from ...models.kernels import Tabular
-from ...models.kernels.base import Wrapper, as_kernel, is_number
-from ..fit import LISTED, Fit, Fitted, is_calibrated
-from ..fitting import doubts, doubts_of_cutoff
+from ...models.kernels import Tabular, as_kernel
+from ...models.priors import describe
+from ..doubts import doubts
+from ..fitted import Fitted
 from ..registry import find
 from ..table import TrainingTable, require_one_fit
-from ..tree import quantities
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
 WORTH = ("variance_ratio", "spread", "pull", "r_hat", "ess")  # one number each in a summary
@@ -60,12 +46,13 @@ METRICS = {
     "f1": "F1 of the minority",
 }
 SAMPLERS = {
-    OWN: "a sampler of your own",
+    "own": "a sampler of your own",
     "exact": "independent draws of a posterior in closed form",
-    "hmc": "Hamiltonian Monte Carlo ({} parallel chains that were joined)",
+    "hmc": "Hamiltonian Monte Carlo",
     "nuts": "the no-U-turn sampler",
     "metropolis": "random-walk Metropolis",
 }
+LEFT_OUT = "left-out rows in each draw"
 SCALES = {
     "both": "standardised columns and their normal scores, side by side",
     "standardised": "standardised columns",
@@ -77,7 +64,7 @@ NEXT = (
 )
 
 
-def facts(est: Fitted) -> dict[str, Any]:
+def facts(est: Any) -> dict[str, Any]:
     """Return what a fit is worth, by name.
 
     Parameters
@@ -92,25 +79,23 @@ def facts(est: Fitted) -> dict[str, Any]:
 
         - ``model``, ``name``, ``title``, ``reference``: class, name in tables, what it is, source;
         - ``rows``, ``minority``: numbers of training rows, and of minority rows among them;
-          ``learns_from_minority``; ``points``: how many carry weights; ``core``: how many rows the
-          description rests on, where odd rows may be among them (``est.fit_predict``), and
-          ``core_share``, the least share of them; ``list_rate``: of false discoveries, if a list
-          of odd rows decides on these rows, and not the cutoff;
+          ``learns_from_minority``; ``points``: how many carry weights; ``without_weight``: how many
+          majority rows have the weight 0, if some have; ``batches``: how many batches leave
+          together, if some rows do; ``one_table``: whether odd rows may be among the rows, so that
+          they count by their weights;
         - ``columns``: how each is read; ``rows_with_gaps``, and ``gaps``: how many each column has;
         - ``kernel``, ``kernel_name``, ``kernel_columns``: what it sees of the columns;
           ``bandwidth``, and the criterion that chose it, ``bandwidth_by``, None if it was given;
         - ``priors``; ``likelihood_scale``, λ, and whether it is ``calibrated``;
-        - ``sampler``, ``sampler_name``, ``sampler_why``, ``seconds``; ``chains`` of ``draws``;
-          ``r_hat`` and ``ess``, the largest R-hat and the smallest effective sample size of d, NaN
+        - ``sampler``, ``sampler_name``, ``seconds``; ``chains`` of ``draws``; ``r_hat`` and
+          ``ess``, the largest R-hat and the smallest effective sample size of s at 50 points, NaN
           for one chain, and for a value that never changes; ``divergences``;
         - ``variance_ratio``, ``spread``, ``pull`` and ``quantities``, see
-          :mod:`bsvdd.estimators.questions.facts`; ``effective_support``, ``nystroem_residual``: the
-          share of the rows' images that given points miss;
-        - ``cutoff``, D_opt; ``cutoff_rule``, and whether left-out training rows chose it,
-          ``chosen_on_rows``; ``level``: a row is normal if P(normal) exceeds it; ``uncertain``:
-          whether P(normal) counts what is uncertain of the cutoff and of rows that the sample has
-          not shown; ``beyond``: how many rows of each class lie beyond the cutoff, each left out,
-          with their share and its 90 % interval; or ``none_left_out``, the reason;
+          :mod:`bsvdd.estimators.questions.facts`; ``effective_support``;
+        - ``cutoff``, the median of D_opt; ``cutoff_rule``, and whether left-out training rows chose
+          it, ``chosen_on_rows``; ``uncertain``: whether P(normal) counts what is uncertain of the
+          cutoff and of rows that the sample has not shown; ``beyond``: how many rows of each class
+          lie beyond the cutoff, each left out, with their share and its 90 % interval;
         - ``doubts``: why not to trust the fit, and what to do: the fit warned of them;
         - ``call``: the model with its parameters; ``seed``, ``sha256`` of the rows, ``versions``.
 
@@ -125,7 +110,7 @@ def facts(est: Fitted) -> dict[str, Any]:
     >>> est = bsvdd.BSVDD().fit(np.random.default_rng(0).normal(size=(99, 2)))
     >>> found = bsvdd.facts(est)
     >>> found["rows"], found["chains"], found["draws"], found["doubts"]
-    (99, 2, 1000, [])
+    (99, 4, 500, [])
     >>> found["r_hat"] < 1.01 and 0.5 < found["spread"] < 2.0
     True
     """
@@ -133,45 +118,45 @@ def facts(est: Fitted) -> dict[str, Any]:
     return of_fit(est.fit_)
 
 
-def of_fit(fit: Fit) -> dict[str, Any]:
+def of_fit(fitted: Fitted) -> dict[str, Any]:
     """Return the facts of a fit."""
-    data, spec = fit.data, fit.spec
-    record = find(spec.name)
-    kinds = {} if data.kernel.pairwise else TrainingTable.of(data).kinds
-    by_column = () if data.gaps is None else zip(kinds, data.gaps.sum(axis=0).tolist(), strict=True)
+    training, units, name = fitted.training, fitted.data.units, type(fitted.estimator).__name__
+    record = find(name)
+    kinds = {} if training.kernel.pairwise else TrainingTable.of(training).kinds
+    by_column = zip(kinds, training.gaps.sum(axis=0).tolist(), strict=True) if kinds else ()
+    majority = ~units.minority
     found = {
-        "model": spec.name,
-        "name": spec.name if record is None else record.name,
+        "model": name,
+        "name": name if record is None else record.name,
         "title": record and record.title,
         "reference": record and (record.reference or None),
-        "call": repr(spec.estimator(**spec.parameters)),
-        "rows": len(data.rows),
-        "minority": int(data.minority.sum()),
-        "learns_from_minority": data.gram.n1 > 0,
-        "points": data.gram.n_points,
-        "core": data.core and int(data.core.rows.sum()),
-        "core_share": data.core and data.core.share,
-        "list_rate": LISTED if fit.lists else None,
-        "columns": {str(name): kind for name, kind in kinds.items()},
-        "gaps": {str(name): count for name, count in by_column if count},
-        "rows_with_gaps": 0 if data.gaps is None else int(data.gaps.any(axis=1).sum()),
-        **_kernel(fit),
-        **_posterior(fit),
-        **_cutoff(fit),
-        "seed": data.seed,
-        "sha256": hashlib.sha256(data.rows.tobytes()).hexdigest(),
+        "call": repr(fitted.estimator),
+        "rows": len(units.X),
+        "minority": int(units.minority.sum()),
+        "learns_from_minority": fitted.gram.n1 > 0,
+        "points": len(fitted.gram.K),
+        "without_weight": int((units.weight[majority] == 0.0).sum()) or None,
+        "batches": len(units.taught) if (units.batch >= 0).any() else None,
+        "one_table": getattr(fitted.data.kernel, "of_core", False) or None,
+        "columns": {str(column): kind for column, kind in kinds.items()},
+        "gaps": {str(column): count for column, count in by_column if count},
+        "rows_with_gaps": int(training.gaps.any(axis=1).sum()),
+        **_kernel(fitted),
+        **_posterior(fitted),
+        **_cutoff(fitted),
+        "seed": fitted.seed,
+        "sha256": hashlib.sha256(units.X.tobytes()).hexdigest(),
         "versions": {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
+        "doubts": list(doubts(fitted)),
     }
-    found["doubts"] = [*doubts(fit), *doubts_of_cutoff(fit)]
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _kernel(fit: Fit) -> dict[str, Any]:
-    kernel, columns = fit.data.kernel, "the columns as they are"
+def _kernel(fitted: Fitted) -> dict[str, Any]:
+    kernel, columns = fitted.data.kernel, "the columns as they are"
     inner: Any = kernel
-    if isinstance(kernel, Wrapper):
-        inner = as_kernel(kernel.kernel)
-        columns = SCALES[kernel.scale if isinstance(kernel, Tabular) else "standardised"]
+    if isinstance(kernel, Tabular):
+        inner, columns = as_kernel(kernel.kernel), SCALES[kernel.scale]
     return {
         "kernel": str(kernel),
         "kernel_name": type(inner).__name__,
@@ -181,28 +166,31 @@ def _kernel(fit: Fit) -> dict[str, Any]:
     }
 
 
-def _posterior(fit: Fit) -> dict[str, Any]:
-    numbers, posterior = fit.diagnostics, fit.learned.posterior
-    shared = ("effective_support", "nystroem_residual")
-    found: dict[str, Any] = {name: float(numbers[name]) for name in shared if name in numbers}
-    if posterior is None:
-        return found
-    attrs, report, near = dict(fit.attrs), posterior.report, fit.near_cutoff
-    w, of_weights = posterior.weights, quantities(fit)
+def _posterior(fitted: Fitted) -> dict[str, Any]:
+    learned, of_weights = fitted.learned, fitted.quantities
+    support = float(np.median(of_weights["posterior"]["effective_support"]))
+    if not fitted.has_draws:
+        return {"effective_support": support}
+    assert learned.scale is not None  # of a posterior
+    est, near, centre = fitted.estimator, fitted.near, learned.centre
     prior = {name: float(np.median(v)) for name, v in of_weights.get("prior", {}).items()}
+    ratio = np.nan if fitted.prior is None else near.variance_ratio(centre, fitted.prior)
     ends = ("posterior", 0.5), ("low", 0.05), ("high", 0.95)
-    return found | {
-        "likelihood_scale": float(attrs.pop("likelihood_scale")),
-        "calibrated": is_calibrated(fit),
-        "priors": attrs,
-        "sampler": report.sampler,
-        "sampler_name": SAMPLERS[report.sampler].format(parallel_chains(posterior.shape[0])),
-        "sampler_why": report.why,
-        "seconds": report.seconds,
-        **dict(zip(("chains", "draws"), posterior.shape, strict=True)),
-        **{name: float(numbers[name]) for name in ("r_hat", "ess", "divergences")},
-        "variance_ratio": near.variance_ratio(w, fit.prior.weights) if fit.prior else np.nan,
-        **dict(zip(("spread", "pull"), near.against_samples(w), strict=True)),
+    own = learned.sampler == "own"
+    return {
+        "effective_support": support,
+        "likelihood_scale": learned.scale.scale,
+        "calibrated": est.likelihood_scale == "calibrated",
+        "priors": {} if own else {name: describe(getattr(est, name)) for name in est._priors},
+        "sampler": learned.sampler,
+        "sampler_name": SAMPLERS[learned.sampler],
+        "seconds": None if np.isnan(fitted.seconds) else fitted.seconds,
+        **dict(zip(("chains", "draws"), learned.by_chain.shape[:2], strict=True)),
+        "r_hat": fitted.chains.r_hat,
+        "ess": fitted.chains.ess,
+        "divergences": fitted.divergences,
+        "variance_ratio": ratio,
+        **dict(zip(("spread", "pull"), near.spread_and_pull(centre), strict=True)),
         "quantities": {
             name: {"prior": prior.get(name, np.nan)}
             | {end: float(np.quantile(values, share)) for end, share in ends}
@@ -211,40 +199,42 @@ def _posterior(fit: Fit) -> dict[str, Any]:
     }
 
 
-def _cutoff(fit: Fit) -> dict[str, Any]:
-    policy, minority = fit.cutoff, fit.data.minority
-    found = {
-        "cutoff": float(fit.distance),
-        "cutoff_rule": rule(policy, minority),
-        "chosen_on_rows": policy.of_rows,
-        "level": float(fit.level),
-        "uncertain": policy.uncertain and policy.of_rows,
+def _cutoff(fitted: Fitted) -> dict[str, Any]:
+    fit, units = fitted.fit, fitted.data.units
+    counts = units.weight > 0.0
+    classes = {"majority": counts & ~units.minority, "minority": counts & units.minority}
+    return {
+        "cutoff": fit.D_opt,
+        "cutoff_rule": rule(fit.rule),
+        "chosen_on_rows": not is_given(fit.rule),
+        "uncertain": not isinstance(fit.rule, cutoffs.Printed),
+        "beyond": {
+            name: share(fit.left_out_scores[of] < 0.0) for name, of in classes.items() if of.any()
+        },
     }
-    try:
-        known = ~np.isnan(fit.left_out)
-    except ValueError as error:  # the model's own boundary, and too few rows for folds
-        return {**found, "none_left_out": str(error)}
-    classes = {"majority": known & ~minority, "minority": known & minority}
-    beyond = {name: share(fit.left_out[of] < 0.0) for name, of in classes.items() if of.any()}
-    return {**found, "beyond": beyond}
 
 
-def rule(policy: Cutoff, minority: np.ndarray) -> str:
+def is_given(rule: Any) -> bool:
+    """Return whether no rows chose the cutoff."""
+    printed = isinstance(rule, cutoffs.Printed)
+    return printed and (rule.of == "own" or isinstance(rule.rule, int | float))
+
+
+def rule(of: Any) -> str:
     """Return the predicate of a sentence on the cutoff: how it was chosen."""
-    if is_number(policy.choose):
-        return "was given as a number"
-    match policy.chooser(minority):
+    match of:
+        case cutoffs.Printed(of="own"):
+            return "is the model's own boundary"
+        case cutoffs.Printed(int() | float()):
+            return "was given as a number"
+        case cutoffs.Printed(inner, where):
+            return rule(inner).replace(LEFT_OUT, f"distances of {where} rows, as one number")
         case cutoffs.Best(metric, max_fpr):
-            limit = f" with at most {max_fpr:g} of the majority beyond it," if max_fpr else ""
-            return f"has the best value of {METRICS[metric]}{limit} on left-out rows"
+            limit = f" with at most {max_fpr:g} of the majority beyond it," * (max_fpr < 1.0)
+            return f"has the best value of {METRICS[metric]}{limit} on {LEFT_OUT}"
         case cutoffs.Cost(miss):
-            return f"has the best cost, with a miss at {miss:g} false alarms, on left-out rows"
-        case cutoffs.FalseAlarm(rate):
-            how = "quantile in each draw" if policy.uncertain else "conformal quantile"
-            return f"asks for a false-alarm rate of {rate:g}, by the {how} of left-out rows"
-        case cutoffs.Rank(c):
-            return f"is the distance number {c!r} of the majority"
-    return "is the model's own boundary"
+            return f"has the best cost, with a miss at {miss:g} false alarms, on {LEFT_OUT}"
+    return f"asks for a false-alarm rate of {of.rate:g}, by the quantile of {LEFT_OUT}"
 
 
 def share(rows: np.ndarray) -> dict[str, float]:
@@ -297,9 +287,15 @@ def lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     size += f" ({categories} of categories)" if categories else ""
     size += f"; {found['points']} points"
     job = "new rows: all majority rows count as normal"
-    if "core" in found:
-        job = f"one table: odd rows may be among its {n}; the description rests on the "
-        job += f"{found['core']} that are most alike (core={found['core_share']:g})"
+    rest = n - n1 - found.get("without_weight", 0)
+    if "one_table" in found:
+        job = f"one table: odd rows may be among its {n}; "
+        core = f"the description rests on the {rest} that are most alike"
+        job += core if "without_weight" in found else "each counts with the weight 1 - P(odd)"
+    elif "without_weight" in found:
+        job += f"; {rest} of them have a weight"
+    if "batches" in found:
+        job += f"; rows leave together in {found['batches']} batches"
     return [("rows", size), ("job", job), *_learned(found), ("cutoff", decided(found))]
 
 
@@ -311,7 +307,7 @@ def _learned(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         draws = f"{found['chains']} chains of {found['draws']} by {found['sampler_name']}"
         draws += f" in {found['seconds']:.2g} s" if "seconds" in found else ""
         if np.isfinite(found["r_hat"]):
-            draws += f"; R-hat of d is at most {found['r_hat']:.3f}"
+            draws += f"; R-hat of s is at most {found['r_hat']:.3f}"
         if np.isfinite(found["ess"]):
             draws += f"; its effective sample size is at least {found['ess']:.0f}, so the Monte "
             draws += f"Carlo error of P(normal) is at most {0.5 / np.sqrt(found['ess']):.2g}"
@@ -342,21 +338,15 @@ def worth(found: Mapping[str, Any]) -> str:
         of_prior = f"; those of the prior on {before:.1f}" if np.isfinite(before) else ""
         support = f"{found['effective_support']:.1f} effective rows of {found['rows']}"
         sentences.append(f"The weights rest on {support}{of_prior}.")
-    if "nystroem_residual" in found:
-        sentences.append(f"The points miss {found['nystroem_residual']:.2g} of the rows' images.")
     return " ".join(sentences)
 
 
 def decided(found: Mapping[str, Any]) -> str:
     """Return how the cutoff was chosen, and how many left-out rows lie on its wrong side."""
-    if "none_left_out" in found:
-        why = found["none_left_out"]
-        return f"A row is normal if its score is at least 0. No row can be left out: {why}."
-    new = "A new row" if "list_rate" in found else "A row"
-    chosen = f"The cutoff {found['cutoff_rule']}. As a distance it is {found['cutoff']:.6g}."
-    text = f"{new} is normal if P(normal) exceeds {found['level']:g}. {chosen} "
-    if "core" in found:
-        return f"{text}It is approximate: each row of the table counts with the weight 1 - P(odd)."
+    text = f"A row is normal if P(normal) exceeds .5. The cutoff {found['cutoff_rule']}. "
+    text += f"As a distance it is {found['cutoff']:.6g}. "
+    if "one_table" in found:
+        return f"{text}It is for new rows; stand_out says which rows of the table are odd."
     said = " and ".join(
         f"{of['count']} of {of['rows']} {name} rows ({of['share']:.2f} [{of['low']:.2f}, "
         f"{of['high']:.2f}])"

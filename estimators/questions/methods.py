@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .facts import Fitted, facts
+from .facts import facts
 
 RUBIN = "Rubin, D. B. (1981). The Bayesian bootstrap. Annals of Statistics 9, 130-134."
 R_HAT = (
@@ -55,7 +55,7 @@ class References(list[str]):
         return f"[{self.index(text) + 1}]"
 
 
-def methods(est: Fitted) -> str:
+def methods(est: Any) -> str:
     """Return what a methods section says of a fit: a paragraph, and its references.
 
     It has the model and its source, prior, lambda, kernel, bandwidth, draws, sampler, R-hat, the
@@ -95,9 +95,15 @@ def _rows(found: Mapping[str, Any], cite: References) -> Iterator[str]:
         f"{f' and {n1} abnormal' if learns else ''} rows of {len(found['columns'])} columns with "
         f"{package}."
     )
-    if "core" in found:
-        alike = f"the {found['core']} rows that are most alike"
-        yield f"As odd rows may be among them, it rests on {alike}."
+    rest = n - n1 - found.get("without_weight", 0)
+    if "one_table" in found:
+        core = f"it rests on the {rest} rows that are most alike"
+        core = core if "without_weight" in found else "each counts with one minus its P(odd)"
+        yield f"As odd rows may be among them, {core}."
+    elif "without_weight" in found:
+        yield f"{rest} of the normal rows have a weight above 0."
+    if "batches" in found:
+        yield f"Rows are of {found['batches']} batches, each of which leaves together."
     if found["gaps"]:
         each = ", ".join(f"{name!r} ({count})" for name, count in found["gaps"].items())
         ways = "; each draw judged a row with the value of another of these"
@@ -136,8 +142,8 @@ def _posterior(found: Mapping[str, Any], cite: References) -> Iterator[str]:
     yield f"The posterior has {found['chains']} chains of {found['draws']} draws by {sampler}."
     if np.isfinite(found["r_hat"]):
         yield (
-            f"R-hat of the distances is at most {found['r_hat']:.3f}, and the smallest effective "
-            f"sample size {found['ess']:.0f} {cite(R_HAT)}."
+            f"R-hat of the similarities is at most {found['r_hat']:.3f}, and the smallest "
+            f"effective sample size {found['ess']:.0f} {cite(R_HAT)}."
         )
 
 
@@ -152,11 +158,11 @@ def _decision(found: Mapping[str, Any], cite: References) -> Iterator[str]:
             f"{cite(RUBIN)}, and of rows that the sample has not shown"
         )
     yield f"The cutoff {found['cutoff_rule']}."
-    yield f"A row is called normal if P(normal) exceeds {found['level']:g}: {what}."
-    if "list_rate" in found:
+    yield f"A row is called normal if P(normal) exceeds .5: {what}."
+    if "one_table" in found:
         yield (
             "Of the rows themselves, those are called odd that a model of the tail of their "
-            f"surprises lists at a false discovery rate of {found['list_rate']:g}: a generalised "
+            "surprises lists at a false discovery rate that was asked: a generalised "
             f"Pareto distribution of the normal rows {cite(PICKANDS)} beside a density of odd "
             "ones, with even prior odds that there is none."
         )

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..detector import Detector
+from ..description import Description
 from ..table import require_description
 
 
-def p_value(est: Detector, X: Any) -> np.ndarray:
+def p_value(est: Description, X: Any) -> np.ndarray:
     r"""Return the conformal p-value of "this row is normal" for each row of X, shape (n,).
 
     .. math:: p(z) = \frac{1 + \#\{j : s_j \le s_z\}}{n + 1}
@@ -21,7 +21,7 @@ def p_value(est: Detector, X: Any) -> np.ndarray:
 
     Parameters
     ----------
-    est : Detector
+    est : Description
         Fitted.
     X : array-like of shape (n, p)
         As in ``est.predict``.

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ...inference import ties
 from ...inference.warning import DataWarning, warn
-from ..detector import Detector
-from ..p_values import check_rate
+from ..description import Description
+from ..p_values import TIE, check_rate
 from .p_value import p_value
 
 
-def select(est: Detector, X: Any, fdr: float = 0.1) -> np.ndarray:
+def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
     """Return the rows of a batch to call abnormal, with the false discovery rate held.
 
     Benjamini and Hochberg's procedure on p-values: the expected share of normal rows among the
@@ -23,7 +22,7 @@ def select(est: Detector, X: Any, fdr: float = 0.1) -> np.ndarray:
 
     Parameters
     ----------
-    est : Detector
+    est : Description
         Fitted.
     X : array-like of shape (n, p)
     fdr : float, default=0.1
@@ -71,7 +70,7 @@ def select(est: Detector, X: Any, fdr: float = 0.1) -> np.ndarray:
 def _warn_of_ranks(p: np.ndarray, fdr: float, n: int) -> None:
     """Warn if rows have the smallest possible p-value of n left-out rows, and are too few."""
     smallest, lowest = p.min(), int((p == p.min()).sum())
-    if smallest * (n + 1) <= 1.0 + ties.RELATIVE:
+    if smallest * (n + 1) <= 1.0 + TIE:
         warn(
             f"no row is selected, though {lowest} of {len(p)} have the smallest possible p-value, "
             f"{smallest:.3g}: {int(np.ceil(smallest * len(p) / fdr))} would have to at "
@@ -93,4 +92,4 @@ def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
 
     adjusted: np.ndarray = false_discovery_control(p, method="bh")
     # adjusted p-values are often equal to the rate but for rounding
-    return adjusted <= fdr * (1.0 + ties.RELATIVE)
+    return adjusted <= fdr * (1.0 + TIE)

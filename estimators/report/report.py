@@ -18,7 +18,8 @@ from matplotlib.figure import Figure
 
 from .. import plots
 from ..atomic import write
-from ..detector import Detector
+from ..description import Description
+from ..one_table.stand_out import stand_out
 from ..plots.common import boxes_for_letters, figure_of
 from ..questions import facts
 from ..questions.methods import methods
@@ -26,10 +27,10 @@ from ..questions.why import explain
 from ..rows.frames import as_frame
 
 LISTED, EXPLAINED = 10, 3  # oddest rows in the table, and those with a picture
-LEFT_AWAY = ["distance", "cutoff", "level", "left_out"]  # columns of a decision
+LEFT_AWAY = ["distance"]  # columns of a decision
 
 
-def report(est: Detector, path: Any, X: Any = None, y: Any = None) -> Path:
+def report(est: Description, path: Any, X: Any = None, y: Any = None) -> Path:
     """Write a report of this fit as one HTML file, which needs no network.
 
     It has what the fit is worth (:func:`bsvdd.facts`), the paragraph for a paper
@@ -93,12 +94,12 @@ def report(est: Detector, path: Any, X: Any = None, y: Any = None) -> Path:
 
 
 def _pictures(
-    est: Detector, found: dict[str, Any], X: Any, y: Any, odd: np.ndarray, explained: bool
+    est: Description, found: dict[str, Any], X: Any, y: Any, odd: np.ndarray, explained: bool
 ) -> Iterator[tuple[str, Any]]:
     """Yield the pictures of a page with their names."""
     yield "distances", plots.plot_distances(est, X, y)
-    if "list_rate" in found and X is None:
-        yield "outliers", plots.plot_outliers(est)
+    if "one_table" in found and X is None:
+        yield "outliers", plots.plot_outliers(stand_out(est, est.table_.frame))
     elif found["uncertain"]:
         given = {"rows": odd} if X is None else {"X": X.iloc[odd]}
         yield "margins", plots.plot_margin(est, **given)

@@ -1,8 +1,7 @@
-"""Kernels k(x, y) as value objects: ``kernel(X, Y)`` returns the matrix of kernel values."""
+"""Kernels k(x, y) as values: ``kernel(Z, Y)`` returns the matrix of kernel values."""
 
-from .base import Custom, Kernel, as_kernel
-from .numeric import RBF, Laplacian, Linear, Polynomial, Standardized
-from .precomputed import Precomputed
+from .base import Custom, Kernel, Precomputed, as_kernel
+from .numeric import RBF, Laplacian, Linear, Polynomial
 from .tabular import Tabular
 
 __all__ = [
@@ -13,7 +12,6 @@ __all__ = [
     "Linear",
     "Polynomial",
     "Precomputed",
-    "Standardized",
     "Tabular",
     "as_kernel",
 ]

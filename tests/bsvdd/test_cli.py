@@ -147,7 +147,7 @@ def test_priors_are_compared(tmp_path, no_pictures):
     assert asked_rate.exit_code == 0
     last = asked_rate.stdout.splitlines()[-1]
     assert " --false-alarm-rate 0.2 --model " in last
-    assert (" --dictionary 40 " in last) == (" --model BDD " in last)  # SVDD has none
+    assert " --dictionary 40 " in last
 
 
 def test_compare_of_an_embedded_set_names_the_command_for_ones_own(tmp_path, no_pictures):
@@ -167,7 +167,7 @@ def test_compare_says_its_plan_and_each_fit_and_reports_columns(folder, tmp_path
     lines = [line for line in result.stderr.splitlines() if " so far" not in line]
     size = "t (72 rows, 2 columns, 12 minority)"
     assert lines[:2] == [
-        "parameters: dictionary=20 of 'BSVDD'",
+        "parameters: dictionary=20 of 'SVDD', 'BSVDD'",
         f"plan: 4 fits of 2 models on {size}, 2 random halves each",
     ]
     fits = [line.partition(": t, ")[0] for line in lines[2:6]]
@@ -198,8 +198,9 @@ def test_compare_takes_categories_and_names_of_any_text(folder, tmp_path, no_pic
 def test_models_that_cannot_take_the_rows_are_left_out_before_the_first_fit(
     folder, tmp_path, monkeypatch
 ):
-    """MAX_POINTS stands for a table that is too large: Bayesian models take groups of rows."""
-    monkeypatch.setattr("bsvdd.estimators.training.MAX_POINTS", 20)
+    """As for a table that is too large: descriptions take points, and KDE sums over pairs."""
+    monkeypatch.setattr("bsvdd.comparison.run.runner.MANY_ROWS", 20)
+    monkeypatch.setattr("bsvdd.estimators.machines.MOST_ROWS", 20)
     ran = []
 
     def run(self):
@@ -209,13 +210,13 @@ def test_models_that_cannot_take_the_rows_are_left_out_before_the_first_fit(
     monkeypatch.setattr(Cell, "run", run)
     options = ["--jobs", 1, "--out", tmp_path / "r"]
     result = call("compare", folder / "t.csv", *TABLE, *options)
-    assert ran == ["BDD"]
-    assert "left out: 'SVDD', 'OCSVM' on t: the kernel matrix of 30 rows" in result.output
+    assert ran == ["SVDD"]
+    assert "left out: 'OCSVM' on t: the kernel matrix of 30 rows" in result.output
     assert "'KDE' on t: 36 rows train" in result.output
-    assert "plan: 45 fits of 9 models on t" in result.output
-    result = call("compare", folder / "t.csv", *TABLE, "--model", "SVDD", *options)
-    assert result.exit_code == 1 and ran == ["BDD"]
-    assert "nothing was fitted: 'SVDD' on t: the kernel matrix of 30 rows" in result.output
+    assert "plan: 55 fits of 11 models on t" in result.output
+    result = call("compare", folder / "t.csv", *TABLE, "--model", "OCSVM", *options)
+    assert result.exit_code == 1 and ran == ["SVDD"]
+    assert "nothing was fitted: 'OCSVM' on t: the kernel matrix of 30 rows" in result.output
 
 
 def test_a_picture_that_cannot_be_written_loses_no_fit(csv, tmp_path, monkeypatch, no_pictures):
@@ -332,9 +333,8 @@ BAD = [
     ("compare FEW/x.csv --label y", "at least 2 minority rows"),
     ("compare --jobs 0", "expected at least 1, or -1"),
     ("compare --out FILE/x", "FILE"),
-    ("compare T --model SVDD --dictionary 5", "'SVDD' has no --dictionary"),
+    ("compare T --model OCSVM --dictionary 5", "'OCSVM' has no --dictionary"),
     ("fit T --model SVM", "a separating machine has no draws and no cutoff"),
-    ("fit T --false-alarm-rate 0.001", "needs at least 999 left-out majority rows"),
     ("compare T --published --prior Flat", "--published .* without --prior"),
     ("compare results.csv KINDS --out .", "its results.csv would replace"),
     ("fit CSV --minor odd", "--label"),
@@ -344,7 +344,7 @@ BAD = [
     ("fit T --model SVDD --prior Flat", "'SVDD' has no --prior; it is for 'BDD'"),
     ("fit T --prior Falt", "--prior: 'Falt' is no prior .*did you mean 'Flat'"),
     ("fit T --model BSVDD-M --minority-prior Flat", "--minority-prior: 'Flat' is"),
-    ("fit T --false-alarm-rate 1", "the false-alarm rate must lie between 0 and 1"),
+    ("fit T --false-alarm-rate 1", "rate must lie between 0 and 1, got 1.0"),
     ("fit T --sep ;;", "sep must be one character"),
     ("fit T --sep ;", "name the separator: --sep ','"),
     ("fit T --drop kind", "--label and --drop both name the column 'kind'"),

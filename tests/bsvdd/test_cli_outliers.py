@@ -88,7 +88,7 @@ def test_alike_odd_rows_are_one_line(table, tmp_path):
     assert result.output.endswith(f"saved {out}\nsaved {picture}\n")
     assert picture.read_bytes().startswith(b"\x89PNG")
     found = pd.read_csv(out, index_col="name")
-    group = found.index[found["group"] == 0]
+    group = found.index[found["clump"] == 0]
     assert found["probability_odd"].is_monotonic_decreasing
     assert set(group) == {f"r{i}" for i in range(20)} and found["listed"][group].all()
     text = " ".join(result.output.split())
@@ -162,12 +162,10 @@ def test_rows_that_a_sample_does_not_hold_are_decided_too(csv, table, tmp_path, 
     found = pd.read_csv(out).set_index("name")
     assert len(found) == found.index.nunique() == 285 and found["probability_odd"].notna().all()
     odd = found.loc[[f"r{i}" for i in range(20)]]
-    assert (odd["group"] == 0).all() and odd["column_1"].notna().all()
+    assert (odd["clump"] == 0).all() and odd["column_1"].notna().all()
     X = many.set_index("name")
     est = BSVDD(draws=50, tune=100)
     assert ((est.fit_predict(X) == -1) == found["listed"][X.index]).all()
-    with pytest.raises(ValueError, match="must be the table that the estimator was fitted to"):
-        bsvdd.stand_out(est, X[::-1])
 
 
 @pytest.mark.parametrize(
@@ -176,7 +174,7 @@ def test_rows_that_a_sample_does_not_hold_are_decided_too(csv, table, tmp_path, 
         ("outliers t.csv --out t.csv", "would replace"),
         ("outliers t.csv --out same --picture same", "name the same file"),
         ("outliers t.csv --id name --fdr 1", "fdr must lie between 0 and 1"),
-        ("outliers two.csv --id name", "needs at least 9 left-out majority rows, got 2"),
+        ("outliers two.csv --id name", "one table needs 5 rows or more, got 2"),
     ],
 )
 def test_what_is_refused_is_one_line(table, tmp_path, monkeypatch, arguments, said):
@@ -189,17 +187,17 @@ def test_what_is_refused_is_one_line(table, tmp_path, monkeypatch, arguments, sa
 
 
 def test_lines_that_are_listed_stand_above_a_gap():
-    from bsvdd.estimators.questions.stand_out import StandOut
+    from bsvdd.estimators.one_table.stand_out import StandOut
 
     from bsvdd.cli.outliers import printed
 
-    p, group = np.array([0.2, 1.0, 0.9, 0.1]), np.full(4, -1)
+    p, clump = np.array([0.2, 1.0, 0.9, 0.1]), np.full(4, -1)
     for listed, gaps in ((p > 0.5, [1]), (p > 2.0, []), (p > 0.0, [])):
-        found = StandOut(p, p, listed, group, 2, 0.0, 0.1, np.arange(4))
+        found = StandOut(p, p, listed, clump, 2, 0.0, 0.1, pd.RangeIndex(4), 1.0 - listed, None)
         lines = found.lines(4)
         table = printed(found, "row", list("abcd"), lines, list("abcd"))
         assert [i for i, row in enumerate(table.rows) if row.end_section] == gaps
-    one = StandOut(p, p, p == 1.0, group, 1, 0.0, 0.1, np.arange(4))
+    one = StandOut(p, p, p == 1.0, clump, 1, 0.0, 0.1, pd.RangeIndex(4), np.ones(4), None)
     assert "One row is listed, with P(odd) = 1.00." in str(one)
 
 
@@ -214,8 +212,8 @@ def test_the_first_screen_of_the_readme_is_what_the_command_prints():
     assert len(lines) == 1
     for name, odd, surprise, reason in lines:
         assert name.split(" ...")[0] in printed and f"{odd} {surprise} {reason}" in printed
-    assert "At least 25 rows stand out, and 26 are listed" in readme
-    assert "At least 25 of 600 rows stand out. 26 rows are listed" in printed
+    assert "At least 25 rows stand out, and 25 are listed" in readme
+    assert "At least 25 of 600 rows stand out. 25 rows are listed" in printed
 
 
 @pytest.mark.filterwarnings("always:.*are training rows")

@@ -73,7 +73,7 @@ def test_ids_and_the_decision_are_in_the_result(folder, table, scores, model):
     expected = load(folder / model).decision(table[["a", "b"]])
     assert list(frame.columns[2:]) == list(expected)
     pd.testing.assert_frame_equal(expected, frame[list(expected)], rtol=1e-6, atol=1e-9)
-    assert (frame["surprise_low"] < frame["surprise_high"]).all()
+    assert (frame["low"] < frame["high"]).all()
     printed = call("score", folder / model, folder / "t.csv").stdout
     assert printed.splitlines()[0] == ",".join(["row", *expected])
 
@@ -209,7 +209,7 @@ def test_parameters_of_the_model_and_the_cutoff(folder, tmp_path):
     out = ["--out", tmp_path / "m", "--report", tmp_path / "r.html"]
     call("fit", folder / "t.csv", *COLUMNS, "--model", "BSVDD", *options, *out)
     est = load(tmp_path / "m")
-    assert est.prior == priors.InverseRowSum(sd=0.4) and est.gram_.n_points == 20
+    assert est.prior == priors.InverseRowSum(sd=0.4) and len(est.gram_.K) == 20
     assert est.cutoff.choose == cutoffs.FalseAlarm(0.2)
 
 

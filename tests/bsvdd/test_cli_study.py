@@ -122,6 +122,6 @@ def test_the_slides_study_is_the_published_one():
     assert [s.v for s in study.scenarios] == [5, 10, 20]
     assert [c.name for c in study.candidates] == ["SVDD", "BDD", "BSVDD", "BSVDD-M"]
     assert len(study.cells()) == 120
-    assert (study.protocol.cutoff.choose, study.protocol.cutoff.cv) == (cutoffs.Best("f1", None), 5)
+    assert study.protocol.cutoff == cutoffs.Printed(cutoffs.Best("f1", max_fpr=1.0))
     assert all((s.n_train, s.n_test, s.p) == (1000, 10_000, 50) for s in study.scenarios)
     assert studies.slides(protocol="fair").protocol == protocol.FAIR

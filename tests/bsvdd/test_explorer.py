@@ -82,7 +82,7 @@ def test_a_prior_that_is_a_function_stays_and_a_row_draws_no_map_anew(monkeypatc
 def test_what_cannot_be_is_said_and_changes_nothing():
     explorer = bsvdd.explore(X, est=BDD(**FEW))
     est = explorer.est
-    for text, words in (("priors.Flat(sd='x')", "sd must be a number"), ("Flat(", "SyntaxError")):
+    for text, words in (("priors.Flat(sd='x')", "sd must be a positive"), ("Flat(", "SyntaxError")):
         explorer.controls["own"].value = text
         assert words in explorer._said.value and explorer.est is est
     with pytest.raises(TypeError, match="SVDD has not; use BSVDD"):

@@ -15,7 +15,7 @@ from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.datasets import Dataset
 from bsvdd.comparison.scenarios.scenario import Real, halves
 from bsvdd.comparison.scenarios.slides import Slides
-from bsvdd.estimators.detector import Detector
+from bsvdd.estimators.description import Description
 from bsvdd.estimators.registry import REGISTRY
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import (
@@ -24,7 +24,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from bsvdd import SVDD, Cutoff, cutoffs, kernels, priors
+from bsvdd import SVDD, cutoffs, kernels, priors
 
 SMALL = Protocol(draws=150, tune=150)
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -69,18 +69,18 @@ def test_a_row_is_what_the_estimator_says_on_the_test_half(results, moon):
 
 
 def test_the_cutoff_of_the_protocol_reaches_every_model():
-    protocol = Protocol(cutoff=Cutoff(cutoffs.Best("f1"), level=0.3), draws=50, tune=50)
+    protocol = Protocol(cutoff=cutoffs.Best("f1"), draws=50, tune=50)
     for name, record in REGISTRY.items():
         est = protocol.estimator(name, 7)
         if "SVM" in name:  # whose boundary is f = 0
             continue
-        assert (est.cutoff, est.random_state) == (Cutoff(cutoffs.Best("f1"), level=0.3), 7)
+        assert est.cutoff == cutoffs.Best("f1") and getattr(est, "random_state", 7) == 7
         assert type(est) is record.estimator()
 
 
 def test_a_choice_without_left_out_minority_rows_has_no_value(moon):
     est = SVDD().fit(moon.X)  # its minority rows, none here, cannot be left out
-    protocol = Protocol(cutoff=Cutoff(cutoffs.Best("g_mean")))
+    protocol = Protocol(cutoff=cutoffs.Best("g_mean"))
     assert np.isnan(protocol._value(est, moon.X, np.zeros(len(moon.X), dtype=bool)))
 
 
@@ -113,7 +113,7 @@ def test_what_cannot_be_compared_fails_before_a_fit(moon, change, models, messag
 def test_warnings_of_fits_are_notes_and_never_shown(moon, monkeypatch):
     """A note has a warning of another package once, whatever its number: a CSV file has limits."""
     data = Dataset("constant", np.column_stack([moon.X, np.ones(len(moon.X))]), moon.minority)
-    scaled = replace(SMALL, kernel=kernels.Standardized(kernels.RBF(1.0)))
+    scaled = replace(SMALL, kernel=kernels.RBF(1.0))
     row = Cell(Real(data), Candidate("SVDD", "SVDD"), scaled, 0, seed=0).run()
     assert "constant over the majority rows (2)" in row["notes"]
     fit = Protocol.fit
@@ -152,11 +152,11 @@ def test_a_fit_that_cannot_be_is_recorded_and_the_rest_goes_on(moon, monkeypatch
 
 def test_priors_of_a_grid_share_one_fit_for_each_kernel(moon, monkeypatch):
     """And the chosen fit is the one that a fit of its own gives."""
-    kernels_fitted, own_fit = [], Detector.fit
+    kernels_fitted, own_fit = [], Description.fit
     monkeypatch.setattr(
-        Detector, "fit", lambda est, X, y: kernels_fitted.append(est.kernel) or own_fit(est, X, y)
+        Description, "fit", lambda e, X, y: kernels_fitted.append(e.kernel) or own_fit(e, X, y)
     )
-    wide = kernels.Standardized(kernels.RBF("mean"))
+    wide = kernels.Tabular(kernels.RBF("mean"), scale="standardised")
     grid = {"prior": (priors.RowSum(), priors.Flat(), priors.Flat(sd=0.5))}
     protocol = replace(SMALL, alternatives=(wide,), tuned=True)
     tuned = Candidate("BDD", "BDD", {}, grid)
@@ -165,7 +165,7 @@ def test_priors_of_a_grid_share_one_fit_for_each_kernel(moon, monkeypatch):
     again = protocol.estimator("BDD", 3, prior=est.prior, kernel=est.kernel)
     again.fit(moon.X, moon.minority.astype(int))
     assert (again.cutoff_, str(again.kernel_)) == (est.cutoff_, chosen["kernel"])
-    np.testing.assert_array_equal(again.fit_.left_out, est.fit_.left_out)
+    np.testing.assert_array_equal(again.margins(), est.margins())
 
 
 @pytest.mark.parametrize("names", [["007", "12"], ["None", "NA"], ["a,b", 'say "x"\nand y']])
@@ -190,19 +190,19 @@ def test_two_sets_are_not_taken_for_each_other():
 
 def test_models_that_cannot_take_the_rows_are_told_without_a_fit(moon, monkeypatch):
     monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
-    monkeypatch.setattr("bsvdd.estimators.training.MAX_POINTS", 33)
-    few = Candidate("few points", "BSVDD", {"dictionary": 10})
-    candidates = [Candidate(name, name) for name in ("SVDD", "SVDD-M", "LS-SVM")] + [few]
-    study = runner.comparison([moon], candidates, 2, SMALL)
+    monkeypatch.setattr("bsvdd.estimators.machines.MOST_ROWS", 33)
+    monkeypatch.setattr(runner, "MANY_ROWS", 33)
+    names = ["SVDD", "SVDD-M", "OCSVM", "LS-SVM", "SVM", "kNN", "KDE"]
+    study = runner.comparison([moon], names, 2, SMALL)
     refused = study.refusals()
-    assert list(refused) == [("moon", "SVDD-M"), ("moon", "LS-SVM")]
-    assert "the kernel matrix of 36 rows" in refused["moon", "SVDD-M"]  # 30 of them majority
+    assert list(refused) == [("moon", "LS-SVM"), ("moon", "SVM")]
+    assert "the kernel matrix of 36 rows" in refused["moon", "SVM"]  # 30 of them majority
     assert replace(study, left_out=frozenset(refused)).refusals() == {}
     smaller, reasons = study.without_refused(chosen=False)
-    assert [c.candidate.name for c in smaller.cells()] == 2 * ["few points"]
-    assert reasons[0].startswith("'SVDD")
+    assert [c.candidate.name for c in smaller.cells()] == 2 * ["SVDD", "SVDD-M", "OCSVM", "kNN"]
+    assert reasons[0].startswith("'LS-SVM', 'SVM' on moon") and reasons[1].startswith("'KDE' on")
     with pytest.raises(
-        ValueError, match="nothing was fitted: 'SVDD-M', 'LS-SVM' on moon: the kernel matrix"
+        ValueError, match="nothing was fitted: 'LS-SVM', 'SVM' on moon: the kernel matrix"
     ):
         study.without_refused(chosen=True)
 

@@ -82,7 +82,7 @@ def test_one_file_a_cell_and_only_what_is_missing_is_computed(alone, folder, mon
         ({"replicates": 3}, N),
         ({"seed": 1}, 0),
         ({"protocol": Protocol(draws=51, tune=50)}, 0),
-        ({"protocol": Protocol(kernels.Standardized(kernels.RBF("median")), draws=50)}, 0),
+        ({"protocol": Protocol(kernels.Tabular(kernels.RBF("median")), draws=50)}, 0),
         ({"candidates": [Candidate("SVDD", "SVDD", {"C": 0.5}), Candidate("BDD", "SVDD")]}, 0),
         ({"scenarios": [Shape("ring", 60, 81), Slides(v=0.1, n_train=60, n_test=50, p=5)]}, 0),
     ],

@@ -16,7 +16,7 @@ from bsvdd import cutoffs, kernels
 RNG = np.random.default_rng(70)
 X = RNG.normal(size=(60, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 1.0]
 Z = RNG.normal(size=(25, 3)) * [2.0, 20.0, 0.2] + [0.0, 5.0, 1.0]
-SCALED = kernels.Standardized(kernels.Linear())
+SCALED = kernels.Tabular(kernels.Linear(), scale="standardised")
 SEED = int(check_random_state(0).randint(2**31 - 1))
 
 
@@ -56,13 +56,13 @@ def scaled(rows, *others):
 
 @pytest.mark.parametrize("name", YARDSTICKS)
 def test_scores_and_cutoff_are_those_of_the_method(name):
-    """The cutoff is number 55 of 60 left-out rows: .10 of 61."""
+    """The cutoff is the .10 quantile of 60 left-out rows, between the 6th and the 7th of them."""
     est, score = Yardstick(name, SCALED).fit(X), SCORES[name]
     np.testing.assert_allclose(est.score_samples(Z), score(*scaled(X, Z)) + est.cutoff_, rtol=1e-9)
     left_out = np.empty(60)
     for train, test in KFold(10, shuffle=True, random_state=SEED).split(X):
         left_out[test] = score(*scaled(X[train], X[test]))
-    assert -est.cutoff_ == pytest.approx(np.sort(left_out)[-55], rel=1e-9)
+    assert -est.cutoff_ == pytest.approx(np.sort(left_out)[5:7].mean(), rel=1e-9)
     np.testing.assert_array_equal(est.predict(Z) == 1, est.score_samples(Z) >= 0.0)
     assert list(SCORES) == list(YARDSTICKS)
     assert gaussian_kde(X.T).factor == pytest.approx(60 ** (-1 / 7), rel=1e-12)
@@ -78,16 +78,20 @@ def test_minority_rows_choose_the_cutoff_and_do_nothing_else():
     assert asked.cutoff_ == Yardstick("kNN", SCALED, cutoffs.FalseAlarm(0.3)).fit(X).cutoff_
 
 
-@pytest.mark.parametrize(
-    ("name", "rows", "message"),
-    [
-        ("robust Gaussian", X[:4, [0, 1, 2, 0, 1]], "5 columns needs more than 5 majority rows, g"),
-        ("kNN", X[:4], "needs at least 9"),
-    ],
-)
-def test_few_rows(name, rows, message):
-    cutoff = cutoffs.FalseAlarm(0.5 if name == "robust Gaussian" else 0.1)
-    with pytest.raises(ValueError, match=message):
-        Yardstick(name, SCALED, cutoff).fit(rows)
+def test_printed_is_the_rule_within_and_others_are_refused():
+    rows, y = np.concatenate([X, Z]), np.repeat([0, 1], [60, 25])
+    for rule in (cutoffs.FalseAlarm(0.2), cutoffs.Best("f1", max_fpr=1.0), cutoffs.Cost(3.0)):
+        printed = Yardstick("kNN", SCALED, cutoffs.Printed(rule)).fit(rows, y)
+        assert printed.cutoff_ == Yardstick("kNN", SCALED, rule).fit(rows, y).cutoff_
+    for other in (cutoffs.Printed(0.5), cutoffs.Printed(of="own"), cutoffs.Printed(of="training")):
+        with pytest.raises(ValueError, match="for descriptions only"):
+            Yardstick("kNN", SCALED, other).fit(rows, y)
+    with pytest.raises(ValueError, match="needs minority rows, and there are none"):
+        Yardstick("kNN", SCALED, cutoffs.Best()).fit(X)
+
+
+def test_few_rows():
+    with pytest.raises(ValueError, match="5 columns needs more than 5 majority rows, got 4"):
+        Yardstick("robust Gaussian", SCALED).fit(X[:4, [0, 1, 2, 0, 1]])
     for few in ("kNN", "mean kNN", "LOF"):
         assert np.isfinite(Yardstick(few, SCALED, cutoffs.FalseAlarm(0.5)).fit(X[:4]).cutoff_)

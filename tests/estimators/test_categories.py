@@ -34,10 +34,10 @@ def fitted():
 
 
 def test_the_fit_is_that_of_a_matrix_of_the_product(fitted):
-    rbf = KERNEL.resolve(FRAME[["a", "b"]].to_numpy())
+    of_numbers = SVDD(kernel=KERNEL).fit(FRAME[["a", "b"]]).kernel_
 
     def k(X, Z):
-        values = rbf(X[["a", "b"]].to_numpy(), Z[["a", "b"]].to_numpy())
+        values = of_numbers(*(of_numbers.inputs(of[["a", "b"]].to_numpy()) for of in (X, Z)))
         for c in ("city", "zip"):
             values = values * np.where(X[[c]].to_numpy() == Z[c].to_numpy(), 1.0, KERNEL.rho)
         return values
@@ -63,7 +63,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("dictionary", [None, 30])
+@pytest.mark.parametrize("dictionary", ["auto", 30])
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_in_has_the_same_result(way, dictionary, tmp_path):
     make = BDD(kernel=KERNEL, dictionary=dictionary, draws=40)
@@ -87,10 +87,16 @@ def test_a_category_is_text_even_where_a_block_has_numbers_only(tmp_path):
 def test_positions_make_numbers_categories():
     X = np.column_stack([RNG.normal(size=80), RNG.integers(0, 3, 80)])
     frame = pd.DataFrame(X, columns=["a", "c"]).astype({"c": int})
-    by_array, by_frame = (SVDD(kernel=kernels.Tabular(categorical=1)).fit(x) for x in (X, frame))
+    by_array, by_frame = (SVDD(kernel=kernels.Tabular(categorical=(1,))).fit(x) for x in (X, frame))
     by_type = SVDD(kernel=kernels.Tabular()).fit(frame.astype({"c": "category"}))
     for est, new in ((by_frame, frame), (by_type, frame), (by_type, frame.astype({"c": str}))):
         np.testing.assert_array_equal(est.score_samples(new), by_array.score_samples(X))
+
+
+@pytest.mark.parametrize("positions", [1, (-1,), (0.5,), ("c",), ((1,),)], ids=str)
+def test_positions_that_cannot_be(positions):
+    with pytest.raises(ValueError, match="categorical must be a sequence of positions of columns"):
+        kernels.Tabular(categorical=positions)
 
 
 def test_columns_are_found_by_name_in_any_order(fitted, tmp_path):
@@ -126,7 +132,7 @@ def test_columns_of_one_kind(model, columns):
     texts = columns[0] == "city"
     new.iloc[1, 0] = "Lima" if texts else 9.0
     assert est.predict(new)[1] == -1
-    assert est.kernel_.categorical == tuple(range(len(columns) * texts))
+    assert est.kernel_.categorical_columns == tuple(range(len(columns) * texts))
 
 
 def test_codes():

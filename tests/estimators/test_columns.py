@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.rows.gaps import filled
+from bsvdd.estimators.rows.gaps import imputed
 from bsvdd.inference.warning import DataWarning
 from click.testing import CliRunner
 
@@ -201,14 +201,15 @@ def command(*arguments):
     return CliRunner().invoke(main, list(map(str, arguments)))
 
 
-def quick():
-    return SVDD(cutoff=0.9)  # no fold is fitted
+def column_x(est):
+    """Return the column x of a fit as numbers."""
+    return est.fit_.training.filled.rows[:, 2]
 
 
 def fit_with_lines(X):
     with warnings.catch_warnings(record=True) as lines:
         warnings.simplefilter("always", DataWarning)
-        est = quick().fit(X)
+        est = SVDD().fit(X)
     return est, " ".join(str(line.message) for line in lines)
 
 
@@ -221,7 +222,7 @@ def test_columns_that_are_read(case, tmp_path):
         est, lines = fit_with_lines(X)
         assert not est.kernel_.categorical
         assert (line in lines) if line else not lines
-        np.testing.assert_allclose(est.fit_.data.rows[:, 2], expected, rtol=1e-12)
+        np.testing.assert_allclose(column_x(est), expected, rtol=1e-12)
         scores += [est.score_samples(rows) for rows in tables]
     for each in scores[1:]:
         np.testing.assert_allclose(each, scores[0], rtol=1e-9)
@@ -239,7 +240,7 @@ def test_columns_that_are_no_numbers(case, tmp_path):
         assert ("column 'x' names the rows" in lines) == (expected == "names")
         scores += [est.score_samples(rows) for rows in tables]
         if expected == "names":
-            assert not est.fit_.data.rows[:, 2].any()  # it does not count
+            assert not column_x(est).any()  # it does not count
     for each in scores[1:]:
         np.testing.assert_array_equal(each, scores[0])
 
@@ -275,7 +276,7 @@ OBJECTS = {  # by type, as data frames and Parquet have them
 def test_columns_of_objects(column, expected, tmp_path):
     frame, _, parquet = ways(tmp_path, column)
     for X in (frame, parquet):
-        np.testing.assert_allclose(SVDD().fit(X).fit_.data.rows[:, 2], expected)
+        np.testing.assert_allclose(column_x(SVDD().fit(X)), expected)
 
 
 CLOCKS = [f"{day} {i % 24:02d}:30:00" for i, day in enumerate(DAYS)]
@@ -303,10 +304,8 @@ def of_cells(cells):
 @pytest.mark.parametrize("case", ZONED)
 def test_dates_of_any_zone_are_instants(case, tmp_path):
     for X in ways(tmp_path, of_cells(ZONED[case])["x"]):
-        est = quick().fit(X)
-        np.testing.assert_allclose(
-            est.fit_.data.rows[:, 2], quick().fit(of_cells(AWARE)).fit_.data.rows[:, 2]
-        )
+        est = SVDD().fit(X)
+        np.testing.assert_allclose(column_x(est), column_x(SVDD().fit(of_cells(AWARE))))
         for other in ZONED.values():
             rows = of_cells(other)
             np.testing.assert_array_equal(est.score_samples(rows), est.score_samples(X))
@@ -316,7 +315,7 @@ def test_dates_of_any_zone_are_instants(case, tmp_path):
 def test_a_time_zone_is_in_training_and_in_new_rows_or_in_none(zoned, case, tmp_path):
     tables = of_cells(ZONED[zoned]), of_cells(UNZONED[case])
     for training, other, has in zip(tables, tables[::-1], ("with", "without"), strict=True):
-        est = quick().fit(training)
+        est = SVDD().fit(training)
         est.save(tmp_path / "m")
         for fit in (est, bsvdd.load(tmp_path / "m")):
             for X in ways(tmp_path, other["x"]):
@@ -330,13 +329,13 @@ def test_a_time_zone_is_in_training_and_in_new_rows_or_in_none(zoned, case, tmp_
 def test_whole_numbers_that_count_the_rows_are_named(numbers, tmp_path):
     for X in ways(tmp_path, numbers):
         with pytest.warns(DataWarning, match=r"column 'x' counts the rows, like an id, .*--id 'x'"):
-            quick().fit(X)
-    quick().fit(BASE.assign(x=RNG.permutation(np.arange(N) * 3)))  # all differ, which is common
+            SVDD().fit(X)
+    SVDD().fit(BASE.assign(x=RNG.permutation(np.arange(N) * 3)))  # all differ, which is common
 
 
 def test_dates_are_kept_with_the_fit(tmp_path):
     """New texts are of the form of training, which alone tells days from months."""
-    est = quick().fit(BASE.assign(x=READ["American dates"][0]))
+    est = SVDD().fit(BASE.assign(x=READ["American dates"][0]))
     est.save(tmp_path / "m")
     new = BASE.head(3).assign(x=["03/04/2024", "01/01/2024", "12/31/2023"])
     soon = new.assign(x=["03/04/2024", "soon", ""])
@@ -369,7 +368,7 @@ REFUSED_LATER = {  # training, new rows, and why
 @pytest.mark.parametrize("case", REFUSED_LATER)
 def test_a_unit_is_kept_with_the_fit(case, tmp_path):
     training, new, message = REFUSED_LATER[case]
-    est, rows = quick().fit(BASE.assign(x=READ[training][0])), BASE.head(2).assign(x=new)
+    est, rows = SVDD().fit(BASE.assign(x=READ[training][0])), BASE.head(2).assign(x=new)
     est.save(tmp_path / "m")
     for fit in (est, bsvdd.load(tmp_path / "m")):
         for X in (rows, bsvdd.read_table(as_csv(tmp_path / "new.csv", rows))):
@@ -429,7 +428,7 @@ def test_levels_that_are_intervals_or_numbers(tmp_path):
     ages = pd.cut(pd.Series(range(N)), [-1, 9, 25, 60])
     for levels in (ages, ages.cat.codes.astype("category").cat.as_ordered()):
         est = SVDD().fit(BASE.assign(x=levels))
-        np.testing.assert_array_equal(est.fit_.data.rows[:, 2], ages.cat.codes)
+        np.testing.assert_array_equal(column_x(est), ages.cat.codes)
         est.predict(bsvdd.read_table(as_csv(tmp_path / "x.csv", BASE.assign(x=levels))))
 
 
@@ -456,10 +455,10 @@ def test_gaps_of_columns_with_a_form_are_filled(tmp_path):
         options = ("--model", "SVDD", *option)
         made = command("fit", path, "--out", tmp_path / "m", *options)
         assert made.exit_code == 0, made.output
-        data = bsvdd.load(tmp_path / "m").fit_.data
-        known = np.where(data.gaps, np.nan, data.rows)
-        np.testing.assert_array_equal(data.rows, filled(known, known))
-        assert data.gaps.sum() == data.gaps[0, 2] == 1 and len(data.forms) == 1
+        training = bsvdd.load(tmp_path / "m").fit_.training
+        expected = imputed(training.observed, training.observed).rows
+        np.testing.assert_array_equal(training.filled.rows, expected)
+        assert training.gaps.sum() == training.gaps[0, 2] == 1 and len(training.forms) == 1
 
 
 def test_the_command_says_which_columns_are_dates(tmp_path):
@@ -469,12 +468,12 @@ def test_the_command_says_which_columns_are_dates(tmp_path):
         assert result.exit_code == 0, result.output
         line = "column 'x' has dates, read as days since the first, 2024-01-01; if they should"
         assert days is not DAYS or line + " not count: --drop 'x'" in result.output
-    rows = bsvdd.load(tmp_path / "m").fit_.data.rows[:, 2]
+    rows = column_x(bsvdd.load(tmp_path / "m"))
     assert np.isfinite(rows[0])
 
 
 def test_new_rows_with_a_cell_that_is_no_number(tmp_path):
-    est, new = quick().fit(BASE), BASE.astype(str)
+    est, new = SVDD().fit(BASE), BASE.astype(str)
     np.testing.assert_allclose(est.score_samples(new), est.score_samples(BASE))
     new.loc[7, "b"] = "?"
     for X in (new, bsvdd.read_table(as_csv(tmp_path / "new.csv", new))):

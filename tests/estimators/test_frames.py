@@ -39,7 +39,10 @@ def test_tables_of_other_libraries(name, tmp_path):
     table, expected = TABLES[name], SVDD().fit(FRAME, "kind")
     est = SVDD().fit(table, "kind")
     est.save(tmp_path / "m")
-    assert est.kernel_.categorical == (1, 2) and est.fit_.data.forms == expected.fit_.data.forms
+    assert (
+        est.kernel_.categorical == (1, 2)
+        and est.fit_.training.forms == expected.fit_.training.forms
+    )
     for fit in (est, bsvdd.load(tmp_path / "m")):
         np.testing.assert_array_equal(fit.score_samples(table), expected.score_samples(FRAME))
         np.testing.assert_array_equal(fit.score_samples(table), fit.score_samples(FRAME))

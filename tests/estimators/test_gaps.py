@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.rows.gaps import NEAREST, filled, imputed
+from bsvdd.estimators.rows.gaps import NEAREST, imputed
+from bsvdd.inference.centre import Parts
 from bsvdd.inference.warning import DataWarning
 
 import bsvdd
-from bsvdd import BDD, BSVDD, SVDD, Cutoff, kernels
-from tests.scores import is_logarithmic, raised, upper_median, weights_of
+from bsvdd import BDD, BSVDD, SVDD, kernels
 
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 RNG = np.random.default_rng(2)
 N = 60
 ROWS = RNG.normal(size=(N, 4))
@@ -56,8 +57,8 @@ def by_hand(row, known, categorical):
 def test_gaps_are_filled_as_by_hand():
     new = np.array([[np.nan, 1.0, 0.0, 1.0], [0.5, np.nan, np.nan, np.nan], KNOWN[3]])
     expected = [by_hand(row, KNOWN, (3,)) for row in new]
-    np.testing.assert_allclose(filled(new, KNOWN, (3,)), expected, rtol=1e-12)
-    inside = filled(KNOWN, KNOWN, (3,))
+    np.testing.assert_allclose(imputed(new, KNOWN, (3,)).rows, expected, rtol=1e-12)
+    inside = imputed(KNOWN, KNOWN, (3,)).rows
     # a row has no value where it lacks one, so it cannot fill its own gap
     np.testing.assert_allclose(inside, [by_hand(row, KNOWN, (3,)) for row in KNOWN], rtol=1e-12)
 
@@ -65,13 +66,14 @@ def test_gaps_are_filled_as_by_hand():
 def test_no_order_of_rows_and_no_other_row_matters():
     new = np.where(RNG.random(ROWS.shape) < 0.2, np.nan, ROWS)
     new[:, 0] = ROWS[:, 0]
-    whole = filled(new, KNOWN, (3,))
-    order = RNG.permutation(N)
-    np.testing.assert_array_equal(filled(new[order], KNOWN[order], (3,)), whole[order])
-    for i in (0, 7, 31):
-        np.testing.assert_array_equal(filled(new[[i]], KNOWN, (3,))[0], whole[i])
-    few = filled(np.array([[np.nan, 2.0]]), np.array([[1.0, 1.0], [3.0, 2.0]]))  # fewer than ten
-    assert few[0, 0] == 2.0
+    whole, order = imputed(new, KNOWN, (3,)), RNG.permutation(N)
+    for of in (order, *whole.which[[0, 5, 9], None]):
+        found = imputed(new[of], KNOWN[order], (3,))
+        np.testing.assert_array_equal(found.rows, whole.rows[of])
+        places = np.searchsorted(whole.which, of[found.which])
+        np.testing.assert_array_equal(found.versions, whole.versions[:, places])
+    few = imputed(np.array([[np.nan, 2.0]]), np.array([[1.0, 1.0], [3.0, 2.0]]))  # fewer than ten
+    assert few.rows[0, 0] == 2.0 and few.versions[:, 0, 0].tolist() == [3.0] * 5 + [1.0] * 5
 
 
 @quiet
@@ -81,11 +83,11 @@ def test_a_fit_fills_gaps_of_its_rows_and_of_new_ones(make, tmp_path):
     frame["t"] = pd.Series(KNOWN[:, 3]).map({0.0: "u", 1.0: "v", 2.0: "w"})
     with pytest.warns(DataWarning, match=rf"of 60 {SAID} 'a' \(\d+\), 'b'"):
         est = make().fit(frame)
-    codes = est.fit_.data.rows[:, 3]
-    known = np.where(est.fit_.data.gaps, np.nan, est.fit_.data.rows)
-    np.testing.assert_array_equal(est.fit_.data.gaps, frame.isna())
-    np.testing.assert_array_equal(est.fit_.data.rows, filled(known, known, (3,)))
-    assert len(set(codes)) == 3
+    training = est.fit_.training
+    np.testing.assert_array_equal(training.gaps, frame.isna())
+    expected = imputed(training.observed, training.observed, (3,)).rows
+    np.testing.assert_array_equal(training.filled.rows, expected)
+    assert len(set(expected[:, 3])) == 3
     new = frame.iloc[:9].assign(a=[None, *range(8)])
     new.loc[2, "t"] = None
     est.save(tmp_path / "m")
@@ -101,16 +103,16 @@ def test_gaps_beside_minority_rows_are_filled_by_the_majority():
     rows = KNOWN[:, :3].copy()
     rows[:, 0] = ROWS[:, 0]
     est = SVDD().fit(rows, y)
-    expected = filled(rows, rows[10:])
-    np.testing.assert_array_equal(est.fit_.data.rows, expected)
+    expected = imputed(rows, rows[10:]).rows
+    np.testing.assert_array_equal(est.fit_.training.filled.rows, expected)
 
 
 def test_rows_that_cannot_be_filled():
     gap = np.where(np.arange(4) == 1, np.nan, ROWS)
     with pytest.raises(ValueError, match="column 1 .* has no value in any of 60 majority rows"):
-        filled(gap, gap)
+        imputed(gap, gap)
     with pytest.raises(ValueError, match=r"X\[0\] has no value in any column"):
-        filled(np.full((1, 4), np.nan), KNOWN)
+        imputed(np.full((1, 4), np.nan), KNOWN)
     with pytest.raises(ValueError, match=r"is nan .* kernels.Tabular\(\) fills them"):
         SVDD(kernel=kernels.RBF(1.0)).fit(KNOWN)
 
@@ -144,71 +146,61 @@ WITH_GAP = np.array([[np.nan, 1.0, 0.3], [0.5, np.nan, np.nan], [0.1, 0.2, 0.3]]
 DESCRIPTIONS = [SVDD(), BSVDD(), BDD(), BDD(simplex=True)]
 
 
-def median_score(margins):
-    """Return the score of margins (draws, rows): their (lower) median in the draws."""
-    return -upper_median(-margins)
-
-
-def one_a_draw(est, imputations, i, itself=()):
-    """Return the margins (draws,) of a row, by the way of each draw to fill it."""
-    rows, w, at = est.fit_.data.rows, weights_of(est), est.fit_.score.boundary
-    others = np.setdiff1d(np.arange(len(rows)), itself)
-    ways = []
-    for row in imputations.rows[:, i]:
-        k = est.kernel_(row[None], rows[others])[0]  # it learned no value of the way
-        values = w[:, others] @ k * w.sum(axis=1) / w[:, others].sum(axis=1)
-        values = np.log(values) if is_logarithmic(est) else values
-        log_nearest = np.log(k.max())[None]
-        ways.append((raised(est, values[:, None], log_nearest) - at.threshold[:, None])[:, 0])
-    return np.array([ways[t % NEAREST][t % len(ways[0])] for t in range(len(at.threshold))])
+def lower_median(margins):
+    """Return the score of margins (draws, rows)."""
+    return np.sort(margins, axis=0)[(len(margins) - 1) // 2]
 
 
 @quiet
 @pytest.mark.parametrize("make", DESCRIPTIONS, ids=repr)
 def test_each_draw_fills_gaps_of_a_new_row_by_one_of_the_nearest_rows(make):
     est = make.fit(NUMBERS)
-    known = np.where(est.fit_.data.gaps, np.nan, est.fit_.data.rows)
-    middle, imputations = imputed(WITH_GAP, known)
-    assert imputations.which.tolist() == [0, 1]
-    for of_way, donors in zip(imputations.rows, imputations.donors, strict=True):
-        np.testing.assert_array_equal(of_way[0, 1:], WITH_GAP[0, 1:])
-        np.testing.assert_array_equal(donors >= 0, np.isnan(WITH_GAP[:2]))
-        i, f = np.nonzero(donors >= 0)
-        np.testing.assert_array_equal(of_way[i, f], known[donors[i, f], f])
-    np.testing.assert_array_equal(middle[2], WITH_GAP[2])
-    margins = np.column_stack([one_a_draw(est, imputations, i) for i in range(2)])
+    known = est.fit_.training.observed
+    filled = imputed(WITH_GAP, known)
+    assert filled.which.tolist() == [0, 1]
+    gaps = np.isnan(WITH_GAP[:2])
+    for version in filled.versions:
+        np.testing.assert_array_equal(version[~gaps], WITH_GAP[:2][~gaps])
+        assert all(np.isin(version[i, f], known[:, f]) for i, f in np.argwhere(gaps))
+    np.testing.assert_array_equal(filled.rows[2], WITH_GAP[2])
+    of_version = [est.margins(rows) for rows in filled.versions]  # of complete rows
+    turns = np.arange(len(of_version[0]))
+    margins = np.array(of_version)[turns % NEAREST, turns]
     found = est.decision(WITH_GAP).iloc[:2]
-    np.testing.assert_allclose(found["surprise"], -median_score(margins), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(est.margins(WITH_GAP)[:, :2], margins, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found["surprise"], -lower_median(margins), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found["probability_normal"], (margins >= 0.0).mean(axis=0))
     np.testing.assert_allclose(est.score_samples(WITH_GAP)[:2], -found["surprise"], atol=1e-12)
     np.testing.assert_array_equal(est.predict(WITH_GAP)[:2] > 0, found["normal"])
     np.testing.assert_allclose(est.probability_normal(WITH_GAP)[:2], found["probability_normal"])
     np.testing.assert_array_equal(bsvdd.p_value(est, WITH_GAP)[:2], found["p_value"])
-    picture = est.margins(WITH_GAP)  # what plot_margin draws
-    np.testing.assert_allclose((picture >= 0.0).mean(axis=0)[:2], found["probability_normal"])
-    complete = est.decision(np.r_[WITH_GAP[2:], middle[:2]])
+    complete = est.decision(np.r_[WITH_GAP[2:], filled.rows[:2]])
     same = est.decision(WITH_GAP).loc[2, "surprise"], complete.loc[0, "surprise"]
     assert same[0] == pytest.approx(same[1], rel=1e-12)
     assert (complete["surprise"][1:] != found["surprise"].to_numpy()).any()
-    # the printed rule has one value in a gap
-    printed = est.with_cutoff(Cutoff(uncertain=False))
-    np.testing.assert_array_equal(printed.score_samples(WITH_GAP), printed.score_samples(middle))
+    np.testing.assert_array_equal(est.distance(WITH_GAP), est.distance(filled.rows))
 
 
 @quiet
 @pytest.mark.parametrize("make", [BSVDD(), BDD(), BDD(simplex=True)], ids=repr)
 def test_a_training_row_is_left_out_in_each_way_to_fill_it(make):
     est = make.fit(NUMBERS)
-    data = est.fit_.data
-    known = np.where(data.gaps, np.nan, data.rows)
-    _, imputations = imputed(known, known)
-    np.testing.assert_array_equal(data.imputations.rows, imputations.rows)
-    np.testing.assert_array_equal(data.imputations.donors, imputations.donors)
+    filled, data, boundary = est.fit_.training.filled, est.fit_.data, est.fit_.fit.boundary
+    expected = imputed(est.fit_.training.observed, est.fit_.training.observed)
+    np.testing.assert_array_equal(filled.versions, expected.versions)
+    w = est.idata_["posterior"]["w"].values.reshape(-1, N)[:, est.gram_.of_row]
+    turns = np.arange(len(boundary.threshold))
+    w = np.broadcast_to(w, (len(turns), N))
     for i in (0, 4):
-        j = imputations.which[i]
-        expected = median_score(one_a_draw(est, imputations, i, [j])[:, None])[0]
-        np.testing.assert_allclose(est.fit_.left_out[j], expected, rtol=1e-9)
-        np.testing.assert_allclose(est.decision()["surprise"][j], -expected, rtol=1e-9)
+        j, draws = filled.which[i], []
+        kernel, others = data.kernels[data.units.fold[j]], np.arange(N) != filled.which[i]
+        for t, row in zip(turns, filled.versions[turns % NEAREST, i], strict=True):
+            k = kernel(kernel.inputs(row[None]), kernel.inputs(filled.rows[others]))[0]
+            s = w[t, others] @ k * w[t].sum() / w[t, others].sum()
+            draws.append([max(s, 0.0), max(-s, 0.0), 0.0, np.log(k.max())])
+        margins = boundary.margins(Parts(*np.array(draws).T[:, :, None]))[:, 0]
+        expected = -lower_median(margins)
+        assert est.decision()["surprise"][j] == pytest.approx(expected, rel=1e-9)
 
 
 @quiet
@@ -223,7 +215,7 @@ def test_the_value_of_a_far_donor_leaves_no_scale(make):
     of_tree = est.idata_["decision"]["surprise"].values
     np.testing.assert_array_equal(of_tree, est.decision()["surprise"])
     others = make.fit(np.delete(rows, 8, axis=0)).decision(rows[[8]]).iloc[0]
-    assert found["surprise_high"] == pytest.approx(others["surprise_high"], abs=0.5)
+    assert found["high"] == pytest.approx(others["high"], abs=0.5)
     assert found["probability_normal"] == pytest.approx(others["probability_normal"], abs=0.05)
 
 
@@ -240,7 +232,7 @@ def test_intervals_of_rows_with_gaps_hold_the_surprise_of_the_complete_row():
         est = BSVDD(random_state=0).fit(tables[0])
         found, truth = est.decision(tables[1]), est.decision(new)["surprise"]
         with_gaps = np.isnan(tables[1]).any(axis=1)
-        inside = (found["surprise_low"] <= truth) & (truth <= found["surprise_high"])
+        inside = (found["low"] <= truth) & (truth <= found["high"])
         held.append(inside[with_gaps].mean())
         flagged.append((~found["normal"]).mean())
     assert np.mean(held) >= 0.9  # .8 with the middle value alone
@@ -253,4 +245,4 @@ def test_a_gap_among_codes_of_an_array_has_one_of_the_codes():
     x = np.append(np.arange(20.0), -1.0)
     rows = np.column_stack([x, np.append(np.tile([1.0, 9.0], 10), np.nan)])
     est = SVDD(kernel=kernels.Tabular(categorical=(1,))).fit(rows)
-    assert est.fit_.data.rows[20, 1] in (1.0, 9.0)
+    assert est.fit_.training.filled.rows[20, 1] in (1.0, 9.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.inference.warning import DataWarning
-from bsvdd.models import Gram, svm
+from bsvdd.models.machines import Classes, density_weights
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -151,27 +151,60 @@ def test_support_vector_machines_are_svc_with_a_price_of_each_row(cls, arguments
     assert (price == 1).all() or np.abs(plain - weighted).max() > 1e-2
 
 
+@pytest.mark.parametrize("nu", [1e-3, 0.1, 0.5, 1.0])
+def test_origin_among_the_rows_is_said_to_be_there(nu):
+    """Centred columns and a linear kernel: w = 0, for which libsvm alone finds no end."""
+    rows = np.random.default_rng(22).normal(size=(150, 5))
+    rows -= rows.mean(axis=0)
+    message = r"origin of the kernel space lies among .*use kernels.RBF"
+    with pytest.warns(DataWarning, match=message):
+        est = OCSVM(kernel=kernels.Linear(), nu=nu).fit(rows)
+    assert np.isnan(est.plane_.distance_from_origin) and est.plane_.norm == 0.0
+    assert abs(est.plane_.rho) < 1e-3 and np.linalg.norm(est.weights_ @ rows) < 1e-3
+    assert est.weights_.sum() == pytest.approx(1.0, abs=1e-9)
+    assert np.isfinite(est.decision_function(rows)).all()
+
+
+@pytest.mark.parametrize("nu", [0.01, 0.1, 0.27, 0.5, 0.88, 1.0])
+def test_one_class_machine_is_the_solution_of_its_program(nu):
+    """Against interior points; and each case is where f says that the row lies."""
+    est, n = OCSVM(kernel=RBF, nu=nu).fit(X, Y), N0
+    K, plane = rbf(MAJORITY, MAJORITY), est.plane_
+    alpha = helpers.quadratic_program(K, np.zeros(n), 0.0, 1 / (nu * n))
+    np.testing.assert_allclose(est.weights_, alpha, atol=2e-5)
+    assert plane.norm == pytest.approx(np.sqrt(alpha @ K @ alpha), rel=1e-6)
+    f = est.decision_function(MAJORITY)
+    np.testing.assert_allclose(plane.values, f, atol=1e-12)
+    assert (f[plane.case == "inside"] > -1e-6).all()
+    assert (f[plane.case == "beyond"] < 1e-6).all()
+    np.testing.assert_allclose(f[plane.case == "on the hyperplane"], 0.0, atol=1e-6)
+    assert plane.margin_error_share <= nu + 1e-12 <= plane.support_vector_share + 2e-12
+    assert (est.predict(MAJORITY) == -1).mean() <= nu
+
+
 # density weights
+
+
+def classes(majority, minority):
+    rows = np.concatenate([majority, minority])
+    return Classes(rows, np.repeat([1.0, -1.0], [len(majority), len(minority)]), np.eye(len(rows)))
 
 
 @pytest.mark.parametrize("k", [1, 5, 11])
 def test_density_weights_by_a_double_loop(k):
     for factor in (1.0, 1000.0):
-        gram = Gram.from_rows(RBF, factor * MAJORITY + 7.0, factor * MINORITY + 7.0)
-        np.testing.assert_allclose(svm.density_weights(gram, k), both_classes(k), atol=1e-9)
-        d = svm.density_weights(gram, k, within_class=False)
+        rows = classes(factor * MAJORITY + 7.0, factor * MINORITY + 7.0)
+        np.testing.assert_allclose(density_weights(rows, k), both_classes(k), atol=1e-9)
+        d = density_weights(rows, k, within_class=False)
         np.testing.assert_allclose(d, loop_weights(X, k), atol=1e-9)
-    equal = Gram.from_rows(
-        RBF, np.ones((9, 2)), np.repeat([[0.0, 0.0], [3.0, 4.0]], [6, 4], axis=0)
-    )
-    d = svm.density_weights(equal)
-    np.testing.assert_array_equal(d, np.repeat([1.0, 0.0], [15, 4]))
+    equal = classes(np.ones((9, 2)), np.repeat([[0.0, 0.0], [3.0, 4.0]], [6, 4], axis=0))
+    np.testing.assert_array_equal(density_weights(equal), np.repeat([1.0, 0.0], [15, 4]))
 
 
 def test_density_weights_are_taken_in_the_columns_of_the_kernel():
     """Standardised columns where the kernel standardises; by the majority's mean and sd."""
     stretched = X * [1.0, 1000.0]
-    est = IDLSSVM(kernel=kernels.Standardized(RBF)).fit(stretched, Y)
+    est = IDLSSVM(kernel=kernels.Tabular(RBF, scale="standardised")).fit(stretched, Y)
     V = StandardScaler().fit(stretched[:N0]).transform(stretched)
     expected = np.concatenate([loop_weights(V[:N0]), loop_weights(V[N0:])])
     np.testing.assert_allclose(est.density_weights_, expected, atol=1e-10)
@@ -224,6 +257,30 @@ def test_by_default_new_minority_rows_are_found(cls):
 
 
 @MACHINES
+def test_equal_rows_have_equal_weights_and_others_are_kept(cls):
+    rows, y = np.concatenate([X, X[[0, 7, 0, N0]]]), np.concatenate([Y, [0, 0, 0, 1]])
+    order = np.random.default_rng(0).permutation(len(rows))
+    est, moved = cls(kernel=RBF).fit(rows, y), cls(kernel=RBF).fit(rows[order], y[order])
+    w = est.weights_
+    assert w[0] == w[N0] == w[N0 + 2] and w[7] == w[N0 + 1]  # the new rows of the majority
+    if cls is not OCSVM:
+        assert w[N0 + 3] == w[-1]
+    else:
+        assert est.plane_.case[0] == est.plane_.case[N0] == est.plane_.case[N0 + 2]
+    np.testing.assert_allclose(moved.decision_function(Z), est.decision_function(Z), atol=1e-5)
+
+
+@MACHINES
+def test_more_rows_than_a_matrix_may_have_are_refused(cls, monkeypatch):
+    monkeypatch.setattr("bsvdd.estimators.machines.MOST_ROWS", N0)
+    if cls is OCSVM:
+        assert cls().fit(X, Y).weights_.shape == (N0,)
+    rows, y = np.concatenate([X, X[:1]]), np.append(Y, 0)
+    with pytest.raises(ValueError, match=r"the kernel matrix of \d+ rows .*up to 40 rows are"):
+        cls().fit(rows, y)
+
+
+@MACHINES
 def test_tables_labels_and_scores_are_those_of_the_descriptions(cls):
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(
         kind=np.where(Y, "x", "y"), label=np.where(Y, "odd", "usual")
@@ -247,14 +304,16 @@ def test_tables_labels_and_scores_are_those_of_the_descriptions(cls):
     [
         lambda est: bsvdd.p_value(est, Z),
         lambda est: bsvdd.select(est, Z),
-        lambda est: bsvdd.stand_out(est),
+        lambda est: bsvdd.stand_out(est, Z),
         lambda est: bsvdd.elpd(est),
         lambda est: bsvdd.methods(est),
         lambda est: bsvdd.facts(est),
     ],
 )
 def test_questions_that_need_draws_or_left_out_rows_are_refused(cls, question):
-    with pytest.raises(TypeError, match=f"{cls.__name__} has neither draws nor left-out rows"):
+    with pytest.raises(
+        TypeError, match=f"{cls.__name__} has (neither draws nor|no similarities of) left-out"
+    ):
         question(fitted(cls))
 
 

@@ -1,28 +1,15 @@
-"""p-values of fitted models, against refits by brute force, and what is decided by them."""
+"""p-values against counting and refits by brute force, and what is decided by them."""
 
 import numpy as np
 import pytest
+from bsvdd.estimators.p_values import p_values
 from bsvdd.estimators.questions.selection import discoveries
-from bsvdd.inference.decision import three_way
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.model_selection import KFold
-from sklearn.utils import check_random_state
 
 import bsvdd
-from bsvdd import (
-    BDD,
-    BDDM,
-    BSVDD,
-    BSVDDM,
-    SVDD,
-    SVDDM,
-    Cutoff,
-    cutoffs,
-    kernels,
-    priors,
-)
-from tests import scores
-from tests.scores import scores_left_out
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, SVDDM, cutoffs, kernels, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -31,15 +18,23 @@ X = RNG.normal(size=(25, 2))
 NEW = np.concatenate([RNG.normal(size=(30, 2)), RNG.normal(size=(10, 2)) * 3, [[1e4, 0.0]]])
 KERNEL = kernels.RBF(0.9)
 QUICK = {"draws": 100, "tune": 100, "chains": 2}
-SEED = int(check_random_state(0).randint(2**31 - 1))  # of a fit with random_state=0
 
 
-def count(left_out, new):
-    """(1 + the number of left-out scores at or below each new one)/(n + 1), without sorting."""
-    return (1 + (np.asarray(left_out)[:, None] <= new).sum(axis=0)) / (len(left_out) + 1)
+def test_a_p_value_counts_the_left_out_rows_at_or_below():
+    left_out = np.array([1.0, 2.0, 2.0, 5.0])
+    found = p_values(np.array([0.0, 1.0, 1.5, 2.0, 5.0, 6.0]), left_out)
+    np.testing.assert_array_equal(found, np.array([1, 2, 2, 4, 5, 5]) / 5)
 
 
-# each method against refits
+@given(st.integers(9, 60), st.integers(1, 30))
+def test_every_rank_is_one_step_of_the_p_value(n, alpha):
+    """Of n + 1 rows in any order, at most a share alpha has a p-value of at most alpha."""
+    rate, scores = alpha / 100, np.arange(1.0, n + 2)
+    p = [p_values(np.array([s]), np.delete(scores, i))[0] for i, s in enumerate(scores)]
+    assert np.mean(np.array(p) <= rate + 1e-12) <= rate + 1e-12
+
+
+# of fits
 
 
 def test_left_out_is_by_refits_where_weights_are_equal():
@@ -47,24 +42,30 @@ def test_left_out_is_by_refits_where_weights_are_equal():
     prior = priors.Normal(sd=1e-4, m=(1 / 25,) * 25)  # so large a precision makes weights equal
     est = BDD(kernel=KERNEL, simplex=True, prior=prior).fit(X)
     np.testing.assert_allclose(est.idata_["posterior"]["w"], 1 / 25, rtol=1e-5)
-    K, k_zu = KERNEL(X), KERNEL(NEW, X)
-    left_out = [K[np.arange(25) != j, j].mean() for j in range(25)]
-    np.testing.assert_allclose(bsvdd.p_value(est, NEW), count(left_out, k_zu.mean(axis=1)))
+    K, k_zu = KERNEL(X, X), KERNEL(NEW, X)
+    left_out = np.array([K[np.arange(25) != j, j].mean() for j in range(25)])
+    np.testing.assert_allclose(np.exp(est.log_similarity()[0]), left_out, rtol=1e-6)
+    scores, others = est.score_samples(NEW), -est.decision()["surprise"].to_numpy()
+    expected = (1 + (others[:, None] <= scores + 1e-9).sum(axis=0)) / 26
+    np.testing.assert_allclose(bsvdd.p_value(est, NEW), expected)
+    # what is unseen is a draw beside each row, so ranks of similarities differ by a few rows
+    of_similarity = (1 + (left_out[:, None] <= k_zu.mean(axis=1)).sum(axis=0)) / 26
+    assert np.abs(expected - of_similarity).max() <= 3 / 26
 
 
-def test_left_out_scores_of_svdd_are_relative_to_the_sphere_of_the_fold():
-    """log(s/rho) of a fold is that of all rows; rho is s on the sphere."""
-    est = SVDD(kernel=KERNEL).fit(X)
-    expected = np.empty(25)
-    for train, test in KFold(10, shuffle=True, random_state=SEED).split(X):
-        fold = SVDD(kernel=KERNEL, cutoff=1.0).fit(X[train])
-        log_rho = scores.sphere_value(fold) - scores.sphere_value(est)
-        expected[test] = scores.values_of(fold, X[test])[0] - log_rho
-    expected = scores.score_of(est, expected[None])
-    np.testing.assert_allclose(scores_left_out(est), expected, atol=1e-6)
-
-
-# promises
+def test_a_batch_counts_as_one_row_of_its_weight():
+    groups, weight = np.arange(25) // 3, np.repeat([1.0, 2.0, 0.0], [9, 13, 3])
+    est = SVDD(kernel=KERNEL).fit(X, sample_weight=weight, groups=groups)
+    score, others = est.score_samples(NEW), -est.decision()["surprise"].to_numpy()
+    mean, upto = [], []
+    for group in np.unique(groups[weight > 0]):
+        of = (groups == group) & (weight > 0)
+        at_most = others[of][:, None] <= score + 1e-9
+        mean.append(weight[of].mean())
+        upto.append(np.average(at_most, axis=0, weights=weight[of]))
+    t = np.array(mean) / np.mean(mean)
+    expected = (1.0 + t @ np.array(upto)) / (1.0 + len(t))
+    np.testing.assert_allclose(bsvdd.p_value(est, NEW), expected)
 
 
 @pytest.mark.parametrize("width", [0.05, 0.02])
@@ -80,36 +81,45 @@ TWO_CLASS = [SVDDM(), BDDM(**QUICK), BSVDDM(minority_prior=priors.Beta(total=1),
 
 @pytest.fixture(scope="module", params=ONE_CLASS + TWO_CLASS, ids=range(7))
 def est(request):
-    y = np.repeat([0, 1], [19, 6]) if request.param in TWO_CLASS else None
-    return clone(request.param).fit(X, y)
+    y = np.arange(25) >= 19
+    if request.param in TWO_CLASS:
+        return clone(request.param).fit(X + 3.0 * y[:, None], y)
+    return clone(request.param).fit(X)
 
 
 @pytest.mark.filterwarnings("ignore:no row is selected")
-def test_the_cutoff_of_a_rate_and_p_values_order_alike_by_every_way_in(est):
-    expected = bsvdd.p_value(est, NEW)
+def test_the_cutoff_of_a_rate_and_p_values_order_alike(est):
     for rate in (0.1, 0.2, 0.5):
         new = est.with_cutoff(cutoffs.FalseAlarm(rate))
-        flagged = new.predict(NEW) == -1
-        assert flagged.sum() < len(NEW)
-        p = bsvdd.p_value(new, NEW)
+        flagged, p = new.predict(NEW) == -1, bsvdd.p_value(new, NEW)
+        assert 0 < flagged.sum() < len(NEW)
         assert p[flagged].max(initial=0.0) <= p[~flagged].min()
         near = 2.01 / 20  # D_opt of the draws lies about the quantile
         assert (p[flagged] <= rate + near).all() and (p[~flagged] > rate - near).all()
-        np.testing.assert_array_equal(bsvdd.select(est, NEW, rate), discoveries(expected, rate))
+        np.testing.assert_array_equal(bsvdd.select(new, NEW, rate), discoveries(p, rate))
 
 
-def test_undecided_rows_are_in_the_decision():
-    table = BSVDD(cutoff=Cutoff(undecided=(0.2, 0.8)), **QUICK).fit(X).decision(NEW)
-    p, error = table["probability_normal"], table["probability_error"]
-    expected = three_way(p.to_numpy(), error.to_numpy(), 0.2, 0.8)
-    assert table["decision"].tolist() == expected.tolist() and "undecided" in expected
-    assert "decision" not in BDD(**QUICK).fit(X).decision(NEW)
-    one = SVDD(kernel=KERNEL, cutoff=Cutoff(undecided=(0.2, 0.8))).fit(X).decision(NEW)
-    p = one["probability_normal"].to_numpy()  # of 2,000 draws of the cutoff
-    np.testing.assert_allclose(one["probability_error"], np.sqrt(p * (1.0 - p) / 2000))
+# the false discovery rate
 
 
-def test_a_cutoff_beyond_all_rows_is_warned_of():
-    """BDD with a very narrow kernel: the norm of a draw moves more than rows differ."""
-    with pytest.warns(bsvdd.inference.warning.DiagnosticWarning, match="these are called normal"):
-        BDD(kernel=kernels.RBF(0.05), random_state=1).fit(X)
+def by_definition(p, fdr):
+    """Reject the k smallest, k the largest number with p_(k) <= k fdr / m."""
+    ordered, m = np.sort(p), len(p)
+    fitting = [k for k in range(1, m + 1) if ordered[k - 1] <= k * fdr / m]
+    return p <= ordered[max(fitting) - 1] if fitting else np.zeros(m, dtype=bool)
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=12), st.sampled_from([0.05, 0.1, 0.3]))
+def test_discoveries_are_those_of_benjamini_and_hochberg(ranks, fdr):
+    p = np.array(ranks) / 41
+    np.testing.assert_array_equal(discoveries(p, fdr), by_definition(p, fdr))
+
+
+def test_edges_of_discoveries():
+    none = discoveries(np.empty(0), 0.1)
+    assert (none.shape, none.dtype) == ((0,), bool)
+    for p, fdr in ((7 / 86, 0.1), (7 / 43, 0.2), (7 / 172, 0.05)):  # p 43 / 35 is the rate
+        assert discoveries(np.array([p] * 35 + [1.0] * 8), fdr).sum() == 35
+    for value in (0, 1, -0.1, float("nan"), "a", None):
+        with pytest.raises(ValueError, match="fdr must lie between 0 and 1"):
+            discoveries(np.array([0.5]), value)

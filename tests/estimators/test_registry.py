@@ -5,7 +5,7 @@ import inspect
 import pytest
 from bsvdd.estimators import bdd, machines, svdd
 from bsvdd.estimators import bsvdd as bsvdd_module
-from bsvdd.estimators.detector import Detector
+from bsvdd.estimators.description import Description
 from bsvdd.estimators.machines import Machine
 from bsvdd.estimators.registry import REGISTRY, find
 
@@ -19,7 +19,7 @@ def test_every_estimator_of_the_package_has_its_record():
         for module in (svdd, bdd, bsvdd_module, machines)
         for name, value in vars(module).items()
         if inspect.isclass(value)
-        and issubclass(value, Detector | Machine)
+        and issubclass(value, Description | Machine)
         and value.__module__ == module.__name__
     ]
     bases = {"Machine"}

@@ -11,16 +11,14 @@ import sys
 import time
 
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 from bsvdd.estimators.atomic import atomic
-from bsvdd.estimators.loading import UnreadableFileError
-from bsvdd.estimators.saved_file import _digest
+from bsvdd.estimators.files import UnreadableFileError, digest
 from safetensors import numpy as safetensors
 
 import bsvdd
-from bsvdd import BDD, BSVDD, SVDD, kernels, priors
+from bsvdd import BDD, BSVDD, SVDD, cutoffs, kernels, priors
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -30,15 +28,6 @@ def contents(path):
     content = path.read_bytes()
     start = content[8 : 8 + int.from_bytes(content[:8], "little")]
     return json.loads(start)["__metadata__"]["bsvdd"], safetensors.load(content)
-
-
-def assert_same_files(*paths):
-    """Check that nothing more was lost, bit for bit."""
-    (header, ours), (other, theirs) = map(contents, paths)
-    assert header == other and set(ours) == set(theirs)
-    for name, values in ours.items():
-        if name != "sha256":
-            np.testing.assert_array_equal(values, theirs[name])
 
 
 def saved_and_loaded(est, folder, functions=None):
@@ -55,12 +44,13 @@ def saved_and_loaded(est, folder, functions=None):
     [
         (BSVDD, {"dictionary": 9, "draws": np.int64(50), "chains": 1}),
         (BDD, {"simplex": True}),
-        (BDD, {"dictionary": np.linspace(0.0, 1.0, 27).reshape(9, 3)}),
-        (BDD, {"kernel": kernels.RBF("median"), "cutoff": 0.8}),
-        (BDD, {"kernel": kernels.Linear(), "prior": priors.Flat(0.3)}),
-        (BDD, {"kernel": kernels.Polynomial(3, 0.2, 0.5), "dictionary": None}),
+        (BDD, {"kernel": kernels.RBF("median"), "cutoff": cutoffs.Printed(0.8)}),
+        (BDD, {"cutoff": cutoffs.Printed(cutoffs.FalseAlarm(0.2), of="training")}),
+        (BDD, {"kernel": kernels.Linear(), "prior": priors.EqualWeights(0.3)}),
+        (BDD, {"kernel": kernels.Polynomial(3, 0.2, 0.5), "dictionary": "all"}),
         (BDD, {"minor_label": "b", "random_state": None, "likelihood_scale": 2.0}),
         (SVDD, {"kernel": kernels.Precomputed(diagonal=1.0)}),
+        (SVDD, {"kernel": kernels.Tabular(kernels.Laplacian("median"), rho=0.1)}),
     ],
     ids=str,
 )
@@ -81,10 +71,13 @@ def test_a_fit_comes_back(table, new_rows, tmp_path, cls, changes):
         else:
             assert found == (tuple(value) if isinstance(value, list) else value)
     for group, values in est.idata_.children.items():  # draws are in single precision
+        # two of an even number of draws are equally far from their median: R-hat ranks them
+        tol = 2e-3 if group == "diagnostics" else 1e-4
         xr.testing.assert_allclose(
-            new.idata_[group].to_dataset(), values.to_dataset(), rtol=1e-4, atol=1e-4
+            new.idata_[group].to_dataset(), values.to_dataset(), rtol=tol, atol=1e-4
         )
-    assert new.labels_ == est.labels_ and str(new) == str(est)
+    ours, theirs = (re.sub(r"R-hat [^;]*;", "", str(e)) for e in (new, est))
+    assert new.labels_ == est.labels_ and ours == theirs
     np.testing.assert_array_equal(new.predict(Z), est.predict(Z))
     np.testing.assert_array_equal(bsvdd.p_value(new, Z), bsvdd.p_value(est, Z))
 
@@ -122,13 +115,15 @@ def student(gram, name, dims):
 @pytest.mark.parametrize(
     ("kernel", "hole"),
     [
-        (cauchy, "kernel.function"),
-        (kernels.Standardized(kernels.Custom(cauchy)), "kernel.kernel.function"),
+        (cauchy, "kernel"),
+        (kernels.Custom(cauchy), "kernel"),
+        (kernels.Tabular(cauchy), "kernel.kernel"),
+        (kernels.Tabular(kernels.Custom(cauchy)), "kernel.kernel"),
     ],
-    ids=["function", "standardized custom"],
+    ids=["function", "custom", "function of a table", "custom of a table"],
 )
 def test_functions_are_given_again_by_their_place(make, table, new_rows, tmp_path, kernel, hole):
-    est = make("BSVDD", prior=student, kernel=kernel, cutoff=1.0, draws=4, tune=4).fit(*table)
+    est = make("BSVDD", prior=student, kernel=kernel, draws=4, tune=4).fit(*table)
     path, given = tmp_path / "fit.nc", {"prior": student, hole: cauchy}
     est.save(path)
     needs = rf"fit\.nc was saved with {re.escape(hole)}, prior, which are not stored: .*got "
@@ -142,7 +137,11 @@ def test_functions_are_given_again_by_their_place(make, table, new_rows, tmp_pat
         assert caught.type is ValueError  # the file is whole
     for _ in range(2):  # and it can be saved again
         new = bsvdd.load(path, given)
-        assert (new.prior, new.kernel_, new.cutoff_) == (student, est.kernel_, est.cutoff_)
+        assert (new.prior, new.get_params(), new.cutoff_) == (
+            student,
+            est.get_params(),
+            est.cutoff_,
+        )
         scores = est.score_samples(new_rows)
         np.testing.assert_allclose(new.score_samples(new_rows), scores, rtol=1e-5, atol=1e-6)
         new.save(path)
@@ -150,12 +149,10 @@ def test_functions_are_given_again_by_their_place(make, table, new_rows, tmp_pat
 
 def test_what_cannot_be_saved_or_loaded(make, fitted, table, tmp_path):
     X, y = table
-    path, moving = tmp_path / "fit.nc", make("SVDD", random_state=np.random.RandomState(0))
-    long_names = pd.DataFrame(X, ["x" * 4_000_000 + str(i) for i in range(30)])
+    path, moving = tmp_path / "fit.nc", make("BSVDD", random_state=np.random.RandomState(0))
     for est, error, message in (
         (make("SVDD"), ValueError, "not fitted"),
         (moving.fit(X, y), TypeError, "random_state=.* cannot be saved; expected a number"),
-        (make("SVDD").fit(long_names, y), ValueError, "names of rows .* take 120 MB, which is too"),
     ):
         with pytest.raises(error, match=message):
             est.save(path)
@@ -213,7 +210,6 @@ BYTES = {
     "appended": (lambda b: b + b"x", NO_FIT),
     "another value": (lambda b: b[:-20] + b"!" + b[-19:], OTHER_BYTES),
     "another text": (lambda b: b.replace(b"bandwidth", b"bandwodth"), OTHER_BYTES),
-    "another format": (lambda b: b.replace(b'format\\": 1', b'format\\": 3'), "has format 3, and "),
     "a header of 2^60 bytes": (lambda b: (2**60).to_bytes(8, "little") + b[8:], NO_FIT),
     "no header of bsvdd": (of_header({"x": tensor()}), NO_FIT),
     "a list": (of_header([]), NO_FIT),
@@ -222,7 +218,7 @@ BYTES = {
     "a shape that lies": (of_header({"x": tensor(shape=(2,))}), NO_FIT),
     "places beyond the end": (of_header({"x": tensor(shape=(9,), offsets=(0, 72))}), NO_FIT),
     "places that overlap": (of_header({"x": tensor(), "y": tensor()}), NO_FIT),
-    "a name twice": (of_header(f"{{{X}, {X}}}"), "no saved.*ValueError: a name occurs twice"),
+    "a name twice": (of_header(f"{{{X}, {X}}}"), NO_FIT),
     "__metadata__": (of_header({"__metadata__": tensor()}), NO_FIT),
     **{
         of: (of_header({"x": tensor(of, offsets=(0, size), shape=(1,))}, bytes(size)), NO_FIT)
@@ -234,7 +230,7 @@ BYTES = {
 @pytest.mark.parametrize(("change", "message"), BYTES.values(), ids=BYTES)
 def test_damaged_files(path, change, message):
     path.write_bytes(change(path.read_bytes()) if callable(change) else change)
-    with pytest.raises(UnreadableFileError, match=rf"fit\.nc cannot be read: it .*{message}"):
+    with pytest.raises(UnreadableFileError, match=rf"fit\.nc cannot be read: its? .*{message}"):
         bsvdd.load(path)
 
 
@@ -246,60 +242,65 @@ def test_changed_bytes_are_refused(path):
         at = [b"", flipped + whole[i + 1 : i + n], bytes(n), rng.bytes(n)][rng.integers(0, 4)]
         path.write_bytes(data := whole[:i] + at + whole[i + n :])
         if data != whole:
-            with pytest.raises(UnreadableFileError, match=r"fit\.nc cannot be read: it "):
+            with pytest.raises(UnreadableFileError, match=r"fit\.nc cannot be read: its? "):
                 bsvdd.load(path)
 
 
 # files with a right checksum, made to do harm: a checksum is no signature
 
 
-def crafted(path, change_header=None, **changes):
-    """Change header and tensors of a saved file; a tensor of None goes."""
+def crafted(path, change):
+    """Change the header and the tensors of a saved file."""
     text, tensors = contents(path)
-    if change_header is not None:
-        changed = change_header(json.loads(text))
-        text = changed if isinstance(changed, str) else json.dumps(changed)
-    for name, change in changes.items():
-        tensors[name] = change(tensors[name].copy()) if callable(change) else change
-    tensors = {n: np.asarray(v, order="C") for n, v in tensors.items() if v is not None}
-    tensors["sha256"] = _digest(text, tensors)
-    path.write_bytes(safetensors.save(tensors, {"bsvdd": text}))
+    header = json.loads(text)
+    text = change(header, tensors) or json.dumps(header)
+    about = {"bsvdd": text, "sha256": digest(text, tensors)}
+    path.write_bytes(safetensors.save(tensors, about))
 
 
 def changed(*keys, value):
     """Return a function that sets ``header[key][key...]``."""
 
-    def change(header):
-        inner = header
+    def change(header, tensors):
         for key in keys[:-1]:
-            inner = inner[key]
-        inner[keys[-1]] = value
-        return header
+            header = header[key]
+        header[keys[-1]] = value
 
     return change
 
 
-W = "posterior/w"
+def of_weights(change):
+    """Return a function that changes the draws of the weights, or takes them away."""
+
+    def changed(header, tensors):
+        name = header["learned"]["Learned"]["centre"]["Centre"]["w"]["array"]
+        w = tensors.pop(name)
+        if change is not None:
+            tensors[name] = np.ascontiguousarray(change(w))
+
+    return changed
+
+
 CRAFTED = {
-    "weights of another row": (None, {W: lambda w: w[..., 1:]}),
-    "weights that are NaN": (None, {W: lambda w: w * np.nan}),
-    "no weights": (None, {W: None}),
-    "more": (None, {"more": np.ones(3)}),
-    "another class": (changed("estimator", value="os.system"), {}),
-    "another kernel": (changed("kernel", "type", value="os.system"), {}),
-    "a parameter": (changed("parameters", "C", value={"type": ["RBF"], "fields": {}}), {}),
-    "columns": (changed("features", value=["a"]), {}),
-    "a seed": (changed("seed", value="x"), {}),
-    "deep nesting": (lambda h: "[" * 100_000 + "]" * 100_000, {}),
-    "a key twice": (lambda h: json.dumps(h).replace('"seed"', '"seed": 1, "seed"'), {}),
-    "code": (lambda h: "exit()", {}),
+    "weights of other points": of_weights(lambda w: w[:, 1:]),
+    "weights that are NaN": of_weights(lambda w: w * np.nan),
+    "no weights": of_weights(None),
+    "another class": changed("estimator", value="os.system"),
+    "another kernel": changed("kernel", value={"os.system": {}}),
+    "a parameter": changed("parameters", "draws", value={"RBF": {}}),
+    "columns": changed("training", "Training", "columns", value={"Columns": {"a": 1}}),
+    "an array that is not there": changed("boundary", "Boundary", "log_g", value={"array": "x"}),
+    "another format": changed("format", value=3),
+    "deep nesting": lambda header, tensors: "[" * 100_000 + "]" * 100_000,
+    "code": lambda header, tensors: "exit()",
 }
 
 
 @pytest.mark.parametrize("case", CRAFTED)
-def test_a_file_that_was_made_to_do_harm_is_refused(path, case):
-    change, tensors = CRAFTED[case]
-    crafted(path, change, **tensors)
+def test_a_file_that_was_made_to_do_harm_is_refused(fitted, tmp_path, case):
+    path = tmp_path / "fit.nc"
+    fitted("BSVDD").save(path)
+    crafted(path, CRAFTED[case])
     with pytest.raises(UnreadableFileError, match=r"fit\.nc cannot be read: \S"):
         bsvdd.load(path)
 

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from bsvdd.inference.decision import evaluate
+from bsvdd.inference.metrics import evaluate
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import get_scorer, roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold

@@ -10,7 +10,7 @@ from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.scenario import Real, halves, subset
 from bsvdd.estimators.rows.cells import as_numbers
 from bsvdd.estimators.rows.files import Layout
-from bsvdd.estimators.rows.gaps import filled
+from bsvdd.estimators.rows.gaps import imputed
 from bsvdd.estimators.rows.tables import minority_of, read_features, read_own, read_table
 from bsvdd.inference.warning import DataWarning
 
@@ -205,7 +205,7 @@ def test_gaps_are_filled_by_the_training_half(tmp_path):
     known = raw[0].X[~raw[0].minority]
     for part, before in zip((pair.train, pair.test), raw, strict=True):
         assert np.isnan(before.X).any()
-        np.testing.assert_array_equal(part.X, filled(before.X, known, [1]))
+        np.testing.assert_array_equal(part.X, imputed(before.X, known, [1]).rows)
 
 
 @pytest.mark.parametrize(

@@ -1,34 +1,54 @@
-"""Training rows among new rows are answered as new ones, and counted."""
+"""Training rows: left out by ``decision()``; among new rows answered as new ones, and counted."""
 
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from bsvdd.inference.warning import DataWarning
 
-from bsvdd import BSVDD, SVDD, Cutoff, Views, as_published, cutoffs, kernels
+from bsvdd import BDD, BSVDD, SVDD, Views, kernels
+
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(80, 3))
 X[5] = 4.0
 NEW = RNG.normal(size=(80, 3))
 GAPS = np.where(np.arange(240).reshape(80, 3) % 30 == 1, np.nan, X)
-PRINTED = Cutoff(cutoffs.Rank(0.8), cv="train")
 QUICK = BSVDD(draws=200)
 
 
+@pytest.mark.filterwarnings("ignore:80 of 80 rows are training rows")
 @pytest.mark.parametrize("est", [QUICK, SVDD()], ids=repr)
 def test_every_row_is_answered_as_a_new_one(est):
-    est.fit(X)
-    as_new = est.fit_.score.scores(X, est.fit_.level)
-    np.testing.assert_array_equal(est.score_samples(X), as_new)
-    np.testing.assert_array_equal(est.predict(X) == 1, as_new >= 0.0)
-    given = est.decision(X)
-    np.testing.assert_array_equal(given["surprise"], -as_new)
-    assert "left_out" not in given and "training" not in repr(given)
+    as_new = est.fit(X).decision(X)
+    other = est.decision(X + 1e-10)  # which equals no training row
+    pd.testing.assert_frame_equal(as_new, other, rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(as_new["surprise"], -est.score_samples(X))
     left = est.decision()
-    assert left["left_out"].all() and "80 training rows left out]" in repr(left)
-    assert (left["surprise"] > given["surprise"]).mean() > 0.5  # a row pulls the centre
+    assert "p_value" not in left and list(as_new) == ["p_value", *left]
+    assert (left["surprise"] > as_new["surprise"]).mean() > 0.5  # a row pulls the centre
+
+
+@pytest.mark.parametrize("by", ["labels", "weights"])
+@pytest.mark.parametrize("est", [BDD(kernel=kernels.RBF(1.4)), QUICK], ids=["BDD", "BSVDD"])
+def test_rows_that_have_no_part_in_the_weights_are_decided_as_new_rows(est, by):
+    out = np.arange(80) % 9 == 4
+    est.fit(X, out) if by == "labels" else est.fit(X, sample_weight=1.0 - out)
+    expected = est.decision(X[out]).drop(columns="p_value")
+    found = est.decision()[out].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-9)
+    assert found["surprise"].between(found["low"], found["high"]).all()
+
+
+@pytest.mark.filterwarnings("ignore:all 59 majority rows are equal")
+def test_a_sphere_of_almost_equal_rows_stays_where_it_is():
+    rows = np.zeros((60, 2))
+    rows[-1] = 1.0
+    est = SVDD(kernel=kernels.RBF(1.0)).fit(rows, sample_weight=np.r_[np.ones(59), 0.0])
+    assert len(est.gram_.K) == 1  # 59 equal rows: what stays is the same point
+    np.testing.assert_allclose(est.log_similarity()[0], np.repeat([0.0, -1.0], [59, 1]), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -42,9 +62,6 @@ def test_every_row_is_answered_as_a_new_one(est):
         (SVDD(), GAPS, GAPS, "80 of 80"),
         (QUICK, X, X, "80 of 80"),
         (Views(SVDD()), X, X, "80 of 80"),
-        (SVDD(cutoff=PRINTED), X, X, ""),  # which is about training rows
-        (SVDD(cutoff=0.9), X, X, ""),
-        (as_published("SVDD"), X, X, ""),
         (SVDD(kernel=kernels.Precomputed()), X @ X.T, np.c_[X @ X.T, (X * X).sum(axis=1)], ""),
     ],
 )

@@ -74,7 +74,7 @@ WAYS = {
 
 @pytest.fixture
 def est():
-    return SVDD(kernel=kernels.RBF(1.0), cutoff=1.0)
+    return SVDD(kernel=kernels.RBF(1.0))
 
 
 def outcome(X, new):
@@ -82,7 +82,7 @@ def outcome(X, new):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            est = SVDD(kernel=kernels.Standardized(kernels.RBF(1.0)), cutoff=1.0).fit(X)
+            est = SVDD(kernel=kernels.Tabular(kernels.RBF(1.0), scale="standardised")).fit(X)
             names = getattr(est, "feature_names_in_", None)
             rows = new if names is None else pd.DataFrame(new, columns=names)
             return "scores", est.score_samples(rows)

@@ -33,7 +33,7 @@ GUIDE = sorted((DOCS / "guide").glob("*.md"))
 MOST = 60_000  # bytes of a picture
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 WITHOUT_EXAMPLES = {"which_model", "words"}
-SHOWN_BY_OTHERS = {"Kernel", "GaussianPrior", "as_kernel"}
+SHOWN_BY_OTHERS = {"Kernel", "as_kernel"}
 OF_COMPARISON = [
     *("scenarios.datasets", "scenarios.scenario", "run.runner", "run.protocol"),
     *("run.studies", "report.table"),

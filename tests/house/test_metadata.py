@@ -110,7 +110,8 @@ def test_the_recipe_installs_without_downloads_and_tests_the_package():
     imports, commands = RECIPE["tests"]
     for name in imports["python"]["imports"]:
         importlib.import_module(name)
-    folders = set(PYPROJECT["tool"]["setuptools"]["package-dir"])
+    places = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["sources"].values()
+    folders = {"bsvdd", *(place.replace("/", ".") for place in places)}
     assert folders == set(imports["python"]["imports"])
     assert commands["script"] == ["bsvdd --help"]
 

@@ -13,7 +13,7 @@ from notebooks.__main__ import FOLDER, NAMES, execute, read
 
 FRESH = "from matplotlib import pyplot\npyplot.close('all')\n%reset -f"
 DRAWS = "150"  # of each chain
-OF_FEW_DRAWS = re.compile(r"DiagnosticWarning: (R-hat of d_z is 1\.|the smallest effective sample)")
+OF_FEW_DRAWS = re.compile(r"DiagnosticWarning: (R-hat of s_z is 1\.|the smallest effective sample)")
 MOST = 400_000  # bytes
 LONG = tuple(f"0{n}_" for n in (2, 4, 6, 7, 8))  # pages and tests run the same examples
 FORMULA = re.compile(r"\$\$.*?\$\$|\$.*?\$|`.*?`|^\|.*\|$|\]\(.*?\)", re.S | re.M)

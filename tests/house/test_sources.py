@@ -18,8 +18,6 @@ TITLES = {
     "paper/paper.bib": [TURKOZ, OH, BAE],
     "estimators/bdd.py": [TURKOZ],
     "estimators/bsvdd.py": [OH, BAE],
-    "models/priors/minority.py": [TURKOZ, BAE],
-    "models/priors/normal.py": [OH],
 }
 STATEMENTS = {
     "estimators/as_published.py": [
@@ -61,7 +59,7 @@ STATEMENTS = {
         ("Slide 47 has beta_j ~ N(b_j, v)", "β_1 ~ N(.96, v)", 47),
         ("slide 4 has x_0 as the rows with y = 0", "rows with Y = 0", 4),
     ],
-    "estimators/bdd.py": [("training distance, the rule of BDD (slide 12", "d ≤ d_(c)", 12)],
+    "estimators/bdd.py": [("the rule of BDD (slide 12 of Kim 2024)", "d ≤ d_(c)", 12)],
     "comparison/run/protocol.py": [("is published (slide 20 of Kim 2024)", "cross-validation", 20)],
     "docs/published.md": [("The outcomes of slide 32", "robustness", 32)],
 }

@@ -1,248 +1,211 @@
-"""P(normal) counts weights, cutoff and unseen rows, by the formula of the module's text."""
+"""The boundary by hand: the Bayesian bootstrap of units, the unseen row, and rows with gaps."""
 
 import numpy as np
 import pytest
-from bsvdd.comparison import datasets
-from bsvdd.estimators.fit import left_out_values
-from bsvdd.inference.cutoffs import quantiles
-from bsvdd.inference.warning import DiagnosticWarning
-from scipy.stats import beta, gamma, ks_2samp, kstest
-from sklearn.base import clone
+from bsvdd.inference.centre import Centre
+from bsvdd.inference.decision import Unseen, above_zero, near
+from bsvdd.inference.fit import Fit, Learned, Versions
+from bsvdd.models.data import Data, Filled
+from bsvdd.models.kernels import RBF, Laplacian, Linear
+from bsvdd.models.scale import split
+from bsvdd.models.units import Units
+from scipy.special import logsumexp
+from scipy.stats import gamma, ks_2samp, kstest
 
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, Cutoff, cutoffs, kernels, priors
-from tests.scores import margins_of, scores_left_out
+from bsvdd import BSVDD, BSVDDM, cutoffs
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
 RNG = np.random.default_rng(61)
 ROWS, NEW = RNG.normal(size=(99, 2)), 1.5 * RNG.normal(size=(200, 2))
-KERNEL = kernels.RBF(0.8)
-MODELS = {
-    "BSVDD": BSVDD(kernel=KERNEL, prior=priors.Flat(1.0), likelihood_scale=20.0),
-    "SVDD": SVDD(kernel=KERNEL),
-    "BDD": BDD(kernel=KERNEL, likelihood_scale=20.0),
-    "linear": BDD(kernel=kernels.Linear(), likelihood_scale=20.0),
+K = np.exp(-((ROWS[:, None] - ROWS) ** 2).sum(axis=2) / (2 * 0.8**2))
+CASES = {
+    "rows": (np.ones(99), np.arange(99)),
+    "weights": (RNG.exponential(size=99), np.arange(99)),
+    "batches": (RNG.uniform(0.5, 2.0, 99), np.arange(99) % 33),
 }
 
 
-@pytest.fixture(scope="module", params=MODELS)
-def est(request):
-    return MODELS[request.param].fit(ROWS)
+def fit_of(case, rate=0.1, draws=2000):
+    """Return a fit whose weights are drawn here, on and off the simplex."""
+    t, unit = CASES[case]
+    data = Data.of(RBF(0.8), Units.of(ROWS, None, t, unit))
+    rng, sizes = np.random.default_rng(1), data.gram.sizes
+    w = sizes * np.maximum(1.0 + 0.5 * rng.normal(size=(draws, len(sizes))), 0.1) / 99.0
+    return Fit.of(data, Learned(Centre(w, 0)), cutoffs.FalseAlarm(rate))
 
 
-def similarity(est, rows):
-    """Return s_z of all draws, (draws, rows), from the weights in idata_."""
-    w = est.idata_["posterior"]["w"].values
-    s = w.reshape(-1, w.shape[-1]) @ est.kernel_(est.gram_.points.rows, rows)
-    return s if est.kernel_.normalized else s - est.kernel_.diag(rows) / 2.0
+def left_out(fit, case):
+    """Return the lower median of s_z of rows without their units, whose weight the others take."""
+    t, unit = CASES[case]
+    w, data = fit.learned.centre.w, fit.data
+    of_rows = w[:, data.points.of_row] * t / np.bincount(data.points.of_row, t)[data.points.of_row]
+    s = np.empty((len(w), 99))
+    for i in range(99):
+        stay = of_rows * (unit != unit[i])
+        s[:, i] = stay @ K[i] * of_rows.sum(axis=1) / stay.sum(axis=1)
+    return np.sort(s, axis=0)[(len(s) - 1) // 2]
 
 
-def median_left_out(est):
-    """Return the median s of rows without themselves: the others rescaled, or the package's own."""
-    if isinstance(est, BSVDD):
-        w, K = est.idata_["posterior"]["w"].values.reshape(-1, 99), est.kernel_(ROWS)
-        s = np.sort((w @ K - w * K.diagonal()) / (1.0 - w), axis=0)
-    else:
-        s = np.sort(left_out_values(est.fit_, est.fit_.cutoff).values, axis=0)
-        s = np.exp(s) if est.fit_.score.logarithmic else s
-    return s[(len(s) - 1) // 2]
+def mass_of(case):
+    """What rows count in a cutoff: a unit the mean of its weights; of sum the number of units."""
+    t, unit = CASES[case]
+    mass = t / np.bincount(unit)[unit]
+    return mass * (unit.max() + 1) / mass.sum()
 
 
-def by_hand(est, rate=0.1):
-    """Return u and m_*, from the left-out rows near the cutoff, row by row."""
-    K = est.kernel_(ROWS)
-    np.fill_diagonal(K, 0.0)
-    near = np.argsort(median_left_out(est))[int(0.3 * rate * 99) : int(3.3 * rate * 99)]
-    kappa = np.mean([sum(K[j] ** 2) / sum(K[j]) for j in near])
-    total = np.median(est.idata_["posterior"]["w"].sum("point"))
-    return kappa * total / 99, sorted(K[near].max(axis=1))[1]
-
-
-def cutoffs_by_hand(est, rate, g_of_rows, seed=7):
-    """Return 1,000 draws of D_opt, as a similarity."""
-    s, (u, nearest), rng = median_left_out(est), by_hand(est, rate), np.random.default_rng(seed)
-    K, found = est.kernel_(ROWS), np.empty(1000)
-    np.fill_diagonal(K, 0.0)
-    r = np.minimum(K.max(axis=1) / nearest, 1.0)
-    for t in range(len(found)):
-        raised = s + g_of_rows(rng, 99) * u * r
-        order, weights = np.argsort(raised), rng.dirichlet(np.ones(99))
-        places = np.cumsum(weights[order]) - weights[order] / 2.0
-        found[t] = np.interp(rate, places, raised[order])
-    return found
-
-
-def test_probability_is_the_share_of_draws_with_the_unseen_row_within_the_cutoff(est):
-    s, at = similarity(est, NEW), est.fit_.score.boundary
-    limit = np.exp(at.threshold) if est.fit_.score.logarithmic else at.threshold
-    if est.kernel_.normalized:
-        u, nearest = by_hand(est)
-        np.testing.assert_allclose(np.exp([at.unseen.log_u, at.unseen.log_nearest]), [u, nearest])
-        r = np.minimum(est.kernel_(NEW, ROWS).max(axis=1) / nearest, 1.0)
-        s = s + np.exp(at.log_half)[:, None] * u * r
-    else:
-        assert not at.unseen
-    share = (s >= limit[:, None]).mean(axis=0)
-    np.testing.assert_allclose(est.probability_normal(NEW), share, atol=1.01 / len(limit))
-    np.testing.assert_array_equal(est.predict(NEW) == 1, est.probability_normal(NEW) > 0.5)
-    np.testing.assert_array_equal(est.score_samples(NEW) >= 0, est.probability_normal(NEW) > 0.5)
-    many = np.tile(NEW, (20, 1))  # decided by bounds, where these are enough
-    np.testing.assert_array_equal(est.predict(many), np.tile(est.predict(NEW), 20))
+def unseen_by_hand(fit, case, rate):
+    """Return u, m_* and r of rows, from the left-out rows near the cutoff, row by row."""
+    (t, unit), s, mass = CASES[case], left_out(fit, case), mass_of(case)
+    weight, order, close, nearest = t / t.mean(), np.argsort(s), [], np.empty(99)
+    kappa, end = np.empty(99), 0.0
+    for j in range(99):
+        stay = np.where(unit == unit[j], 0.0, weight)
+        kappa[j] = stay @ K[j] ** 2 / (stay @ K[j])
+        nearest[j] = K[j][stay > 0].max()
+    for j in order:
+        end += mass[j]
+        if end > 0.3 * rate * mass.sum() and end - mass[j] <= 3.3 * rate * mass.sum():
+            close.append(j)
+    u = np.average(kappa[close], weights=mass[close])
+    u *= np.median(fit.learned.centre.w.sum(axis=1)) / 99
+    close = sorted(close, key=lambda j: nearest[j])
+    place = np.cumsum(mass[close]) - mass[close] / 2
+    log_near = np.interp(0.05 * mass[close].sum(), place, np.log(nearest[close]))
+    return u, np.exp(log_near), np.minimum(nearest / np.exp(log_near), 1.0)
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3])
-def test_cutoffs_and_unseen_rows_have_their_distributions(est, rate):
-    other = est.with_cutoff(cutoffs.FalseAlarm(rate))
-    at = other.fit_.score.boundary
-    assert kstest(np.exp(at.log_half), gamma(0.5).cdf).pvalue > 0.001
-    assert kstest(np.exp(at.log_whole), gamma(1.0).cdf).pvalue > 0.001
-    if not est.kernel_.normalized:
-        return
-    g_of_rows = {  # Gamma(1/2) is half a squared standard normal
-        "threshold": lambda rng, n: rng.standard_normal(n) ** 2 / 2.0,
-        "least": lambda rng, n: np.zeros(n),
-        "most": lambda rng, n: rng.exponential(size=n),
-    }
-    for name, g in g_of_rows.items():
-        found = getattr(at, name)
-        found = np.exp(found) if other.fit_.score.logarithmic else found
-        assert ks_2samp(found, cutoffs_by_hand(est, rate, g)).pvalue > 0.001
-    assert np.median(at.least) < np.median(at.threshold) < np.median(at.most)
+@pytest.mark.parametrize("case", CASES)
+def test_the_unseen_row_and_the_cutoffs_are_those_by_hand(case, rate):
+    """Cutoffs are quantiles under weights Exp(1) of units, of rows with an unseen row beside."""
+    fit, unit, mass = fit_of(case, rate), CASES[case][1], mass_of(case)
+    u, nearest, r = unseen_by_hand(fit, case, rate)
+    boundary = fit.boundary
+    found = np.exp([boundary.unseen.log_u, boundary.unseen.log_near])
+    np.testing.assert_allclose(found, [u, nearest], rtol=1e-9)
+    assert kstest(np.exp(boundary.log_g), gamma(0.5).cdf).pvalue > 1e-3
+    s, rng, theta = left_out(fit, case), np.random.default_rng(7), np.empty(2000)
+    for t in range(len(theta)):
+        raised = s + rng.standard_normal(99) ** 2 / 2.0 * u * r  # Gamma(1/2)
+        order, weight = np.argsort(raised), mass * rng.exponential(size=99)[unit]
+        places = np.cumsum(weight[order]) - weight[order] / 2.0
+        theta[t] = np.interp(rate * weight.sum(), places, np.log(raised[order]))
+    above, below = split(boundary.threshold)
+    assert np.isneginf(below).all()
+    assert ks_2samp(above, theta).pvalue > 1e-3
+    plain = [np.log(np.quantile(s, rate)), np.median(theta)]
+    assert plain[1] - plain[0] > 4.0 * theta.std() / np.sqrt(len(theta))  # the unseen row counts
 
 
-def test_cutoff_of_each_draw_is_a_quantile_under_dirichlet_weights():
-    """Of n values, the weights below the k-th smallest are Beta(k - 1, n - k + 1)."""
-    values, rate, n = RNG.permutation(40).astype(float), 0.25, 40
-    weights = RNG.standard_exponential((20_000, n))
-    q = quantiles(np.broadcast_to(values, weights.shape), weights, rate)
-    for k in (6, 10, 14):  # the value number k stands between the weights below it and with it
-        low, high = (beta.sf(rate, j, n - j) for j in (k - 1, k))
-        assert low - 0.01 < (q <= k - 1.0).mean() < high + 0.01
-    # a row of weight 0 is not there
-    weights[:, values < 10] = 0.0
-    of_part = quantiles(np.broadcast_to(values, weights.shape), weights, rate)
-    others = values >= 10
-    expected = quantiles(np.broadcast_to(values[others], (20_000, 30)), weights[:, others], rate)
-    np.testing.assert_allclose(of_part, expected, atol=1e-9)
-    logs = quantiles(np.log(np.broadcast_to(values + 1.0, weights.shape)), weights, rate, True)
-    np.testing.assert_allclose(np.exp(logs), of_part + 1.0)
+def test_answers_are_the_lower_quantiles_of_the_margins_of_the_draws():
+    fit = fit_of("rows", draws=501)
+    score, P, low, high, distance = fit.decided(0.5, Filled.whole(NEW))
+    margins = np.sort(fit.margins(Filled.whole(NEW)), axis=0)
+    np.testing.assert_array_equal(score, margins[250])
+    np.testing.assert_array_equal([low, high], margins[[125, 375]])
+    np.testing.assert_array_equal(P, (margins >= 0).mean(axis=0))
+    d = np.sort(fit.distances(NEW), axis=0)[250]
+    np.testing.assert_allclose(distance, d, rtol=1e-12)
+    w, points = fit.learned.centre.w, ROWS[fit.data.points.members]
+    k = np.exp(-((NEW[:, None] - points) ** 2).sum(axis=2) / (2 * 0.8**2))
+    d2 = 1.0 - 2.0 * w @ k.T + np.vecdot(w @ fit.data.gram.K, w)[:, None]
+    np.testing.assert_allclose(fit.distances(NEW) ** 2, d2, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "choose",
-    [
-        *(cutoffs.Best(metric, max_fpr) for metric in ("g_mean", "f1") for max_fpr in (None, 0.2)),
-        cutoffs.Cost(3.0),
-    ],
-    ids=repr,
-)
-def test_a_criterion_is_applied_in_each_draw_under_weights_of_both_classes(choose):
-    """Against the best of all cuts, one by one."""
-    rng, minority = np.random.default_rng(3), np.arange(30) >= 22
-    values = rng.normal(size=(50, 30)) - 1.5 * minority
-    weights = rng.standard_exponential((50, 30))
-    found = choose.in_draws(values, minority, weights, -np.inf, False)
-    for of_draw, w, cutoff in zip(values, weights, found, strict=True):
-        w = np.where(minority, w * 8 / w[minority].sum(), w * 22 / w[~minority].sum())
-
-        def gain(cut, of_draw=of_draw, w=w):
-            tp, fp = w[(of_draw < cut) & minority].sum(), w[(of_draw < cut) & ~minority].sum()
-            if choose.max_fpr is not None and fp > choose.max_fpr * 22:
-                return -np.inf
-            return {
-                "g_mean": np.sqrt(tp / 8 * max(1 - fp / 22, 0.0)),
-                "f1": 2 * tp / (tp + fp + 8),
-            }.get(getattr(choose, "metric", ""), -fp - 3.0 * (8 - tp))
-
-        ordered = np.sort(of_draw)
-        cuts = [ordered[0], *(ordered[1:] + ordered[:-1]) / 2, ordered[-1] + 1]
-        assert gain(cutoff) == pytest.approx(max(map(gain, cuts)), rel=1e-9)
-        assert cutoff in cuts or cutoff > ordered[-1]
+def test_distances_at_the_cutoff_are_D_opt():
+    """A row whose margin is 0 has the distance D_opt in each draw, without an unseen row."""
+    fit = fit_of("rows", draws=501)
+    above, _ = split(fit.boundary.threshold)
+    squares = np.sort(1.0 + fit.squared_norm - 2.0 * np.exp(above))
+    assert fit.D_opt == pytest.approx(np.sqrt(squares[250]), rel=1e-12)
 
 
-def test_surprise_is_the_log_of_the_similarity_at_the_cutoff_over_that_of_the_row(est):
-    found, margins = est.decision(NEW), margins_of(est, NEW)
-    middle = -np.sort(margins, axis=0)[(len(margins) - 1) // 2]
-    np.testing.assert_allclose(found["surprise"], middle, rtol=1e-6, atol=1e-9)
-    inside = found["surprise_low"] <= found["surprise_high"]
-    assert inside.all()
-    np.testing.assert_array_equal(found["normal"], found["surprise"] <= 0)
-    # D_opt is the distance of a row whose surprise is 0
-    np.testing.assert_array_equal(found["distance"] <= est.cutoff_, found["normal"])
+def test_ties_up_to_rounding_count_in_p_values():
+    fit = fit_of("rows", draws=200)
+    others = np.sort(fit.left_out_scores)
+    place = np.arange(99)
+    for step, share in ((1e-10, place + 2.0), (-1e-10, place + 2.0), (-1e-7, place + 1.0)):
+        np.testing.assert_allclose(fit.p_values(others + step), share / 100.0)
+    np.testing.assert_allclose(fit.p_values(np.array([-np.inf, np.inf])), [0.01, 1.0])
 
 
-def test_interval_ends_have_no_row_or_a_whole_one_on_either_side(est):
-    found, s, at = est.decision(NEW), similarity(est, NEW), est.fit_.score.boundary
-    log = np.log if est.fit_.score.logarithmic else np.asarray
-    raised = s
-    if est.kernel_.normalized:
-        u, nearest = by_hand(est)
-        r = np.minimum(est.kernel_(NEW, ROWS).max(axis=1) / nearest, 1.0)
-        raised = s + np.exp(at.log_whole)[:, None] * u * r
-    low = np.quantile(at.least[:, None] - log(raised), 0.05, axis=0)
-    high = np.quantile(at.most[:, None] - log(s), 0.95, axis=0)
-    np.testing.assert_allclose(found["surprise_low"], low, rtol=0.02, atol=0.01)
-    np.testing.assert_allclose(found["surprise_high"], high, rtol=0.02, atol=0.01)
+def test_a_threshold_below_zero_is_the_smallest_value_above():
+    """A row that is like none has the value 0; distances are all below it, and stay."""
+    values = np.array([[-3.0, 2.0, 5.0], [-3.0, 0.0, 1.0], [-3.0, -2.0, -1.0]])
+    found = above_zero(np.array([-1.0, 4.0, -2.0]), values)
+    np.testing.assert_array_equal(found, [2.0, 4.0, -2.0])
 
 
-def test_one_odd_training_row_does_not_stop_the_unseen_row_from_fading():
-    rows = np.concatenate([ROWS[:59], [[60.0, 0.0]]])
-    far = np.array([[0.0, 40.0], [-30.0, 30.0]])
-    for make in MODELS.values():
-        if make.kernel.normalized:
-            assert clone(make).fit(rows).probability_normal(far).max() <= 0.03
-    few = BSVDD(kernel=KERNEL, likelihood_scale=20.0).fit(np.concatenate([ROWS[:24], [[60, 0]]]))
-    assert few.probability_normal(far).max() <= 0.03
+def test_rows_near_the_cutoff_by_rank():
+    """Of 99 rows and a rate of .1 the cutoff has the rank 9.9: from 3 to 33, but 3 rows or more."""
+    units, middle = Units.of(ROWS), RNG.normal(size=99)
+    order = np.argsort(middle)
+    np.testing.assert_array_equal(near(cutoffs.FalseAlarm(0.1), middle, units), order[2:33])
+    np.testing.assert_array_equal(near(cutoffs.FalseAlarm(0.001), middle, units), order[:4])
 
 
-@pytest.mark.parametrize("model", [BSVDDM(), BDDM()], ids=["BSVDDM", "BDDM"])
+def test_what_is_unseen_fades_and_nothing_adds_nothing():
+    assert np.isneginf(Unseen().log_added(np.array([-9.0, 0.0]))).all()
+    added = Unseen(-1.0, -2.0).log_added(np.array([-5.0, -2.0, 0.0]))
+    np.testing.assert_allclose(added, [-4.0, -1.0, -1.0])
+
+
 @pytest.mark.parametrize("seed", range(2))
-def test_with_labels_far_rows_are_abnormal(model, seed):
+def test_with_labels_far_rows_are_abnormal(seed):
     """The best G-mean alone would call rows far from all training rows normal."""
-    data = datasets.embedded("wine_cultivar3")
-    some = np.random.default_rng(seed).permutation(len(data.X))[:89]
-    rows, minority = data.X[some], data.minority[some]
-    far = rows[~minority].mean(axis=0) + 1e3 * rows[~minority].std(axis=0)
-    est = clone(model).fit(rows, minority)
-    assert est.predict([far]) == -1 and est.probability_normal([far]) <= 0.5
-    assert (scores_left_out(est)[~minority] >= 0).mean() > 0.7
+    rng = np.random.default_rng(seed)
+    rows, y = rng.normal(size=(90, 4)), np.arange(90) >= 60
+    rows[y] += [2.5, 0.0, 0.0, 0.0]
+    est = BSVDDM(draws=60, tune=60, cutoff=cutoffs.Best()).fit(rows, y)
+    assert (est.predict([[-1e3] * 4, [0.0, 50.0, 0.0, 0.0]]) == -1).all()
+    assert (est.margins()[:, ~y] >= 0).mean() > 0.7
 
 
-def test_far_rows_and_one_estimate():
-    """What is unseen fades: also where cutoffs are so low that one row would lift any."""
-    est = BSVDD(kernel=kernels.RBF(0.05), likelihood_scale=20.0, draws=100).fit(ROWS)
-    far = np.array([[50.0, 50.0], [4.0, 0.0]])
-    assert est.fit_.score.boundary.threshold.max() < np.log(1.0 / 99)
-    assert est.probability_normal(far).tolist() == [0.0, 0.0]
-    assert (est.decision(far)["surprise_low"] > 0).all()
-    one = MODELS["SVDD"].fit(ROWS)
-    p, hard = one.probability_normal(NEW), one.with_cutoff(Cutoff(uncertain=False))
-    assert ((p > 0.05) & (p < 0.95)).any()
-    assert set(hard.probability_normal(NEW)) == {0.0, 1.0}
-    with pytest.raises(TypeError, match="uncertain must be True or False"):
-        Cutoff(uncertain=1)
+# digits
 
 
-@pytest.mark.parametrize("logarithmic", [True, False])
-def test_where_no_minority_row_is_within_the_limit_a_draw_has_the_false_alarm_rate(logarithmic):
-    rng, minority = np.random.default_rng(0), np.arange(40) >= 35
-    values = rng.normal(size=(20, 40))
-    values[:, minority] = 9.0 + np.arange(5)  # more normal than all others
-    values[:, 3] = -90.0  # a row that resembles no other, as a logarithm
-    given = values, minority, rng.standard_exponential((20, 40)), -np.inf, logarithmic
-    found = cutoffs.Best("g_mean").in_draws(*given)
-    np.testing.assert_array_equal(found, cutoffs.FalseAlarm(0.1).in_draws(*given))
+@pytest.mark.parametrize("kernel", [RBF(0.7), Laplacian(0.7)], ids=repr)
+@pytest.mark.parametrize("spread", [1.0, 10.0, 1000.0])
+def test_left_out_and_far_rows_have_all_digits(kernel, spread):
+    """Also where k underflows."""
+    points = spread * np.cumsum(np.linspace(0.1, 1.2, 12))[:, None]
+    data = Data.of(kernel, Units.of(points))
+    w = np.random.default_rng(0).dirichlet(np.full(12, 0.5), size=7)
+    log_k = kernel.log(points, points)
+    parts, expected = Centre(w, 0).parts(data.rows), np.empty((7, 12))
+    log_p, log_q = parts.log_p, parts.log_q
+    of_point = w[:, data.points.of_row]
+    for j in range(12):
+        left = np.delete(of_point, j, axis=1)
+        left /= left.sum(axis=1, keepdims=True)
+        expected[:, j] = logsumexp(np.delete(log_k[j], j), axis=1, b=left)
+    found = log_p[:, data.row]
+    clear = expected > log_p.min() - 1.0
+    np.testing.assert_allclose(found[clear], expected[clear], rtol=1e-9, atol=1e-9)
+    assert clear.mean() > 0.8 and (log_q < log_p).all()
+    far = data.new(np.array([[1e4], [1e5], [1e6]]) * spread)
+    assert (np.diff(Centre(w, 0).parts(far).log_p, axis=1) < -1e3).all()
 
 
-@pytest.mark.parametrize("estimator", [BSVDD, SVDD], ids=["draws", "one estimate"])
-def test_a_cutoff_beyond_every_row_is_told_and_all_rows_are_normal(estimator):
-    """With a narrow kernel most rows resemble no other, and D_opt is the distance of far rows."""
-    rows = np.random.default_rng(0).standard_t(1, size=(60, 6))
-    est = estimator(kernel=kernels.RBF(0.3), cutoff=Cutoff(uncertain=False))
-    with pytest.warns(DiagnosticWarning, match="too many training rows resemble no other"):
-        est.fit(rows)
-    new = np.concatenate([rows[:3] + 0.01, rows[:2] + 1e3])
-    found = est.decision(new)
-    assert found["normal"].all() and np.isneginf(found["surprise"]).all()
-    share = (est.distance(new).values.reshape(-1, 5) <= est.cutoff_).mean(axis=0)
-    np.testing.assert_array_equal(found["probability_normal"], share)
+# rows with gaps: draw t answers version t mod c
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.8), Linear()], ids=repr)
+def test_draws_take_the_versions_of_a_row_by_turns(kernel):
+    est = BSVDD(kernel=kernel, draws=20, tune=20, chains=2).fit(ROWS[:40])
+    fit, which = est.fit_.fit, np.array([1, 3])
+    versions = np.random.default_rng(2).normal(size=(3, 2, 2))
+    found = fit.margins(Filled(NEW[:5], which, versions))
+    whole = fit.margins(Filled.whole(NEW[:5]))
+    np.testing.assert_array_equal(np.delete(found, which, axis=1), np.delete(whole, which, axis=1))
+    for t in range(40):
+        of_version = fit.margins(Filled.whole(versions[t % 3]))
+        np.testing.assert_allclose(found[t, which], of_version[t], rtol=1e-10)
+    training = Versions.of(fit.data, Filled(ROWS[:40], which, versions))
+    again = Fit(fit.data, fit.learned, fit.rule, training)
+    vars(again)["boundary"] = fit.boundary
+    for t in (0, 1, 2, 38):
+        rows = fit.data.left_out(which, versions[t % 3])
+        expected = fit.boundary.margins(fit.learned.centre.parts(rows))
+        np.testing.assert_allclose(again.margins()[t, which], expected[t], rtol=1e-10)

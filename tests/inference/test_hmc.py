@@ -1,140 +1,138 @@
-"""Hamiltonian Monte Carlo with parallel chains, and the coordinates that it uses."""
+"""Hamiltonian Monte Carlo: its trajectories, and its draws beside those of another way."""
 
 from dataclasses import replace
 
 import numpy as np
 import pymc as pm
 import pytest
-from bsvdd.inference import hmc, pymc_samplers, sampling
-from bsvdd.inference.density import Density
-from bsvdd.inference.diagnostics import Verdict
-from bsvdd.inference.draws import SamplerSettings
-from bsvdd.inference.hmc import Transition
-from bsvdd.inference.sampling import sample
-from bsvdd.models import Gram, bsvdd, bsvdd_m
+from bsvdd.inference import hmc, sampling
+from bsvdd.models import bdd_m, bsvdd, bsvdd_m
+from bsvdd.models.data import Data
+from bsvdd.models.kernels import RBF
+from bsvdd.models.units import Units
 
-from bsvdd import kernels, priors
-from tests import cases
+from bsvdd import priors
+from tests.models.helpers import covariance
 
 ROWS = np.random.default_rng(80).normal(size=(12, 2))
-GRAM = Gram.from_rows(kernels.RBF(1.0), ROWS)
-WITH_MINORITY = Gram.from_rows(kernels.RBF(1.0), ROWS[:9], ROWS[9:])
-PRIOR = priors.StandardizedRowSum()
-QUICK = dict(tune=50, chains=2, seed=3)
+Y = np.arange(12) >= 9
 
 
-def rng(seed=81):
-    return np.random.default_rng(seed)
+def gram_of(n=12, y=None):
+    t = 1.0 + (np.arange(n) == n - 1)  # the last row counts twice
+    y = np.zeros(n, dtype=bool) if y is None else y
+    return Data.of(RBF(1.0), Units.of(ROWS[:n], y, t), minority=True).gram
 
 
-def of(prior, scale, **own):
-    return Density(bsvdd.Model(prior, scale, **own), GRAM)
+def student(gram, name, dims):
+    return pm.StudentT(name, nu=4, sigma=1.0, dims=dims)
 
 
-def skewed():
-    """A model whose posterior is far from normal: 12 rows that count for 20 each."""
-    return of(PRIOR, 20.0)
-
-
-def with_minority(prior, scale):
-    return Density(bsvdd_m.Model(PRIOR, scale, minority_prior=prior), WITH_MINORITY)
-
-
+ALONE = Data.of(RBF(1.0), Units.of(ROWS)).gram
+CORRELATED = priors.Normal(sigma=covariance(1, 12))
+STANDARD = priors.StandardizedRowSum()
 MODELS = {
-    "mapped": skewed,
-    "mapped, with minority rows": lambda: with_minority(priors.Beta(2, 3), 20.0),
-    "correlated": lambda: of(priors.Normal(sigma=cases.covariance(1, len(ROWS))), 20.0),
-    "far apart": lambda: of(priors.Normal(m=np.linspace(0.0, 40.0, 12)), 20.0),
-    "narrow": lambda: of(PRIOR, 3000.0),
-    "narrow, correlated": lambda: of(priors.Normal(sigma=cases.covariance(1, len(ROWS))), 3e4),
-    "narrow, with minority rows": lambda: with_minority(priors.Beta(2, 3), 3000.0),
-    "on a cube": lambda: with_minority(priors.TruncatedNormal(0.3), 2.0),
-    "user's": lambda: of(lambda g, n, d: pm.StudentT(n, 4, dims=d), 2.0),
+    "skewed": bsvdd.BSVDD(gram_of(), STANDARD, 20.0),
+    "correlated": bsvdd.BSVDD(ALONE, CORRELATED, 20.0),
+    "far apart": bsvdd.BSVDD(ALONE, priors.Normal(m=np.linspace(0.0, 40.0, 12)), 20.0),
+    "narrow": bsvdd.BSVDD(gram_of(), STANDARD, 3000.0),
+    "both": bsvdd_m.BSVDDM(gram_of(12, Y), STANDARD, priors.Beta(2, 3), 20.0),
+    "on a cube": bdd_m.BDDM(gram_of(12, Y), STANDARD, priors.TruncatedNormal(0.3), 2.0),
+    "of the user": bsvdd.BSVDD(gram_of(), student, 2.0),
 }
-
-
-def warm(density, chains=4):
-    return hmc.warm_up(density, chains, 60, rng())
-
-
-# trajectories
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_error_of_the_energy_is_of_second_order(name, monkeypatch):
-    """And it is not that of another density: a wrong force would leave an error of any step."""
-    monkeypatch.setattr(hmc, "SHORTEST", 0.5)
-    monkeypatch.setattr(hmc, "LONGEST", 0.5)
-    kernel, state = warm(MODELS[name]())
-    errors = []
-    for steps in (32, 64, 128):
-        moving = kernel._replace(angle=hmc.QUARTER / 2 / steps * (1 + 1e-12), max_steps=steps)
-        _, info = moving.step(state, rng(4))  # the same velocity and length
-        assert info.n_steps[0] == steps
-        errors.append(np.log(info.acceptance_rate).min())
-    assert abs(errors[-1]) < 0.01
-    few = np.abs(errors[:-1]) / np.maximum(np.abs(errors[1:]), 1e-9)
-    assert (few[np.abs(errors[1:]) > 1e-6] > 3.0).all()
+    """A wrong force or kick would leave an error of any step."""
+    monkeypatch.setattr(hmc, "QUARTERS", (0.5, 0.5))
+    f = sampling.density(MODELS[name])
+    walk = hmc.Walk(f, np.random.default_rng(1), np.full(f.size, 0.1), np.full(f.size, 0.9))
+    z, _ = hmc.hmc(f, f.size, 2, 60, 8, np.random.default_rng(0))
+    state, errors = walk.state(walk.standard(z[:, -1])), []
+    for steps in (64, 128, 256):
+        moving = replace(walk, rng=np.random.default_rng(4))  # the same velocity and length
+        angle = np.pi / 4.0 / steps * (1 + 1e-12)
+        _, accept = moving.moved(state, angle, steps)
+        errors.append(-np.log(accept).min())
+    assert 1e-9 < errors[-1] < 0.02
+    assert min(errors[0] / errors[1], errors[1] / errors[2]) > 3.0
 
 
-def test_a_trajectory_that_diverges_is_rejected():
-    kernel, state = warm(skewed(), 3)
-    wild = state._replace(force=state.force * np.array([[1e200], [1.0], [1.0]]))
-    moved, info = kernel.step(wild, rng())
-    assert info.diverging.tolist() == [True, False, False]
-    np.testing.assert_array_equal(moved.y[0], state.y[0])
-    assert np.isfinite(moved.y).all() and np.isfinite(moved.logp).all()
+def test_trajectories_that_leave_the_density_are_rejected():
+    def half(z):
+        with np.errstate(invalid="ignore"):
+            return np.where(z[:, 0] > 0.0, 0.0, -np.inf), np.where(z > 0.0, 0.0, np.nan)
+
+    walk = hmc.Walk(half, np.random.default_rng(0), np.zeros(2), np.ones(2))
+    start = walk.state(np.full((50, 2), 0.5))
+    (y, log_p, force), accept = walk.moved(start, 0.3, 64)
+    stays = (y == 0.5).all(axis=1)
+    assert 5 < stays.sum() < 45 and (accept[~stays] > 0.0).all()
+    assert (y[:, 0] > 0.0).all() and np.isfinite(log_p).all() and np.isfinite(force).all()
 
 
-# draws
+def test_without_a_likelihood_draws_are_standard_normal(worst_z):
+    def nothing(z):
+        return np.zeros(len(z)), np.zeros_like(z)
+
+    done = []
+    z, rate = hmc.hmc(nothing, 3, 1500, 100, 2, np.random.default_rng(0), done.append)
+    assert z.shape == (2, 1500, 3) and rate.shape == (2, 1500) and done[-1] == 1600
+    assert worst_z(z, np.zeros(3)) < 4.5 and worst_z(z**2, np.ones(3)) < 4.5
+    assert worst_z(z[..., 0] * z[..., 1], 0.0) < 4.5
+    again, _ = hmc.hmc(nothing, 3, 10, 100, 2, np.random.default_rng(0))
+    np.testing.assert_array_equal(again, z[:, :10])
 
 
-def test_draws_that_are_not_safe_yet_are_continued(monkeypatch):
-    """Every second draw counts then, and every fourth."""
-    judged, made = [], []
-    genuine, step = Verdict.of_parallel, Transition.step
-
-    def of_parallel(values, chains, divergences):
-        judged.append(values)
-        r_hat = [1.05, 1.02, 1.0][len(judged) - 1]
-        return Verdict(r_hat, 900.0, chains, divergences)
-
-    def counted(self, state, random):
-        made.append(1)
-        return step(self, state, random)
-
-    monkeypatch.setattr(Verdict, "of_parallel", of_parallel)
-    monkeypatch.setattr(Transition, "step", counted)
-    tree = sample(bsvdd.Model(PRIOR, 20.0), GRAM, "hmc", draws=1000, **QUICK)
-    assert tree["posterior"].attrs["r_hat"] == 1.0
-    assert [v.shape for v in judged] == 3 * [(8, 250, 12)]
-    assert len(made) == sampling.MIN_WARM_UP + 4 * 250
-    assert genuine(judged[-1], 2, 0).safe
-    judged[:] = [None, None]  # nothing more can be done
-    monkeypatch.setattr(sampling, "MOST_THIN", 1)
-    made.clear()
-    sample(bsvdd.Model(PRIOR, 20.0), GRAM, "hmc", draws=1000, **QUICK)
-    assert len(made) == sampling.MIN_WARM_UP + 250
+# small posteriors by draws of the prior, weighted by the likelihood written out
 
 
-def test_draws_that_are_not_safe_are_drawn_again_and_never_left_to_nuts(monkeypatch):
-    """With a longer warm-up, then in the coordinates of the mode; the best run is taken."""
-    warmed, verdicts = [], iter([1.5, 1.5, 1.3, 1.4])
-    genuine = hmc.warm_up
+SMALL = np.array([0, 1, 2, 9, 10])
+SMALL_Y = SMALL >= 9
+T = np.array([1.0, 1.0, 1.0, 1.0, 2.0])
 
-    def watched(density, chains, trajectories, rng, at_mode):
-        warmed.append((trajectories, at_mode))
-        return genuine(density, chains, trajectories, rng, at_mode)
 
-    monkeypatch.setattr(sampling, "MOST_THIN", 1)
-    monkeypatch.setattr(hmc, "warm_up", watched)
-    monkeypatch.setattr(Verdict, "of_parallel", lambda *a: Verdict(next(verdicts), 60.0, 2, 3))
-    monkeypatch.setattr(pymc_samplers, "nuts", lambda *a: pytest.fail("nobody asked for it"))
-    settings = SamplerSettings("hmc", 50, **QUICK)
-    drawn = sampling.draw(skewed(), settings)
-    assert "asked for; the chains are not safe: R-hat 1.5" in drawn.report.why
-    n = warmed[0][0]
-    found = sampling.draw(skewed(), replace(settings, sampler="auto"))
-    assert warmed[1:] == [(n, False), (4 * n, False), (4 * n, True)]
-    assert found.report.sampler == "hmc" and found.report.r_hat == 1.3
-    assert found.report.why.startswith("the chains are not safe: R-hat 1.300, effective draws 60")
+def softmax(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def of_prior(name, rng, n):
+    """Return weights of the rows (n, 5): three of the majority, two of the minority."""
+    if name == "BSVDD, user":
+        return np.hstack([softmax(rng.standard_t(4, size=(n, 3))), np.zeros((n, 2))])
+    if name == "BSVDD-M":
+        alpha1 = T[3:] * rng.beta(2.0, 3.0, size=(n, 2)) * 0.5
+        tau = rng.normal(size=(n, 3)) * 1.3
+        return np.hstack([(1 + alpha1.sum(axis=1, keepdims=True)) * softmax(tau), -alpha1])
+    alpha1 = T[3:] * rng.uniform(size=(n, 2))
+    x = rng.normal(size=(n, 3)) * 0.7
+    rest = 1 + alpha1.sum(axis=1, keepdims=True) - x.sum(axis=1, keepdims=True)
+    return np.hstack([x + rest / 3.0, -alpha1])
+
+
+def small(name):
+    rows, scale = ROWS[SMALL], 3.0
+    if name == "BSVDD, user":
+        units = Units.of(rows[:3])
+        return bsvdd.BSVDD(Data.of(RBF(1.0), units).gram, student, scale)
+    gram = Data.of(RBF(1.0), Units.of(rows, SMALL_Y, T), minority=True).gram
+    if name == "BSVDD-M":
+        return bsvdd_m.BSVDDM(gram, priors.Flat(1.3), priors.Beta(2, 3, total=1.0), scale)
+    return bdd_m.BDDM(gram, priors.Flat(0.7), priors.Beta(), scale)
+
+
+@pytest.mark.parametrize("name", ["BSVDD, user", "BSVDD-M", "BDD-M"])
+def test_draws_are_of_the_prior_times_the_likelihood(name, worst_z):
+    rng, rows, model = np.random.default_rng(2), ROWS[SMALL], small(name)
+    K = np.exp(-((rows[:, None] - rows) ** 2).sum(axis=2) / 2.0)
+    w = of_prior(name, rng, 600_000)
+    squares = 3.0 - 2.0 * w @ K[:, :3].sum(axis=1) + 3.0 * np.einsum("ni,ij,nj->n", w, K, w)
+    log_L = -3.0 / 2.0 * squares
+    L = np.exp(log_L - log_L.max())
+    assert L.sum() ** 2 / (L**2).sum() > 20_000  # draws in effect
+    drawn = sampling.draw(model, draws=800, tune=150, seed=5).w[..., model.gram.of_row]
+    w = w[:, : drawn.shape[2]]
+    for moment in (lambda v: v, np.square, lambda v: v[..., :1] * v[..., 1:]):
+        assert worst_z(moment(drawn), L @ moment(w) / L.sum()) < 4.5

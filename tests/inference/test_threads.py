@@ -1,15 +1,11 @@
 """BLAS has one thread beside threads of Python; and what a long task says on stderr."""
 
 import re
-import threading
 import time
 
-import numpy as np
 import pytest
 from bsvdd.inference import threads
 from threadpoolctl import threadpool_info, threadpool_limits
-
-from bsvdd import SVDD
 
 
 def blas_threads():
@@ -27,7 +23,9 @@ def two_threads():
 
 def test_one_thread_until_the_last_of_several_computations(two_threads):
     first, second = threads.one(), threads.one()
-    assert [first.__enter__(), second.__enter__()] == [2, 2]
+    first.__enter__()
+    second.__enter__()
+    assert blas_threads() == 1
     first.__exit__(None, None, None)
     assert blas_threads() == 1
     second.__exit__(None, None, None)
@@ -35,37 +33,6 @@ def test_one_thread_until_the_last_of_several_computations(two_threads):
     with pytest.raises(KeyboardInterrupt), threads.one():
         raise KeyboardInterrupt
     assert blas_threads() == 2
-
-
-def test_blocks_have_a_thread_each_and_their_results_are_in_order(two_threads):
-    started = threading.Barrier(2, timeout=60)  # passed only if two blocks run at the same time
-
-    def of_block(block):
-        started.wait()
-        return block, blas_threads(), threading.get_ident()
-
-    (first, within, one), (second, _, other) = threads.each(of_block, n=5, step=3)
-    assert (first, second, within) == (slice(0, 3), slice(3, 5), 1) and one != other
-    with pytest.raises(ZeroDivisionError):
-        threads.each(lambda block: 1 / (block.start - 1), 3, 1)
-    assert blas_threads() == 2
-    assert threads.each(lambda block: (block, blas_threads()), 2, 3) == [(slice(0, 2), 1)]
-    assert threads.each(str, 0, 3) == []
-
-
-def test_a_function_of_the_user_is_called_by_one_thread_at_a_time(two_threads):
-    busy = []
-
-    def kernel(X, Y):
-        busy.append(1)
-        time.sleep(0.01)
-        assert len(busy) == 1, "two threads are in the function"
-        busy.pop()
-        return np.exp(-np.square(X[:, None] - Y).sum(axis=2))
-
-    est = SVDD(kernel=kernel).fit(np.random.default_rng(0).normal(size=(20, 2)))
-    Z = np.random.default_rng(1).normal(size=(3000, 2))  # several blocks
-    assert est.probability_normal(Z).shape == (len(Z),)
 
 
 def test_steps_say_what_runs_and_a_quick_task_says_nothing(capsys):

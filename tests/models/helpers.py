@@ -45,6 +45,12 @@ def squared_distances(w, K, k_uz, k_zz):
     return k_zz - 2 * w @ k_uz + squared_norm(w, K)
 
 
+def covariance(seed, n):
+    """Return a covariance matrix (n, n) that is far from diagonal."""
+    A = np.random.default_rng(seed).normal(size=(n, n))
+    return A @ A.T / n + 0.3 * np.eye(n)
+
+
 def moments_z(worst_z, draws, mean, covariance):
     """The larger z of the mean and the covariance of draws (chain, draw, n)."""
     error = draws - mean

@@ -1,16 +1,24 @@
-"""Bandwidth criteria against direct formulas, independent solvers and published numbers."""
+"""Bandwidth criteria against direct formulas, other programs and rows that are repeated."""
 
 import math
 
 import numpy as np
 import pytest
-from bsvdd.models.kernels import bandwidth
-from bsvdd.models.kernels.base import SMALLEST
-from scipy.spatial.distance import pdist
+from bsvdd.models.kernels import RBF, Laplacian, bandwidth
+from scipy.spatial.distance import cdist, pdist
 from sklearn.svm import SVC
 
 X = np.random.default_rng(60).normal(size=(80, 3)) * [1.0, 2.0, 0.5]
-D2 = np.array([((a - b) ** 2).sum() for i, a in enumerate(X) for b in X[:i]])  # of the pairs
+D2 = pdist(X, "sqeuclidean")
+N = len(X)
+ONE_EACH = np.arange(N)
+CRITERIA = ["likelihood", *bandwidth.CRITERIA]
+
+
+def fitted(criterion, rows=X, weight=None, unit=None, kernel=RBF):
+    weight = np.ones(len(rows)) if weight is None else weight
+    unit = np.arange(len(rows)) if unit is None else unit
+    return kernel(criterion).fit(rows, weight, unit).s
 
 
 def published_delta(n):
@@ -25,85 +33,103 @@ def published_delta(n):
     )
 
 
-def by_mean(delta, n=80):
-    return math.sqrt(D2.mean() / math.log((n - 1) / delta**2))
+def by_mean(delta):
+    return math.sqrt(D2.mean() / math.log((N - 1) / delta**2))
 
 
 @pytest.mark.parametrize(
     ("criterion", "expected"),
     [
         ("mean", by_mean(math.sqrt(2) * 1e-6)),
-        ("modified_mean", by_mean(published_delta(80))),
+        ("modified_mean", by_mean(published_delta(N))),
         ("median", np.median(np.sqrt(D2))),
-        ("scale", (2 * SVC(gamma="scale").fit(X, np.arange(80) % 2)._gamma) ** -0.5),
-        (3, 3.0),
-        (0.5, 0.5),
-        (np.float32(0.5), 0.5),
-        (np.int64(2), 2.0),
-        (SMALLEST, SMALLEST),
-        (1 / SMALLEST, 1 / SMALLEST),
+        ("wide", math.sqrt(np.median(D2) / 8.0)),
+        ("scale", (2 * SVC(gamma="scale").fit(X, np.arange(N) % 2)._gamma) ** -0.5),
     ],
 )
 def test_criteria_are_their_formulas(criterion, expected):
-    found = bandwidth.resolve(criterion, X)
-    assert type(found) is float
-    assert found == pytest.approx(expected, rel=1e-12)
-    assert bandwidth.mean_squared_pairwise_distance(X) == pytest.approx(D2.mean(), rel=1e-12)
+    """And the distances of copies do not count in a median."""
+    assert fitted(criterion) == pytest.approx(expected, rel=1e-12)
+    if criterion in ("median", "wide"):
+        twice = np.repeat(X, 2, axis=0)
+        assert fitted(criterion, twice) == pytest.approx(expected, rel=1e-9)
 
 
-def left_out_log_density(rows, s):
-    """Mean over rows of the log density of all rows that differ from it, one by one."""
+@pytest.mark.parametrize("criterion", ["mean", "modified_mean", "scale"])
+def test_weights_count_as_shares_with_an_effective_number_of_rows(criterion):
+    """Moments under the weights, with n = 1 / sum of squared shares."""
+    t = np.random.default_rng(1).exponential(size=N)
+    share = t / t.sum()
+    n = 1 / (share**2).sum()
+    pairs = np.outer(share, share)
+    mean_square = (pairs * cdist(X, X, "sqeuclidean")).sum() / (1 - (share**2).sum())
+    center = (share @ X).mean()
+    expected = {
+        "mean": math.sqrt(mean_square / math.log((n - 1) / 2e-12)),
+        "modified_mean": math.sqrt(mean_square / math.log((n - 1) / published_delta(n) ** 2)),
+        "scale": math.sqrt((share @ (X - center) ** 2).sum() / 2),
+    }[criterion]
+    assert fitted(criterion, weight=t) == pytest.approx(expected, rel=1e-10)
+    assert fitted(criterion, weight=7.0 * t) == pytest.approx(expected, rel=1e-10)
+
+
+def test_the_median_by_weight():
+    """Half of the weight of the pairs lies on either side."""
+    t = np.random.default_rng(1).exponential(size=N)
+    i, j = np.triu_indices(N, 1)
+    d, pair = np.sqrt(D2), t[i] * t[j]
+    s = fitted("median", weight=t)
+    assert abs(pair[d < s].sum() / pair.sum() - 0.5) < pair.max() / pair.sum()
+    assert s != fitted("median")
+
+
+def left_out_log_density(rows, t, unit, s, power, metric):
+    """Sum over rows of t times the log density of the rows of other units, one by one."""
     total = 0.0
-    for x in rows:
-        d2 = ((rows - x) ** 2).sum(axis=1)
-        others = d2[d2 > 0]
-        total += np.log(np.exp(-others / (2 * s**2)).sum() / (s ** rows.shape[1]))
-    return total / len(rows)
+    for i, x in enumerate(rows):
+        d = cdist(x[None], rows, metric)[0]
+        others = (unit != unit[i]) & (d > 0)
+        k = np.exp(-((d[others] / s) ** power) / power)
+        total += t[i] * (np.log(t[others] @ k) - rows.shape[1] * np.log(s))
+    return total
 
 
-@pytest.mark.parametrize("rows", [X, np.concatenate([X, X])], ids=["rows", "each row twice"])
-def test_likelihood_is_the_largest_left_out_log_density(rows):
-    """A row is left out with its copies: their density would grow without bound as s -> 0."""
-    found = bandwidth.resolve("likelihood", rows)
-    grid, values = bandwidth.log_density(rows)
-    expected = np.array([left_out_log_density(rows, s) for s in grid])
-    np.testing.assert_allclose(np.diff(values), np.diff(expected), rtol=1e-8, atol=1e-11)
-    assert found == grid[expected.argmax()] and 0 < expected.argmax() < len(grid) - 1
-    fine = np.geomspace(grid[0], grid[-1], 200)
-    best = fine[np.argmax([left_out_log_density(rows, s) for s in fine])]
-    assert abs(np.log(found / best)) <= np.log(grid[1] / grid[0])
-    assert found == pytest.approx(bandwidth.resolve("likelihood", X), rel=0.25)
+@pytest.mark.parametrize("kernel", [RBF, Laplacian])
+@pytest.mark.parametrize("of", ["rows", "each row twice", "weights", "batches"])
+def test_likelihood_is_the_largest_left_out_log_density(of, kernel):
+    """A row is left out with its copies, whose density would grow without bound as s -> 0."""
+    rows = np.concatenate([X, X]) if of == "each row twice" else X
+    t = np.random.default_rng(2).exponential(size=len(rows)) if of == "weights" else np.ones(160)
+    t, unit = t[: len(rows)], np.arange(len(rows)) // (8 if of == "batches" else 1)
+    found = fitted("likelihood", rows, t, unit, kernel)
+    how = rows, t, unit
+    fine = found * np.geomspace(0.2, 5.0, 100)
+    values = [left_out_log_density(*how, s, kernel.power, kernel.metric) for s in fine]
+    best = fine[np.argmax(values)]
+    d2 = cdist(X, X, "sqeuclidean" if kernel is RBF else kernel.metric)
+    fifth = np.median(np.sort(np.sqrt(d2) if kernel is RBF else d2, axis=1)[:, 5])
+    high = math.sqrt((cdist(X, X, kernel.metric) ** 2).sum() / (N * (N - 1)))
+    step = math.log(high / (fifth / 4)) / (bandwidth.GRID - 1)
+    assert abs(math.log(found / best)) <= 0.6 * step
 
 
-def test_likelihood_of_few_values_and_of_many_rows():
-    """Ones and zeros have many copies; beyond 1,000 rows, a sample is used."""
-    alone = bandwidth.resolve("likelihood", X)
-    binary = (np.random.default_rng(61).random((300, 8)) < 0.3).astype(float)
-    assert 0.1 < bandwidth.resolve("likelihood", binary) < 2.0
+def test_likelihood_of_equal_rows_of_constant_columns_and_of_many_rows():
+    """A constant column counts for nothing; beyond 1,000 rows, a sample is used."""
+    alone = fitted("likelihood")
+    assert fitted("likelihood", np.column_stack([X, np.full(N, 7.0)])) == alone
     many = np.random.default_rng(62).normal(size=(1500, 3)) * [1.0, 2.0, 0.5]
-    assert 0.4 < bandwidth.resolve("likelihood", many) / alone < 1.0
-    constant = np.column_stack([X, np.full(len(X), 7.0)])  # a column that counts for nothing
-    assert bandwidth.resolve("likelihood", constant) == alone
-    assert bandwidth.resolve("likelihood", X[:2]) > 0
+    assert 0.4 < fitted("likelihood", many) / alone < 1.0
+    few = np.concatenate([np.ones((300, 2)), np.random.default_rng(57).normal(size=(10, 2))])
+    assert 0.1 < fitted("likelihood", few) < 3.0
 
 
-def test_criteria_of_many_rows_use_a_sample(monkeypatch):
-    rows = np.random.default_rng(4).normal(size=(1500, 2))
-    full = np.median(pdist(rows))
-    monkeypatch.setattr(bandwidth, "MEDIAN_ROWS", 700)
-    sampled = bandwidth.resolve("median", rows)
-    assert sampled != full
-    assert sampled == pytest.approx(full, rel=0.05)
-    assert sampled == bandwidth.resolve("median", rows)
-
-
-@pytest.mark.parametrize("name", bandwidth.CRITERIA)
+@pytest.mark.parametrize("name", CRITERIA)
 def test_every_criterion_is_in_the_units_of_the_columns_and_ignores_their_origin(name):
-    s = bandwidth.resolve(name, X)
+    s = fitted(name)
     for factor, shift in ((1 / 64, 0.0), (10.0, 5.0)):
-        assert bandwidth.resolve(name, factor * X + shift) == pytest.approx(factor * s, rel=1e-10)
+        assert fitted(name, factor * X + shift) == pytest.approx(factor * s, rel=1e-10)
     with pytest.raises(ValueError, match=f"'{name}' gives 0.0 on these 9 .*the bandwidth as a num"):
-        bandwidth.resolve(name, np.ones((9, 2)))
+        fitted(name, np.ones((9, 2)))
     for size in (1e-200, 1e200):  # an error and no warning
         with pytest.raises(ValueError, match="too large or small to be squared"):
-            bandwidth.resolve(name, X * size)
+            fitted(name, X * size)

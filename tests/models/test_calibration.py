@@ -1,27 +1,23 @@
 """The calibrated weight of the likelihood: its formulas, its root, and what it is for."""
 
-from __future__ import annotations
-
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from bsvdd.models import Gram, calibration
-from bsvdd.models.calibration import SD, calibrated
+from bsvdd.models import calibrate
+from bsvdd.models.calibrate import SD
+from bsvdd.models.data import Data
+from bsvdd.models.kernels import RBF, Custom, Laplacian, Linear
+from bsvdd.models.units import Units
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from bsvdd import kernels
-
 N = 40
 ROWS = np.random.default_rng(0).normal(size=(N, 2))
-KERNELS = [
-    kernels.RBF(0.3),
-    kernels.RBF(0.8),
-    kernels.RBF(3.0),
-    kernels.Laplacian(1.0),
-    kernels.Linear(),
-]
+KERNELS = [RBF(0.3), RBF(0.8), RBF(3.0), Laplacian(1.0), Linear()]
+both_models = pytest.mark.parametrize("on_simplex", [True, False], ids=["simplex", "free"])
+
+
+def data_of(kernel, rows=ROWS, weight=None, groups=None, most=600):
+    return Data.of(kernel, Units.of(rows, None, weight, groups), most=most)
 
 
 def moment(a, b, of):
@@ -37,115 +33,109 @@ def moment(a, b, of):
     return quad(lambda x: of(x) * np.exp(log_density(x) - largest), *ends, **how)[0] / total
 
 
-@pytest.mark.parametrize("a", [1e-4, 0.1, 1.2])
-def test_the_variance_of_one_weight_by_another_quadrature(a):
+def variance(A):
+    return np.interp(A, *calibrate.of_one_weight())
+
+
+@pytest.mark.parametrize("place", [0, 30, 60, 79])
+def test_the_variance_of_one_weight_by_another_quadrature(place):
+    a, (A, V) = calibrate.CURVATURES[place], calibrate.of_one_weight()[:, place]
     b = brentq(lambda b: moment(a, b, lambda x: x), 0.0, 3 * a * np.exp(1.5 * SD**2))
     mean, square = moment(a, b, np.exp), moment(a, b, lambda x: np.exp(2 * x))
-    found = calibration.variance(2 * a * mean**2)
-    assert found == pytest.approx(square / mean**2 - 1.0, rel=1e-5)
-    assert calibration.variance(1e-12) == pytest.approx(np.expm1(SD**2), rel=1e-3)  # the prior's
-    assert calibration.variance(calibration.curvature_of_one()) == pytest.approx(1.0, rel=1e-6)
+    assert pytest.approx(2 * a * mean**2, rel=1e-5) == A
+    assert pytest.approx(square / mean**2 - 1.0, rel=1e-5) == V
 
 
-def test_rows_that_are_alone_have_the_root_of_the_identity():
-    gram = Gram.from_rows(kernels.RBF(1e-3), ROWS)
-    found = calibrated(gram)
-    assert found.scale == pytest.approx(calibration.curvature_of_one() * N)
-    assert found.reason is None
-    assert calibrated(gram, on_simplex=False).scale == pytest.approx((1 - SD**-2) * N)
-    noise = 1e-3 * np.random.default_rng(1).normal(size=(N, N))
-    K = 0.9999 * np.eye(N) + 1e-4 + noise @ noise.T
-    K /= np.sqrt(np.outer(np.diag(K), np.diag(K)))
-    nearly = replace(gram, K=K, row_sums=K.sum(axis=1), row_squares=(K**2).sum(axis=1))
-    assert calibrated(nearly).scale == pytest.approx(found.scale, rel=0.02)
+def test_weights_of_no_likelihood_and_of_one_unit_alone():
+    A, V = calibrate.of_one_weight()
+    assert (np.diff(A) > 0).all() and (np.diff(V) < 0).all()
+    assert V[0] < np.expm1(SD**2)  # that of the prior
+    assert variance(calibrate.of_alone(True)) == pytest.approx(1.0, rel=1e-6)
+    assert 1.0 / (calibrate.of_alone(False) + SD**-2) == pytest.approx(1.0)
 
 
-def log_ratio_near_the_cutoff(ratio, closeness):
-    low, high = np.quantile(closeness, [0.03, 0.33])
-    near = (closeness >= low) & (closeness <= high) & (ratio > 0)
-    return np.median(np.log(ratio[near]))
+def test_the_precision_has_the_mean_variance_of_one_weight():
+    """Over the M eigenvalues, and those of all other units, which are 0."""
+    eigenvalues, units = np.geomspace(1e-4, 3.0, 12), 20.0
+    found = calibrate.precision(eigenvalues, units)
+    trace = (1.0 / (np.append(eigenvalues, np.zeros(8)) + found)).mean()
+    A = brentq(lambda A: variance(A) - trace, 1e-7, 1.6, xtol=1e-14)
+    assert found == pytest.approx(1 / variance(A) - A, rel=1e-2)
 
 
-def spread_of(k, K, scale, precision, on_simplex):
-    """M^2 Var s of a row with the kernel values k, by an inverse."""
-    P = np.linalg.inv(scale * K + precision * np.eye(len(K)))
-    return k @ P @ k - (k @ P.sum(axis=1)) ** 2 / P.sum() * on_simplex
+def root_by_inverses(data, scale, on_simplex):
+    """Return the median log ratio of variances of s_z near the cutoff, row by row.
+
+    The weights of units are n0 w_g = N_g y_g / sqrt(e_g), of precision c B + Lambda. The unit of a
+    row leaves the points, and takes its share of the prior variance of y_g with it.
+    """
+    gram, unit, t = data.gram, data.units.unit, data.units.weight
+    kernel, X, c = data.kernel, data.units.X, scale / data.gram.n0
+    root = gram.sizes / np.sqrt(gram.effective)
+    B = root[:, None] * gram.K * root
+    values = np.linalg.eigvalsh(c * B)
+    precision = calibrate.precision(np.maximum(values, 0), gram.units) if on_simplex else SD**-2
+    K, ratio, closeness = kernel(X, X), np.empty(len(X)), np.empty(len(X))
+    A = np.equal.outer(gram.of_row, np.arange(len(B))) * t[:, None]
+    for i in range(len(X)):
+        stay = np.where(unit == unit[i], 0.0, t)
+        gone = (t - stay) @ (A > 0) / gram.sizes
+        rest = np.maximum(1.0 - gone, 1e-12)
+        k = (stay * K[i]) @ (A > 0) / gram.sizes * root / rest  # of the points without the unit
+        tau = np.minimum((gram.sizes * gone / root) ** 2, 1.0)
+        of_prior = precision * (1.0 + tau / np.maximum(1.0 - tau, 1e-13))
+        P = np.linalg.inv(c * B + np.diag(of_prior))
+        n, mean = stay.sum(), stay @ K[i] / stay.sum()
+        apart = np.bincount(unit, stay * (K[i] - mean))
+        few = 1.0 - (np.bincount(unit, stay) ** 2).sum() / n**2
+        spread = t.sum() / n * (apart**2).sum() / few
+        ratio[i] = (k @ P @ k - (k @ P @ root) ** 2 / (root @ P @ root) * on_simplex) / spread
+        closeness[i] = 2 * mean - K[i, i]
+    mass = t / np.bincount(unit)[unit]
+    order = np.argsort(closeness)
+    place = np.empty(len(X))
+    place[order] = (np.cumsum(mass[order]) - mass[order] / 2) / mass.sum()
+    return np.median(np.log(ratio[(place >= 0.03) & (place <= 0.33)]))
 
 
-def precision_of(scaled, on_simplex):
-    return calibration.prior_precision(np.linalg.eigvalsh(scaled)) if on_simplex else SD**-2
+CASES = {
+    **{repr(kernel): (kernel, {}) for kernel in KERNELS},
+    "weights": (RBF(0.8), {"weight": np.random.default_rng(1).exponential(size=N)}),
+    "batches": (RBF(0.8), {"groups": np.arange(N) % 13}),
+    "copies": (RBF(0.8), {"rows": np.repeat(ROWS[:20], 2, axis=0)}),
+    "few points": (RBF(0.8), {"most": 15}),
+}
 
 
-@pytest.mark.parametrize("on_simplex", [True, False])
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
-def test_the_root_by_inverses_without_each_row(kernel, on_simplex):
-    gram = Gram.from_rows(kernel, ROWS)
-    found, K = calibrated(gram, on_simplex=on_simplex), gram.K
-    scale, ratio, closeness = found.scale / N, np.empty(N), np.empty(N)
-    precision = precision_of(scale * K, on_simplex)
-    if on_simplex:
-        trace = np.trace(np.linalg.inv(scale * K + precision * np.eye(N))) / N
-        A = brentq(lambda A: calibration.variance(A) - trace, 1e-10, 4.0, xtol=1e-14)
-        assert precision == pytest.approx(1 / calibration.variance(A) - A, abs=1e-5)
-    for j in range(N):
-        o = np.delete(np.arange(N), j)
-        k = K[o, j]
-        ratio[j] = spread_of(k, K[np.ix_(o, o)], scale, precision, on_simplex) / (N * k.var())
-        closeness[j] = 2 * k.mean() - K[j, j]
-    assert found.reason is None
-    assert log_ratio_near_the_cutoff(ratio, closeness) == pytest.approx(0.0, abs=2e-5)
+@both_models
+@pytest.mark.parametrize("case", CASES)
+def test_at_the_root_the_posterior_is_as_wide_as_samples_differ(case, on_simplex):
+    kernel, how = CASES[case]
+    data = data_of(kernel, **how)
+    found = calibrate.calibrated(data, on_simplex)
+    assert not found.reason
+    assert root_by_inverses(data, found.scale, on_simplex) == pytest.approx(0.0, abs=2e-5)
 
 
-@pytest.mark.parametrize("on_simplex", [True, False])
-def test_the_root_of_given_points_by_inverses(on_simplex):
-    rows = np.random.default_rng(2).normal(size=(150, 2))
-    gram = Gram.from_rows(kernels.RBF(0.8), rows, dictionary=rows[::6] + 0.05)
-    M, k = gram.n_points, gram.kernel(rows, gram.points.rows)
-    scale = calibrated(gram, rows, on_simplex).scale * 150 / M**2
-    precision = precision_of(scale * gram.K, on_simplex)
-    projected = k @ np.linalg.solve(gram.K, k.T)
-    np.fill_diagonal(projected, np.nan)
-    spread = np.array([spread_of(z, gram.K, scale, precision, on_simplex) for z in k])
-    ratio = spread / M**2 * 150 / np.nanvar(projected, axis=1)
-    closeness = np.nanmean(projected, axis=1)
-    found = log_ratio_near_the_cutoff(ratio, closeness)
-    assert found == pytest.approx(0.0, abs=1e-4)
+@both_models
+def test_rows_that_are_alone_have_the_root_of_the_identity(on_simplex):
+    found = calibrate.calibrated(data_of(RBF(1e-3)), on_simplex)
+    assert found.scale == pytest.approx(calibrate.of_alone(on_simplex) * N)
+    assert found.reason == "fewer than 3 rows near the cutoff have similarities that vary"
 
 
 def test_the_unit_of_lambda_is_one_over_the_kernel():
-    gram = Gram.from_rows(kernels.RBF(0.8), ROWS)
-    for factor in (1e-150, 1e150):
-        kernel = kernels.Custom(lambda A, B, c=factor: c * gram.kernel(A, B))
-        large = Gram.from_rows(kernel, ROWS)
-        assert calibrated(large).scale * factor == pytest.approx(calibrated(gram).scale, rel=1e-6)
+    plain = calibrate.calibrated(data_of(RBF(0.8)), False).scale
+    for factor in (1e-100, 1e100):
+        kernel = Custom(lambda A, B, c=factor: c * RBF(0.8)(A, B))
+        scale = calibrate.calibrated(data_of(kernel), False).scale
+        assert scale * factor == pytest.approx(plain, rel=1e-5)
 
 
-def test_copies_count_as_rows():
-    """K is singular, and each row has a twin."""
-    twice = Gram.from_rows(kernels.RBF(0.8), np.repeat(ROWS, 2, axis=0))
-    found = calibrated(twice)
-    assert found.reason is None
-    assert found.scale == pytest.approx(
-        calibrated(Gram.from_rows(twice.kernel, ROWS)).scale, rel=0.5
-    )
-
-
-@pytest.mark.parametrize(
-    ("rows", "kernel", "reason"),
-    [
-        (ROWS[:1], kernels.RBF(1.0), "1 rows are too few"),
-        (ROWS[:2], kernels.RBF(1.0), "2 rows are too few"),
-        (ROWS[:7], kernels.RBF(1.0), "7 rows are too few"),
-        (np.zeros((20, 2)), kernels.RBF(1.0), "do not vary"),
-        (ROWS, kernels.RBF(1e6), "do not vary"),
-        (np.zeros((20, 2)), kernels.Linear(), "all kernel values are 0"),
-    ],
-    ids=range(6),
-)
-@pytest.mark.parametrize("on_simplex", [True, False])
-def test_rows_without_a_root_have_that_of_rows_that_are_alone(rows, kernel, reason, on_simplex):
-    found = calibrated(Gram.from_rows(kernel, rows), on_simplex=on_simplex)
-    assert reason in found.reason
-    if "are 0" not in reason:
-        alone = calibration.curvature_of_one() if on_simplex else 1 - SD**-2
-        assert found.scale == pytest.approx(alone * len(rows))
+@both_models
+def test_a_posterior_that_is_narrow_at_any_scale_is_told(on_simplex):
+    """Few points of many rows: the prior of their weights alone is narrower than samples vary."""
+    rows = np.random.default_rng(2).normal(size=(1500, 6))
+    found = calibrate.calibrated(data_of(RBF(0.5), rows, most=10), on_simplex)
+    assert found.reason == "the posterior is narrower than samples at any scale"
+    assert 0.0 < found.scale < 0.01

@@ -6,8 +6,9 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
+from bsvdd.models.kernels import bandwidth
 from scipy.special import ndtri
+from sklearn.base import clone
 
 from bsvdd import kernels
 
@@ -15,10 +16,23 @@ from .helpers import by_loops
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(40, 4))
-Y = RNG.normal(size=(25, 4))
+Y = 2.0 * RNG.normal(size=(25, 4))  # some beyond the range of X
 for each in (X, Y):  # numbers in columns 0 and 2, and what can be categories in 1 and 3
     each[:, 1], each[:, 3] = RNG.integers(0, 3, len(each)), RNG.integers(0, 5, len(each)) - 0.5
-MEAN, SD = X.mean(axis=0), X.std(axis=0)
+T = RNG.exponential(size=40)
+
+
+def fit(kernel, rows=X, weight=None):
+    weight = np.ones(len(rows)) if weight is None else weight
+    return kernel.fit(rows, weight, np.arange(len(rows)))
+
+
+def values(kernel, A, B):
+    return kernel(kernel.inputs(A), kernel.inputs(B))
+
+
+def logs(kernel, A, B):
+    return kernel.log(kernel.inputs(A), kernel.inputs(B))
 
 
 def cauchy(A, B):
@@ -34,47 +48,48 @@ def laplace(x, y):
     return math.exp(-sum(abs(x - y)) / 0.8)
 
 
-def standardized(k):
-    return lambda x, y: k((x - MEAN) / SD, (y - MEAN) / SD)
+class Scales:
+    """The coordinates of values of one column, by loops over its rows of weights t of mean 1."""
 
+    def __init__(self, x, t):
+        self.x, self.t = x, t / t.mean()
+        self.mean, self.sd = self.average(x), math.sqrt(self.average((x - self.average(x)) ** 2))
+        scores = np.array([self.score(v) for v in x])
+        self.middle = self.average(scores)
+        self.unit = math.sqrt(self.average((scores - self.middle) ** 2))
 
-def normal_score(v, x, sd, steps=False):
-    """The normal score of v in the ranks of x, with linear tails; in ``steps`` or on lines."""
+    def average(self, values):
+        return self.t @ values / len(self.t)
 
-    def of(value):
-        return ndtri((((x < value).sum() + (x <= value).sum()) / 2 + 0.5) / (len(x) + 1))
+    def score(self, v):
+        """The normal score of v in the ranks of x, with linear tails."""
 
-    below, above = x[x <= v], x[x >= v]
-    if not len(below):
-        return of(above.min()) - (above.min() - v) / sd
-    if not len(above):
-        return of(below.max()) + (v - below.max()) / sd
-    if steps:
-        return of(v)
-    a, b = below.max(), above.min()
-    share = 0.0 if a == b else (v - a) / (b - a)
-    return (1 - share) * of(a) + share * of(b)
+        def of(value):
+            below, upto = self.t[self.x < value].sum(), self.t[self.x <= value].sum()
+            return ndtri(((below + upto) / 2 + 0.5) / (len(self.x) + 1))
 
+        low, high = self.x.min(), self.x.max()
+        if not low <= v <= high:
+            end = np.clip(v, low, high)
+            return of(end) + (v - end) / self.sd
+        a, b = self.x[self.x <= v].max(), self.x[self.x >= v].min()
+        share = 0.0 if a == b else (v - a) / (b - a)
+        return (1 - share) * of(a) + share * of(b)
 
-SCORES = np.array([[normal_score(v, x, x.std()) for v in x] for x in X.T])
+    def __call__(self, v, scales):
+        both = (v - self.mean) / self.sd, (self.score(v) - self.middle) / self.unit
+        return np.array(both)[list(scales)] / math.sqrt(len(scales))
 
 
 BOTH, STANDARDISED, NORMAL_SCORES = (0, 1), (0,), (1,)
 
 
-def coordinates(v, f, scales):
-    """The coordinates of a value v of column f."""
-    x, scores = X[:, f], SCORES[f]
-    of_ranks = (normal_score(v, x, x.std()) - scores.mean()) / scores.std()
-    both = np.array([(v - x.mean()) / x.std(), of_ranks])
-    return both[list(scales)] / math.sqrt(len(scales))
-
-
-def tabular(k, categorical=(1, 3), scales=BOTH):
+def tabular(k, categorical=(1, 3), scales=BOTH, t=None):
     numbers = [f for f in range(4) if f not in categorical]
+    columns = {f: Scales(X[:, f], np.ones(40) if t is None else t) for f in numbers}
 
     def product(x, y):
-        u, v = (np.concatenate([coordinates(z[f], f, scales) for f in numbers]) for z in (x, y))
+        u, v = (np.concatenate([columns[f](z[f], scales) for f in numbers]) for z in (x, y))
         return k(u, v) * 0.3 ** sum(x[c] != y[c] for c in categorical)
 
     return product
@@ -86,111 +101,85 @@ def of_columns(inner, **how):
 
 FORMULAS = [
     (kernels.RBF(1.7), gauss),
-    (kernels.RBF.from_gamma(0.3), lambda x, y: math.exp(-0.3 * sum((x - y) ** 2))),
     (kernels.Laplacian(0.8), laplace),
     (kernels.Linear(), lambda x, y: sum(x * y)),
     (kernels.Polynomial(3, gamma=0.5, coef0=2.0), lambda x, y: (0.5 * sum(x * y) + 2.0) ** 3),
     (kernels.Polynomial(), lambda x, y: (sum(x * y) + 1.0) ** 2),
     (kernels.Polynomial(1, coef0=0.0), lambda x, y: sum(x * y)),
     (kernels.Custom(cauchy), lambda x, y: 1.0 / (1.0 + sum((x - y) ** 2))),
-    (kernels.Standardized(kernels.RBF(1.7)), standardized(gauss)),
-    (kernels.Standardized(kernels.Laplacian(0.8)), standardized(laplace)),
-    (kernels.Standardized(cauchy), standardized(lambda x, y: 1 / (1 + sum((x - y) ** 2)))),
-    (kernels.Standardized(kernels.Linear()), standardized(lambda x, y: sum(x * y))),
     (of_columns(kernels.RBF(1.7)), tabular(gauss)),
     (of_columns(kernels.Laplacian(0.8)), tabular(laplace)),
     (of_columns(kernels.Linear()), tabular(lambda x, y: sum(x * y))),
     (kernels.Tabular(kernels.RBF(1.7)), tabular(gauss, ())),
-    (kernels.Tabular(kernels.Laplacian(0.8)), tabular(laplace, ())),
+    (kernels.Tabular(cauchy), tabular(lambda x, y: 1 / (1 + sum((x - y) ** 2)), ())),
     (of_columns(kernels.RBF(1.7), scale="standardised"), tabular(gauss, scales=STANDARDISED)),
     (
         kernels.Tabular(kernels.Laplacian(0.8), scale="normal scores"),
         tabular(laplace, (), NORMAL_SCORES),
     ),
 ]
-KERNELS = [kernel.resolve(X) for kernel, _ in FORMULAS]
-all_kernels = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+FITTED = [fit(kernel) for kernel, _ in FORMULAS]
+all_kernels = pytest.mark.parametrize("kernel", FITTED, ids=repr)
 
 
 @pytest.mark.parametrize(
-    ("kernel", "k"), [(kernel.resolve(X), k) for kernel, k in FORMULAS], ids=map(repr, KERNELS)
+    ("kernel", "k"), list(zip(FITTED, [k for _, k in FORMULAS], strict=True)), ids=map(repr, FITTED)
 )
-def test_matrix_and_diagonal_are_the_formula(kernel, k):
-    np.testing.assert_allclose(kernel(X, Y), by_loops(k, X, Y), rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(kernel(X), by_loops(k, X, X), rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(kernel.diag(X), [k(x, x) for x in X], rtol=1e-12)
+def test_values_and_diagonal_are_the_formula(kernel, k):
+    expected = by_loops(k, X, Y)
+    np.testing.assert_allclose(values(kernel, X, Y), expected, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(kernel.diag(kernel.inputs(X)), [k(x, x) for x in X], rtol=1e-12)
+    if kernel.normalized:
+        np.testing.assert_allclose(logs(kernel, X, Y), np.log(expected), rtol=1e-9, atol=1e-12)
 
 
 @all_kernels
-def test_identities_of_every_kernel(kernel, monkeypatch):
-    """Symmetric, positive semi-definite, a value, and its own parts in sums and columns."""
-    K = kernel(X)
-    np.testing.assert_array_equal(K, K.T)
-    values = np.linalg.eigvalsh(K)
-    assert values.min() > -1e-10 * values.max()
-    for part in (1, 30, 10**6):
-        monkeypatch.setattr("bsvdd.models.kernels.base.BLOCK_VALUES", part)
-        np.testing.assert_allclose(kernel.summed(Y, X), kernel(Y, X).sum(axis=0), rtol=1e-12)
-    for twin in (copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
-        assert (twin, hash(twin), repr(twin)) == (kernel, hash(kernel), repr(kernel))
-        np.testing.assert_array_equal(twin(X), K)
-        form = ("normalized", "separable", "euclidean", "takes_categories", "pairwise")
-        assert all(getattr(twin, name) == getattr(kernel, name) for name in form)
-    assert (
-        kernel.normalized == kernel.separable == ("RBF" in repr(kernel) or "Lapl" in repr(kernel))
-    )
-    if kernel.normalized:
-        np.testing.assert_allclose(kernel.log(X, Y), np.log(kernel(X, Y)), rtol=1e-10, atol=1e-12)
-        costs = [cost.copy() for cost in kernel.by_column(X, Y)]
-        assert len(costs) == 4
-        np.testing.assert_allclose(-sum(costs), kernel.log(X, Y), rtol=1e-12)
-        for f, cost in enumerate(costs):  # of rows that are equal in all other columns
-            moved = np.repeat(X[:1], len(Y), axis=0)
-            moved[:, f] = Y[:, f]
-            expected = -kernel.log(X[:1], moved)[0]
-            np.testing.assert_allclose(cost[0], expected, rtol=1e-9, atol=1e-12)
-    else:
-        with pytest.raises(NotImplementedError, match="has no logarithm"):
-            kernel.log(X, Y)
-        if not kernel.categorical_columns:
-            with pytest.raises(NotImplementedError, match="no product over columns"):
-                kernel.by_column(X, Y)
-    assert kernel.euclidean == (repr(kernel) in ("Linear()", "Standardized(Linear())"))
-    if kernel.euclidean:
-        np.testing.assert_allclose(K, kernel.inputs(X) @ kernel.inputs(X).T, rtol=1e-12, atol=1e-14)
+def test_identities_of_every_kernel(kernel):
+    """Symmetric, positive semi-definite, and a value that copies and files keep."""
+    K = values(kernel, X, X)
+    np.testing.assert_allclose(K, K.T, rtol=1e-13, atol=1e-13)
+    eigenvalues = np.linalg.eigvalsh(K)
+    assert eigenvalues.min() > -1e-10 * eigenvalues.max()
+    for twin in (copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel)), clone(kernel)):
+        np.testing.assert_array_equal(values(twin, X, X), K)
+        assert repr(twin) == repr(kernel) and twin.normalized == kernel.normalized
+    assert kernel.normalized == ("RBF" in repr(kernel) or "Lapl" in repr(kernel))
 
 
-@pytest.mark.parametrize("kernel", [k for k, _ in FORMULAS if not k.takes_categories], ids=repr)
-@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e8])
-def test_a_kernel_is_accepted_for_rows_of_any_scale_and_equal_rows(kernel, scale):
-    rows = np.random.default_rng(2).normal(size=(150, 3)) * scale
-    for these in (rows, rows[:1], np.repeat(rows[:3], 50, axis=0), rows + 1e3 * scale):
-        kernel.resolve(these)
+def test_a_row_of_weight_two_is_two_rows():
+    """In the scales of a column, up to the ranks: these are of n rows, whatever their weights."""
+    kernel = fit(of_columns(kernels.RBF(1.7)), weight=T)
+    k = tabular(gauss, t=T)
+    np.testing.assert_allclose(values(kernel, X, Y), by_loops(k, X, Y), rtol=1e-10)
+    one, other = (fit(of_columns(kernels.RBF(1.7)), weight=f * T) for f in (1.0, 5.0))
+    np.testing.assert_allclose(values(one, X, Y), values(other, X, Y), rtol=1e-12)
 
 
 @pytest.mark.parametrize("cls", [kernels.RBF, kernels.Laplacian])
 def test_a_bandwidth(cls):
-    """A number, or the name of a criterion, which resolve turns into a number."""
-    with pytest.raises(ValueError, match=r"'median' is not a number yet; call kernel\.resolve"):
-        cls("median")(X)
-    fitted = cls("median").resolve(X)
-    assert fitted.criterion == "median"
-    assert fitted.resolve(10 * X) == fitted  # a number stays
-    for part in (f"{fitted.bandwidth:.6g}", "'median'", f"{fitted.gamma:.6g}"):
-        assert part in repr(fitted)
+    """A number, or the name of a criterion, which a fit turns into a number."""
+    with pytest.raises(ValueError, match="bandwidth='median' is no number yet; fit the kernel fir"):
+        cls("median")(X, X)
+    known = fit(cls("median"))
+    assert known.criterion == "median" and fit(known, 10 * X) == known  # a number stays
+    assert known.s == bandwidth.of(
+        "median", bandwidth.Rows(X, np.ones(40), np.arange(40), 4), cls.metric, cls.power
+    )
+    for part in (f"{known.s:.6g}", "'median'", f"{known.gamma:.6g}"):
+        assert part in repr(known)
     gamma = 0.125 if cls is kernels.RBF else 0.5
     assert repr(cls(2.0)) == f"{cls.__name__}(bandwidth=2, gamma={gamma})"
-    assert cls(2.0).gamma == gamma
-    for s in (0.3, 1.0, 7.0):
-        assert kernels.RBF.from_gamma(kernels.RBF(s).gamma).bandwidth == pytest.approx(s, rel=1e-15)
+    for wrong in (0.0, -1.0, 1e-101, 1e101, np.nan, True, "silverman", None):
+        with pytest.raises(ValueError, match="bandwidth must be a number from 1e-100 to 1e"):
+            cls(wrong)
 
 
 @pytest.mark.parametrize("power", [1, 2])  # of the distance in the exponent
 def test_the_logarithm_does_not_underflow(power):
     kernel = (kernels.Laplacian if power == 1 else kernels.RBF)(1.0)
-    for each in (kernel, kernels.Standardized(kernel).resolve(X)):
-        assert each(X[:2] + 1e5, X).max() == 0.0
-        ratio = each.log(X[:2] + 2e5, X) / each.log(X[:2] + 1e5, X)
+    for each in (kernel, fit(kernels.Tabular(kernel))):
+        assert values(each, X[:2] + 1e5, X).max() == 0.0
+        ratio = logs(each, X[:2] + 2e5, X) / logs(each, X[:2] + 1e5, X)
         np.testing.assert_allclose(ratio, 2.0**power, rtol=1e-2)
 
 
@@ -208,46 +197,48 @@ def test_rbf_keeps_its_digits_for_rows_far_apart_for_their_bandwidth(s, centres,
     steps = np.round(np.random.default_rng(8).normal(size=(24, 3)) * 1024) / 1024
     rows = steps + np.repeat(centres, 12)[:, None] + shift
     others, kernel = rows[::3] + 0.25, kernels.RBF(s)
-    K, near = kernel(rows), by_loops(lambda x, y: gauss(x, y, s), rows, others)
-    expected = by_loops(lambda x, y: gauss(x, y, s), rows, rows)
-    np.testing.assert_allclose(K, expected, rtol=tolerance, atol=tolerance)
+    near = by_loops(lambda x, y: gauss(x, y, s), rows, others)
     np.testing.assert_allclose(kernel(rows, others), near, rtol=tolerance, atol=tolerance)
-    np.testing.assert_allclose(kernel.summed(rows, others), near.sum(axis=0), rtol=tolerance)
-    np.testing.assert_array_equal(K, K.T)
-    np.testing.assert_array_equal(np.diag(K), np.ones(24))
-    assert np.linalg.eigvalsh(K).min() > -1e-10
+    K = kernel(rows, rows)
+    np.testing.assert_allclose(np.diag(K), 1.0, rtol=tolerance)
     assert 0.01 < K[0, 1:12].max() < 1  # rows of one cluster do see each other
-
-
-# sums over rows, in blocks and in float32
-
-
-def test_summed_beside_rows_and_points_far_away():
-    kernel = kernels.RBF(1.3)
-    rows = np.concatenate([X, [[1e9, 0, 0, 0], [1e200, 0, 0, 0]]])
-    np.testing.assert_allclose(kernel.summed(rows, Y), kernel.summed(X, Y), rtol=1e-12)
-    U = np.concatenate([Y[:5], [[1e6, 0, 0, 0]]])  # no digits left for the product form
-    expected = np.exp(-kernel.gamma * cdist(X, U, "sqeuclidean")).sum(axis=0)
-    np.testing.assert_allclose(kernel.summed(X, U), expected, rtol=1e-10)
-    single = X.astype(np.float32)  # float32 has none for a point much nearer
-    U = np.concatenate([Y[:5], [[300.0, 0, 0, 0]]])
-    expected = kernel(single.astype(float), U).sum(axis=0)
-    np.testing.assert_allclose(kernel.summed(single, U)[:5], expected[:5], rtol=1e-6)
 
 
 # functions of the user's
 
 
-def test_a_function_as_a_kernel(monkeypatch):
-    assert kernels.as_kernel(cauchy) == kernels.Standardized(cauchy).kernel
+def test_a_function_as_a_kernel():
+    assert kernels.as_kernel(cauchy) == kernels.Tabular(cauchy).kernel == kernels.Custom(cauchy)
     assert kernels.as_kernel(kernels.Linear()) == kernels.Linear()
     assert repr(kernels.Custom(cauchy)) == "Custom(function=cauchy)"
     for wrong in ("rbf", kernels.RBF, None, 1.0):
         with pytest.raises(TypeError, match="kernel (must be a kernel such|is the class RBF)"):
             kernels.as_kernel(wrong)
-    monkeypatch.setattr("bsvdd.models.kernels.base.BLOCK", 3)
+    many = np.vstack([X] * 6)  # several blocks
     poly = kernels.Custom(lambda A, B: (A @ B.T + 1.0) ** 2)
-    np.testing.assert_allclose(poly.diag(X), [(x @ x + 1.0) ** 2 for x in X], rtol=1e-13)
+    np.testing.assert_allclose(poly.diag(many), [(x @ x + 1.0) ** 2 for x in many], rtol=1e-13)
+
+
+def distance(A, B):
+    return np.sqrt(((A[:, None] - B) ** 2).sum(axis=2))
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda A, B: A @ B.T + np.arange(len(B)), r"must be symmetric, but k\(x, y\) and k\(y"),
+        (lambda A, B: A @ B.T / len(A), r"two rows alone, but k\(x, y\) depends on the other rows"),
+        (distance, "its values are least at k.*use lambda A, B: np.exp"),
+        (lambda A, B: -(A @ B.T), "must be positive semi-definite, .* use another kernel"),
+        (lambda A, B: A @ B[:-1].T, r"must return real values of shape \(40, 40\), but returned"),
+        (lambda A, B: (A @ B.T) * 1j, "must return real values .* returned complex128"),
+        (lambda A, B: np.full((len(A), len(B)), np.nan), "values that are not finite"),
+    ],
+    ids=range(7),
+)
+def test_functions_that_are_no_kernel_are_refused_in_words(function, words):
+    with pytest.raises(ValueError, match=words):
+        fit(kernels.Custom(function))
 
 
 # a matrix of the user's
@@ -256,16 +247,18 @@ def test_a_function_as_a_kernel(monkeypatch):
 def test_precomputed_rows_choose_their_entries():
     K, kernel = cauchy(X, X), kernels.Precomputed()
     rows = kernel.training_rows(K)
-    np.testing.assert_array_equal(kernel(rows), K)
+    np.testing.assert_array_equal(kernel(rows, rows), K)
     np.testing.assert_array_equal(kernel(rows[[4, 1]], rows[[0, 6, 2]]), K[[4, 1]][:, [0, 6, 2]])
     np.testing.assert_array_equal(kernel.diag(rows[[3, 5]]), K[[3, 5], [3, 5]])
     given = kernel, np.column_stack([cauchy(Y, X), np.full(25, 0.5)])
-    for known, values in (given, (kernels.Precomputed(diagonal=np.float32(0.5)), cauchy(Y, X))):
-        new = known.new_rows(values, 40)
+    for known, those in (given, (kernels.Precomputed(diagonal=np.float32(0.5)), cauchy(Y, X))):
+        new = known.new_rows(those, 40)
         np.testing.assert_array_equal(known(new, rows[2:4]), cauchy(Y, X)[:, 2:4])
         np.testing.assert_array_equal(known.diag(new), np.full(25, 0.5))
-        np.testing.assert_array_equal(new[:, -1], np.full(25, -1.0))  # no training row
-        assert pickle.loads(pickle.dumps(known)) == known
+    with pytest.raises(ValueError, match="scores rows of 41 columns, .* got 40 columns"):
+        kernel.new_rows(cauchy(Y, X), 40)
+    with pytest.raises(ValueError, match="diagonal must be a number of at least 0, got -1"):
+        kernels.Precomputed(-1.0)
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e6])
@@ -273,7 +266,7 @@ def test_precomputed_rows_choose_their_entries():
     ("off", "error", "negative", "problem"),
     [
         (0.0, 0.0, 5e-9, None),
-        (0.0, 0.0, 2e-8, "its smallest eigenvalue is "),
+        (0.0, 0.0, 2e-8, "must be positive semi-definite"),
         (0.5, 4e-9, 0.0, None),
         (0.5, 1e-8, 0.0, r"must be symmetric, but K\[0, 2\] = .* and K\[2, 0\] ="),
         (0.0, 5e-11, 0.0, None),
@@ -291,35 +284,18 @@ def test_precomputed_may_be_asymmetric_or_negative_by_rounding(size, off, error,
         kernels.Precomputed().training_rows(size * K)
 
 
-# categories
+# tables
 
 
 def test_an_unseen_category_differs_from_all_and_names_do_not_matter():
-    kernel, z = of_columns(kernels.RBF(1.7)).resolve(X), X[:1].copy()
+    kernel, z = fit(of_columns(kernels.RBF(1.7))), X[:1].copy()
     z[0, 1] = 77.0
-    np.testing.assert_allclose(kernel(z, X), by_loops(tabular(gauss), z, X), rtol=1e-12)
-    assert kernel.diag(z) == 1.0
-    inner, coded = kernels.RBF("mean"), X.copy()
+    np.testing.assert_allclose(values(kernel, z, X), by_loops(tabular(gauss), z, X), rtol=1e-10)
+    coded = X.copy()
     coded[:, 1], coded[:, 3] = 1e6 * X[:, 1], -X[:, 3]  # other names of the same categories
-    of_numbers = kernels.Tabular(inner).resolve(X[:, [0, 2]])
+    of_numbers = fit(kernels.Tabular(kernels.RBF("mean")), X[:, [0, 2]])
     for rows in (X, coded):
-        assert of_columns(inner).resolve(rows).kernel == of_numbers.kernel
-
-
-def test_inputs_have_indicators_of_the_categories_at_sqrt_2():
-    kernel = of_columns(kernels.Linear()).resolve(X)
-    assert kernel.inputs(X).shape == (40, 2 * 2 + (3 + 1) + (5 + 1))
-    z = X[[0, 0, 0]].copy()
-    z[1, 1], z[2, 1] = (X[0, 1] + 1) % 3, 99.0
-    a, b, unseen = kernel.inputs(z)
-    distances = [np.linalg.norm(u - v) for u, v in ((a, b), (a, unseen), (b, unseen))]
-    np.testing.assert_allclose(distances, np.sqrt(2.0))
-    rows = np.column_stack([RNG.normal(size=300), np.repeat(np.arange(150.0), 2)])
-    kernel = kernels.Tabular(kernels.RBF(1.0), categorical=(1,)).resolve(rows)
-    assert kernel.inputs(rows).shape == (300, 2 + 100 + 1)  # the rarest share an indicator
-
-
-# columns of numbers
+        assert fit(of_columns(kernels.RBF("mean")), rows).kernel == of_numbers.kernel
 
 
 def columns_of(n, seed=3):
@@ -331,93 +307,69 @@ def columns_of(n, seed=3):
     )
 
 
-@pytest.mark.parametrize("n", [3, 12, 200, 3000])
-def test_a_left_out_row_leaves_mean_standard_deviation_and_ranks(n):
-    """Against those of the other rows, from where these have their mean in both coordinates."""
-    rows = columns_of(n)
-    kernel = kernels.Tabular(kernels.RBF(0.7)).resolve(rows)
-    tolerance = 1e-12 if n <= 1000 else 0.02  # not all values are kept
-    chosen = [*range(min(n, 12)), *rows.argmax(axis=0), *rows.argmin(axis=0)]
-    expected = kernel.columns(rows[chosen]).copy()
-    for f, column in enumerate(kernel.numbers[:4]):
-        for place, i in enumerate(chosen):
-            left, of_all = np.delete(rows[:, f], i), kernel.columns(rows)[:, 2 * f : 2 * f + 2]
-            if np.ptp(left) == 0.0:
-                expected[place, 2 * f : 2 * f + 2] = 5.0 / math.sqrt(2)
-                continue
-            score = normal_score(rows[i, f], left, left.std(), steps=True)
-            own = (
-                (rows[i, f] - left.mean()) / left.std(),
-                (score - column.mean_score) / column.sd_score,
-            )
-            others = np.delete(of_all, i, axis=0).mean(axis=0)
-            expected[place, 2 * f : 2 * f + 2] = others + np.array(own) / math.sqrt(2)
-    leaving = kernel.leaving_out
-    np.testing.assert_allclose(leaving._first(rows[chosen]), expected, atol=tolerance)
-    points = rows[::-1][:9] + 0.25
-    coordinates = kernel.columns(points)
-    k = kernels.RBF(0.7).log(leaving._first(rows[chosen]), coordinates)
-    np.testing.assert_allclose(leaving.log(rows[chosen], points), k, rtol=1e-12)
-    np.testing.assert_allclose(leaving(rows[chosen], points), np.exp(k), rtol=1e-9, atol=1e-300)
-    costs = sum(cost.copy() for cost in leaving.by_column(rows[chosen], points))
-    np.testing.assert_allclose(costs, -k, rtol=1e-12)
-    assert kernels.RBF(1.0).leaving_out == kernels.RBF(1.0)
-
-
 def test_a_unit_or_an_origin_changes_nothing():
     rows = columns_of(60)
     new = np.concatenate([rows[:5] * 1.1, rows.max(axis=0)[None] + [[5, 1, 1, 2, 0]]])
-    expected = kernels.Tabular().resolve(rows)
+    expected = fit(kernels.Tabular(), rows)
     for scale, shift, tolerance in ((1e-150, 0.0, 1e-9), (1e150, 0.0, 1e-9), (1.0, 1e8, 1e-5)):
-        kernel = kernels.Tabular().resolve(rows * scale + shift)
-        assert kernel.kernel.bandwidth == pytest.approx(expected.kernel.bandwidth, rel=tolerance)
-        found = kernel.columns(new * scale + shift)
-        np.testing.assert_allclose(found, expected.columns(new), atol=tolerance)
-        for k, known in ((kernel, expected), (kernel.leaving_out, expected.leaving_out)):
-            log = k.log(rows * scale + shift, new * scale + shift)
-            np.testing.assert_allclose(log, known.log(rows, new), rtol=1e-4, atol=1e-4)
+        kernel = fit(kernels.Tabular(), rows * scale + shift)
+        assert kernel.kernel.s == pytest.approx(expected.kernel.s, rel=tolerance)
+        found = kernel.inputs(new * scale + shift)
+        np.testing.assert_allclose(found, expected.inputs(new), atol=tolerance)
 
 
-def test_a_constant_column_is_kept():
+def test_a_constant_column_says_of_other_values_that_they_are_far():
     rows = np.column_stack([X[:, 0], np.full(40, 0.1), np.zeros(40)])
-    kernel = kernels.Tabular().resolve(rows)
-    assert kernel.dimensions == 1
+    kernel = fit(kernels.Tabular(), rows)
     z = rows[[0, 0, 0, 0]]
     z[1, 1], z[2, 1], z[3, 2] = 0.1 * (1 + 1e-15), 0.1001, -1e-300
-    found = kernel.columns(z)[:, 2:] * math.sqrt(2)
+    found = kernel.inputs(z)[:, 2:] * math.sqrt(2)
     np.testing.assert_allclose(found, [[0] * 4, [0] * 4, [5, 5, 0, 0], [0, 0, 5, 5]])
-    np.testing.assert_allclose(kernel.log(z, z)[0, 2], -(5.0**2) * kernel.kernel.gamma)
-
-
-def test_a_saved_column_is_small_and_loses_little():
-    """At most 1,000 values are kept: the two at each end, and the others at equal steps."""
-    x = np.exp(np.random.default_rng(0).normal(size=(20_000, 1)))
-    x[:7000] = 1.0  # a third of the rows have one value
-    kernel = kernels.Tabular(kernels.RBF(1.0)).resolve(x)
-    (column,) = kernel.numbers
-    assert 600 < len(column.values) <= 1000
-    ends = np.unique(x)[[0, 1, -2, -1]]
-    np.testing.assert_array_equal(np.array(column.values)[[0, 1, -2, -1]], ends)
-    ranks = (np.searchsorted(np.sort(x[:, 0]), x[:, 0]) + 1.0) / 20_001
-    exact = (ndtri(ranks) - column.mean_score) / column.sd_score / math.sqrt(2)
-    away = x[:, 0] != 1.0
-    np.testing.assert_allclose(kernel.columns(x)[away, 1], exact[away], atol=0.015)
+    np.testing.assert_allclose(logs(kernel, z, z)[0, 2], -(5.0**2) * kernel.kernel.gamma)
 
 
 def test_only_categories_vary():
     rows = np.column_stack([X[:, [1, 3]], np.ones(40)])
-    for these, columns in ((rows, (0, 1)), (rows[:, :2], (0, 1))):
-        kernel = kernels.Tabular(categorical=columns).resolve(these)
+    for these in (rows, rows[:, :2]):
+        kernel = fit(kernels.Tabular(categorical=(0, 1)), these)
         differ = (these[:, None, :2] != these[:9, :2]).sum(axis=2)
-        np.testing.assert_allclose(kernel(these, these[:9]), 0.01**differ, rtol=1e-12)
-        np.testing.assert_allclose(kernel.log(these, these[:9]), np.log(0.01) * differ, rtol=1e-12)
-        np.testing.assert_allclose(kernel(these), kernel(these, these), rtol=1e-12)
+        np.testing.assert_allclose(values(kernel, these, these[:9]), 0.01**differ, rtol=1e-12)
+        found = logs(kernel, these, these[:9])
+        np.testing.assert_allclose(found, np.log(0.01) * differ, rtol=1e-12, atol=1e-12)
 
 
-def test_more_columns_than_rows_are_not_decorrelated():
-    """S is the identity then, and no matrix of all columns is made."""
-    X = np.random.default_rng(0).normal(size=(40, 3000))
-    kernel = kernels.Tabular(kernels.RBF(1.0), decorrelated=True).resolve(X)
-    plain = kernels.Tabular(kernels.RBF(1.0)).resolve(X)
-    assert kernel.adjustment is None
-    np.testing.assert_array_equal(kernel.columns(X[:3]), plain.columns(X[:3]))
+def test_a_bandwidth_of_a_table_counts_columns_and_not_coordinates():
+    """One column has two coordinates, whose mean squared distance is that of the column."""
+    x = X[:, [0]]
+    two = fit(kernels.Tabular(kernels.RBF("likelihood"), scale="both"), x)
+    Z, ones = two.inputs(x), np.ones(40)
+    rows = bandwidth.Rows(Z, ones, np.arange(40), 1)
+    assert two.kernel.s == bandwidth.of("likelihood", rows, "euclidean", 2)
+    as_two = bandwidth.Rows(Z, ones, np.arange(40), 2)
+    assert two.kernel.s > bandwidth.of("likelihood", as_two, "euclidean", 2)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"rho": 1.0}, "rho must lie between 0 and 1, got 1.0"),
+        ({"scale": "log"}, r"scale must be one of \['both', 'standardised', 'normal scores'\]"),
+        ({"categorical": (-1,)}, "categorical must be a sequence of positions of columns, 0"),
+        ({"kernel": kernels.Precomputed()}, "Tabular needs a kernel of columns of numbers"),
+        ({"kernel": kernels.Tabular()}, "Tabular needs a kernel of columns of numbers"),
+    ],
+)
+def test_bad_parameters_of_a_table_get_a_sentence(how, words):
+    with pytest.raises(ValueError, match=words):
+        kernels.Tabular(**how)
+    with pytest.raises(ValueError, match=r"categorical=\(4,\): there are 4 columns, from 0 on"):
+        fit(kernels.Tabular(categorical=(4,)))
+
+
+def test_parameters_by_name():
+    kernel = of_columns(kernels.RBF(1.7)).with_params(kernel__bandwidth=2.0, rho=0.1)
+    assert (kernel.kernel.bandwidth, kernel.rho, kernel.categorical) == (2.0, 0.1, (1, 3))
+    assert kernel.get_params()["kernel__bandwidth"] == 2.0
+    with pytest.raises(ValueError, match="'gama' is no parameter of Poly.*degree, gamma, coef0"):
+        kernels.Polynomial().with_params(gama=1.0)
+    assert kernels.Tabular(categorical=[3, np.int64(1)]).categorical == (1, 3)

@@ -1,24 +1,22 @@
 """The likelihood against distances in an explicit feature space."""
 
-from functools import partial
-from typing import NamedTuple
-
 import numpy as np
 import pytest
-from bsvdd.inference.density import Density
-from bsvdd.models import Gram, bdd, bsvdd, bsvdd_m
-from bsvdd.models.potential import KernelLikelihood
-from scipy import stats
+from bsvdd.models import bdd, bdd_m, bsvdd, bsvdd_m, likelihood
+from bsvdd.models.data import Data
+from bsvdd.models.kernels import RBF, Linear, Polynomial
+from bsvdd.models.units import Units
 
-from bsvdd import kernels, priors
-from tests import cases
+from bsvdd import priors
 
 from . import helpers
 
 RNG = np.random.default_rng(40)
 MAJORITY = RNG.normal(size=(12, 2)) * [1.0, 1.6]
 MINORITY = np.array([[0.4, 0.7], [2.2, -1.0], [-0.2, 3.0]])
-N0, N1 = len(MAJORITY), len(MINORITY)
+ROWS, Y = np.concatenate([MAJORITY, MINORITY]), np.repeat([False, True], [12, 3])
+T = np.append(RNG.uniform(0.5, 2.0, 12), [1.0, 2.0, 0.5])
+T /= T[:12].mean()
 SCALE = 1.7  # lambda
 
 
@@ -28,117 +26,50 @@ def quadratic(x):
 
 
 KERNELS = {
-    "linear": kernels.Linear(),
-    "polynomial": kernels.Polynomial(2, gamma=0.6, coef0=1.5),
-    "RBF": kernels.RBF(1.3),
+    "linear": Linear(),
+    "polynomial": Polynomial(2, gamma=0.6, coef0=1.5),
+    "RBF": RBF(1.3),
 }
 FEATURES = {"linear": np.asarray, "polynomial": quadratic}
-each_kernel = pytest.mark.parametrize("space", KERNELS)
-in_features = pytest.mark.parametrize("space", FEATURES)
 
 
-def squared_distances(w, points, rows, space):
-    """d^2 of rows to the centre sum_j w_j phi(u_j), by the definition."""
+def gram_of(space, y=Y):
+    return Data.of(KERNELS[space], Units.of(ROWS[: len(y)], y, T[: len(y)]), minority=True).gram
+
+
+def squared_distances(w, points, space):
+    """d^2 of the majority rows to the centre sum_j w_j phi(u_j), by the definition."""
     if space == "RBF":
-        k = partial(helpers.rbf, s=1.3)
-        return helpers.squared_distances(w, k(points, points), k(points, rows), 1.0)
+        K, k = helpers.rbf(points, points, 1.3), helpers.rbf(points, MAJORITY, 1.3)
+        return helpers.squared_distances(w, K, k, 1.0)
     center = sum(v * FEATURES[space](u) for v, u in zip(w, points, strict=True))
-    return np.array([((FEATURES[space](x) - center) ** 2).sum() for x in rows])
+    return np.array([((FEATURES[space](x) - center) ** 2).sum() for x in MAJORITY])
 
 
-def softmax(b):
-    return np.exp(b - b.max()) / np.exp(b - b.max()).sum()
-
-
-class Case(NamedTuple):
-    """A model with its settings."""
-
-    name: str
-    total: float | None = None
-
-    @property
-    def points(self):
-        return np.concatenate([MAJORITY, MINORITY]) if self.name == "bsvdd_m" else MAJORITY
-
-    def density(self, space):
-        prior, k = priors.StandardizedRowSum(sd=0.8), KERNELS[space]
-        if self.name == "bdd":
-            return Density(bdd.Model(prior, SCALE), Gram.from_rows(k, MAJORITY))
-        if self.name == "bsvdd":
-            return Density(bsvdd.Model(prior, SCALE), Gram.from_rows(k, MAJORITY))
-        model = bsvdd_m.Model(prior, SCALE, minority_prior=priors.Beta(2, 3, total=self.total))
-        return Density(model, Gram.from_rows(k, MAJORITY, MINORITY))
-
-    def prior(self, x, space):
-        """The weights and the log prior density."""
-        row_sums = np.array(
-            [sum(KERNELS[space]([u], [x])[0, 0] for x in MAJORITY) for u in MAJORITY]
-        )
-        m = -(row_sums - row_sums.mean()) / row_sums.std()
-        log_prior, w = stats.norm(m, 0.8).logpdf(x[:N0]).sum(), x[:N0]
-        if self.name != "bdd":
-            w = softmax(w)
-        if self.name == "bsvdd_m":
-            b = stats.norm.cdf(x[N0:])
-            log_prior += (stats.beta(2, 3).logpdf(b) + stats.norm.logpdf(x[N0:])).sum()
-            alpha1 = b if self.total is None else self.total / N1 * b
-            w = np.concatenate([(1 + alpha1.sum()) * w, -alpha1])
-        return w, log_prior
-
-    def likelihood(self, w, space):
-        """-lambda/2 sum d^2."""
-        return -SCALE / 2 * squared_distances(w, self.points, MAJORITY, space).sum()
-
-
-CASES = [Case("bdd"), Case("bsvdd"), Case("bsvdd_m"), Case("bsvdd_m", 0.7)]
-
-
-@each_kernel
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_density_is_prior_times_likelihood(case, space):
-    density = case.density(space)
-    for x in np.random.default_rng(41).normal(size=(4, density.size)):
-        w, log_prior = case.prior(x, space)
-        found = density.value_and_gradient(x[None])[0][0]
-        assert found - log_prior == pytest.approx(case.likelihood(w, space), rel=1e-9)
-        np.testing.assert_allclose(density.named(x[None])["w"][0], w)
-
-
-@each_kernel
-def test_likelihood_of_a_separate_dictionary_at_any_weights(space):
-    points, w = RNG.normal(size=(3, 2)), RNG.normal(size=(4, 3))
-    gram = Gram.from_rows(KERNELS[space], MAJORITY, dictionary=points)
-    direct = [-squared_distances(v, points, MAJORITY, space).sum() / 2 for v in w]
-    np.testing.assert_allclose(KernelLikelihood().value_and_pull(w, gram)[0], direct, rtol=1e-10)
-    value = KernelLikelihood(SCALE).value_and_pull(w[0], gram)[0]
-    assert value == pytest.approx(SCALE * direct[0], rel=1e-10)
+@pytest.mark.parametrize("space", KERNELS)
+def test_likelihood_is_of_weighted_squared_distances(space):
+    gram = gram_of(space)
+    w = RNG.normal(size=(4, 15))
+    value, _ = likelihood.value_and_gradient(w, gram, SCALE)
+    points = ROWS[np.argsort(gram.of_row)]
+    direct = [-SCALE / 2 * T[:12] @ squared_distances(v, points, space) for v in w]
+    np.testing.assert_allclose(value, direct, rtol=1e-10)
 
 
 NAMES = {
-    "BDD": {"alpha0": "point"},
-    "BSVDD": {"beta": "point"},
-    "BSVDD-M": {"tau": "majority", "alpha1": "minority"},
-    "BDD-M": {"x": "majority", "alpha1": "minority"},
+    "bdd": {"alpha0": "point"},
+    "bsvdd": {"beta": "point"},
+    "bsvdd_m": {"tau": "majority", "alpha1": "minority"},
+    "bdd_m": {"x": "majority", "alpha1": "minority"},
 }
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_variables_have_the_names_of_the_papers_and_the_likelihood_is_one_potential(name):
-    prior, minority = priors.Flat(), priors.TruncatedNormal()
-    if name in cases.MINORITY_MODELS:
-        density = cases.MINORITY_MODELS[name](prior, minority)
-    else:
-        density = cases.MAJORITY_MODELS[name](prior)
-    model = density.pymc
-    dims = NAMES[name] | {"r": "point", "w": "point"}
-    named = {k: v for k, v in model.named_vars_to_dims.items() if k in dims}
-    assert named == {k: (v,) for k, v in dims.items()}
-    assert {"K", "r", "T", "n0", "likelihood_scale", "squared_norm"} <= set(model.named_vars)
-    assert [v.name for v in model.potentials] == ["kernel"] == [density.likelihood.potential]
-
-
-def test_one_minority_row_is_enough_and_none_is_refused():
-    gram = Gram.from_rows(KERNELS["linear"], MAJORITY, MINORITY[:1])
-    assert Density(bsvdd_m.Model(priors.Flat()), gram).size == N0 + 1
-    with pytest.raises(ValueError, match=r"none \(n1 = 0\); give"):
-        bsvdd_m.build(cases.ONE, priors.Flat(), priors.Beta())
+    of_both = name.endswith("_m")
+    gram = gram_of("RBF", Y if of_both else Y[:12])
+    module = {"bdd": bdd, "bsvdd": bsvdd, "bsvdd_m": bsvdd_m, "bdd_m": bdd_m}[name]
+    model = module.build(gram, priors.Flat(), *[priors.TruncatedNormal()] * of_both, SCALE)
+    assert model.named_vars_to_dims == {k: (v,) for k, v in NAMES[name].items()} | {"w": ("point",)}
+    assert [v.name for v in model.potentials] == ["kernel"]
+    assert [v.name for v in model.free_RVs] == list(NAMES[name])

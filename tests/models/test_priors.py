@@ -1,41 +1,43 @@
-"""Priors: their numbers by formula, what a prior must be and return, and their rows in folds."""
+"""Priors: their means, covariances and laws by formula, and those of PyMC and of the user."""
 
 import numpy as np
 import preliz
 import pymc as pm
 import pytest
-from bsvdd.inference.density import Density
-from bsvdd.models import Gram, bsvdd
+from bsvdd.inference import sampling
+from bsvdd.models import bdd, bsvdd, bsvdd_m
+from bsvdd.models.data import Data
+from bsvdd.models.kernels import RBF, Linear
+from bsvdd.models.priors import Shares, describe, of_log_sums, of_minority, of_sums
+from bsvdd.models.units import Units
 from scipy import stats
-from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import OneClassSVM
-from sklearn.utils import check_random_state
 
-from bsvdd import BDD, BDDM, Cutoff, cutoffs, kernels
 from bsvdd import priors as P
-from tests.cases import covariance
-from tests.scores import score_of, thresholds, values_of
+
+from .helpers import covariance
 
 RNG = np.random.default_rng(50)
 N0, N1 = 12, 3
 MAJORITY = RNG.normal(size=(N0, 2))
-MINORITY = RNG.normal(size=(N1, 2)) + 2
-RBF = kernels.RBF(1.5)
-GRAM, TWO = Gram.from_rows(RBF, MAJORITY), Gram.from_rows(RBF, MAJORITY, MINORITY)
-ROW_SUMS = np.array([sum(RBF([u], [x])[0, 0] for x in MAJORITY) for u in MAJORITY])
-NEGATIVE = Gram.from_rows(kernels.Linear(), np.array([[1.0], [2.0], [-4.0]]))  # sums -1, -2, 4
+ROWS, Y = np.concatenate([MAJORITY, RNG.normal(size=(N1, 2)) + 2]), np.arange(15) >= N0
+
+
+def gram_of(kernel, rows, y=None, weight=None, groups=None, most=600):
+    return Data.of(kernel, Units.of(rows, y, weight, groups), minority=True, most=most).gram
+
+
+GRAM, TWO = gram_of(RBF(1.5), MAJORITY), gram_of(RBF(1.5), ROWS, Y)
+ROW_SUMS = RBF(1.5)(MAJORITY, MAJORITY).sum(axis=1)
+LINE = gram_of(Linear(), np.array([[1.0], [2.0], [-4.0]]))  # row sums -1, -2, 4
 CIRCLE = np.array([[np.cos(t), np.sin(t)] for t in 2 * np.pi * np.arange(7) / 7])
-EQUAL = Gram.from_rows(RBF, CIRCLE)  # equal row sums
-PYTHON = "FAST_COMPILE"  # a few numbers: no machine code
-
-# means and covariances
-
+EQUAL = gram_of(RBF(1.5), CIRCLE)  # equal row sums
 M, S, NONE, EYE = np.linspace(-2, 3, N0), covariance(51, N0), np.zeros(N0), np.eye(N0)
 LOG = np.log(ROW_SUMS) - np.log(ROW_SUMS).mean()
 NUMBERS = [
     *((P.RowSum(0.7, exponent=e), GRAM, -(ROW_SUMS**e), 0.49 * EYE) for e in (0.3, 0.5, 1.0)),
     *((P.InverseRowSum(power=p), TWO, -p * LOG, EYE) for p in (0.0, 0.5, 1.0)),
-    (P.RowSum(), NEGATIVE, [1.0, 2.0, -4.0], np.eye(3)),
+    (P.RowSum(), LINE, np.array([1.0, 2.0, -4.0]), np.eye(3)),
     (P.StandardizedRowSum(), TWO, -stats.zscore(ROW_SUMS), EYE),
     (P.StandardizedRowSum(), EQUAL, np.zeros(7), np.eye(7)),
     (P.Flat(0.7), TWO, NONE, 0.49 * EYE),
@@ -46,30 +48,56 @@ NUMBERS = [
 ]
 
 
+@pytest.mark.parametrize("of", [of_sums, of_log_sums], ids=["weights", "log weights"])
 @pytest.mark.parametrize(("prior", "gram", "m", "C"), NUMBERS, ids=range(len(NUMBERS)))
-def test_mean_covariance_and_density_are_those_of_the_formula(prior, gram, m, C):
-    np.testing.assert_allclose(prior.mean(gram), m, rtol=1e-10, atol=1e-14)
-    np.testing.assert_allclose(prior.covariance(gram), C, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(prior.precision(gram) @ C, np.eye(len(C)), atol=1e-7)
-    x = m + np.linalg.cholesky(C) @ np.random.default_rng(52).normal(size=len(C))
-    expected = stats.multivariate_normal(m, C).logpdf(x)
-    assert prior.log_density(gram, x) == pytest.approx(expected, abs=1e-7)
+def test_mean_and_covariance_are_those_of_the_formula(prior, gram, m, C, of):
+    """Each row is a point of one unit: the prior of a point is that of its row."""
+    found, order = of(prior, gram), gram.of_row[: len(m)]
+    np.testing.assert_allclose(found.m[order], m, rtol=1e-9, atol=1e-14)
+    precision = found.precision[np.ix_(order, order)]
+    np.testing.assert_allclose(precision @ C, np.eye(len(C)), atol=1e-8)
+    v = np.random.default_rng(1).normal(size=len(C))
+    of_point = np.empty(len(C))
+    of_point[order] = v
+    np.testing.assert_allclose(found.times_covariance(of_point)[order], C @ v, rtol=1e-9)
+
+
+def test_the_prior_of_a_point_has_the_moments_of_the_sum_of_its_units():
+    """N_g / e_g sums of e_g independent weights, by simulation where e_g is a whole number."""
+    rows = np.repeat(MAJORITY, [1, 2, 3, *[1] * 9], axis=0)
+    gram = gram_of(RBF(1.5), rows, None, np.full(len(rows), 2.0))
+    sizes = gram.sizes
+    np.testing.assert_allclose(np.sort(gram.effective), [1.0] * 10 + [2.0, 3.0])
+    np.testing.assert_allclose(gram.effective, sizes)
+    rng, sd = np.random.default_rng(3), 0.6
+    flat = of_log_sums(P.Flat(sd), gram)
+    for g in range(12):
+        e = round(sizes[g])
+        sums = np.exp(sd * rng.normal(size=(200_000, e))).sum(axis=1)
+        law = stats.lognorm(flat.sd[g], scale=np.exp(flat.m[g]))
+        assert law.mean() == pytest.approx(sums.mean(), rel=0.01)
+        assert law.std() == pytest.approx(sums.std(), rel=0.03)
+        free = of_sums(P.EqualWeights(sd=sd), gram)
+        n0 = gram.n0
+        assert free.m[g] == pytest.approx(e / n0)
+        assert free.sd[g] == pytest.approx(np.sqrt(e) * sd / n0)
 
 
 def test_svdd_prior_has_the_weights_of_svdd_as_median():
     rows = np.random.default_rng(80).normal(size=(40, 2))
-    gram, part = Gram.from_rows(kernels.RBF(1.0), rows), rows[:30]
     machine = OneClassSVM(kernel="rbf", gamma=0.5, nu=0.2, tol=1e-10).fit(rows)
     alpha = np.zeros(40)
     alpha[machine.support_] = machine.dual_coef_[0] / machine.dual_coef_.sum()
-    found = np.exp(P.SVDDWeights(outlier_fraction=0.2, floor=0.05).mean(gram))
     expected = alpha + 0.05 / 40
-    np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), atol=1e-6)
-    alone, with_minority = (
-        P.SVDDWeights().mean(Gram.from_rows(kernels.RBF(1.0), part, more))
-        for more in (None, rows[30:])
-    )
-    np.testing.assert_allclose(with_minority, alone, atol=1e-9)
+    y = np.repeat([False, True], [40, 6])
+    for gram in (
+        gram_of(RBF(1.0), rows),
+        gram_of(RBF(1.0), np.concatenate([rows, rows[:6] + 0.1]), y),
+    ):
+        m = P.SVDDWeights(outlier_fraction=0.2, floor=0.05).mean(gram)
+        found = np.exp(m)[gram.of_row[:40]]
+        np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), atol=1e-6)
+        assert m.mean() == pytest.approx(0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -84,69 +112,66 @@ def test_priors_of_vectors_are_values(make):
     assert hash(prior) == hash(make(m.tolist(), S.tolist()))
     S[0, 0], m[0] = 99.0, 99.0
     assert prior == make(np.arange(3.0), covariance(53, 3))
+    assert "0x" not in describe(prior) and describe(P.Flat(2.0)) == "Flat(sd=2.0)"
 
 
-# the minority's priors
+# of a minority: the map of normals has the law
 
 
 @pytest.mark.parametrize("mean", [-8.0, (0.2, 0.5, 1.4)], ids=str)
 @pytest.mark.parametrize("sd", [0.05, 0.5, 3.0])
-def test_density_and_draws_of_a_truncated_normal(mean, sd):
+def test_a_truncated_normal_has_its_law(mean, sd):
     """Also where the mean is 160 sd outside."""
-    m = np.broadcast_to(mean, 3)
+    of_rows = mean if np.ndim(mean) == 0 else np.append(np.zeros(N0), mean)
+    variable = of_minority(P.TruncatedNormal(of_rows, sd), TWO)
+    m = np.broadcast_to(mean, 3) if np.ndim(mean) == 0 else np.array(mean)
+    m = m[np.argsort(TWO.of_row[N0:])]
+    np.testing.assert_array_equal(variable.m, m)
+    if mean == -8.0 and sd < 3.0:  # PyMC draws what is 0 to the last digit
+        assert (variable.of_normal(RNG.normal(size=(9, 3)))[0] <= 0.5).all()
+        return
     law = stats.truncnorm(-m / sd, (1.0 - m) / sd, m, sd)
-    points = np.random.default_rng(57).uniform(size=(4, 3))
-    points[3, 0] += 1.0
-    prior = P.TruncatedNormal(mean, sd)
-    numbers = prior.numbers(TWO, "x")
-    with pm.Model(coords={"minority": range(3)}):
-        x = prior(TWO, "x", "minority")
-        logp = [pm.logp(x, p).sum().eval(mode=PYTHON) for p in points]
-    expected = law.logpdf(points).sum(axis=1)
-    np.testing.assert_allclose(logp, expected, rtol=1e-6, atol=1e-5)
-    np.testing.assert_allclose(numbers.log_prior({"x": points}), expected, rtol=1e-9)
-    draws = numbers.draw(500, np.random.default_rng(58))["x"]
-    assert (stats.kstest(law.cdf(draws), "uniform").pvalue > 1e-4).all()
+    z = np.random.default_rng(58).normal(size=(500, 3))
+    np.testing.assert_allclose(law.cdf(variable.of_normal(z)[0]), stats.norm.cdf(z), atol=1e-7)
 
 
-# what a prior must be and return
+@pytest.mark.parametrize(("a", "b", "total"), [(1, 1, None), (2, 5, None), (0.5, 3, 1.5)])
+def test_a_beta_has_its_law_and_its_total(a, b, total):
+    variable = of_minority(P.Beta(a, b, total), TWO)
+    assert isinstance(variable, Shares)
+    z = np.random.default_rng(58).normal(size=(500, 3))
+    law = stats.beta(a, b, scale=1.0 if total is None else total / N1)
+    np.testing.assert_allclose(law.cdf(variable.of_normal(z)[0]), stats.norm.cdf(z), atol=1e-9)
 
 
-def test_preliz_is_the_prior_of_pymc(toy_gram):
-    x = np.random.default_rng(31).normal(size=8)
-    ours = Density(bsvdd.Model(preliz.StudentT(4, 0.5, 2.0)), toy_gram)
-    log_prior = ours.prior.log_prior({"beta": x[None]})["beta"]
-    np.testing.assert_allclose(log_prior, stats.t(4, 0.5, 2).logpdf(x).sum(), rtol=1e-12)
-    truncated = bsvdd.Model(preliz.Truncated(preliz.Normal(0, 1), -1, 1))
-    assert Density(truncated, toy_gram).size == 8
+# of the user, and draws beside PyMC's
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-@pytest.mark.parametrize("cls", [BDD, BDDM])
-def test_folds_take_their_own_rows_of_a_prior(cls):
-    """Cutoff(cv=3) is that of fits by hand, each with its rows' part of m and of sigma.
+def student(gram, name, dims):
+    # of PyTensor, log Gamma of a small constant has 8 digits
+    return pm.StudentT(name, nu=np.float64(4.0), mu=0.5, sigma=2.0, dims=dims)
 
-    Each fold scores its rows by its own rule; scores have their distances in the fit to all rows.
-    """
-    rng, n = np.random.default_rng(55), [18, 6]
-    y = rng.permutation(np.repeat([0, 1], n))
-    X, of = rng.normal(size=(24, 2)) + 1.5 * y[:, None], int(cls is BDDM)
-    m, S = np.linspace(-2, 2, n[of]), covariance(56, n[of])
-    place = np.cumsum(y == of) - 1  # of a row among those of its class
 
-    def fit(kept, these, cutoff, **more):
-        part = dict(m=m[kept], sigma=S[np.ix_(kept, kept)])
-        if cls is BDDM:
-            more["minority_prior"] = P.TruncatedNormal(part["m"], 0.5)
-        else:
-            more["prior"] = P.Normal(**part)
-        few = dict(kernel=RBF, draws=30, tune=30, chains=1, cutoff=cutoff)
-        return cls(**few, **more).fit(X[these], y[these])
+def hierarchical(gram, name, dims):
+    return pm.Normal(name, 0.0, pm.HalfNormal(f"{name}_sd", 1.0), dims=dims)
 
-    est = fit(np.arange(n[of]), slice(None), Cutoff(cutoffs.Best("g_mean"), cv=3))
-    own = dict(likelihood_scale=est.likelihood_scale_)  # lambda is that of all rows
-    seed, values = check_random_state(0).randint(2**31 - 1), np.empty((len(thresholds(est)), 24))
-    for train, test in StratifiedKFold(3, shuffle=True, random_state=int(seed)).split(X, y):
-        values[:, test] = values_of(fit(place[train][y[train] == of], train, 1.0, **own), X[test])
-    found = -est.idata_["decision"]["left_out_surprise"].values
-    np.testing.assert_allclose(found, score_of(est, values), rtol=1e-6, atol=1e-9)
+
+DRAWN = {
+    "BSVDD, Flat": bsvdd.BSVDD(GRAM, P.Flat(1.5)),
+    "BSVDD, Normal": bsvdd.BSVDD(GRAM, P.Normal(m=M, sigma=S)),
+    "BSVDD, hierarchical": bsvdd.BSVDD(GRAM, hierarchical),
+    "BDD, PreliZ": bdd.BDD(GRAM, preliz.StudentT(4, 0.5, 2.0)),
+    "BSVDD-M, Beta": bsvdd_m.BSVDDM(TWO, P.StandardizedRowSum(), P.Beta(2, 3, total=1.0)),
+    "BSVDD-M, truncated": bsvdd_m.BSVDDM(TWO, P.Flat(), P.TruncatedNormal(0.3, 0.5)),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_draws_of_the_prior_have_the_distribution_of_those_of_pymc(name):
+    model = DRAWN[name]
+    expected = pm.draw(model.build()["w"], 400, random_seed=7, mode="FAST_COMPILE")
+    w = sampling.of_prior(model, 400, 8)
+    for j in (0, 5, -1):
+        assert stats.ks_2samp(w[:, j], expected[:, j]).pvalue > 1e-3
+    np.testing.assert_array_equal(sampling.of_prior(model, 400, 8), w)
+    assert not np.array_equal(sampling.of_prior(model, 400, 9), w)

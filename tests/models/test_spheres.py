@@ -1,15 +1,23 @@
-"""SVDD, without and with minority rows, and the one-class SVM: against general solvers, by hand."""
+"""SVDD, without and with minority rows: by hand, against interior points, and without a row."""
 
 import numpy as np
 import pytest
-from bsvdd.inference.warning import DataWarning
-from bsvdd.models import Gram, svdd
+from bsvdd.inference.learners import Ball, without
+from bsvdd.models import svdd
+from bsvdd.models.data import Data
+from bsvdd.models.kernels import RBF, Laplacian, Linear, Polynomial
+from bsvdd.models.units import Units
+from scipy import sparse
 
-from bsvdd import OCSVM, SVDD, SVDDM, cutoffs, kernels
+from bsvdd import SVDD, cutoffs
 
-RNG = np.random.default_rng(6)
-X = RNG.normal(size=(40, 2)) * [1.0, 1.5]
-KERNELS = [kernels.RBF(1.3), kernels.Linear(), kernels.Polynomial(2, 0.3)]
+from .helpers import quadratic_program
+
+KERNELS = [RBF(1.3), Laplacian(1.0), Linear(), Polynomial(2, 0.3)]
+
+
+def gram_of(kernel, rows, y, weight=None):
+    return Data.of(kernel, Units.of(rows, y, weight), minority=True).gram
 
 
 def instance(seed, n0=30, n1=6):
@@ -17,11 +25,7 @@ def instance(seed, n0=30, n1=6):
     rng = np.random.default_rng(seed)
     majority = rng.normal(size=(n0, 2)) * [1.0, 1.5]
     minority = rng.normal(size=(n1, 2)) * np.linspace(0.3, 2.5, n1)[:, None]
-    return np.concatenate([majority, minority]), np.repeat([0, 1], [n0, n1])
-
-
-def solved(kernel, rows, y, C1, C2):
-    return svdd.solve(Gram.from_rows(kernel, rows[y == 0], rows[y == 1]), C1, C2)
+    return np.concatenate([majority, minority]), np.repeat([False, True], [n0, n1])
 
 
 BY_HAND = {
@@ -32,7 +36,14 @@ BY_HAND = {
     # R = max(c + 1, 2 - c), and its square plus C2 times the minority's slack, 1.75 - c for c < .5
     # and 5c - 1.25 above, is least at c = .5; alpha0 follows from sum = 1 + C2 and centre = .5
     **{
-        f"minority, C2={C2}": ([-1, 2], [1.5], 10, C2, [0.5 + C2 / 6, 0.5 + 5 * C2 / 6, -C2], 2.25)
+        f"minority, C2={C2}": (
+            [-1, 0, 2],
+            [1.5],
+            10,
+            C2,
+            [0.5 + C2 / 6, 0, 0.5 + 5 * C2 / 6, -C2],
+            2.25,
+        )
         for C2 in (0.3, 0.9, 2.4)
     },
 }
@@ -43,68 +54,112 @@ BY_HAND = {
 )
 def test_rows_on_a_line_by_hand(majority, minority, C1, C2, weights, R2):
     rows = np.array([[*majority, *minority]], dtype=float).T
-    y = np.repeat([0, 1], [len(majority), len(minority)])
-    sphere = solved(kernels.Linear(), rows, y, C1, C2)
-    np.testing.assert_allclose(sphere.weights, weights, atol=1e-6 if minority else 1e-9)
-    assert sphere.radius**2 == pytest.approx(R2, abs=2e-6)
-    assert sphere.boundary**2 == pytest.approx(R2, abs=2e-6)
+    y = np.repeat([False, True], [len(majority), len(minority)])
+    gram = gram_of(Linear(), rows, y)
+    sphere = svdd.solve(gram, C1, C2)
+    np.testing.assert_allclose(sphere.weights[gram.of_row], weights, atol=1e-6)
+    assert sphere.squared_radius == pytest.approx(R2, abs=2e-6)
+    assert sphere.boundary**2 == pytest.approx(R2, abs=4e-6)
     d2 = (rows[:, 0] - np.dot(weights, rows[:, 0])) ** 2
-    np.testing.assert_allclose(sphere.squared_distances, d2, atol=1e-6)
-    if minority:
-        assert sphere.case.tolist() == ["on the sphere", "on the sphere", "inside"]
+    np.testing.assert_allclose(sphere.squared_distances[gram.of_row], d2, atol=2e-5)
 
 
-SEVERAL = [kernels.RBF(), kernels.Laplacian("median"), kernels.Linear(), kernels.Polynomial(2)]
-EACH = [*SEVERAL, kernels.Standardized(kernels.RBF())]
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_centre_is_that_of_interior_points(kernel, seed):
+    """With weights of rows and rows that are equal: the bounds of a point are those of its rows."""
+    rows, y = instance(seed)
+    rows[3] = rows[4]
+    t = np.random.default_rng(seed).uniform(0.5, 2.0, 36)
+    gram, C1, C2 = gram_of(kernel, rows, y, t), 0.15, 0.4
+    sphere, K = svdd.solve(gram, C1, C2), kernel(rows, rows)
+    t /= t[~y].mean()
+    lower, upper = np.where(y, -C2 * t, 0.0), np.where(y, 0.0, C1 * t)
+    best = quadratic_program(2 * K, -np.diag(K), lower, upper)
+    of_points = np.bincount(gram.of_row, best)
+    a = sphere.weights @ gram.K @ sphere.weights
+    b, cross = best @ K @ best, best @ K @ np.eye(36)[[*map(list(gram.of_row).index, range(35))]].T
+    assert a - 2 * cross @ sphere.weights + b == pytest.approx(0.0, abs=1e-5 * np.diag(K).mean())
+    if kernel.normalized:  # whose matrix is not singular
+        np.testing.assert_allclose(sphere.weights, of_points, atol=1e-4)
 
 
-@pytest.mark.parametrize("kernel", EACH, ids=repr)
+@pytest.mark.parametrize("kernel", [RBF(), Laplacian("median"), Linear(), Polynomial()], ids=repr)
 def test_no_more_rows_are_flagged_than_the_outlier_fraction_and_none_by_a_hard_margin(kernel):
-    """Nor when the rows are scored one by one, whose digits are not quite the same.
-
-    The boundary is the largest distance of a row below its bound.
-    """
-    for seed in range(8):
+    """Nor when the rows are scored one by one, whose digits are not quite the same."""
+    for seed in range(4):
         rng = np.random.default_rng(seed)
-        n, p = rng.integers(20, 90), rng.integers(1, 8)
+        n, p = rng.integers(20, 60), rng.integers(1, 8)
         rows = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-1, 3) + rng.normal(size=p)
-        for fraction in (0.05, 0.1, 0.3, 0.5, 1.0):
-            est = SVDD(kernel=kernel, outlier_fraction=fraction, cutoff=cutoffs.Own()).fit(rows)
+        own = cutoffs.Printed(of="own")
+        for fraction in (0.05, 0.3, 1.0):
+            est = SVDD(kernel=kernel, outlier_fraction=fraction, cutoff=own).fit(rows)
             assert (est.predict(rows) == -1).mean() <= fraction + 1e-12
-            below = est.distance(rows).values[0, 0][est.weights_ < est.C_ * (1 - 1e-6)]
-            boundary = max(est.radius_, below.max(initial=0.0))
-            assert est.radius_ <= est.cutoff_ == pytest.approx(boundary, rel=1e-5)
-        hard = SVDD(kernel=kernel, C=1, cutoff=cutoffs.Own()).fit(rows)
-        for these in (rows[rng.permutation(n)], *(rows[[i]] for i in range(0, n, 7))):
+        hard = SVDD(kernel=kernel, C=1.0, cutoff=own).fit(rows)
+        for these in (rows[rng.permutation(n)], *(rows[[i]] for i in range(0, n, 9))):
             assert (hard.predict(these) == 1).all()
 
 
 @pytest.mark.parametrize("fraction", [0.1, 0.5])
 def test_fractions_are_the_penalties_of_tax(fraction):
-    est = SVDD(kernel=KERNELS[0], outlier_fraction=fraction).fit(X)
-    assert pytest.approx(1 / (40 * fraction)) == est.C_
+    gram = gram_of(KERNELS[0], *instance(1))
+    by_fraction = Ball(outlier_fraction=fraction, minority_fraction=0.5).solve(gram)
+    given = svdd.solve(gram, 1 / (30 * fraction), 1 / 3)
+    np.testing.assert_array_equal(by_fraction.weights, given.weights)
+    by_cost = Ball(1 / (30 * fraction), C2=1 / 3).solve(gram)
+    np.testing.assert_array_equal(by_cost.weights, given.weights)
+
+
+def refit(gram, sphere, gone):
+    """The weights of the points for a centre without their shares, by interior points.
+
+    Costs are shares of the rows that stay of each class; the rest of a point keeps its place.
+    """
+    stay, m = 1.0 - gone, gram.m
+    n0 = gram.sizes[:m] @ stay[:m] / gram.n0
+    n1 = gram.sizes[m:] @ stay[m:] / (gram.sizes[m:].sum() or 1.0)
+    lower, upper = sphere.lower * stay / (n1 or 1.0), sphere.upper * stay / n0
+    return quadratic_program(2.0 * gram.K, -gram.diag, lower, upper)
+
+
+@pytest.mark.parametrize("minority", [False, True], ids=["one class", "both"])
+def test_a_ball_without_a_row_is_nearly_its_refit_and_without_several_is_one(minority):
+    """In the similarities of the others: exactly where the row does not shape the ball."""
+    rows, y = instance(5, 30, 6 if minority else 0)
+    gram = gram_of(RBF(1.0), rows, y)
+    sphere = Ball(outlier_fraction=0.2, minority_fraction=0.5).solve(gram)
+    M = len(gram.K)
+    several = np.zeros((2, M))
+    several[0, [*range(4), M - 1]], several[1, :3] = 1.0, 0.5
+    gone, apart = np.vstack([np.eye(M), several]), []
+    for w, each in zip(without(sphere, sparse.csr_array(gone)), gone, strict=True):
+        kept, best = w * (1.0 - each), refit(gram, sphere, each)  # w is of a whole point
+        assert kept.sum() == pytest.approx(1.0, abs=1e-6)
+        apart.append(np.sqrt((kept - best) @ gram.K @ (kept - best)))
+        if each.sum() == 1.0 and sphere.weights @ each == 0.0:
+            np.testing.assert_allclose(kept, sphere.weights, atol=1e-12)
+    assert max(apart[-2:]) < 1e-4  # of several points
+    assert np.median(apart) < 0.05 and max(apart) < 0.3
+
+
+def test_a_part_of_a_point_leaves_by_the_inverse_too():
+    """A point of two rows of weight at the bound: what stays has the room of one row."""
+    rows = instance(5, 30, 0)[0]
+    rows = np.vstack([rows, rows])
+    gram = gram_of(RBF(1.0), rows, np.zeros(60, dtype=bool))
+    sphere = Ball(outlier_fraction=0.2).solve(gram)
+    full = np.flatnonzero(sphere.weights > sphere.upper - 1e-9)
+    free = sphere.on
+    for g in (*full[:2], *free[:2]):
+        (w,) = sphere.without(np.array([g]), np.array([0.5]))
+        kept = w * np.where(np.arange(30) == g, 0.5, 1.0)
+        assert kept.sum() == pytest.approx(1.0, abs=1e-6)
+        assert kept[g] == pytest.approx(min(sphere.weights[g], sphere.upper[g] / 2.0), abs=1e-6)
+
+
+def test_penalties_that_cannot_be_are_refused_in_words():
     rows, y = instance(1)
-    est = SVDDM(outlier_fraction=fraction, minority_fraction=0.5, kernel=KERNELS[0]).fit(rows, y)
-    given = SVDDM(C=1 / (30 * fraction), C2=1 / 3, kernel=KERNELS[0]).fit(rows, y)
-    np.testing.assert_allclose(est.weights_, given.weights_, atol=1e-12)
-
-
-# the one-class SVM
-
-
-@pytest.mark.parametrize("nu", [1e-3, 0.1, 0.5, 1.0])
-def test_origin_among_the_rows_is_said_to_be_there(nu):
-    """Centred columns and a linear kernel: w = 0, for which libsvm alone finds no end."""
-    rows = np.random.default_rng(22).normal(size=(150, 5))
-    rows -= rows.mean(axis=0)
-    message = r"origin of the kernel space lies among .*use kernels.RBF"
-    with pytest.warns(DataWarning, match=message):
-        est = OCSVM(kernel=kernels.Linear(), nu=nu).fit(rows)
-    assert (
-        np.isnan(est.plane_.distance_from_origin)
-        and est.plane_.norm == 0.0
-        and abs(est.plane_.rho) < 1e-3
-    )
-    assert np.linalg.norm(est.weights_ @ rows) < 1e-3
-    assert est.weights_.sum() == pytest.approx(1.0, abs=1e-9)
-    assert np.isfinite(est.decision_function(rows)).all()
+    with pytest.raises(ValueError, match="C must be at least 1/n0 = 0.0333333 for 30 majority"):
+        svdd.solve(gram_of(KERNELS[0], rows, y), 0.03, 1.0)
+    with pytest.raises(ValueError, match="C2, the penalty .* is required .* n1 = 6"):
+        svdd.solve(gram_of(KERNELS[0], rows, y), 1.0)

@@ -1,0 +1,141 @@
+"""What an estimator holds of a fit. It never changes, and what follows from it is computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from ..inference import sampling
+from ..inference.centre import Centre
+from ..inference.fit import Fit, Learned
+from ..inference.learners import Ball, Posterior, centre_of
+from ..inference.worth import Chains, Near, effective_support
+from ..models.data import Data
+from ..models.gram import Gram
+from . import known
+from .training import Training
+
+PRIOR_DRAWS = 200
+TYPICAL = 200  # rows, whose median distance is the typical one
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fit of an estimator.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Not fitted, with the parameters of the fit.
+    training : Training
+    fit : Fit
+    learner : Posterior or Ball
+    seed : int
+    seconds : float
+        Processor time of learning.
+    """
+
+    estimator: Any
+    training: Training
+    fit: Fit
+    learner: Posterior | Ball
+    seed: int
+    seconds: float = np.nan
+
+    @property
+    def data(self) -> Data:
+        """What is known of the rows before the weights."""
+        return self.fit.data
+
+    @property
+    def gram(self) -> Gram:
+        """The Gram statistics."""
+        return self.fit.data.gram
+
+    @property
+    def learned(self) -> Learned:
+        """What the model learned."""
+        return self.fit.learned
+
+    @property
+    def has_draws(self) -> bool:
+        """Whether there are draws of the weights."""
+        return bool(self.learned.sampler)
+
+    def changed(self, **parameters: Any) -> Self:
+        """Return this fit, as of an estimator with other parameters."""
+        own = self.estimator.get_params(deep=False) | parameters
+        estimator = clone(type(self.estimator)(**own))  # nobody else can change its parameters
+        return replace(self, estimator=estimator, learner=estimator._learner(self.seed))
+
+    def sampled(self) -> Self:
+        """Return the fit that its learner makes; lambda stays."""
+        learned = self.learner.learn(self.data, self.learned.scale)
+        return replace(self, fit=self.fit.with_learned(learned))
+
+    # what follows from it
+
+    @cached_property
+    def hashes(self) -> np.ndarray:
+        """The hashes of the training rows."""
+        return known.single(self.training.observed)
+
+    @cached_property
+    def near(self) -> Near:
+        """Left-out rows near the cutoff."""
+        return Near.of(self.data)
+
+    @cached_property
+    def chains(self) -> Chains:
+        """Whether the chains agree."""
+        return Chains.of_points(self.learned.by_chain, self.gram.K) if self.has_draws else Chains()
+
+    @property
+    def divergences(self) -> int:
+        """The number of divergent transitions."""
+        return int(np.sum(self.learned.stats.get("diverging", 0)))
+
+    @property
+    def model(self) -> Any:
+        """The model of the weights; an AttributeError if there is none."""
+        if not isinstance(self.learner, Posterior) or self.learned.scale is None:
+            raise AttributeError(f"{type(self.estimator).__name__} has no model with a posterior")
+        return self.learner.model(self.data, self.learned.scale.scale)
+
+    @cached_property
+    def prior(self) -> Centre | None:
+        """Draws of the centre from the prior; None without a proper prior."""
+        if not self.has_draws or self.learned.sampler == "own":
+            return None
+        try:
+            return centre_of(self.data, sampling.of_prior(self.model, PRIOR_DRAWS, self.seed))
+        except sampling.ImproperPriorError:
+            return None
+
+    def support(self, centre: Centre) -> np.ndarray:
+        """Return the effective number of rows that the weights of each draw rest on, (S,)."""
+        return effective_support(centre.w, self.gram.sizes)
+
+    @cached_property
+    def quantities(self) -> dict[str, dict[str, np.ndarray]]:
+        """Numbers of each draw of "posterior" and "prior", (S,) each, by name."""
+        found = {"posterior": self._quantities(self.learned.centre)}
+        return found if self.prior is None else found | {"prior": self._quantities(self.prior)}
+
+    def _quantities(self, centre: Centre) -> dict[str, np.ndarray]:
+        w, gram = centre.w, self.gram
+        values = {
+            "effective_support": self.support(centre),
+            "largest_weight": np.abs(w / gram.sizes).max(axis=1),
+        }
+        if gram.n1:
+            values["minority_total"] = -w[:, gram.m :].sum(axis=1)
+        values["squared_norm"] = np.vecdot(w @ gram.K, w)
+        i = self.data.units.majority
+        rows = self.data.units.X[i[:: max(1, len(i) // TYPICAL)]]
+        d = Fit(self.data, Learned(centre), self.fit.rule).distances(rows)
+        return values | {"typical_distance": np.median(d, axis=1)}

@@ -1,0 +1,1 @@
+"""One table with odd rows inside; it stands above the descriptions."""

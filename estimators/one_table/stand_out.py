@@ -1,0 +1,296 @@
+"""Which rows of one table stand out, how many do, and which of them are alike."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from ...inference.decision import median
+from ...inference.warning import collected
+from ...models.kernels import Tabular, as_kernel
+from ..p_values import check_rate
+from ..rows.gaps import imputed
+from ..table import TrainingTable
+from .clumps import clumps
+from .core_rows import SHARE, core_of
+from .decorrelated import Decorrelated
+from .odd_rows import OddRows
+from .tail import Tail
+
+PASSES = 3  # in which rows beyond any tail are set aside
+FEWEST = 5  # rows of a table
+TOO_FEW = "too few different rows"
+
+
+@dataclass(frozen=True, eq=False)
+class StandOut:
+    """The rows of one table that stand out.
+
+    Attributes
+    ----------
+    probability : ndarray of shape (n,)
+        P(odd) of each row; NaN where there are too few different rows for a tail.
+    surprise : ndarray of shape (n,)
+        -log of the similarity of the row, left out, to the core; at least 0.
+    listed : ndarray of bool, shape (n,)
+        The rows that are called odd: of these a share ``fdr`` is expected to be normal.
+    clump : ndarray of int, shape (n,)
+        The number of the clump of listed rows that are alike, from 0; -1 for none.
+    at_least : int
+        So many rows are odd with a probability of .99.
+    none : float
+        The probability that no row is odd.
+    fdr : float
+    names : pandas.Index of length n
+        The names of the rows.
+    weight : ndarray of shape (n,)
+        1 for the rows of the core, which the estimator was fitted to, and 0 for the others.
+    estimator : estimator
+        Fitted with these weights and the kernel of the core.
+    reason : str
+        Why there is no P(odd); empty if there is.
+    """
+
+    probability: np.ndarray
+    surprise: np.ndarray
+    listed: np.ndarray
+    clump: np.ndarray
+    at_least: int
+    none: float
+    fdr: float
+    names: pd.Index
+    weight: np.ndarray
+    estimator: Any
+    reason: str = ""
+
+    @property
+    def order(self) -> np.ndarray:
+        """Positions of the rows by P(odd), then by the surprise, the oddest first; shape (n,)."""
+        return np.lexsort([-self.surprise, -np.nan_to_num(self.probability)])
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The rows in this order."""
+        columns = {
+            "probability_odd": self.probability,
+            "surprise": self.surprise,
+            "listed": self.listed,
+            "clump": self.clump,
+            "weight": self.weight,
+        }
+        return pd.DataFrame(columns, self.names).iloc[self.order]
+
+    def lines(self, most: int) -> list[np.ndarray]:
+        """Return the rows of each of the first lines of a table: one row, or those of a clump."""
+        number = pd.Series(self.clump[self.order], self.order)
+        first = number[(number < 0) | ~number.duplicated()].head(most)
+        return [
+            self.order[number == clump] if clump >= 0 else np.array([row])
+            for row, clump in first.items()
+        ]
+
+    def title(self, rows: np.ndarray, names: Any = None, most: int = 3) -> str:
+        """Return the names of some rows, and how many there are if these are not all."""
+        names = self.names if names is None else names
+        shown = ", ".join(str(names[i]) for i in rows[:most])
+        return shown if len(rows) <= most else f"{shown}, ... ({len(rows)} rows)"
+
+    @property
+    def headline(self) -> str:
+        """How many rows stand out."""
+        if self.at_least > 1:
+            return f"At least {self.at_least} of {len(self.listed)} rows stand out"
+        if self.at_least:
+            return f"At least one of {len(self.listed)} rows stands out"
+        if self.reason:
+            return f"The rows have an order only: {self.reason}"
+        return f"It is not .99 sure that a row stands out: P(no row is odd) = {self.none:.2g}"
+
+    def __str__(self) -> str:
+        """Return what stands out, in sentences."""
+        if self.reason:
+            more = f". The others have an order only: {self.reason}" if self.at_least else ""
+            return f"{self.headline}{more}."
+        found = int(self.listed.sum())
+        if found > 1:
+            listed = f"{found} rows are listed, of which a share of {self.fdr:g} may be normal"
+        elif found:
+            listed = f"One row is listed, with P(odd) = {self.probability[self.listed][0]:.2f}"
+        else:
+            listed = "No row is listed"
+        return (
+            f"{self.headline}. {listed}. This assumes that the surprises of normal rows have a "
+            "smooth tail; a clump above a fifth of the rows, or one amid the others, counts as "
+            "normal."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """A table described by the core of the rows that count.
+
+    Attributes
+    ----------
+    estimator : estimator
+    kernel : Decorrelated
+    core : ndarray of bool, shape (n,)
+    surprise : ndarray of shape (n,)
+    """
+
+    estimator: Any
+    kernel: Decorrelated
+    core: np.ndarray
+    surprise: np.ndarray
+
+    @classmethod
+    def of(cls, est: Any, X: Any, rows: Rows, counted: np.ndarray) -> Self:
+        """Return the table X, which is ``rows`` as numbers, of which some are ``counted`` (n,)."""
+        core = np.zeros(len(counted), dtype=bool)
+        core[counted], kernel = core_of(rows.X[counted], _asked(est), rows.categorical)
+        fitted = clone(est).set_params(kernel=kernel)
+        fitted.fit(X, sample_weight=core.astype(float))
+        return cls(fitted, kernel, core, np.maximum(-median(fitted.log_similarity()), 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a table as numbers.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, p)
+        Gaps have the middle value of the nearest rows.
+    categorical : tuple of int
+        The positions of the columns of categories.
+    names : pandas.Index of length n
+    """
+
+    X: np.ndarray
+    categorical: tuple[int, ...]
+    names: pd.Index
+
+    @classmethod
+    def of(cls, X: Any, named: tuple[int, ...]) -> Self:
+        """Return the rows of a table; columns at ``named`` positions are categories too."""
+        table = TrainingTable.read(X)
+        values = table.values.to_numpy(float)
+        n, p = values.shape
+        if n < FEWEST:
+            raise ValueError(f"one table needs {FEWEST} rows or more, got {n}")
+        if max(named, default=0) >= p:
+            raise ValueError(f"categorical={named}: there are {p} columns, from 0 on")
+        of_text = {i for i, kind in enumerate(table.kinds.values()) if kind == "category"}
+        categorical = tuple(sorted({*named, *of_text}))
+        return cls(imputed(values, values, categorical).rows, categorical, table.frame.index)
+
+
+def stand_out(est: Any, X: Any, *, fdr: float = 0.1) -> StandOut:
+    r"""Return which rows of one table stand out, and how many do.
+
+    The rows that are most alike are the core. The estimator describes them: a clone of it is fitted
+    to all rows with the weights 1 and 0. A model of the tail of the surprises
+    (:mod:`bsvdd.estimators.one_table.tail`) says how probable it is that a row is odd. The list is
+    the longest head of the rows, in the order of this probability, of which a share ``fdr`` is
+    expected to be normal; each of its rows is rather odd than normal. Rows beyond any tail are set
+    aside, and the table is described again without them.
+
+    Parameters
+    ----------
+    est : estimator
+        A description such as BSVDD, BDD or SVDD, fitted or not: its parameters count. The kernel is
+        :class:`~bsvdd.estimators.one_table.decorrelated.Decorrelated`, taught by the core, in place
+        of any other one; ``rho``, ``scale`` and ``categorical`` of a Tabular stay.
+    X : array-like of shape (n, p)
+        The table, with odd rows inside.
+    fdr : float, default=0.1
+
+    Returns
+    -------
+    StandOut
+        Print it for the answer in sentences; ``table`` has the rows in order.
+
+    Raises
+    ------
+    TypeError
+        The estimator is no description.
+    ValueError
+        Its kernel is precomputed, ``fdr`` does not lie between 0 and 1, a row has no value, or
+        there are fewer than 5 rows.
+
+    Notes
+    -----
+    A rank of a row among the rows of its own table is no evidence: one row of any table has the
+    smallest. There is no P(odd), and nothing is listed, with fewer than 20 different surprises
+    in the tail, so below some 40 rows (SVDD: 100), or where more than .45 (.75) of the rows have
+    the smallest surprise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDD, stand_out
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> X[7] = 20.0
+    >>> found = stand_out(SVDD(), X)
+    >>> int(found.table.index[0])
+    7
+    """
+    check_rate("fdr", fdr)
+    rows = Rows.of(X, _asked(est).categorical_columns)
+    found, tail, aside = described(est, X, rows)
+    odd = OddRows.of(tail, aside)
+    listed = odd.listed(fdr)
+    return StandOut(
+        probability=odd.probability,
+        surprise=found.surprise,
+        listed=listed,
+        clump=clumps(found.kernel, rows.X, found.core, listed, found.surprise),
+        at_least=odd.at_least,
+        none=odd.none,
+        fdr=float(fdr),
+        names=rows.names,
+        weight=found.core.astype(float),
+        estimator=found.estimator,
+        reason="" if tail else TOO_FEW,
+    )
+
+
+def described(est: Any, X: Any, rows: Rows) -> tuple[Described, Tail | None, np.ndarray]:
+    """Return the last description of a table, its tail, and which rows (n,) were set aside."""
+    aside, below = np.zeros(len(rows.X), dtype=bool), SHARE if is_sphere(est) else None
+    passes = 0
+    while True:
+        with collected() if passes else nullcontext():  # each pass has the same warnings
+            found = Described.of(est, X, rows, ~aside)
+        tail, passes = Tail.of(found.surprise[~aside], below), passes + 1
+        if tail is None or passes == PASSES or not tail.far.any():
+            return found, tail, aside
+        aside[np.flatnonzero(~aside)[tail.far]] = True
+
+
+def is_sphere(est: Any) -> bool:
+    """Return whether an estimator is a sphere, which has a share of rows outside.
+
+    All its points lie at one distance, so its tail begins beyond the share of the core.
+    """
+    return "outlier_fraction" in est.get_params(deep=False)
+
+
+def _asked(est: Any) -> Tabular:
+    """Return the kernel of a table that an estimator asks for."""
+    if not hasattr(est, "log_similarity"):
+        raise TypeError(
+            f"{type(est).__name__} has no similarities of left-out rows; use a description such "
+            "as BSVDD, BDD or SVDD"
+        )
+    kernel = as_kernel(est.kernel)
+    if kernel.pairwise:
+        raise ValueError(
+            f"one table needs its rows, and {kernel!r} has kernel values in their place; use "
+            "kernel=kernels.Tabular()"
+        )
+    return kernel if isinstance(kernel, Tabular) else Tabular()

@@ -1,0 +1,186 @@
+r"""The tail of the surprises of a table, and its densities.
+
+The surprise of a row is :math:`t_i = -\log s_i`, s_i the similarity of the row, left out, to the
+core, and :math:`u_i = \log t_i - Q_b(\log t)` with a quantile b. Rows with :math:`u > 0` are the
+tail, m of n. Normal rows have a smooth tail, a generalised Pareto distribution (Pickands 1975); odd
+rows lie anywhere in it, or all far away:
+
+.. math:: u \sim (1 - e)\, \mathrm{GPD}(h, \xi) + e\, \frac{a u^{a - 1}}{U^a}, \qquad
+    e = \varepsilon n / m, \qquad U = (1 + 1/m) \max_i u_i,
+
+with the density :math:`h (1 + \xi h u)^{-1/\xi - 1}` of the first. The priors are
+
+.. math:: \log h \text{ flat}, \quad \xi \sim N(-.05, .1^2), \quad \log a \text{ flat on }
+    [\log 2, \log 32], \quad \varepsilon \sim \tfrac12 \delta_0 + \tfrac12
+    \text{ log-uniform}(.5 / n, .3).
+
+The logarithm of a surprise has a tail that is light for rows of a normal distribution and heavier
+for skewed ones; the prior of :math:`\xi` has both. With a = 2 alone, odd rows that all lie far away
+would make the model count hidden ones near its beginning. A row 100 times as surprising as the
+quantile is beyond any tail, and not in it.
+
+**References**
+
+Pickands, J. (1975). Statistical inference using extreme order statistics. Annals of Statistics 3,
+119-131. doi:10.1214/aos/1176343003
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pymc as pm
+
+NONE = 0.5  # prior probability that no row is odd
+LEAST_ROWS, LARGEST_SHARE = 0.5, 0.3  # ends of the share of odd rows: so many of the n, and a share
+SHAPE = -0.05, 0.1  # prior mean and sd of xi
+POWER = 2.0, 32.0  # ends of a
+SMALLEST_SHAPE = 1e-6  # xi for a smaller one, whose formula would be 0 / 0
+FAR = math.log(100.0)  # u beyond any tail
+FEWEST = 20  # different surprises in a tail
+BELOW, MOST_BELOW, MOST_ROWS = 0.5, 0.7, 1000  # b, larger where the tail has so many rows
+LEAST_APART = 0.05  # of b from the share of rows with the smallest surprise
+EXACT, BINS = 200, 100  # largest surprises that count by themselves, and bins of the others
+
+
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """The tail of the surprises of n rows.
+
+    Attributes
+    ----------
+    u : ndarray of shape (n,)
+    x, count : ndarray of shape (v,)
+        The values of the tail in ascending order, and how many rows each stands for.
+    """
+
+    u: np.ndarray
+    x: np.ndarray
+    count: np.ndarray
+
+    @classmethod
+    def of(cls, surprise: np.ndarray, below: float | None = None) -> Self | None:
+        """Return the tail of surprises (n,) beyond the share ``below`` of them.
+
+        None if fewer than 20 surprises in it differ, or too many rows have the smallest one.
+        """
+        if below is None:
+            below = float(np.clip(1.0 - MOST_ROWS / len(surprise), BELOW, MOST_BELOW))
+        log_t = np.log(np.maximum(surprise, surprise[surprise > 0.0].min(initial=1.0)))
+        u = log_t - np.quantile(log_t, below)
+        x = np.sort(u[(u > 0.0) & (u < FAR)])
+        smallest = (log_t <= log_t.min() + 1e-9).mean()
+        if len(np.unique(x.round(9))) < FEWEST or smallest > below - LEAST_APART:
+            return None
+        return cls(u, *binned(x))
+
+    def without_largest(self, r: int) -> Self:
+        """Return the tail without its r largest rows, and without those beyond it."""
+        v = len(self.x) - r
+        end = self.x[v] if r else FAR
+        return type(self)(self.u[self.u < end], self.x[:v], self.count[:v])
+
+    @property
+    def far(self) -> np.ndarray:
+        """Which rows (n,) are beyond the tail."""
+        return self.u >= FAR
+
+    @property
+    def n(self) -> int:
+        """The number of rows that are not beyond the tail."""
+        return int((~self.far).sum())
+
+    @property
+    def m(self) -> float:
+        """The number of rows in the tail."""
+        return float(self.count.sum())
+
+    @property
+    def end(self) -> float:
+        """U."""
+        return float(self.x[-1] * (1.0 + 1.0 / self.m))
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """The least and the largest share of odd rows."""
+        return LEAST_ROWS / self.n, min(LARGEST_SHARE, 0.99 * self.m / self.n)
+
+    def log_normal(self, xi: np.ndarray, log_h: np.ndarray) -> np.ndarray:
+        """Return the log density of normal rows, minus infinity beyond its end, (xi, h, v)."""
+        xi = np.where(np.abs(xi) < SMALLEST_SHAPE, SMALLEST_SHAPE, xi)[:, None, None]
+        log_h = log_h[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_y = np.log(np.maximum(1.0 + xi * np.exp(log_h) * self.x, 0.0))
+            found = log_h - (1.0 / xi + 1.0) * log_y
+        return np.where(np.isneginf(log_y), -np.inf, found)
+
+    def log_odd(self, log_share: np.ndarray, log_a: np.ndarray) -> np.ndarray:
+        """Return the log of e times the density of odd rows, (share, a, v)."""
+        log_a = log_a[:, None]
+        density = log_a + np.expm1(log_a) * np.log(self.x / self.end) - math.log(self.end)
+        return np.asarray(log_share[:, None, None] + math.log(self.n / self.m) + density)
+
+    def without_odd(self, xi: np.ndarray, log_h: np.ndarray) -> np.ndarray:
+        """Return the log likelihood without odd rows, (xi, h)."""
+        density = self.log_normal(xi, log_h)
+        found = np.maximum(density, -1e300) @ self.count
+        return np.where(np.isneginf(density).any(axis=-1), -np.inf, found)
+
+    def with_odd(
+        self, xi: np.ndarray, log_h: np.ndarray, log_share: np.ndarray, log_a: np.ndarray
+    ) -> np.ndarray:
+        """Return the log likelihood with odd rows, (xi, h, share, a)."""
+        odd = np.exp(self.log_odd(log_share, log_a))
+        rest = (1.0 - np.exp(log_share) * self.n / self.m)[:, None, None]
+        found = np.empty((len(xi), len(log_h), len(log_share), len(log_a)))
+        for i, of_shape in enumerate(np.exp(self.log_normal(xi, log_h))):
+            for j, normal in enumerate(of_shape):
+                both = rest * normal + odd
+                with np.errstate(divide="ignore"):
+                    found[i, j] = np.log(both, out=both) @ self.count
+        return found
+
+
+def binned(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return values and their numbers; all but the 200 largest are means of 100 bins."""
+    if len(x) <= EXACT + BINS:
+        return x, np.ones(len(x))
+    low, high = np.split(x, [len(x) - EXACT])
+    count, edges = np.histogram(low, BINS, (0.0, low[-1]))
+    sums, filled = np.histogram(low, edges, weights=low)[0], count > 0
+    return np.append(sums[filled] / count[filled], high), np.append(count[filled], np.ones(EXACT))
+
+
+def build(tail: Tail) -> pm.Model:
+    """Return the model of a tail in PyMC, whether any row is odd summed out.
+
+    Its deterministic variables are ``none``, the probability that no row is odd, and ``odd`` (v,),
+    that of the values of the tail, both given the parameters.
+    """
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    x, count, scale = tail.x, tail.count, tail.n / tail.m
+    with pm.Model(coords={"tail": range(len(x))}) as model:
+        log_h: Any = pm.Flat("log_h", initval=-math.log(float(np.median(x))))
+        xi: Any = pm.Normal("xi", *SHAPE)
+        log_share: Any = pm.Uniform("log_share", *np.log(tail.shares))
+        log_a: Any = pm.Uniform("log_a", *np.log(POWER))
+        log_e = log_share + math.log(scale)
+        y = 1.0 + xi * pt.exp(log_h) * x
+        inside = pt.gt(y, 0.0)
+        normal = log_h - (1.0 / xi + 1.0) * pt.log(pt.switch(inside, y, 1.0))
+        normal = pt.switch(inside, normal, -np.inf)
+        odd = log_a + pt.expm1(log_a) * np.log(x / tail.end) - math.log(tail.end)
+        both = pt.logaddexp(pt.log1p(-pt.exp(log_e)) + normal, log_e + odd)
+        somebody = math.log1p(-NONE) + (both * count).sum()
+        total = pt.logaddexp(somebody, math.log(NONE) + (normal * count).sum())
+        pm.Potential("likelihood", total)
+        none = pm.Deterministic("none", 1.0 - pt.exp(somebody - total))
+        pm.Deterministic("odd", (1.0 - none) * pt.exp(log_e + odd - both), dims="tail")
+    return model

@@ -1,0 +1,86 @@
+"""Priors that make PyMC variables, asked through PyTensor on batches, without compiling.
+
+The likelihood is not in the graph: its gradient g by the variables v(x) that the model takes enters
+as an input, and the gradient of the posterior is that of log p(x) + <g, v(x)>.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pymc as pm
+import pytensor
+import pytensor.tensor as pt
+from pymc.logprob.utils import ParameterValueError
+from pytensor.compile.mode import Mode
+from pytensor.graph.replace import vectorize_graph
+
+MODE = Mode(linker="py", optimizer="fast_run").excluding("fusion", "inplace")
+
+
+@dataclass(frozen=True, eq=False)
+class OfPyMC:
+    """The density of a model by x, PyMC's free vector, as N(z) e^f(z), x = start + z."""
+
+    model: Any
+    start: np.ndarray
+    values: Callable[..., Any]
+    prior: Callable[..., Any]
+
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """Return that of a model of :mod:`bsvdd.models`."""
+        built = model.build()
+        if built.discrete_value_vars:
+            names = ", ".join(v.name for v in built.discrete_value_vars)
+            raise ValueError(f"the priors must be continuous, and {names} is discrete")
+        with pytensor.config.change_flags(cxx="", linker="py"):
+            point = built.initial_point()
+        others = [v for v in built.potentials if v.name != "kernel"]
+        named = [built[name] for name in model.variables]
+        outputs = [built.logp(vars=[*built.free_RVs, *others]), *built.replace_rvs_by_values(named)]
+        (log_p, *values), x = pm.pytensorf.join_nonshared_inputs(point, outputs, built.value_vars)
+        g = [v.type() for v in values]
+        pulled = sum(pt.sum(v * each) for v, each in zip(values, g, strict=True))
+        gradient = pt.grad(log_p + pulled, x)
+        start = np.concatenate([np.ravel(point[v.name]) for v in built.value_vars])
+        found = cls(model, start, on_batches(values, [x]), on_batches([log_p, gradient], [x, *g]))
+        found._require_density()
+        return found
+
+    def _require_density(self) -> None:
+        """Raise a ValueError if there is no finite density at the start."""
+        try:
+            log_p = self(np.zeros((1, self.size)))[0]
+        except ParameterValueError as error:
+            condition = str(error).partition("\n")[0]
+            raise ValueError(f"the parameters of a prior must meet {condition}") from error
+        if not np.isfinite(log_p).all():
+            raise ValueError("the log density is not finite at the start; check the priors")
+
+    @property
+    def size(self) -> int:
+        """The number of values of x."""
+        return len(self.start)
+
+    def weights(self, z: np.ndarray) -> np.ndarray:
+        """Return w (S, M)."""
+        return np.asarray(self.model.weights(*self.values(self.start + z)))
+
+    def __call__(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return f (S,) of z (S, n), and its gradient (S, n)."""
+        x = self.start + z
+        value, gradients = self.model.value_and_gradient(*self.values(x))
+        log_p, gradient = self.prior(x, *gradients)
+        return value + log_p + np.vecdot(z, z) / 2.0, gradient + z
+
+
+def on_batches(outputs: Any, inputs: Any) -> Callable[..., Any]:
+    """Return a function of inputs (S, ...) with outputs (S, ...)."""
+    batches = {v: v.type.clone(shape=(None, *v.type.shape))() for v in inputs}
+    many = vectorize_graph(outputs, batches)
+    with pytensor.config.change_flags(cxx=""):
+        return pytensor.function(list(batches.values()), many, mode=MODE, on_unused_input="ignore")

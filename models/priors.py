@@ -1,0 +1,628 @@
+r"""Priors of the weights, as values.
+
+A prior of majority weights says what the weight of one unit of weight 1 is: ``of_unit(gram)`` is
+its mean and standard deviation at each point. A point of weight :math:`N_g` that is as sure as
+:math:`e_g` equal units has that of the sum of so many, times :math:`N_g / e_g`: :func:`of_sums` for
+weights, :func:`of_log_sums` for log weights. A prior is also a distribution of PreliZ, or a
+function ``prior(gram, name, dims)`` that makes and returns, inside a PyMC model, the variable of
+that name; these are of the points.
+
+In numbers a variable is a map of standard normals: ``of_normal(z)`` returns its values, and the
+function that takes a gradient by the values to that by z. So no density is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property, lru_cache
+from reprlib import Repr
+from typing import Any, override
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky
+from scipy.special import betaincinv, betaln, ndtr, ndtri
+
+from . import svdd
+from .gram import Gram
+from .kernels.base import is_number
+
+__all__ = [
+    "Beta",
+    "EqualWeights",
+    "Flat",
+    "InverseRowSum",
+    "Normal",
+    "RowSum",
+    "SVDDWeights",
+    "StandardizedRowSum",
+    "TruncatedNormal",
+]
+
+NONE = float(np.finfo(float).tiny)
+SHARES = float(np.finfo(float).tiny), 1.0 - float(np.finfo(float).epsneg)
+SHORT = Repr(maxother=80, maxstring=80)
+Pull = Callable[[np.ndarray], np.ndarray]
+
+
+def density(z: np.ndarray) -> np.ndarray:
+    """Return that of a standard normal."""
+    return np.exp(-(z**2) / 2.0) / np.sqrt(2.0 * np.pi)
+
+
+# in numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """x ~ N(m, sd^2 I), or N(m, S) with S = root root'; ``m`` and ``sd`` are of shape (M,)."""
+
+    m: np.ndarray
+    sd: np.ndarray
+    root: np.ndarray | None = None
+
+    def build(self, name: str, dims: str) -> Any:
+        """Make the variable in the PyMC model in context."""
+        import pymc as pm
+
+        if self.root is None:
+            return pm.Normal(name, self.m, self.sd, dims=dims)
+        return pm.MvNormal(name, self.m, chol=self.root, dims=dims)
+
+    def of_normal(self, z: np.ndarray) -> tuple[np.ndarray, Pull]:
+        """Return x (S, M) of z (S, M), and the pull of a gradient."""
+        root = self.root
+        if root is None:
+            return self.m + self.sd * z, lambda g: g * self.sd
+        return self.m + z @ root.T, lambda g: g @ root
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        """The inverse of the covariance, (M, M)."""
+        if self.root is None:
+            return np.diag(self.sd**-2.0)
+        return np.asarray(cho_solve((self.root, True), np.eye(len(self.m))))
+
+    def times_covariance(self, v: np.ndarray) -> np.ndarray:
+        """Return the covariance times v (M,)."""
+        return self.sd**2 * v if self.root is None else self.root @ (self.root.T @ v)
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """x = scale u, u ~ Beta(a, b), independent."""
+
+    a: float
+    b: float
+    scale: float = 1.0
+
+    def build(self, name: str, dims: str) -> Any:
+        """Make the variable in the PyMC model in context: ``name``, or ``name_share`` and it."""
+        import pymc as pm
+
+        if self.scale == 1.0:
+            return pm.Beta(name, self.a, self.b, dims=dims)
+        share = pm.Beta(f"{name}_share", self.a, self.b, dims=dims)
+        return pm.Deterministic(name, self.scale * share, dims=dims)
+
+    def of_normal(self, z: np.ndarray) -> tuple[np.ndarray, Pull]:
+        """Return x (S, M) of z (S, M), and the pull of a gradient."""
+        if self.a == self.b == 1.0:  # the inverse of the incomplete beta function is slow
+            u, slope = np.clip(ndtr(z), *SHARES), density(z)
+        else:
+            u = np.clip(betaincinv(self.a, self.b, ndtr(z)), *SHARES)
+            log_f = (self.a - 1.0) * np.log(u) + (self.b - 1.0) * np.log1p(-u)
+            slope = density(z) / np.exp(log_f - betaln(self.a, self.b))
+        return self.scale * u, lambda g: g * slope * self.scale
+
+
+@dataclass(frozen=True, eq=False)
+class OnCube:
+    """x ~ N(m, sd^2) on [0, 1], independent; m of shape (M,)."""
+
+    m: np.ndarray
+    sd: float
+
+    def build(self, name: str, dims: str) -> Any:
+        """Make the variable in the PyMC model in context."""
+        import pymc as pm
+
+        return pm.TruncatedNormal(name, self.m, self.sd, lower=0.0, upper=1.0, dims=dims)
+
+    def of_normal(self, z: np.ndarray) -> tuple[np.ndarray, Pull]:
+        """Return x (S, M) of z (S, M), and the pull of a gradient."""
+        low, high = ndtr(-self.m / self.sd), ndtr((1.0 - self.m) / self.sd)
+        t = ndtri(np.clip(low + ndtr(z) * (high - low), *SHARES))
+        slope = self.sd * (high - low) * density(z) / density(t)
+        return np.clip(self.m + self.sd * t, 0.0, 1.0), lambda g: g * slope
+
+
+# of the majority
+
+
+@dataclass(frozen=True)
+class Flat:
+    r"""Normal prior of mean zero, :math:`N(0, \sigma^2 I)`: all rows weigh the same.
+
+    Parameters
+    ----------
+    sd : float, default=1
+        sigma, in the units of the weights of BDD, or of the log weights of BSVDD.
+
+    Raises
+    ------
+    ValueError
+        A parameter is out of its range.
+
+    Examples
+    --------
+    >>> from bsvdd import BSVDD, priors
+    >>> BSVDD(prior=priors.Flat(sd=0.5))
+    BSVDD(prior=Flat(sd=0.5))
+    """
+
+    sd: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_positive(self, "sd")
+
+    def of_unit(self, gram: Gram) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean and the standard deviation for a unit at each point, (m,) each."""
+        return self.mean(gram), np.full(gram.m, float(self.sd))
+
+    def mean(self, gram: Gram) -> np.ndarray:
+        """Return the mean for a unit at each point, (m,)."""
+        return np.zeros(gram.m)
+
+
+@dataclass(frozen=True)
+class EqualWeights(Flat):
+    r"""Normal prior of free weights around the mean of the rows.
+
+    .. math:: m_j = 1 / n_0, \qquad \Sigma = (\sigma / n_0)^2 I
+
+    It is for the weights of BDD, which need not sum to one.
+
+    Parameters
+    ----------
+    sd : float, default=1.5
+        sigma, in units of 1 / n0.
+
+    Examples
+    --------
+    >>> from bsvdd import BDD, priors
+    >>> BDD(prior=priors.EqualWeights(sd=2.0))
+    BDD(prior=EqualWeights(sd=2.0))
+    """
+
+    sd: float = 1.5
+
+    @override
+    def of_unit(self, gram: Gram) -> tuple[np.ndarray, np.ndarray]:
+        return np.full(gram.m, 1.0 / gram.n0), np.full(gram.m, self.sd / gram.n0)
+
+
+@dataclass(frozen=True)
+class Normal(Flat):
+    r"""Normal prior whose mean and covariance are parameters, :math:`N(m, \sigma^2 \Sigma)`.
+
+    Parameters
+    ----------
+    sd : float, default=1
+        sigma, a factor of the whole covariance.
+    m : float or array-like of shape (n,), default=0
+        One number, or one for each training row; those of minority rows do not count.
+    sigma : array-like of shape (n, n), optional
+        Sigma, over the training rows; the identity by default.
+
+    Raises
+    ------
+    ValueError
+        m is not finite, Sigma is not symmetric and positive definite, or, in a fit, there is not
+        one value for each training row, or equal rows have different values.
+
+    Examples
+    --------
+    >>> from bsvdd import priors
+    >>> priors.Normal(m=[0.0, 1.0], sigma=[[1.0, 0.5], [0.5, 1.0]])
+    Normal(sd=1.0, m=(0.0, 1.0), sigma=((1.0, 0.5), (0.5, 1.0)))
+    """
+
+    m: float | tuple[float, ...] = 0.0
+    sigma: tuple[tuple[float, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "m", as_location(self, "m"))
+        if self.sigma is None:
+            return
+        S = np.asarray(self.sigma, dtype=float)
+        square = S.ndim == 2 and S.shape[0] == S.shape[1] and np.isfinite(S).all()
+        if not square or not np.allclose(S, S.T) or np.linalg.eigvalsh(S)[0] <= 0.0:
+            raise ValueError("Normal: sigma must be a symmetric and positive definite matrix")
+        object.__setattr__(self, "sigma", tuple(map(tuple, S.tolist())))
+
+    @override
+    def mean(self, gram: Gram) -> np.ndarray:
+        return gram.at_points("Normal: m", self.m)
+
+    def root(self, gram: Gram) -> np.ndarray | None:
+        """Return the lower Cholesky factor of the covariance of units; None if diagonal."""
+        if self.sigma is None:
+            return None
+        if not np.allclose(gram.effective[: gram.m], 1.0):
+            raise ValueError(
+                "Normal: sigma is a covariance of single rows, but points are means of several "
+                "rows; remove repeated rows and use dictionary='all', or a prior without sigma"
+            )
+        S = gram.at_points("Normal: sigma", self.sigma)
+        return np.asarray(float(self.sd) * cholesky(S, lower=True))
+
+
+@dataclass(frozen=True)
+class RowSum(Flat):
+    r"""The prior of BDD and BSVDD as published, :math:`m_j = -\left(\sum_i k(u_j, x_i)\right)^\nu`.
+
+    Remote rows have small row sums, so they get large weights. With the exponent 1 and a softmax,
+    one or two rows get nearly all the weight on most data sets.
+
+    Parameters
+    ----------
+    sd : float, default=1
+    exponent : float, default=1
+        nu, in (0, 1]. Ghasemi et al. (2012) require less than 1; Oh (2023) uses 1.
+
+    Raises
+    ------
+    ValueError
+        A row sum is negative, and the exponent is not 1.
+
+    References
+    ----------
+    Ghasemi, A., Rabiee, H. R., Manzuri, M. T. and Rohban, M. H. (2012). A Bayesian approach to
+    the data description problem. AAAI Conference on Artificial Intelligence 26.
+    doi:10.48550/arXiv.1602.07507
+
+    Examples
+    --------
+    >>> from bsvdd import BSVDD, priors
+    >>> BSVDD(prior=priors.RowSum(exponent=0.5))
+    BSVDD(prior=RowSum(sd=1.0, exponent=0.5))
+    """
+
+    exponent: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_between(self, "exponent", 0.0, 1.0)
+
+    @override
+    def mean(self, gram: Gram) -> np.ndarray:
+        r = gram.r[: gram.m]
+        if self.exponent != 1.0 and r.min() < 0.0:
+            raise ValueError(
+                f"RowSum: point {int(r.argmin())} has the negative row sum {r.min():.6g}, and its "
+                f"power {self.exponent:g} is undefined; use another kernel (RBF), exponent=1, or "
+                "another prior (StandardizedRowSum)"
+            )
+        return -r if self.exponent == 1.0 else -(r**self.exponent)
+
+
+@dataclass(frozen=True)
+class StandardizedRowSum(Flat):
+    r"""Standardised row sums, :math:`m_j = -(r_j - \bar r) / \mathrm{sd}(r)`.
+
+    The rows have the same order as in the published prior, but the scale does not grow with
+    their number, so the weights do not collapse. Equal row sums give m = 0.
+
+    Parameters
+    ----------
+    sd : float, default=1
+
+    Examples
+    --------
+    >>> from bsvdd import BSVDD, priors
+    >>> BSVDD(prior=priors.StandardizedRowSum())
+    BSVDD(prior=StandardizedRowSum(sd=1.0))
+    """
+
+    @override
+    def mean(self, gram: Gram) -> np.ndarray:
+        r, share = gram.r[: gram.m], gram.sizes[: gram.m] / gram.n0
+        middle = share @ r
+        spread = np.sqrt(share @ (r - middle) ** 2)
+        equal = spread <= 1e-12 * np.abs(r).max()  # up to rounding
+        return np.zeros(gram.m) if equal else -(r - middle) / spread
+
+
+@dataclass(frozen=True)
+class InverseRowSum(Flat):
+    r"""Inverse row sums as weights, :math:`m_j = -\nu (\log r_j - \overline{\log r})`.
+
+    For log weights: the prior median of w is proportional to :math:`r_j^{-\nu}`.
+
+    Parameters
+    ----------
+    sd : float, default=1
+    power : float, default=0.5
+        nu, from 0 (equal weights) to 1.
+
+    Raises
+    ------
+    ValueError
+        A row sum is not positive, so it has no logarithm.
+
+    Examples
+    --------
+    >>> from bsvdd import BSVDD, priors
+    >>> BSVDD(prior=priors.InverseRowSum(sd=0.5))
+    BSVDD(prior=InverseRowSum(sd=0.5, power=0.5))
+    """
+
+    power: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_between(self, "power", -NONE, 1.0, "[0, 1]")
+
+    @override
+    def mean(self, gram: Gram) -> np.ndarray:
+        r = gram.r[: gram.m]
+        if r.min() <= 0.0:
+            raise ValueError(
+                f"InverseRowSum: point {int(r.argmin())} has the row sum {r.min():.6g}, and only a "
+                "positive sum has a logarithm; use another kernel (RBF) or another prior "
+                "(StandardizedRowSum)"
+            )
+        log_r = np.log(r)
+        return -self.power * (log_r - gram.sizes[: gram.m] @ log_r / gram.n0)
+
+
+@dataclass(frozen=True)
+class SVDDWeights(Flat):
+    r"""The weights of SVDD, :math:`m_j = \log(\alpha_j + \epsilon / n)` less their mean.
+
+    For log weights: the prior median of the centre is near that of SVDD.
+
+    Parameters
+    ----------
+    sd : float, default=1
+    outlier_fraction : float, default=0.1
+        Largest share of the rows outside the sphere of SVDD.
+    floor : float, default=0.01
+        epsilon, the total weight that is added in equal parts.
+
+    Examples
+    --------
+    >>> from bsvdd import BSVDD, priors
+    >>> BSVDD(prior=priors.SVDDWeights())
+    BSVDD(prior=SVDDWeights(sd=1.0, outlier_fraction=0.1, floor=0.01))
+    """
+
+    outlier_fraction: float = 0.1
+    floor: float = 0.01
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_between(self, "outlier_fraction", 0.0, 1.0)
+        require_between(self, "floor", 0.0, 1.0)
+
+    @override
+    def mean(self, gram: Gram) -> np.ndarray:
+        sizes = gram.sizes[: gram.m]
+        m = np.log(sphere_of(gram, self.outlier_fraction) / sizes + self.floor / gram.n0)
+        return np.asarray(m - sizes @ m / gram.n0)
+
+
+@lru_cache(maxsize=1)  # a fit asks several times
+def sphere_of(gram: Gram, outlier_fraction: float) -> np.ndarray:
+    """Return the weights of SVDD on the majority points, (m,)."""
+    m = gram.m
+    parts = {name: getattr(gram, name)[:m] for name in ("diag", "sizes", "effective")}
+    majority = replace(gram, K=gram.K[:m, :m], n1=0, **parts)
+    return svdd.solve(majority, 1.0 / (gram.n0 * outlier_fraction)).weights
+
+
+# of the minority
+
+
+@dataclass(frozen=True)
+class Beta:
+    r"""Beta prior of the minority weights, independent and scaled to a total.
+
+    .. math:: \alpha_{1j} = \frac{c}{n_1} b_j, \qquad b_j \sim \mathrm{Beta}(a, b)
+
+    Parameters
+    ----------
+    a, b : float, default=1
+    total : float, optional
+        c, the largest possible sum of the minority weights. ``None`` is the published prior,
+        :math:`\alpha_{1j} = b_j`, whose sum grows with n1 and whose chains do not always mix.
+
+    Examples
+    --------
+    >>> from bsvdd import BSVDDM, priors
+    >>> BSVDDM(minority_prior=priors.Beta(1, 2))
+    BSVDDM(prior=Flat(sd=0.83), minority_prior=Beta(a=1, b=2, total=None))
+    """
+
+    a: float = 1.0
+    b: float = 1.0
+    total: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("a", "b") if self.total is None else ("a", "b", "total"):
+            require_positive(self, name)
+
+    def of_points(self, gram: Gram) -> Shares:
+        """Return the variable in numbers."""
+        return Shares(self.a, self.b, 1.0 if self.total is None else self.total / gram.n1)
+
+
+@dataclass(frozen=True)
+class TruncatedNormal:
+    r"""Independent truncated normal minority weights, :math:`N(m_j, \sigma^2)` on [0, 1].
+
+    Parameters
+    ----------
+    m : float or array-like of shape (n,), default=0
+        One number, or one for each training row; those of majority rows do not count.
+    sd : float, default=1
+        sigma, of the normal before it is truncated.
+
+    Examples
+    --------
+    >>> from bsvdd import BDDM, priors
+    >>> BDDM(minority_prior=priors.TruncatedNormal(0.0, 0.5))
+    BDDM(prior=EqualWeights(sd=1.5), minority_prior=TruncatedNormal(m=0.0, sd=0.5))
+    """
+
+    m: float | tuple[float, ...] = 0.0
+    sd: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_positive(self, "sd")
+        object.__setattr__(self, "m", as_location(self, "m"))
+
+    def of_points(self, gram: Gram) -> OnCube:
+        """Return the variable in numbers."""
+        return OnCube(gram.at_points("TruncatedNormal: m", self.m, minority=True), float(self.sd))
+
+
+# priors of points
+
+
+def of_sums(prior: Any, gram: Gram) -> Any:
+    """Return the prior of the weights of the points; a function or one of PreliZ as it is."""
+    if not isinstance(prior, Flat):
+        return require_prior(prior, "majority", of_minority=False)
+    (m, sd), root = prior.of_unit(gram), prior.root(gram) if isinstance(prior, Normal) else None
+    N, e = gram.sizes[: gram.m], gram.effective[: gram.m]
+    return Gaussian(N * m, N / np.sqrt(e) * sd, None if root is None else N[:, None] * root)
+
+
+def of_log_sums(prior: Any, gram: Gram) -> Any:
+    r"""Return the prior of the log weights of the points, by mean and variance (Fenton 1960).
+
+    :math:`\sigma_g^2 = \log(1 + (e^{\sigma^2} - 1) / e_g)` and :math:`m_g = \log N_g + m +
+    (\sigma^2 - \sigma_g^2) / 2`.
+    """
+    if not isinstance(prior, Flat):
+        return require_prior(prior, "majority", of_minority=False)
+    (m, sd), root = prior.of_unit(gram), prior.root(gram) if isinstance(prior, Normal) else None
+    N, e = gram.sizes[: gram.m], gram.effective[: gram.m]
+    variance = np.log1p(np.expm1(sd**2) / e)
+    return Gaussian(np.log(N) + m + (sd**2 - variance) / 2.0, np.sqrt(variance), root)
+
+
+def of_minority(prior: Any, gram: Gram) -> Any:
+    """Return the prior of the minority weights; a function or one of PreliZ as it is."""
+    if isinstance(prior, Beta | TruncatedNormal):
+        return prior.of_points(gram)
+    return require_prior(prior, "minority", of_minority=True)
+
+
+def require_prior(prior: Any, of: str, of_minority: bool) -> Any:
+    """Return a prior of one's own, or raise a TypeError."""
+    ours = isinstance(prior, Flat | Beta | TruncatedNormal)
+    if not ours and not isinstance(prior, type) and (callable(prior) or hasattr(prior, "to_pymc")):
+        return prior
+    example = "priors.Beta()" if of_minority else "priors.Flat()"
+    raise TypeError(
+        f"prior of the {of} weights: expected a prior such as {example}, a distribution of PreliZ, "
+        f"or a function (gram, name, dims) that makes a PyMC variable, got {prior!r}"
+    )
+
+
+def make(prior: Any, gram: Gram, name: str, dims: str) -> Any:
+    """Let a prior make the variable ``name`` in the PyMC model in context, and check it.
+
+    A function may make other free variables, such as the scale of a hierarchical prior, if their
+    names start with ``name`` and an underscore.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The prior returns no variable of that name, with one value for each point, or makes a free
+        variable of another name.
+    """
+    import pymc as pm
+    from pytensor.tensor.variable import TensorVariable
+
+    if hasattr(prior, "of_normal"):
+        return prior.build(name, dims)
+    model = pm.modelcontext(None)
+    before = {v.name for v in model.free_RVs}
+    if hasattr(prior, "to_pymc"):
+        if not prior.is_frozen:
+            raise ValueError(
+                f"prior of {name}: {prior!r} lacks a value for some of its parameters "
+                f"({', '.join(prior.param_names)}); give a value for each"
+            )
+        found = prior.to_pymc(name, dims=dims)
+    else:
+        found = prior(gram, name, dims)
+    if not isinstance(found, TensorVariable) or name not in model.named_vars:
+        raise TypeError(
+            f"prior of {name}: {prior!r} must return the PyMC variable that it makes under the "
+            f"name {name!r}, but returned {found!r}"
+        )
+    length, its_dims = len(model.coords[dims]), model.named_vars_to_dims.get(name)
+    if its_dims != (dims,) and found.type.shape != (length,):
+        raise ValueError(
+            f"prior of {name}: {prior!r} must make one value for each of the {length} points of "
+            f"{dims!r} (pass dims=dims), but made a variable of dims {its_dims} and shape "
+            f"{found.type.shape}"
+        )
+    new = [v.name for v in model.free_RVs if v.name not in before]
+    others = [other for other in new if other != name and not other.startswith(f"{name}_")]
+    if others:
+        raise ValueError(
+            f"prior of {name}: {prior!r} makes a second free variable, {others[0]!r}; if this is "
+            f"intended, as in a hierarchical prior, name it '{name}_{others[0]}'"
+        )
+    return found
+
+
+def describe(prior: Any) -> str:
+    """Return the name of a prior and its parameters, without a memory address."""
+    if hasattr(prior, "__qualname__"):  # a function
+        return f"{prior.__module__}.{prior.__qualname__}"
+    if is_dataclass(prior):  # a field may hold a matrix: shorten it
+        shown = (f"{f.name}={SHORT.repr(getattr(prior, f.name))}" for f in fields(prior))
+        return f"{type(prior).__name__}({', '.join(shown)})"
+    return repr(prior)
+
+
+# checks of fields
+
+
+def require_positive(prior: Any, field: str) -> None:
+    """Raise an error unless a field and its square are positive and finite."""
+    value = getattr(prior, field)
+    if not (is_number(value) and value > 0.0 and 0.0 < value**2 < np.inf):
+        raise ValueError(
+            f"{type(prior).__name__}: {field} must be a positive number whose square is finite, "
+            f"got {value!r}"
+        )
+
+
+def require_between(
+    prior: Any, field: str, low: float, high: float, interval: str = "(0, 1]"
+) -> None:
+    """Raise a ValueError unless low < field <= high."""
+    value = getattr(prior, field)
+    if not (is_number(value) and low < value <= high):
+        raise ValueError(f"{type(prior).__name__}: {field} must lie in {interval}, got {value!r}")
+
+
+def as_location(prior: Any, field: str) -> float | tuple[float, ...]:
+    """Return a field as a finite number, or as a tuple of finite numbers."""
+    value = getattr(prior, field)
+    v = np.asarray(np.nan if isinstance(value, bool | str) else value, dtype=float)
+    if v.ndim > 1 or not np.isfinite(v).all():
+        raise ValueError(
+            f"{type(prior).__name__}: {field} must be a finite number, or a list of one for each "
+            f"row, got {value!r}"
+        )
+    return tuple(v.tolist()) if v.ndim else float(v)

@@ -1,0 +1,200 @@
+"""The boundary: signs, the unseen row, cutoffs, P(normal) and p-values."""
+
+import numpy as np
+import pytest
+from bsvdd.models.data import Filled
+from bsvdd.models.kernels import RBF, Custom, Laplacian, Linear, Polynomial, Precomputed, Tabular
+from bsvdd.models.scale import signed, split
+
+from bsvdd import cutoffs, priors
+from tests.cases import ALL, BATCHES, OF_BOTH, T, X, Y, Z, close, fitted
+
+# few draws
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+
+FAR = np.array([[5.0], [10.0], [50.0], [500.0]]) * np.ones(3)
+
+
+def cauchy(A, B):
+    return 1.0 / (1.0 + ((A[:, None] - B) ** 2).sum(axis=2))
+
+
+@pytest.mark.parametrize("kernel", [RBF(1.0), Polynomial()], ids=["normalised", "other"])
+@pytest.mark.parametrize("name", ALL)
+def test_a_row_is_normal_in_a_draw_if_it_is_within_the_cutoff(name, kernel):
+    """s_A + g u r_z - s_B >= theta, or d_z^2 <= D^2 of other kernels."""
+    est = fitted(name, kernel=kernel)
+    fit, new = est.fit_.fit, Z / 2.0
+    w, boundary, data = fit.learned.centre.w, fit.boundary, fit.data
+    above, below = split(boundary.threshold)
+    theta = (np.exp(above) - np.exp(below))[:, None]
+    K = kernel(new, data.units.X[data.points.members])
+    s = w @ K.T
+    if kernel.normalized:
+        nearest = np.log(K[:, data.points.majority].max(axis=1)) - boundary.unseen.log_near
+        g, u = np.exp(boundary.log_g)[:, None], np.exp(boundary.unseen.log_u)
+        apart = s + g * u * np.exp(np.minimum(nearest, 0.0)) - theta
+    else:
+        norm = np.vecdot(w @ data.gram.K, w)[:, None]
+        apart = -2.0 * theta - (kernel.diag(new) - 2.0 * s + norm)
+    clear = np.abs(apart) > 1e-12 * np.abs(theta)
+    assert ((est.margins(new) >= 0) == (apart >= 0))[clear].all() and clear.mean() > 0.999
+    assert 0.01 < (apart >= 0).mean() < 0.99
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_remote_rows_are_odder_the_farther_they_are(name):
+    est = fitted(name)
+    found = est.decision(FAR)
+    assert (np.diff(found["surprise"]) > 1.0).all() and not found["normal"].any()
+    close(
+        found["p_value"],
+        1.0 / (1.0 + est.fit_.fit.data.units.mass[est.fit_.fit.data.units.majority].sum()),
+    )
+    assert (est.decision(Z)["p_value"] >= found["p_value"].min() - 1e-12).all()
+
+
+KERNELS = (RBF(), Laplacian(), Linear(), Polynomial(), Custom(cauchy), Tabular(Laplacian("median")))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("name", ["BSVDD", "BDD", "SVDD", "BSVDDM", "SVDDM"])
+def test_every_kernel_is_finite(name, kernel):
+    est = fitted(name, kernel=kernel, groups=np.arange(60) % 20)
+    assert np.isfinite(est.margins(Z)).all() and np.isfinite(est.margins()).all()
+
+
+def test_a_precomputed_kernel_is_that_of_the_rows():
+    a = fitted("SVDD", kernel=Precomputed(), rows=cauchy(X, X))
+    b = fitted("SVDD", kernel=Custom(cauchy))
+    new = np.column_stack([cauchy(Z, X), np.ones(40)])
+    close(a.margins(new), b.margins(Z), 1e-4)
+    close(a.margins(), b.margins(), 1e-4)
+    close(
+        fitted("SVDD", kernel=Precomputed(1.0), rows=cauchy(X, X)).margins(new[:, :-1]),
+        a.margins(new),
+    )
+
+
+def test_printed_rules_compare_distances_with_one_number():
+    est = fitted("BSVDD")
+    fit = est.fit_.fit
+    w, K = fit.learned.centre.w, fit.data.gram.K
+    norm, rows = np.vecdot(w @ K, w)[:, None], fit.data.new(Z)
+    d2 = 1.0 + norm - 2.0 * w @ (rows.k * np.exp(rows.L)[:, None]).T
+    np.testing.assert_array_equal(
+        est.with_cutoff(cutoffs.Printed(0.9)).margins(Z) >= 0.0, d2 <= 0.81
+    )
+    training = est.with_cutoff(cutoffs.Printed(cutoffs.FalseAlarm(0.2), of="training")).fit_.fit
+    left_out = est.with_cutoff(cutoffs.Printed(cutoffs.FalseAlarm(0.2))).fit_.fit
+    assert (fit.distance(Filled.whole(X)) > training.D_opt).mean() == pytest.approx(0.2, abs=0.03)
+    assert (fit.distance() > left_out.D_opt).mean() == pytest.approx(0.2, abs=0.03)
+    assert left_out.D_opt > training.D_opt
+    ball = fitted("SVDD", kernel=RBF(1.0), C=1.0).with_cutoff(cutoffs.Printed(of="own"))
+    assert (
+        ball.fit_.fit.distance(Filled.whole(X)) <= ball.fit_.fit.D_opt
+    ).all()  # a hard ball has all rows
+
+
+def test_the_default_cutoff_is_one_of_false_alarms_below_20_labels():
+    y = np.repeat([1, 0], [20, 40])
+    assert fitted("BSVDDM").fit_.fit.rule == cutoffs.FalseAlarm()
+    assert fitted("BSVDDM", labels=y).fit_.fit.rule == cutoffs.Best()
+    with pytest.raises(ValueError, match="needs minority rows, and there are none"):
+        fitted("BDD", cutoff=cutoffs.Cost())
+
+
+@pytest.mark.parametrize("name", ["BSVDD", "BDDM"])
+def test_other_priors_cutoffs_and_draws_are_fresh_fits(name):
+    est, prior = fitted(name), priors.Flat(0.5)
+    y = Y if name in OF_BOTH else None
+    again = type(est)(draws=25, tune=30, prior=prior).fit(X, y)
+    np.testing.assert_array_equal(est.with_prior(prior).margins(Z), again.margins(Z))
+    cut = cutoffs.FalseAlarm(0.3)
+    again = type(est)(draws=25, tune=30, cutoff=cut).fit(X, y)
+    np.testing.assert_array_equal(est.with_cutoff(cut).margins(Z), again.margins(Z))
+    w = est.fit_.fit.learned.centre.w.reshape(4, 25, -1)
+    np.testing.assert_array_equal(est.with_draws(w).margins(Z), est.margins(Z))
+    assert est.prior == type(est)().prior
+
+
+def test_p_values_are_weighted_ranks_of_units():
+    est = fitted("BDD", weight=T, groups=BATCHES)
+    units, left_out = est.fit_.fit.data.units, est.fit_.fit.left_out_scores
+    score = est.score_samples(Z)
+    of_batch = np.array([T[b == BATCHES].mean() for b in range(11)])
+    of_batch *= 11.0 / of_batch.sum()
+    F = np.array([[(left_out[b == BATCHES] <= s + 1e-9).mean() for b in range(11)] for s in score])
+    weighted = np.array(
+        [
+            [
+                np.average(left_out[b == BATCHES] <= s + 1e-9, weights=T[b == BATCHES])
+                for b in range(11)
+            ]
+            for s in score
+        ]
+    )
+    assert np.abs(F - weighted).max() > 0.01  # rows of a batch count by their weights
+    close(est.decision(Z)["p_value"], (1.0 + weighted @ of_batch) / (1.0 + 11.0))
+    close(units.mass.sum(), 11.0)
+
+
+def test_one_number_for_a_difference():
+    p, q = np.array([1.0, 1e-300, 0.5, 0.0, 2.0]), np.array([0.5, 0.0, 0.5, 1e-300, 3.0])
+    with np.errstate(divide="ignore"):
+        t = signed(np.log(p), np.log(q))
+    assert list(np.argsort(t)) == [4, 3, 2, 1, 0]
+    below, above = np.exp(split(t)[1]), np.exp(split(t)[0])
+    close(above - below, p - q, 1e-12)
+
+
+@pytest.mark.parametrize("kernel", [RBF(1.0), Polynomial()], ids=["normalised", "other"])
+def test_the_similarity_has_no_cutoff_in_it(kernel):
+    """log s_A, or -log(d^2 / 2)."""
+    est = fitted("BSVDD", kernel=kernel)
+    w, data = est.fit_.fit.learned.centre.w, est.fit_.fit.data
+    s = w @ kernel(Z, data.units.X[data.points.members]).T
+    d2 = kernel.diag(Z) - 2.0 * s + np.vecdot(w @ data.gram.K, w)[:, None]
+    wanted = np.log(s) if kernel.normalized else -np.log(d2 / 2.0)
+    close(est.fit_.fit.log_similarity(Filled.whole(Z)), wanted, 1e-9)
+    other = est.with_cutoff(cutoffs.FalseAlarm(0.4)).fit_.fit
+    np.testing.assert_array_equal(other.log_similarity(), est.fit_.fit.log_similarity())
+
+
+def test_svdd_left_out_is_nearly_a_refit():
+    apart = []
+    for groups, weight in ((BATCHES, None), (np.arange(60), T)):
+        est = fitted("SVDD", kernel=RBF(1.0), groups=groups, weight=weight)
+        left = est.fit_.fit.log_similarity()[0]
+        for unit in range(groups.max() + 1):
+            stay = groups != unit
+            more = {"weight": None if weight is None else weight[stay], "groups": groups[stay]}
+            refit = fitted("SVDD", rows=X[stay], kernel=RBF(1.0), **more)
+            apart.extend(
+                np.abs(left[~stay] - refit.fit_.fit.log_similarity(Filled.whole(X[~stay]))[0])
+            )
+    assert np.median(apart) < 0.02 and np.quantile(apart, 0.9) < 0.2
+
+
+def test_lambda_makes_the_posterior_as_wide_as_samples_differ():
+    """The posterior sd of s beside the sd between samples of rows, over points of a grid."""
+    points, spreads, means = Z[:20] / 2.0, [], []
+    for seed in range(8):
+        rows = np.random.default_rng(seed).normal(size=(80, 3))
+        est = fitted("BDD", rows=rows, kernel=RBF(1.0), draws=200)
+        s = np.exp(est.fit_.fit.log_similarity(Filled.whole(points)))
+        spreads.append(s.std(axis=0))
+        means.append(s.mean(axis=0))
+    ratio = np.mean(spreads, axis=0) / np.std(means, axis=0, ddof=1)
+    assert 0.75 < np.median(ratio) < 1.4
+
+
+def test_batches_make_lambda_small_and_bandwidths_wide():
+    rng = np.random.default_rng(0)
+    batch = np.repeat(np.arange(20), 8)
+    rows = rng.normal(size=(20, 4))[batch] + 0.3 * rng.normal(size=(160, 4))
+    apart, told = fitted("BDD", rows=rows), fitted("BDD", rows=rows, groups=batch)
+    new = rng.normal(size=(200, 4)).repeat(5, axis=0) + 0.3 * rng.normal(size=(1000, 4))
+    alarms = [(est.predict(new) == -1).mean() for est in (apart, told)]
+    assert told.fit_.fit.data.kernel.inner.s > apart.fit_.fit.data.kernel.inner.s
+    assert alarms[0] > 0.4 and alarms[1] < 0.25

@@ -1,0 +1,213 @@
+"""What samplers walk on is what the PyMC models say: every model with every prior."""
+
+import numpy as np
+import preliz
+import pymc as pm
+import pytest
+from bsvdd.inference import sampling
+from bsvdd.inference.user_priors import OfPyMC
+from bsvdd.models import bdd, bdd_m, bsvdd, bsvdd_m, priors
+from bsvdd.models.data import Data
+from bsvdd.models.kernels import RBF, Linear
+from bsvdd.models.units import Units
+from pytensor.compile.mode import Mode
+
+from tests.cases import close
+
+MODE = Mode(linker="py", optimizer="fast_compile")
+rng = np.random.default_rng(0)
+X = rng.normal(size=(12, 2))
+X[7] = X[6]  # a point of two rows
+Y = np.arange(12) < 3
+UNITS = Units.of(X, Y, np.where(Y, 2.0, 1.0 + (np.arange(12) == 9)))
+GRAM = Data.of(RBF(1.0), UNITS, minority=True).gram
+ALONE = Data.of(RBF(1.0), Units.of(X[[*range(7), *range(8, 12)]], Y[:11]), minority=True).gram
+SIGMA = 0.5 * np.eye(11) + 0.5
+
+
+def student(gram, name, dims):
+    return pm.StudentT(name, nu=4, mu=0, sigma=1.0, dims=dims)
+
+
+def hierarchical(gram, name, dims):
+    sd = pm.HalfNormal(f"{name}_sd", 1.0)
+    return pm.Normal(name, 0.0, sd, dims=dims)
+
+
+def two(gram, name, dims):
+    return pm.Normal(name, 0.0, pm.HalfNormal("sd"), dims=dims)
+
+
+LINE = Data.of(Linear(), Units.of(np.array([[1.0], [2.0], [-4.0]]))).gram  # row sums -1, -2, 4
+MAJORITY = {
+    "Flat": (priors.Flat(0.7), GRAM),
+    "EqualWeights": (priors.EqualWeights(), GRAM),
+    "Normal": (priors.Normal(sd=2.0, m=0.1 * np.arange(11)), ALONE),
+    "Normal with covariance": (priors.Normal(sd=0.8, m=0.3, sigma=SIGMA), ALONE),
+    "RowSum": (priors.RowSum(), GRAM),
+    "RowSum with exponent": (priors.RowSum(exponent=0.5), GRAM),
+    "StandardizedRowSum": (priors.StandardizedRowSum(), GRAM),
+    "InverseRowSum": (priors.InverseRowSum(power=1.0), GRAM),
+    "SVDDWeights": (priors.SVDDWeights(outlier_fraction=0.3), GRAM),
+}
+FOREIGN = {
+    "function": (student, GRAM),
+    "hierarchical": (hierarchical, GRAM),
+    "PreliZ": (preliz.Laplace(0.0, 1.0), GRAM),
+}
+MINORITY = {
+    "Beta(1, 1)": (priors.Beta(), GRAM),
+    "Beta(2, 5)": (priors.Beta(2.0, 5.0), GRAM),
+    "Beta with total": (priors.Beta(total=1.0), GRAM),
+    "TruncatedNormal": (priors.TruncatedNormal(), GRAM),
+    "TruncatedNormal of rows": (priors.TruncatedNormal(m=0.1 * np.arange(11), sd=0.3), ALONE),
+}
+
+
+def models():
+    """Return the models by name, of both ways to the density."""
+    found = {}
+    for name, (prior, gram) in FOREIGN.items():
+        found[f"BSVDD, {name}"] = bsvdd.BSVDD(one_class(gram), prior, 1.3)
+    found["BDDM, function"] = bdd_m.BDDM(GRAM, student, priors.Beta(), 1.3)
+    for name, (prior, gram) in MAJORITY.items():
+        for of in (bsvdd.BSVDD, bdd.BDD):
+            found[f"{of.__name__}, {name}"] = of(one_class(gram), prior, 1.3)
+        for of in (bsvdd_m.BSVDDM, bdd_m.BDDM):
+            found[f"{of.__name__}, {name}"] = of(gram, prior, priors.Beta(), 1.3)
+    for name, (prior, gram) in MINORITY.items():
+        for of in (bsvdd_m.BSVDDM, bdd_m.BDDM):
+            found[f"{of.__name__}, minority {name}"] = of(gram, priors.Flat(), prior, 1.3)
+    return found
+
+
+def one_class(gram):
+    rows = X if gram is GRAM else X[[*range(7), *range(8, 12)]]
+    weight = UNITS.weight if gram is GRAM else None
+    return Data.of(RBF(1.0), Units.of(rows, Y[: len(rows)], weight)).gram
+
+
+MODELS = models()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_densities_are_those_of_the_pymc_model_and_gradients_are_right(name):
+    model = MODELS[name]
+    built, f, differ = model.build(), sampling.density(model), []
+    whole = built.compile_logp(jacobian=isinstance(f, OfPyMC), mode=MODE)
+    for z in np.random.default_rng(1).standard_normal((3, 1, f.size)):
+        (value,), gradient = f(z)
+        differ.append(float(whole(point_of(built, f, z))) - value + prior_of(f, z))
+        steps = np.repeat(z, 2 * f.size, axis=0)
+        each = np.arange(f.size)
+        steps[2 * each, each] += 1e-5
+        steps[2 * each + 1, each] -= 1e-5
+        values = f(steps)[0]
+        close((values[::2] - values[1::2]) / 2e-5, gradient[0], 2e-5)
+        close(f.weights(z)[0], weights_of(built, f, z), 1e-9)
+    assert np.ptp(differ) < 1e-8
+
+
+def prior_of(f, z):
+    """Return minus the log density of z that HMC adds, and the log slopes of the variables."""
+    if isinstance(f, OfPyMC):
+        return (z**2).sum() / 2.0
+    slopes = 0.0
+    for (prior, n), part in zip(
+        f.model.variables.values(), np.split(z, cuts(f), axis=1), strict=True
+    ):
+        _, pull = prior.of_normal(part)
+        jacobian = np.vstack([pull(row[None])[0] for row in np.eye(n)])
+        slopes += np.linalg.slogdet(jacobian)[1]
+    return (z**2).sum() / 2.0 + slopes
+
+
+def cuts(f):
+    return np.cumsum([n for _, n in f.model.variables.values()])[:-1]
+
+
+def point_of(built, f, z):
+    """Return z as the point of the PyMC model."""
+    if isinstance(f, OfPyMC):
+        x, point, at = f.start + z[0], {}, 0
+        for v in built.value_vars:
+            shape = built.initial_point()[v.name].shape
+            size = int(np.prod(shape))
+            point[v.name] = x[at : at + size].reshape(shape)
+            at += size
+        return point
+    point = {}
+    for rv, values in zip(built.free_RVs, f.values(z)[0], strict=True):
+        prior = f.model.variables[rv.name.removesuffix("_share")][0]
+        values = values[0] / (prior.scale if rv.name.endswith("_share") else 1.0)
+        to = built.rvs_to_transforms[rv]
+        value = values if to is None else to.forward(values, *rv.owner.inputs).eval()
+        point[built.rvs_to_values[rv].name] = value
+    return point
+
+
+def weights_of(built, f, z):
+    w = built.replace_rvs_by_values([built["w"]])
+    how = {"mode": MODE, "on_unused_input": "ignore"}
+    return built.compile_fn(w[0], inputs=built.value_vars, **how)(point_of(built, f, z))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("of", "sampler"),
+    [
+        *((of, "nuts") for of in ("BSVDD", "BSVDDM", "BDDM")),
+        *((of, "metropolis") for of in ("BSVDD", "BDDM")),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_samplers_agree(of, sampler):
+    """|z| of the mean similarities of two samplers is at most 4, by effective draws."""
+    model = MODELS[f"{of}, Flat"]
+    K = model.gram.K
+    draws = 1000 if sampler == "nuts" else 20_000
+    found = [
+        sampling.draw(model, name, n, tune=None, chains=2, seed=1).w @ K
+        for name, n in (("auto", 1000), (sampler, draws))
+    ]
+    from arviz_stats.base import array_stats
+
+    means = [s.mean(axis=(0, 1)) for s in found]
+    se = [array_stats.mcse(s, chain_axis=0, draw_axis=1) for s in found]
+    assert np.abs((means[0] - means[1]) / np.hypot(*se)).max() < 4.0
+
+
+BAD = [
+    (lambda: priors.Flat(sd=0.0), "Flat: sd must be a positive number"),
+    (lambda: priors.Flat(sd="1"), "Flat: sd must be a positive number"),
+    (lambda: priors.RowSum(exponent=2.0), r"RowSum: exponent must lie in \(0, 1\], got 2.0"),
+    (lambda: priors.InverseRowSum(power=-0.1), r"InverseRowSum: power must lie in \[0, 1\]"),
+    (lambda: priors.Normal(m=[[1.0]]), "Normal: m must be a finite number, or a list"),
+    (lambda: priors.Normal(sigma=-np.eye(3)), "Normal: sigma must be a symmetric and positive"),
+    (lambda: priors.Beta(total=-1.0), "Beta: total must be a positive number"),
+    (lambda: bsvdd.build(GRAM, priors.Normal(sigma=np.eye(12))), "is a covariance of single rows"),
+    (lambda: bsvdd.build(GRAM, priors.Normal(m=[1.0])), "one value for each of the 12 training"),
+    (lambda: bsvdd.build(GRAM, priors.Beta()), "prior of the majority weights: expected a prior"),
+    (lambda: bsvdd.build(GRAM, priors.Flat), "prior of the majority weights: expected a prior"),
+    (
+        lambda: bsvdd.build(one_class(GRAM), lambda gram, name, dims: pm.Normal(name)),
+        "must make one value for each of the 8 points",
+    ),
+    (
+        lambda: bsvdd.build(one_class(GRAM), lambda gram, name, dims: pm.Normal("x", dims=dims)),
+        "must return the PyMC variable that it makes under the name 'beta'",
+    ),
+    (lambda: bsvdd.build(one_class(GRAM), preliz.Normal()), "lacks a value for some"),
+    (lambda: bsvdd.build(GRAM, two), "makes a second free variable, 'sd'; .* name it 'beta_sd'"),
+    (lambda: bsvdd.build(LINE, priors.RowSum(exponent=0.5)), "row sum -2, and its power 0.5 is"),
+    (
+        lambda: bsvdd.build(LINE, priors.InverseRowSum()),
+        "sum -2, and only a positive sum has a log",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "words"), BAD)
+def test_bad_priors_get_a_sentence(make, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        make()

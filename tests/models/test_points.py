@@ -1,0 +1,123 @@
+"""Points, Gram statistics and left-out rows, against brute force."""
+
+import numpy as np
+import pytest
+from bsvdd.models.data import Data
+from bsvdd.models.kernels import RBF, Laplacian, Linear, Polynomial, Tabular
+from bsvdd.models.kernels.tabular import Column
+from bsvdd.models.units import Units
+
+from tests.cases import BATCHES, T, X, Y, close, fitted
+
+# few draws
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+
+
+def by_hand(est, y, t, unit):
+    """Return s_A + s_B (draws, n), each row left out with its unit, one row at a time.
+
+    Column scales are those without the fold of the unit; what stays keeps the sum of the weights.
+    """
+    fit = est.fit_
+    order, t = np.lexsort(X.T[::-1]), t / t[(y == 0) & (t > 0)].mean()
+    teach = order[((y == 0) & (t > 0))[order]]
+    units = list(dict.fromkeys(unit[teach]))
+    w, points, found = fit.learned.centre.w, fit.data.points, np.empty((est.draws * est.chains, 60))
+    for i in range(60):
+        stay = teach
+        if unit[i] in units:
+            of_fold = {units[k] for k in range(units.index(unit[i]) % 10, len(units), 10)}
+            stay = np.array([j for j in teach if unit[j] not in of_fold])
+        scales = [Column.of(x, t[stay]) for x in X[stay].T]
+        pairs = [column.coordinates(x) for column, x in zip(scales, X.T, strict=True)]
+        R = np.column_stack([side for pair in pairs for side in pair]) / np.sqrt(2.0)
+        k = np.exp(-((R - R[i]) ** 2).sum(axis=1) / 2.0 / fit.data.kernel.inner.s**2)
+        s_A, s_B, v_A, v_B = np.zeros((4, len(w)))
+        for j in points.members:
+            point = points.of_row[j]
+            share = t[j] / t[np.flatnonzero(points.of_row == point)].sum()
+            leaves, value = unit[j] == unit[i], w[:, point] * share
+            if y[j]:
+                s_B, v_B = s_B + value * k[j] * (not leaves), v_B + value * leaves
+            else:
+                s_A, v_A = s_A + value * k[j] * (not leaves), v_A + value * leaves
+        total = fit.learned.centre.total[:, 0]
+        found[:, i] = s_A * (total + v_B) / (total - v_A) + s_B
+    return found
+
+
+@pytest.mark.parametrize("groups", [1, 11, 23], ids=["rows", "11 batches", "23 batches"])
+@pytest.mark.parametrize("name", ["BSVDD", "BDD", "BSVDDM", "BDDM"])
+def test_units_leave_with_all_that_they_have(name, groups):
+    unit = np.arange(60) % groups if groups > 1 else np.arange(60)
+    t = T.copy()
+    t[[3, 20, 44]] = 0.0
+    est = fitted(name, weight=t, groups=unit)
+    y = Y if name.endswith("M") else np.zeros(60, dtype=int)
+    rows = est.fit_.data.rows
+    parts = est.fit_.learned.parts(rows, np.arange(len(rows.L)))
+    close(-parts.against[:, est.fit_.data.row], by_hand(est, y, t, unit), 1e-10)
+
+
+@pytest.mark.parametrize("kernel", [RBF(1.0), Laplacian(1.5), Linear(), Polynomial()], ids=repr)
+def test_gram_statistics_are_sums_over_rows(kernel):
+    rows, t = np.vstack([X, X[:20]]), np.append(T, T[:20] + 0.3)
+    y = np.append(Y, Y[:20]).astype(bool)
+    data = Data.of(kernel, Units.of(rows, y, t), minority=True, most=20)
+    gram, t = data.gram, t / t[~y].mean()
+    K, m = kernel(rows, rows), gram.m
+    A = np.zeros((len(gram.K), 80))  # the rows of each point, by weight
+    A[gram.of_row, np.arange(80)] = t
+    A /= A.sum(axis=1, keepdims=True)
+    assert m == 20 and gram.n1 == y.sum()
+    close(gram.K, A @ K @ A.T)
+    close(gram.T, t[~y] @ np.diag(K)[~y])
+    close(gram.r, A @ K[:, ~y] @ t[~y])
+    close(gram.n0, (~y).sum())
+    close(gram.sizes, [t[gram.of_row == g].sum() for g in range(len(A))])
+    square = [gram.sizes[g] ** 2 / (t[gram.of_row == g] ** 2).sum() for g in range(len(A))]
+    close(gram.effective, square)
+
+
+def test_a_batch_is_one_point_as_sure_as_one_unit():
+    gram = Data.of(RBF(1.0), Units.of(X, None, T, BATCHES)).gram
+    assert len(gram.K) == 11
+    close(gram.effective, np.ones(11))
+    rows = Data.of(RBF(1.0), Units.of(X, None, T, BATCHES), most=10).gram  # more batches than that
+    assert len(rows.K) == 10 and rows.effective.max() > 1.0
+
+
+@pytest.mark.parametrize("groups", [np.arange(60), BATCHES], ids=["rows", "batches"])
+def test_the_spread_of_similarities_is_that_of_units(groups):
+    """n0 / n sum_u [sum_{i in u} t_i (k_i - mean)]^2 / (1 - sum_u t_u^2 / n^2), over what stays."""
+    t = T / T.mean()
+    data = Data.of(RBF(1.0), Units.of(X, None, T, groups))
+    K = RBF(1.0)(X, X)
+    for which, found in data.by_fold(data.points.spread, np.arange(60)):
+        for i, value in zip(which, found, strict=True):
+            stay = np.where(groups == groups[i], 0.0, t)
+            n = stay.sum()
+            apart = stay * (K[i] - stay @ K[i] / n)
+            few = 1.0 - (np.bincount(groups, stay) ** 2).sum() / n**2
+            close(value, t.sum() / n * (np.bincount(groups, apart) ** 2).sum() / few)
+
+
+def test_remote_rows_do_not_underflow():
+    data = Data.of(Tabular(), Units.of(X))
+    far = data.new(np.full((3, 3), [[50.0], [500.0], [5000.0]]))
+    assert (np.diff(far.L) < -1e3).all() and np.isfinite(far.k).all()
+    close(far.k.max(axis=1), np.ones(3))
+
+
+def test_values_of_rows_at_points():
+    gram = Data.of(RBF(1.0), Units.of(np.vstack([X, X[:5]]), np.append(Y, np.zeros(5))), True).gram
+    v = np.append(np.arange(60.0), np.arange(5.0))
+    majority = gram.at_points("m", v)
+    close(np.sort(majority), np.sort(np.unique(np.append(v[8:60], v[60:]))))
+    close(np.sort(gram.at_points("m", v, minority=True)), np.arange(8.0))
+    v = np.append(np.arange(60.0), np.arange(5.0) + 0.5)
+    with pytest.raises(ValueError, match="one value for each of the 65 training rows"):
+        gram.at_points("m", v[:7])
+    twice = Data.of(RBF(1.0), Units.of(np.vstack([X, X[50:]]))).gram
+    with pytest.raises(ValueError, match="m: rows of one point have different values"):
+        twice.at_points("m", np.arange(70.0))

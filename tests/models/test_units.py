@@ -1,0 +1,107 @@
+"""Units: what leaves together, what it weighs, and that nothing else counts."""
+
+import numpy as np
+import pytest
+from bsvdd.models.units import Units
+
+from tests.cases import ALL, BATCHES, OF_ONE_CLASS, T, X, Y, Z, close, fitted
+
+# few draws
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+
+
+@pytest.mark.parametrize("groups", [None, BATCHES], ids=["rows", "batches"])
+@pytest.mark.parametrize("name", ALL)
+def test_only_ratios_of_weights_count(name, groups):
+    a, b, c = (fitted(name, weight=f * T, groups=groups) for f in (1.0, 1024.0, 1000.0))
+    np.testing.assert_array_equal(a.margins(Z), b.margins(Z))
+    np.testing.assert_array_equal(a.margins(), b.margins())
+    close(a.fit_.data.gram.K, c.fit_.data.gram.K, 1e-12)
+    close(a.fit_.data.gram.sizes, c.fit_.data.gram.sizes, 1e-12)
+    if name in ("BDD", "SVDD"):  # no chain, which would take a rounding apart
+        close(a.margins(Z), c.margins(Z), 1e-9)
+
+
+@pytest.mark.parametrize("group", [np.arange(60), BATCHES], ids=["rows", "batches"])
+@pytest.mark.parametrize("name", OF_ONE_CLASS)
+def test_weight_zero_is_left_away_and_answered(name, group):
+    t = np.repeat([1.0, 0.0], [50, 10])
+    a = fitted(name, weight=t, groups=group)
+    b = fitted(name, rows=X[:50], groups=group[:50])
+    close(a.fit_.data.gram.K, b.fit_.data.gram.K, 1e-13)
+    tol = 1e-7 if name == "BSVDD" else 1e-10  # a chain takes a rounding apart
+    close(a.fit_.learned.centre.w, b.fit_.learned.centre.w, tol)
+    close(a.margins(Z), b.margins(Z), tol)
+    close(a.margins()[:, :50], b.margins(), tol)
+    close(a.decision(Z)["p_value"], b.decision(Z)["p_value"])
+    if group.max() == 59:
+        close(a.margins()[:, 50:], b.margins(X[50:]), tol)
+    else:  # it leaves with its batch
+        fit, like = b.fit_.fit, np.flatnonzero(group == group[50])[:1]
+        rows = fit.data.left_out(like, X[[50]])
+        parts = fit.learned.parts(rows, fit.data.row[like])
+        close(a.margins()[:, [50]], fit.boundary.margins(parts), tol)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_groups_of_one_row_are_no_groups(name):
+    names = np.array([f"g{i}" for i in np.random.default_rng(1).permutation(60)])
+    a, b = fitted(name), fitted(name, groups=names)
+    close(a.margins(), b.margins(), 1e-12)
+    close(a.margins(Z), b.margins(Z), 1e-12)
+
+
+@pytest.mark.parametrize("groups", [np.arange(60), np.arange(60) // 2], ids=["rows", "pairs"])
+@pytest.mark.parametrize("name", ALL)
+def test_the_order_of_rows_is_nothing(name, groups):
+    order, rows = np.random.default_rng(2).permutation(60), X.copy()
+    rows[20:35] = rows[:15]
+    a = fitted(name, rows=rows, groups=groups)
+    b = fitted(name, rows=rows[order], labels=Y[order], groups=groups[order])
+    close(a.margins(Z), b.margins(Z), 1e-6)
+    close(a.margins()[:, order], b.margins(), 1e-6)
+
+
+def test_a_unit_counts_the_mean_weight_of_its_rows_in_a_cutoff():
+    units = Units.of(X, None, T, BATCHES)
+    mean = np.array([T[b == BATCHES].mean() for b in BATCHES])
+    each = np.bincount(BATCHES, units.mass)[BATCHES]
+    close(each / each[0], mean / mean[0])
+    close(np.bincount(BATCHES, units.mass).sum(), 11.0)
+    assert units.weight.mean() == pytest.approx(1.0)
+
+
+def test_folds_have_whole_units_and_do_not_depend_on_the_order_of_rows():
+    units = Units.of(X, None, None, BATCHES)
+    assert all(len(set(units.fold[b == BATCHES])) == 1 for b in range(11))
+    assert set(units.fold) == set(range(1, 11))
+    order = np.random.default_rng(3).permutation(60)
+    again = Units.of(X[order], None, None, BATCHES[order])
+    np.testing.assert_array_equal(units.fold[order], again.fold)
+
+
+NAN, LESS = np.where(np.arange(60) == 3, np.nan, 1.0), np.where(np.arange(60) == 3, -1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("weight", "groups", "words"),
+    [
+        (T[:5], None, "sample_weight must be 60 numbers, one for each row"),
+        (NAN, None, "at least 0, got nan for row 3; 0 is the weight of a row that does not count"),
+        (LESS, None, "at least 0, got -1.0 for row 3"),
+        (np.full(60, np.inf), None, "finite numbers of at least 0, got inf for row 0"),
+        (np.zeros(60), None, "all majority rows have the weight zero"),
+        (np.eye(60)[0] + 1e-3, None, "got 60 with a weight, 1.1 in effect"),
+        (None, BATCHES[:5], "groups must be 60 labels, one for each row"),
+        (None, np.where(NAN == 1.0, 2.0, np.nan), "row 3 has no group; name its group"),
+        (None, np.ones(60), "of one group, so nothing stays when it leaves"),
+    ],
+)
+def test_bad_weights_and_groups_get_a_sentence(weight, groups, words):
+    with pytest.raises(ValueError, match=words.replace("(", r"\(")):
+        Units.of(X, None, weight, groups)
+
+
+def test_two_rows_are_too_few():
+    with pytest.raises(ValueError, match="needs 3 majority rows or more, got 2"):
+        Units.of(X[:2])
