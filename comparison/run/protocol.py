@@ -233,7 +233,7 @@ class Protocol:
             y = minority.astype(int)
             flagged = cross_val_predict(clone(est), X, y, cv=folds) == -1
             return evaluate(minority, flagged)[self._metric]
-        flagged = est.fit_.fit.left_out_scores < 0.0
+        flagged = ~est.decision()["normal"].to_numpy(bool)
         return evaluate(minority, flagged)[self._metric]
 
     @property

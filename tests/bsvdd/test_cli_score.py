@@ -210,7 +210,7 @@ def test_parameters_of_the_model_and_the_cutoff(folder, tmp_path):
     call("fit", folder / "t.csv", *COLUMNS, "--model", "BSVDD", *options, *out)
     est = load(tmp_path / "m")
     assert est.prior == priors.InverseRowSum(sd=0.4) and len(est.gram_.K) == 20
-    assert est.cutoff.choose == cutoffs.FalseAlarm(0.2)
+    assert est.cutoff == cutoffs.FalseAlarm(0.2)
 
 
 def test_what_fit_says_of_classes_and_columns(folder, table, tmp_path):
