@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import threads
+
 RATE, LARGEST, LONGEST = 0.7, 1.2, 64  # accepted; angle; steps of a trajectory
 QUARTERS = 0.7, 1.3  # of a turn: a longer one is no new draw of squares
 WALKERS, SHORTEST = 8, 8
@@ -23,7 +25,6 @@ def hmc(
     tune: int,
     chains: int,
     rng: np.random.Generator,
-    done: Callable[[int], None] = lambda trajectories: None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return draws z (chains, draws, n), and how probable each was to be taken (chains, draws).
 
@@ -37,22 +38,20 @@ def hmc(
         Takes z (S, n), and returns values (S,) and gradients (S, n).
     n, draws, tune, chains : int
     rng : Generator
-    done : callable, optional
-        Is told the number of trajectories that are done.
     """
-    walkers = max(WALKERS, chains)
     walk = Walk(f, rng, np.zeros(n), np.ones(n))
-    last, z, angle, total = walk, rng.standard_normal((walkers, n)), 0.5, 0
-    for trajectories in np.maximum(np.round(STAGES * tune), 2).astype(int):
-        z, angle, found = walk.adapted(z, trajectories, angle)
-        last, walk = walk, Walk(f, rng, found.mean(axis=0), found.std(axis=0) + 1e-9)
-        done(total := total + trajectories)
-    state, states, rates = last.state(last.standard(z[:chains])), [], []
-    for i in range(draws):
-        state, accept = last.moved(state, angle, LONGEST)
-        states.append(last.z(state[0]))
-        rates.append(accept)
-        done(total + i + 1)
+    last, z, angle = walk, rng.standard_normal((max(WALKERS, chains), n)), 0.5
+    with threads.steps(f"{chains} chains of {draws} draws") as step:
+        for stage, trajectories in enumerate(np.maximum(np.round(STAGES * tune), 2).astype(int), 1):
+            z, angle, found = walk.adapted(z, trajectories, angle)
+            last, walk = walk, Walk(f, rng, found.mean(axis=0), found.std(axis=0) + 1e-9)
+            step(f"stage {stage} of {len(STAGES)} of the warm-up")
+        state, states, rates = last.state(last.standard(z[:chains])), [], []
+        for i in range(draws):
+            state, accept = last.moved(state, angle, LONGEST)
+            states.append(last.z(state[0]))
+            rates.append(accept)
+            step(f"draw {i + 1} of {draws}")
     return np.stack(states, axis=1), np.stack(rates, axis=1)
 
 

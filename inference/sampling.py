@@ -8,7 +8,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..models.priors import Pull
-from . import threads
 from .hmc import hmc
 
 TUNE = {"auto": 100, "nuts": 500, "metropolis": 1000}  # of each sampler, by default
@@ -113,10 +112,7 @@ def draw(
     if getattr(model, "normal_prior", None) is not None:
         return Draws(model.draw(chains * draws, rng).reshape(chains, draws, -1), {}, "exact")  # type: ignore[attr-defined]
     f = density(model)
-    with threads.steps(f"{chains} chains of {draws} draws") as step:
-        z, rate = hmc(
-            f, f.size, draws, tune, chains, rng, lambda done: step(f"{done} of {tune + draws}")
-        )
+    z, rate = hmc(f, f.size, draws, tune, chains, rng)
     return Draws(np.stack([f.weights(chain) for chain in z]), {"acceptance_rate": rate}, "hmc")
 
 
