@@ -134,7 +134,7 @@ class Fitted:
         }
         if gram.n1:
             values["minority_total"] = -w[:, gram.m :].sum(axis=1)
-        values["squared_norm"] = np.vecdot(w @ gram.K, w)
+        values["squared_norm"] = gram.squared_norm(w)
         i = self.data.units.majority
         rows = self.data.units.X[i[:: max(1, len(i) // TYPICAL)]]
         d = Fit(self.data, Learned(centre), self.fit.rule).distances(rows)

@@ -55,7 +55,7 @@ class Parts:
 
     @property
     def against(self) -> np.ndarray:
-        """Q - p."""
+        """What speaks against rows, less what speaks for them: q - p, (S, rows)."""
         return np.asarray((self.q - self.p) * np.exp(self.L))
 
 

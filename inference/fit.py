@@ -12,7 +12,7 @@ import numpy as np
 from ..models.calibrate import Calibrated
 from ..models.data import Data, Filled
 from ..models.points import Arrays, Rows, in_blocks
-from ..models.scale import signed
+from ..models.scale import signed, split
 from .centre import Centre, Parts, for_and_against
 from .cutoffs import Printed, Rule, resolved
 from .decision import TIE, Boundary, Unseen, median, near
@@ -135,11 +135,10 @@ class Fit:
 
     # distances
 
-    @property
+    @cached_property
     def squared_norm(self) -> np.ndarray:
         """||a||^2 of each draw, (S,)."""
-        w = self.learned.centre.w
-        return np.vecdot(w @ self.data.gram.K, w)
+        return self.data.gram.squared_norm(self.learned.centre.w)
 
     @property
     def _offset(self) -> np.ndarray:
@@ -173,10 +172,8 @@ class Fit:
     def D_opt(self) -> float:
         """The largest distance of a normal row, by a printed rule; else the median over draws."""
         if not isinstance(self.rule, Printed):
-            t = self.boundary.threshold
-            squared = median(
-                (2.0 * (self._offset - np.sign(t) * np.exp(np.abs(t) - 2000.0)))[:, None]
-            )
+            p, q = np.exp(split(self.boundary.threshold))
+            squared = median((2.0 * (self._offset - (p - q)))[:, None])
             return float(np.sqrt(np.maximum(squared, 0.0))[0])
         if self.rule.of == "own":
             if self.learned.radius is None:

@@ -21,8 +21,8 @@ CALIBRATED = "calibrated"
 
 def centre_of(data: Data, w: np.ndarray) -> Centre:
     """Return the centre of weights (S, M)."""
-    K = data.gram.K
-    return Centre(w, data.gram.n1, None if data.kernel.normalized else np.vecdot(w @ K, w))
+    norm = None if data.kernel.normalized else data.gram.squared_norm(w)
+    return Centre(w, data.gram.n1, norm)
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,6 +86,11 @@ class Gram:
         """N_g / sqrt(e_g), (m,): how a point's weight varies if that of a unit varies by 1."""
         return (self.sizes / np.sqrt(self.effective))[: self.m]
 
+    def squared_norm(self, w: np.ndarray) -> np.ndarray:
+        r"""Return :math:`w^\top K w` of weights w (S, M), (S,)."""
+        found: np.ndarray = np.vecdot(w @ self.K, w)
+        return found
+
     def at_points(self, name: str, values: Any, minority: bool = False) -> np.ndarray:
         """Return values of training rows, (n,) or (n, n), at the points of a class.
 
