@@ -39,6 +39,7 @@ from .training import Training
 
 FORMAT = 1
 CSR = "data", "indices", "indptr", "shape"
+ANSWERS = "boundary", "left_out_scores", "squared_norm"  # of a fit, that take long to compute
 SINGLE = "learned.centre.w"  # the draws are stored in single precision
 Tensors = dict[str, np.ndarray]
 
@@ -145,8 +146,7 @@ def save(est: Any, path: str | os.PathLike[str]) -> None:
         "training": dataclasses.replace(training, labels=labels, kernel=cast(Any, None)),
         "learned": learned,
         "rule": fitted.fit.rule,
-        "boundary": fitted.fit.boundary,
-        "left_out_scores": fitted.fit.left_out_scores,
+        **{name: getattr(fitted.fit, name) for name in ANSWERS},
     }
     parameters = fitted.estimator.get_params(deep=False)
     header = {
@@ -276,9 +276,9 @@ def _fitted(header: dict[str, Any], tensors: Tensors, functions: Mapping[str, An
     data = Data.known(kernel, training.units, part("points"))
     learner = est._learner(header["seed"])
     learned = part("learned") or learner.learn(data)
-    _require_weights(learned.centre.w, len(data.gram.K))
+    _require_weights(learned.centre.w, len(data.points.sizes))
     fit = Fit(data, learned, part("rule"), Versions.of(data, training.filled))
-    vars(fit).update(boundary=part("boundary"), left_out_scores=part("left_out_scores"))
+    vars(fit).update({name: part(name) for name in ANSWERS})
     seconds = np.nan if header["seconds"] is None else header["seconds"]
     est.fit_ = Fitted(type(est)(**parameters), training, fit, learner, header["seed"], seconds)
     return est

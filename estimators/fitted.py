@@ -19,7 +19,7 @@ from ..models.gram import Gram
 from . import known
 from .training import Training
 
-PRIOR_DRAWS = 200
+PRIOR_DRAWS = 1000
 TYPICAL = 200  # rows, whose median distance is the typical one
 
 

@@ -33,7 +33,7 @@ def prior_draws(
         Training rows and labels, as in ``fit``.
     Z : array-like of shape (m, p), optional
         The rows z. Default: the training rows.
-    draws : int, default=200
+    draws : int, default=1000
 
     Returns
     -------

@@ -251,9 +251,10 @@ class Fit:
 
         def of_parts(parts: Parts) -> Arrays:
             margins = self.boundary.margins(parts)
-            P, last = (margins >= 0.0).mean(axis=0), len(margins) - 1
-            places = [int(share * last) for share in ((1.0 - prob) / 2.0, 0.5, (1.0 + prob) / 2.0)]
-            low, score, high = np.partition(margins, places, axis=0)[places]
+            P = (margins >= 0.0).mean(axis=0)
+            shares = np.array([(1.0 - prob) / 2.0, 0.5, (1.0 + prob) / 2.0])
+            places = (shares * (len(margins) - 1)).round(6).astype(int)
+            low, score, high = np.sort(margins, axis=0)[places]
             return score, P, low, high, *self._distance(parts)
 
         return self._training(of_parts) if X is None else self._new(of_parts, X)

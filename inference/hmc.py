@@ -9,8 +9,8 @@ import numpy as np
 
 from . import threads
 
-RATE, LARGEST, LONGEST = 0.7, 1.2, 64  # accepted; angle; steps of a trajectory
-QUARTERS = 0.7, 1.3  # of a turn: a longer one is no new draw of squares
+RATE, LARGEST, LONGEST = 0.8, 1.2, 64  # accepted; angle; steps of a trajectory
+QUARTERS = 0.8, 1.4  # of a turn: a longer one is no new draw of squares
 WALKERS, SHORTEST = 8, 8
 STAGES = np.array([0.12, 0.24, 0.48, 0.16])  # of the warm-up
 Density = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -87,7 +87,9 @@ class Walk:
         y, log_p, force = start
         v = self.rng.standard_normal(y.shape)
         energy = log_p - np.vecdot(v, v) / 2.0
-        steps = min(most, int(np.ceil(self.rng.uniform(*QUARTERS) * np.pi / 2.0 / angle)))
+        turn = self.rng.uniform(*QUARTERS) * np.pi / 2.0
+        steps = min(most, int(np.ceil(turn / angle)))
+        angle = min(angle, turn / steps)
         cos, sin = np.cos(angle), np.sin(angle)
         v = v + angle / 2.0 * force
         for i in range(steps):

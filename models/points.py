@@ -78,6 +78,7 @@ class Points:
     members : ndarray of int, shape (R,)
         A training row of each member.
     point : ndarray of int, shape (R,)
+        That of each member, in rising order.
     C : sparse array of shape (R, U)
         The weight of each member by unit.
     n1 : int
@@ -110,9 +111,11 @@ class Points:
         alone = np.arange(len(first))
         single = alone if (batch >= 0).any() else grouped(kernel, Z[i[first]], most)
         point = pd.factorize(np.where(kinds[:, 1] < 0, single, len(first) + kinds[:, 1]))[0]
+        order = np.argsort(point, kind="stable")
+        first, point, member = first[order], point[order], np.argsort(order)[member.reshape(-1)]
         new, counted = np.arange(len(minor)), np.append(i, minor)
         point = np.append(point, point.max() + 1 + new)
-        member = np.append(member.reshape(-1), len(first) + new)
+        member = np.append(member, len(first) + new)
         C = sparse.csr_array(
             (units.weight[counted], (member, units.unit[counted])), (len(point), len(units))
         )
@@ -129,6 +132,11 @@ class Points:
     def sizes(self) -> np.ndarray:
         """N_g, (M,)."""
         return np.bincount(self.point, self.weights)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """The first member of each point, (M,)."""
+        return np.searchsorted(self.point, np.arange(len(self.sizes)))
 
     @cached_property
     def share(self) -> sparse.csr_array:
@@ -166,13 +174,20 @@ class Points:
         return Rows(k, L, diag, nearest, sums, squares, np.asarray(others), gone)
 
     def _rows(self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, leaving: Any) -> Arrays:
-        stay, majority = self.weights - leaving.toarray(), self.majority
-        k, L = scaled(kernel, Z, Y, stay <= NONE * self.weights)
+        leaving, w, majority = leaving.tocoo(), self.weights, self.majority
+        at = row, member = leaving.coords
+        stay = 1.0 - leaving.data / w[member]
+        stay[stay <= NONE] = 0.0
+        k, L = scaled(kernel, Z, Y, (row[stay == 0.0], member[stay == 0.0]))
         nearest = log(k[:, majority].max(axis=1)) + L if kernel.normalized else L
-        stay *= k
-        sums = np.exp(L) * stay[:, majority].sum(axis=1)
-        squares = np.exp(2.0 * L) * np.vecdot(k[:, majority], stay[:, majority])
-        return stay @ self.share, L, kernel.diag(Z), nearest, sums, squares
+        part = np.where(member < majority.stop, w[member] * stay * (1.0 - stay) * k[at] ** 2, 0.0)
+        k[at] *= stay
+        weighted = k * w
+        sums = np.exp(L) * weighted[:, majority].sum(axis=1)
+        squares = np.vecdot(weighted[:, majority], k[:, majority])
+        squares = np.exp(2.0 * L) * (squares + np.bincount(row, part, len(Z)))
+        pooled = np.add.reduceat(weighted, self.starts, axis=1) / self.sizes
+        return pooled, L, kernel.diag(Z), nearest, sums, squares
 
     def spread(
         self, kernel: Kernel, Z: np.ndarray, rows: np.ndarray, unit: np.ndarray
@@ -196,15 +211,16 @@ class Points:
 
 
 def scaled(
-    kernel: Kernel, Z: np.ndarray, Y: np.ndarray, hidden: np.ndarray
+    kernel: Kernel, Z: np.ndarray, Y: np.ndarray, hidden: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return e^-L k (m, R) and L (m,); the largest of a row is 1 if k has a logarithm.
 
-    Hidden k are 0.
+    k is 0 at the hidden places.
     """
     if not kernel.normalized:
         k = kernel(Z, Y)
-        return np.where(hidden, 0.0, k), np.zeros(len(k))
+        k[hidden] = 0.0
+        return k, np.zeros(len(k))
     k = kernel.log(Z, Y)
     k[hidden] = -np.inf
     L = k.max(axis=1)

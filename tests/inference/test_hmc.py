@@ -50,13 +50,28 @@ def test_the_error_of_the_energy_is_of_second_order(name, monkeypatch):
     walk = hmc.Walk(f, np.random.default_rng(1), np.full(f.size, 0.1), np.full(f.size, 0.9))
     z, _ = hmc.hmc(f, f.size, 2, 60, 8, np.random.default_rng(0))
     state, errors = walk.state(walk.standard(z[:, -1])), []
-    for steps in (64, 128, 256):
+    for steps in (128, 256, 512):
         moving = replace(walk, rng=np.random.default_rng(4))  # the same velocity and length
         angle = np.pi / 4.0 / steps * (1 + 1e-12)
         _, accept = moving.moved(state, angle, steps)
         errors.append(-np.log(accept).min())
     assert 1e-9 < errors[-1] < 0.02
     assert min(errors[0] / errors[1], errors[1] / errors[2]) > 3.0
+
+
+def test_a_trajectory_turns_by_the_angle_that_was_drawn(monkeypatch):
+    """A quarter of a turn brings the velocity into the place of the state."""
+    monkeypatch.setattr(hmc, "QUARTERS", (1.0, 1.0))
+    walk = hmc.Walk(
+        lambda z: (np.zeros(len(z)), np.zeros_like(z)),
+        np.random.default_rng(3),
+        np.zeros(4),
+        np.ones(4),
+    )
+    start = walk.state(np.full((5, 4), 2.0))
+    (y, _, _), accept = walk.moved(start, 1.2, 64)
+    np.testing.assert_allclose(y, np.random.default_rng(3).standard_normal((5, 4)), atol=1e-12)
+    np.testing.assert_allclose(accept, 1.0)
 
 
 def test_trajectories_that_leave_the_density_are_rejected():
