@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..models.priors import Pull
+from . import threads
 from .hmc import hmc
 
 TUNE = {"auto": 100, "nuts": 500, "metropolis": 1000}  # of each sampler, by default
@@ -122,14 +123,15 @@ def density(model: Model) -> Any:
         return OfNormals(model)
     from .user_priors import OfPyMC  # PyTensor is slow to import
 
-    return OfPyMC.of(model)
+    with threads.steps("density of the prior"):
+        return OfPyMC.of(model)
 
 
 def by_pymc(built: Any, sampler: str, draws: int, tune: int, chains: int, seed: int) -> Draws:
     """Return the draws of nutpie, or of PyMC's Metropolis algorithm."""
     import pymc as pm
 
-    with built:
+    with built, threads.steps(f"{chains} chains of {tune} + {draws} draws by {sampler}"):
         how: dict[str, Any] = {"nuts_sampler": "nutpie"}
         if sampler == "metropolis":
             how = {"step": pm.Metropolis(), "cores": 1}

@@ -6,7 +6,7 @@ as an input, and the gradient of the posterior is that of log p(x) + <g, v(x)>.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -48,17 +48,30 @@ class OfPyMC:
         gradient = pt.grad(log_p + pulled, x)
         start = np.concatenate([np.ravel(point[v.name]) for v in built.value_vars])
         found = cls(model, start, on_batches(values, [x]), on_batches([log_p, gradient], [x, *g]))
+        found._require_values()
         found._require_density()
         return found
 
+    def _require_values(self) -> None:
+        """Raise a ValueError if a variable has not one value for each of its points."""
+        made = self.values(self.start[None])
+        for (name, (_, n)), values in zip(self.model.variables.items(), made, strict=True):
+            if values.shape != (1, n):
+                raise ValueError(
+                    f"prior of {name}: it must make one value for each of the {n} points (pass "
+                    f"dims=dims), but made values of shape {values.shape[1:]}"
+                )
+
     def _require_density(self) -> None:
         """Raise a ValueError if there is no finite density at the start."""
+        x = self.start[None]
+        value, gradients = self.model.value_and_gradient(*self.values(x))
         try:
-            log_p = self(np.zeros((1, self.size)))[0]
+            log_p = self.prior(x, *gradients)[0]
         except ParameterValueError as error:
             condition = str(error).partition("\n")[0]
             raise ValueError(f"the parameters of a prior must meet {condition}") from error
-        if not np.isfinite(log_p).all():
+        if not np.isfinite(value + log_p).all():
             raise ValueError("the log density is not finite at the start; check the priors")
 
     @property
@@ -74,8 +87,20 @@ class OfPyMC:
         """Return f (S,) of z (S, n), and its gradient (S, n)."""
         x = self.start + z
         value, gradients = self.model.value_and_gradient(*self.values(x))
-        log_p, gradient = self.prior(x, *gradients)
+        log_p, gradient = self._of_prior(x, gradients)
         return value + log_p + np.vecdot(z, z) / 2.0, gradient + z
+
+    def _of_prior(self, x: np.ndarray, gradients: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Return the log density at x (S, n) and its gradient; PyMC may refuse parameters there."""
+        try:
+            log_p, gradient = self.prior(x, *gradients)
+        except ParameterValueError:
+            if len(x) == 1:
+                return np.array([-np.inf]), np.zeros_like(x)
+            rows = [slice(i, i + 1) for i in range(len(x))]
+            each = [self._of_prior(x[i], [g[i] for g in gradients]) for i in rows]
+            log_p, gradient = map(np.concatenate, zip(*each, strict=True))
+        return log_p, gradient
 
 
 def on_batches(outputs: Any, inputs: Any) -> Callable[..., Any]:

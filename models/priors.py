@@ -13,6 +13,7 @@ function that takes a gradient by the values to that by z. So no density is need
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property, lru_cache
@@ -552,25 +553,26 @@ def make(prior: Any, gram: Gram, name: str, dims: str) -> Any:
     if hasattr(prior, "of_normal"):
         return prior.build(name, dims)
     model = pm.modelcontext(None)
-    before = {v.name for v in model.free_RVs}
+    before, about = {v.name for v in model.free_RVs}, f"prior of {name}: {describe(prior)}"
     if hasattr(prior, "to_pymc"):
         if not prior.is_frozen:
             raise ValueError(
-                f"prior of {name}: {prior!r} lacks a value for some of its parameters "
+                f"{about} lacks a value for some of its parameters "
                 f"({', '.join(prior.param_names)}); give a value for each"
             )
         found = prior.to_pymc(name, dims=dims)
     else:
+        require_signature(prior, name)
         found = prior(gram, name, dims)
     if not isinstance(found, TensorVariable) or name not in model.named_vars:
         raise TypeError(
-            f"prior of {name}: {prior!r} must return the PyMC variable that it makes under the "
+            f"{about} must return the PyMC variable that it makes under the "
             f"name {name!r}, but returned {found!r}"
         )
     length, its_dims = len(model.coords[dims]), model.named_vars_to_dims.get(name)
     if its_dims != (dims,) and found.type.shape != (length,):
         raise ValueError(
-            f"prior of {name}: {prior!r} must make one value for each of the {length} points of "
+            f"{about} must make one value for each of the {length} points of "
             f"{dims!r} (pass dims=dims), but made a variable of dims {its_dims} and shape "
             f"{found.type.shape}"
         )
@@ -578,10 +580,21 @@ def make(prior: Any, gram: Gram, name: str, dims: str) -> Any:
     others = [other for other in new if other != name and not other.startswith(f"{name}_")]
     if others:
         raise ValueError(
-            f"prior of {name}: {prior!r} makes a second free variable, {others[0]!r}; if this is "
+            f"{about} makes a second free variable, {others[0]!r}; if this is "
             f"intended, as in a hierarchical prior, name it '{name}_{others[0]}'"
         )
     return found
+
+
+def require_signature(prior: Callable[..., Any], name: str) -> None:
+    """Raise a TypeError unless a user's function takes Gram statistics, a name and dims."""
+    try:
+        inspect.signature(prior).bind("gram", "name", "dims")
+    except TypeError as error:
+        raise TypeError(
+            f"prior of {name}: {describe(prior)} is called with (gram, name, dims), and cannot be "
+            f"({error}); write def prior(gram, name, dims): return pm.Normal(name, 0, 1, dims=dims)"
+        ) from error
 
 
 def describe(prior: Any) -> str:

@@ -285,6 +285,11 @@ PRIORS = [
     (of_function(lambda gram, name, dims: pm.Normal("other", dims=dims)), NO_VARIABLE),
     (of_function(lambda gram, name, dims: pm.Normal(name)), "one value for each of the 20 points"),
     (
+        of_function(lambda gram, name, dims: pm.Normal(name, np.zeros(7), dims=dims)),
+        r"prior of beta: it must make one value for each of the 20 points .* shape \(7,\)",
+    ),
+    (of_function(lambda gram: pm.Normal("beta")), r"is called with \(gram, name, dims\), and can"),
+    (
         of_function(lambda gram, name, dims: pm.Poisson(name, 3.0, dims=dims)),
         "priors must be continuous, and beta is discrete",
     ),

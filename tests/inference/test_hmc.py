@@ -87,6 +87,21 @@ def test_trajectories_that_leave_the_density_are_rejected():
     assert (y[:, 0] > 0.0).all() and np.isfinite(log_p).all() and np.isfinite(force).all()
 
 
+def scaled(gram, name, dims):
+    return pm.Normal(name, 0.0, pm.HalfNormal(f"{name}_scale"), dims=dims)
+
+
+def test_a_state_whose_parameters_pymc_refuses_has_density_0():
+    """The scale of a hierarchical prior, e^-999, is 0 to a computer; the others stay."""
+    f = sampling.density(bsvdd.BSVDD(gram_of(), scaled, 2.0))
+    z = np.zeros((2, f.size))
+    (scale,) = np.flatnonzero(f.prior(f.start[None], np.zeros((1, f.size - 1)))[1][0])
+    z[1, scale] = -999.0
+    (kept, refused), gradient = f(z)
+    assert np.isneginf(refused) and (gradient[1] == z[1]).all()
+    np.testing.assert_allclose(kept, f(z[:1])[0][0])
+
+
 def test_without_a_likelihood_draws_are_standard_normal(worst_z):
     def nothing(z):
         return np.zeros(len(z)), np.zeros_like(z)
