@@ -65,7 +65,7 @@ def panels(n: int, most: int, width: float, height: float) -> np.ndarray:
     columns = min(most, n)
     shape = -(-n // columns), columns
     size = columns * width, shape[0] * height
-    how: dict[str, Any] = {"sharex": True, "squeeze": False, "layout": "constrained"}
+    how: dict[str, Any] = {"squeeze": False, "layout": "constrained"}
     axes = plt.subplots(*shape, figsize=size, **how)[1].ravel()
     for ax in axes[n:]:
         ax.set_visible(False)
