@@ -214,7 +214,7 @@ def warn_of_columns(kernel: Kernel, X: np.ndarray) -> None:
             )
 
 
-def warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: np.ndarray, rows: Any) -> None:
+def warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: list[Any], rows: Any) -> None:
     """Warn of values of majority rows X, each of which alone makes the scale of its column.
 
     ``columns`` and ``rows`` are the names.

@@ -146,10 +146,9 @@ def _columns_of_fit(est: Description, new: pd.DataFrame, layout: Layout) -> list
             f"{len(names)}, {messages.listed(names)}; leave columns out by --drop"
         )
     for name in names:
-        left = {n: option for option, n in layout.named() if n not in new.columns}
-        if name in left:
+        if name in layout.named() and name not in new.columns:
             raise ValueError(
-                f"{left[name]} {name!r}: the model was fitted to this column, and cannot "
+                f"{layout.named()[name]} {name!r}: the model was fitted to this column, and cannot "
                 f"score without it; it takes {messages.listed(names)}"
             )
     est.table_.table.matched(new)

@@ -81,8 +81,16 @@ class Decorrelated(Tabular):
         shares = [(x != c).mean() for x, c in zip(numbers, common, strict=True) if not np.isnan(c)]
         parts = [power_of(share, asked.rho) for share in shares]
         weights = np.append(np.ones(len(categorical)), parts)
-        own = {"scale": asked.scale, "columns": columns, "cyclic": asked.cyclic}
-        return cls(RBF("wide"), asked.rho, categorical, **own, common=common, weights=weights)
+        return cls(
+            kernel=RBF("wide"),
+            rho=asked.rho,
+            categorical=categorical,
+            scale=asked.scale,
+            columns=columns,
+            cyclic=asked.cyclic,
+            common=common,
+            weights=weights,
+        )
 
     def adjusted(self, X: np.ndarray, core: np.ndarray) -> Self:
         """Return the kernel adjusted by the core (c, p) of rows X (n, p)."""

@@ -23,10 +23,9 @@ AMOUNT = re.compile(
 SWAPPED = str.maketrans(".,", ",.")
 DAY = pd.Timedelta(days=1)
 ISO, EIGHT = "ISO8601", "%Y%m%d"
-DAYS = "%Y/%m/%d|%d.%m.%Y|%d.%m.%y|%d/%m/%Y|%m/%d/%Y|%d-%m-%Y|%m-%d-%Y|%d/%m/%y|%m/%d/%y|%d %b %Y"
-DAYS += (
-    "|%d %B %Y|%b %d, %Y|%B %d, %Y|%d-%b-%Y|%d-%b-%y|%b-%d-%Y|%a %b %d %Y|%b %Y|%B %Y|%b-%y|%m/%Y"
-)
+DAYS = "%Y/%m/%d|%d.%m.%Y|%d.%m.%y|%d/%m/%Y|%m/%d/%Y|%d-%m-%Y|%m-%d-%Y|%d/%m/%y|%m/%d/%y"
+DAYS += "|%d %b %Y|%d %B %Y|%b %d, %Y|%B %d, %Y|%b %d %Y|%d-%b-%Y|%d-%b-%y|%b-%d-%Y|%a %b %d %Y"
+DAYS += "|%b %Y|%B %Y|%b-%y|%m/%Y"
 CLOCKS = "", " %H:%M", " %H:%M:%S"
 FORMATS = (ISO, *(day + clock for clock in CLOCKS for day in DAYS.split("|")))
 ZONE = r".*[T ]\d.*(?:Z|[+-]\d\d(?::?\d\d)?)"  # a clock, and at its end the time zone

@@ -22,25 +22,8 @@ from .table import Table
 FRAMES = ".parquet", ".xlsx"  # any other file is CSV, but for these
 OTHERS = ".gz .zip .json .jsonl .xls .ods .dta .sav .sas7bdat .h5 .html .xml .npy .npz .feather"
 SEPARATORS = (";", "\t", "|", ",")  # that a header may have instead of the one that was named
-GAPS = {
-    *[
-        "",
-        "#N/A",
-        "#N/A N/A",
-        "#NA",
-        "-NaN",
-        "-nan",
-        "<NA>",
-        "N/A",
-        "NA",
-        "NULL",
-        "NaN",
-        "n/a",
-        "nan",
-        "null",
-    ]
-}
-TRUTH = {"True": True, "False": False, "TRUE": True, "FALSE": False, "true": True, "false": False}
+SIGNS = "|#N/A|#N/A N/A|#NA|-NaN|-nan|<NA>|N/A|NA|NULL|NaN|n/a|nan|null"  # as pandas has them
+GAPS, TRUTH = set(SIGNS.split("|")), {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
@@ -94,8 +77,8 @@ class Layout:
         except ValueError as error:
             raise ValueError(f"--cyclic COLUMN=PERIOD, such as hour=24: {error}") from error
 
-    def named(self) -> list[tuple[str, str]]:
-        """Return the options, each with the column that it names.
+    def named(self) -> dict[str, str]:
+        """Return the columns that are named, each with its option.
 
         Raises
         ------
@@ -104,17 +87,14 @@ class Layout:
         """
         if len(self.sep.replace("tab", "\t")) != 1 or self.sep in ("", self.decimal):
             raise ValueError(f"--sep must be one sign, not that of --decimal, got {self.sep!r}")
-        wrong = [t for t, of in zip(self.order, self.levels.values(), strict=True) if len(of) < 2]
-        if wrong:
+        if wrong := [name for name, levels in self.levels.items() if len(levels) < 2]:
             raise ValueError(f"--order must be as 'size=small<medium<large', got {wrong[0]!r}")
-        one = [("--label", self.label), ("--id", self.id)]
-        many = {"--category": self.category, "--drop": self.drop, "--order": self.levels}
-        one += [(option, name) for option, names in many.items() for name in names]
-        found = [(option, name) for option, name in one if name is not None]
-        for option, name in found:
-            first = next(each for each, other in found if other == name)
-            if first != option:
-                raise ValueError(f"{first} and {option} both name {name!r}; it can be one of them")
+        one = {"--label": [self.label], "--id": [self.id], "--category": self.category}
+        many = one | {"--drop": self.drop, "--order": self.levels}
+        found: dict[str, str] = {}
+        for option, name in ((o, n) for o, names in many.items() for n in names if n is not None):
+            if (other := found.setdefault(name, option)) != option:
+                raise ValueError(f"{other} and {option} both name {name!r}; it can be one of them")
         return found
 
 
@@ -178,8 +158,8 @@ def read_table(
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"path: there is no file {path}")
-    signs = {"sep": sep or ("\t" if path.suffix == ".tsv" else ","), "decimal": decimal}
-    table = read_own(path, Layout(category=tuple(text), **signs), label)
+    sep = sep or ("\t" if path.suffix == ".tsv" else ",")
+    table = read_own(path, Layout(sep=sep, decimal=decimal, category=tuple(text)), label)
     return table if label is None else split(table, label, "label", str(path))
 
 
@@ -216,7 +196,7 @@ def read_own(path: str | Path, layout: Layout, label: str | None = None) -> pd.D
             table[name] = pd.Series(labels, table.index, labels.dtype)
     if table.empty:
         raise ValueError(f"{path} has no rows")
-    for option, name in named:
+    for name, option in named.items():
         if name not in table:
             near = f"{did_you_mean(name, table)}; it has {quoted(table)}"
             raise ValueError(f"{path}: column {name!r} ({option}) is not in the table{near}")
@@ -316,6 +296,11 @@ def _with_names(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
 
 def _typed(x: pd.Series, decimal: str, is_text: bool) -> pd.Series:
     """Return a column of text as numbers or as true and false, if all its cells are."""
+    if x.dtype == "str" and not is_text and decimal == ".":  # most columns, and quickly
+        numbers = pd.to_numeric(x, errors="coerce")
+        plain = numbers.notna().all() and numbers.abs().max() < EXACT
+        if plain and not x.str.match(r"\s*(?:0\d|\+\d{7})").any():
+            return numbers
     if not x.map(lambda v: isinstance(v, str) or pd.isna(v)).all():  # of a workbook
         x = x.mask(x.isin(GAPS)).infer_objects()
         return x.map(level, na_action="ignore") if is_text else x
@@ -332,8 +317,8 @@ def _typed(x: pd.Series, decimal: str, is_text: bool) -> pd.Series:
     if len(plain) and not is_text and not is_code(plain):
         numbers = pd.to_numeric(plain, errors="coerce")
         whole = plain.str.fullmatch(r"[-+]?\d+").all() and numbers.abs().max() >= EXACT
-        if TRUTH.keys() >= set(plain):
-            return plain.map(TRUTH).reindex(x.index)
+        if (truth := plain.str.lower().map(TRUTH)).notna().all():
+            return truth.reindex(x.index)
         if numbers.notna().all() and not whole:
             return numbers.reindex(x.index)
     for sign, n in cells[gap & (cells != "")].value_counts().items() if len(known) else ():

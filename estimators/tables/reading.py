@@ -123,10 +123,9 @@ def is_code(cells: pd.Series) -> bool:
 
 def _formats(cells: pd.Series) -> list[str]:
     """Return the format that reads all cells as dates; two if they are different dates."""
-    read = {f: moments(cells, f) for f in columns.FORMATS if moments(cells[:1], f).notna().all()}
+    tried = columns.FORMATS[not cells.str.match(r"\d{4}-\d\d").all() :]  # ISO 8601 is the first
+    read = {f: moments(cells, f) for f in tried if moments(cells[:1], f).notna().all()}
     found = [f for f, dates in read.items() if dates.notna().all()]
-    if columns.ISO in found:
-        return [columns.ISO] if cells.str.match(r"\d{4}-\d\d").all() else []
     return found[:1] + [f for f in found[1:] if not read[f].equals(read[found[0]])][:1]
 
 
@@ -138,7 +137,7 @@ def _why(cells: pd.Series) -> str:
     form = form.mask(cells.str.fullmatch(CLOCK), "times")
     swapped = amounts(cells.str.translate(columns.SWAPPED))["number"].notna()
     form = form.mask(form.isna() & swapped & cells.str.contains(","), "numbers with a comma")
-    date = max(columns.FORMATS, key=lambda f: moments(cells, f).notna().sum())
+    date = max(columns.FORMATS, key=lambda f: moments(cells[:MANY], f).notna().sum())
     form = form.mask(form.isna() & moments(cells, date).notna(), "dates").fillna("texts")
     most, kinds, lines = form.value_counts().index[0], set(form), []
     most = "numbers" if kinds == {"numbers", "numbers below a limit"} else most
