@@ -139,7 +139,7 @@ class TableColumn:
         if self.values:
             return self.values[round(number)] if number < len(self.values) else None
         if re.fullmatch(CURRENCY, self.unit):
-            return f"{self.unit} {float(number)!r}"
+            return f"{'-' if number < 0 else ''}{self.unit} {abs(float(number))!r}"
         return f"{float(number)!r} {self.unit}" if self.unit else float(number)
 
 

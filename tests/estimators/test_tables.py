@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from bsvdd.estimators.tables.files import Layout, read_features
 
 import bsvdd
 from bsvdd import SVDD, Table, kernels
@@ -161,22 +162,32 @@ def pasted(text):
     return found
 
 
+def require_lines_that_work(text, X):
+    """Paste each line of Python in a message, and each option of the command; X is read then."""
+    for line in pasted(text):
+        names = {"X": X.copy(), "pandas": pd, "numpy": np}
+        exec(line, names)
+        Table().fit(names["X"])
+    for code in re.findall(r"table=(bsvdd\.Table\(.*?\]\))", text):
+        eval(code).fit(X)
+
+
+def table_with_lines(X, table=None):
+    with warnings.catch_warnings(record=True, action="always") as lines:
+        found = (table or Table()).fit(X)
+    return found, " ".join(str(line.message) for line in lines)
+
+
 @pytest.mark.parametrize("case", READ)
 def test_forms_that_are_read(case, tmp_path):
     cells, expected, line = READ[case]
-    tables, scores = by_files(cells, tmp_path), []
+    tables = by_files(cells, tmp_path)
     for X in tables:
-        est, lines = fit_with_lines(X)
-        assert (line in lines) if line else re.fullmatch("(1 of 40 rows have gaps.*)?", lines)
-        np.testing.assert_allclose(est.table_.values["x"], expected, rtol=1e-12)
-        est.save(tmp_path / "m")
-        with warnings.catch_warnings(action="ignore"):
-            scores += [
-                of.score_samples(rows)
-                for rows in tables
-                for of in (est, bsvdd.load(tmp_path / "m"))
-            ]
-    np.testing.assert_allclose(scores, [scores[0]] * len(scores), rtol=1e-9)
+        table, lines = table_with_lines(X)
+        assert (line in lines) if line else not lines
+        for rows in tables:
+            np.testing.assert_allclose(table.floats(rows)[:, 2], expected, rtol=1e-12)
+        np.testing.assert_allclose(table.floats(table.frame(table.floats(X)))[:, 2], expected)
 
 
 @quiet
@@ -184,16 +195,15 @@ def test_forms_that_are_read(case, tmp_path):
 def test_forms_that_are_text(case, tmp_path):
     cells, kind = TEXTS[case]
     for X in by_files(cells, tmp_path):
-        est, lines = fit_with_lines(X)
-        assert (
-            est.table_.kinds["x"] == kind and not est.table_.frame["x"].isna().any()
-        ) or kind == "names"
+        table, lines = table_with_lines(X)
+        floats = table.floats(X)[:, 2]
+        assert table.kinds["x"] == kind
         assert ("column 'x' names the rows" in lines) == (kind == "names")
         if kind == "names":
-            assert not est.table_.values["x"].any()  # it does not count
+            assert not floats.any()  # it does not count
         else:
-            assert est.table_.frame["x"].tolist() == cells
-            assert set(est.table_.floats(X.assign(x="?"))[:, 2]) == {len(set(cells))}
+            assert table.frame(table.floats(X))["x"].tolist() == cells
+            assert set(table.floats(X.assign(x="?"))[:, 2]) == {len(set(cells))}
 
 
 @quiet
@@ -203,15 +213,14 @@ def test_forms_that_are_refused(case, tmp_path):
     cells, words, way = REFUSED[case]
     for X in by_files(cells, tmp_path):
         with pytest.raises(ValueError, match="column 'x' has ") as error:
-            SVDD().fit(X)
+            Table().fit(X)
         text = str(error.value)
         assert re.search(re.escape(words).replace(r"\.\*", ".*"), text) and way in text, text
-        for line in pasted(text):
-            names = {"X": X.copy(), "pandas": pd, "numpy": np}
-            exec(line, names)
-            SVDD().fit(names["X"])
-        for code in re.findall(r"table=(bsvdd\.Table\(.*?\]\))", text):
-            SVDD(table=eval(code)).fit(X)
+        require_lines_that_work(text, X)
+    options = {"category": ("x",)}, {"drop": ("x",)}
+    options += tuple({"missing": (v,)} for v in re.findall(r"--missing '(.*?)'", text))
+    for layout in (Layout(**each) for each in options):
+        layout.table.fit(read_features(tmp_path / "x.csv", layout)[0])
 
 
 OBJECTS = {  # columns by their types: the kind, and floats; or words of the refusal
@@ -253,18 +262,13 @@ def test_types_of_columns(case):
         with pytest.raises(
             ValueError, match=f"column 'x' has .*{re.escape(kind)}|x' has {re.escape(kind)}"
         ) as error:
-            SVDD().fit(X)
-        for line in pasted(str(error.value)):
-            names = {"X": X.copy(), "pandas": pd, "numpy": np}
-            exec(line, names)
-            SVDD().fit(names["X"])
-        return
-    est = SVDD().fit(X)
-    assert est.table_.kinds["x"] == kind
-    np.testing.assert_allclose(est.table_.values["x"], expected)
-    again = est.table_.frame
-    np.testing.assert_allclose(est.table_.floats(again), est.table_.values, rtol=1e-12)
-    np.testing.assert_allclose(est.score_samples(again), est.score_samples(X))
+            Table().fit(X)
+        return require_lines_that_work(str(error.value), X)
+    table = Table().fit(X)
+    rows = table.floats(X)
+    assert table.kinds["x"] == kind
+    np.testing.assert_allclose(rows[:, 2], expected)
+    np.testing.assert_allclose(table.floats(table.frame(rows)), rows, rtol=1e-12)
 
 
 def test_dates_have_a_time_zone_in_training_and_in_new_rows_or_in_none():
@@ -278,12 +282,12 @@ def test_dates_have_a_time_zone_in_training_and_in_new_rows_or_in_none():
     zoned, plain = ([BASE.assign(x=pd.Series(x)) for x in of] for of in (zoned, plain))
     with warnings.catch_warnings(action="ignore"):
         for same, others, has in ((zoned, plain, "with"), (plain, zoned, "without")):
-            for est in map(SVDD().fit, same):
+            for table in map(Table().fit, same):
                 for X in same:
-                    np.testing.assert_array_equal(est.table_.floats(X), est.table_.values)
+                    np.testing.assert_array_equal(table.floats(X), table.floats(same[0]))
                 for X in others:
                     with pytest.raises(ValueError, match=f"row 0 .* no date .*, {has} a time zone"):
-                        est.predict(X)
+                        table.floats(X)
 
 
 NEW = {  # training cells, a new cell, what it is not
@@ -354,7 +358,7 @@ SAID = {  # a column of numbers or dates, and the line
 @pytest.mark.parametrize("case", SAID)
 def test_what_is_said_of_values(case):
     cells, line = SAID[case]
-    _, lines = fit_with_lines(BASE.assign(x=cells))
+    _, lines = table_with_lines(BASE.assign(x=cells))
     assert re.search(f"column 'x'.*{line}", lines) if line else "column 'x'" not in lines
 
 
