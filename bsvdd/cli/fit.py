@@ -104,7 +104,9 @@ def prepared(
     X, y = tables.files.read_features(csv, layout, minor)
     if y is not None and y.dtype == bool:
         y = y.astype(int)
-    est = own.estimator(parameters).set_params(table=layout.table)
+    table = layout.table
+    asked = table if table.cyclic or table.missing else None
+    est = own.estimator(parameters).set_params(table=asked)
     if not hasattr(est, "save"):
         raise ValueError(
             f"--model {own.model}: a separating machine has no draws and no cutoff, and cannot be "

@@ -216,13 +216,13 @@ def read_features(path: str | Path, layout: Layout, minor: str | None = None) ->
     ValueError
         As :func:`read_own` and :func:`~bsvdd.estimators.labels.read_minority`.
     """
-    table, minority = read_own(path, layout), None
+    known, table, minority = layout.table.known, read_own(path, layout), None
     with naming(path):
         if layout.label is not None:
             minority = read_minority(table.pop(layout.label), minor)
         if not table.shape[1]:
             raise ValueError("the table has no feature columns")
-        table = layout.table.known(table)
+        table = known(table)
         if (lacking := table.isna().all(axis=1).to_numpy()).any():
             raise ValueError(
                 f"{lacking.sum()} of {len(table)} rows have no value in any column, the first is "

@@ -115,6 +115,11 @@ class Table:
         if not all(np.isreal(period) and period > 0 for period in self.cyclic.values()):
             raise ValueError(f"cyclic: periods must be positive, such as 24, got {self.cyclic!r}")
 
+    def __repr__(self) -> str:
+        """Return what was asked for, and what each column is."""
+        parts = {"cyclic": dict(self.cyclic), "missing": list(self.missing), "kinds": self.kinds}
+        return f"Table({', '.join(f'{name}={v!r}' for name, v in parts.items() if v)})"
+
     @property
     def labels(self) -> list[Any]:
         """The names of the columns; their numbers if they have none."""

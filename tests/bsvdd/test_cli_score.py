@@ -248,3 +248,24 @@ def test_a_code_among_categories_is_no_gap(table, scores, tmp_path):
     result, frame = scores(model, path, "--id", "name", "--explain")
     assert frame["filled"].dropna().tolist() == ["city", "a, city"] and len(frame) == 4
     assert result.stderr.count("have gaps, in") == 1
+
+
+def test_what_the_cells_do_not_say_is_kept_with_the_model(table, scores, tmp_path):
+    """Codes for 'not known' and periods, and a column that has moved since the fit."""
+    path, model, rows = tmp_path / "t.csv", tmp_path / "m", table.copy()
+    rows["hour"], rows["day"] = np.arange(72) % 3 - 1, np.arange(72) % 28
+    rows["hour"] %= 24
+    rows.loc[::9, "a"] = -999
+    rows.to_csv(path, index=False)
+    fit = ["fit", path, *COLUMNS, "--model", "SVDD", "--out", model]
+    result = call(*fit)
+    assert "column 'a' has -999 in 8 rows, alone beyond the others" in result.stderr
+    result = call(*fit, "--missing", "-999", "--cyclic", "hour=24")
+    assert "8 of 72 rows have gaps, in 'a' (8)" in result.stderr and "-999" not in result.stderr
+    rows["hour"], rows["day"] = 23.5, np.arange(72) + 28
+    rows.to_csv(path, index=False)
+    result, frame = scores(model, path)
+    assert frame["filled"].notna().sum() == 8
+    assert "all 72 rows lie beyond the training rows in column 'day': if it counts" in result.stderr
+    wrong = call("fit", path, "--cyclic", "hour", "--out", model, code=1).output
+    assert wrong.startswith("Error: --cyclic COLUMN=PERIOD, such as hour=24")

@@ -411,7 +411,7 @@ WAYS_IN = {
     "frame": lambda table, folder: table,
     "nullable frame": lambda table, folder: table.convert_dtypes(),
     "csv": lambda table, folder: read_table(by_csv(table, folder)),
-    "command": lambda table, folder: read_features(by_csv(table, folder), Layout())[0],
+    "command": lambda table, folder: read_own(by_csv(table, folder), Layout()),
     "parquet": lambda table, folder: read_table(by_parquet(table, folder)),
     "fortran": lambda table, folder: np.asfortranarray(table.to_numpy(dtype=float)),
     "objects": lambda table, folder: table.to_numpy(dtype=float).astype(object),
