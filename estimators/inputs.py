@@ -39,10 +39,8 @@ def training_rows(estimator: str, table: Table, kernel: Kernel, X: Any) -> tuple
         X is not a table; the message says what X is, and what to do.
     """
     refuse(X)
-    is_frame, named = (
-        isinstance(X, pd.DataFrame) and not kernel.pairwise,
-        kernel.categorical_columns,
-    )
+    is_frame = isinstance(X, pd.DataFrame) and not kernel.pairwise
+    named = kernel.categorical_columns
     if is_frame:
         table = table.fit(X, named)
         others = [n for n, kind in table.kinds.items() if kind in ("category", "names")]
@@ -53,12 +51,12 @@ def training_rows(estimator: str, table: Table, kernel: Kernel, X: Any) -> tuple
                 "it: y='name'"
             )
         X = pd.DataFrame(table.floats(X), columns=X.columns)
-    rows = _validated(_checking(estimator), X, kernel, 2)
+    rows = _validated(_checking(estimator), X, kernel, None if is_frame else table, 2)
     if max(named, default=0) >= rows.shape[1]:
         raise ValueError(f"categorical={named}: there are {rows.shape[1]} columns, from 0 on")
     if is_frame or kernel.pairwise:
         return table, rows
-    return table.fit(rows, named), table.known(rows)
+    return table.fit(rows, named), rows
 
 
 def new_rows(estimator: str, table: Table, kernel: Kernel, X: Any, n: int) -> np.ndarray:
@@ -73,7 +71,7 @@ def new_rows(estimator: str, table: Table, kernel: Kernel, X: Any, n: int) -> np
         if X.shape[1] == n:
             X = pd.DataFrame(table.floats(X), columns=X.columns)
         return _validated(checking, X, kernel)
-    return table.known(_validated(checking, X, kernel))
+    return _validated(checking, X, kernel, table)
 
 
 def names_in(table: Table) -> np.ndarray:
@@ -88,8 +86,13 @@ def _checking(estimator: str) -> Any:
     return type(estimator, (BaseEstimator,), {})()
 
 
-def _validated(checking: Any, X: Any, kernel: Kernel, least: int = 0) -> np.ndarray:
-    """Return X as float64; ``checking`` learns the columns of a fit, of ``least`` rows."""
+def _validated(
+    checking: Any, X: Any, kernel: Kernel, table: Table | None = None, least: int = 0
+) -> np.ndarray:
+    """Return X as float64; ``checking`` learns the columns of a fit, of ``least`` rows.
+
+    ``table`` says which numbers of an array stand for "not known".
+    """
     how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
     try:
         if not least and kernel.pairwise:
@@ -105,7 +108,8 @@ def _validated(checking: Any, X: Any, kernel: Kernel, least: int = 0) -> np.ndar
         if hasattr(checking, "feature_names_in_") and not (least or isinstance(X, pd.DataFrame)):
             text = text.removesuffix(".")
             text += "; the fit had named columns: give a data frame (one row: new.iloc[[0]])"
-        raise type(error)(text) from error
+        raise (ValueError if isinstance(error, ValueError) else TypeError)(text) from error
+    X = X if table is None or kernel.pairwise else table.known(X)
     _require_finite(X, kernel.of_tables)
     rows: np.ndarray = X
     return rows

@@ -109,7 +109,9 @@ class Training:
         ValueError, TypeError
             A row or a label that cannot be; the message says what to do.
         """
-        X, label, table = as_frame(X), None, est.table or Table()
+        X, label, table = as_frame(X), None, Table() if est.table is None else est.table
+        if not isinstance(table, Table):
+            raise TypeError(f"table must be a bsvdd.Table, got {table!r:.80}")
         if isinstance(y, str):
             if not hasattr(X, "columns"):
                 raise ValueError(

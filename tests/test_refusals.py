@@ -30,6 +30,7 @@ from bsvdd import (
     SVDD,
     SVDDM,
     SVM,
+    Table,
     Views,
     as_published,
     cutoffs,
@@ -152,6 +153,8 @@ LABELS = [
 PARAMETERS = [
     (fit(C=0.04), "C must be at least 1/n0 = 0.05 for 20 .* got 0.04: n0 C = 0.8"),
     (fit(outlier_fraction=1.5), "'outlier_fraction' parameter of SVDD"),
+    (fit(table={"hour": 24}), r"table must be a bsvdd\.Table, got \{'hour': 24\}"),
+    (fit(table=Table(missing=[1.0]), kernel=kernels.RBF(), rows=np.ones((9, 2))), "is nan"),
     (fit(C=HUGE), "C is a whole number that is too large"),
     (fit(y=Y, cls=SVDDM, C2=0.0), "C2"),
     (fit(cls=OCSVM, nu=1.2), r"'nu' parameter of OCSVM must be"),
