@@ -179,7 +179,8 @@ def moments(x: pd.Series, form: str) -> pd.Series:
 def zoned(x: pd.Series) -> pd.Series:
     """Return which of the dates that are no gap have a time zone."""
     if types.is_datetime64_any_dtype(x):
-        return pd.Series(x.dt.tz is not None, x.dropna().index)
+        of_arrow = getattr(x.dtype, "pyarrow_dtype", None)
+        return pd.Series(getattr(of_arrow or x.dtype, "tz", None) is not None, x.dropna().index)
     if are_dates(x):
         return x.dropna().map(lambda v: getattr(v, "tzinfo", None) is not None).astype(bool)
     return texts(x).str.fullmatch(ZONE).astype(bool)

@@ -44,6 +44,7 @@ COMMAS = (
 TYPES = {  # that are no features as they are
     "timedelta64": "has durations: X[{x}] = X[{x}] / pandas.Timedelta(days=1) makes days",
     "timedelta": "has durations: X[{x}] = X[{x}] / pandas.Timedelta(days=1) makes days",
+    "complex": "has complex numbers",
     "period": "has periods: X[{x}] = X[{x}].dt.to_timestamp() makes dates",
     "time": "has times: X[{x}] = X[{x}].map(lambda t: t.hour + t.minute / 60, 'ignore')",
 }
@@ -60,13 +61,12 @@ def column_of(x: pd.Series, is_category: bool = False) -> TableColumn:
         return TableColumn("category")
     if is_category or is_labels:
         return TableColumn("category", values=tuple(sorted(texts(x).unique())))
-    kind = types.infer_dtype(x)
+    if (kind := types.infer_dtype(x)) in TYPES:
+        raise ValueError(f"{TYPES[kind]}; {DROP}")
     if kind in ("boolean", "integer", "floating", "decimal", "mixed-integer-float") or is_number:
         return _of_values(x)
     if columns.are_dates(x):
         return columns.of_dates(x)
-    if kind in TYPES:
-        raise ValueError(f"{TYPES[kind]}; {DROP}")
     other = {type(v).__name__ for v in x.dropna() if not isinstance(v, str | bool | float | int)}
     if other:
         parts = "make columns of their parts (pandas.json_normalize)"

@@ -166,6 +166,8 @@ class Table:
                 found[name] = column_of(X[name], i in categorical)
             except ValueError as error:
                 wrong.append(f"column {name!r} {error}".replace("{x}", repr(name)))
+        if {column.kind for column in found.values()} == {"names"}:
+            wrong.append("X has no column besides names of rows; if it is from CSV, see --sep")
         if wrong:
             raise ValueError("; ".join(wrong))
         for name, column in found.items():

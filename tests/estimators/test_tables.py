@@ -9,6 +9,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from bsvdd.estimators.tables.files import Layout, read_features
 
@@ -248,6 +249,8 @@ OBJECTS = {  # columns by their types: the kind, and floats; or words of the ref
     "nothing": ([None] * N, "no value in any row", None),
     "infinite": ([np.inf, *MONEY[1:]], "infinite value: it is inf in row 0", None),
     "lists": ([[i] for i in I], "objects (list)", None),
+    "complex": (I * 1j, "complex numbers", None),
+    "days of Arrow": (pd.array(DAYS.date, pd.ArrowDtype(pa.date32())), "dates", days(DAYS)),
 }
 
 
@@ -497,6 +500,8 @@ def test_names_of_columns():
     X = BASE.assign(c=1.0 * (I % 7))
     est = SVDD().fit(X.set_axis([("a", 1), ("a", 2), ("b", 1)], axis=1))
     est.predict(X.set_axis(pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]), axis=1))
+    with pytest.raises(ValueError, match="X has no column besides names of rows"):
+        Table().fit(pd.DataFrame({"c": TEXT}))
     with pytest.raises(ValueError, match="X has the column 'a' twice; rename one"):
         SVDD().fit(X.set_axis(["a", "b", "a"], axis=1))
     with pytest.raises(
