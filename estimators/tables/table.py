@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -83,7 +84,7 @@ class Table:
     Raises
     ------
     ValueError
-        A period is not positive.
+        A period is not positive, or ``missing`` is no sequence.
 
     See Also
     --------
@@ -112,8 +113,10 @@ class Table:
     names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        if not all(np.isreal(period) and period > 0 for period in self.cyclic.values()):
+        if not all(isinstance(period, Real) and period > 0 for period in self.cyclic.values()):
             raise ValueError(f"cyclic: periods must be positive, such as 24, got {self.cyclic!r}")
+        if isinstance(self.missing, str) or not isinstance(self.missing, Collection):
+            raise ValueError(f"missing must be a list, such as [-999], got {self.missing!r:.80}")
 
     def __repr__(self) -> str:
         """Return what was asked for, and what each column is."""
@@ -157,10 +160,21 @@ class Table:
             A column is read in a way that a reader may doubt.
         """
         X = as_frame(X)
-        if not isinstance(X, pd.DataFrame):
+        if isinstance(X, pd.DataFrame):
+            columns = self._columns(self.known(X).reset_index(drop=True), categorical)
+            names = None if list(X) == list(range(X.shape[1])) else tuple(X)
+        else:
             kinds = ["category" if i in categorical else "numbers" for i in range(np.shape(X)[1])]
-            return replace(self, columns=tuple(map(TableColumn, kinds)))
-        X, found, wrong = self.known(X).reset_index(drop=True), {}, []
+            columns, names = tuple(map(TableColumn, kinds)), None
+        new = replace(self, columns=columns, names=names)
+        if wrong := [name for name in self.cyclic if new.kinds.get(name) != "numbers"]:
+            raise ValueError(f"cyclic: {wrong[0]!r} is none of the columns of numbers")
+        return new
+
+    def _columns(self, X: pd.DataFrame, categorical: Collection[int]) -> tuple[TableColumn, ...]:
+        """Return what the columns of training rows are, and say what a reader may doubt."""
+        found: dict[Any, TableColumn] = {}
+        wrong = []
         for i, name in enumerate(X):
             try:
                 found[name] = column_of(X[name], i in categorical)
@@ -173,11 +187,7 @@ class Table:
         for name, column in found.items():
             for line in said(X[name], column):
                 warn(f"column {name!r} {line}".replace("{x}", repr(name)), DataWarning)
-        names = None if list(X) == list(range(X.shape[1])) else tuple(X)
-        new = replace(self, columns=tuple(found.values()), names=names)
-        if wrong := [name for name in self.cyclic if new.kinds.get(name) != "numbers"]:
-            raise ValueError(f"cyclic: {wrong[0]!r} is none of the columns of numbers")
-        return new
+        return tuple(found.values())
 
     def known(self, X: Any) -> Any:
         """Return a data frame, or an array of numbers, in which ``missing`` values are gaps."""
