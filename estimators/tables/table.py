@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -113,7 +112,8 @@ class Table:
     names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        if not all(isinstance(period, Real) and period > 0 for period in self.cyclic.values()):
+        periods = list(self.cyclic.values())
+        if not all(isinstance(v, int | float | np.number) and v > 0 for v in periods):
             raise ValueError(f"cyclic: periods must be positive, such as 24, got {self.cyclic!r}")
         if isinstance(self.missing, str) or not isinstance(self.missing, Collection):
             raise ValueError(f"missing must be a list, such as [-999], got {self.missing!r:.80}")
