@@ -21,9 +21,10 @@ from .estimators.questions.relations import relations as relations
 from .estimators.questions.selection import select as select
 from .estimators.questions.why import explain as explain
 from .estimators.report.report import report as report
-from .estimators.rows.tables import read_table as read_table
 from .estimators.svdd import SVDD as SVDD
 from .estimators.svdd import SVDDM as SVDDM
+from .estimators.tables.files import read_table as read_table
+from .estimators.tables.table import Table as Table
 from .estimators.views import Views as Views
 from .explorer import explore as explore
 from .inference import cutoffs as cutoffs

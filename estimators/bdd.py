@@ -32,7 +32,7 @@ class BDD(Bayesian):
         estimate, as with ``simplex=True``, has the same lambda.
     kernel, dictionary, draws, tune, chains : optional
         As in :class:`BSVDD`.
-    cutoff, minor_label, random_state : optional
+    cutoff, minor_label, table, random_state : optional
         As in :class:`BSVDD`.
     prior : prior or callable, default=EqualWeights(sd=1.5)
         Prior of the weights.
@@ -125,7 +125,7 @@ class BDDM(Bayesian):
         As in :class:`BSVDDM`: lambda is 1.
     cutoff : object of bsvdd.cutoffs or None, default=None
         As in :class:`BSVDD`.
-    minor_label, random_state : optional
+    minor_label, table, random_state : optional
         As in :class:`BSVDD`.
     prior : prior, default=EqualWeights()
         Prior of alpha0, before the condition on its sum. It must be normal.

@@ -54,6 +54,8 @@ class BSVDD(Bayesian):
     minor_label : optional
         Label of the minority in y. Not needed for {-1, 1} (-1 is minority), {0, 1} (1 is minority)
         and booleans (True is minority).
+    table : Table, optional
+        How columns are read, beside what they say themselves, see :class:`bsvdd.Table`.
     random_state : int, RandomState or None, default=0
 
     Attributes
@@ -117,7 +119,7 @@ class BSVDDM(BSVDD):
         As in :class:`BSVDD`.
     dictionary : "auto", "all" or int, default="auto"
         As in :class:`BSVDD`; up to 1,000 minority rows are points too.
-    cutoff, minor_label, random_state : optional
+    cutoff, minor_label, table, random_state : optional
         As in :class:`BSVDD`.
     prior : prior or callable, default=Flat(sd=0.83)
         Prior of tau. With this sd, about the square root of log 2, the weights have the variance

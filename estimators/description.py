@@ -27,8 +27,8 @@ from .doubts import doubts
 from .fitted import Fitted
 from .labels import LABELS_OF_PREDICT, classes_of_predict
 from .p_values import check_rate
-from .table import TrainingTable
-from .training import Training
+from .tables.table import Table
+from .training import Training, TrainingTable
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -86,6 +86,7 @@ class Description(OutlierMixin, BaseEstimator):
     kernel: Kernel | Callable[..., Any] = Tabular()
     cutoff: FalseAlarm | Best | Cost | Printed | None = None
     minor_label: Any = None
+    table: Table | None = None
     dictionary: str | int = "auto"
 
     _learns_from_minority: ClassVar[bool] = False
@@ -145,9 +146,9 @@ class Description(OutlierMixin, BaseEstimator):
         self._validate_params()
         seed = seed_of(self.get_params(deep=False).get("random_state", 0))
         own = clone(self)  # whose parameters nobody else can change
-        training = Training.read(
-            type(self).__name__, as_kernel(own.kernel), X, y, own.minor_label
-        ).counted(sample_weight, groups, self._learns_from_minority, seed)
+        training = Training.read(own, as_kernel(own.kernel), X, y).counted(
+            sample_weight, groups, self._learns_from_minority, seed
+        )
         self._require_rows(training.minority, y is not None)
         with threads.one():
             fitted = own._fitted(training, seed)
@@ -162,7 +163,7 @@ class Description(OutlierMixin, BaseEstimator):
         majority = units.X[units.majority]
         inputs.warn_of_columns(training.kernel, majority)
         inputs.warn_of_far_values(
-            training.kernel, majority, training.columns.labels, training.row_names[units.majority]
+            training.kernel, majority, training.table.labels, training.row_names[units.majority]
         )
         data = Data.of(training.kernel, units, self._learns_from_minority, self._most(len(units)))
         learned = learner.learn(data)
@@ -274,18 +275,18 @@ class Description(OutlierMixin, BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         """The number of columns in ``fit``."""
-        return self.fit_.training.columns.n
+        return self.fit_.training.n_columns
 
     @property
     def feature_names_in_(self) -> np.ndarray:
         """The names of the columns in ``fit``, if they have names."""
-        return self.fit_.training.columns.given
+        return inputs.names_in(self.fit_.training.table)
 
     @property
     def table_(self) -> TrainingTable:
         """The training rows as they were given, and what each column is."""
         check_is_fitted(self)
-        return TrainingTable.of(self.fit_.training)
+        return self.fit_.training.given
 
     @property
     def idata_(self) -> xr.DataTree:

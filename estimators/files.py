@@ -33,8 +33,8 @@ from .atomic import atomic
 from .fitted import Fitted
 from .labels import to_save
 from .registry import find
-from .rows import forms
-from .rows.names import Columns
+from .tables import columns
+from .tables.table import Table
 from .training import Training
 
 FORMAT = 1
@@ -53,9 +53,9 @@ def known_classes() -> dict[str, Any]:
     """Return the classes that a file may name."""
     from .one_table import decorrelated, long_side
 
-    rooms = kernels, tabular, priors, cutoffs, decision, calibrate, points, forms
+    rooms = kernels, tabular, priors, cutoffs, decision, calibrate, points, columns
     each = [v for room in (*rooms, decorrelated, long_side) for v in vars(room).values()]
-    each += [Centre, Columns, Filled, Learned, Training]
+    each += [Centre, Filled, Learned, Table, Training]
     return {v.__name__: v for v in each if isinstance(v, type) and dataclasses.is_dataclass(v)}
 
 

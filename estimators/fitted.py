@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from ..inference import sampling
 from ..inference.centre import Centre
@@ -139,3 +140,23 @@ class Fitted:
         rows = self.data.units.X[i[:: max(1, len(i) // TYPICAL)]]
         d = Fit(self.data, Learned(centre), self.fit.rule).distances(rows)
         return values | {"typical_distance": np.median(d, axis=1)}
+
+
+def require_one_fit(est: Any, answer: str) -> None:
+    """Raise an error as :func:`require_description`, and if an estimator joins several fits."""
+    require_description(est, answer)
+    if not hasattr(est, "fit_"):
+        raise TypeError(
+            f"{type(est).__name__} joins several fits, so there is no {answer} of all; ask each "
+            "of est.views_"
+        )
+
+
+def require_description(est: Any, answer: str) -> None:
+    """Raise an error if an estimator is not fitted, or has neither draws nor left-out rows."""
+    check_is_fitted(est)
+    if not hasattr(est, "margins"):
+        raise TypeError(
+            f"{type(est).__name__} has neither draws nor left-out rows, so there is no {answer}; "
+            "use a description such as BSVDD, BDD or SVDD"
+        )

@@ -8,18 +8,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ..inference.warning import DataWarning, warn
 from ..models.kernels import Kernel, Tabular
 from ..models.kernels.numeric import OfDistance
-from .messages import did_you_mean, listed, quoted
-from .rows.categories import EXACT
-from .rows.columns import found, numbers
-from .rows.forms import Form
-from .rows.gaps import counted
-from .rows.names import Columns
+from .messages import listed
+from .tables.reading import EXACT
+from .tables.table import Table
 
 LARGEST_FLOAT = int(np.finfo(float).max)
 LARGEST = 2**63  # below it a whole number has 64 bits
@@ -30,103 +28,89 @@ ROUNDING = 1e-12  # share of a sum of squares
 SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
 
 
-def numbers_of(kernel: Kernel, X: Any) -> tuple[Any, tuple[int, ...], dict[int, Form]]:
-    """Return training rows as numbers, their columns of categories, and the forms of others.
+def training_rows(estimator: str, table: Table, kernel: Kernel, X: Any) -> tuple[Table, np.ndarray]:
+    """Return the table that training rows teach, and the rows as floats (n, p).
 
-    An array is returned as it is, because its values are numbers already.
-    """
-    if not isinstance(X, pd.DataFrame) or kernel.pairwise:
-        return X, (), {}
-    X = named(X)
-    _require_different(X.columns)
-    own = tuple(i for i in kernel.categorical_columns if i < X.shape[1])
-    categorical, forms = found(X, own, kernel.of_tables)
-    return numbers(X, categorical, forms), categorical, forms
-
-
-def named(X: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose names are texts, as in scikit-learn, or 0, 1, ..., which are none."""
-    names, numbers = list(X.columns), list(range(X.shape[1]))
-    if names == numbers or all(isinstance(name, str) for name in names):
-        return X
-    if set(names) == set(numbers):
-        return X[numbers]
-    return X.set_axis([str(name) for name in names], axis=1)
-
-
-def matched(columns: Columns, X: Any) -> Any:
-    """Return new rows with the columns in the order of the fit, by their names.
-
-    Raises
-    ------
-    ValueError
-        A data frame lacks a column, or has a name twice.
-    """
-    if not isinstance(X, pd.DataFrame):
-        return X
-    X = named(X)
-    _require_different(X.columns)
-    if columns.names is None:
-        return X
-    lacking = [name for name in columns.names if name not in X.columns]
-    if lacking:
-        raise ValueError(
-            f"X lacks {listed(lacking)}{did_you_mean(lacking[0], X.columns)}, which the fit "
-            f"has; it has {quoted(X.columns)}"
-        )
-    return X[list(columns.names)] if X.shape[1] == columns.n else X  # scikit-learn names others
-
-
-def _require_different(names: pd.Index) -> None:
-    if names.has_duplicates:
-        name = names[names.duplicated()][0]
-        raise ValueError(f"X has the column {str(name)!r} twice; rename one")
-
-
-def validated(
-    checking: Any, X: Any, reset: bool, pairwise: bool, may_lack: bool = False
-) -> np.ndarray:
-    """Return X as a table of finite numbers in float64.
-
-    Parameters
-    ----------
-    checking : object
-        Of ``Columns.checking``. Its names and number of columns are set
-        (``reset``), or compared with those of X.
-    X : array-like
-    reset : bool
-    pairwise : bool
-        Whether X holds kernel values; those of new rows have one more column, k(z, z).
-    may_lack : bool, default=False
-        Whether values may be missing.
+    ``estimator`` is the name of a class, for errors.
 
     Raises
     ------
     ValueError, TypeError
-        X is not such a table. The message says what X is, and what to do.
+        X is not a table; the message says what X is, and what to do.
     """
-    _refuse(X)
+    refuse(X)
+    is_frame = isinstance(X, pd.DataFrame) and not kernel.pairwise
+    named = kernel.categorical_columns
+    if is_frame:
+        table = table.fit(X, named)
+        others = [n for n, kind in table.kinds.items() if kind in ("category", "names")]
+        if others and not kernel.of_tables:
+            raise ValueError(
+                f"{listed(others, 'is', 'are')} not numeric: for columns of categories use "
+                "kernel=kernels.Tabular(), else convert or drop them; if one has the labels, name "
+                "it: y='name'"
+            )
+        X = pd.DataFrame(table.floats(X), columns=X.columns)
+    rows = _validated(_checking(estimator), X, kernel, None if is_frame else table, 2)
+    if max(named, default=0) >= rows.shape[1]:
+        raise ValueError(f"categorical={named}: there are {rows.shape[1]} columns, from 0 on")
+    if is_frame or kernel.pairwise:
+        return table, rows
+    return table.fit(rows, named), rows
+
+
+def new_rows(estimator: str, table: Table, kernel: Kernel, X: Any, n: int) -> np.ndarray:
+    """Return new rows as floats (m, p), by the table and the n columns of training."""
+    refuse(X)
+    checking = _checking(estimator)
+    checking.n_features_in_ = n
+    if table.names is not None:
+        checking.feature_names_in_ = names_in(table)
+    if isinstance(X, pd.DataFrame) and not kernel.pairwise:
+        X = table.matched(X)
+        if X.shape[1] == n:
+            X = pd.DataFrame(table.floats(X), columns=X.columns)
+        return _validated(checking, X, kernel)
+    return _validated(checking, X, kernel, table)
+
+
+def names_in(table: Table) -> np.ndarray:
+    """Return the names of the columns of a fit; an AttributeError if they have none."""
+    if table.names is None:
+        raise AttributeError("the columns in fit had no names")
+    return np.array(table.names, dtype=object)
+
+
+def _checking(estimator: str) -> Any:
+    """Return an object for scikit-learn's ``validate_data``, which names the estimator."""
+    return type(estimator, (BaseEstimator,), {})()
+
+
+def _validated(
+    checking: Any, X: Any, kernel: Kernel, table: Table | None = None, least: int = 0
+) -> np.ndarray:
+    """Return X as float64; ``checking`` learns the columns of a fit, of ``least`` rows.
+
+    ``table`` says which numbers of an array stand for "not known".
+    """
     how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
     try:
-        if not reset and pairwise:
+        if not least and kernel.pairwise:
             X = check_array(X, **how)
         else:
-            X = validate_data(checking, X, reset=reset, ensure_min_samples=2 if reset else 1, **how)
+            X = validate_data(checking, X, reset=bool(least), ensure_min_samples=least or 1, **how)
     except OverflowError as error:
         raise ValueError(f"X has a number that is too large for any float: {error}") from error
     except (TypeError, ValueError) as error:  # some messages do not name X
         if "X" in str(error):
             raise
-        kind = ValueError if isinstance(error, ValueError) else TypeError
-        named = hasattr(checking, "feature_names_in_") and not (
-            reset or isinstance(X, pd.DataFrame)
-        )
         text = f"X must be a table of numbers (rows, columns): {error}"
-        if named:
+        if hasattr(checking, "feature_names_in_") and not (least or isinstance(X, pd.DataFrame)):
             text = text.removesuffix(".")
             text += "; the fit had named columns: give a data frame (one row: new.iloc[[0]])"
-        raise kind(f"{text}{_of_objects(X)}") from error
-    _require_finite(X, may_lack)
+        raise (ValueError if isinstance(error, ValueError) else TypeError)(text) from error
+    X = X if table is None or kernel.pairwise else table.known(X)
+    _require_finite(X, kernel.of_tables)
     rows: np.ndarray = X
     return rows
 
@@ -164,20 +148,7 @@ def _require_digits(rows: np.ndarray) -> None:
             )
 
 
-def _of_objects(X: Any) -> str:
-    """Return which columns have cells that are neither numbers, dates nor texts."""
-    if not isinstance(X, pd.DataFrame):
-        return ""
-    of_type = {c: type(X[c].iloc[0]).__name__ for c in X if X[c].dtype == object and len(X)}
-    if not of_type:
-        return ""
-    return (
-        f"; {listed(of_type, 'has', 'have')} objects ({', '.join(sorted({*of_type.values()}))}): "
-        "make columns of their parts (pandas.json_normalize), or leave them out"
-    )
-
-
-def _refuse(X: Any) -> None:
+def refuse(X: Any) -> None:
     """Raise an error for a path, a lazy table, and values that would become other numbers."""
     if isinstance(X, str | os.PathLike):
         raise TypeError(
@@ -201,27 +172,15 @@ def _refuse(X: Any) -> None:
             X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.ndim == 2:
         _require_digits(X)
-    dates = _dates(X)
-    if dates:
+    if isinstance(X, pd.DataFrame):
+        return
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    cells = {type(v) for v in np.ravel(np.asarray(X))} if kind == "O" else set()
+    if kind in ("m", "M") or cells & {np.datetime64, np.timedelta64}:
         raise TypeError(
-            f"X must be numbers, got {dates[0]}; convert dates to numbers in a unit of your "
-            "choice, such as days since the first date"
+            "X must be numbers, got datetime64 or timedelta64; give a data frame, in which dates "
+            "are days since the first"
         )
-
-
-def _dates(X: Any) -> list[str]:
-    """Return the types of dates and time differences in X, also where its values are objects."""
-    frame = isinstance(X, pd.DataFrame)
-    types = list(X.dtypes) if frame else [getattr(X, "dtype", None)]
-    objects = [j for j, dtype in enumerate(types) if dtype == np.dtype(object)]
-    if objects:
-        values = X.iloc[:, objects].to_numpy() if frame else np.asarray(X)
-        types += {type(value) for value in np.ravel(values)} & {np.datetime64, np.timedelta64}
-    return [
-        dtype.__name__ if isinstance(dtype, type) else str(dtype)
-        for dtype in types
-        if dtype in (np.datetime64, np.timedelta64) or getattr(dtype, "kind", None) in ("m", "M")
-    ]
 
 
 def warn_of_columns(kernel: Kernel, X: np.ndarray) -> None:
@@ -259,7 +218,7 @@ def warn_of_columns(kernel: Kernel, X: np.ndarray) -> None:
             )
 
 
-def warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: np.ndarray, rows: Any) -> None:
+def warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: list[Any], rows: Any) -> None:
     """Warn of values of majority rows X, each of which alone makes the scale of its column.
 
     ``columns`` and ``rows`` are the names.
@@ -315,15 +274,3 @@ def training_names(X: Any, n: int) -> np.ndarray | None:
     whole = all(isinstance(v, int) and -LARGEST <= v < LARGEST for v in found)
     names = names_of(found if whole else [str(name) for name in found])
     return None if names.dtype.kind == "i" and np.array_equal(names, np.arange(n)) else names
-
-
-# new rows
-
-
-def warn_of_gaps(X: np.ndarray, columns: Columns) -> None:
-    """Warn of the gaps of rows that are filled, with their number in each column."""
-    warn(
-        f"{counted(np.isnan(X), columns.labels)}, filled by the nearest training rows: false-alarm "
-        "rates and p-values hold approximately",
-        DataWarning,
-    )

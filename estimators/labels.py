@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+
+from .messages import did_you_mean, quoted
 
 INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})")  # digits that fit into 64 bits
 TRUTH = {"True": True, "False": False, "true": True, "false": False}
@@ -166,6 +168,40 @@ def minority_of(known: tuple[Any, ...], minor_label: Any, y: Any, n_rows: int) -
         )
     found = np.array([label == known[0] for label in labels.tolist()], dtype=bool)
     return found[number]
+
+
+def read_minority(y: pd.Series, minor: str | None = None) -> np.ndarray:
+    """Return which rows of a file belong to the minority.
+
+    Parameters
+    ----------
+    y : pandas.Series
+        The column of the classes.
+    minor : str, optional
+        The label of the minority, as a text. If None, the labels must be {0, 1} or {-1, 1}.
+
+    Raises
+    ------
+    ValueError
+        The label does not occur, a row has no label, or the labels are ambiguous.
+    """
+    missing = y.isna().to_numpy()
+    if missing.any():
+        name = "" if y.index.name is None else f"; {y.index.name!r} is {y.index[missing][0]!r:.80}"
+        raise ValueError(
+            f"label column {y.name!r} has no label in row {missing.argmax()} (counted from "
+            f"0{name}), and in {missing.sum()} of {len(y)} rows; leave them out, or label them"
+        )
+    labels, value = y.to_numpy(), cast(Any, minor)
+    if minor is not None:
+        value = minor if any(isinstance(v, str) for v in labels) else read_labels([minor])[0]
+        if isinstance(value, np.bool_) != (labels.dtype == bool) or not (labels == value).any():
+            values = pd.unique(labels)
+            raise ValueError(
+                f"the minority value {minor!r} never occurs in column {y.name!r}"
+                f"{did_you_mean(minor, values)}; it has {quoted(values)}"
+            )
+    return classes_of(labels, len(labels), value)[0]
 
 
 def classes_of_predict(labels: tuple[Any, ...]) -> np.ndarray:

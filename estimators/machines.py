@@ -22,8 +22,8 @@ from ..models.kernels import RBF, Kernel, Tabular, as_kernel
 from ..models.machines import Classes, Plane
 from . import inputs
 from .labels import classes_of_predict
-from .table import TrainingTable
-from .training import Training
+from .tables.table import Table
+from .training import Training, TrainingTable
 
 if TYPE_CHECKING:
 
@@ -58,6 +58,7 @@ class Machine(BaseEstimator):
 
     kernel: Kernel | Callable[..., Any] = Tabular(RBF("median"))
     minor_label: Any = None
+    table: Table | None = None
 
     _learns_from_minority: ClassVar[bool] = True
     # the union for all machines; scikit-learn ignores constraints of absent parameters
@@ -96,9 +97,7 @@ class Machine(BaseEstimator):
         """
         self._validate_params()
         own = clone(self)  # whose parameters nobody else can change
-        training = Training.read(
-            type(self).__name__, as_kernel(own.kernel), X, y, own.minor_label
-        ).without_gaps()
+        training = Training.read(own, as_kernel(own.kernel), X, y).without_gaps()
         self._require_rows(training.minority, y is not None)
         with threads.one():
             kernel, rows = self._classes(training)
@@ -128,7 +127,7 @@ class Machine(BaseEstimator):
         majority, others = X[~minority], X[minority & self._learns_from_minority]
         names = training.row_names[~minority]
         inputs.warn_of_columns(training.kernel, majority)
-        inputs.warn_of_far_values(training.kernel, majority, training.columns.labels, names)
+        inputs.warn_of_far_values(training.kernel, majority, training.table.labels, names)
         n = len(majority)
         kernel = training.kernel.fit(majority, np.ones(n), np.arange(n))
         Z = kernel.inputs(np.concatenate([majority, others]))
@@ -167,7 +166,7 @@ class Machine(BaseEstimator):
     def table_(self) -> TrainingTable:
         """The training rows as they were given, and what each column is."""
         check_is_fitted(self)
-        return TrainingTable.of(self._training)
+        return self._training.given
 
     @property
     def labels_(self) -> tuple[Any, ...]:
@@ -177,12 +176,12 @@ class Machine(BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         """The number of columns in ``fit``."""
-        return self._training.columns.n
+        return self._training.n_columns
 
     @property
     def feature_names_in_(self) -> np.ndarray:
         """The names of the columns in ``fit``, if they have names."""
-        return self._training.columns.given
+        return inputs.names_in(self._training.table)
 
     @property
     def classes_(self) -> np.ndarray:
@@ -218,7 +217,7 @@ class OCSVM(Machine):
         As in :class:`bsvdd.BSVDD`. A narrower kernel orders rows better, and f = 0 then flags most
         new normal rows: on 13 real sets .13 of them with ``"median"`` (AUC .80), .48 with
         ``"modified_mean"`` (.87), .91 with ``"likelihood"`` (.88).
-    minor_label
+    minor_label, table
         As in :class:`bsvdd.BSVDD`.
     nu : float, default=0.1
         Upper bound on the share of margin errors, and lower bound on the share of support vectors.
@@ -275,7 +274,7 @@ class SVM(Machine):
     ----------
     kernel : Kernel or callable, default=Tabular(RBF("median"))
         As in :class:`bsvdd.BSVDD`. A narrower kernel flags few new minority rows.
-    minor_label
+    minor_label, table
         As in :class:`bsvdd.BSVDD`.
     C : float, default=1
     balanced : bool, default=True
@@ -325,7 +324,7 @@ class DSVM(SVM):
 
     Parameters
     ----------
-    kernel, C, minor_label
+    kernel, C, minor_label, table
         As in :class:`SVM`.
     balanced : bool, default=True
         Whether both classes have the same sum of costs; else the cost of a row is C d_i, as in the
@@ -377,7 +376,7 @@ class LSSVM(SVM):
 
     Parameters
     ----------
-    kernel, C, balanced, minor_label
+    kernel, C, balanced, minor_label, table
         As in :class:`SVM`; the error of a row is squared.
     epsilon : float, default=0
         Added to each element of the diagonal.
@@ -437,7 +436,7 @@ class IDLSSVM(LSSVM, DSVM):
 
     Parameters
     ----------
-    kernel, C, epsilon, minor_label
+    kernel, C, epsilon, minor_label, table
         As in :class:`LSSVM`.
     balanced : bool, default=True
         Whether both classes have the same sum of costs; else C_i = C d_i^2, as in the source.

@@ -50,7 +50,7 @@ def prior_draws(
     """
     est, seed = clone(est), seed_of(est.random_state)
     est._validate_params()
-    training = Training.read(type(est).__name__, as_kernel(est.kernel), X, y, est.minor_label)
+    training = Training.read(est, as_kernel(est.kernel), X, y)
     training = training.counted(None, None, est._learns_from_minority, seed)
     rows = training.filled.rows if Z is None else training.new(Z).rows
     with threads.one():

@@ -38,6 +38,8 @@ class SVDD(Description):
         many.
     minor_label : optional
         Label of the minority in y, see :class:`BSVDD`.
+    table : Table, optional
+        As in :class:`BSVDD`.
 
     Attributes
     ----------
@@ -107,7 +109,7 @@ class SVDDM(SVDD):
 
     Parameters
     ----------
-    kernel, dictionary, cutoff, minor_label
+    kernel, dictionary, cutoff, minor_label, table
         As in :class:`SVDD`.
     C : float, optional
         Cost of majority rows outside, at least 1/n0. ``None`` is 1/(n0 ``outlier_fraction``).

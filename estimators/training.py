@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -15,15 +15,48 @@ from ..models.kernels import Kernel, Tabular
 from ..models.units import Units
 from . import inputs
 from .labels import classes_of, minority_of
-from .rows import files
-from .rows.columns import numbers
-from .rows.forms import Form
-from .rows.frames import as_frame
-from .rows.gaps import imputed
-from .rows.names import Columns
+from .tables.files import split
+from .tables.gaps import counted, imputed
+from .tables.table import Table, as_frame, frame_of
 
 MOST_ROWS = 12_000  # majority rows that are described, in some ten seconds; of more, a sample
 MOST_MINORITY = 1000  # minority rows that are points
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingTable:
+    """The training rows of a fit, for questions that ask about columns.
+
+    Attributes
+    ----------
+    table : Table
+    frame : pandas.DataFrame of shape (n, p)
+        The rows as they were given, with their names as index; gaps are NaN, NaT or None.
+    values : pandas.DataFrame of shape (n, p)
+        The same as floats, see :meth:`bsvdd.Table.floats`.
+    minority : ndarray of bool, shape (n,)
+    floats : callable
+        Takes new rows as they were given, and returns their floats (m, p).
+    """
+
+    table: Table
+    frame: pd.DataFrame
+    values: pd.DataFrame
+    minority: np.ndarray
+    floats: Callable[[Any], np.ndarray]
+
+    @classmethod
+    def read(cls, X: Any, table: Table | None = None) -> Self:
+        """Return the rows of a table that no fit keeps, all of them majority."""
+        X = frame_of(X)
+        table = (table or Table()).fit(X)
+        values = pd.DataFrame(table.floats(X), X.index, X.columns)
+        return cls(table, X, values, np.zeros(len(X), dtype=bool), table.floats)
+
+    @property
+    def kinds(self) -> dict[Any, str]:
+        """What each column is, see :attr:`bsvdd.Table.kinds`."""
+        return self.table.kinds
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,13 +65,16 @@ class Training:
 
     Attributes
     ----------
-    columns : Columns
+    estimator : str
+        The name of its class, for errors.
+    table : Table
+        What the columns are.
     kernel : Kernel
         With the columns of categories, not yet fitted.
     observed : ndarray of shape (n, p)
-        The rows as the kernel takes them, NaN for gaps.
+        The rows as floats, NaN for gaps.
     filled : Filled
-        The rows without gaps.
+        The rows as the kernel takes them, without gaps.
     minority : ndarray of bool, shape (n,)
     weight : ndarray of shape (n,), optional
     groups : ndarray of shape (n,), optional
@@ -49,11 +85,10 @@ class Training:
         The column of X that held the labels.
     names : ndarray of shape (n,), optional
         The user's names of the rows. None if they are 0, 1, ..., n - 1.
-    forms : dict of int to Form
-        How the cells of columns became numbers, by their positions; others were plain numbers.
     """
 
-    columns: Columns
+    estimator: str
+    table: Table
     kernel: Kernel
     observed: np.ndarray
     filled: Filled
@@ -64,18 +99,19 @@ class Training:
     minor_label: Any = None
     label: str | None = None
     names: np.ndarray | None = None
-    forms: Mapping[int, Form]
 
     @classmethod
-    def read(cls, name: str, kernel: Kernel, X: Any, y: Any, minor_label: Any) -> Self:
-        """Return the training rows X of an estimator, with labels y.
+    def read(cls, est: Any, kernel: Kernel, X: Any, y: Any) -> Self:
+        """Return the training rows X of an estimator with this kernel, with labels y.
 
         Raises
         ------
         ValueError, TypeError
             A row or a label that cannot be; the message says what to do.
         """
-        X, checking, label = as_frame(X), Columns(name).checking(), None
+        X, label, table = as_frame(X), None, Table() if est.table is None else est.table
+        if not isinstance(table, Table):
+            raise TypeError(f"table must be a bsvdd.Table, got {table!r:.80}")
         if isinstance(y, str):
             if not hasattr(X, "columns"):
                 raise ValueError(
@@ -83,27 +119,26 @@ class Training:
                     "bsvdd.read_table); give one label for each row"
                 )
             label = y
-            X, y = files.split(X, y, "y", "the data frame")
-        floats, categorical, forms = inputs.numbers_of(kernel, X)
-        rows = inputs.validated(checking, floats, True, kernel.pairwise, kernel.of_tables)
+            X, y = split(X, y, "y", "the data frame")
+        table, rows = inputs.training_rows(type(est).__name__, table, kernel, X)
         observed = np.array(kernel.training_rows(rows), order="C")  # the caller may change X
         observed.setflags(write=False)
-        minority, labels = classes_of(y, len(observed), minor_label)
-        _warn_of_classes(minority, minor_label)
+        minority, labels = classes_of(y, len(observed), est.minor_label)
+        _warn_of_classes(minority, est.minor_label)
         if isinstance(kernel, Tabular):
-            codes = sorted({*categorical, *kernel.categorical_columns})
-            kernel = replace(kernel, categorical=tuple(codes) or kernel.categorical)
+            categorical = table.categorical or kernel.categorical
+            kernel = replace(kernel, categorical=categorical, cyclic=table.cycles)
         return cls(
-            columns=Columns.of(checking),
+            estimator=type(est).__name__,
+            table=table,
             kernel=kernel,
             observed=observed,
-            filled=Filled.whole(observed),
+            filled=Filled.whole(table.coordinates(observed)),
             minority=minority,
             labels=labels,
-            minor_label=minor_label,
+            minor_label=est.minor_label,
             label=label,
             names=inputs.training_names(X, len(observed)),
-            forms=forms,
         )
 
     def counted(self, weight: Any, groups: Any, minority: bool, seed: int) -> Self:
@@ -120,7 +155,7 @@ class Training:
         """Return these rows with their gaps filled."""
         if not np.isnan(self.observed).any():
             return self
-        inputs.warn_of_gaps(self.observed, self.columns)
+        warn_of_gaps(self.observed, self.table.labels)
         return replace(self, filled=self._imputed(self.observed))
 
     def _thinned(self, weight: np.ndarray | None, minority: bool, seed: int) -> np.ndarray | None:
@@ -147,12 +182,31 @@ class Training:
 
     def _imputed(self, rows: np.ndarray) -> Filled:
         donors = ~self.minority if self.weight is None else ~self.minority & (self.weight > 0.0)
-        return imputed(rows, self.observed[donors], self.kernel.categorical_columns)
+        found = imputed(rows, self.observed[donors], self.table.categorical)
+        of_kernel = self.table.coordinates
+        return Filled(of_kernel(found.rows), found.which, of_kernel(found.versions))
 
     @property
     def units(self) -> Units:
         """The units of the rows; a ValueError for weights or groups that cannot be."""
         return Units.of(self.filled.rows, self.minority, self.weight, self.groups)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of X in ``fit``."""
+        return len(self.minority) if self.kernel.pairwise else self.observed.shape[1]
+
+    @property
+    def given(self) -> TrainingTable:
+        """The rows as they were given; an AttributeError for a kernel matrix."""
+        if self.kernel.pairwise:
+            raise AttributeError(
+                "a precomputed kernel has kernel values and no rows, so there is no table_"
+            )
+        index, table = pd.Index(self.row_names), self.table
+        values = pd.DataFrame(self.observed, index, table.labels)
+        frame = table.frame(self.observed, index)
+        return TrainingTable(table, frame, values, self.minority.copy(), self.floats)
 
     @property
     def gaps(self) -> np.ndarray:
@@ -168,11 +222,8 @@ class Training:
 
     def floats(self, X: Any) -> np.ndarray:
         """Return new rows as floats, shape (m, p); NaN for gaps."""
-        columns, kernel = self.columns, self.kernel
-        X = inputs.matched(columns, self._features(X))
-        if isinstance(X, pd.DataFrame) and X.shape[1] == columns.n:
-            X = numbers(X, kernel.categorical_columns, self.forms)
-        return inputs.validated(columns.checking(), X, False, kernel.pairwise, kernel.of_tables)
+        X, n = self._features(X), self.n_columns
+        return inputs.new_rows(self.estimator, self.table, self.kernel, X, n)
 
     def _features(self, X: Any) -> Any:
         """Return X without the column of the labels, if it is a data frame with this column."""
@@ -188,13 +239,22 @@ class Training:
     def of_floats(self, rows: np.ndarray) -> Filled:
         """Return new rows of floats as the kernel takes them, without gaps."""
         if not np.isnan(rows).any():
-            return Filled.whole(self.kernel.new_rows(rows, self.columns.n))
-        inputs.warn_of_gaps(rows, self.columns)
+            return Filled.whole(self.kernel.new_rows(self.table.coordinates(rows), self.n_columns))
+        warn_of_gaps(rows, self.table.labels)
         return self._imputed(rows)
 
     def minority_of(self, y: Any, n: int) -> np.ndarray:
         """Return which of n new rows with labels y are minority, by the labels of the fit."""
         return minority_of(self.labels, self.minor_label, y, n)
+
+
+def warn_of_gaps(rows: np.ndarray, columns: list[Any]) -> None:
+    """Warn of the gaps of rows (n, p) that are filled, with their number in each column."""
+    warn(
+        f"{counted(np.isnan(rows), columns)}, filled by the nearest training rows: false-alarm "
+        "rates and p-values hold approximately",
+        DataWarning,
+    )
 
 
 def _warn_of_classes(minority: np.ndarray, minor_label: Any) -> None:

@@ -32,9 +32,11 @@ from . import known
 from .bsvdd import BSVDD
 from .decisions import DecisionTable
 from .description import BaseEstimator, OutlierMixin
+from .fitted import require_description
 from .messages import quoted
 from .p_values import check_rate, p_values
-from .table import TrainingTable, frame_of, require_description
+from .tables.table import frame_of
+from .training import TrainingTable
 
 # by mean AUC on the embedded and the development sets, see benchmarks.views
 WEIGHTS = {"standardised": 0.3, "normal scores": 0.6, "columns": 0.05, "rarest column": 0.05}

@@ -30,6 +30,7 @@ from bsvdd import (
     SVDD,
     SVDDM,
     SVM,
+    Table,
     Views,
     as_published,
     cutoffs,
@@ -152,6 +153,8 @@ LABELS = [
 PARAMETERS = [
     (fit(C=0.04), "C must be at least 1/n0 = 0.05 for 20 .* got 0.04: n0 C = 0.8"),
     (fit(outlier_fraction=1.5), "'outlier_fraction' parameter of SVDD"),
+    (fit(table={"hour": 24}), r"table must be a bsvdd\.Table, got \{'hour': 24\}"),
+    (fit(table=Table(missing=[1.0]), kernel=kernels.RBF(), rows=np.ones((9, 2))), "is nan"),
     (fit(C=HUGE), "C is a whole number that is too large"),
     (fit(y=Y, cls=SVDDM, C2=0.0), "C2"),
     (fit(cls=OCSVM, nu=1.2), r"'nu' parameter of OCSVM must be"),
@@ -415,14 +418,17 @@ def test_what_is_said_of_rows(call, words):
 
 
 FILES = {  # bytes of a file, and what reading it as a table says
-    "a.csv": (b"", r"a\.csv is empty"),
-    "b.csv": (b"a,b\n1\x00,2\n", "has NUL bytes, so it is not CSV in UTF-8"),
-    "c.csv": (b"a,b\n1,2\n3,4,5\n", "line 1 has 2 fields, and line 3 has 3; expected"),
+    "a.csv": (
+        b"",
+        r"a\.csv is no CSV in UTF-8 with a header that names every field .*: No columns",
+    ),
+    "b.csv": (b"a,b\n1\x00,2\n", "is no CSV in UTF-8 .*: it has NUL bytes"),
+    "c.csv": (b"a,b\n1,2\n3,4,5\n", "header that names every field .* 2 fields in line 3, saw 3"),
     "d.csv": (b"a,a\n1,2\n3,4\n", "the header has the column 'a' twice"),
     "e.csv": (b"a;b\n1;2\n3;4\n", "name the separator: --sep ';'"),
-    "f.csv": (b'a,b\n"1,2\n3,4\n', r"f\.csv is damaged"),
-    "g.parquet": (b"PAR1 and so on", r"g\.parquet is damaged, or not Parquet"),
-    "h.json": (b"{}", r"'\.json' is not read; expected one of '\.csv'"),
+    "f.csv": (b'a,b\n"1,2\n3,4\n', r"f\.csv is no CSV .*EOF inside string"),
+    "g.parquet": (b"PAR1 and so on", r"g\.parquet is damaged, or no parquet file"),
+    "h.json": (b"{}", r"'\.json', which is not read; expected \.csv"),
 }
 
 

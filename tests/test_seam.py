@@ -43,7 +43,7 @@ def test_table_margins_and_similarities_say_what_the_decision_says(model):
         "x": "numbers",
         "kind": "category",
         "day": "dates",
-        "weight": "amounts",
+        "weight": "numbers",
         "grade": "levels",
     }
     assert found.frame.isna().sum().tolist() == [1, 1, 1, 0, 0]

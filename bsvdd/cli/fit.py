@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..estimators import messages, rows
+from ..estimators import messages, tables
 from ..inference.warning import DataWarning, warn
 from . import options
 from .console import time_so_far
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..estimators.description import Description
-    from ..estimators.rows.files import Layout
+    from ..estimators.tables.files import Layout
 
 
 @click.command()
@@ -101,13 +101,12 @@ def prepared(
     The labels are 1 for the minority and 0 for the majority.
     """
     parameters = own.own_parameters()
-    X, y = rows.tables.read_features(csv, layout, minor)
+    X, y = tables.files.read_features(csv, layout, minor)
     if y is not None and y.dtype == bool:
         y = y.astype(int)
-    categorical = [
-        i for i, dtype in enumerate(X.dtypes) if dtype == "category" and not dtype.ordered
-    ]
-    est = own.estimator(parameters, tuple(categorical) or None)
+    table = layout.table
+    asked = table if table.cyclic or table.missing else None
+    est = own.estimator(parameters).set_params(table=asked)
     if not hasattr(est, "save"):
         raise ValueError(
             f"--model {own.model}: a separating machine has no draws and no cutoff, and cannot be "

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..comparison import run, scenarios
-from ..estimators import messages, registry, rows
+from ..estimators import messages, registry, tables
 from .prior import read_prior
 
 if TYPE_CHECKING:
     from ..estimators.description import Description
-    from ..estimators.rows.files import Layout
+    from ..estimators.tables.files import Layout as TableOptions  # noqa: F401  of commands
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -40,25 +40,6 @@ def grouped(name: str, kind: Callable[..., Any], options: dict[str, Any]) -> Dec
         return result
 
     return add
-
-
-@dataclass(frozen=True)
-class TableOptions:
-    """How to read the user's own table; the same for all commands that take one."""
-
-    id: str | None
-    drop: tuple[str, ...]
-    sep: str
-    decimal: str
-    category: tuple[str, ...]
-    order: tuple[str, ...]
-
-    def layout(self, label: str | None = None) -> Layout:
-        """Return what the columns of the table are; a ValueError if one is two things."""
-        layout: Layout = rows.files.Layout(
-            label, self.id, self.drop, self.sep, self.decimal, self.category, self.order
-        )
-        return layout
 
 
 @dataclass(frozen=True)
@@ -130,12 +111,10 @@ class FitOptions(ModelOptions):
             scenarios.datasets.require_known("model", self.model, registry.REGISTRY)
         return self.for_models([self.model])[self.model]
 
-    def estimator(
-        self, parameters: dict[str, Any], categorical: tuple[int, ...] | None
-    ) -> Description:
-        """Return the estimator; ``categorical`` are the positions of columns of categories."""
+    def estimator(self, parameters: dict[str, Any]) -> Description:
+        """Return the estimator."""
         sampling = {name: getattr(self, name) for name in SAMPLER}
-        protocol = run.protocol.Protocol(cutoff=self.cutoff(), categorical=categorical, **sampling)
+        protocol = run.protocol.Protocol(cutoff=self.cutoff(), **sampling)
         candidate = run.protocol.Candidate(self.model, self.model, parameters)
         found: Description = protocol.estimator(candidate, self.seed)
         return found
@@ -150,7 +129,8 @@ def given(*names: str) -> list[str]:
     """Return which of some options of the running command its caller gave, without defaults."""
     context = click.get_current_context()
     sources = None, click.core.ParameterSource.DEFAULT  # None: the command has no such option
-    return [name for name in names if context.get_parameter_source(name) not in sources]
+    known = dict.fromkeys(names)
+    return [name for name in known if context.get_parameter_source(name) not in sources]
 
 
 def command(name: str, csv: Path, same: list[str], **others: list[str]) -> str:
@@ -170,7 +150,7 @@ def _check_jobs(_: click.Context, __: click.Parameter, value: int) -> int:
 
 of_table = grouped(
     "table",
-    TableOptions,
+    lambda **given: tables.files.Layout(**given),
     {
         "id": click.option(
             "--id", metavar="COLUMN", help="Column that names the rows; no feature."
@@ -203,6 +183,18 @@ of_table = grouped(
             metavar="COLUMN=LOW<...<HIGH",
             multiple=True,
             help="Column of ordered categories, with its levels; repeatable.",
+        ),
+        "missing": click.option(
+            "--missing",
+            metavar="VALUE",
+            multiple=True,
+            help="Value that stands for 'not known', such as -999; repeatable.",
+        ),
+        "cyclic": click.option(
+            "--cyclic",
+            metavar="COLUMN=PERIOD",
+            multiple=True,
+            help="Column of numbers that comes again, such as hour=24; repeatable.",
         ),
     },
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..estimators import atomic, messages, registry, rows
+from ..estimators import atomic, messages, registry, tables
 from . import options
 from .console import (
     console_of_records,
@@ -145,7 +145,7 @@ def print_relations(
     with plain_errors():
         check_outputs({"--out": out}, csv)
         layout = replace(table, drop=(*table.drop, *filter(None, [label]))).layout()
-        X, _ = rows.tables.read_features(csv, layout)
+        X, _ = tables.files.read_features(csv, layout)
         found = relations(X)
     far = found.table[found.table["excess"] > 1.0].head(top)
     cells = [[str(name), *_broken(*row)] for name, *row in far.itertuples()]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import estimators
-from ..estimators import messages, rows
+from ..estimators import messages, tables
 from . import options
 from .console import as_cells, waiting, with_filled, with_names
 from .errors import check_outputs, plain_errors
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..estimators.description import Description
-    from ..estimators.rows.files import Layout
-    from ..estimators.table import TrainingTable
+    from ..estimators.tables.files import Layout
+    from ..estimators.training import TrainingTable
 
 
 @click.command()
@@ -78,16 +78,13 @@ def score(
             est: Description = estimators.files.load(model)
             if est.kernel_.pairwise:
                 raise ValueError(f"{model}: its kernel is precomputed; use est.decision in Python")
-            categories = _categories_of_fit(est, layout)
             known = est.table_
-            levels = [name for name, kind in known.kinds.items() if kind == "levels"]
-            na = rows.categories.code(rows.files.NA)
-            coded = [c for c in categories if (known.values[c] == na).any()]
-            new = rows.tables.read_own(csv, layout, [*categories, *levels], coded)
-            with rows.files.naming(csv):
+            text = _of_text(est, layout)
+            layout = replace(layout, category=tuple(text))
+            new = tables.files.read_own(csv, layout)
+            with tables.files.naming(csv):
                 names = _columns_of_fit(est, new, layout)
-                X = _typed(known, new[names], layout.decimal)
-                unread = _unread(known, X, new[names], layout.decimal)
+                X, unread = _read(known, new[names], layout)
                 left = _left_out(X)
             usable, new = X[~left], new[~left]
             given = usable if hasattr(est, "feature_names_in_") else usable.to_numpy()
@@ -125,16 +122,19 @@ def score(
             click.echo(line, err=True)
 
 
-def _categories_of_fit(est: Description, layout: Layout) -> list[str]:
-    """Return the columns that are categories in the model."""
-    names = getattr(est, "feature_names_in_", None)
-    positions = list(est.kernel_.categorical_columns)
-    found = [] if names is None else [str(name) for name in names[positions]]
-    for other in layout.categories:
-        if other not in found:
-            has = messages.listed(found) if found else "no columns"
-            raise ValueError(f"--category {other!r}: the model was fitted to {has} of categories")
-    return found
+def _of_text(est: Description, layout: Layout) -> list[str]:
+    """Return the columns of categories of the model in which a sign such as NA is one."""
+    table = est.table_.table
+    kinds, gaps = table.kinds, tables.files.GAPS
+    for name in layout.category:
+        if kinds.get(name) != "category":
+            known = [each for each, kind in kinds.items() if kind == "category"]
+            has = messages.listed(known) if known else "no columns"
+            raise ValueError(f"--category {name!r}: the model was fitted to {has} of categories")
+    values = (
+        (name, getattr(c, "values", ())) for name, c in zip(kinds, table.columns, strict=True)
+    )
+    return [name for name, of in values if gaps & set(of)]
 
 
 def _columns_of_fit(est: Description, new: pd.DataFrame, layout: Layout) -> list[str]:
@@ -146,52 +146,41 @@ def _columns_of_fit(est: Description, new: pd.DataFrame, layout: Layout) -> list
             f"{len(names)}, {messages.listed(names)}; leave columns out by --drop"
         )
     for name in names:
-        if name in layout.others and name not in new.columns:
+        if name in layout.named() and name not in new.columns:
             raise ValueError(
-                f"{layout.others[name]} {name!r}: the model was fitted to this column, and cannot "
+                f"{layout.named()[name]} {name!r}: the model was fitted to this column, and cannot "
                 f"score without it; it takes {messages.listed(names)}"
             )
-    rows.tables.require_columns(new, names)
+    est.table_.table.matched(new)
     return names
 
 
-def _typed(known: TrainingTable, new: pd.DataFrame, decimal: str) -> pd.DataFrame:
-    """Return numbers, and cells of other columns that are as in training; else NaN; rows from 0."""
-    forms, kinds = known.forms, list(known.kinds.values())
-    new = new.reset_index(drop=True)
-    for i in range(new.shape[1]):
-        column = new.iloc[:, i]
-        if i in forms:
-            column = rows.cells.with_points(column) if decimal == "," else column
-            new.isetitem(i, column.where(forms[i].numbers(column).notna()))
-        elif kinds[i] != "category":
-            values = rows.cells.as_numbers(column, decimal)
-            new.isetitem(i, values.where(values.abs() < math.inf))
-    return new
+def _read(known: TrainingTable, new: pd.DataFrame, layout: Layout) -> tuple[pd.DataFrame, str]:
+    """Return new rows, numbered from 0, and how many of their cells cannot be read and are gaps.
 
-
-def _unread(known: TrainingTable, X: pd.DataFrame, new: pd.DataFrame, decimal: str) -> str:
-    """Return how many cells of the file cannot be read; a ValueError if no gaps are meant."""
-    empty = X.isna().to_numpy()
-    bad = empty & new.notna().to_numpy()
-    if not bad.any():
-        return ""
-    row = int(bad.any(axis=1).argmax())
-    column = int(bad[row].argmax())
-    form = known.forms.get(column)
+    A ValueError if no cell of a column can be read.
+    """
+    X = known.table.known(new).reset_index(drop=True)
+    bad = known.table.read(X)[1]
+    found = X.mask(bad)
+    if not bad.any(axis=None):
+        return found, ""
+    row, place = divmod(int(bad.to_numpy().argmax()), bad.shape[1])
+    column, name = known.table.columns[place], new.index.name
+    of_id = "" if name is None else f"; {str(name)!r} is {new.index[row]!r:.80}"
     first = (
-        f"the first is {new.iat[row, column]!r:.80} in {str(new.columns[column])!r} of "
-        f"{rows.tables.place(new, row)}{f', no {form.expected}' if form else ''}"
+        f"the first is {X.iat[row, place]!r:.80} in {str(X.columns[place])!r} of row {row} "
+        f"(counted from 0{of_id}), no {column.expected}"
     )
-    concerned = new.columns[bad.any(axis=0)]
-    signs = _about_signs(new[concerned], decimal)
-    nothing = new.columns[bad.any(axis=0) & empty.all(axis=0)]
-    if signs or len(nothing):
-        what = f"no cell of {messages.listed(nothing)}"
-        if not len(nothing):
-            what = f"not every cell of {messages.listed(concerned)}"
-        raise ValueError(f"{what} can be read; {first}{signs}")
-    return f"{int(bad.sum())} cells cannot be read and count as gaps; {first}"
+    nothing = X.columns[bad.any() & found.isna().all()]
+    commas = [
+        c for c in X.columns[bad.any()] if X[c][bad[c]].astype(str).str.contains(r"\d,\d").any()
+    ]
+    if len(nothing) or (commas and layout.decimal == "."):
+        sign = "; is ',' the decimal sign, --decimal ','?" if commas else ""
+        what = messages.listed(nothing if len(nothing) else commas)
+        raise ValueError(f"{what} cannot be read; {first}{sign}")
+    return found, f"{int(bad.to_numpy().sum())} cells cannot be read and count as gaps; {first}"
 
 
 def _left_out(X: pd.DataFrame) -> np.ndarray:
@@ -200,14 +189,6 @@ def _left_out(X: pd.DataFrame) -> np.ndarray:
     if left.all():
         raise ValueError("no row has a value in a column of the model")
     return left
-
-
-def _about_signs(numeric: pd.DataFrame, decimal: str) -> str:
-    """Return the question whether columns of numbers have the other decimal sign."""
-    if all(rows.columns.kind_of(numeric[c], decimal) != "decimal" for c in numeric):
-        return ""
-    sign = rows.cells.OTHER_SIGN[decimal]
-    return f"; is {sign!r} the decimal sign, --decimal {sign!r}?"
 
 
 def _important_columns(est: Description, given: Any, X: pd.DataFrame) -> pd.DataFrame:
@@ -226,6 +207,7 @@ def _notes(
 ) -> Iterator[str]:
     """Yield what is to be known of scored rows: unseen categories, none selected."""
     import numpy as np
+    import pandas as pd
 
     n, codes, seen = len(X), known.floats(given), known.values.to_numpy()
     is_category = np.array([kind == "category" for kind in known.kinds.values()])
@@ -236,6 +218,14 @@ def _notes(
         yield (
             f"{int(unseen.any(axis=0).sum())} of {n} rows have a category that no training row "
             f"has, in {messages.quoted(names)}: such a category differs from all others"
+        )
+    low, high = (known.values.agg(end).to_numpy() for end in ("min", "max"))
+    away = pd.DataFrame(codes > high).all() | pd.DataFrame(codes < low).all()
+    counts = ~is_category & ~np.isin(list(known.kinds), list(known.table.cyclic))
+    if n > 1 and len(moved := X.columns[away.to_numpy() & counts]):
+        yield (
+            f"all {n} rows lie beyond the training rows in {messages.listed(moved)}: if it counts "
+            f"on, as a date does, fit without it, --drop {str(moved[0])!r}"
         )
     if fdr is not None and not result["selected"].any():  # by Benjamini and Hochberg
         smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))

@@ -22,7 +22,7 @@ import numpy as np
 from ...estimators.messages import did_you_mean, printable
 
 if TYPE_CHECKING:
-    from ...estimators.rows.files import Layout
+    from ...estimators.tables.files import Layout
 
 DATA = files(__package__) / "data"
 DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
@@ -163,36 +163,36 @@ def from_csv(path: str | Path, layout: Layout, minor: str | None = None) -> Data
     layout : Layout
         With the column of the classes as its label.
     minor : str, optional
-        As in :func:`~bsvdd.estimators.rows.tables.minority_of`.
+        As in :func:`~bsvdd.estimators.labels.read_minority`.
 
     Raises
     ------
     ValueError
-        As in :func:`~bsvdd.estimators.rows.tables.read_features`; the message names the file.
+        As in :func:`~bsvdd.estimators.tables.files.read_features`; the message names the file.
 
     Warns
     -----
     DataWarning
-        As in :func:`~bsvdd.estimators.rows.tables.read_features`.
+        As in :func:`~bsvdd.estimators.tables.files.read_features`.
     """
-    from ...estimators.inputs import warn_of_gaps
-    from ...estimators.rows import columns, tables
-    from ...estimators.rows.names import Columns
+    from ...estimators.tables import files
+    from ...estimators.training import warn_of_gaps
 
-    X, minority = tables.read_features(path, layout, minor)
-    text, forms = columns.found(X)
-    numbers = columns.numbers(X, text, forms).to_numpy(dtype=float)
-    named = Columns("", X.shape[1], tuple(map(str, X.columns)))
+    X, minority = files.read_features(path, layout, minor)
+    with files.naming(path):
+        table = layout.table.fit(X)
+        numbers = table.coordinates(table.floats(X))
+    names = [*map(str, X.columns), *table.cyclic]
     if np.isnan(numbers).any():
-        warn_of_gaps(numbers, named)
+        warn_of_gaps(numbers, names)
     return Dataset(
         printable(Path(path).stem),
         numbers,
         np.asarray(minority),
-        text or None,
+        table.categorical or None,
         bool(np.isnan(numbers).any()) or None,
         X.index.to_numpy(),
-        [str(column) for column in X.columns],
+        names,
     )
 
 
@@ -207,11 +207,12 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
     """
     import pandas as pd
 
-    from ...estimators.rows import files, tables
+    from ...estimators.labels import read_minority
 
     path = Path(path)
     try:
-        files.require_file(path)
+        if not path.is_file():  # a pipe would block, or end too soon
+            raise ValueError("it is no regular file")
         size = path.stat().st_size
         with zipfile.ZipFile(path) as archive:  # nothing longer is read, whatever an array claims
             needed = sum(archive.getinfo(name).file_size for name in ("X.npy", "y.npy"))
@@ -233,7 +234,7 @@ def from_npz(path: str | Path, minor: str | None = None) -> Dataset:
             f"{path}: X must be a table of numbers (n, p) and y have n values, got X {X.shape} of "
             f"{X.dtype}, y {y.shape}"
         )
-    minority = tables.minority_of(pd.Series(y, name="y"), minor)
+    minority = read_minority(pd.Series(y, name="y"), minor)
     return Dataset(printable(path.stem), X.astype(float), minority)
 
 
@@ -253,7 +254,7 @@ def from_folder(folder: str | Path, label: str | None, minor: str | None) -> lis
     ValueError
         The folder has no such file, or a file cannot be read; the message names it.
     """
-    from ...estimators.rows.files import Layout
+    from ...estimators.tables.files import Layout
 
     paths = sorted(p for p in Path(folder).iterdir() if p.suffix in (".npz", ".csv"))
     if not paths:

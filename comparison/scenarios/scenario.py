@@ -7,7 +7,7 @@ from typing import override
 
 import numpy as np
 
-from ...estimators.rows.gaps import imputed
+from ...estimators.tables.gaps import imputed
 from .datasets import Dataset
 
 

@@ -73,14 +73,24 @@ class Decorrelated(Tabular):
         """Return the kernel of rows X (n, p), whose columns are not adjusted for each other."""
         numbers = np.delete(X, categorical, axis=1).T
         common = np.array([common_value(x) for x in numbers])
+        taught = replace(asked, categorical=categorical).taught(X, np.ones(len(X))).columns
         columns = tuple(
-            Column.of(x, np.ones(len(x))) if np.isnan(value) else of_others(x[x != value])
-            for x, value in zip(numbers, common, strict=True)
+            column if np.isnan(value) else of_others(x[x != value])
+            for x, value, column in zip(numbers, common, taught or (), strict=True)
         )
         shares = [(x != c).mean() for x, c in zip(numbers, common, strict=True) if not np.isnan(c)]
         parts = [power_of(share, asked.rho) for share in shares]
         weights = np.append(np.ones(len(categorical)), parts)
-        return cls(RBF("wide"), asked.rho, categorical, asked.scale, columns, common, weights)
+        return cls(
+            kernel=RBF("wide"),
+            rho=asked.rho,
+            categorical=categorical,
+            scale=asked.scale,
+            columns=columns,
+            cyclic=asked.cyclic,
+            common=common,
+            weights=weights,
+        )
 
     def adjusted(self, X: np.ndarray, core: np.ndarray) -> Self:
         """Return the kernel adjusted by the core (c, p) of rows X (n, p)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,8 +14,9 @@ from ...inference.decision import median
 from ...inference.warning import collected
 from ...models.kernels import Tabular, as_kernel
 from ..p_values import check_rate
-from ..rows.gaps import imputed
-from ..table import TrainingTable
+from ..tables.gaps import imputed
+from ..tables.table import Table
+from ..training import TrainingTable
 from .clumps import clumps
 from .core_rows import SHARE, core_of
 from .decorrelated import Decorrelated
@@ -151,7 +152,8 @@ class Described:
     def of(cls, est: Any, X: Any, rows: Rows, counted: np.ndarray) -> Self:
         """Return the table X, which is ``rows`` as numbers, of which some are ``counted`` (n,)."""
         core = np.zeros(len(counted), dtype=bool)
-        core[counted], kernel = core_of(rows.X[counted], _asked(est), rows.categorical)
+        asked = replace(_asked(est), cyclic=rows.cyclic)
+        core[counted], kernel = core_of(rows.X[counted], asked, rows.categorical)
         fitted = clone(est).set_params(kernel=kernel)
         fitted.fit(X, sample_weight=core.astype(float))
         return cls(fitted, kernel, core, np.maximum(-median(fitted.log_similarity()), 0.0))
@@ -167,26 +169,30 @@ class Rows:
         Gaps have the middle value of the nearest rows.
     categorical : tuple of int
         The positions of the columns of categories.
+    cyclic : tuple of int
+        The positions of cosines and sines.
     names : pandas.Index of length n
     """
 
     X: np.ndarray
     categorical: tuple[int, ...]
+    cyclic: tuple[int, ...]
     names: pd.Index
 
     @classmethod
-    def of(cls, X: Any, named: tuple[int, ...]) -> Self:
+    def of(cls, X: Any, named: tuple[int, ...], table: Table | None = None) -> Self:
         """Return the rows of a table; columns at ``named`` positions are categories too."""
-        table = TrainingTable.read(X)
-        values = table.values.to_numpy(float)
+        known = TrainingTable.read(X, table)
+        values = known.values.to_numpy(float)
         n, p = values.shape
         if n < FEWEST:
             raise ValueError(f"one table needs {FEWEST} rows or more, got {n}")
         if max(named, default=0) >= p:
             raise ValueError(f"categorical={named}: there are {p} columns, from 0 on")
-        of_text = {i for i, kind in enumerate(table.kinds.values()) if kind == "category"}
-        categorical = tuple(sorted({*named, *of_text}))
-        return cls(imputed(values, values, categorical).rows, categorical, table.frame.index)
+        categorical = tuple(sorted({*named, *known.table.categorical}))
+        filled = imputed(values, values, categorical).rows
+        table = known.table
+        return cls(table.coordinates(filled), categorical, table.cycles, known.frame.index)
 
 
 def stand_out(est: Any, X: Any, *, fdr: float = 0.1) -> StandOut:
@@ -240,7 +246,7 @@ def stand_out(est: Any, X: Any, *, fdr: float = 0.1) -> StandOut:
     7
     """
     check_rate("fdr", fdr)
-    rows = Rows.of(X, _asked(est).categorical_columns)
+    rows = Rows.of(X, _asked(est).categorical_columns, est.table)
     found, tail, aside = described(est, X, rows)
     odd = OddRows.of(tail, aside)
     listed = odd.listed(fdr)

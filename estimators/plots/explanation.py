@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ..questions.why import explain
-from ..rows.frames import as_frame
+from ..tables.table import as_frame
 from .common import MAJORITY, MINORITY, axes_of, short
 
 NAME, TEXT = 34, 26  # characters of a column, and of its values

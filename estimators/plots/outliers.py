@@ -11,9 +11,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from sklearn.utils import get_tags
 
+from ..fitted import require_description
 from ..one_table.stand_out import StandOut
 from ..questions.why import explain
-from ..table import require_description
 from .common import (
     MAJORITY,
     MINORITY,

@@ -12,7 +12,7 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from ..table import require_description
+from ..fitted import require_description
 from .common import by_name, minority_of, panels, plain, training_minority
 
 LARGEST = np.finfo(float).max

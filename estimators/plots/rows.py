@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.ticker import MaxNLocator
 
+from ..fitted import require_description
 from ..labels import classes_of
-from ..table import require_description
 from .common import (
     MAJORITY,
     MINORITY,

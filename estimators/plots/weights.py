@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from ..table import require_one_fit
+from ..fitted import require_one_fit
 from .common import MAJORITY, MINORITY, axes_of, short
 
 

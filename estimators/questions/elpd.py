@@ -26,7 +26,7 @@ from scipy.special import logsumexp
 
 from ...models.kernels import RBF
 from ..description import Description
-from ..table import require_one_fit
+from ..fitted import require_one_fit
 
 if TYPE_CHECKING:
     from arviz import ELPDData

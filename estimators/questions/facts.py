@@ -33,9 +33,8 @@ from ...inference import cutoffs
 from ...models.kernels import Tabular, as_kernel
 from ...models.priors import describe
 from ..doubts import doubts
-from ..fitted import Fitted
+from ..fitted import Fitted, require_one_fit
 from ..registry import find
-from ..table import TrainingTable, require_one_fit
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
 WORTH = ("variance_ratio", "spread", "pull", "r_hat", "ess")  # one number each in a summary
@@ -122,7 +121,7 @@ def of_fit(fitted: Fitted) -> dict[str, Any]:
     """Return the facts of a fit."""
     training, units, name = fitted.training, fitted.data.units, type(fitted.estimator).__name__
     record = find(name)
-    kinds = {} if training.kernel.pairwise else TrainingTable.of(training).kinds
+    kinds = {} if training.kernel.pairwise else training.table.kinds
     by_column = zip(kinds, training.gaps.sum(axis=0).tolist(), strict=True) if kinds else ()
     majority = ~units.minority
     found = {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..description import Description
-from ..table import require_description
+from ..fitted import require_description
 
 
 def p_value(est: Description, X: Any) -> np.ndarray:

@@ -39,8 +39,10 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.preprocessing import StandardScaler
 
 from ...inference import threads
+from ..inputs import refuse
 from ..messages import listed
-from ..table import read
+from ..tables.columns import TableColumn
+from ..tables.table import Table, frame_of
 
 FOLLOWS = 0.5  # share of its variation, or surprise, that the others explain
 MORE = 0.02  # that a second column explains at least
@@ -143,23 +145,28 @@ def relations(X: Any, on: Any = None) -> Relations:
     >>> int(row.name), row["column"], float(row["value"]), round(float(row["expected"]), 2)
     (7, 'net', 50.0, 7.37)
     """
-    frame, table, categories, forms = read(X)
+    refuse(X)
+    frame = frame_of(X)
+    known = Table().fit(frame)
+    table = pd.DataFrame(known.floats(frame), frame.index, frame.columns)
+    columns = dict(zip(frame, known.columns, strict=True))
+    categories = {c for c in frame if columns[c].kind == "category"}
     used = list(frame) if on is None else np.atleast_1d(on).tolist()
     if on is not None and not (used and set(used) < set(frame)):
         raise ValueError(f"on={on!r}: expected some, and not all, of {listed(frame)}")
-    known = pd.DataFrame({c: _levels(table[c]) if c in categories else table[c] for c in used})
+    usual = pd.DataFrame({c: _levels(table[c]) if c in categories else table[c] for c in used})
     excess, follows = table * np.nan, {}
     expected = pd.DataFrame(None, table.index, table.columns, object)
     with threads.one(), threads.steps("relations") as step:
         for c in table if on is None else table.columns.drop(used):
             step(f"column {c!r}")
-            found = _of_column(known.drop(columns=c, errors="ignore"), table[c], c in categories)
+            found = _of_column(usual.drop(columns=c, errors="ignore"), table[c], c in categories)
             if found is not None:
                 follows[c], excess[c] = found[:3], found.excess
-                cell: Any = forms[c].cell if c in forms else float
+                cell: Any = columns[c].cell
                 if found.how == COUNTS:
                     cell = dict(zip(table[c], frame[c], strict=True)).get
-                whole = c in forms and not (table[c] % 1.0).any()  # such as days
+                whole = columns[c] != TableColumn() and not (table[c] % 1.0).any()  # such as days
                 values = found.expected.round() if whole else found.expected
                 pairs = zip(values, found.excess, strict=True)
                 expected[c] = [None if np.isnan(e) else cell(v) for v, e in pairs]

@@ -42,7 +42,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..messages import of_value
-from ..table import TrainingTable, frame_of
+from ..tables.table import frame_of
+from ..training import TrainingTable
 
 WALKS = 10  # and as many rows that are like a row
 MOST, LEAST = 3, 0.1  # columns that are reasons, and the least part of one

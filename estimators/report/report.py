@@ -24,7 +24,7 @@ from ..plots.common import boxes_for_letters, figure_of
 from ..questions import facts
 from ..questions.methods import methods
 from ..questions.why import explain
-from ..rows.frames import as_frame
+from ..tables.table import as_frame
 
 LISTED, EXPLAINED = 10, 3  # oddest rows in the table, and those with a picture
 LEFT_AWAY = ["distance"]  # columns of a decision

@@ -61,6 +61,17 @@ class Column:
             low, high - low, float(center), float(sd), values, (scores - mean) / unit, float(unit)
         )
 
+    @classmethod
+    def cyclic(cls, x: np.ndarray, weight: np.ndarray) -> Self:
+        """Return what cosines or sines x (n,) say, whose ranks say nothing: scores are values."""
+        own = cls.of(x, weight)
+        ends = np.array([0.0, 1.0])
+        return (
+            replace(own, values=ends, scores=(ends - own.mean) / own.sd, unit=1.0)
+            if own.span
+            else own
+        )
+
     def coordinates(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the standardised values and the normal scores of x (m,)."""
         if not self.span:
@@ -112,6 +123,9 @@ class Tabular(Kernel):
         The coordinates of a column of numbers; one of them counts fully.
     columns : tuple of Column, optional
         What the majority rows say of the columns of numbers; set by ``fit``.
+    cyclic : tuple of int
+        Positions of cosines and sines, which have standardised values only; set by a
+        :class:`bsvdd.Table`.
 
     Raises
     ------
@@ -133,6 +147,7 @@ class Tabular(Kernel):
     categorical: tuple[int, ...] | None = None
     scale: str = "both"
     columns: tuple[Column, ...] | None = None
+    cyclic: tuple[int, ...] = ()
 
     of_tables = True
 
@@ -195,8 +210,9 @@ class Tabular(Kernel):
 
     @override
     def taught(self, X: np.ndarray, weight: np.ndarray) -> Self:
-        numbers = np.delete(X, self.categorical_columns, axis=1)
-        return replace(self, columns=tuple(Column.of(x, weight) for x in numbers.T))
+        numbers = (f for f in range(X.shape[1]) if f not in self.categorical_columns)
+        of = {f: Column.cyclic if f in self.cyclic else Column.of for f in numbers}
+        return replace(self, columns=tuple(of[f](X[:, f], weight) for f in of))
 
     @override
     def inputs(self, X: np.ndarray) -> np.ndarray:

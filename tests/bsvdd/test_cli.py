@@ -15,7 +15,7 @@ from bsvdd.comparison.run import runner, workers
 from bsvdd.comparison.run.cell import Cell, replicate_pair, replicate_seed
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.scenario import Real
-from bsvdd.estimators.rows.files import Layout
+from bsvdd.estimators.tables.files import Layout
 from click.testing import CliRunner
 from rich.console import Console
 
@@ -323,7 +323,7 @@ BAD = [
     ("compare --label kind", "no CSV file is given, which is needed for --label"),
     ("compare --id x --sep ;", "no CSV file is given, which is needed for --id and --sep"),
     ("compare CSV --data yeast_ME2", "give either CSV or --data"),
-    ("compare CSV --label nope", "label column 'nope'"),
+    ("compare CSV --label nope", "column 'nope' .--label."),
     ("compare CSV --label kind --minor nope", "'nope' never occurs"),
     ("compare CSV --label kind", "minor_label="),
     ("compare CSV KINDS --published --model SVM", "SVM is here for comparison"),
@@ -345,16 +345,16 @@ BAD = [
     ("fit T --prior Falt", "--prior: 'Falt' is no prior .*did you mean 'Flat'"),
     ("fit T --model BSVDD-M --minority-prior Flat", "--minority-prior: 'Flat' is"),
     ("fit T --false-alarm-rate 1", "rate must lie between 0 and 1, got 1.0"),
-    ("fit T --sep ;;", "sep must be one character"),
+    ("fit T --sep ;;", "--sep must be one sign"),
     ("fit T --sep ;", "name the separator: --sep ','"),
-    ("fit T --drop kind", "--label and --drop both name the column 'kind'"),
+    ("fit T --drop kind", "--label and --drop both name 'kind'"),
     ("fit T --drop nope", r"column 'nope' \(--drop\) is not in the table; it has"),
     ("score CSV CSV", "is no saved bsvdd estimator"),
     ("score m CSV --out CSV", "would replace .*name another file"),
     ("score m CSV --out m", "would replace .*name another file"),
     ("score m CSV --drop b", "--drop 'b': the model was fitted to this column"),
     ("score m CSV --id kid", "did you mean 'kind'"),
-    ("score m ONE/x.csv", "lacks columns 'a', 'b'; it has 'x', 'y'"),
+    ("score m ONE/x.csv", "lacks columns 'a', 'b', which the fit has; it has 'x', 'y'"),
     *((f"score m CSV --fdr {rate}", "fdr must lie between 0 and 1") for rate in ("0", "1", "-.5")),
     ("score m CSV --category a", "the model was fitted to no columns of categories"),
     ("study slides --jobs 0", "expected at least 1, or -1"),

@@ -102,7 +102,7 @@ def test_a_table_with_other_signs_has_the_same_scores(folder, scores, tmp_path):
     _, plain = scores(folder / "SVDD", folder / "t.csv")
     pd.testing.assert_frame_equal(german, plain)
     result = call("score", model, folder / "g.csv", "--sep", ";", code=1)
-    assert "not every cell of columns 'a', 'b' can be read; the first is " in result.output
+    assert "columns 'a', 'b' cannot be read; the first is " in result.output
     assert "is ',' the decimal sign, --decimal ','?" in result.output
 
 
@@ -228,8 +228,8 @@ def test_what_fit_says_of_classes_and_columns(folder, table, tmp_path):
     output = call("fit", path, *COLUMNS, *out).output
     warned = [line for line in output.splitlines() if "Warning" in line]
     assert len(warned) == 2 and all(line.startswith("Warning: ") for line in warned)
-    assert "'u' names rows 0 and 1 (counted from 0), and 72 of 72 rows share" in warned[0]
-    assert "--id 'nr', or leave it out by --drop 'nr'" in warned[1]
+    assert "several rows have the id 'u' in 'name'" in warned[0]
+    assert "--id 'nr' (in Python X = X.set_index('nr')) names the rows by it; --drop" in warned[1]
 
 
 def test_a_code_among_categories_is_no_gap(table, scores, tmp_path):
@@ -239,9 +239,33 @@ def test_a_code_among_categories_is_no_gap(table, scores, tmp_path):
     rows.to_csv(path, index=False)
     fit = ["fit", path, *COLUMNS[:-2], "--model", "SVDD", "--out", model]
     result = call(*fit)
+    assert (
+        "'NA' in 11 rows is read as a gap; if it is a category, --category 'city'" in result.output
+    )
+    result = call(*fit, "--category", "city")
     assert "2 of 72 rows have gaps, in 'a' (1), 'city' (2), filled by the near" in result.output
-    assert "NA in 11 of its cells is one and no gap" in result.output
-    rows.iloc[3:7].to_csv(path, index=False)  # too few to tell that NA is a code
+    rows.iloc[3:7].to_csv(path, index=False)  # the model knows that NA is one
     result, frame = scores(model, path, "--id", "name", "--explain")
     assert frame["filled"].dropna().tolist() == ["city", "a, city"] and len(frame) == 4
     assert result.stderr.count("have gaps, in") == 1
+
+
+def test_what_the_cells_do_not_say_is_kept_with_the_model(table, scores, tmp_path):
+    """Codes for 'not known' and periods, and a column that has moved since the fit."""
+    path, model, rows = tmp_path / "t.csv", tmp_path / "m", table.copy()
+    rows["hour"], rows["day"] = np.arange(72) % 3 - 1, np.arange(72) % 28
+    rows["hour"] %= 24
+    rows.loc[::9, "a"] = -999
+    rows.to_csv(path, index=False)
+    fit = ["fit", path, *COLUMNS, "--model", "SVDD", "--out", model]
+    result = call(*fit)
+    assert "column 'a' has -999 in 8 rows, alone beyond the others" in result.stderr
+    result = call(*fit, "--missing", "-999", "--cyclic", "hour=24")
+    assert "8 of 72 rows have gaps, in 'a' (8)" in result.stderr and "-999" not in result.stderr
+    rows["hour"], rows["day"] = 23.5, np.arange(72) + 28
+    rows.to_csv(path, index=False)
+    result, frame = scores(model, path)
+    assert frame["filled"].notna().sum() == 8
+    assert "all 72 rows lie beyond the training rows in column 'day': if it counts" in result.stderr
+    wrong = call("fit", path, "--cyclic", "hour", "--out", model, code=1).output
+    assert wrong.startswith("Error: --cyclic COLUMN=PERIOD, such as hour=24")

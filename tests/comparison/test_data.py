@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.datasets import DATA
-from bsvdd.estimators.rows.files import Layout
+from bsvdd.estimators.tables.files import Layout
 from click.testing import CliRunner
 
 from bsvdd.cli import main
@@ -141,4 +141,4 @@ def test_the_name_of_a_file_says_nothing_to_a_terminal(tmp_path):
     assert datasets.from_csv(path, Layout("y")).name == r"a\x1b[2Jb"
     result = CliRunner().invoke(main, ["compare", str(path), "--label", "z"], color=True)
     assert result.exit_code == 1 and "\x1b" not in result.output
-    assert r"a\x1b[2Jb.csv: label column 'z'" in result.output
+    assert r"a\x1b[2Jb.csv: column 'z' (--label)" in result.output

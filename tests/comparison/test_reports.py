@@ -11,7 +11,7 @@ from bsvdd.comparison.run import runner, studies
 from bsvdd.comparison.run.cell import replicate_seed
 from bsvdd.comparison.scenarios import datasets
 from bsvdd.comparison.scenarios.scenario import halves
-from bsvdd.estimators.rows.files import Layout
+from bsvdd.estimators.tables.files import Layout
 from bsvdd.inference.metrics import evaluate
 from scipy.stats import studentized_range, ttest_rel
 from scipy.stats import t as student

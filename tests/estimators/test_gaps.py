@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.rows.gaps import NEAREST, imputed
+from bsvdd.estimators.tables.gaps import NEAREST, imputed
 from bsvdd.inference.centre import Parts
 from bsvdd.inference.warning import DataWarning
 

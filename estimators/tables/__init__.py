@@ -1,4 +1,4 @@
-"""Tables: files, columns, categories, gaps."""
+"""Tables: what their columns are, floats and cells, files, and gaps."""
 
 import pkgutil
 

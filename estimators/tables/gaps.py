@@ -57,7 +57,7 @@ def imputed(rows: np.ndarray, known: np.ndarray, categorical: Collection[int] = 
     Examples
     --------
     >>> import numpy as np
-    >>> from bsvdd.estimators.rows.gaps import imputed
+    >>> from bsvdd.estimators.tables.gaps import imputed
     >>> known = np.array([[0.0, 5.0], [0.1, 6.0], [0.2, 7.0], *[[9.0, 9.0]] * 20])
     >>> known[3:10] = 0.0, 6.0
     >>> found = imputed(np.array([[0.0, np.nan]]), known)

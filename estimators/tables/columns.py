@@ -1,0 +1,186 @@
+"""What a column of a table is: its cells become floats, and floats its cells."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+GAP = "None"  # in a column of numbers or dates; a level among categories
+CURRENCY = r"[A-Z]{0,2}[$¢£¥\u20a0-\u20c0]|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|AUD|CAD"
+NO_LETTER = (
+    r"[\d_\W\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u215e]"  # nor powers, halves
+)
+AMOUNT = re.compile(
+    rf"(?P<sign>[-+\u2212]?)(?P<before>{CURRENCY})?\s?(?=\.?\d)"
+    r"(?P<number>(?P<grouped>[1-9]\d{0,2}(?:,\d{3})+)?\d*(?:\.\d*)?(?:[eE][-+]?\d+)?)"
+    rf"\s?(?P<after>{CURRENCY}|(?!{NO_LETTER})\w[^\s\d]*|[%‰°][A-Z]?)?"
+)
+SWAPPED = str.maketrans(".,", ",.")
+DAY = pd.Timedelta(days=1)
+ISO, EIGHT = "ISO8601", "%Y%m%d"
+DAYS = "%Y/%m/%d|%d.%m.%Y|%d.%m.%y|%d/%m/%Y|%m/%d/%Y|%d-%m-%Y|%m-%d-%Y|%d/%m/%y|%m/%d/%y"
+DAYS += "|%d %b %Y|%d %B %Y|%b %d, %Y|%B %d, %Y|%b %d %Y|%d-%b-%Y|%d-%b-%y|%b-%d-%Y|%a %b %d %Y"
+DAYS += "|%b %Y|%B %Y|%b-%y|%m/%Y"
+CLOCKS = "", " %H:%M", " %H:%M:%S"
+FORMATS = (ISO, *(day + clock for clock in CLOCKS for day in DAYS.split("|")))
+ZONE = r".*[T ]\d.*(?:Z|[+-]\d\d(?::?\d\d)?)"  # a clock, and at its end the time zone
+
+
+def level(value: Any) -> str:
+    """Return the text of a value; a whole number has no decimals, as in a file."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
+
+
+def texts(x: pd.Series) -> pd.Series:
+    """Return the cells of a column that are no gap as texts; blanks are gaps."""
+    cells = x.dropna().astype(object).map(level)
+    return cells[cells != ""]
+
+
+def amounts(cells: pd.Series) -> pd.DataFrame:
+    """Return the ``number``, the ``unit`` and ``grouped`` of texts; NaN and None where no number.
+
+    Thousands with a comma are none if other cells have thousands without one: "1,234" beside "1500"
+    may be 1.234.
+    """
+    known = {cell: _amount(cell) for cell in cells.unique()}
+    found = pd.DataFrame([known[c] for c in cells], cells.index, ["number", "unit", "grouped"])
+    grouped = found["grouped"].astype(bool)
+    if (found["number"].abs()[~grouped] >= 1000.0).any():
+        found.loc[grouped, ["number", "unit"]] = np.nan, None
+    return found.assign(grouped=grouped)
+
+
+def _amount(cell: str) -> tuple[float, str | None, bool]:
+    found = AMOUNT.fullmatch(cell)
+    if found is None:
+        return np.nan, None, False
+    number = float(found["number"].replace(",", ""))
+    number = number if found["sign"] in ("", "+") else -number
+    return number, (found["before"] or "") + (found["after"] or ""), bool(found["grouped"])
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """What a column of training rows is.
+
+    Attributes
+    ----------
+    kind : {"numbers", "dates", "levels", "category", "names"}
+        Names of the rows do not count: they are the number 0.
+    unit : str
+        Of all numbers, or none.
+    grouped : bool
+        Whether thousands have a comma.
+    origin : str
+        The first training date, from which days are counted. In UTC, and saying so, if the training
+        dates have a time zone; new dates then need one too.
+    format : str
+        Of dates that are text.
+    values : tuple of str
+        Levels in their order, whose places are floats; or categories, which are 0, 1, ..., and any
+        other one the next number. Categories without values are numbers.
+    """
+
+    kind: str = "numbers"
+    unit: str = ""
+    grouped: bool = False
+    origin: str = ""
+    format: str = ISO
+    values: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> pd.Timestamp:
+        """The first training date."""
+        return pd.Timestamp(self.origin)
+
+    @property
+    def expected(self) -> str:
+        """What a cell of new rows is, as an error says it."""
+        if self.kind == "dates":
+            zone = "without" if self.first.tz is None else "with"
+            return f"date as in training ({self.format}, {zone} a time zone)"
+        if self.kind == "levels":
+            return f"level as in training ({' < '.join(self.values)})"
+        return f"number {f'in {self.unit!r}' if self.unit else 'without a unit'} as in training"
+
+    def floats(self, x: pd.Series) -> pd.Series:
+        """Return the floats of cells; NaN for a gap, and where a cell is not as in training."""
+        if self.kind == "names":
+            return pd.Series(0.0, x.index)
+        if self.kind == "dates":
+            zone = zoned(x).reindex(x.index) == (self.first.tz is not None)
+            return (moments(x, self.format).where(zone) - self.first.tz_localize(None)) / DAY
+        if self.values:
+            code = {value: float(i) for i, value in enumerate(self.values)}
+            other = np.nan if self.kind == "levels" else float(len(code))
+            return texts(x).map(lambda cell: code.get(cell, other)).astype(float).reindex(x.index)
+        if types.is_numeric_dtype(x):
+            return pd.Series(x.to_numpy(float, na_value=np.nan), x.index)
+        cells = texts(x).replace({"True": "1", "False": "0"})
+        values = pd.to_numeric(cells, errors="coerce").astype(float)
+        if self.unit or values.isna().any():
+            found = amounts(cells)
+            fits = (found["unit"] == self.unit) & (~found["grouped"] | self.grouped)
+            values = (values * np.nan if self.unit else values).fillna(found["number"].where(fits))
+        return values.reindex(x.index)
+
+    def cell(self, number: float) -> Any:
+        """Return the cell that has a float; None if there is none."""
+        if self.kind == "names" or np.isnan(number):
+            return None
+        if self.kind == "dates":
+            return (self.first + DAY * number).round("us")
+        if self.values:
+            return self.values[round(number)] if number < len(self.values) else None
+        if re.fullmatch(CURRENCY, self.unit):
+            return f"{'-' if number < 0 else ''}{self.unit} {abs(float(number))!r}"
+        return f"{float(number)!r} {self.unit}" if self.unit else float(number)
+
+
+def of_numbers(cells: pd.Series) -> TableColumn | None:
+    """Return what texts are that are numbers with one unit, or none; else None."""
+    if pd.to_numeric(cells, errors="coerce").notna().all():
+        return TableColumn()
+    found = amounts(cells)
+    if found["number"].isna().any() or found["unit"].nunique() > 1:
+        return None
+    return TableColumn(unit=found["unit"].iloc[0], grouped=bool(found["grouped"].any()))
+
+
+def of_dates(x: pd.Series, form: str = ISO) -> TableColumn:
+    """Return what dates are; a ValueError if only some of them have a time zone."""
+    if (zone := zoned(x)).nunique() > 1:
+        utc = "X[{x}] = pandas.to_datetime(X[{x}], format='ISO8601', utc=True)"
+        raise ValueError(f"has dates with and without a time zone: {utc} takes UTC for none")
+    first = moments(x, form).min().tz_localize("UTC" if zone.all() else None)
+    return TableColumn("dates", origin=first.isoformat(), format=form)
+
+
+def are_dates(x: pd.Series) -> bool:
+    """Return whether pandas says that a column has dates."""
+    is_typed = types.is_datetime64_any_dtype(x)
+    return is_typed or types.infer_dtype(x) in ("date", "datetime", "datetime64")
+
+
+def moments(x: pd.Series, form: str) -> pd.Series:
+    """Return dates in UTC, without saying so; NaT where there is none."""
+    how: dict[str, Any] = {"utc": True, "errors": "coerce"}
+    typed = are_dates(x)
+    found = pd.to_datetime(x, **how) if typed else pd.to_datetime(texts(x), format=form, **how)
+    return found.reindex(x.index).dt.tz_localize(None)
+
+
+def zoned(x: pd.Series) -> pd.Series:
+    """Return which of the dates that are no gap have a time zone."""
+    if types.is_datetime64_any_dtype(x):
+        of_arrow = getattr(x.dtype, "pyarrow_dtype", None)
+        return pd.Series(getattr(of_arrow or x.dtype, "tz", None) is not None, x.dropna().index)
+    if are_dates(x):
+        return x.dropna().map(lambda v: getattr(v, "tzinfo", None) is not None).astype(bool)
+    return texts(x).str.fullmatch(ZONE).astype(bool)
