@@ -128,7 +128,8 @@ class BDDM(Bayesian):
     minor_label, table, random_state : optional
         As in :class:`BSVDD`.
     prior : prior, default=EqualWeights()
-        Prior of alpha0, before the condition on its sum. It must be normal.
+        Prior of alpha0, before the condition on its sum. With one that is not normal, alpha0 is
+        shifted to this sum, in equal shares of units.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
         Prior of alpha1.
     sampler : {"auto", "nuts", "metropolis"}, default="auto"

@@ -61,8 +61,8 @@ class BSVDD(Bayesian):
     Attributes
     ----------
     idata_ : xarray.DataTree
-        Groups ``posterior`` (``w`` and its parameters), ``sample_stats``, ``prior`` (effective
-        support), ``distance`` (d of the training rows), ``log_likelihood`` (one sum over the
+        Groups ``posterior`` (``w`` and its parameters), ``sample_stats``, ``prior`` (the
+        same), ``distance`` (d of the training rows), ``log_likelihood`` (one sum over the
         majority rows, whose terms are in ``potential``), ``decision``, ``diagnostics``,
         ``constant_data``; see :mod:`bsvdd.estimators.tree`.
     model_ : pymc.Model

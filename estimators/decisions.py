@@ -6,7 +6,6 @@ from typing import Any, override
 
 import pandas as pd
 
-from ..inference.decision import TIE
 from ..models.data import Filled
 from .fitted import Fitted
 
@@ -67,4 +66,4 @@ def of_fit(fitted: Fitted, rows: Filled | None, X: Any, prob: float) -> Decision
     index = fitted.training.row_names if rows is None else getattr(X, "index", None)
     if callable(index):  # of a list
         index = None
-    return DecisionTable(columns | {"normal": score >= -TIE, "distance": distance}, index)
+    return DecisionTable(columns | {"normal": score >= 0.0, "distance": distance}, index)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..inference import threads
 from ..inference.cutoffs import Best, Cost, FalseAlarm, Printed, resolved
-from ..inference.decision import TIE, median
+from ..inference.decision import median
 from ..inference.fit import Fit, OfMargins, Versions
 from ..inference.learners import Ball, Posterior
 from ..inference.warning import DiagnosticWarning, collected, warn
@@ -26,7 +26,7 @@ from . import decisions, inputs, known
 from .doubts import doubts
 from .fitted import Fitted
 from .labels import LABELS_OF_PREDICT, classes_of_predict
-from .p_values import check_rate
+from .messages import check_rate
 from .tables.table import Table
 from .training import Training, TrainingTable
 
@@ -109,7 +109,7 @@ class Description(OutlierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n, p), or data frame
             Training rows; with ``kernels.Precomputed``, their kernel matrix (n, n). Columns of text
-            are numbers, dates or categories, see ``bsvdd.estimators.rows.columns``.
+            are numbers, dates or categories, see :class:`bsvdd.Table`.
         y : array-like of shape (n,), or name of a column of the data frame, optional
             Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
             ``minor_label`` otherwise. Without y, all rows are majority. One-class models learn
@@ -128,11 +128,12 @@ class Description(OutlierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Rows with NaN, infinity or masked values, too few rows, ambiguous labels, rows without
-            a label, one class only if a model or a cutoff needs two, weights or groups that cannot
-            be, an invalid kernel, or a parameter out of its range. The message says what to do.
+            Infinite or masked values, NaN under a kernel that is not for tables, too few rows,
+            ambiguous labels, rows without a label, one class only if a model or a cutoff needs two,
+            weights or groups that cannot be, an invalid kernel, or a parameter out of its range.
+            The message says what to do.
         TypeError
-            X is not a table of numbers, or a parameter has the wrong type.
+            X is no table of rows and columns, or a parameter has the wrong type.
 
         Warns
         -----
@@ -432,11 +433,11 @@ class Description(OutlierMixin, BaseEstimator):
         return self.score_samples(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return +1 (normal) where the score is at least 0, so P(normal) at least .5, else -1.
+        """Return +1 (normal) where the score is at least 0, so P(normal) above .5, else -1.
 
         Shape (n,). X and errors are those of :meth:`decision`.
         """
-        return np.where(self.score_samples(X) >= -TIE, 1, -1)
+        return np.where(self.score_samples(X) >= 0.0, 1, -1)
 
     def margins(self, X: Any = None) -> np.ndarray:
         r"""Return log(inside / outside) of each row in each draw, shape (draws, m).

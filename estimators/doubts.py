@@ -22,8 +22,9 @@ IS_PRIOR = (0.9, 1.1)  # ratios to the prior within which a posterior is its pri
 def doubts(fitted: Fitted) -> Iterator[str]:
     """Yield why a fit is unreliable, and what to do.
 
-    Without minority rows a root chose lambda, so the spread is that of the samples. With them a
-    posterior that is its prior is no doubt: a large lambda would switch the labels off.
+    Without minority rows a root chose lambda, so the spread is that of the samples, or the user
+    gave it as a number. With them a posterior that is its prior is no doubt: a large lambda would
+    switch the labels off.
     """
     scale = fitted.learned.scale
     if scale is not None and scale.reason:

@@ -1,10 +1,11 @@
-"""Names in messages and cells: quoted, counted, made printable, and "did you mean"."""
+"""Names in messages and cells: quoted, counted, made printable; and rates that are checked."""
 
 from __future__ import annotations
 
 import difflib
 import re
 from collections.abc import Iterable
+from numbers import Real
 
 SHOWN = 12  # names that a message lists
 LENGTH = 200  # characters of a name that it shows
@@ -103,3 +104,9 @@ def as_cell(text: str) -> str:
     ("'=1+1", '1+1', '-1.5')
     """
     return f"'{text}" if text.startswith(FORMULA) and not NUMBER.fullmatch(text) else text
+
+
+def check_rate(name: str, value: float) -> None:
+    """Raise a ValueError if the value does not lie between 0 and 1."""
+    if not (isinstance(value, Real) and 0 < value < 1):
+        raise ValueError(f"{name} must lie between 0 and 1, without 0 and 1, got {value!r}")

@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..inference.cutoffs import FalseAlarm
 from ..inference.decision import TIE
+from ..inference.p_values import p_values
 from ..inference.warning import DataWarning, warn
 from ..models.kernels import Tabular
 from ..models.rarity import Rarity
@@ -33,8 +34,7 @@ from .bsvdd import BSVDD
 from .decisions import DecisionTable
 from .description import BaseEstimator, OutlierMixin
 from .fitted import require_description
-from .messages import quoted
-from .p_values import check_rate, p_values
+from .messages import check_rate, quoted
 from .tables.table import frame_of
 from .training import TrainingTable
 
@@ -213,7 +213,9 @@ class Views(OutlierMixin, BaseEstimator):
             finite: Any = {"axis": 1, "where": np.isfinite(others), "keepdims": True}
             mean, sd = others.mean(**finite), others.std(**finite)
             each, itself = zip(values, others, strict=True), Z is None and normal
-            harmonic = harmonic + weight / np.array([p_values(v, o, itself) for v, o in each])
+            harmonic = harmonic + weight / np.array(
+                [p_values(v, o, itself=itself) for v, o in each]
+            )
             z = z + weight * np.nan_to_num((mean - values) / np.where(sd > 0.0, sd, 1.0))
         return -np.log(harmonic) - BEYOND * z - self._cutoff
 

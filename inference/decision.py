@@ -113,6 +113,7 @@ class Boundary:
         some = (parts.q > 0.0) | np.isinf(above)  # q is mostly 0
         np.logaddexp(parts.log_q, above, out=outside, where=some)
         inside -= outside
+        inside[np.abs(inside) <= TIE] = 0.0  # at the cutoff, but for rounding
         return inside
 
 

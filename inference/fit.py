@@ -15,7 +15,8 @@ from ..models.points import Arrays, Rows, in_blocks
 from ..models.scale import signed, split
 from .centre import Centre, Parts, for_and_against
 from .cutoffs import Printed, Rule, resolved
-from .decision import TIE, Boundary, Unseen, median, near
+from .decision import Boundary, Unseen, median, near
+from .p_values import p_values
 
 GAPS = 1000  # rows with gaps at once
 DRAWS = 2000  # of the boundary of a centre without a posterior
@@ -224,7 +225,7 @@ class Fit:
         return Parts(*found)
 
     def _new(self, answer: OfParts, X: Filled) -> Arrays:
-        """Return the same of new rows."""
+        """Return a function's arrays of the parts of new rows."""
 
         def of_block(block: np.ndarray) -> Arrays:
             return answer(self.learned.centre.parts(self.data.new(block)))
@@ -282,17 +283,9 @@ class Fit:
         return self.answers(lambda margins: (median(margins),))[0]
 
     def p_values(self, scores: np.ndarray) -> np.ndarray:
-        r"""Return the p-values (m,) of new rows with these scores.
-
-        They are :math:`(1 + \sum t_u F_u) / (1 + \sum t_u)`, and F_u is the share of the rows of a
-        majority unit of weight t_u whose left-out score is at most that of the row.
-        """
+        """Return the p-values (m,) of new rows with these scores."""
         i, units = self.data.units.majority, self.data.units
-        others, mass = self.left_out_scores[i], units.mass[i]
-        order = np.argsort(others)
-        below = np.append(0.0, mass[order].cumsum())
-        place = np.searchsorted(others[order], scores + TIE, side="right")
-        return np.asarray((below[place] + 1.0) / (below[-1] + 1.0))
+        return p_values(scores, self.left_out_scores[i], units.mass[i])
 
     # other fits
 

@@ -11,7 +11,7 @@ from . import threads
 
 RATE, LARGEST, LONGEST = 0.8, 1.2, 64  # accepted; angle; steps of a trajectory
 QUARTERS = 0.8, 1.4  # of a turn: a longer one is no new draw of squares
-WALKERS, SHORTEST = 8, 8
+WALKERS, SHORT = 8, 8  # at least; steps of a trajectory of the warm-up, at most
 STAGES = np.array([0.12, 0.24, 0.48, 0.16])  # of the warm-up
 Density = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 State = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -28,9 +28,10 @@ def hmc(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return draws z (chains, draws, n), and how probable each was to be taken (chains, draws).
 
-    The standard normal is rotated exactly, and the rest kicks (Neal 2010, 5.5.1). Eight walkers
-    warm up for ``tune`` trajectories; after each stage but the last, z gets a mean and a scale from
-    them. The angle is adapted by dual averaging. The chains go on from the first walkers.
+    The standard normal is rotated exactly, and the rest kicks (Neal 2010, 5.5.1). Eight walkers,
+    or one for each chain, warm up for ``tune`` trajectories; after each stage but the last, z gets
+    a mean and a scale from them. The angle is adapted by dual averaging. The chains go on from the
+    first walkers.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ class Walk:
         state, kept = self.state(self.standard(z)), []
         error, mean, middle = 0.0, np.log(angle), np.log(10.0 * angle)
         for t in range(1, trajectories + 1):
-            state, accept = self.moved(state, angle, SHORTEST)
+            state, accept = self.moved(state, angle, SHORT)
             rate = 1.0 / np.mean(1.0 / np.maximum(accept, 1e-10))
             error += (RATE - rate - error) / (t + 10)
             angle = min(float(np.exp(middle - np.sqrt(t) / 0.1 * error)), LARGEST)

@@ -66,7 +66,7 @@ def score(
     out.
     """
     with plain_errors():
-        from ..estimators.p_values import check_rate
+        from ..estimators.messages import check_rate
         from ..estimators.questions.selection import discoveries
 
         if fdr is not None:

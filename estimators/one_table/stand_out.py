@@ -13,7 +13,7 @@ from sklearn.base import clone
 from ...inference.decision import median
 from ...inference.warning import collected
 from ...models.kernels import Tabular, as_kernel
-from ..p_values import check_rate
+from ..messages import check_rate
 from ..tables.gaps import imputed
 from ..tables.table import Table
 from ..training import TrainingTable

@@ -46,7 +46,7 @@ def p_value(est: Description, X: Any) -> np.ndarray:
     -----
     It needs training rows that are normal, and new normal rows from the same distribution. Abnormal
     rows among the training rows make p-values too large, and drift makes them too small. Bandwidth,
-    scaling and row sums are those of all rows; see :mod:`bsvdd.estimators.p_values`.
+    scaling and row sums are those of all rows; see :mod:`bsvdd.inference.p_values`.
 
     References
     ----------

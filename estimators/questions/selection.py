@@ -8,8 +8,10 @@ import numpy as np
 
 from ...inference.warning import DataWarning, warn
 from ..description import Description
-from ..p_values import TIE, check_rate
+from ..messages import check_rate
 from .p_value import p_value
+
+ROUNDING = 1e-9  # relative, of p-values
 
 
 def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
@@ -70,7 +72,7 @@ def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
 def _warn_of_ranks(p: np.ndarray, fdr: float, n: int) -> None:
     """Warn if rows have the smallest possible p-value of n left-out rows, and are too few."""
     smallest, lowest = p.min(), int((p == p.min()).sum())
-    if smallest * (n + 1) <= 1.0 + TIE:
+    if smallest * (n + 1) <= 1.0 + ROUNDING:
         warn(
             f"no row is selected, though {lowest} of {len(p)} have the smallest possible p-value, "
             f"{smallest:.3g}: {int(np.ceil(smallest * len(p) / fdr))} would have to at "
@@ -92,4 +94,4 @@ def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
 
     adjusted: np.ndarray = false_discovery_control(p, method="bh")
     # adjusted p-values are often equal to the rate but for rounding
-    return adjusted <= fdr * (1.0 + TIE)
+    return adjusted <= fdr * (1.0 + ROUNDING)

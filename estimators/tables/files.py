@@ -19,7 +19,7 @@ from .columns import GAP, SWAPPED, amounts, level
 from .reading import EXACT, is_code
 from .table import Table
 
-FRAMES = ".parquet", ".xlsx"  # any other file is CSV, but for these
+# any other file but Parquet and Excel is CSV, but for these
 OTHERS = ".gz .zip .json .jsonl .xls .ods .dta .sav .sas7bdat .h5 .html .xml .npy .npz .feather"
 SEPARATORS = (";", "\t", "|", ",")  # that a header may have instead of the one that was named
 SIGNS = "|#N/A|#N/A N/A|#NA|-NaN|-nan|<NA>|N/A|NA|NULL|NaN|n/a|nan|null"  # as pandas has them

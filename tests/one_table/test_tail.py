@@ -3,9 +3,11 @@
 import math
 
 import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
 import pytest
 from bsvdd.estimators.one_table.odd_rows import OddRows, Posterior
-from bsvdd.estimators.one_table.tail import Tail, build
+from bsvdd.estimators.one_table.tail import NONE, POWER, SHAPE, Tail
 from pytensor.compile.mode import Mode
 
 
@@ -39,9 +41,32 @@ def test_the_grid_is_the_integral(odd):
     np.testing.assert_allclose(posterior.padded(len(tail.x)), share, atol=0.03)
 
 
+def in_pymc(tail):
+    """Return the model of a tail in PyMC, whether any row is odd summed out."""
+    x, count, scale = tail.x, tail.count, tail.n / tail.m
+    with pm.Model(coords={"tail": range(len(x))}) as model:
+        log_h = pm.Flat("log_h", initval=-math.log(float(np.median(x))))
+        xi = pm.Normal("xi", *SHAPE)
+        log_share = pm.Uniform("log_share", *np.log(tail.shares))
+        log_a = pm.Uniform("log_a", *np.log(POWER))
+        log_e = log_share + math.log(scale)
+        y = 1.0 + xi * pt.exp(log_h) * x
+        inside = pt.gt(y, 0.0)
+        normal = log_h - (1.0 / xi + 1.0) * pt.log(pt.switch(inside, y, 1.0))
+        normal = pt.switch(inside, normal, -np.inf)
+        odd = log_a + pt.expm1(log_a) * np.log(x / tail.end) - math.log(tail.end)
+        both = pt.logaddexp(pt.log1p(-pt.exp(log_e)) + normal, log_e + odd)
+        somebody = math.log1p(-NONE) + (both * count).sum()
+        total = pt.logaddexp(somebody, math.log(NONE) + (normal * count).sum())
+        pm.Potential("likelihood", total)
+        none = pm.Deterministic("none", 1.0 - pt.exp(somebody - total))
+        pm.Deterministic("odd", (1.0 - none) * pt.exp(log_e + odd - both), dims="tail")
+    return model
+
+
 def test_the_density_in_pymc_is_that_of_the_grid():
     tail = tail_of()
-    model, at = build(tail), {"xi": 0.07, "log_h": 0.9, "log_share": -4.0, "log_a": 1.5}
+    model, at = in_pymc(tail), {"xi": 0.07, "log_h": 0.9, "log_share": -4.0, "log_a": 1.5}
     points = [np.array([v]) for v in at.values()]
     both = tail.with_odd(*points).item(), tail.without_odd(*points[:2]).item()
     free = {"xi": at["xi"], "log_h": at["log_h"]}

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from bsvdd.estimators.p_values import p_values
 from bsvdd.estimators.questions.selection import discoveries
+from bsvdd.inference.p_values import p_values
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone

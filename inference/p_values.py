@@ -11,21 +11,22 @@ one distribution (exchangeable rows): abnormal training rows make p-values too l
 makes them too small. Bandwidth and scaling are chosen by all rows, and row sums in a prior are sums
 over all rows; no theorem covers this. Points of the user must not be training rows.
 
-Rows with weights, and batches, count as :meth:`bsvdd.inference.fit.Fit.p_values` has it. Scores
-that rounding alone tells apart are equal, so the p-value of a row does not depend on the rows that
-it is asked with.
+Rows of mass :math:`t_j` count by it, :math:`(1 + \sum_{s_j \le s_z} t_j) / (1 + \sum t_j)`; the
+mass of a batch is spread over its rows. Scores that rounding alone tells apart are equal, so the
+p-value of a row does not depend on the rows that it is asked with.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..inference.decision import TIE
+from .decision import TIE
 
 
 def p_values(
     scores: np.ndarray,
     left_out: np.ndarray,
+    mass: np.ndarray | float = 1.0,
     itself: np.ndarray | bool = False,
 ) -> np.ndarray:
     """Return the conformal p-values of scores, shape (rows,) -> (rows,).
@@ -35,22 +36,20 @@ def p_values(
     scores : ndarray of shape (rows,)
         Larger is more normal.
     left_out : ndarray of shape (n,)
-        Scores of left-out normal rows, in ascending order.
+        Scores of left-out normal rows.
+    mass : float or ndarray of shape (n,), default=1
+        Of these rows.
     itself : ndarray of bool, shape (rows,), default=False
-        Which of the rows are left-out rows themselves.
+        Which of the rows are left-out rows themselves, of mass 1.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from bsvdd.estimators.p_values import p_values
+    >>> from bsvdd.inference.p_values import p_values
     >>> p_values(np.array([0.5, 2.0, 9.0]), np.array([1.0, 2.0, 3.0])).tolist()
     [0.25, 0.75, 1.0]
     """
-    below = np.searchsorted(left_out, scores + TIE, side="right")
-    return (1.0 + below - itself) / (len(left_out) + 1.0 - itself)
-
-
-def check_rate(name: str, value: float) -> None:
-    """Raise a ValueError if the value does not lie between 0 and 1."""
-    if not (isinstance(value, int | float | np.floating) and 0 < value < 1):
-        raise ValueError(f"{name} must lie between 0 and 1, without 0 and 1, got {value!r}")
+    order = np.argsort(left_out)
+    below = np.append(0.0, np.broadcast_to(mass, left_out.shape)[order].cumsum())
+    place = np.searchsorted(left_out[order], scores + TIE, side="right")
+    return np.asarray((1.0 + below[place] - itself) / (1.0 + below[-1] - itself))
