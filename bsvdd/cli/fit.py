@@ -104,10 +104,7 @@ def prepared(
     X, y = rows.tables.read_features(csv, layout, minor)
     if y is not None and y.dtype == bool:
         y = y.astype(int)
-    categorical = [
-        i for i, dtype in enumerate(X.dtypes) if dtype == "category" and not dtype.ordered
-    ]
-    est = own.estimator(parameters, tuple(categorical) or None)
+    est = own.estimator(parameters)
     if not hasattr(est, "save"):
         raise ValueError(
             f"--model {own.model}: a separating machine has no draws and no cutoff, and cannot be "

@@ -6,11 +6,9 @@ from contextlib import nullcontext
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.scenarios import datasets
-from bsvdd.comparison.scenarios.scenario import Real, halves, subset
+from bsvdd.comparison import datasets
 from bsvdd.estimators.rows.cells import as_numbers
 from bsvdd.estimators.rows.files import Layout
-from bsvdd.estimators.rows.gaps import imputed
 from bsvdd.estimators.rows.tables import minority_of, read_features, read_own, read_table
 from bsvdd.inference.warning import DataWarning
 
@@ -84,7 +82,7 @@ def test_tables_that_are_read(case, write):
     if layout.id is not None:
         table = read_own(path, layout)
         assert table.index.tolist() == ["007", "7", "NA"] and table.index.name == "nr"
-        data = datasets.from_csv(path, Layout("y", "nr", ("note",)))
+        data = datasets.read(path, Layout("y", "nr", ("note",)))
         np.testing.assert_array_equal(data.X, [[1.5], [2.5], [3.5]])
 
 
@@ -189,23 +187,8 @@ def test_what_is_warned_of(text, options, message, write):
 def test_whole_numbers_that_count_the_rows_may_be_an_id(write):
     path = write(COUNTED)
     with pytest.warns(DataWarning, match=r"^column 'nr' counts the rows, like an id.*--id 'nr'"):
-        datasets.from_csv(path, Layout("y"))
-    datasets.from_csv(path, Layout("y", "nr"))  # no warning
-
-
-def test_gaps_are_filled_by_the_training_half(tmp_path):
-    rows = pd.DataFrame({"a": np.arange(40.0) ** 2, "c": list("uuvw") * 10, "y": [0, 0, 0, 1] * 10})
-    rows.loc[::5, "a"], rows.loc[3::10, "c"] = np.nan, None
-    path = tmp_path / "x.csv"
-    rows.to_csv(path, index=False)
-    with pytest.warns(DataWarning, match="12 of 40 rows have gaps, in 'a' .8., 'c' .4., .*appro"):
-        data = datasets.from_csv(path, Layout("y"))
-    assert data.imputed and np.isnan(data.X).any(axis=1).sum() == 12
-    pair, raw = Real(data).pair(3), [subset(data, part) for part in halves(data, 3)]
-    known = raw[0].X[~raw[0].minority]
-    for part, before in zip((pair.train, pair.test), raw, strict=True):
-        assert np.isnan(before.X).any()
-        np.testing.assert_array_equal(part.X, imputed(before.X, known, [1]).rows)
+        datasets.read(path, Layout("y"))
+    datasets.read(path, Layout("y", "nr"))  # no warning
 
 
 @pytest.mark.parametrize(
