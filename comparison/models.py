@@ -8,14 +8,14 @@ local outliers. SIGMOD Record 29. doi:10.1145/335191.335388
 King, G. and Zeng, L. (2001). Logistic regression in rare events data. Political Analysis 9.
 doi:10.1093/oxfordjournals.pan.a004868
 
+Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance
+matrices. Journal of Multivariate Analysis 88. doi:10.1016/S0047-259X(03)00096-4
+
 Liu, F. T., Ting, K. M. and Zhou, Z.-H. (2008). Isolation forest. IEEE International Conference on
 Data Mining 8. doi:10.1109/ICDM.2008.17
 
 Ramaswamy, S., Rastogi, R. and Shim, K. (2000). Efficient algorithms for mining outliers from large
 data sets. SIGMOD Record 29. doi:10.1145/335191.335437
-
-Rousseeuw, P. J. and Van Driessen, K. (1999). A fast algorithm for the minimum covariance
-determinant estimator. Technometrics 41. doi:10.1080/00401706.1999.10485670
 
 Scott, D. W. (1992). Multivariate density estimation. Wiley. doi:10.1002/9780470316849
 """
@@ -67,16 +67,10 @@ def _forest(rows: np.ndarray, seed: int) -> Scores:
     return found.score_samples
 
 
-def _gaussian(rows: np.ndarray, seed: int) -> Scores:
+def _gaussian(rows: np.ndarray) -> Scores:
     from sklearn import covariance
 
-    n, p = rows.shape
-    if n <= p:
-        raise ValueError(
-            f"a robust covariance of {p} columns needs more than {p} majority rows, got {n}; use "
-            "fewer columns, or another yardstick such as kNN"
-        )
-    found = covariance.MinCovDet(random_state=seed).fit(rows)
+    found = covariance.LedoitWolf().fit(rows)
     return lambda Z: -np.asarray(found.mahalanobis(Z))
 
 
@@ -103,7 +97,7 @@ YARDSTICKS: dict[str, Method] = {
     "mean kNN": lambda rows, y, seed: _distances(rows[~y], lambda d: d.mean(axis=1)),
     "LOF": lambda rows, y, seed: _local(rows[~y]),
     "isolation forest": lambda rows, y, seed: _forest(rows[~y], seed),
-    "robust Gaussian": lambda rows, y, seed: _gaussian(rows[~y], seed),
+    "Gaussian": lambda rows, y, seed: _gaussian(rows[~y]),
     "KDE": lambda rows, y, seed: _density(rows[~y]),
     "logistic": lambda rows, y, seed: _logistic(rows, y),
 }
