@@ -56,12 +56,15 @@ class Advice:
         mine, n1 = results[results["data"] == data.name], int(data.minority.sum()) // 2
         rule = resolved(cutoff, n1)
         metric = rule.metric if isinstance(rule, Best) else "g_mean"
-        why = f"Models stand in the order of {METRICS[metric]}, which chose their cutoffs."
-        if isinstance(rule, FalseAlarm):
-            why = (
-                f"Cutoffs are for {rule.rate:g} false alarms (each half trains with {n1} minority "
-                f"rows); models stand in the order of {METRICS[metric]}."
-            )
+        if isinstance(rule, Best):
+            why = f"Models stand in the order of {METRICS[metric]}, which chose their cutoffs"
+        elif isinstance(rule, FalseAlarm):
+            why = f"Cutoffs are for {rule.rate:g} false alarms, as {n1} minority rows train"
+        else:
+            why = f"Cutoffs are those of {rule!r}"
+        if not isinstance(rule, Best):
+            why += f"; models stand in the order of {METRICS[metric]}"
+        why += " (the SVMs decide by their own plane)."
         found = ranked(mine, metric)
         return cls(data, metric, found, [*advice(found, metric), why, *failures(mine)], notes(mine))
 
@@ -81,7 +84,7 @@ class Advice:
         """The table of the models as texts: mean, paired difference, means of other metrics."""
         rows, halves = [], self.found["halves"].max()
         for name, row in self.found.iterrows():
-            gap = "" if row["difference"] == 0.0 else number(row["difference"])
+            gap = number(row["difference"]) if rows else ""
             if row["half"] > 0:
                 gap += f" ± {row['half']:.3f}{' *' if row['worse'] else ''}"
             some = f" ({row['halves']:.0f} of {halves:.0f})" if row["halves"] < halves else ""

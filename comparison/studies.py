@@ -56,15 +56,16 @@ def slides(quick: bool = False, seed: int = 0) -> Study:
 def design(quick: bool = False) -> Mapping[tuple[str, str], Scenario]:
     """Return the generated scenarios of ``settings`` by (factor, level).
 
-    The base is the generator of the slides with v = 0. The next steps of the slides are in it: more
-    features, also with v = 5, where the classes nearly coincide; minority shares above 1/10 and
-    below it; and non-linear boundaries. ``quick`` has fewer levels.
+    The base is the generator of the slides with v = 0; with v = 5 the classes nearly coincide. The
+    next steps of the slides are in it: more features, minority shares above 1/10 and below it, and
+    non-linear boundaries. ``quick`` has fewer levels.
     """
     base, few = Slides(v=0.0, n_train=300, n_test=4000), 6  # minority rows at 1/100
     found: dict[tuple[str, str], Scenario] = {
         **{("rows", f"{n}"): replace(base, n_train=n) for n in (100, 300, 1000)},
         **{("features", f"{p}"): replace(base, p=p) for p in (50, 100, 200)},
-        **{("features, v = 5", f"{p}"): replace(base, v=5.0, p=p) for p in (50, 100, 200)},
+        ("signal", "v = 0"): base,
+        ("signal", "v = 5, as in the slides"): replace(base, v=5.0),
         **{
             ("minority share", f"1/{n}"): replace(base, n_train=100 * few, share=1 / n)
             for n in (3, 5, 10, 20, 50, 100)

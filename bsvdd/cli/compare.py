@@ -61,11 +61,7 @@ def compare(
     _check(csv, label, names, table)
     log = Console(stderr=True)
     with plain_errors(), log.status("loading"):
-        if csv is None:
-            data = [comparison.datasets.embedded(n) for n in names or comparison.datasets.DEFAULT]
-        else:
-            check_output_folder(out, csv, ("results.csv", "report.html"))
-            data = [comparison.datasets.read(csv, table.layout(label), minor)]
+        data = _data(csv, names, label, minor, table, out)
         if replicates is None:  # halves of many rows differ little, and take long
             many = max(len(each.X) for each in data) > MANY_ROWS
             replicates = REPLICATES_OF_MANY if many else REPLICATES
@@ -101,6 +97,21 @@ def _check(
             f"{csv} needs --label COLUMN, the column of the classes; which rows of a table without "
             "classes are odd, bsvdd outliers says"
         )
+
+
+def _data(
+    csv: Path | None,
+    names: tuple[str, ...],
+    label: str | None,
+    minor: str | None,
+    table: options.TableOptions,
+    out: Path,
+) -> list[Any]:
+    datasets = comparison.datasets
+    if csv is None:
+        return [datasets.embedded(name) for name in names or datasets.DEFAULT]
+    check_output_folder(out, csv, ("results.csv", "report.html"))
+    return [datasets.read(csv, table.layout(label), minor)]
 
 
 def _models(
