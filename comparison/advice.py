@@ -82,7 +82,8 @@ class Advice:
     @property
     def rows(self) -> list[list[str]]:
         """The table of the models as texts: mean, paired difference, means of other metrics."""
-        rows, halves = [], self.found["halves"].max()
+        rows: list[list[str]] = []
+        halves = self.found["halves"].max()
         for name, row in self.found.iterrows():
             gap = number(row["difference"]) if rows else ""
             if row["half"] > 0:

@@ -17,6 +17,7 @@ from ..estimators.as_published import as_published
 from ..inference.cutoffs import Best, FalseAlarm, Printed
 from ..models.kernels import RBF, Polynomial, Tabular
 from . import reproduction, table
+from .advice import notes
 from .datasets import Halves, embedded, names
 from .models import NAMES, by_name, needs_labels
 from .runner import Scenario, Study
@@ -43,7 +44,7 @@ def slides(quick: bool = False, seed: int = 0) -> Study:
     sampled = {"sampler": "auto", "tune": 100, "chains": 4}
     narrow = Tabular(RBF(), scale="standardised")
     models = {
-        "SVDD": as_published("SVDD", kernel=Polynomial(2), C=1.0),
+        "SVDD": as_published("SVDD", kernel=Polynomial(2)),
         "BDD": as_published("BDD", kernel=of_scale, cutoff=smallest),
         "BSVDD": as_published("BSVDD", kernel=narrow, cutoff=f1, draws=500, **sampled),
         "BSVDD-M": as_published("BSVDD-M", kernel=of_scale, cutoff=f1, draws=300, **sampled),
@@ -82,7 +83,7 @@ def settings(quick: bool = False, seed: int = 0) -> Study:
     """Return the study of generated data; its scenarios are those of :func:`design`."""
     scenarios = {each.name: each for each in design(quick).values()}
     models = by_name(QUICK_MODELS if quick else NAMES)
-    return Study(list(scenarios.values()), models, 2 if quick else 5, seed)
+    return Study(list(scenarios.values()), models, 2 if quick else 3, seed)
 
 
 def real(sets: Collection[str] = (), quick: bool = False, seed: int = 0) -> Study:
@@ -136,3 +137,10 @@ def tables(study: Study, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
         situations = table.situations(rows, levels(study), "g_mean")
         found[f"Which model when, by G-mean: {title}"] = situations
     return found
+
+
+def doubts(results: pd.DataFrame) -> list[str]:
+    """Return the failures of a study, and each warning of its fits once, with its models."""
+    failed = results[results["error"] != ""].drop_duplicates(["data", "model"])
+    lines = [f"{r.model} failed on {r.data}: {r.error}" for r in failed.itertuples()]
+    return lines + [f"{', '.join(of)}: {line}" for line, of in notes(results).items()]

@@ -23,6 +23,7 @@ from benchmarks import shared
 FOLDER = Path(__file__).parent
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SETS = ("embedded", "development")
+BASE = "300 rows, 50 features, v = 0, share .12"  # of the study of generated data
 RATES = ("0.01", "0.001", "0.0001")
 
 
@@ -137,20 +138,29 @@ def when() -> str:
     """Return which model is best in each situation of both studies, by G-mean."""
     lines = []
     for study, run in {"settings": studies.settings(), "real": studies.real()}.items():
-        levels = studies.levels(run)
+        once: dict[tuple[str, ...], tuple[str, str]] = {}
+        for at, names in studies.levels(run).items():
+            once[tuple(names)] = ("base", BASE) if tuple(names) in once else at
+        levels = {at: list(names) for names, at in once.items()}
         of = [tables.situations(rows, levels, "g_mean") for rows in results(study).values()]
         for situation in of[0].index:
             cells = []
             for found in of:
                 best, mean, same = found.loc[situation]
-                others = "" if same.startswith("too few") else f"; {same or 'alone'}"
-                cells += [f"{best}{others}", number(mean, 2)]
-            lines.append([": ".join(situation), *cells])
+                told = "" if same.startswith("too few") else f"; {shortened(same)}"
+                cells += [f"{best}{told}", number(mean, 2)]
+            lines.append([f"{study}, {': '.join(situation)}", *cells])
     return table(
         "situation | best of all; not told apart | G-mean | best without labels; not told apart | "
         "G-mean",
         lines,
     )
+
+
+def shortened(names: str) -> str:
+    """Return up to three names, or how many they are."""
+    n = len(names.split(", ")) if names else 0
+    return "alone" if not n else names if n <= 3 else f"{n} others"
 
 
 def means() -> str:

@@ -184,6 +184,15 @@ def test_a_warning_is_said_once_whatever_its_numbers():
     assert advice.notes(results) == {"0 rows": ["SVDD", "BDD"], "R-hat is 1.00": ["SVDD", "BDD"]}
 
 
+def test_what_failed_or_is_in_doubt_in_a_study_is_said_once():
+    results = results_of(GOOD, {("kNN", r) for r in range(3)})
+    results.loc[:2, "notes"] = "R-hat is 1.02"
+    assert studies.doubts(results) == [
+        "kNN failed on moon: ValueError: kN has no room",
+        "SVDD: R-hat is 1.02",
+    ]
+
+
 def test_the_page_has_all_and_fetches_nothing(tmp_path):
     results = results_of(GOOD | {"<b>": GOOD["BDD"]}, {("kNN", r) for r in range(3)})
     found = Advice.of(datasets.moon(), results, None)
