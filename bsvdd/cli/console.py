@@ -116,7 +116,6 @@ class Display:
         self, console: Console, step: Callable[..., None], clock: Callable[[], float]
     ) -> None:
         self._console, self._step = console, step
-        self._last: Any = None
         self.bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -168,15 +167,6 @@ class Display:
             told.update([row["model"]] if error else [])
 
         return advance
-
-    def step(self, name: str) -> None:
-        """Say that a step without cells begins."""
-        if not self._console.is_terminal:
-            self._say(name)
-            self._step(name, said_already=True)
-        elif self._last is not None:
-            self.bar.update(self._last, total=1, completed=1)  # its time stops
-        self._last = self.bar.add_task(name, total=None, count="")
 
     def _say(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
