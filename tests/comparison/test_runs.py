@@ -241,16 +241,15 @@ def test_a_run_killed_while_it_writes_goes_on_from_there(tmp_path, computed):
     assert_same(FEW.run(), table)
 
 
-def run_in_processes(folder):
-    replace(STUDY, replicates=11).run(folder, jobs=2)
+MANY = replace(STUDY, replicates=11)
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("forked")
 def test_a_runner_killed_many_times_loses_nothing(tmp_path):
-    many, rng, seen = replace(STUDY, replicates=11), np.random.default_rng(20), {}
+    rng, seen = np.random.default_rng(20), {}
     for _ in range(8):
-        process = PROCESSES.Process(target=run_in_processes, args=(tmp_path,))
+        process = PROCESSES.Process(target=MANY.run, args=(tmp_path,))
         process.start()
         end = time.monotonic() + WAIT
         while len(stored(tmp_path)) <= len(seen) and time.monotonic() < end:
@@ -260,7 +259,7 @@ def test_a_runner_killed_many_times_loses_nothing(tmp_path):
         now = stored(tmp_path)
         assert seen.items() < now.items()
         seen = now
-    assert_same(many.run(), many.run(tmp_path))
+    assert_same(MANY.run(), MANY.run(tmp_path))
     assert seen.items() <= stored(tmp_path).items()
 
 
