@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bsvdd.comparison.run.yardsticks import Yardstick
-from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison import datasets
+from bsvdd.comparison.models import Yardstick
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from bsvdd import BDD, BSVDD, OCSVM, SVDD, kernels

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison import datasets
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from sklearn.metrics import roc_auc_score
 

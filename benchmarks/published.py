@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bsvdd.comparison.report import reproduction
-from bsvdd.comparison.scenarios.slides import Slides
+from bsvdd.comparison import reproduction
+from bsvdd.comparison.slides import Slides
 from bsvdd.inference.metrics import evaluate
 
 from bsvdd import as_published, cutoffs, kernels

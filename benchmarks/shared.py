@@ -18,7 +18,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison import datasets
 from bsvdd.estimators.atomic import atomic
 from bsvdd.inference.metrics import evaluate
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning

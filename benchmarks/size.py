@@ -19,8 +19,8 @@ from unittest.mock import patch
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from bsvdd.comparison.run.yardsticks import Yardstick
-from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison import datasets
+from bsvdd.comparison.models import Yardstick
 from bsvdd.estimators import training
 from scipy.special import logsumexp
 from sklearn.kernel_approximation import Nystroem

@@ -29,9 +29,7 @@ import pandas as pd
 import pymc as pm
 import threadpoolctl
 import xarray as xr
-from bsvdd.comparison.run import studies
-from bsvdd.comparison.run.workers import Workers
-from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison import datasets, studies
 from bsvdd.inference.sampling import OfNormals
 from bsvdd.models.bsvdd import BSVDD as Model
 from bsvdd.models.data import Data
@@ -325,7 +323,7 @@ found = {"seconds": clock() - start, "MB": peak()}
 @row("study of the slides, 120 cells, 2 processes", 300.0, "s")
 def study_seconds(quick: bool) -> Measured:
     start = time.perf_counter()
-    results = studies.slides(quick).run(workers=Workers(2))
+    results = studies.slides(quick).run(jobs=2)
     seconds = time.perf_counter() - start
     fits = results.groupby("model", sort=False)["fit_seconds"].sum().dropna()
     failed = {"failed": float((results["error"] != "").sum())}

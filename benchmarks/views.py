@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison import datasets
 
 from bsvdd import BSVDD, SVDD, Views, explain, plots
 

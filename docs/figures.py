@@ -10,23 +10,20 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from bsvdd.comparison.report import paired
-from bsvdd.comparison.report.table import model_rows
-from bsvdd.comparison.run import runner
+from bsvdd.comparison import models, studies
+from bsvdd.comparison import table as tables
 from bsvdd.estimators.atomic import atomic
-from bsvdd.estimators.registry import REGISTRY
 
 from benchmarks import shared
 
 FOLDER = Path(__file__).parent
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-LABELLED = [r.name for r in REGISTRY.values() if r.needs_minority]
 SETS = ("embedded", "development")
+BASE = "300 rows, 50 features, v = 0, share .12"  # of the study of generated data
 RATES = ("0.01", "0.001", "0.0001")
 
 
@@ -55,12 +52,8 @@ def size() -> str:
 
 def store(study: str, folder: Path) -> None:
     """Store the results of a study, and when they were found."""
-    files = list(folder.glob(f"{study}*_results.csv"))
-    if not files:
-        raise FileNotFoundError(f"{folder} has no {study}_results.csv, of bsvdd study {study}")
-    for file in files:
-        with atomic(FOLDER / "study" / file.name) as temporary:
-            temporary.write_bytes(file.read_bytes())
+    with atomic(FOLDER / "study" / f"{study}_results.csv") as temporary:
+        temporary.write_bytes((folder / "results.csv").read_bytes())
     shared.record(f"study/{study}_results.csv", "all", f"bsvdd study {study}")
 
 
@@ -115,48 +108,77 @@ def table(columns: str, rows: Iterable[Iterable[Any]]) -> str:
     return "\n".join(head + [f"| {' | '.join(map(str, row))} |" for row in rows])
 
 
-def results(study: str) -> pd.DataFrame:
-    """Return the fits of models in a study; of settings with labelled rows."""
-    rows = model_rows(runner.read(FOLDER / "study" / f"{study}_results.csv"))
-    with_labels = rows[rows["model"].isin(LABELLED) & rows["auc"].notna()]["data"]
-    return rows[rows["data"].isin(with_labels)]
+def results(study: str) -> dict[str, pd.DataFrame]:
+    """Return the results of a study: of all models, and of those that need no labels."""
+    rows = pd.read_csv(FOLDER / "study" / f"{study}_results.csv")
+    without = rows[~rows["model"].map(models.needs_labels)]
+    return {"all models": rows, "without labels": without}
 
 
-def ranks(of_studies: bool = False) -> str:
-    """Return who is first on real data, or in both studies, with the p-values."""
-    metrics = {"g_mean": "G-mean", "auc": "AUC"} if of_studies else {"auc": "AUC"}
-    studies = {"settings, ": "settings", "real, ": "real"} if of_studies else {"": "real"}
+def ranks() -> str:
+    """Return who is first in both studies, with the p-values."""
     lines = []
-    for name, study in studies.items():
-        rows = results(study)
-        groups = {"all models": rows, "without labels": rows[~rows["model"].isin(LABELLED)]}
-        for group, chosen in groups.items():
-            for metric, title in metrics.items():
-                lines.append([f"{name}{group}, {title}", *_first(chosen, metric)])
+    for study in ("settings", "real"):
+        for group, rows in results(study).items():
+            for metric in ("g_mean", "auc"):
+                values = tables.values_of(rows, metric)
+                found, p = tables.ranks(values), tables.friedman(values)
+                same = tables.not_told_apart(found)
+                told = "all others" if len(same) == len(found) - 1 else "; ".join(same) or "none"
+                rank = f"{found['mean rank'].iloc[0]:.1f} of {len(found)}"
+                title = f"{study}, {group}, {tables.METRICS[metric]}"
+                p_value = "< .001" if p < 0.001 else number(p, 3)
+                lines.append([title, found.index[0], rank, p_value, told])
     return table(
         "models, metric | first | mean rank | p (Friedman) | not told apart from it", lines
     )
 
 
-def _first(rows: pd.DataFrame, metric: str) -> list[str]:
-    found = paired.rank(rows, metric)
-    same = found.indistinguishable(found.best)
-    told = "all others" if len(same) == len(found.ranks) - 1 else "; ".join(same) or "none"
-    p = "< .001" if found.pvalue < 0.001 else number(found.pvalue, 3)
-    return [found.best, f"{found.ranks.iloc[0]:.1f} of {len(found.ranks)}", p, told]
+def when() -> str:
+    """Return which model is best in each situation of both studies, by G-mean."""
+    lines = []
+    for study, run in {"settings": studies.settings(), "real": studies.real()}.items():
+        once: dict[tuple[str, ...], tuple[str, str]] = {}
+        for at, names in studies.levels(run).items():
+            once[tuple(names)] = ("base", BASE) if tuple(names) in once else at
+        levels = {at: list(names) for names, at in once.items()}
+        of = [tables.situations(rows, levels, "g_mean") for rows in results(study).values()]
+        for situation in of[0].index:
+            cells = []
+            for found in of:
+                best, mean, same = found.loc[situation]
+                told = "" if same.startswith("too few") else f"; {shortened(same)}"
+                cells += [f"{best}{told}", number(mean, 2)]
+            lines.append([f"{study}, {': '.join(situation)}", *cells])
+    return table(
+        "situation | best of all; not told apart | G-mean | best without labels; not told apart | "
+        "G-mean",
+        lines,
+    )
+
+
+def shortened(names: str) -> str:
+    """Return up to three names, or how many they are."""
+    n = len(names.split(", ")) if names else 0
+    return "alone" if not n else names if n <= 3 else f"{n} others"
 
 
 def means() -> str:
-    """Return the mean G-mean and AUC of each model in both studies."""
+    """Return the mean G-mean, AUC and average precision of each model in both studies."""
+    metrics = ["g_mean", "auc", "average_precision"]
     of = {
-        study: results(study).groupby(["model", "data"])[["g_mean", "auc"]].mean()
+        study: pd.concat(
+            {
+                m: tables.values_of(results(study)["all models"], m).mean(skipna=False)
+                for m in metrics
+            },
+            axis=1,
+        )
         for study in ("settings", "real")
     }
-    complete = {study: paired.rank(results(study), "g_mean").ranks.index for study in of}
-    mean = pd.concat({s: t.groupby("model").mean().loc[complete[s]] for s, t in of.items()}, axis=1)
-    mean = mean.sort_values(("real", "g_mean"), ascending=False)
+    mean = pd.concat(of, axis=1).sort_values(("real", "g_mean"), ascending=False)
     rows = ([model, *(number(v, 3) for v in row)] for model, row in mean.iterrows())
-    return table("model | settings: G-mean | AUC | real: G-mean | AUC", rows)
+    return table("model | settings: G-mean | AUC | AP | real: G-mean | AUC | AP", rows)
 
 
 def modes() -> str:
@@ -385,10 +407,10 @@ def by_bins(values: list[float]) -> str:
     return " ".join(map(number, values))
 
 
-FIGURES: dict[str, Callable[[], str]] = {"ranks_of_studies": partial(ranks, of_studies=True)} | {
+FIGURES: dict[str, Callable[[], str]] = {
     each.__name__: each
     for each in (
-        *(ranks, means, modes, detection, posterior, coverage, false_alarms),
+        *(ranks, when, means, modes, detection, posterior, coverage, false_alarms),
         *(
             discoveries,
             labels,

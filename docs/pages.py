@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from bsvdd.comparison.run.protocol import candidates
 from bsvdd.estimators.as_published import CALLS, as_published
 from bsvdd.estimators.registry import REGISTRY, Record
 from docutils import nodes
@@ -75,7 +74,7 @@ def model(record: Record) -> str:
 ![P(normal | data) of {record.name} on the half moon](../pictures/{record.class_name}.png)
 
 The same half moon for {{doc}}`all models <index>`: P(normal | data) in colour, the decision
-boundary as a line{_changed(record)}.
+boundary as a line.
 
 ## Formula
 
@@ -99,13 +98,6 @@ boundary as a line{_changed(record)}.
 
 {_shared(record)}
 """
-
-
-def _changed(record: Record) -> str:
-    """Return which parameters the model of the picture has beside the defaults."""
-    (candidate,) = [c for c in candidates() if c.name == record.name]
-    parameters = ", ".join(f"`{name}={value!r}`" for name, value in candidate.parameters.items())
-    return f"; here with {parameters}" if parameters else ""
 
 
 def _as_published(record: Record) -> str:

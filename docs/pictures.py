@@ -10,8 +10,8 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from bsvdd.comparison.run.protocol import Protocol, candidates
-from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison import datasets
+from bsvdd.comparison.models import model
 from bsvdd.estimators.plots.common import figure_of
 from bsvdd.estimators.registry import REGISTRY
 from matplotlib.figure import Figure
@@ -36,9 +36,9 @@ def draw() -> None:
 def models() -> Iterator[tuple[str, Figure]]:
     """Fit each model of the registry to the half moon, and give its picture."""
     data = datasets.moon(seed=SEED)
-    for candidate in (each for each in candidates() if each.name in REGISTRY):
-        est = Protocol().estimator(candidate, SEED).fit(data.X, data.minority.astype(int))
-        axes = plots.plot_boundary({candidate.name: est}, data.X, data.minority)
+    for record in REGISTRY.values():
+        est = model(record.name, random_state=SEED).fit(data.X, data.minority)
+        axes = plots.plot_boundary({record.name: est}, data.X, data.minority)
         yield f"pictures/{type(est).__name__}", figure_of(axes)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bsvdd.comparison.scenarios.datasets import embedded, names
+from bsvdd.comparison.datasets import embedded, names
 from sklearn.metrics import roc_auc_score
 
 import bsvdd

@@ -162,23 +162,26 @@ def test_the_screens_of_the_command(folder, monkeypatch):
     assert not failed, "\n".join(failed)
 
 
-def test_the_screen_of_a_study(folder, monkeypatch):
-    from bsvdd.comparison.run import protocol, runner, studies
-    from bsvdd.comparison.scenarios.slides import Slides
+@pytest.mark.parametrize("name", ["slides", "real"])
+def test_the_screen_of_a_study(name, folder, monkeypatch):
+    from dataclasses import replace
 
-    def small(*_):
-        models = [protocol.Candidate(name, name) for name in ("SVDD", "BDD")]
-        scenarios = [Slides(v=v, n_train=40, n_test=60, p=5) for v in (5.0, 10.0, 20.0)]
-        quick = protocol.Protocol(draws=40, tune=40)
-        return runner.Study("slides", scenarios, models, quick, 2, 0)
+    from bsvdd.comparison import models, studies
+    from bsvdd.comparison.slides import Slides
 
-    monkeypatch.setattr(studies, "slides", small)
-    text = called(["study", "slides", "--jobs", "1", "--out", "s"], folder, monkeypatch)
-    table = (folder / "s" / "slides_table.txt").read_text(encoding="utf-8")
-    check("command study", text + masked(table, folder))
+    own = getattr(studies, name)(quick=True)
+    small = models.by_name(["SVDD", "BDD", "SVM", "logistic"], draws=40, tune=40)
+    rows = own.scenarios
+    if name == "slides":
+        small = {model: own.models[model] for model in ("SVDD", "BDD")}
+        rows = [Slides(v=v, n_train=60, n_test=200, p=5) for v in (5.0, 10.0, 20.0)]
+    study = replace(own, scenarios=rows, models=small, replicates=2)
+    monkeypatch.setattr(studies, name, lambda *_: study)
+    text = called(["study", name, "--jobs", "1", "--out", f"s_{name}"], folder, monkeypatch)
+    check(f"command study {name}", text)
 
 
-@pytest.mark.parametrize("name", ["", *CALLS, "study slides"])
+@pytest.mark.parametrize("name", ["", *CALLS, "study"])
 def test_help(name, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     result = CliRunner().invoke(main, [*name.split(), "--help"])

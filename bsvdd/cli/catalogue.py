@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from rich.table import Table
 
-from ..comparison import scenarios
+from .. import comparison
 from .console import console_of_records
 
 
@@ -18,8 +18,8 @@ def data() -> None:
         table.add_column(title, overflow="fold", justify="right")
     for title in ("conversion", "source", "licence"):
         table.add_column(title, overflow="fold")
-    for name, record in scenarios.datasets.records().items():
-        dataset = scenarios.datasets.embedded(name)
+    for name, record in comparison.datasets.records().items():
+        dataset = comparison.datasets.embedded(name)
         numbers = *map(str, dataset.X.shape), f"{dataset.base_rate:.3f}"
         origin = f"{record['origin']}; {record['url']}"
         table.add_row(name, *numbers, record["conversion"], origin, record["licence"])

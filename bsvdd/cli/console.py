@@ -116,7 +116,6 @@ class Display:
         self, console: Console, step: Callable[..., None], clock: Callable[[], float]
     ) -> None:
         self._console, self._step = console, step
-        self._last: Any = None
         self.bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -129,54 +128,45 @@ class Display:
             speed_estimate_period=math.inf,
         )
 
-    def cells(self, name: str, total: int) -> Callable[[Any], None]:
+    def cells(self, name: str, total: int) -> Callable[[dict[str, Any], bool], None]:
         """Start a task of ``total`` cells; return what to call after each finished cell.
 
-        Stored cells and failures count as done, but not as speed: they are no part of the bar.
+        It takes the row of results, and whether it was stored. Stored cells and failures count as
+        done, but not as speed: they are no part of the bar.
         """
         task = self.bar.add_task(name, total=total, count=f"0/{total}")
-        skipped, told, width = 0, set(), len(str(total))
+        done = failed = skipped = 0
+        told, width = set(), len(str(total))
         self._step(f"{name} 0/{total}")
 
-        def advance(progress: Any) -> None:
-            nonlocal skipped
-            scenario, model = progress.cell.scenario.name, progress.cell.candidate.name
-            error, count = progress.row.get("error"), f"{progress.done:{width}d}/{total}"
-            skipped += progress.stored or error is not None
+        def advance(row: dict[str, Any], stored: bool) -> None:
+            nonlocal done, failed, skipped
+            error = row.get("error")
+            done, failed, skipped = done + 1, failed + bool(error), skipped + bool(stored or error)
+            count = f"{done:{width}d}/{total}"
             self.bar.update(
                 task,
                 total=total - skipped,
-                completed=progress.done - skipped,
-                count=count + (f", {progress.failed} failed" if progress.failed else ""),
-                description=f"{name}: {scenario}, {model}",
+                completed=done - skipped,
+                count=count + (f", {failed} failed" if failed else ""),
+                description=f"{name}: {row['data']}, {row['model']}",
             )
-            text = f"{scenario}, {model}, replicate {progress.cell.replicate}: "
-            if error is not None:
-                text = f"failed: {text}{' '.join(str(error).split())}"
-            elif progress.stored:
-                text += "stored"
-            else:
-                row = progress.row
-                text += f"{float(row['fit_seconds']) + float(row['score_seconds']):.1f} s"
+            text = f"{row['data']}, {row['model']}, replicate {row['replicate']}: "
+            if error:
+                text = f"failed: {text}{' '.join(error.split())}"
+            elif not stored:
+                text += f"{row['fit_seconds'] + row['score_seconds']:.1f} s"
             if not self._console.is_terminal:
                 left = next(t for t in self.bar.tasks if t.id == task).time_remaining
                 more = f" (about {duration(left)} left)" if left else ""
-                self._say(f"{name} {count}: {text}{more}")
+                if not stored and not (error and row["model"] in told):
+                    self._say(f"{name} {count}: {text}{more}")
                 self._step(f"{name} {count}", said_already=True)
-            elif error is not None and model not in told:
-                told.add(model)
+            elif error and row["model"] not in told:
                 self._say(text)
+            told.update([row["model"]] if error else [])
 
         return advance
-
-    def step(self, name: str) -> None:
-        """Say that a step without cells begins."""
-        if not self._console.is_terminal:
-            self._say(name)
-            self._step(name, said_already=True)
-        elif self._last is not None:
-            self.bar.update(self._last, total=1, completed=1)  # its time stops
-        self._last = self.bar.add_task(name, total=None, count="")
 
     def _say(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..comparison import run, scenarios
+from .. import comparison
 from ..estimators import messages, registry, tables
 from .prior import read_prior
 
@@ -77,9 +77,8 @@ class ModelOptions:
         ValueError
             No model has one of the parameters.
         """
-        candidates = {name: run.protocol.Candidate(name, name) for name in models}  # known names
+        known = {n: comparison.models.model(n).get_params(deep=False) for n in models}
         parameters = self.parameters()
-        known = {name: candidate.accepts for name, candidate in candidates.items()}
         for parameter in parameters:
             if not any(parameter in own for own in known.values()):
                 having = [
@@ -108,15 +107,17 @@ class FitOptions(ModelOptions):
     def own_parameters(self) -> dict[str, Any]:
         """Return the parameters that were given; a ValueError if the model is unknown."""
         if registry.find(self.model) is None:
-            scenarios.datasets.require_known("model", self.model, registry.REGISTRY)
+            comparison.datasets.require_known("model", self.model, registry.REGISTRY)
         return self.for_models([self.model])[self.model]
 
     def estimator(self, parameters: dict[str, Any]) -> Description:
-        """Return the estimator."""
-        sampling = {name: getattr(self, name) for name in SAMPLER}
-        protocol = run.protocol.Protocol(cutoff=self.cutoff(), **sampling)
-        candidate = run.protocol.Candidate(self.model, self.model, parameters)
-        found: Description = protocol.estimator(candidate, self.seed)
+        """Return the estimator with these parameters, the draws and the cutoff."""
+        own = {name: getattr(self, name) for name in SAMPLER} | parameters
+        if (cutoff := self.cutoff()) is not None:
+            own["cutoff"] = cutoff
+        found: Description = comparison.models.model(
+            self.model, minor_label=1, random_state=self.seed, **own
+        )
         return found
 
 
@@ -276,3 +277,9 @@ jobs = click.option(
     callback=_check_jobs,
     help="Worker processes, each with one thread; -1 is one for each processor.",
 )
+
+
+def folder(default: str | None, text: str) -> Any:
+    """Return the option --out of a command that writes several files."""
+    shown = default is not None
+    return click.option("--out", default=default, show_default=shown, type=FOLDER, help=text)

@@ -26,3 +26,128 @@ Pickands, J. (1975). Statistical inference using extreme order statistics. Annal
 """
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+NONE = 0.5  # prior probability that no row is odd
+LEAST_ROWS, LARGEST_SHARE = 0.5, 0.3  # ends of the share of odd rows: so many of the n, and a share
+SHAPE = -0.05, 0.1  # prior mean and sd of xi
+POWER = 2.0, 32.0  # ends of a
+SMALLEST_SHAPE = 1e-6  # xi for a smaller one, whose formula would be 0 / 0
+FAR = math.log(100.0)  # u beyond any tail
+FEWEST = 20  # different surprises in a tail
+BELOW, MOST_BELOW, MOST_ROWS = 0.5, 0.7, 1000  # b, larger where the tail has so many rows
+LEAST_APART = 0.05  # of b from the share of rows with the smallest surprise
+EXACT, BINS = 200, 100  # largest surprises that count by themselves, and bins of the others
+
+
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """The tail of the surprises of n rows.
+
+    Attributes
+    ----------
+    u : ndarray of shape (n,)
+    x, count : ndarray of shape (v,)
+        The values of the tail in ascending order, and how many rows each stands for.
+    """
+
+    u: np.ndarray
+    x: np.ndarray
+    count: np.ndarray
+
+    @classmethod
+    def of(cls, surprise: np.ndarray, below: float | None = None) -> Self | None:
+        """Return the tail of surprises (n,) beyond the share ``below`` of them.
+
+        None if fewer than 20 surprises in it differ, or too many rows have the smallest one.
+        """
+        if below is None:
+            below = float(np.clip(1.0 - MOST_ROWS / len(surprise), BELOW, MOST_BELOW))
+        log_t = np.log(np.maximum(surprise, surprise[surprise > 0.0].min(initial=1.0)))
+        u = log_t - np.quantile(log_t, below)
+        x = np.sort(u[(u > 0.0) & (u < FAR)])
+        smallest = (log_t <= log_t.min() + 1e-9).mean()
+        if len(np.unique(x.round(9))) < FEWEST or smallest > below - LEAST_APART:
+            return None
+        return cls(u, *binned(x))
+
+    def without_largest(self, r: int) -> Self:
+        """Return the tail without its r largest rows, and without those beyond it."""
+        v = len(self.x) - r
+        end = self.x[v] if r else FAR
+        return type(self)(self.u[self.u < end], self.x[:v], self.count[:v])
+
+    @property
+    def far(self) -> np.ndarray:
+        """Which rows (n,) are beyond the tail."""
+        return self.u >= FAR
+
+    @property
+    def n(self) -> int:
+        """The number of rows that are not beyond the tail."""
+        return int((~self.far).sum())
+
+    @property
+    def m(self) -> float:
+        """The number of rows in the tail."""
+        return float(self.count.sum())
+
+    @property
+    def end(self) -> float:
+        """U."""
+        return float(self.x[-1] * (1.0 + 1.0 / self.m))
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """The least and the largest share of odd rows."""
+        return LEAST_ROWS / self.n, min(LARGEST_SHARE, 0.99 * self.m / self.n)
+
+    def log_normal(self, xi: np.ndarray, log_h: np.ndarray) -> np.ndarray:
+        """Return the log density of normal rows, minus infinity beyond its end, (xi, h, v)."""
+        xi = np.where(np.abs(xi) < SMALLEST_SHAPE, SMALLEST_SHAPE, xi)[:, None, None]
+        log_h = log_h[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_y = np.log(np.maximum(1.0 + xi * np.exp(log_h) * self.x, 0.0))
+            found = log_h - (1.0 / xi + 1.0) * log_y
+        return np.where(np.isneginf(log_y), -np.inf, found)
+
+    def log_odd(self, log_share: np.ndarray, log_a: np.ndarray) -> np.ndarray:
+        """Return the log of e times the density of odd rows, (share, a, v)."""
+        log_a = log_a[:, None]
+        density = log_a + np.expm1(log_a) * np.log(self.x / self.end) - math.log(self.end)
+        return np.asarray(log_share[:, None, None] + math.log(self.n / self.m) + density)
+
+    def without_odd(self, xi: np.ndarray, log_h: np.ndarray) -> np.ndarray:
+        """Return the log likelihood without odd rows, (xi, h)."""
+        density = self.log_normal(xi, log_h)
+        found = np.maximum(density, -1e300) @ self.count
+        return np.where(np.isneginf(density).any(axis=-1), -np.inf, found)
+
+    def with_odd(
+        self, xi: np.ndarray, log_h: np.ndarray, log_share: np.ndarray, log_a: np.ndarray
+    ) -> np.ndarray:
+        """Return the log likelihood with odd rows, (xi, h, share, a)."""
+        odd = np.exp(self.log_odd(log_share, log_a))
+        rest = (1.0 - np.exp(log_share) * self.n / self.m)[:, None, None]
+        found = np.empty((len(xi), len(log_h), len(log_share), len(log_a)))
+        for i, of_shape in enumerate(np.exp(self.log_normal(xi, log_h))):
+            for j, normal in enumerate(of_shape):
+                both = rest * normal + odd
+                with np.errstate(divide="ignore"):
+                    found[i, j] = np.log(both, out=both) @ self.count
+        return found
+
+
+def binned(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return values and their numbers; all but the 200 largest are means of 100 bins."""
+    if len(x) <= EXACT + BINS:
+        return x, np.ones(len(x))
+    low, high = np.split(x, [len(x) - EXACT])
+    count, edges = np.histogram(low, BINS, (0.0, low[-1]))
+    sums, filled = np.histogram(low, edges, weights=low)[0], count > 0
+    return np.append(sums[filled] / count[filled], high), np.append(count[filled], np.ones(EXACT))

@@ -3,7 +3,6 @@
 import io
 import re
 import time
-from types import SimpleNamespace
 
 from rich.console import Console
 
@@ -13,34 +12,27 @@ from bsvdd.cli.console import progress
 from bsvdd.cli.study import study
 
 
-def after(done, total, model="SVDD", stored=False, **row):
-    scenario, candidate = SimpleNamespace(name="moon"), SimpleNamespace(name=model)
-    cell = SimpleNamespace(scenario=scenario, candidate=candidate, replicate=done - 1)
-    failed = int("error" in row)
-    row = row or {"fit_seconds": 1.25, "score_seconds": 0.25}
-    return SimpleNamespace(done=done, failed=failed, total=total, cell=cell, row=row, stored=stored)
+def row(replicate, model="SVDD", **others):
+    times = others or {"fit_seconds": 1.25, "score_seconds": 0.25}
+    return {"data": "moon", "model": model, "replicate": replicate, **times}
 
 
-def test_a_log_has_a_line_for_each_cell_and_the_time_left():
+def test_a_log_has_a_line_for_each_computed_cell_and_the_time_left():
     """Stored cells and failures are no speed; 10 s lie between two ticks of the clock."""
     now = [0.0]
     console = Console(file=io.StringIO(), width=20)
     with progress("compare", console, lambda: now[0]) as display:
         on_cell = display.cells("fits", 12)
-        on_cell(after(1, 12, stored=True))
-        on_cell(after(2, 12, "BDD", error="ValueError: no\nrows [red]"))
-        for done in (3, 4):
+        on_cell(row(0), True)
+        on_cell(row(1, "BDD", error="ValueError: no\nrows [red]"), False)
+        on_cell(row(2, "BDD", error="ValueError: no\nrows [red]"), False)
+        for replicate in (3, 4):
             now[0] += 10.0
-            on_cell(after(done, 12))
-        on_cell(after(12, 12, stored=True))
-        display.step("pictures")
+            on_cell(row(replicate), False)
     assert console.file.getvalue().splitlines() == [
-        "fits  1/12: moon, SVDD, replicate 0: stored",
         "fits  2/12: failed: moon, BDD, replicate 1: ValueError: no rows [red]",
-        "fits  3/12: moon, SVDD, replicate 2: 1.5 s",
-        "fits  4/12: moon, SVDD, replicate 3: 1.5 s (about 80 s left)",
-        "fits 12/12: moon, SVDD, replicate 11: stored",
-        "pictures",
+        "fits  4/12: moon, SVDD, replicate 3: 1.5 s",
+        "fits  5/12: moon, SVDD, replicate 4: 1.5 s (about 70 s left)",
     ]
 
 
@@ -57,15 +49,13 @@ def test_a_terminal_shows_the_first_failure_of_each_model_at_once():
     file = io.StringIO()
     with progress("study", Console(file=file, force_terminal=True, width=120)) as display:
         on_cell = display.cells("fits", 3)
-        on_cell(after(1, 3, error="ValueError: too [few] rows"))
+        on_cell(row(0, error="ValueError: too [few] rows"), False)
         assert "failed: moon, SVDD, replicate 0: ValueError: too [few] rows" in file.getvalue()
-        on_cell(after(2, 3, error="ValueError: again"))
-        on_cell(after(3, 3, "BDD", error="ValueError: other"))
-        display.step("pictures")
-        display.step("page")
+        on_cell(row(1, error="ValueError: again"), False)
+        on_cell(row(2, "BDD", error="ValueError: other"), False)
     assert "again" not in file.getvalue() and "other" in file.getvalue()
 
 
 def test_all_processors_are_the_default():
-    for command in (compare, study.commands["slides"]):
+    for command in (compare, study):
         assert {p.name: p.default for p in command.params}["jobs"] == -1

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison import datasets
 from bsvdd.inference.warning import DataWarning
 from click.testing import CliRunner
 

@@ -79,7 +79,7 @@ def test_a_command_leaves_the_handlers_of_signals_as_they_were():
 @pytest.mark.parametrize("nohup", [False, True])
 def test_a_signal_aborts_a_command_unless_it_is_ignored(name, nohup, monkeypatch):
     number = getattr(signal, name)
-    module = "bsvdd.comparison.scenarios.datasets.records"
+    module = "bsvdd.comparison.datasets.records"
     monkeypatch.setattr(module, lambda: os.kill(os.getpid(), number) or {})
     before = signal.signal(number, signal.SIG_IGN if nohup else signal.SIG_DFL)
     try:

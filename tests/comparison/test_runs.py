@@ -1,239 +1,310 @@
-"""Runs of the comparison: one protocol, independent cells, metrics against other definitions."""
+"""Runs: each cell once, whole files only; what is killed goes on from there, to the same table."""
 
-import warnings
+import errno
+import json
+import multiprocessing
+import os
+import signal
+import time
 from dataclasses import replace
+from multiprocessing import forkserver
+from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.report.own_data import warnings_of
-from bsvdd.comparison.run import cell, runner
-from bsvdd.comparison.run.cell import FLAG_ALL, FLAG_NONE, Cell, replicate_seed
-from bsvdd.comparison.run.protocol import Candidate, Protocol
-from bsvdd.comparison.run.yardsticks import YARDSTICKS
-from bsvdd.comparison.scenarios import datasets
-from bsvdd.comparison.scenarios.datasets import Dataset
-from bsvdd.comparison.scenarios.scenario import Real, halves
-from bsvdd.comparison.scenarios.slides import Slides
-from bsvdd.estimators.description import Description
-from bsvdd.estimators.registry import REGISTRY
-from sklearn.calibration import calibration_curve
-from sklearn.metrics import (
-    average_precision_score,
-    f1_score,
-    roc_auc_score,
-)
+from bsvdd.comparison import datasets, models, runner
+from bsvdd.comparison.datasets import Dataset, Halves
+from bsvdd.comparison.runner import Cell, Study, measure
+from bsvdd.comparison.shapes import Shape
+from bsvdd.comparison.slides import Slides
+from bsvdd.estimators import atomic
+from sklearn.metrics import average_precision_score, brier_score_loss, f1_score, roc_auc_score
 
-from bsvdd import SVDD, cutoffs, kernels, priors
+from bsvdd import BDD, DSVM, OCSVM, SVDD, kernels, priors
 
-SMALL = Protocol(draws=150, tune=150)
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+TIMES = ["fit_seconds", "score_seconds"]
+SMALL = {"SVDD": SVDD(), "BDD": BDD(draws=50, chains=2)}
+STUDY = Study([Shape("ring", 60, 80), Slides(v=0, n_train=60, n_test=50, p=5)], SMALL, 2)
+N = 8  # cells of STUDY
+WAIT = 120  # seconds, for what takes one
+PROCESSES = multiprocessing.get_context("forkserver")
+MOON = datasets.moon(n0=60, n1=12)
+
+
+@pytest.fixture(scope="session")
+def forked():
+    """Start the process from which others are forked, with everything imported that they need."""
+    PROCESSES.set_forkserver_preload([__name__, "pymc"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+        forkserver.ensure_running()
 
 
 @pytest.fixture(scope="module")
-def moon():
-    return datasets.moon(n0=60, n1=12)
+def alone():
+    """Return the results of the small study, computed in this process without a folder."""
+    table = STUDY.run()
+    assert (table["error"] == "").all()
+    return table
 
 
-@pytest.fixture(scope="module")
-def results(moon):
-    seen = []
-    frame = runner.compare(
-        [moon], replicates=2, protocol=SMALL, on_cell=lambda p: seen.append(p.cell.candidate.name)
+def assert_same(a, b):
+    pd.testing.assert_frame_equal(
+        a.drop(columns=TIMES), b.drop(columns=TIMES), check_exact=True, check_like=True
     )
-    assert seen == [*REGISTRY, *YARDSTICKS] * 2
-    assert frame["error"][~frame["error"].str.contains("density weights")].eq("").all()
-    return frame
 
 
-def test_every_model_and_both_trivial_rules_are_in_every_replicate(results):
-    expected = [*runner.DEFAULT_MODELS, FLAG_ALL, FLAG_NONE]
-    for _, rows in results.groupby("replicate"):
-        assert rows["model"].tolist() == expected
-    rows, share = results.set_index("model"), 6 / 36
-    assert rows.loc[FLAG_ALL, "accuracy"].tolist() == pytest.approx([share] * 2)
-    assert rows.loc[FLAG_ALL, "f1"].tolist() == pytest.approx([2 * share / (1 + share)] * 2)
-    assert rows.loc[FLAG_NONE, "accuracy"].tolist() == pytest.approx([1 - share] * 2)
-    assert rows.loc[FLAG_NONE, "ppv"].isna().all()
+def stored(folder):
+    return {path.name: path.read_bytes() for path in folder.glob("*.json")}
 
 
-def test_a_row_is_what_the_estimator_says_on_the_test_half(results, moon):
-    seed = replicate_seed(1, 0)
-    train, test = halves(moon, seed)
-    est = SMALL.estimator("BDD", seed).fit(moon.X[train], moon.minority[train].astype(int))
-    row = results[(results.model == "BDD") & (results.replicate == 1)].iloc[0]
-    flagged = est.predict(moon.X[test]) == -1
-    assert row["f1"] == pytest.approx(f1_score(moon.minority[test], flagged))
-    score = -est.score_samples(moon.X[test])
-    assert row["auc"] == pytest.approx(roc_auc_score(moon.minority[test], score))
+@pytest.fixture
+def computed(monkeypatch):
+    """Return the list to which cells are added when they are computed."""
+    cells, run = [], Cell.run
+    monkeypatch.setattr(Cell, "run", lambda self: cells.append(self) or run(self))
+    return cells
 
 
-def test_the_cutoff_of_the_protocol_reaches_every_model():
-    protocol = Protocol(cutoff=cutoffs.Best("f1"), draws=50, tune=50)
-    for name, record in REGISTRY.items():
-        est = protocol.estimator(name, 7)
-        if "SVM" in name:  # whose boundary is f = 0
-            continue
-        assert est.cutoff == cutoffs.Best("f1") and getattr(est, "random_state", 7) == 7
-        assert type(est) is record.estimator()
+# one cell
 
 
-def test_a_choice_without_left_out_minority_rows_has_no_value(moon):
-    est = SVDD().fit(moon.X)  # its minority rows, none here, cannot be left out
-    protocol = Protocol(cutoff=cutoffs.Best("g_mean"))
-    assert np.isnan(protocol._value(est, moon.X, np.zeros(len(moon.X), dtype=bool)))
-
-
-def test_every_replicate_of_every_seed_has_a_seed_of_its_own():
-    seeds = [replicate_seed(replicate, seed) for replicate in range(40) for seed in range(40)]
+def test_a_row_is_what_the_estimator_says_on_the_test_half():
+    cell = Study([Halves(MOON)], SMALL, 2).cells()[3]
+    assert (cell.model, cell.replicate) == ("BDD", 1)
+    seed = int(np.random.SeedSequence([0, 1]).generate_state(1)[0] >> 1)
+    pair = Halves(MOON).pair(seed)
+    est = BDD(draws=50, chains=2, random_state=seed).fit(pair.train.X, pair.train.minority)
+    row, y = cell.run(), pair.test.minority
+    flagged, score = est.predict(pair.test.X) == -1, -est.score_samples(pair.test.X)
+    expected = {
+        "f1": f1_score(y, flagged),
+        "auc": roc_auc_score(y, score),
+        "average_precision": average_precision_score(y, score),
+        "found": flagged[y].mean(),
+        "fnr": 1 - flagged[y].mean(),
+        "fpr": flagged[~y].mean(),
+        "ppv": y[flagged].mean(),
+        "brier": brier_score_loss(y, 1 - est.probability_normal(pair.test.X)),
+        "base_rate": 6 / 36,
+        **{"n": 36, "p": 2, "n1": 6},
+    }
+    assert {name: row[name] for name in expected} == pytest.approx(expected)
+    seeds = [
+        int(np.random.SeedSequence([s, r]).generate_state(1)[0] >> 1)
+        for s in range(40)
+        for r in range(40)
+    ]
     assert len(set(seeds)) == 1600
-    assert all(0 <= seed < 2**31 for seed in seeds)  # what scikit-learn takes
 
 
-@pytest.mark.parametrize(
-    ("change", "models", "message"),
-    [
-        ({}, ["BDD", "SVDD", "BDD"], "model 'BDD' is given twice"),
-        ({}, ["XGBoost"], "unknown model 'XGBoost'.*BSVDD-M"),
-        ({"X": np.ones((72, 2))}, ["SVDD"], "data set 'moon' is given twice"),
-        (
-            {"name": "few", "minority": np.arange(72) == 0},
-            None,
-            "few: a comparison needs at least 2 minority rows",
-        ),
-    ],
-)
-def test_what_cannot_be_compared_fails_before_a_fit(moon, change, models, message, monkeypatch):
-    monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
-    data = [moon, replace(moon, **change)] if change else [moon]
-    with pytest.raises(ValueError, match=message):
-        runner.compare(data, models)
+def test_a_machine_is_measured_by_its_plane_and_nothing_flagged_has_no_ppv():
+    est = OCSVM().fit(MOON.X, MOON.minority)
+    found = measure(est, MOON)
+    assert "brier" not in found
+    assert found["auc"] == roc_auc_score(MOON.minority, -est.decision_function(MOON.X))
+    none = replace(MOON, X=np.repeat(MOON.X[:1] * 0 + [[0.9, 0.4]], len(MOON.X), axis=0))
+    assert np.isnan(measure(est, none)["ppv"])
 
 
-def test_warnings_of_fits_are_notes_and_never_shown(moon, monkeypatch):
-    """A note has a warning of another package once, whatever its number: a CSV file has limits."""
-    data = Dataset("constant", np.column_stack([moon.X, np.ones(len(moon.X))]), moon.minority)
-    scaled = replace(SMALL, kernel=kernels.RBF(1.0))
-    row = Cell(Real(data), Candidate("SVDD", "SVDD"), scaled, 0, seed=0).run()
-    assert "constant over the majority rows (2)" in row["notes"]
-    fit = Protocol.fit
-
-    def noisy(*arguments):
-        for number in range(3):
-            warnings.warn(f"the determinant is {number}e-{number}", RuntimeWarning, stacklevel=1)
-        return fit(*arguments)
-
-    monkeypatch.setattr(Protocol, "fit", noisy)
-    results = runner.compare([moon], ["kNN"], replicates=2, protocol=SMALL)  # else an error here
-    assert (results["error"] == "").all()
-    told = warnings_of(results[results["model"] == "kNN"])
-    assert told == ["kNN (2 x): RuntimeWarning: the determinant is 0e-0"]
+def test_failures_and_warnings_belong_to_their_cell(tmp_path, computed, monkeypatch):
+    """No row has so many neighbours in its class; a constant column is a note."""
+    data = Dataset("constant", np.column_stack([MOON.X, np.ones(len(MOON.X))]), MOON.minority)
+    some = {"many": DSVM(neighbors=30), "SVDD": SVDD(kernel=kernels.RBF(1.0))}
+    study, seen = Study([Halves(data)], some, 1), []
+    found = study.run(tmp_path, on_cell=lambda *each: seen.append(each)).set_index("model")
+    assert found.loc["many", "error"].startswith("ValueError: density weights with neighbors=30")
+    assert np.isnan(found.loc["many", ["accuracy", "auc"]].astype(float)).all()
+    assert found.loc["SVDD", "auc"] > 0.5 and found.loc["SVDD", "error"] == ""
+    assert "constant over the majority rows (2)" in found.loc["SVDD", "notes"]
+    assert [was for _, was in seen] == [False, False] and len(computed) == 2
+    study.run(tmp_path)  # what failed is tried again
+    assert [cell.model for cell in computed[2:]] == ["many"]
 
 
-def test_a_fit_that_cannot_be_is_recorded_and_the_rest_goes_on(moon, monkeypatch):
-    """No row has so many neighbours in its class as this density weight asks for."""
-    told, many = [], Candidate("many neighbors", "DSVM-CIL", {"neighbors": 30})
-    results = runner.compare([moon], [many, "SVM"], 1, SMALL, on_cell=told.append)
-    assert [p.failed for p in told] == [1, 1]
-    results = results.set_index("model")
-    error = results.loc["many neighbors", "error"]
-    assert error.startswith("ValueError: density weights with neighbors=30 need at least 31 rows")
-    assert np.isnan(results.loc["many neighbors", ["accuracy", "auc"]].astype(float)).all()
-    assert results.loc["SVM", "auc"] > 0.5 and results.loc["SVM", "error"] == ""
-
-    def broken(*_):
-        raise np.linalg.LinAlgError("singular")
-
-    monkeypatch.setattr(Protocol, "fit", broken)
-    row = Cell(Real(moon), Candidate("SVDD", "SVDD"), SMALL, 0, seed=0).run()
-    assert row.pop("error") == "LinAlgError: singular"
-    assert row == {"data": "moon", "model": "SVDD", "replicate": 0}
+def test_compare_takes_names_and_estimators():
+    by_name = runner.compare([MOON], ["SVDD", "kNN"], replicates=1)
+    given = runner.compare([MOON], {"SVDD": SVDD(), "kNN": models.model("kNN")}, replicates=1)
+    assert_same(by_name, given)
+    with pytest.raises(ValueError, match="data set 'moon' is given twice"):
+        runner.compare([MOON, MOON], ["SVDD"])
 
 
-def test_priors_of_a_grid_share_one_fit_for_each_kernel(moon, monkeypatch):
-    """And the chosen fit is the one that a fit of its own gives."""
-    kernels_fitted, own_fit = [], Description.fit
-    monkeypatch.setattr(
-        Description, "fit", lambda e, X, y: kernels_fitted.append(e.kernel) or own_fit(e, X, y)
-    )
-    wide = kernels.Tabular(kernels.RBF("mean"), scale="standardised")
-    grid = {"prior": (priors.RowSum(), priors.Flat(), priors.Flat(sd=0.5))}
-    protocol = replace(SMALL, alternatives=(wide,), tuned=True)
-    tuned = Candidate("BDD", "BDD", {}, grid)
-    est, chosen = protocol.fit(tuned, moon.X, moon.minority, 3)
-    assert kernels_fitted == [protocol.kernel_of(tuned), wide]
-    again = protocol.estimator("BDD", 3, prior=est.prior, kernel=est.kernel)
-    again.fit(moon.X, moon.minority.astype(int))
-    assert (again.cutoff_, str(again.kernel_)) == (est.cutoff_, chosen["kernel"])
-    np.testing.assert_array_equal(again.margins(), est.margins())
+# the folder
 
 
-@pytest.mark.parametrize("names", [["007", "12"], ["None", "NA"], ["a,b", 'say "x"\nand y']])
-def test_results_are_read_as_they_were_given(tmp_path, moon, names):
-    data = [Dataset(name, moon.X, moon.minority) for name in names]
-    given = runner.compare(data, ["SVDD", "BDD"], 1, SMALL)
-    (tmp_path / "x.csv").write_text(runner.to_csv(given))
-    pd.testing.assert_frame_equal(runner.read(tmp_path / "x.csv"), given)
+def test_one_file_a_cell_and_only_what_is_missing_is_computed(alone, tmp_path, computed):
+    seen = []
+    assert_same(alone, STUDY.run(tmp_path))
+    assert len(list(tmp_path.iterdir())) == len(computed) == N
+    again = STUDY.run(tmp_path, on_cell=lambda row, was: seen.append((row["model"], was)))
+    assert_same(alone, again)
+    assert len(computed) == N and seen == [("SVDD", True), ("BDD", True)] * 4
+    gone = sorted(tmp_path.iterdir())[2:5]
+    for path in gone:
+        path.unlink()
+    assert_same(alone, STUDY.run(tmp_path))
+    assert len(computed) == N + 3 and all(path.exists() for path in gone)
 
 
-def test_two_sets_are_not_taken_for_each_other():
-    """Each row of results is of its own data set, also where replicates meet back to back."""
-    data = [datasets.embedded(name) for name in ("wine_cultivar3", "abalone_9v18")]
-    together = runner.compare(data, ["SVDD"], replicates=1)
-    for each in data:
-        alone = runner.compare([each], ["SVDD"], replicates=1)
-        mine = together[together["data"] == each.name].reset_index(drop=True)
-        columns = ["model", "n", "base_rate", "auc"]
-        pd.testing.assert_frame_equal(mine[columns], alone[columns])
-    assert together["base_rate"].nunique() == 2
+CHANGES = {
+    "more replicates": ({"replicates": 3}, N),
+    "a seed": ({"seed": 1}, 0),
+    "draws": ({"models": {"BDD": BDD(draws=51, chains=2)}}, 0),
+    "a prior": ({"models": {"BDD": BDD(prior=priors.RowSum(), draws=50, chains=2)}}, 0),
+    "a class": ({"models": {"SVDD": BDD(draws=50, chains=2)}}, 0),
+    "rows": ({"scenarios": [Shape("ring", 60, 81), Slides(v=0.1, n_train=60)]}, 0),
+    "version": ({}, 0),
+    "nothing": ({}, N),
+}
 
 
-def test_models_that_cannot_take_the_rows_are_told_without_a_fit(moon, monkeypatch):
-    monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
-    monkeypatch.setattr("bsvdd.estimators.machines.MOST_ROWS", 33)
-    monkeypatch.setattr(runner, "MANY_ROWS", 33)
-    names = ["SVDD", "SVDD-M", "OCSVM", "LS-SVM", "SVM", "kNN", "KDE"]
-    study = runner.comparison([moon], names, 2, SMALL)
-    refused = study.refusals()
-    assert list(refused) == [("moon", "LS-SVM"), ("moon", "SVM")]
-    assert "the kernel matrix of 36 rows" in refused["moon", "SVM"]  # 30 of them majority
-    assert replace(study, left_out=frozenset(refused)).refusals() == {}
-    smaller, reasons = study.without_refused(chosen=False)
-    assert [c.candidate.name for c in smaller.cells()] == 2 * ["SVDD", "SVDD-M", "OCSVM", "kNN"]
-    assert reasons[0].startswith("'LS-SVM', 'SVM' on moon") and reasons[1].startswith("'KDE' on")
-    with pytest.raises(
-        ValueError, match="nothing was fitted: 'LS-SVM', 'SVM' on moon: the kernel matrix"
-    ):
-        study.without_refused(chosen=True)
+@pytest.mark.parametrize("change", CHANGES)
+def test_other_studies_have_other_cells(change, tmp_path, monkeypatch):
+    row = {"data": "", "model": "", "replicate": 0}
+    for cell in STUDY.cells():
+        cell.file(tmp_path).write_text(json.dumps(row | cell.names))
+    if change == "version":
+        monkeypatch.setattr(runner, "version", lambda _: "9.9")
+    options, known = CHANGES[change]
+    found = [cell.stored(tmp_path) for cell in replace(STUDY, **options).cells()]
+    assert sum(each is not None for each in found) == known
 
 
-# metrics
+def test_arrays_count_to_their_last_digit_and_functions_have_no_name(tmp_path):
+    mean = np.zeros(2000)
+    other = mean.copy()
+    other[1500] = 1e-12
+    files = {
+        Cell(Halves(MOON), "BDD", BDD(prior=priors.Normal(m=each)), 0, 0).file(tmp_path)
+        for each in (mean, mean.copy(), other)
+    }
+    assert len(files) == 2
+    study = Study([Halves(MOON)], {"BDD": BDD(prior=lambda gram, name, dims: None)})
+    with pytest.raises(ValueError, match="a function cannot be stored.*run without a folder"):
+        study.run(tmp_path)
 
 
-def test_measures_are_those_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    P = rng.beta(0.5, 1.5, 5000)
-    y = rng.random(5000) < P
-    found = cell.measure(y, P > 0.5, P, P)
-    assert found["brier"] == pytest.approx(np.mean((P - y) ** 2))
-    assert found["average_precision"] == pytest.approx(average_precision_score(y, P))
-    for p in (P, P**2, 1 - P):
-        observed, said = calibration_curve(y, p, n_bins=10)
-        n = np.histogram(p, bins=np.linspace(0, 1, 11))[0]
-        expected = np.sum(n[n > 0] / len(p) * np.abs(observed - said))
-        assert cell.calibration_error(y, p) == pytest.approx(expected)
-    assert cell.calibration_error(y, P) < 0.02
-    assert cell.calibration_error(y, y.astype(float)) == 0
-    assert cell.calibration_error(y, 1.0 - y) == 1
+DAMAGED = [
+    b"",
+    b"\x80\x04\x95cos\nsystem\n",
+    b"{}",
+    b"[1]",
+    b"1",
+    b"[" * 200_000 + b"]" * 200_000,
+    b'{"data": ' + b"9" * 5_000 + b"}",
+]
 
 
-def test_trivial_rules_and_the_rule_that_knows_the_truth():
-    scenario = Slides(v=0, n_train=2, n_test=4000)
-    flag_all, flag_none, bayes = cell.trivial_rules(scenario, 0, 1)
-    share = flag_all["base_rate"]
-    assert flag_all["fpr"] == flag_none["fnr"] == 1 and flag_none["ppv"] is None
-    assert flag_all["brier"] == pytest.approx(1 - share)
-    assert flag_none["brier"] == flag_none["calibration_error"] == pytest.approx(share)
-    assert flag_all["average_precision"] == pytest.approx(share)
-    assert bayes["auc"] > 0.97 and bayes["calibration_error"] < 0.02
-    assert bayes["accuracy"] > flag_none["accuracy"] + 0.05
+def test_a_damaged_or_renamed_result_is_computed_again(alone, tmp_path, computed):
+    STUDY.run(tmp_path)
+    a, b = sorted(tmp_path.iterdir())[:2]
+    for content in [*DAMAGED, a.read_bytes()[:100], b.read_bytes()]:
+        a.write_bytes(content)
+        assert [cell.stored(tmp_path) for cell in STUDY.cells()].count(None) == 1
+    del computed[:]
+    assert_same(alone, STUDY.run(tmp_path))
+    assert len(computed) == 1
+
+
+# killed runs, full disks, other machines
+
+FEW = replace(STUDY, replicates=3)
+
+
+def run_and_die(folder):
+    """Run FEW, and kill this process when it renames its third file."""
+    renamed, rename = [], os.replace
+
+    def killing(*names):
+        renamed.append(names)
+        if len(renamed) == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        rename(*names)
+
+    os.replace = killing
+    FEW.run(folder)
+
+
+@pytest.mark.usefixtures("forked")
+def test_a_run_killed_while_it_writes_goes_on_from_there(tmp_path, computed):
+    process = PROCESSES.Process(target=run_and_die, args=(tmp_path,))
+    process.start()
+    process.join(WAIT)
+    assert process.exitcode == -signal.SIGKILL
+    assert len(seen := stored(tmp_path)) == 2 and len(list(tmp_path.glob(".*.part"))) == 1
+    table = FEW.run(tmp_path)
+    assert len(computed) == len(FEW.cells()) - 2 and seen.items() <= stored(tmp_path).items()
+    assert_same(FEW.run(), table)
+
+
+MANY = replace(STUDY, replicates=11)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("forked")
+def test_a_runner_killed_many_times_loses_nothing(tmp_path):
+    rng, seen = np.random.default_rng(20), {}
+    for _ in range(8):
+        process = PROCESSES.Process(target=MANY.run, args=(tmp_path,))
+        process.start()
+        end = time.monotonic() + WAIT
+        while len(stored(tmp_path)) <= len(seen) and time.monotonic() < end:
+            time.sleep(rng.uniform(0.01, 0.1))
+        process.kill()
+        process.join(WAIT)
+        now = stored(tmp_path)
+        assert seen.items() < now.items()
+        seen = now
+    assert_same(MANY.run(), MANY.run(tmp_path))
+    assert seen.items() <= stored(tmp_path).items()
+
+
+def test_ctrl_c_and_a_full_disk_keep_what_is_finished(tmp_path, monkeypatch, computed):
+    def stop(row, was):
+        if len(computed) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        STUDY.run(tmp_path, on_cell=stop)
+    seen = stored(tmp_path)
+    assert len(seen) == 3
+    replaced = os.replace
+
+    def full(*paths):
+        if len(stored(tmp_path)) == 5:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replaced(*paths)
+
+    monkeypatch.setattr(atomic.os, "replace", full)
+    with pytest.raises(OSError, match="No space left on device; nothing was written"):
+        STUDY.run(tmp_path)
+    assert seen.items() < stored(tmp_path).items()
+    assert len(list(tmp_path.iterdir())) == 5
+
+
+@pytest.mark.slow
+def test_processes_and_a_dask_cluster_give_the_same_table(alone, tmp_path):
+    from distributed import Client, LocalCluster
+
+    seen = []
+    assert_same(alone, STUDY.run(tmp_path / "a", 2, lambda row, was: seen.append(row)))
+    assert len(seen) == len(stored(tmp_path / "a")) == N
+    cluster = LocalCluster(2, threads_per_worker=1, dashboard_address=":0")
+    with cluster, Client(cluster), joblib.parallel_config("dask"):
+        assert_same(alone, STUDY.run(tmp_path / "b"))
+    assert len(stored(tmp_path / "b")) == N
+
+
+def test_partitions_of_a_dask_frame_are_answered_as_the_frame():
+    """The other way to more than one machine."""
+    import dask.dataframe as dd
+
+    frame = pd.DataFrame(MOON.X, columns=["a", "b"])
+    est = SVDD().fit(frame[:40])
+    lazy = dd.from_pandas(frame[40:], npartitions=3)
+    found = lazy.map_partitions(est.decision, meta=est.decision(frame[40:41])).compute()
+    pd.testing.assert_frame_equal(pd.DataFrame(found), pd.DataFrame(est.decision(frame[40:])))

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison.scenarios import datasets
+from bsvdd.comparison import datasets
 from bsvdd.estimators.plots.common import figure_of, label_rows, surprise_axis
 
 import bsvdd

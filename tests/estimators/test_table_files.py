@@ -14,11 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from bsvdd.comparison.scenarios import datasets
-from bsvdd.comparison.scenarios.scenario import Real, halves, subset
 from bsvdd.estimators.labels import read_minority
 from bsvdd.estimators.tables.files import Layout, read_features, read_own
-from bsvdd.estimators.tables.gaps import imputed
 from bsvdd.inference.warning import DataWarning
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
@@ -352,19 +349,6 @@ def test_labels_and_ids_of_files(tmp_path):
     path = written(tmp_path / "i.csv", "nr,a\nu,1.5\nv,2.5\nu,3.5\n,4.5\n,5.5\n")
     with pytest.warns(DataWarning, match="several rows have the id 'u' in 'nr'"):
         read_own(path, Layout(id="nr"))
-
-
-def test_gaps_are_filled_by_the_training_half(tmp_path):
-    rows = pd.DataFrame({"a": np.arange(40.0) ** 2, "c": list("uuvw") * 10, "y": [0, 0, 0, 1] * 10})
-    rows.loc[::5, "a"], rows.loc[3::10, "c"] = np.nan, None
-    rows.to_csv(tmp_path / "x.csv", index=False)
-    with pytest.warns(DataWarning, match="12 of 40 rows have gaps, in 'a' .8., 'c' .4., .*appro"):
-        data = datasets.from_csv(tmp_path / "x.csv", Layout("y"))
-    assert data.imputed and np.isnan(data.X).any(axis=1).sum() == 12 and data.categorical == (1,)
-    pair, raw = Real(data).pair(3), [subset(data, part) for part in halves(data, 3)]
-    known = raw[0].X[~raw[0].minority]
-    for part, before in zip((pair.train, pair.test), raw, strict=True):
-        np.testing.assert_array_equal(part.X, imputed(before.X, known, [1]).rows)
 
 
 # every way in

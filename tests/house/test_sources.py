@@ -54,13 +54,12 @@ STATEMENTS = {
         ("is the rule of slide 19 of Kim (2024)", "P(d_z ≤ D_opt | data) > .5", 19),
         ("Slide 20 of Kim (2024) says cross-validation", "cross-validation", 20),
     ],
-    "comparison/scenarios/slides.py": [
+    "comparison/slides.py": [
         ("Slide 29 defines the imbalance ratio", "abnormal/all", 29),
         ("Slide 47 has beta_j ~ N(b_j, v)", "β_1 ~ N(.96, v)", 47),
         ("slide 4 has x_0 as the rows with y = 0", "rows with Y = 0", 4),
     ],
     "estimators/bdd.py": [("the rule of BDD (slide 12 of Kim 2024)", "d ≤ d_(c)", 12)],
-    "comparison/run/protocol.py": [("is published (slide 20 of Kim 2024)", "cross-validation", 20)],
     "docs/published.md": [("The outcomes of slide 32", "robustness", 32)],
 }
 UNSUPPORTED = [  # what no source says

@@ -1,0 +1,249 @@
+"""Data sets: the embedded ones, the user's own table, and random halves of either.
+
+The sources and licences of the embedded sets are in data/sets.json. Nothing heavy is imported
+before a file is read, so that the command line can list the sets at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..estimators.messages import did_you_mean, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..estimators.tables.files import Layout
+
+DATA = files(__package__) / "data"
+DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
+FEWEST = 2, 6  # minority and majority rows, half of which train
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Rows and their classes.
+
+    Attributes
+    ----------
+    name : str
+    X : ndarray or pandas.DataFrame of shape (n, p)
+    minority : ndarray of bool, shape (n,)
+        Whether a row belongs to the minority class.
+    """
+
+    name: str
+    X: np.ndarray | pd.DataFrame
+    minority: np.ndarray
+
+    @property
+    def base_rate(self) -> float:
+        """Share of minority rows."""
+        return float(self.minority.mean())
+
+    def take(self, rows: np.ndarray) -> Dataset:
+        """Return the data set of some rows."""
+        X: Any = self.X
+        return Dataset(
+            self.name, X.iloc[rows] if hasattr(X, "iloc") else X[rows], self.minority[rows]
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of the contents."""
+        import pandas as pd
+
+        hashes = pd.util.hash_pandas_object(pd.DataFrame(self.X)).to_numpy()
+        names = repr(list(getattr(self.X, "columns", [])))
+        content = hashes.tobytes() + np.packbits(self.minority).tobytes() + names.encode()
+        return hashlib.sha256(content).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r}, {self.digest})"
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A training and a test set.
+
+    Attributes
+    ----------
+    train, test : Dataset
+    truth : ndarray of shape (n_test,), optional
+        P(abnormal | x) of the test rows, if the generator knows it.
+    far : tuple of two ndarray of bool, optional
+        Which training and test rows are of the far component, if the generator has components.
+    """
+
+    train: Dataset
+    test: Dataset
+    truth: np.ndarray | None = None
+    far: tuple[np.ndarray, np.ndarray] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """Random halves of a data set: half of each class trains, the other half tests.
+
+    Parameters
+    ----------
+    data : Dataset
+    rows : int, optional
+        Training rows at most. Of a larger half so many are drawn, each class with its share; the
+        test half stays whole.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than 2 minority or 6 other rows, or the rows to draw are too few.
+
+    Examples
+    --------
+    >>> from bsvdd.comparison import datasets
+    >>> pair = datasets.Halves(datasets.embedded("wine_cultivar3")).pair(seed=1)
+    >>> len(pair.train.X), int(pair.train.minority.sum())
+    (89, 24)
+    """
+
+    data: Dataset
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        n1, n = int(self.data.minority.sum()), len(self.data.X)
+        if n1 < FEWEST[0] or n - n1 < FEWEST[1]:
+            raise ValueError(
+                f"{self.data.name}: a comparison needs at least {FEWEST[0]} minority rows and "
+                f"{FEWEST[1]} others, half of which train; got {n1} and {n - n1}"
+            )
+        if self.thinned and not 0 < round(self.thinned * n1 / n) <= self.thinned - 3:
+            raise ValueError(
+                f"{self.data.name}: {self.rows} training rows are too few for {n1} minority rows "
+                f"of {n}; draw more rows"
+            )
+
+    @property
+    def thinned(self) -> int | None:
+        """Number of training rows, if it is smaller than half of the rows."""
+        return self.rows if self.rows and self.rows < len(self.data.X) // 2 else None
+
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+        return self.data.name + (f", {self.thinned} training rows" if self.thinned else "")
+
+    def pair(self, seed: int) -> Pair:
+        """Return the training and the test half of ``seed``."""
+        from sklearn.model_selection import train_test_split
+
+        how: Any = {"random_state": seed, "stratify": self.data.minority}
+        train, test = train_test_split(np.arange(len(self.data.X)), test_size=0.5, **how)
+        if self.thinned:
+            how["stratify"] = self.data.minority[train]
+            train, _ = train_test_split(train, train_size=self.thinned, **how)
+        return Pair(self.data.take(train), self.data.take(test))
+
+
+def records() -> dict[str, dict[str, Any]]:
+    """Return the record of each embedded set, by name.
+
+    A record has the origin and its ``url``, the ``licence``, where the ``copy`` was taken from, and
+    the ``conversion``: what was changed in the original, and which class is the minority.
+    """
+    return dict(sorted(json.loads((DATA / "sets.json").read_text(encoding="utf-8")).items()))
+
+
+def names() -> list[str]:
+    """Return the names of the embedded sets."""
+    return list(records())
+
+
+def require_known(what: str, name: str, names: Iterable[str]) -> None:
+    """Raise a ValueError that lists the names, if ``name`` is not one of them."""
+    if name not in (known := list(names)):
+        raise ValueError(
+            f"unknown {what} {name!r}{did_you_mean(name, known)}; expected one of "
+            f"{', '.join(map(repr, known))}"
+        )
+
+
+def embedded(name: str) -> Dataset:
+    """Return the embedded data set ``name``.
+
+    Raises
+    ------
+    ValueError
+        There is no data set of that name; the message lists the names.
+
+    Examples
+    --------
+    >>> from bsvdd.comparison import datasets
+    >>> data = datasets.embedded("wine_cultivar3")
+    >>> data.X.shape, int(data.minority.sum())
+    ((178, 13), 48)
+    """
+    require_known("data set", name, names())
+    with as_file(DATA / f"{name}.npz") as path, np.load(path) as arrays:
+        return Dataset(name, arrays["X"], arrays["y"] == 1)
+
+
+def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:
+    """Return two noisy half moons for pictures: the majority on one, the minority on the other.
+
+    Parameters
+    ----------
+    n0, n1 : int
+        Numbers of majority and of minority rows.
+    seed : int
+
+    Examples
+    --------
+    >>> from bsvdd.comparison import datasets
+    >>> round(datasets.moon().base_rate, 3)
+    0.091
+    """
+    from sklearn.datasets import make_moons
+
+    X, y = make_moons((n0, n1), noise=0.15, random_state=seed)
+    return Dataset("moon", X, y == 1)
+
+
+def read(path: str | Path, layout: Layout, minor: str | None = None) -> Dataset:
+    """Return the user's data set in the file ``path``, with the columns as the file has them.
+
+    Parameters
+    ----------
+    path : str or path
+        A table that :func:`bsvdd.read_table` reads.
+    layout : Layout
+        With the column of the classes as its label.
+    minor : str, optional
+        Value of the minority class; not needed for 0/1 and -1/+1.
+
+    Raises
+    ------
+    ValueError
+        The table cannot be read, or the labels are ambiguous; the message names the file.
+
+    Warns
+    -----
+    DataWarning
+        How columns are read, and which have gaps.
+    """
+    from ..estimators.tables import files
+    from ..estimators.training import warn_of_gaps
+
+    X, minority = files.read_features(path, layout, minor)
+    with files.naming(path):
+        floats = layout.table.fit(X).floats(X)
+    if np.isnan(floats).any():
+        warn_of_gaps(floats, list(map(str, X.columns)))
+    return Dataset(printable(Path(path).stem), X, np.asarray(minority))

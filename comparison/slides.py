@@ -1,0 +1,161 @@
+r"""The data generator of the slides (Kim 2024).
+
+.. math::
+    x \sim (1 - \pi) N(\mu_0, \Sigma) + \pi N(\mu_1, \Sigma), \qquad
+    \eta = \beta_0 + \sum_{j=1}^4 \beta_j x_j, \qquad y \sim \mathrm{Ber}(1/(1 + e^{-\eta}))
+
+with mu_0 = (7,7,7,7,0,...), mu_1 = (10,10,10,10,0,...), Sigma = diag(2,2,2,2,1,...),
+beta_0 = -31 and beta_j ~ N(b_j, v), b = (.96, .8, 1, .8), drawn for each row. y = 1 is the
+minority.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, ndtri
+
+from .datasets import Dataset, Pair
+
+NEAR, FAR = 7.0, 10.0
+INTERCEPT, COEFFICIENTS = -31.0, np.array([0.96, 0.8, 1.0, 0.8])
+SIGNAL = len(COEFFICIENTS)  # features that carry signal
+MOST_BLOCKS = 2000  # of n rows, drawn before a share is given up
+NORMAL = ndtri((np.arange(400) + 0.5) / 400)  # a standard normal, as 400 equally probable values
+
+
+@dataclass(frozen=True)
+class Slides:
+    r"""Pairs of data sets drawn as in the slides.
+
+    Slide 29 defines the imbalance ratio, 1/10, as abnormal/all. Slide 47 has beta_j ~ N(b_j, v),
+    and neither whether by row or by data set, nor how x is drawn so that this ratio holds. Slide 47
+    draws x_0 from N(mu_0, Sigma) before y and calls y = 0 major, and slide 4 has x_0 as the rows
+    with y = 0: the rows that train are those of a component, or of a class. Drawn for each row,
+    with the variance v, the class shares agree with those that the published table implies, and so
+    does how little they vary; with v = 0 the share is .116.
+
+    Parameters
+    ----------
+    v : float, default=5
+        Variance of the coefficients; 0 fixes them at b.
+    n_train, n_test, p : int, default=1000, 10000, 50
+    far : float, default=0.1
+        pi, the share of rows from the far component.
+    share : float, optional
+        Share of minority rows in both sets: rows are drawn until each class has its number, that
+        is from x given y. By default the classes are as the model draws them.
+    df : float, default=inf
+        Degrees of freedom of a multivariate t that replaces each normal component, with the same
+        mean and covariance: x = mu + z sqrt((df - 2)/w), z ~ N(0, Sigma), w ~ chi2(df).
+
+    Raises
+    ------
+    ValueError
+        A number is out of its range, or a share is not met.
+
+    References
+    ----------
+    Kim (2024), A comparative study on Bayesian SVDD models, slides.
+
+    Examples
+    --------
+    >>> from bsvdd.comparison.slides import Slides
+    >>> pair = Slides(v=0, n_train=100, n_test=50, p=10).pair(seed=1)
+    >>> pair.train.X.shape, pair.test.X.shape
+    ((100, 10), (50, 10))
+    """
+
+    v: float = 5.0
+    n_train: int = 1000
+    n_test: int = 10_000
+    p: int = 50
+    far: float = 0.1
+    share: float | None = None
+    df: float = math.inf
+
+    def __post_init__(self) -> None:
+        for field, valid, expected in (
+            ("v", 0 <= self.v < math.inf, "at least 0 and finite"),
+            ("p", self.p >= SIGNAL, f"at least {SIGNAL}, the features that carry signal"),
+            ("share", self.share is None or 0 < self.share < 1, "in (0, 1), or None"),
+            ("df", self.df > 2, "above 2, for a covariance"),
+        ):
+            if not valid:
+                raise ValueError(f"{field} must be {expected}, got {getattr(self, field)!r}")
+
+    @property
+    def name(self) -> str:
+        """Name in tables: v, and what else is not the default."""
+        defaults: dict[str, tuple[float | None, float | None]] = {
+            "n": (self.n_train, 1000),
+            "p": (self.p, 50),
+            "far": (self.far, 0.1),
+            "share": (self.share and round(self.share, 4), None),
+            "df": (self.df, math.inf),
+        }
+        changed = [f"{key}={value}" for key, (value, usual) in defaults.items() if value != usual]
+        return ", ".join([f"slides v={self.v:g}", *changed])
+
+    def pair(self, seed: int) -> Pair:
+        """Return the training and the test set of ``seed``."""
+        streams = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
+        sets = [
+            self._of_share(rng, n)
+            for rng, n in zip(streams, (self.n_train, self.n_test), strict=True)
+        ]
+        train, test = (Dataset(self.name, X, y) for X, y, _ in sets)
+        truth = None if self.share is not None else probability(test.X, self.v)
+        return Pair(train, test, truth, (sets[0][2], sets[1][2]))
+
+    def _of_share(self, rng: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
+        """Return n rows, their class, and which are of the far component."""
+        if self.share is None:
+            return self._drawn(rng, n)
+        n1, blocks = round(self.share * n), [self._drawn(rng, n)]
+        wanted = {False: n - n1, True: n1}
+        while any(sum((y == c).sum() for _, y, _ in blocks) < m for c, m in wanted.items()):
+            if len(blocks) == MOST_BLOCKS:
+                raise ValueError(
+                    f"{self.name}: the share was not met in {MOST_BLOCKS * n} draws; one class "
+                    "hardly occurs"
+                )
+            blocks.append(self._drawn(rng, n))
+        X, y, far = map(np.concatenate, zip(*blocks, strict=True))
+        rows = np.concatenate([np.flatnonzero(y == c)[:m] for c, m in wanted.items()])
+        rows = rows[rng.permutation(n)]
+        return X[rows], y[rows], far[rows]
+
+    def _drawn(self, rng: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
+        far, X = rng.random(n) < self.far, rng.normal(size=(n, self.p))
+        X[:, :SIGNAL] *= math.sqrt(2.0)
+        if math.isfinite(self.df):
+            X *= np.sqrt((self.df - 2) / rng.chisquare(self.df, size=(n, 1)))
+        X[:, :SIGNAL] += np.where(far, FAR, NEAR)[:, None]
+        mean, sd = predictor(X, self.v)
+        return X, rng.random(n) < expit(mean + sd * rng.normal(size=n)), far
+
+
+def predictor(X: np.ndarray, v: float) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return mean and standard deviation of eta given x, each (n,).
+
+    .. math:: \beta_0 + b^\top x_{1:4}, \qquad \sqrt v\, \|x_{1:4}\|
+    """
+    signal = X[:, :SIGNAL]
+    return INTERCEPT + signal @ COEFFICIENTS, math.sqrt(v) * np.linalg.norm(signal, axis=1)
+
+
+def probability(X: np.ndarray, v: float) -> np.ndarray:
+    r"""Return P(y = 1 | x) = E[1 / (1 + exp(-eta))], (n,), with the coefficients integrated out.
+
+    The integral is a mean over 400 quantiles, with an error below .002.
+    """
+    mean, sd = predictor(X, v)
+    return np.concatenate(
+        [
+            expit(m[:, None] + s[:, None] * NORMAL).mean(axis=1)
+            for m, s in zip(np.array_split(mean, 10), np.array_split(sd, 10), strict=True)
+        ]
+    )
