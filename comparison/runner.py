@@ -35,6 +35,7 @@ from .models import by_name
 
 Row = dict[str, Any]
 KEY = ("data", "model", "replicate")
+IDLE = 10  # seconds after which a process without work ends, as those of a killed run
 
 
 class Scenario(Protocol):
@@ -228,7 +229,8 @@ class Study:
         for row in list(rows.values()):
             on_cell(row, True)
         missing = (delayed(_run)(i, cell) for i, cell in enumerate(cells) if i not in rows)
-        pool = Parallel(jobs, batch_size=1, return_as="generator_unordered")
+        how = {"batch_size": 1, "return_as": "generator_unordered", "idle_worker_timeout": IDLE}
+        pool = Parallel(jobs, **how)
         with closing(pool(missing)) as computed:
             for i, row in computed:
                 if folder is not None and "error" not in row:
