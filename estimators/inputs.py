@@ -249,19 +249,6 @@ def warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: list[Any], rows: 
     )
 
 
-def row_names(X: Any, n: int) -> np.ndarray:
-    """Return the index of a data frame, with tuples for several levels, or the row numbers."""
-    if not isinstance(X, pd.DataFrame):
-        return np.arange(n)
-    return np.asarray(X.index.to_flat_index().to_numpy())
-
-
-def names_of(names: list[Any]) -> np.ndarray:
-    """Return names as an array: of whole numbers of 64 bits, or of objects that are texts."""
-    of_texts = any(isinstance(name, str) for name in names)
-    return np.array(names, dtype=object if of_texts else np.int64)
-
-
 def training_names(X: Any, n: int) -> np.ndarray | None:
     """Return the names of the rows of a data frame, whole numbers of 64 bits or objects.
 
@@ -270,7 +257,8 @@ def training_names(X: Any, n: int) -> np.ndarray | None:
     """
     if not isinstance(X, pd.DataFrame):
         return None
-    found = row_names(X, n).tolist()
-    whole = all(isinstance(v, int) and -LARGEST <= v < LARGEST for v in found)
-    names = names_of(found if whole else [str(name) for name in found])
-    return None if names.dtype.kind == "i" and np.array_equal(names, np.arange(n)) else names
+    found = X.index.to_flat_index().tolist()  # tuples for several levels
+    if not all(isinstance(v, int) and -LARGEST <= v < LARGEST for v in found):
+        return np.array([str(name) for name in found], dtype=object)
+    names = np.array(found, dtype=np.int64)
+    return None if np.array_equal(names, np.arange(n)) else names

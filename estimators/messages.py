@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 from numbers import Real
+from typing import Any
 
 SHOWN = 12  # names that a message lists
 LENGTH = 200  # characters of a name that it shows
@@ -106,7 +107,7 @@ def as_cell(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULA) and not NUMBER.fullmatch(text) else text
 
 
-def check_rate(name: str, value: float) -> None:
+def check_rate(name: str, value: Any) -> None:
     """Raise a ValueError if the value does not lie between 0 and 1."""
-    if not (isinstance(value, Real) and 0 < value < 1):
+    if not (isinstance(value, Real) and 0 < float(value) < 1):
         raise ValueError(f"{name} must lie between 0 and 1, without 0 and 1, got {value!r}")

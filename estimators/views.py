@@ -166,10 +166,9 @@ class Views(OutlierMixin, BaseEstimator):
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit each view to one table, by its ``fit_predict``; return +1 (normal) or -1 by row.
 
-        Each row is left out; of many rows, of which views hold a sample, all are new ones.
+        Each row is left out.
         """
-        normal = self._fit("fit_predict", X, y).decision()["normal"]
-        return np.where(normal, 1, -1) if len(normal) == len(X) else self.predict(X)
+        return np.where(self._fit("fit_predict", X, y).decision()["normal"], 1, -1)
 
     def _fit(self, how: str, X: Any, y: Any) -> Self:
         check_rate("false_alarm_rate", self.false_alarm_rate)
@@ -180,8 +179,6 @@ class Views(OutlierMixin, BaseEstimator):
                     getattr(part, how)(X, y)
                     require_description(part, "view")
                     table = table or part.table_
-                    if not part.table_.frame.index.equals(table.frame.index):
-                        raise ValueError("it holds another sample of the rows; fit fewer rows")
                 views[name] = weight, part, _values(part, table)
             except Exception as error:  # whatever a function of the user raises
                 failed[name] = error

@@ -68,16 +68,7 @@ def fit(
         est.save(out)
     from ..estimators.questions import facts  # a fit needs no sentences
 
-    n1 = 0 if y is None else int((y == 1).sum())
-    n0 = len(X) if y is None else int((y == 0).sum())
-    doubt = "" if n1 <= n0 else " (the minority is the larger class: check --minor)"
-    text = [X.columns[i] for i in est.kernel_.categorical_columns]
-    others = {"categories": messages.quoted(text) or None, "label": label, "id": table.id}
-    others["dropped"] = messages.quoted(table.drop) or None
-    click.echo(
-        f"{n0} majority and {n1} minority rows{doubt}; {messages.listed(X.columns)}"
-        + "".join(f"; {what} {name}" for what, name in others.items() if name is not None)
-    )
+    click.echo(_read(est, X, y, table.layout(label)))
     click.echo(f"{est.kernel_}\n{facts.decided(facts.facts(est))}\nsaved {out}")
     if report is not None:
         with plain_errors():
@@ -88,6 +79,20 @@ def fit(
 
             write_report(est, report)
         click.echo(f"report: {report}")
+
+
+def _read(est: Description, X: pd.DataFrame, y: np.ndarray | None, layout: Layout) -> str:
+    """Return what was read of a file: rows, columns, and what is no feature."""
+    rows = f"{len(X)} rows"
+    if y is not None:
+        n0, n1 = int((y == 0).sum()), int((y == 1).sum())
+        doubt = "" if n1 <= n0 else " (the minority is the larger class: check --minor)"
+        rows = f"{n0} majority and {n1} minority rows{doubt}"
+    text = messages.quoted(X.columns[i] for i in est.kernel_.categorical_columns)
+    others = {"categories": text, "label": layout.label, "id": layout.id}
+    others["dropped"] = messages.quoted(layout.drop)
+    parts = [f"{what} {name}" for what, name in others.items() if name]
+    return "; ".join([rows, messages.listed(X.columns), *parts])
 
 
 def prepared(

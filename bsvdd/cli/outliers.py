@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -88,9 +88,6 @@ def outliers(
     Rows are judged one by one: to judge new rows use bsvdd fit and bsvdd score.
     """
     if relations:
-        if unused := options.given(*options.OF_FIT, "fdr", "picture"):
-            named = ", ".join(map(options.as_option, unused))
-            raise click.UsageError(f"--relations fits no model: leave out {named}")
         return print_relations(csv, table, label, top, out)
     with plain_errors():
         check_outputs({"--out": out, "--picture": picture}, csv)
@@ -124,16 +121,20 @@ def outliers(
             written = with_names(written, names[found.order], str(names.name or "row"))
             save_table(out, written, layout.sep, table.decimal)
         if picture is not None:
-            import matplotlib
+            _draw(picture, found, names.to_numpy(), lines, texts, own.model)
 
-            matplotlib.use("agg")
-            from ..estimators.plots.common import figure_of
-            from ..estimators.plots.outliers import draw_outliers
-            from ..estimators.report.report import png
 
-            ax = draw_outliers(found, names.to_numpy(), lines, texts, own.model)
-            atomic.write(picture, png(figure_of(ax)))
-            click.echo(f"saved {picture}")
+def _draw(picture: Path, found: StandOut, names: np.ndarray, *said: Any) -> None:
+    """Write the picture of lines."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from ..estimators.plots.common import figure_of
+    from ..estimators.plots.outliers import draw_outliers
+    from ..estimators.report.report import png
+
+    atomic.write(picture, png(figure_of(draw_outliers(found, names, *said))))
+    click.echo(f"saved {picture}")
 
 
 def print_relations(
@@ -142,6 +143,9 @@ def print_relations(
     """Print which columns follow from others, and the rows that are farthest from that."""
     from ..estimators.questions.relations import relations
 
+    if unused := options.given(*options.OF_FIT, "fdr", "picture"):
+        named = ", ".join(map(options.as_option, unused))
+        raise click.UsageError(f"--relations fits no model: leave out {named}")
     with plain_errors():
         check_outputs({"--out": out}, csv)
         layout = replace(table, drop=(*table.drop, *filter(None, [label]))).layout()

@@ -94,31 +94,12 @@ def score(
                 result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)
             if explain:
                 step("reasons")
-                asked = ~result["normal"].to_numpy()
-                asked[:1] = True  # the columns are there if all rows are normal
-                important = _important_columns(est, given[asked], usable[asked])
-                result = result.join(important.where(~result["normal"]))
-            found = result.join(as_cells(with_filled(result[[]], usable.isna())))
-            found.insert(0, "row", usable.index)
-            if table.id is not None:
-                ids = as_cells(new.index.to_frame(False, table.id))
-                found = with_names(found, ids.iloc[:, 0], ids.columns[0])
-            how: Any = {"index": False, "sep": layout.sep, "decimal": table.decimal}
-        if out is None:
-            found.to_csv(sys.stdout, **how)
-            sys.stdout.flush()  # here, where a closed pipe ends quietly
-        else:
-            with estimators.atomic.atomic(out) as temporary:
-                found.to_csv(temporary, **how)
-            selected = "" if fdr is None else f", {int(result['selected'].sum())} selected"
-            click.echo(
-                f"{len(result)} rows scored, {int((~result['normal']).sum())} abnormal{selected}: "
-                f"{out}"
-            )
-        lines = [unread] if unread else []
-        if left.any():
-            lines.append(f"{int(left.sum())} of {len(left)} rows have no value, and are left out")
-        for line in (*lines, *_notes(known, given, usable, result, fdr)):
+                result = result.join(_reasons(est, given, usable, result["normal"]))
+            found = _named(result, usable, new.index, table.id)
+        _write(found, out, {"index": False, "sep": layout.sep, "decimal": layout.decimal})
+        n = int(left.sum())
+        out_of = f"{n} of {len(left)} rows have no value, and are left out" if n else ""
+        for line in filter(None, (unread, out_of, *_notes(known, given, usable, result, fdr))):
             click.echo(line, err=True)
 
 
@@ -191,15 +172,40 @@ def _left_out(X: pd.DataFrame) -> np.ndarray:
     return left
 
 
-def _important_columns(est: Description, given: Any, X: pd.DataFrame) -> pd.DataFrame:
-    """Return the most important columns of rows, by their names in the file, with their shares."""
+def _reasons(est: Description, given: Any, X: pd.DataFrame, normal: pd.Series) -> pd.DataFrame:
+    """Return the most important columns of abnormal rows, by their names in the file."""
     from ..estimators.questions.why import explain
 
-    important = explain(est, given).top_columns().set_axis(X.index)
+    asked = ~normal.to_numpy()
+    asked[:1] = True  # the columns are there if all rows are normal
+    important = explain(est, given[asked]).top_columns().set_axis(X.index[asked])
     if not hasattr(given, "columns"):  # of rows without names
         places = [c for c in important if c.startswith("column_")]
         important[places] = important[places].map(X.columns.__getitem__, na_action="ignore")
-    return as_cells(important)
+    return as_cells(important).where(~normal)
+
+
+def _named(result: pd.DataFrame, X: pd.DataFrame, ids: pd.Index, name: str | None) -> pd.DataFrame:
+    """Return the result with the number of each row, its id, and the columns that were filled."""
+    found = result.join(as_cells(with_filled(result[[]], X.isna())))
+    found.insert(0, "row", X.index)
+    if name is None:
+        return found
+    cells = as_cells(ids.to_frame(False, name))
+    return with_names(found, cells.iloc[:, 0], cells.columns[0])
+
+
+def _write(found: pd.DataFrame, out: Path | None, how: dict[str, Any]) -> None:
+    """Write the result to a file, all or nothing, or to standard output."""
+    if out is None:
+        found.to_csv(sys.stdout, **how)
+        sys.stdout.flush()  # here, where a closed pipe ends quietly
+        return
+    with estimators.atomic.atomic(out) as temporary:
+        found.to_csv(temporary, **how)
+    said = f"{len(found)} rows scored, {int((~found['normal']).sum())} abnormal"
+    selected = f", {int(found['selected'].sum())} selected" if "selected" in found else ""
+    click.echo(f"{said}{selected}: {out}")
 
 
 def _notes(

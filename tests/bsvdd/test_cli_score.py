@@ -217,10 +217,10 @@ def test_what_fit_says_of_classes_and_columns(folder, table, tmp_path):
     """Warnings are sentences without a path."""
     path, out = tmp_path / "t.csv", ["--model", "SVDD", "--out", tmp_path / "m"]
     result = call("fit", folder / "t.csv", "--id", "name", "--drop", "city", "--drop", "kind", *out)
-    assert "72 majority and 0 minority rows; columns 'a', 'b'; id name" in result.output
+    assert "72 rows; columns 'a', 'b'; id name" in result.output
     result = call("fit", folder / "t.csv", "--id", "name", "--drop", "city", *out)
     assert "column 'kind' has two values, and no label is named" in result.stderr
-    assert "72 majority and 0 minority rows; columns 'a', 'b', 'kind'; categories" in result.output
+    assert "72 rows; columns 'a', 'b', 'kind'; categories" in result.output
     larger = ["--label", "kind", "--minor", "normal", *COLUMNS[4:]]
     said = "minority rows (the minority is the larger class: check --minor); columns"
     assert said in call("fit", folder / "t.csv", *larger, *out).output
