@@ -37,7 +37,7 @@ from .tables import columns
 from .tables.table import Table
 from .training import Training
 
-FORMAT = 1
+FORMAT = 2
 CSR = "data", "indices", "indptr", "shape"
 ANSWERS = "boundary", "left_out_scores", "squared_norm"  # of a fit, that take long to compute
 SINGLE = "learned.centre.w"  # the draws are stored in single precision

@@ -79,8 +79,7 @@ def score(
             if est.kernel_.pairwise:
                 raise ValueError(f"{model}: its kernel is precomputed; use est.decision in Python")
             known = est.table_
-            text = _of_text(est, layout)
-            layout = replace(layout, category=tuple(text))
+            layout = replace(layout, category=tuple(_of_text(est, layout)))
             new = tables.files.read_own(csv, layout)
             with tables.files.naming(csv):
                 names = _columns_of_fit(est, new, layout)
