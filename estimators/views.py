@@ -194,7 +194,7 @@ class Views(OutlierMixin, BaseEstimator):
         weight = check_random_state(self.random_state).dirichlet(np.ones(scores.shape[1]), DRAWS)
         rule, nobody = FalseAlarm(self.false_alarm_rate), np.zeros(scores.shape[1], dtype=bool)
         self._cutoff = rule(scores, weight, nobody)[:, None] - TIE
-        self._scores = np.sort(np.quantile(scores - self._cutoff, 0.5, axis=0, method="lower"))
+        self._scores = np.quantile(scores - self._cutoff, 0.5, axis=0, method="lower")
         return self
 
     def margins(self, Z: Any = None) -> np.ndarray:
@@ -206,7 +206,7 @@ class Views(OutlierMixin, BaseEstimator):
         (harmonic, z), normal = np.zeros((2, 1, 1)), ~self.table_.minority
         for weight, part, left_out in self._views.values():
             values = left_out if Z is None else _values(part, self.table_, Z)
-            others = np.sort(left_out[:, normal])  # NaN, as the most normal, at the end
+            others = left_out[:, normal]  # NaN counts as the most normal
             finite: Any = {"axis": 1, "where": np.isfinite(others), "keepdims": True}
             mean, sd = others.mean(**finite), others.std(**finite)
             each, itself = zip(values, others, strict=True), Z is None and normal

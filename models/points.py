@@ -102,17 +102,13 @@ class Points:
         """
         i, minor = units.majority, units.counted(units.minority & minority)
         batch = units.batch[i] if len(units.taught) <= most else np.full(len(i), -1)
-        kinds, first, member = np.unique(
-            np.column_stack([units.value[i], batch]),
-            axis=0,
-            return_index=True,
-            return_inverse=True,
-        )
-        alone = np.arange(len(first))
+        pair = units.value[i] * (len(units) + 1) + batch  # one number for the rows of a member
+        _, first, member = np.unique(pair, return_index=True, return_inverse=True)
+        of_batch, alone = batch[first], np.arange(len(first))
         single = alone if (batch >= 0).any() else grouped(kernel, Z[i[first]], most)
-        point = pd.factorize(np.where(kinds[:, 1] < 0, single, len(first) + kinds[:, 1]))[0]
+        point = pd.factorize(np.where(of_batch < 0, single, len(first) + of_batch))[0]
         order = np.argsort(point, kind="stable")
-        first, point, member = first[order], point[order], np.argsort(order)[member.reshape(-1)]
+        first, point, member = first[order], point[order], np.argsort(order)[member]
         new, counted = np.arange(len(minor)), np.append(i, minor)
         point = np.append(point, point.max() + 1 + new)
         member = np.append(member, len(first) + new)

@@ -64,13 +64,10 @@ class Column:
     @classmethod
     def cyclic(cls, x: np.ndarray, weight: np.ndarray) -> Self:
         """Return what cosines or sines x (n,) say, whose ranks say nothing: scores are values."""
-        own = cls.of(x, weight)
-        ends = np.array([0.0, 1.0])
-        return (
-            replace(own, values=ends, scores=(ends - own.mean) / own.sd, unit=1.0)
-            if own.span
-            else own
-        )
+        own, ends = cls.of(x, weight), np.array([0.0, 1.0])
+        if not own.span:
+            return own
+        return replace(own, values=ends, scores=(ends - own.mean) / own.sd, unit=1.0)
 
     def coordinates(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the standardised values and the normal scores of x (m,)."""
