@@ -18,11 +18,12 @@ from ..inference.cutoffs import Best, Cost, FalseAlarm, Printed, resolved
 from ..inference.decision import median
 from ..inference.fit import Fit, OfMargins, Versions
 from ..inference.learners import Ball, Posterior
-from ..inference.warning import DiagnosticWarning, collected, warn
+from ..inference.warning import DataWarning, DiagnosticWarning, collected, warn
 from ..models.data import Data, Filled
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
 from . import decisions, inputs, known
+from .batches import told_nothing_of
 from .doubts import doubts
 from .fitted import Fitted
 from .labels import LABELS_OF_PREDICT, classes_of_predict
@@ -114,12 +115,13 @@ class Description(OutlierMixin, BaseEstimator):
             Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
             ``minor_label`` otherwise. Without y, all rows are majority. One-class models learn
             from the majority rows; minority rows only tune their cutoff.
-        sample_weight : array-like of shape (n,), optional
+        sample_weight : array-like of shape (n,), or name of a column of the data frame, optional
             What rows count beside each other; only ratios count. A row of weight 0 teaches
             nothing, and is answered.
-        groups : array-like of shape (n,), optional
+        groups : array-like of shape (n,), or name of a column of the data frame, optional
             Rows of one label are a batch: they leave together, so that scores and cutoff are
-            those of rows of a new batch. By default each row leaves alone.
+            those of rows of a new batch. By default each row leaves alone. Columns that y,
+            ``sample_weight`` and ``groups`` name are no features, and new rows need not have them.
 
         Returns
         -------
@@ -147,12 +149,15 @@ class Description(OutlierMixin, BaseEstimator):
         self._validate_params()
         seed = seed_of(self.get_params(deep=False).get("random_state", 0))
         own = clone(self)  # whose parameters nobody else can change
-        training = Training.read(own, as_kernel(own.kernel), X, y).counted(
-            sample_weight, groups, self._learns_from_minority, seed
-        )
+        of_rows = {"sample_weight": sample_weight, "groups": groups}
+        training = Training.read(own, as_kernel(own.kernel), X, y, **of_rows)
+        training = training.thinned(self._learns_from_minority, seed)
         self._require_rows(training.minority, y is not None)
         with threads.one():
             fitted = own._fitted(training, seed)
+            untold = told_nothing_of(fitted)
+        if untold:
+            warn(untold, DataWarning)
         for doubt in doubts(fitted):
             warn(doubt, DiagnosticWarning)
         self.fit_ = fitted  # last: a fit that fails leaves this estimator unchanged

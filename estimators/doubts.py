@@ -16,6 +16,7 @@ MAX_R_HAT = 1.01
 MIN_ESS_PER_CHAIN = 100
 MIN_SUPPORT = 5
 SPREAD = (0.5, 2.0)  # posterior sd over the sd between samples: outside, a warning
+ROUNDING = 1e-9  # of a number of rows
 IS_PRIOR = (0.9, 1.1)  # ratios to the prior within which a posterior is its prior
 
 
@@ -40,6 +41,7 @@ def doubts(fitted: Fitted) -> Iterator[str]:
             yield from _of_prior(fitted)
         if fitted.gram.n1 or fitted.learned.sampler == "own":
             yield from _of_spread(fitted)
+    yield from _of_rate(fitted)
     yield from _of_cutoff(fitted)
 
 
@@ -135,6 +137,19 @@ def _of_spread(fitted: Fitted) -> Iterator[str]:
             "near the cutoff the posterior standard deviation of the similarity of a row to the "
             f"centre is {spread:.2g} times that between samples of this size, so intervals and "
             f"P(normal) are too {width}; use a {other} likelihood_scale, or another prior"
+        )
+
+
+def _of_rate(fitted: Fitted) -> Iterator[str]:
+    """Yield that so few rows or batches cannot hold the rate of false alarms."""
+    units, asked = fitted.data.units, getattr(fitted.fit.rule, "rate", 1.0)
+    n, what = len(units.taught), "batches" if (units.batch >= 0).any() else "rows"
+    needed = math.ceil(1.0 / asked - 1.0 - ROUNDING)
+    if n < needed:
+        yield (
+            f"{n} {what} are few for a false-alarm rate of {asked:g}: the cutoff lies at the "
+            "farthest of them, left out, and a new normal row lies beyond it with a probability of "
+            f"about {1.0 / (n + 1.0):.2g} or less; {asked:g} needs {needed} {what}"
         )
 
 

@@ -51,7 +51,7 @@ def prior_draws(
     est, seed = clone(est), seed_of(est.random_state)
     est._validate_params()
     training = Training.read(est, as_kernel(est.kernel), X, y)
-    training = training.counted(None, None, est._learns_from_minority, seed)
+    training = training.thinned(est._learns_from_minority, seed)
     rows = training.filled.rows if Z is None else training.new(Z).rows
     with threads.one():
         most = est._most(len(training.minority))

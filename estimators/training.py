@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -81,8 +81,8 @@ class Training:
     labels : tuple
         The distinct labels, that of the minority first; empty without labels.
     minor_label : object
-    label : str, optional
-        The column of X that held the labels.
+    apart : dict of str
+        The columns of X that are no features, by the argument of ``fit`` that named them.
     names : ndarray of shape (n,), optional
         The user's names of the rows. None if they are 0, 1, ..., n - 1.
     """
@@ -97,29 +97,30 @@ class Training:
     groups: np.ndarray | None = None
     labels: tuple[Any, ...] = ()
     minor_label: Any = None
-    label: str | None = None
+    apart: Mapping[str, str] = field(default_factory=dict)
     names: np.ndarray | None = None
 
     @classmethod
-    def read(cls, est: Any, kernel: Kernel, X: Any, y: Any) -> Self:
-        """Return the training rows X of an estimator with this kernel, with labels y.
+    def read(cls, est: Any, kernel: Kernel, X: Any, y: Any = None, **of_rows: Any) -> Self:
+        """Return the training rows X of an estimator with this kernel.
+
+        Labels y, and ``sample_weight`` and ``groups`` among ``of_rows``, are one value for each
+        row, or the name of a column of X.
 
         Raises
         ------
         ValueError, TypeError
             A row or a label that cannot be; the message says what to do.
         """
-        X, label, table = as_frame(X), None, Table() if est.table is None else est.table
+        table = Table() if est.table is None else est.table
         if not isinstance(table, Table):
             raise TypeError(f"table must be a bsvdd.Table, got {table!r:.80}")
-        if isinstance(y, str):
-            if not hasattr(X, "columns"):
-                raise ValueError(
-                    f"y={y!r}: the name of a column is for the columns of a data frame (of a file: "
-                    "bsvdd.read_table); give one label for each row"
-                )
-            label = y
-            X, y = split(X, y, "y", "the data frame")
+        X, known, apart = as_frame(X), {"y": y, **of_rows}, {}
+        for name, value in known.items():
+            if isinstance(value, str):
+                X, known[name] = _column_of(X, name, value)
+                apart[name] = value
+        y, weight, groups = (known.get(name) for name in ("y", "sample_weight", "groups"))
         table, rows = inputs.training_rows(type(est).__name__, table, kernel, X)
         observed = np.array(kernel.training_rows(rows), order="C")  # the caller may change X
         observed.setflags(write=False)
@@ -135,21 +136,21 @@ class Training:
             observed=observed,
             filled=Filled.whole(table.coordinates(observed)),
             minority=minority,
+            weight=None if weight is None else np.asarray(weight),
+            groups=None if groups is None else np.asarray(groups),
             labels=labels,
             minor_label=est.minor_label,
-            label=label,
+            apart=apart,
             names=inputs.training_names(X, len(observed)),
         )
 
-    def counted(self, weight: Any, groups: Any, minority: bool, seed: int) -> Self:
-        """Return these rows with weights and groups, and with their gaps filled.
+    def thinned(self, minority: bool, seed: int) -> Self:
+        """Return these rows with their gaps filled, of which at most so many count as are learned.
 
         Of more than 12,000 majority rows, or of more than 1,000 minority rows of a model that
         learns from them (``minority``), a random sample counts; the others have the weight 0.
         """
-        weight, groups = (None if v is None else np.asarray(v) for v in (weight, groups))
-        thinned = self._thinned(weight, minority, seed)
-        return replace(self, weight=thinned, groups=groups).without_gaps()
+        return replace(self, weight=self._thinned(minority, seed)).without_gaps()
 
     def without_gaps(self) -> Self:
         """Return these rows with their gaps filled."""
@@ -158,8 +159,9 @@ class Training:
         warn_of_gaps(self.observed, self.table.labels)
         return replace(self, filled=self._imputed(self.observed))
 
-    def _thinned(self, weight: np.ndarray | None, minority: bool, seed: int) -> np.ndarray | None:
-        n, rng, out = len(self.minority), np.random.default_rng(seed), []
+    def _thinned(self, minority: bool, seed: int) -> np.ndarray | None:
+        weight, n, out = self.weight, len(self.minority), []
+        rng = np.random.default_rng(seed)
         counts = np.ones(n, dtype=bool) if weight is None or weight.shape != (n,) else weight > 0
         for members, most in (
             (~self.minority, MOST_ROWS),
@@ -226,10 +228,10 @@ class Training:
         return inputs.new_rows(self.estimator, self.table, self.kernel, X, n)
 
     def _features(self, X: Any) -> Any:
-        """Return X without the column of the labels, if it is a data frame with this column."""
+        """Return X without the columns that are no features, if it is a data frame."""
         X = as_frame(X)
-        if self.label is not None and hasattr(X, "columns") and self.label in X.columns:
-            return X[[name for name in X.columns if name != self.label]]
+        if self.apart and hasattr(X, "columns"):
+            return X[[name for name in X.columns if name not in self.apart.values()]]
         return X
 
     def new(self, X: Any) -> Filled:
@@ -246,6 +248,16 @@ class Training:
     def minority_of(self, y: Any, n: int) -> np.ndarray:
         """Return which of n new rows with labels y are minority, by the labels of the fit."""
         return minority_of(self.labels, self.minor_label, y, n)
+
+
+def _column_of(X: Any, argument: str, name: str) -> tuple[Any, Any]:
+    """Return X without a column, and the column."""
+    if not hasattr(X, "columns"):
+        raise ValueError(
+            f"{argument}={name!r}: the name of a column is for the columns of a data frame (of a "
+            "file: bsvdd.read_table); give one value for each row"
+        )
+    return split(X, name, argument, "the data frame")  # type: ignore[no-any-return]
 
 
 def warn_of_gaps(rows: np.ndarray, columns: list[Any]) -> None:

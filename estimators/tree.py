@@ -126,5 +126,5 @@ def _constant(fitted: Fitted) -> xr.Dataset:
     return xr.Dataset(
         {name: of for name, of in variables.items() if of[1] is not None},
         {"obs": np.arange(len(units.X))},
-        attrs if training.label is None else {"label": training.label, **attrs},
+        {**training.apart, **attrs},
     )

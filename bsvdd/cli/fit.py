@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..estimators import messages, tables
 from ..inference.warning import DataWarning, warn
-from . import options
+from . import options, rows
 from .console import time_so_far
 from .errors import check_outputs, plain_errors
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option("--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1).")
 @options.of_table
+@rows.known
 @options.of_fit
 @click.option(
     "--out",
@@ -47,6 +48,7 @@ def fit(
     label: str | None,
     minor: str | None,
     table: options.TableOptions,
+    known: rows.RowOptions,
     own: options.FitOptions,
     out: Path,
     report: Path | None,
@@ -57,6 +59,7 @@ def fit(
     with plain_errors():
         check_outputs({"--out": out, "--report": report}, csv)
         est, X, y = prepared(csv, table.layout(label), minor, own)
+        X, of_rows = known.taken(X)
         if label is None and (two := [c for c in X if X[c].nunique() == 2]):
             warn(
                 f"{messages.listed(two, 'has', 'have')} two values, and no label is named: all "
@@ -64,12 +67,13 @@ def fit(
                 f"--label {str(two[0])!r} --minor VALUE",
                 DataWarning,
             )
-        fit_in_time(est, X, y)
+        fit_in_time(est, X, y, **of_rows)
         est.save(out)
     from ..estimators.questions import facts  # a fit needs no sentences
 
-    click.echo(_read(est, X, y, table.layout(label)))
-    click.echo(f"{est.kernel_}\n{facts.decided(facts.facts(est))}\nsaved {out}")
+    found = facts.facts(est)
+    about = [_read(est, X, y, table.layout(label)), *([facts.job(found)] if of_rows else [])]
+    click.echo("\n".join([*about, found["kernel"], facts.decided(found), f"saved {out}"]))
     if report is not None:
         with plain_errors():
             import matplotlib
@@ -120,7 +124,7 @@ def prepared(
     return est, X, y
 
 
-def fit_in_time(est: Description, X: pd.DataFrame, y: np.ndarray | None) -> None:
+def fit_in_time(est: Description, X: pd.DataFrame, y: np.ndarray | None, **of_rows: Any) -> None:
     """Fit an estimator, and say on stderr what it does."""
     with time_so_far(f"fit of {type(est).__name__}"):
-        est.fit(X, y)
+        est.fit(X, y, **of_rows)

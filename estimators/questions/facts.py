@@ -78,10 +78,13 @@ def facts(est: Any) -> dict[str, Any]:
 
         - ``model``, ``name``, ``title``, ``reference``: class, name in tables, what it is, source;
         - ``rows``, ``minority``: numbers of training rows, and of minority rows among them;
-          ``learns_from_minority``; ``points``: how many carry weights; ``without_weight``: how many
-          majority rows have the weight 0, if some have; ``batches``: how many batches leave
-          together, if some rows do; ``one_table``: whether odd rows may be among the rows, so that
-          they count by their weights;
+          ``labelled``: whether there were labels; ``learns_from_minority``; ``points``: how many
+          carry weights; ``without_weight``: how many majority rows have the weight 0, if some have;
+          ``effective_rows``: how many rows they are in effect, if weights differ; ``batches``: how
+          many batches leave, if several rows leave together; ``smallest_rate``:
+          the smallest rate of false alarms that so many rows or batches can hold, 1/(n + 1);
+          ``one_table``: whether odd rows may be among the rows, so that they count by their
+          weights;
         - ``columns``: how each is read; ``rows_with_gaps``, and ``gaps``: how many each column has;
         - ``kernel``, ``kernel_name``, ``kernel_columns``: what it sees of the columns;
           ``bandwidth``, and the criterion that chose it, ``bandwidth_by``, None if it was given;
@@ -131,11 +134,14 @@ def of_fit(fitted: Fitted) -> dict[str, Any]:
         "reference": record and (record.reference or None),
         "call": repr(fitted.estimator),
         "rows": len(units.X),
+        "labelled": bool(training.labels),
         "minority": int(units.minority.sum()),
         "learns_from_minority": fitted.gram.n1 > 0,
         "points": len(fitted.gram.K),
         "without_weight": int((units.weight[majority] == 0.0).sum()) or None,
+        "effective_rows": _in_effect(units.weight[majority]),
         "batches": len(units.taught) if (units.batch >= 0).any() else None,
+        "smallest_rate": 1.0 / (len(units.taught) + 1.0),
         "one_table": getattr(fitted.data.kernel, "of_core", False) or None,
         "columns": {str(column): kind for column, kind in kinds.items()},
         "gaps": {str(column): count for column, count in by_column if count},
@@ -149,6 +155,12 @@ def of_fit(fitted: Fitted) -> dict[str, Any]:
         "doubts": list(doubts(fitted)),
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _in_effect(weight: np.ndarray) -> float | None:
+    """Return the effective number of rows with a weight (Kish 1965); None if all are equal."""
+    t = weight[weight > 0.0]
+    return None if np.ptp(t) == 0.0 else float(t.sum() ** 2 / (t**2).sum())
 
 
 def _kernel(fitted: Fitted) -> dict[str, Any]:
@@ -282,20 +294,31 @@ def lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what a fit is worth in words, each text with the name of its subject."""
     n, n1, columns = found["rows"], found["minority"], found["columns"]
     categories = sum(kind == "category" for kind in columns.values())
-    size = f"{n - n1} majority, {n1} minority; {len(columns)} columns"
+    size = f"{n - n1} majority, {n1} minority" if found["labelled"] else f"{n}"
+    size += f"; {len(columns)} columns"
     size += f" ({categories} of categories)" if categories else ""
     size += f"; {found['points']} points"
-    job = "new rows: all majority rows count as normal"
+    return [("rows", size), ("job", job(found)), *_learned(found), ("cutoff", decided(found))]
+
+
+def job(found: Mapping[str, Any]) -> str:
+    """Return what a fit is for, and which rows count."""
+    n, n1 = found["rows"], found["minority"]
+    text = "new rows: all majority rows count as normal"
     rest = n - n1 - found.get("without_weight", 0)
     if "one_table" in found:
-        job = f"one table: odd rows may be among its {n}; "
+        text = f"one table: odd rows may be among its {n}; "
         core = f"the description rests on the {rest} that are most alike"
-        job += core if "without_weight" in found else "each counts with the weight 1 - P(odd)"
-    elif "without_weight" in found:
-        job += f"; {rest} of them have a weight"
+        text += core if "without_weight" in found else "each counts with the weight 1 - P(odd)"
+    else:
+        if "without_weight" in found:
+            text += f"; {found['without_weight']} rows count nothing, {rest} rows count"
+        if "effective_rows" in found:
+            text += f"; by their weights they are {found['effective_rows']:.0f} rows in effect"
     if "batches" in found:
-        job += f"; rows leave together in {found['batches']} batches"
-    return [("rows", size), ("job", job), *_learned(found), ("cutoff", decided(found))]
+        text += f"; asked of rows of a new batch: {found['batches']} batches leave one by one, and "
+        text += f"the smallest rate that they can hold is {found['smallest_rate']:.2g}"
+    return text
 
 
 def _learned(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

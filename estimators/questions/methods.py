@@ -101,9 +101,12 @@ def _rows(found: Mapping[str, Any], cite: References) -> Iterator[str]:
         core = core if "without_weight" in found else "each counts with one minus its P(odd)"
         yield f"As odd rows may be among them, {core}."
     elif "without_weight" in found:
-        yield f"{rest} of the normal rows have a weight above 0."
+        yield f"{found['without_weight']} of the normal rows count nothing; {rest} rows count."
     if "batches" in found:
-        yield f"Rows are of {found['batches']} batches, each of which leaves together."
+        yield (
+            f"The rows are of {found['batches']} batches, each of which was left out whole, so "
+            "that false alarms are those of rows of a new batch."
+        )
     if found["gaps"]:
         each = ", ".join(f"{name!r} ({count})" for name, count in found["gaps"].items())
         ways = "; each draw judged a row with the value of another of these"

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist, pdist
 
 MOST_ROWS = {"likelihood": 1000, "median": 3000, "wide": 3000}
-GRID = 25  # candidates
+GRID = 15  # candidates, between the best of which s is sought
+NEAR = 0.005  # of log s
 SMALLEST = 1e-100  # of numbers whose squares are needed
 COPIES = 1e-8  # distance, relative to the root mean square, up to which rows are copies
 
@@ -136,12 +138,17 @@ def likelihood(rows: Rows, metric: str, power: int) -> float:
     d -= nearest[:, None]
     k = np.empty_like(d)
 
-    def log_likelihood(s: float) -> float:
+    def loss(log_s: float) -> float:
+        s = math.exp(log_s)
         np.exp(np.multiply(d, -(s**-power), out=k), out=k)
         log_sum = np.log(k @ t) - nearest / s**power
-        return float(of @ log_sum / of.sum() - rows.dimensions * math.log(s))
+        return float(rows.dimensions * log_s - of @ log_sum / of.sum())
 
-    return float(max(np.geomspace(low, high, GRID), key=log_likelihood))
+    grid = np.linspace(math.log(low), math.log(high), GRID)
+    best = int(np.argmin([loss(log_s) for log_s in grid]))
+    between = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, GRID - 1)])
+    found = minimize_scalar(loss, bounds=between, method="bounded", options={"xatol": NEAR})
+    return math.exp(min(found.x, float(grid[best]), key=loss))
 
 
 def _to_fifth(distinct: np.ndarray, metric: str) -> float:
