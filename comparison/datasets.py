@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -39,11 +39,21 @@ class Dataset:
     X : ndarray or pandas.DataFrame of shape (n, p)
     minority : ndarray of bool, shape (n,)
         Whether a row belongs to the minority class.
+    of_rows : dict of ndarray of shape (n,)
+        ``sample_weight`` and ``groups`` of ``fit``, if they are known: a batch is in one half, and
+        rows of weight 0 test nothing.
     """
 
     name: str
     X: np.ndarray | pd.DataFrame
     minority: np.ndarray
+    of_rows: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Which rows (n,) have a weight."""
+        weight = self.of_rows.get("sample_weight")
+        return np.ones(len(self.minority), dtype=bool) if weight is None else weight > 0.0
 
     @property
     def base_rate(self) -> float:
@@ -53,9 +63,9 @@ class Dataset:
     def take(self, rows: np.ndarray) -> Dataset:
         """Return the data set of some rows."""
         X: Any = self.X
-        return Dataset(
-            self.name, X.iloc[rows] if hasattr(X, "iloc") else X[rows], self.minority[rows]
-        )
+        some = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+        of_rows = {name: values[rows] for name, values in self.of_rows.items()}
+        return Dataset(self.name, some, self.minority[rows], of_rows)
 
     @cached_property
     def digest(self) -> str:
@@ -65,6 +75,8 @@ class Dataset:
         hashes = pd.util.hash_pandas_object(pd.DataFrame(self.X)).to_numpy()
         names = repr(list(getattr(self.X, "columns", [])))
         content = hashes.tobytes() + np.packbits(self.minority).tobytes() + names.encode()
+        for name, values in self.of_rows.items():
+            content += name.encode() + pd.util.hash_array(values).tobytes()
         return hashlib.sha256(content).hexdigest()
 
     def __repr__(self) -> str:
@@ -93,6 +105,8 @@ class Pair:
 @dataclass(frozen=True, eq=False)
 class Halves:
     """Random halves of a data set: half of each class trains, the other half tests.
+
+    Batches stay whole, so that classes and halves are about equal.
 
     Parameters
     ----------
@@ -142,14 +156,19 @@ class Halves:
 
     def pair(self, seed: int) -> Pair:
         """Return the training and the test half of ``seed``."""
-        from sklearn.model_selection import train_test_split
+        from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
-        how: Any = {"random_state": seed, "stratify": self.data.minority}
-        train, test = train_test_split(np.arange(len(self.data.X)), test_size=0.5, **how)
+        groups, y = self.data.of_rows.get("groups"), self.data.minority
+        how: Any = {"random_state": seed, "stratify": y}
+        if groups is None:
+            train, test = train_test_split(np.arange(len(y)), test_size=0.5, **how)
+        else:
+            halves = StratifiedGroupKFold(2, shuffle=True, random_state=seed)
+            train, test = next(halves.split(y, y, groups))
         if self.thinned:
-            how["stratify"] = self.data.minority[train]
+            how["stratify"] = y[train]
             train, _ = train_test_split(train, train_size=self.thinned, **how)
-        return Pair(self.data.take(train), self.data.take(test))
+        return Pair(self.data.take(train), self.data.take(test[self.data.counts[test]]))
 
 
 def records() -> dict[str, dict[str, Any]]:

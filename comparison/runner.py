@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from ..estimators.atomic import write
 from ..inference import threads
@@ -85,7 +86,7 @@ class Cell:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             start = time.process_time()  # processor time: what else runs does not count
-            est.fit(pair.train.X, pair.train.minority)
+            fit(est, pair.train)
             fitted = time.process_time()
             found = measure(est, pair.test)
         ours = (w for w in caught if issubclass(w.category, DataWarning | DiagnosticWarning))
@@ -129,6 +130,15 @@ class Cell:
             return row if {key: row[key] for key in KEY} == self.names else None
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return None
+
+
+def fit(est: Any, train: Dataset) -> None:
+    """Fit an estimator to a data set; one that takes no weights takes the rows that have one."""
+    if has_fit_parameter(est, "sample_weight"):
+        est.fit(train.X, train.minority, **train.of_rows)
+    else:
+        some = train.take(np.flatnonzero(train.counts))
+        est.fit(some.X, some.minority)
 
 
 def measure(est: Any, test: Dataset) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from .. import comparison
-from . import options
+from . import options, rows
 from .console import print_lines, progress, save_table, table_of
 from .errors import check_output_folder, plain_errors
 
@@ -22,6 +23,7 @@ REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 @click.option("--label", help="Column of the classes in CSV.")
 @click.option("--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1).")
 @options.of_table
+@rows.known
 @click.option("--data", "names", multiple=True, help="Embedded data set instead; repeatable.")
 @click.option("--model", "models", multiple=True, help="Model to compare; repeatable.")
 @options.of_models
@@ -41,6 +43,7 @@ def compare(
     label: str | None,
     minor: str | None,
     table: options.TableOptions,
+    known: rows.RowOptions,
     names: tuple[str, ...],
     models: tuple[str, ...],
     own: list[options.ModelOptions],
@@ -58,10 +61,13 @@ def compare(
     Each finished fit is stored in --out; a comparison that was stopped prints the table of what is
     done, and goes on from there with the same command.
     """
-    _check(csv, label, names, table)
+    _check(csv, label, names, table, known)
     log = Console(stderr=True)
     with plain_errors(), log.status("loading"):
         data = _data(csv, names, label, minor, table, out)
+        if csv is not None:
+            X, of_rows = known.taken(data[0].X)
+            data = [replace(data[0], X=X, of_rows=of_rows)]
         if replicates is None:  # halves of many rows differ little, and take long
             many = max(len(each.X) for each in data) > MANY_ROWS
             replicates = REPLICATES_OF_MANY if many else REPLICATES
@@ -84,11 +90,10 @@ def compare(
     click.echo(f"report: {out / 'report.html'}\n{_next(csv, found[0], table, study, sampling)}")
 
 
-def _check(
-    csv: Path | None, label: str | None, names: tuple[str, ...], table: options.TableOptions
-) -> None:
-    """Raise a usage error if the source of the rows is not one."""
-    of_csv = [f"--{name}" for name in options.given("label", "minor", *vars(table))]
+def _check(csv: Path | None, label: str | None, names: tuple[str, ...], *of: Any) -> None:
+    """Raise a usage error if the source of the rows is not one; ``of`` are options about them."""
+    given = options.given("label", "minor", *(name for each in of for name in vars(each)))
+    of_csv = [f"--{name}" for name in given]
     if csv is None and of_csv:
         raise click.UsageError(f"no CSV file is given, which is needed for {' and '.join(of_csv)}")
     if csv is not None and names:
@@ -140,6 +145,8 @@ def _plan(data: list[Any], study: Any, table: options.TableOptions) -> list[str]
     left = [f"left out: {', '.join(map(repr, table.drop))}"] if table.drop else []
     left += [f"{table.id!r} names the rows, and is no feature"] if table.id else []
     halves = "random halves" if study.replicates > 1 else "random half"
+    about = {"groups": "batches stay whole", "sample_weight": "rows count by their weights"}
+    left += [about[name] for name in data[0].of_rows]
     return [f"{len(study.models)} models on {sizes}, {study.replicates} {halves} each", *left]
 
 
@@ -193,7 +200,8 @@ def _next(
     own, given = study.models[names[0]].get_params(deep=False), click.get_current_context().params
     priors = [prior] if prior else [each for each in given["prior"] if "prior" in own]
     kept = [name for name in ("dictionary", "minority_prior", *sampling) if name in own]
-    kept = ["label", "minor", *vars(table), *kept, "false_alarm_rate"]
+    of_rows = [field.name for field in fields(rows.RowOptions)]
+    kept = ["label", "minor", *vars(table), *of_rows, *kept, "false_alarm_rate"]
     command = options.command("fit", csv, kept, model=[model], prior=priors)
     why = "" if names[0] == found.found.index[0] else f" (the best that it can fit is {model})"
     return f"next, for new rows{why}: {command}; bsvdd score model.safetensors NEW.csv"

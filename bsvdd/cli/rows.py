@@ -83,7 +83,9 @@ def _recent(x: pd.Series, half_life: str) -> np.ndarray:
     import pandas as pd
 
     column = tables.reading.column_of(x)
-    unit = "" if column.kind != "dates" else "a duration such as 90D or 12h, as the column has dates"
+    unit = (
+        "" if column.kind != "dates" else "a duration such as 90D or 12h, as the column has dates"
+    )
     try:
         h = pd.Timedelta(half_life) / pd.Timedelta(days=1) if unit else float(half_life)
         if unit and half_life.strip().isdigit() or not h > 0.0:

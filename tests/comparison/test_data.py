@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison import datasets, slides
+from bsvdd.comparison import datasets, models, runner, slides
 from bsvdd.comparison.datasets import DATA, Dataset, Halves
 from bsvdd.comparison.shapes import MODES, SHAPES, Shape
 from bsvdd.comparison.slides import Slides
@@ -247,3 +247,21 @@ def test_heavy_tails_keep_mean_and_covariance():
 def test_what_makes_no_sense_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_batches_stay_whole_and_rows_without_weight_test_nothing():
+    rng = np.random.default_rng(0)
+    weight, groups = (np.arange(120) % 5 > 0).astype(float), np.arange(120) // 6
+    known = {"sample_weight": weight, "groups": groups}
+    data = datasets.Dataset("visits", rng.normal(size=(120, 2)), np.arange(120) % 4 == 0, known)
+    for seed in range(5):
+        pair = datasets.Halves(data).pair(seed)
+        assert not set(pair.train.of_rows["groups"]) & set(pair.test.of_rows["groups"])
+        assert pair.test.counts.all()
+        assert not pair.train.counts.all()
+        assert 48 <= len(pair.train.X) <= 72
+    for est in models.by_name(["SVDD", "logistic"]).values():  # one takes weights, one does not
+        runner.fit(est, pair.train)
+        assert np.isfinite(est.decision_function(pair.test.X)).all()
+    same = replace(data, of_rows={**known, "groups": groups % 7})
+    assert same.digest != data.digest

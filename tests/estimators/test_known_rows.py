@@ -1,0 +1,155 @@
+"""What people know about rows: batches and weights, told and not told."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.cli.rows import RowOptions
+from bsvdd.estimators import batches
+from bsvdd.inference.warning import DataWarning, DiagnosticWarning
+from scipy.stats import f_oneway
+
+import bsvdd
+from bsvdd import BSVDD, SVDD
+
+ALIKE = "rows of one 'batch' are alike"
+NOTHING = RowOptions(None, None, None, ())
+
+
+def visits(k=20, size=6, within=0.3, q=3, seed=0, as_text=True):
+    """Return rows of batches with their names, which vary with sd 1."""
+    rng, batch = np.random.default_rng(seed), np.repeat(np.arange(k), size)
+    rows = rng.normal(size=(k, q))[batch] + within * rng.normal(size=(k * size, q))
+    names = [f"B{i}" for i in batch] if as_text else rng.permutation(k)[batch] + 100
+    return pd.DataFrame(rows, columns=list("xyz")[:q]).assign(batch=names)
+
+
+def said(caught):
+    return [str(w.message) for w in caught]
+
+
+def test_columns_of_rows_are_no_features(tmp_path):
+    told = visits().assign(t=np.tile([1.0, 2.0, 0.0], 40))
+    est = SVDD().fit(told, groups="batch", sample_weight="t")
+    features = told[["x", "y", "z"]]
+    same = SVDD().fit(features, groups=told["batch"].to_numpy(), sample_weight=told["t"])
+    assert list(est.feature_names_in_) == ["x", "y", "z"]
+    est.save(tmp_path / "model")
+    new = visits(seed=1)
+    for each in (same, bsvdd.load(tmp_path / "model")):
+        np.testing.assert_array_equal(est.score_samples(new), each.score_samples(new[list("xyz")]))
+        pd.testing.assert_frame_equal(est.decision(), each.decision())
+    text = " ".join(str(est).split())
+    assert "40 rows count nothing, 80 rows count; by their weights they are 72 rows" in text
+    assert "20 batches leave one by one, and the smallest rate that they can hold is 0.048" in text
+    assert "120; 3 columns" in text  # not "0 minority" where nobody labelled
+    assert "20 batches, each of which was left out whole" in bsvdd.methods(est)
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+def test_rows_that_hang_together_are_told_of():
+    """The rate is about the truth: of rows of new batches so many are flagged."""
+    with pytest.warns(DataWarning, match=ALIKE) as caught:
+        est = BSVDD(draws=200).fit(visits(k=60, within=0.5, as_text=False))
+    text = next(message for message in said(caught) if ALIKE in message)
+    rate = float(text.split("about ")[1].split()[0])
+    new = visits(k=400, size=1, within=0.5, seed=7).drop(columns="batch")
+    new["batch"] = np.random.default_rng(3).integers(100, 160, len(new))
+    assert abs(rate - (est.predict(new) == -1).mean()) < 0.1
+    told = text.split("; ")[1].split(", or")[0]  # the line that it advises
+    eval(f"BSVDD(draws=200).{told}", {"BSVDD": BSVDD, "X": visits(k=60, within=0.5)})  # no warning
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X: X.assign(batch=np.random.default_rng(0).permutation(X["batch"])),
+        lambda X: X.assign(batch=X["x"].round(1)),
+        lambda X: X.assign(batch=(10 * X["x"]).round().astype(int)),  # a measurement, no batch
+        lambda X: X.assign(batch=["a", "b", "c", "d"] * 30),
+        lambda X: X.drop(columns="batch"),
+    ],
+    ids=["rows that do not hang together", "decimals", "a trend", "few levels", "no column"],
+)
+def test_other_columns_are_no_batches(change):
+    SVDD().fit(change(visits(seed=2)))  # warnings are errors
+
+
+def test_the_correlation_is_that_of_the_analysis_of_variance():
+    X = visits(seed=3, within=1.0)
+    level = pd.factorize(X["batch"])[0][:115]  # one batch is smaller
+    x = X["x"].to_numpy()[:115]
+    F = f_oneway(*(x[level == i] for i in range(20))).statistic
+    n_0 = (115 - (np.bincount(level) ** 2).sum() / 115) / 19
+    found = batches.correlation((x - x.mean())[:, None], level)
+    np.testing.assert_allclose(found, (F - 1.0) / (F - 1.0 + n_0))
+
+
+@pytest.mark.parametrize(
+    ("n", "groups", "words"),
+    [
+        (7, None, "7 rows are few for a false-alarm rate of 0.1: .* about 0.12 or less; .* 9 rows"),
+        (60, np.arange(60) % 5, "5 batches are few .* of about 0.17 or less; 0.1 needs 9 batches"),
+    ],
+)
+def test_few_rows_or_batches_are_told_of(n, groups, words):
+    with pytest.warns(DiagnosticWarning, match=words):
+        SVDD().fit(np.random.default_rng(0).normal(size=(n, 2)), groups=groups)
+
+
+def test_nine_rows_hold_one_in_ten():
+    SVDD().fit(np.random.default_rng(0).normal(size=(9, 2)))  # warnings are errors
+
+
+TABLE = visits().assign(
+    taken=pd.date_range("2025-01-01", periods=120).astype(str),
+    year=np.arange(120),
+    weight=np.linspace(0.5, 2.0, 120),
+)
+HALVES = 0.5 ** ((119 - np.arange(120)) / 30)
+
+
+@pytest.mark.parametrize(
+    ("options", "weight", "gone"),
+    [
+        ({"weight": "weight"}, TABLE["weight"], ["weight"]),
+        ({"recent": "taken=30D"}, HALVES, ["taken"]),
+        ({"recent": "taken=720h"}, HALVES, ["taken"]),
+        ({"recent": "year=30"}, HALVES, ["year"]),
+        ({"suspect": ("batch=B3",)}, TABLE["batch"] != "B3", ["batch"]),
+        (
+            {"suspect": ("batch=B3", "batch=B7"), "recent": "year=30"},
+            HALVES * ~TABLE["batch"].isin(["B3", "B7"]),
+            ["batch", "year"],
+        ),
+    ],
+    ids=str,
+)
+def test_options_are_weights(options, weight, gone):
+    X, found = RowOptions(**{**vars(NOTHING), **options}).taken(TABLE)
+    np.testing.assert_allclose(found.pop("sample_weight"), np.asarray(weight, dtype=float))
+    assert list(X) == [name for name in TABLE if name not in gone]
+    assert not found
+
+
+def test_a_batch_may_be_in_doubt():
+    X, found = RowOptions("batch", None, None, ("batch=B3",)).taken(TABLE)
+    assert found["groups"].tolist() == TABLE["batch"].tolist()
+    assert found["sample_weight"].sum() == 114
+    assert "batch" not in X
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"group": "patch"}, r"--group: column 'patch' is not in the table \(did you mean 'batch'"),
+        ({"weight": "batch"}, "--weight 'batch': expected a number in each row, got 'B0' in row 0"),
+        ({"recent": "taken=30"}, "--recent taken=30: expected a duration such as 90D or 12h, as"),
+        ({"recent": "year=30D"}, "expected a positive number, in the unit of the column"),
+        ({"recent": "taken"}, "--recent COLUMN=HALF-LIFE: column '' is not in the table"),
+        ({"suspect": ("batch=B33",)}, "--suspect batch=B33: no row has this value .*'B3'"),
+    ],
+    ids=str,
+)
+def test_what_no_column_says_gets_a_sentence(options, words):
+    with pytest.raises(ValueError, match=words):
+        RowOptions(**{**vars(NOTHING), **options}).taken(TABLE)
