@@ -257,7 +257,7 @@ def _column_of(X: Any, argument: str, name: str) -> tuple[Any, Any]:
             f"{argument}={name!r}: the name of a column is for the columns of a data frame (of a "
             "file: bsvdd.read_table); give one value for each row"
         )
-    return split(X, name, argument, "the data frame")  # type: ignore[no-any-return]
+    return split(X, name, argument, "the data frame")
 
 
 def warn_of_gaps(rows: np.ndarray, columns: list[Any]) -> None:

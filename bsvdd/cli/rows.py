@@ -88,7 +88,7 @@ def _recent(x: pd.Series, half_life: str) -> np.ndarray:
     )
     try:
         h = pd.Timedelta(half_life) / pd.Timedelta(days=1) if unit else float(half_life)
-        if unit and half_life.strip().isdigit() or not h > 0.0:
+        if (unit and half_life.strip().isdigit()) or not h > 0.0:
             raise ValueError
     except ValueError as error:
         expected = unit or "a positive number, in the unit of the column"

@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.cli.rows import RowOptions
 from bsvdd.estimators import batches
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from scipy.stats import f_oneway
 
 import bsvdd
 from bsvdd import BSVDD, SVDD
+from bsvdd.cli.rows import RowOptions
 
 ALIKE = "rows of one 'batch' are alike"
 NOTHING = RowOptions(None, None, None, ())
