@@ -46,8 +46,8 @@ def batch_cell(model: str, k: int, within: float, q: int, unequal: bool, t3: boo
     sizes = rng.integers(1, 13, k) if unequal else np.full(k, 6)
     X, batch = of_batches(rng, sizes, within, q, t3)
     Z, _ = of_batches(rng, np.ones(NEW, dtype=int), within, q, t3)
-    far = Z.copy()
-    far[:, :2] += FAR * np.sqrt((1.0 + within**2) * (3.0 if t3 else 1.0)) * rng.choice([-1.0, 1.0], (NEW, 2))
+    far, sd = Z.copy(), np.sqrt((1.0 + within**2) * (3.0 if t3 else 1.0))
+    far[:, :2] += FAR * sd * rng.choice([-1.0, 1.0], (NEW, 2))
     est, plain = MODELS[model](random_state=i).fit(X, groups=batch), MODELS[model]().fit(X)
     return {
         **dict(model=model, batches=k, within=within, columns=q, unequal=unequal, t3=t3),
