@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t
+from scipy.stats import norm, t
 
 from bsvdd import BDD, BSVDD, p_value
 
@@ -34,8 +34,8 @@ RNG = np.random.Generator
 
 def of_batches(rng: RNG, sizes: np.ndarray, within: float, q: int, t3: bool) -> Any:
     """Return rows of batches, and the batch of each."""
-    batch, df = np.repeat(np.arange(len(sizes)), sizes), 3.0 if t3 else np.inf
-    middles, noise = (t.rvs(df, size=(n, q), random_state=rng) for n in (len(sizes), len(batch)))
+    batch, law = np.repeat(np.arange(len(sizes)), sizes), t(3.0) if t3 else norm()
+    middles, noise = (law.rvs((n, q), random_state=rng) for n in (len(sizes), len(batch)))
     return middles[batch] + within * noise, batch
 
 
