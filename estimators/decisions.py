@@ -34,8 +34,8 @@ class DecisionTable(pd.DataFrame):
     >>> X = np.random.default_rng(0).normal(size=(99, 2))
     >>> SVDD().fit(X).decision([[0.0, 0.0], [9.0, 9.0]])
       p_value probability_normal surprise    low    high normal distance
-    0   0.480               1.00   -0.256 -0.787 -0.0582   True    0.959
-    1   0.010               0.00      166    166     167  False    1.039
+    0   0.470               1.00   -0.243 -0.756 -0.0516   True   0.9583
+    1   0.010               0.00      162    162     163  False     1.04
     """
 
     @property

@@ -58,7 +58,7 @@ def _of_draws(fitted: Fitted) -> Iterator[str]:
             "the weights do not change; check the prior, and look for equal rows"
         )
     else:
-        if r_hat > MAX_R_HAT:
+        if round(r_hat, 3) > MAX_R_HAT:  # as it is printed
             bound = ", or bound the minority weights: priors.Beta(total=1)"
             yield (
                 f"R-hat of s_z is {r_hat:.3f} (> {MAX_R_HAT}): the chains disagree, as they do if "
