@@ -24,6 +24,13 @@ class RowOptions:
     recent: str | None
     suspect: tuple[str, ...]
 
+    @property
+    def said(self) -> list[str]:
+        """The options that were given, in words."""
+        one = {"group": self.group, "weight": self.weight, "recent": self.recent}
+        found = [f"{name} {value}" for name, value in one.items() if value is not None]
+        return found + [f"suspect {each}" for each in self.suspect]
+
     def taken(self, X: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Return the features of a table, and the weights and groups that ``fit`` takes.
 
