@@ -34,7 +34,7 @@ TREND = 3  # degree
 OFTEN = 1.2  # rate of false alarms over that asked
 
 
-def told_nothing_of(fitted: Fitted) -> str:
+def untold(fitted: Fitted) -> str:
     """Return that rows of one level of a column are alike, and how to say so; else ""."""
     training, rule = fitted.training, getattr(fitted.fit.rule, "rate", None)
     of_core = getattr(fitted.data.kernel, "of_core", False)

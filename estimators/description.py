@@ -23,7 +23,7 @@ from ..models.data import Data, Filled
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
 from . import decisions, inputs, known
-from .batches import told_nothing_of
+from .batches import untold
 from .doubts import doubts
 from .fitted import Fitted
 from .labels import LABELS_OF_PREDICT, classes_of_predict
@@ -155,9 +155,8 @@ class Description(OutlierMixin, BaseEstimator):
         self._require_rows(training.minority, y is not None)
         with threads.one():
             fitted = own._fitted(training, seed)
-            untold = told_nothing_of(fitted)
-        if untold:
-            warn(untold, DataWarning)
+            if said := untold(fitted):
+                warn(said, DataWarning)
         for doubt in doubts(fitted):
             warn(doubt, DiagnosticWarning)
         self.fit_ = fitted  # last: a fit that fails leaves this estimator unchanged
