@@ -63,8 +63,8 @@ def untold(fitted: Fitted) -> str:
 def levels(training: Training, place: int, rows: np.ndarray) -> np.ndarray | None:
     """Return the level (n,) of rows in a column, from 0; None for a column that has none.
 
-    The column is one of categories or whole numbers, with at least 5 levels, half of which come
-    again.
+    The column is one of categories or whole numbers, with at least 5 levels, four fifths of which
+    come again.
     """
     x = training.observed[rows, place]
     known = x[~np.isnan(x)]
