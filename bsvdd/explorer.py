@@ -20,8 +20,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from sklearn.base import clone
 
-from .estimators.bayesian import Bayesian
-from .estimators.bsvdd import BSVDD, BSVDDM
+from .estimators.bayesian import BSVDD, BSVDDM, Bayesian
 from .estimators.labels import classes_of
 from .estimators.plots.common import P_NORMAL
 from .inference import cutoffs

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from ..estimators.atomic import write
 from ..estimators.plots.common import MAJORITY, MINORITY, PRIOR
-from ..estimators.report.report import image, render
+from ..estimators.report import image, render
 from .advice import UNADJUSTED, Advice
 from .table import LEGEND, METRICS
 

@@ -22,7 +22,7 @@ from ..inference.warning import DiagnosticWarning, collected, warn
 from ..models.data import Data, Filled
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
-from . import decisions, inputs, known
+from . import decisions, inputs
 from .doubts import doubts
 from .fitted import Fitted
 from .labels import LABELS_OF_PREDICT, classes_of_predict
@@ -314,7 +314,7 @@ class Description(OutlierMixin, BaseEstimator):
         training = self.fit_.training
         floats = training.floats(X)
         if not training.kernel.pairwise:
-            known.warn_of_training(self.fit_.hashes, floats)  # with their gaps, as hashed
+            inputs.warn_of_training(self.fit_.hashes, floats)  # with their gaps, as hashed
         return training.of_floats(floats)
 
     def decision(self, X: Any = None, prob: float = 0.9) -> decisions.DecisionTable:

@@ -17,7 +17,7 @@ from ..inference.learners import Ball, Posterior, centre_of
 from ..inference.worth import Chains, Near, effective_support
 from ..models.data import Data
 from ..models.gram import Gram
-from . import known
+from . import inputs
 from .training import Training
 
 PRIOR_DRAWS = 1000
@@ -83,7 +83,7 @@ class Fitted:
     @cached_property
     def hashes(self) -> np.ndarray:
         """The hashes of the training rows."""
-        return known.single(self.training.observed)
+        return inputs.single(self.training.observed)
 
     @cached_property
     def near(self) -> Near:

@@ -25,6 +25,8 @@ SCALED_BY = 10.0  # standard deviation with a row over that without it, above wh
 FEWEST_ROWS = 10  # of which one can be called far
 BY_SD = "both", "standardised"  # scales of a kernel.Tabular
 ROUNDING = 1e-12  # share of a sum of squares
+# of fewer new rows, or of a smaller share, that are training rows nothing is said
+FEWEST_KNOWN, SHARE = 10, 0.25
 SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
 
 
@@ -262,3 +264,28 @@ def training_names(X: Any, n: int) -> np.ndarray | None:
         return np.array([str(name) for name in found], dtype=object)
     names = np.array(found, dtype=np.int64)
     return None if np.array_equal(names, np.arange(n)) else names
+
+
+# new rows that are training rows
+
+
+def hashes(rows: np.ndarray) -> np.ndarray:
+    """Return a number of 64 bits for each row (n, p), equal for equal rows."""
+    frame = pd.DataFrame(rows + 0.0)  # -0.0 is 0.0
+    return pd.util.hash_pandas_object(frame, index=False).to_numpy()
+
+
+def single(rows: np.ndarray) -> np.ndarray:
+    """Return the hashes of rows (n, p) that equal no other: new rows equal the others by chance."""
+    found, count = np.unique(hashes(rows), return_counts=True)
+    return found[count == 1]
+
+
+def warn_of_training(known: np.ndarray, rows: np.ndarray) -> None:
+    """Say how many rows (m, p) have known hashes, if these are more than a few."""
+    equal = int(np.isin(hashes(rows), known).sum()) if len(rows) >= FEWEST_KNOWN else 0
+    if equal > SHARE * len(rows):
+        warn(
+            f"{equal} of {len(rows)} rows are training rows; decision() answers them left out",
+            DataWarning,
+        )

@@ -29,8 +29,8 @@ from ..inference.p_values import p_values
 from ..inference.warning import DataWarning, warn
 from ..models.kernels import Tabular
 from ..models.rarity import Rarity
-from . import known
-from .bsvdd import BSVDD
+from . import inputs
+from .bayesian import BSVDD
 from .decisions import DecisionTable
 from .description import BaseEstimator, OutlierMixin
 from .fitted import require_description
@@ -225,7 +225,7 @@ class Views(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         table, rows, blocks, found = self.table_, self.table_.frame, [None], []
         if Z is not None:
-            known.warn_of_training(known.single(table.values.to_numpy()), table.floats(Z))
+            inputs.warn_of_training(inputs.single(table.values.to_numpy()), table.floats(Z))
             rows = frame_of(Z, rows.columns)
             blocks = [rows.iloc[i : i + BLOCK] for i in range(0, len(rows), BLOCK)]
         for m in map(self.margins, blocks):

@@ -1,4 +1,4 @@
-"""Draws of the weights that a user made, in place of those of a fit: ``est.with_draws(draws)``."""
+"""Draws that no fit makes: a user's own (``est.with_draws(draws)``), and those of the prior."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import xarray as xr
+from sklearn.base import clone
 
-from ..inference.learners import of_draws
+from ..inference import sampling, threads
+from ..inference.cutoffs import FalseAlarm
+from ..inference.fit import Fit, Learned
+from ..inference.learners import Posterior, centre_of, of_draws
 from ..inference.sampling import Draws
-from .fitted import Fitted
+from ..models.data import Data
+from ..models.kernels import as_kernel
+from .description import Description, seed_of
+from .fitted import PRIOR_DRAWS, Fitted
 from .messages import quoted
+from .training import Training
 
 SAMPLE = "chain", "draw"
 SUM = 1e-6  # of weights that sum to one, but for rounding
@@ -32,8 +41,6 @@ def fitted(known: Fitted, draws: Any) -> Fitted:
 
 def read(draws: Any, points: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Return weights (chains, draws, points), and what a sampler says of each draw."""
-    import xarray as xr
-
     stats: dict[str, np.ndarray] = {}
     if isinstance(draws, xr.DataTree):
         if "posterior" not in draws.children:
@@ -101,3 +108,55 @@ def _require_weights(w: np.ndarray, known: Fitted) -> None:
     if (known.model.on_simplex or gram.n1) and np.abs(total - 1.0).max() > SUM:
         worst = total.ravel()[np.abs(total - 1.0).argmax()]
         raise ValueError(f"draws: the weights of {name} sum to 1 in each draw, got {worst:.6g}")
+
+
+def prior_draws(
+    est: Description, X: Any, y: Any = None, Z: Any = None, draws: int = PRIOR_DRAWS
+) -> xr.Dataset:
+    """Return draws of the weights and of d_z from the prior, without a fit.
+
+    Parameters
+    ----------
+    est : estimator with a posterior
+        Its parameters count; it need not be fitted.
+    X, y
+        Training rows and labels, as in ``fit``.
+    Z : array-like of shape (m, p), optional
+        The rows z. Default: the training rows.
+    draws : int, default=1000
+
+    Returns
+    -------
+    xarray.Dataset
+        ``w`` of dims (chain, draw, point), and ``d`` of dims (chain, draw, obs).
+
+    Raises
+    ------
+    TypeError
+        The estimator has no prior.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bsvdd
+    >>> prior = bsvdd.prior_draws(bsvdd.BSVDD(), np.random.default_rng(0).normal(size=(50, 2)))
+    >>> prior["w"].dims, bool(np.allclose(prior["w"].sum("point"), 1.0))
+    (('chain', 'draw', 'point'), True)
+    """
+    est = clone(est)
+    est._validate_params()
+    seed = seed_of(est.get_params(deep=False).get("random_state", 0))
+    learner = est._learner(seed)
+    if not isinstance(learner, Posterior):
+        raise TypeError(f"{type(est).__name__} has no prior; use BSVDD, BDD, BSVDDM or BDDM")
+    training = Training.read(est, as_kernel(est.kernel), X, y)
+    training = training.counted(None, None, est._learns_from_minority, seed)
+    rows = training.filled.rows if Z is None else training.new(Z).rows
+    with threads.one():
+        most = est._most(len(training.minority))
+        data = Data.of(training.kernel, training.units, est._learns_from_minority, most)
+        w = sampling.of_prior(learner.model(data, learner.scale(data).scale), draws, seed)
+        d = Fit(data, Learned(centre_of(data, w)), FalseAlarm()).distances(rows)
+    dims = "chain", "draw"
+    coords = {"chain": [0], "draw": np.arange(draws)}
+    return xr.Dataset({"w": ((*dims, "point"), w[None]), "d": ((*dims, "obs"), d[None])}, coords)

@@ -16,15 +16,15 @@ import pandas as pd
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
-from .. import plots
-from ..atomic import write
-from ..description import Description
-from ..one_table.stand_out import stand_out
-from ..plots.common import boxes_for_letters, figure_of
-from ..questions import facts
-from ..questions.methods import methods
-from ..questions.why import explain
-from ..tables.table import as_frame
+from . import plots
+from .atomic import write
+from .description import Description
+from .one_table.stand_out import stand_out
+from .plots.common import boxes_for_letters, figure_of
+from .questions import facts
+from .questions.methods import methods
+from .questions.why import explain
+from .tables.table import as_frame
 
 LISTED, EXPLAINED = 10, 3  # oddest rows in the table, and those with a picture
 LEFT_AWAY = ["distance"]  # columns of a decision
