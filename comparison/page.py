@@ -39,7 +39,6 @@ def _pictures(each: Advice) -> list[dict[str, str]]:
     if each.found["half"].notna().sum() < 2:
         return []
     title, best = METRICS[each.metric], each.found.index[0]
-    title, best = METRICS[each.metric], each.found.index[0]
     caption = (
         f"Paired differences in {title} to {best} on the same halves, with 95 % intervals. Orange "
         "lies below 0; blue is not told apart."

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pymc as pm
 
 MODE = "mode"
+WORTH = "variance_ratio", "spread", "pull", "r_hat", "ess"  # one number each in a summary
 MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the weights
 MOST_DRAWS, MOST_CHAINS = 10**6, 1000  # more would fill memory, or never end
 SCALE = [Interval(Real, 0, MOST_SCALE, closed="right")]
@@ -235,7 +236,12 @@ class Bayesian(Description):
         check_is_fitted(self)
         from .questions import facts  # a fit needs no summary
 
-        return facts.summary(facts.of_fit(self.fit_))
+        found = facts.of_fit(self.fit_)
+        if "quantities" not in found:
+            raise ValueError(f"{found['model']} has one estimate of the weights and no posterior")
+        numbers = {name: {"posterior": found[name]} for name in WORTH}
+        table = pd.DataFrame.from_dict({**found["quantities"], **numbers}, orient="index")
+        return table.rename_axis("quantity")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

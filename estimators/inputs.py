@@ -25,8 +25,6 @@ SCALED_BY = 10.0  # standard deviation with a row over that without it, above wh
 FEWEST_ROWS = 10  # of which one can be called far
 BY_SD = "both", "standardised"  # scales of a kernel.Tabular
 ROUNDING = 1e-12  # share of a sum of squares
-# of fewer new rows, or of a smaller share, that are training rows nothing is said
-FEWEST_KNOWN, SHARE = 10, 0.25
 SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
 
 
@@ -95,34 +93,28 @@ def _validated(
 
     ``table`` says which numbers of an array stand for "not known".
     """
-    how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
+    how: Any = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": least or 1}
     try:
-        if not least and kernel.pairwise:
-            X = check_array(X, **how)
-        else:
-            X = validate_data(checking, X, reset=bool(least), ensure_min_samples=least or 1, **how)
+        found = check_array(X, input_name="X", estimator=checking, **how)
     except OverflowError as error:
         raise ValueError(f"X has a number that is too large for any float: {error}") from error
-    except (TypeError, ValueError) as error:  # some messages do not name X
-        if "X" in str(error):
-            raise
+    except (TypeError, ValueError) as error:
         text = f"X must be a table of numbers (rows, columns): {error}"
         if hasattr(checking, "feature_names_in_") and not (least or isinstance(X, pd.DataFrame)):
             text = text.removesuffix(".")
             text += "; the fit had named columns: give a data frame (one row: new.iloc[[0]])"
         raise (ValueError if isinstance(error, ValueError) else TypeError)(text) from error
-    X = X if table is None or kernel.pairwise else table.known(X)
-    _require_finite(X, kernel.of_tables)
-    rows: np.ndarray = X
+    if least or not kernel.pairwise:  # names and number of the columns
+        validate_data(checking, X, reset=bool(least), skip_check_array=True)
+    rows: np.ndarray = found if table is None or kernel.pairwise else table.known(found)
+    _require_finite(rows, kernel.of_tables)
     return rows
 
 
 def _require_finite(X: np.ndarray, may_lack: bool) -> None:
     """Raise a ValueError that names the first infinite value, or missing one if none may be."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = X.sum()  # finite if all values are, which saves a mask of all values
-    bad = None if np.isfinite(total) else np.isinf(X) if may_lack else ~np.isfinite(X)
-    if bad is not None and bad.any():
+    bad = np.isinf(X) if may_lack else ~np.isfinite(X)
+    if bad.any():
         i, column = np.argwhere(bad)[0]
         raise ValueError(
             f"X contains NaN or infinity: X[{i}, {column}] is {X[i, column]} "
@@ -133,15 +125,14 @@ def _require_finite(X: np.ndarray, may_lack: bool) -> None:
 
 def _require_digits(rows: np.ndarray) -> None:
     """Raise a ValueError if whole numbers (n, p) that differ would be the same floats."""
-    if rows.dtype.kind not in "iuO" or rows.dtype.itemsize < 8 or not rows.size:
+    if rows.dtype.kind not in "iuO" or not rows.size:
         return
     for i, column in enumerate(rows.T):
         if column.dtype == object and not all(isinstance(v, int) for v in column):
             continue
-        if max(abs(int(column.min())), abs(int(column.max()))) < EXACT:
+        largest = max(abs(int(column.min())), abs(int(column.max())))
+        if largest < EXACT or largest > LARGEST_FLOAT:  # no float at all is told elsewhere
             continue
-        if max(abs(int(column.min())), abs(int(column.max()))) > LARGEST_FLOAT:
-            continue  # no float at all, which is told elsewhere
         if len(np.unique(column)) > len(np.unique(column.astype(float))):
             raise ValueError(
                 f"column {i} (counted from 0) of X has whole numbers of 2^53 or more that floats "
@@ -264,28 +255,3 @@ def training_names(X: Any, n: int) -> np.ndarray | None:
         return np.array([str(name) for name in found], dtype=object)
     names = np.array(found, dtype=np.int64)
     return None if np.array_equal(names, np.arange(n)) else names
-
-
-# new rows that are training rows
-
-
-def hashes(rows: np.ndarray) -> np.ndarray:
-    """Return a number of 64 bits for each row (n, p), equal for equal rows."""
-    frame = pd.DataFrame(rows + 0.0)  # -0.0 is 0.0
-    return pd.util.hash_pandas_object(frame, index=False).to_numpy()
-
-
-def single(rows: np.ndarray) -> np.ndarray:
-    """Return the hashes of rows (n, p) that equal no other: new rows equal the others by chance."""
-    found, count = np.unique(hashes(rows), return_counts=True)
-    return found[count == 1]
-
-
-def warn_of_training(known: np.ndarray, rows: np.ndarray) -> None:
-    """Say how many rows (m, p) have known hashes, if these are more than a few."""
-    equal = int(np.isin(hashes(rows), known).sum()) if len(rows) >= FEWEST_KNOWN else 0
-    if equal > SHARE * len(rows):
-        warn(
-            f"{equal} of {len(rows)} rows are training rows; decision() answers them left out",
-            DataWarning,
-        )

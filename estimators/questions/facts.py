@@ -26,7 +26,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.stats import beta
 
 from ...inference import cutoffs
@@ -37,7 +36,6 @@ from ..fitted import Fitted, require_one_fit
 from ..registry import find
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
-WORTH = ("variance_ratio", "spread", "pull", "r_hat", "ess")  # one number each in a summary
 AS_WIDE = (0.8, 1.25)  # spread, within which intervals are about as wide as they should be
 METRICS = {
     "g_mean": "the G-mean of both classes",
@@ -152,8 +150,8 @@ def of_fit(fitted: Fitted) -> dict[str, Any]:
 
 
 def _kernel(fitted: Fitted) -> dict[str, Any]:
-    kernel, columns = fitted.data.kernel, "the columns as they are"
-    inner: Any = kernel
+    inner: Any = (kernel := fitted.data.kernel)
+    columns = "the columns as they are"
     if isinstance(kernel, Tabular):
         inner, columns = as_kernel(kernel.kernel), SCALES[kernel.scale]
     return {
@@ -259,15 +257,6 @@ def share(rows: np.ndarray) -> dict[str, float]:
 # what reads them
 
 
-def summary(found: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the table of ``est.summary()``; a ValueError if there is no posterior."""
-    if "quantities" not in found:
-        raise ValueError(f"{found['model']} has one estimate of the weights and no posterior")
-    numbers = {name: {"posterior": found[name]} for name in WORTH}
-    table = pd.DataFrame.from_dict({**found["quantities"], **numbers}, orient="index")
-    return table.rename_axis("quantity")
-
-
 def described(found: Mapping[str, Any]) -> str:
     """Return a fit in some lines: rows, kernel, prior, draws, cutoff, and what to ask it next."""
     every = [*lines(found), *(("doubt", text) for text in found["doubts"]), ("next", NEXT)]
@@ -282,19 +271,17 @@ def lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what a fit is worth in words, each text with the name of its subject."""
     n, n1, columns = found["rows"], found["minority"], found["columns"]
     categories = sum(kind == "category" for kind in columns.values())
-    size = f"{n - n1} majority, {n1} minority; {len(columns)} columns"
-    size += f" ({categories} of categories)" if categories else ""
-    size += f"; {found['points']} points"
-    job = "new rows: all majority rows count as normal"
-    rest = n - n1 - found.get("without_weight", 0)
+    size = f"{n - n1} majority, {n1} minority" if n1 else f"{n} rows"
+    size += f"; {len(columns)} columns" + f" ({categories} of categories)" * bool(categories)
+    some, rest = "without_weight" in found, n - n1 - found.get("without_weight", 0)
+    job = "new rows: all majority rows count as normal" + f"; {rest} of them have a weight" * some
     if "one_table" in found:
-        job = f"one table: odd rows may be among its {n}; "
         core = f"the description rests on the {rest} that are most alike"
-        job += core if "without_weight" in found else "each counts with the weight 1 - P(odd)"
-    elif "without_weight" in found:
-        job += f"; {rest} of them have a weight"
+        core = core if some else "each counts with the weight 1 - P(odd)"
+        job = f"one table: odd rows may be among its {n}; {core}"
     if "batches" in found:
         job += f"; rows leave together in {found['batches']} batches"
+    size += f"; {found['points']} points"
     return [("rows", size), ("job", job), *_learned(found), ("cutoff", decided(found))]
 
 
