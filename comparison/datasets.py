@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..estimators.messages import did_you_mean, printable
+from ..estimators.messages import did_you_mean, naming, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -243,7 +243,7 @@ def read(path: str | Path, layout: Layout, minor: str | None = None) -> Dataset:
     from ..estimators.training import warn_of_gaps
 
     X, minority = files.read_features(path, layout, minor)
-    with files.naming(path):
+    with naming(path):
         floats = layout.table.fit(X).floats(X)
     if np.isnan(floats).any():
         warn_of_gaps(floats, list(map(str, X.columns)))

@@ -24,7 +24,7 @@ LARGEST = 2**63  # below it a whole number has 64 bits
 SCALED_BY = 10.0  # standard deviation with a row over that without it, above which it is named
 FEWEST_ROWS = 10  # of which one can be called far
 BY_SD = "both", "standardised"  # scales of a kernel.Tabular
-ROUNDING = 1e-12  # share of a sum of squares
+ROUNDING = 1e-6  # of a standard deviation
 SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
 
 
@@ -218,24 +218,20 @@ def warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: list[Any], rows: 
     """
     if getattr(kernel, "scale", None) not in BY_SD or len(X) < FEWEST_ROWS:
         return
-    numbers = np.delete(np.arange(X.shape[1]), kernel.categorical_columns)
-    spread = np.ptp(X[:, numbers], axis=0)
-    numbers, spread = numbers[spread > 0.0], spread[spread > 0.0]
-    off = X[:, numbers] / spread
-    off -= off.mean(axis=0)
-    far = np.abs(off).argmax(axis=0)
-    n, total = len(X), np.square(off).sum(axis=0)
-    # what is left of the sum of squares without the row, about the mean of the others
-    left = total - np.square(off[far, np.arange(len(far))]) * n / (n - 1.0)
-    moves = (left * SCALED_BY**2 < total) & (left > ROUNDING * total)
-    if not moves.any():
+    found, spread = [], np.ptp(X, axis=0)
+    for f in np.setdiff1d(np.flatnonzero(spread), kernel.categorical_columns):
+        x = X[:, f] / spread[f]
+        far = int(np.abs(x - x.mean()).argmax())
+        sd, left = float(x.std()), float(np.delete(x, far).std())
+        if sd > SCALED_BY * left > ROUNDING * sd:
+            found.append((sd / left, int(f), far))
+    if not found:
         return
-    i = int(np.flatnonzero(moves)[np.argmin((left / total)[moves])])
-    more = f" ({int(moves.sum()) - 1} more columns have such a row)" if moves.sum() > 1 else ""
-    ratio = np.sqrt(total[i] / n / (left[i] / (n - 1.0)))
+    ratio, f, far = max(found)
+    more = f" ({len(found) - 1} more columns have such a row)" if len(found) > 1 else ""
     warn(
-        f"row {rows[far[i]]} moves the scale of {str(columns[numbers[i]])!r}: its value, "
-        f"{X[far[i], numbers[i]]:.6g}, makes the standard deviation {ratio:.3g} times that of the "
+        f"row {rows[far]} moves the scale of {str(columns[f])!r}: its value, "
+        f"{X[far, f]:.6g}, makes the standard deviation {ratio:.3g} times that of the "
         f"other rows, which then differ little in this column{more}; if the value is wrong, mend "
         "it or leave out the row",
         DataWarning,

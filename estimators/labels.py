@@ -189,6 +189,21 @@ def read_minority(y: pd.Series, minor: str | None = None) -> np.ndarray:
     return classes_of(labels, len(labels), value)[0]
 
 
+def split(frame: Any, label: str, argument: str, origin: str) -> tuple[Any, Any]:
+    """Return a table without its column of labels, and this column.
+
+    ``argument`` is what the user named the column by, and ``origin`` where the table is from.
+    """
+    if label not in frame.columns:
+        raise ValueError(
+            f"{argument}={label!r} is no column of {origin}{did_you_mean(label, frame.columns)}, "
+            f"which has {quoted(frame.columns)}"
+        )
+    if frame.shape[1] == 1:
+        raise ValueError(f"{origin} has no column besides that of the labels")
+    return frame.drop(columns=label), frame[label]
+
+
 def classes_of_predict(labels: tuple[Any, ...]) -> np.ndarray:
     """Return the values of ``predict``, [-1, 1], for scikit-learn's scorers and calibration.
 

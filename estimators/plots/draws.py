@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ..fitted import require_description, require_one_fit
-from .common import MAJORITY, MINORITY, axes_of, panels, short
+from .common import MAJORITY, MINORITY, axes_of, by_class, panels, points, short
 
 BINS, MOST_BINS = 40, 400  # of a histogram of margins, and with the way to 0
 
@@ -116,24 +116,19 @@ def plot_weights(est: Any, most: int = 25, prob: float = 0.9, ax: Axes | None = 
     tree = est.idata_
     w = tree["posterior"]["w"].to_numpy()
     w = w.reshape(-1, w.shape[-1])
-    points = np.sort(np.argsort(-np.abs(w).mean(axis=0), kind="stable")[:most])
+    largest = np.sort(np.argsort(-np.abs(w).mean(axis=0), kind="stable")[:most])
     ends = [(1 - prob) / 2, 0.25, 0.5, 0.75, (1 + prob) / 2]
-    low, lower, median, upper, high = np.quantile(w[:, points], ends, axis=0)
-    index, names = np.arange(len(points)), point_names(tree["constant_data"], w.shape[1])
-    minority = points >= est.gram_.m
+    low, lower, median, upper, high = np.quantile(w[:, largest], ends, axis=0)
+    index, names = np.arange(len(largest)), point_names(tree["constant_data"], w.shape[1])
+    minority = largest >= est.gram_.m
     colors = np.where(minority, MINORITY, MAJORITY)
     ax = axes_of(ax, 8.0, 3.6)
     ax.vlines(index, low, high, color=colors, linewidth=1)
     ax.vlines(index, lower, upper, color=colors, linewidth=3)
-    for label, which, color in (
-        ("majority", ~minority, MAJORITY),
-        ("minority", minority, MINORITY),
-    ):
-        if which.any():
-            ax.scatter(index[which], median[which], s=18, color=color, label=label, zorder=3)
+    points(ax, index, median, by_class(minority), s=18, zorder=3)
     ax.axhline(0, color="#999999", linewidth=0.8)
-    ax.set_xticks(index, [names[j] for j in points], fontsize=8, rotation=90, parse_math=False)
-    selection = f"the {len(points)} largest of {w.shape[1]} weights"
+    ax.set_xticks(index, [names[j] for j in largest], fontsize=8, rotation=90, parse_math=False)
+    selection = f"the {len(largest)} largest of {w.shape[1]} weights"
     ax.set(ylabel="weight $w_j$", title=f"{type(est).__name__}: {selection}")
     if minority.any():
         ax.legend(frameon=False, fontsize=8)

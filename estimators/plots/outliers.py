@@ -120,7 +120,7 @@ def _drawn(
     height = max(3.8, LINE * len(titles) + 1.0)
     how: dict[str, Any] = {"figsize": (12, height), "width_ratios": [5, 4], "layout": "constrained"}
     _, (ax, words) = plt.subplots(1, 2, **how)
-    points(ax, surprise, classes)
+    points(ax, np.arange(len(surprise)), surprise, classes)
     ax.set(xlabel="row", ylabel="surprise")
     surprise_axis(ax, surprise)
     ax.legend(frameon=False, fontsize=8)

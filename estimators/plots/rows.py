@@ -23,7 +23,7 @@ from .common import (
     MINORITY,
     P_NORMAL,
     axes_of,
-    below,
+    by_class,
     by_name,
     frame_of,
     label_rows,
@@ -83,19 +83,20 @@ def plot_distances(
     n, surprise = len(decided), decided["surprise"].to_numpy()
     minority = training_minority(est) if X is None else minority_of(est, y, n)
     ax = axes_of(ax, 9.0, 3.8)
-    label = "rows without labels" if X is not None and y is None else "majority"
-    classes = {label: (~minority, MAJORITY), "minority": (minority, MINORITY)}
+    classes = by_class(minority)
+    if nobody := X is not None and y is None:
+        classes = {"rows without labels": (~minority, MAJORITY)}
     if "low" in decided:
         low, high = decided["low"], decided["high"]
         colors = np.where(minority, MINORITY, MAJORITY)
         ax.vlines(np.arange(n), low, high, color=colors, alpha=0.3, linewidth=1)
-    points(ax, surprise, classes)
+    points(ax, np.arange(n), surprise, classes)
     ax.axhline(0.0, color="#333333", linestyle="--", linewidth=1.2)
     ax.set(xlabel="row", ylabel="surprise; above 0: beyond the cutoff")
     ax.set_title(f"{type(est).__name__}: surprise by row")
     surprise_axis(ax, surprise)
     label_rows(ax, decided.index if names is None else names)
-    if minority.any() or label != "majority":
+    if minority.any() or nobody:
         ax.legend(frameon=False, fontsize=8)
     return ax
 
@@ -158,18 +159,14 @@ def plot_boundary(
     axes = panels(len(fits), 2, 4.6, 3.8)
     images = [_map(ax, est, x1, x2) for ax, est in zip(axes, fits.values(), strict=True)]
     for ax, name in zip(axes, fits, strict=True):
-        for label, members, color in (
-            ("majority", ~minority, MAJORITY),
-            ("minority", minority, MINORITY),
-        ):
-            if members.any():  # a white edge is visible on both ends of the colours
-                style: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.5, "s": 22}
-                ax.scatter(*X[members].T, color=color, label=label, **style)
+        # a white edge is visible on both ends of the colours
+        points(ax, X[:, 0], X[:, 1], by_class(minority), edgecolors="white", linewidths=0.5, s=22)
         ax.set_title(name, parse_math=False)
         ax.set(xlabel=str(names[0]), ylabel=str(names[1]))
     axes[0].figure.colorbar(images[-1], ax=axes.tolist(), label="P(normal | data)", shrink=0.7)
     if minority.any():
-        below(axes[0])
+        place: Any = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.18)}
+        axes[0].legend(ncols=2, frameon=False, fontsize=8, **place)
     return axes
 
 

@@ -31,17 +31,13 @@ from scipy.stats import beta
 from ...inference import cutoffs
 from ...models.kernels import Tabular, as_kernel
 from ...models.priors import describe
+from ..decisions import is_given, rule
 from ..doubts import doubts
 from ..fitted import Fitted, require_one_fit
 from ..registry import find
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
 AS_WIDE = (0.8, 1.25)  # spread, within which intervals are about as wide as they should be
-METRICS = {
-    "g_mean": "the G-mean of both classes",
-    "balanced_accuracy": "the balanced accuracy",
-    "f1": "F1 of the minority",
-}
 SAMPLERS = {
     "own": "a sampler of your own",
     "exact": "independent draws of a posterior in closed form",
@@ -49,7 +45,6 @@ SAMPLERS = {
     "nuts": "the no-U-turn sampler",
     "metropolis": "random-walk Metropolis",
 }
-LEFT_OUT = "left-out rows in each draw"
 SCALES = {
     "both": "standardised columns and their normal scores, side by side",
     "standardised": "standardised columns",
@@ -169,11 +164,10 @@ def _posterior(fitted: Fitted) -> dict[str, Any]:
     if not fitted.has_draws:
         return {"effective_support": support}
     assert learned.scale is not None  # of a posterior
-    est, near, centre = fitted.estimator, fitted.near, learned.centre
+    est, near, centre, own = fitted.estimator, fitted.near, learned.centre, learned.sampler == "own"
     prior = {name: float(np.median(v)) for name, v in of_weights.get("prior", {}).items()}
     ratio = np.nan if fitted.prior is None else near.variance_ratio(centre, fitted.prior)
     ends = ("posterior", 0.5), ("low", 0.05), ("high", 0.95)
-    own = learned.sampler == "own"
     return {
         "effective_support": support,
         "likelihood_scale": learned.scale.scale,
@@ -209,29 +203,6 @@ def _cutoff(fitted: Fitted) -> dict[str, Any]:
             name: share(fit.left_out_scores[of] < 0.0) for name, of in classes.items() if of.any()
         },
     }
-
-
-def is_given(rule: Any) -> bool:
-    """Return whether no rows chose the cutoff."""
-    printed = isinstance(rule, cutoffs.Printed)
-    return printed and (rule.of == "own" or isinstance(rule.rule, int | float))
-
-
-def rule(of: Any) -> str:
-    """Return the predicate of a sentence on the cutoff: how it was chosen."""
-    match of:
-        case cutoffs.Printed(of="own"):
-            return "is the model's own boundary"
-        case cutoffs.Printed(int() | float()):
-            return "was given as a number"
-        case cutoffs.Printed(inner, where):
-            return rule(inner).replace(LEFT_OUT, f"distances of {where} rows, as one number")
-        case cutoffs.Best(metric, max_fpr):
-            limit = f" with at most {max_fpr:g} of the majority beyond it," * (max_fpr < 1.0)
-            return f"has the best value of {METRICS[metric]}{limit} on {LEFT_OUT}"
-        case cutoffs.Cost(miss):
-            return f"has the best cost, with a miss at {miss:g} false alarms, on {LEFT_OUT}"
-    return f"asks for a false-alarm rate of {of.rate:g}, by the quantile of {LEFT_OUT}"
 
 
 def share(rows: np.ndarray) -> dict[str, float]:
@@ -272,7 +243,8 @@ def lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     n, n1, columns = found["rows"], found["minority"], found["columns"]
     categories = sum(kind == "category" for kind in columns.values())
     size = f"{n - n1} majority, {n1} minority" if n1 else f"{n} rows"
-    size += f"; {len(columns)} columns" + f" ({categories} of categories)" * bool(categories)
+    of = f" ({categories} of categories)" * bool(categories)
+    size += f"; {len(columns)} columns{of}; {found['points']} points"
     some, rest = "without_weight" in found, n - n1 - found.get("without_weight", 0)
     job = "new rows: all majority rows count as normal" + f"; {rest} of them have a weight" * some
     if "one_table" in found:
@@ -281,7 +253,6 @@ def lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
         job = f"one table: odd rows may be among its {n}; {core}"
     if "batches" in found:
         job += f"; rows leave together in {found['batches']} batches"
-    size += f"; {found['points']} points"
     return [("rows", size), ("job", job), *_learned(found), ("cutoff", decided(found))]
 
 

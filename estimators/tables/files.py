@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -12,8 +11,8 @@ from typing import Any, Self
 import pandas as pd
 
 from ...inference.warning import DataWarning, warn
-from ..labels import read_labels, read_minority
-from ..messages import did_you_mean, quoted
+from ..labels import read_labels, read_minority, split
+from ..messages import did_you_mean, naming, quoted
 from .columns import GAP, SWAPPED, amounts, level
 from .reading import EXACT, is_code
 from .table import Table
@@ -333,29 +332,3 @@ def _typed(x: pd.Series, decimal: str, is_text: bool) -> pd.Series:
         category = f"if it is a category, --category {x.name!r} ({python})"
         warn(f"column {x.name!r}: {sign!r} in {n} rows is read as a gap; {category}", DataWarning)
     return known.reindex(x.index)
-
-
-def split(frame: Any, label: str, argument: str, origin: str) -> tuple[Any, Any]:
-    """Return a table without its column of labels, and this column.
-
-    ``argument`` is what the user named the column by, and ``origin`` where the table is from.
-    """
-    if label not in frame.columns:
-        raise ValueError(
-            f"{argument}={label!r} is no column of {origin}{did_you_mean(label, frame.columns)}, "
-            f"which has {quoted(frame.columns)}"
-        )
-    if frame.shape[1] == 1:
-        raise ValueError(f"{origin} has no column besides that of the labels")
-    return frame.drop(columns=label), frame[label]
-
-
-@contextmanager
-def naming(path: str | Path) -> Iterator[None]:
-    """Name the file in errors about its values."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        if type(error) not in (ValueError, TypeError) or str(path) in str(error):
-            raise
-        raise type(error)(f"{path}: {error}") from error

@@ -121,7 +121,7 @@ def test_rooms_of_estimators_stand_one_above_the_other():
         ("from .questions.facts import facts", "bsvdd.estimators.description", False),
         ("from ..plots import rows", "bsvdd.estimators.questions.why", True),
         ("from ..questions import why", "bsvdd.estimators.plots.rows", False),
-        ("from ..estimators.report import report", "bsvdd.comparison.page", False),
+        ("from ..estimators.report import report", "bsvdd.comparison.advice", False),
     ):
         assert bool(upwards(line, module)) == goes_up, line
 
