@@ -22,6 +22,7 @@ from sklearn.base import clone
 
 from .estimators.bayesian import BSVDD, BSVDDM, Bayesian
 from .estimators.labels import classes_of
+from .estimators.messages import of_value
 from .estimators.plots.common import P_NORMAL
 from .inference import cutoffs
 from .inference.cutoffs import FalseAlarm
@@ -249,7 +250,7 @@ class Explorer:
         self._image.value = self._picture.drawn(both, row)
         of_row = pd.DataFrame({name: each.decision.iloc[row] for name, each in both.items()})
         worth = pd.DataFrame({name: each.worth for name, each in both.items()})
-        tables = [each.map(_text).to_html(border=0) for each in (of_row, worth)]
+        tables = [each.map(of_value, digits=4).to_html(border=0) for each in (of_row, worth)]
         self._table.value = f'<div style="display:flex;gap:3em">{"".join(tables)}</div>'
         self._code.value = self.code
 
@@ -349,10 +350,6 @@ def _numbers(prior: Any) -> list[str]:
 
 def _short(slider: Any) -> float:
     return float(f"{slider.value:.4g}")
-
-
-def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _qualified(text: str) -> str:

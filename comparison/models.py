@@ -23,6 +23,7 @@ Scott, D. W. (1992). Multivariate density estimation. Wiley. doi:10.1002/9780470
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Self, cast
 
 import numpy as np
@@ -79,6 +80,7 @@ def of_method(name: str, rows: np.ndarray, minority: np.ndarray, seed: int) -> S
     return scores
 
 
+@dataclass(eq=False, repr=False)
 class Yardstick(BaseEstimator):
     """A simple method of scikit-learn, whose cutoff is chosen as that of a model.
 
@@ -112,19 +114,11 @@ class Yardstick(BaseEstimator):
     array([ 1, -1])
     """
 
-    def __init__(
-        self,
-        name: str = "kNN",
-        kernel: Kernel = Tabular(Linear()),
-        cutoff: Any = None,
-        random_state: int = 0,
-        table: Table | None = None,
-    ):
-        self.name = name
-        self.kernel = kernel
-        self.cutoff = cutoff
-        self.random_state = random_state
-        self.table = table
+    name: str = "kNN"
+    kernel: Kernel = Tabular(Linear())
+    cutoff: Any = None
+    random_state: int = 0
+    table: Table | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to rows whose labels are True for the minority, all majority without y; return self.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     class BaseEstimator:
         """The part of scikit-learn's that is used."""
 
-        @classmethod
-        def _get_param_names(cls) -> list[str]: ...
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
         def set_params(self, **params: Any) -> Self: ...  # noqa: D102
         def _validate_params(self) -> None: ...
