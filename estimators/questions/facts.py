@@ -246,7 +246,8 @@ def lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     of = f" ({categories} of categories)" * bool(categories)
     size += f"; {len(columns)} columns{of}; {found['points']} points"
     some, rest = "without_weight" in found, n - n1 - found.get("without_weight", 0)
-    job = "new rows: all majority rows count as normal" + f"; {rest} of them have a weight" * some
+    job = f"new rows: all {'majority ' * bool(n1)}rows count as normal"
+    job += f"; {rest} of them have a weight" * some
     if "one_table" in found:
         core = f"the description rests on the {rest} that are most alike"
         core = core if some else "each counts with the weight 1 - P(odd)"
@@ -273,8 +274,7 @@ def _learned(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         unseen = "what is uncertain of the cutoff and of rows that the sample has not shown"
         counts = f"; P(normal) counts {unseen}" if found["uncertain"] else ""
         yield "draws", f"none: one estimate of the weights{counts}"
-    if text := worth(found):
-        yield "worth", text
+    yield "worth", worth(found)
 
 
 def worth(found: Mapping[str, Any]) -> str:
@@ -290,12 +290,10 @@ def worth(found: Mapping[str, Any]) -> str:
         )
     if np.isfinite(pull):
         sentences.append(f"The prior moves its mean by {pull:+.2f} of them.")
-    if "effective_support" in found:
-        before = found.get("quantities", {}).get("effective_support", {}).get("prior", np.nan)
-        of_prior = f"; those of the prior on {before:.1f}" if np.isfinite(before) else ""
-        support = f"{found['effective_support']:.1f} effective rows of {found['rows']}"
-        sentences.append(f"The weights rest on {support}{of_prior}.")
-    return " ".join(sentences)
+    before = found.get("quantities", {}).get("effective_support", {}).get("prior", np.nan)
+    of_prior = f"; those of the prior on {before:.1f}" if np.isfinite(before) else ""
+    support = f"{found['effective_support']:.1f} effective rows of {found['rows']}"
+    return " ".join([*sentences, f"The weights rest on {support}{of_prior}."])
 
 
 def decided(found: Mapping[str, Any]) -> str:
@@ -304,9 +302,10 @@ def decided(found: Mapping[str, Any]) -> str:
     text += f"As a distance it is {found['cutoff']:.6g}. "
     if "one_table" in found:
         return f"{text}It is for new rows; stand_out says which rows of the table are odd."
+    labelled = found["minority"] > 0
     said = " and ".join(
-        f"{of['count']} of {of['rows']} {name} rows ({of['share']:.2f} [{of['low']:.2f}, "
-        f"{of['high']:.2f}])"
+        f"{of['count']} of {of['rows']} {f'{name} ' * labelled}rows ({of['share']:.2f} "
+        f"[{of['low']:.2f}, {of['high']:.2f}])"
         for name, of in found["beyond"].items()
     )
     of_rows = " It was chosen on these rows: only new rows are independent evidence."

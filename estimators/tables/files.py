@@ -285,12 +285,10 @@ def _other_sign(lines: list[str], sep: str) -> str:
     """
     if len(lines) < 2 or sep in lines[0]:
         return ""
-    found = [sign for sign in SEPARATORS if all(sign in line for line in lines)]
     names, cells = (line.split(" ") for line in lines)
-    digits = any(cell.replace(".", "").isdigit() for cell in cells)
-    if found == [" "] and not (len(names) == len(cells) and digits):
-        return ""
-    return found[0] if found else ""
+    parted = len(names) == len(cells) and any(cell.replace(".", "").isdigit() for cell in cells)
+    signs = SEPARATORS if parted else SEPARATORS.strip(" ")
+    return next((sign for sign in signs if all(sign in line for line in lines)), "")
 
 
 def _with_names(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
