@@ -5,7 +5,7 @@ from .estimators.bayesian import BDD as BDD
 from .estimators.bayesian import BDDM as BDDM
 from .estimators.bayesian import BSVDD as BSVDD
 from .estimators.bayesian import BSVDDM as BSVDDM
-from .estimators.draws import prior_draws as prior_draws
+from .estimators.bayesian import prior_draws as prior_draws
 from .estimators.files import load as load
 from .estimators.machines import DSVM as DSVM
 from .estimators.machines import IDLSSVM as IDLSSVM

@@ -12,15 +12,23 @@ import pandas as pd
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..inference import threads
-from ..inference.learners import CALIBRATED, Posterior
+from ..inference import sampling, threads
+from ..inference.cutoffs import FalseAlarm
+from ..inference.fit import Fit, Learned
+from ..inference.learners import CALIBRATED, Posterior, centre_of
 from ..inference.sampling import TUNE
 from ..models import bdd, bdd_m, bsvdd, bsvdd_m
+from ..models.data import Data
+from ..models.kernels import as_kernel
 from ..models.priors import Beta, EqualWeights, Flat, TruncatedNormal, describe
-from .description import Description
+from .description import Description, seed_of
+from .fitted import PRIOR_DRAWS
+from .of_rows import clone
+from .training import Training
 
 if TYPE_CHECKING:
     import pymc as pm
+    import xarray as xr
 
 MODE = "mode"
 WORTH = "variance_ratio", "spread", "pull", "r_hat", "ess"  # one number each in a summary
@@ -192,10 +200,10 @@ class Bayesian(Description):
         array([ 1, -1])
         """
         check_is_fitted(self)
-        from .draws import fitted
+        from .tree import with_draws
 
         with threads.one():
-            return self._with(fitted(self.fit_, draws))
+            return self._with(with_draws(self.fit_, draws))
 
     # what the posterior is worth
 
@@ -242,6 +250,59 @@ class Bayesian(Description):
         numbers = {name: {"posterior": found[name]} for name in WORTH}
         table = pd.DataFrame.from_dict({**found["quantities"], **numbers}, orient="index")
         return table.rename_axis("quantity")
+
+
+def prior_draws(
+    est: Bayesian, X: Any, y: Any = None, Z: Any = None, draws: int = PRIOR_DRAWS
+) -> xr.Dataset:
+    """Return draws of the weights and of d_z from the prior, without a fit.
+
+    Parameters
+    ----------
+    est : estimator with a posterior
+        Its parameters count; it need not be fitted.
+    X, y
+        Training rows and labels, as in ``fit``.
+    Z : array-like of shape (m, p), optional
+        The rows z. Default: the training rows.
+    draws : int, default=1000
+
+    Returns
+    -------
+    xarray.Dataset
+        ``w`` of dims (chain, draw, point), and ``d`` of dims (chain, draw, obs).
+
+    Raises
+    ------
+    TypeError
+        The estimator has no prior.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bsvdd
+    >>> prior = bsvdd.prior_draws(bsvdd.BSVDD(), np.random.default_rng(0).normal(size=(50, 2)))
+    >>> prior["w"].dims, bool(np.allclose(prior["w"].sum("point"), 1.0))
+    (('chain', 'draw', 'point'), True)
+    """
+    import xarray as xr
+
+    if not isinstance(est, Bayesian):
+        raise TypeError(f"{type(est).__name__} has no prior; use BSVDD, BDD, BSVDDM or BDDM")
+    est, seed = clone(est), seed_of(est.random_state)
+    est._validate_params()
+    learner = est._learner(seed)
+    training = Training.read(est, as_kernel(est.kernel), X, y)
+    training = training.counted(None, None, est._learns_from_minority, seed)
+    rows = training.filled.rows if Z is None else training.new(Z).rows
+    with threads.one():
+        most = est._most(len(training.minority))
+        data = Data.of(training.kernel, training.units, est._learns_from_minority, most)
+        w = sampling.of_prior(learner.model(data, learner.scale(data).scale), draws, seed)
+        d = Fit(data, Learned(centre_of(data, w)), FalseAlarm()).distances(rows)
+    dims = "chain", "draw"
+    coords = {"chain": [0], "draw": np.arange(draws)}
+    return xr.Dataset({"w": ((*dims, "point"), w[None]), "d": ((*dims, "obs"), d[None])}, coords)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
