@@ -27,7 +27,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from bsvdd.comparison import advice, datasets, models, page, reproduction, runner, studies, table
+from bsvdd.comparison import advice, datasets, models, reproduction, runner, studies, table
 
 from bsvdd import SVDD, kernels
 
@@ -145,7 +145,7 @@ mine = runner.compare(
 )
 found = advice.Advice.of(moon, mine, cutoff=None)
 print("\n".join(found.said))
-figure = page.differences(found)
+figure = advice.differences(found)
 
 # %% [markdown]
 # **What to conclude.** The printed table compares cutoffs on data without signal. With a signal,

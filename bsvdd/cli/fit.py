@@ -80,7 +80,7 @@ def fit(
             import matplotlib
 
             matplotlib.use("agg")
-            from ..estimators.report.report import report as write_report
+            from ..estimators.report import report as write_report
 
             write_report(est, report)
         click.echo(f"report: {report}")

@@ -131,7 +131,7 @@ def _draw(picture: Path, found: StandOut, names: np.ndarray, *said: Any) -> None
     matplotlib.use("agg")
     from ..estimators.plots.common import figure_of
     from ..estimators.plots.outliers import draw_outliers
-    from ..estimators.report.report import png
+    from ..estimators.report import png
 
     atomic.write(picture, png(figure_of(draw_outliers(found, names, *said))))
     click.echo(f"saved {picture}")

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison import datasets, models, runner, slides
-from bsvdd.comparison.datasets import DATA, Dataset, Halves
-from bsvdd.comparison.shapes import MODES, SHAPES, Shape
+from bsvdd.comparison.datasets import DATA, MODES, SHAPES, Dataset, Halves, Shape
 from bsvdd.comparison.slides import Slides
 from bsvdd.estimators.tables.files import Layout
 from scipy.integrate import quad

@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison import datasets, models, runner
-from bsvdd.comparison.datasets import Dataset, Halves
+from bsvdd.comparison.datasets import Dataset, Halves, Shape
 from bsvdd.comparison.runner import Cell, Study, measure
-from bsvdd.comparison.shapes import Shape
 from bsvdd.comparison.slides import Slides
 from bsvdd.estimators import atomic
 from sklearn.metrics import average_precision_score, brier_score_loss, f1_score, roc_auc_score

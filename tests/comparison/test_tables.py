@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison import advice, datasets, page, reproduction, studies, table
+from bsvdd.comparison import advice, datasets, reproduction, studies, table
 from bsvdd.comparison.advice import Advice
 from bsvdd.comparison.slides import Slides
 from bsvdd.inference.metrics import evaluate
@@ -196,13 +196,13 @@ def test_what_failed_or_is_in_doubt_in_a_study_is_said_once():
 def test_the_page_has_all_and_fetches_nothing(tmp_path):
     results = results_of(GOOD | {"<b>": GOOD["BDD"]}, {("kNN", r) for r in range(3)})
     found = Advice.of(datasets.moon(), results, None)
-    page.write_page(tmp_path / "x.html", [found], ["plan & all"])
+    advice.write_page(tmp_path / "x.html", [found], ["plan & all"])
     text = (tmp_path / "x.html").read_text(encoding="utf-8")
     words = ["No model is the best alone", "plan &amp; all", "&lt;b&gt;", "failed in all 3 halves"]
     words += ["data:image/png;base64,", "Nadeau and Bengio", "<td>0.910</td>", "base rate 0.091"]
     assert [each for each in words if each not in text] == []
     assert "<b></" not in text and 'src="http' not in text and "href=" not in text
-    axes = page.differences(found).axes[0]
+    axes = advice.differences(found).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["BDD", "<b>"]
 
 

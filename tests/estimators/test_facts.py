@@ -273,7 +273,8 @@ def test_facts_are_those_of_the_fit(told):
         if of.any() and "one_table" not in found:
             beyond = found["beyond"][name]
             assert (beyond["rows"], beyond["count"]) == (of.sum(), (~normal[of]).sum())
-            said = f"{beyond['count']} of {beyond['rows']} {name} rows"
+            of_class = f"{name} " * bool(minority.any())
+            said = f"{beyond['count']} of {beyond['rows']} {of_class}rows"
             assert said in " ".join(str(est).split())
     if isinstance(X, pd.DataFrame):
         assert found["columns"] == dict.fromkeys(["a", EVIL, "c"], "numbers") | {"kind": "category"}

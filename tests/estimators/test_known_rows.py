@@ -43,7 +43,7 @@ def test_columns_of_rows_are_no_features(tmp_path):
     text = " ".join(str(est).split())
     assert "40 rows count nothing, 80 rows count; by their weights they are 72 rows" in text
     assert "20 batches leave one by one, and the smallest rate that they can hold is 0.048" in text
-    assert "120; 3 columns" in text  # not "0 minority" where nobody labelled
+    assert "120 rows; 3 columns" in text  # not "0 minority" where nobody labelled
     assert "20 batches, each of which was left out whole" in bsvdd.methods(est)
 
 

@@ -121,6 +121,7 @@ FILES = {  # the content, and what it is: rows, or words of the error
     "infinity.csv": ("a,b\n1,2\n-Infinity,4\n5,7\n", "'a' has an infinite value"),
     "overflow.csv": ("a,b\n1e400,2\n3,4\n5,7\n", "'a' has an infinite value"),
     "tabs.csv": ("a\tb\n1\t2\n3\t4\n5\t7\n", "name the separator: --sep 'tab'"),
+    "blanks.csv": ("a b\n1 2\n3 4\n5 7\n", "name the separator: --sep ' ' .in Python read_table"),
     "bars.csv": ("a|b\n1|2\n3|4\n5|7\n", r"name the separator: --sep '\|'"),
     "german.csv": (
         "town;amount\nBonn;1,5\nRome;2,5\n",
@@ -234,6 +235,8 @@ LAYOUTS = {  # text, layout, columns, minority
         },
         [False, True],
     ),
+    "blanks": ("a b\n1.5 u\n2.5 v\n", Layout(sep=" "), {"a": [1.5, 2.5], "b": ["u", "v"]}, None),
+    "blanks in a name": ("body mass\n1.5\n2.5\n", Layout(), {"body mass": [1.5, 2.5]}, None),
     "another sign in a name": ('"l; cm"\n1.5\n2.5\n3\n', Layout(), {"l; cm": [1.5, 2.5, 3]}, None),
     "categories beside a label": (
         "a,sex,nr,y\n1,m,07,0\n2,f,7,1\n3,f,7,1\n",

@@ -35,8 +35,8 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 WITHOUT_EXAMPLES = {"which_model", "words"}
 SHOWN_BY_OTHERS = {"Kernel", "as_kernel"}
 OF_COMPARISON = [
-    *("datasets", "shapes", "slides", "models", "runner"),
-    *("table", "advice", "page", "studies", "reproduction"),
+    *("datasets", "slides", "models", "runner"),
+    *("table", "advice", "studies", "reproduction"),
 ]
 
 
