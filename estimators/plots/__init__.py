@@ -1,5 +1,6 @@
 """Plots of fitted estimators with matplotlib; each function returns its axes."""
 
+from .decisions import plot_decisions
 from .explanation import plot_explanation
 from .outliers import plot_outliers
 from .rates import plot_roc
@@ -8,6 +9,7 @@ from .weights import plot_weights
 
 __all__ = [
     "plot_boundary",
+    "plot_decisions",
     "plot_distances",
     "plot_explanation",
     "plot_margin",
