@@ -12,7 +12,7 @@ grid of midpoints, which is made finer where the posterior is narrow.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Self
@@ -160,7 +160,7 @@ class Posterior:
         for place, (stratum, of_cells) in enumerate(zip(strata, log_mass, strict=True)):
             others = np.exp(total - evidence) - np.exp(some + logsumexp(of_cells) - evidence)
             cells, mass = _heavy([of_cells])
-            share = share_of_odd(stratum, points, place, cells[1:])
+            share = share_of_odd(stratum, points, place, tuple(cells[1:]))
             odd[stratum.level] = (1.0 - none - max(others, 0.0)) * (mass @ share)
         return cls(none, float(evidence), odd, strata, points, chance, *_heavy(first))
 
@@ -223,7 +223,7 @@ def with_odd(
 
 
 def share_of_odd(
-    stratum: Stratum, points: list[np.ndarray], place: int, cells: Sequence[np.ndarray]
+    stratum: Stratum, points: list[np.ndarray], place: int, cells: tuple[np.ndarray, ...]
 ) -> np.ndarray:
     """Return P(odd) (cells, v) of the values of a stratum with odd rows, in cells of the grid."""
     i, j, k, a = cells

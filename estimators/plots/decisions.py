@@ -60,7 +60,8 @@ def plot_decisions(before: Any, after: Any, Z: Any, ax: Axes | None = None) -> A
         ("now abnormal", was & ~now, MINORITY),
         ("now normal", ~was & now, MAJORITY),
     ):
-        ax.scatter(*p[members].T, s=20, color=color, alpha=0.7, label=f"{label}: {members.sum()}")
+        style: dict[str, Any] = {"s": 20, "color": color, "alpha": 0.7}
+        ax.scatter(*p[members].T, label=f"{label}: {members.sum()}", **style)
     for line in (ax.axhline, ax.axvline):
         line(0.5, color="#333333", linestyle="--", linewidth=1.2)
     ax.plot([0.0, 1.0], [0.0, 1.0], color="#333333", linewidth=0.6, alpha=0.4)
