@@ -17,7 +17,7 @@ from bsvdd.estimators.registry import REGISTRY
 from matplotlib.figure import Figure
 
 from benchmarks.shared import write
-from bsvdd import BSVDD, SVDD, kernels, plots, stand_out
+from bsvdd import BSVDD, SVDD, cutoffs, kernels, plots, stand_out
 
 FOLDER = Path(__file__).parent
 SEED = 0
@@ -60,9 +60,12 @@ def gallery() -> dict[str, Figure]:
     d = np.median(bayes.distance(moon.X).values.reshape(-1, len(y)), axis=0)
     three = [int(d.argmin()), int(np.abs(d - bayes.cutoff_).argmin()), int(d.argmax())]
     titles = ["most central row", "row at the cutoff", "most remote row"]
+    new = pd.DataFrame(datasets.moon(seed=SEED + 1).X).rename(index="row {}".format)
+    strict = bayes.with_cutoff(cutoffs.FalseAlarm(0.25))
     return {
         "gallery/plot_boundary": figure_of(plots.plot_boundary(half_moon, moon.X, y)),
         "gallery/plot_margin": figure_of(plots.plot_margin(bayes, moon.X[three], titles)),
+        "gallery/plot_decisions": figure_of(plots.plot_decisions(bayes, strict, new)),
         "gallery/plot_distances": figure_of(plots.plot_distances(est)),
         "gallery/plot_outliers": figure_of(plots.plot_outliers(est)),
         "gallery/plot_roc": figure_of(plots.plot_roc(est)),

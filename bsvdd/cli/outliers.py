@@ -44,6 +44,11 @@ EXCESS = (
 @options.of_fit_without_cutoff
 @click.option("--label", metavar="COLUMN", help="Column of labels, which are not used.")
 @click.option(
+    "--strata",
+    metavar="COLUMN",
+    help="Column of labels: rows of one label have a share of odd rows of their own; no feature.",
+)
+@click.option(
     "--fdr",
     default=0.1,
     show_default=True,
@@ -65,6 +70,7 @@ def outliers(
     table: options.TableOptions,
     own: options.FitOptions,
     label: str | None,
+    strata: str | None,
     fdr: float,
     top: int,
     out: Path | None,
@@ -94,7 +100,9 @@ def outliers(
         layout = replace(table, drop=(*table.drop, *filter(None, [label]))).layout()
         _require_core(own.model)
         est, X, _ = prepared(csv, layout, None, own)
-        names, X = X.index, X.reset_index(drop=True)
+        names, X, of_row = X.index, X.reset_index(drop=True), None
+        if strata is not None:
+            X, of_row = tables.files.split(X, strata, "--strata", str(csv))
         with waiting("outliers") as step:
             import numpy as np
 
@@ -102,7 +110,7 @@ def outliers(
             from ..estimators.questions.why import explain
 
             step("which rows stand out")
-            found = stand_out(est, X, fdr=fdr)
+            found = stand_out(est, X, fdr=fdr, strata=of_row)
             listed = np.flatnonzero(found.listed)
             lines = found.lines(top)
             step("reasons")
@@ -143,7 +151,7 @@ def print_relations(
     """Print which columns follow from others, and the rows that are farthest from that."""
     from ..estimators.questions.relations import relations
 
-    if unused := options.given(*options.OF_FIT, "fdr", "picture"):
+    if unused := options.given(*options.OF_FIT, "strata", "fdr", "picture"):
         named = ", ".join(map(options.as_option, unused))
         raise click.UsageError(f"--relations fits no model: leave out {named}")
     with plain_errors():

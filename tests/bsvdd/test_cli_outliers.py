@@ -109,6 +109,25 @@ def test_alike_odd_rows_are_one_line(table, tmp_path):
     assert f"{bsvdd.stand_out(est, X, fdr=0.5).listed.sum() - 20} more rows are" in more.output
 
 
+def test_suspects_are_a_stratum_and_their_column_is_no_feature(tmp_path):
+    rng, path, out = np.random.default_rng(0), tmp_path / "t.csv", tmp_path / "o.csv"
+    X, away = rng.normal(size=(150, 3)), rng.normal(size=(12, 3))
+    X[:12] += 4.5 * away / np.linalg.norm(away, axis=1, keepdims=True)
+    who = np.repeat(["T3", "T1", "T2"], [25, 121, 4])
+    frame = pd.DataFrame(X, columns=list("abc"))
+    frame.assign(who=who).to_csv(path, index=False)
+    result = call(path, "--strata", "who", "--model", "SVDD", "--out", out)
+    assert result.exit_code == 0, result.output
+    expected = bsvdd.stand_out(bsvdd.SVDD(), pd.read_csv(path)[list("abc")], strata=who)
+    sentence = next(s for s in str(expected).split(". ") if "rows odd" in s)
+    assert sentence in " ".join(result.output.split()) and "others: " in sentence
+    found = pd.read_csv(out)
+    np.testing.assert_allclose(found["probability_odd"], expected.table["probability_odd"])
+    assert "column_1" in found and "who" not in set(found["column_1"])
+    wrong = call(path, "--strata", "whom")
+    assert wrong.exit_code == 1 and "--strata='whom' is no column" in wrong.stderr
+
+
 @pytest.mark.filterwarnings("ignore:.*have gaps, in")
 def test_filled_cells_are_named_row_by_row(table, tmp_path):
     gaps, path, out = table.copy(), tmp_path / "t.csv", tmp_path / "o.csv"

@@ -10,7 +10,7 @@ from bsvdd.comparison import datasets
 from bsvdd.estimators.plots.common import figure_of, label_rows, surprise_axis
 
 import bsvdd
-from bsvdd import BDD, BSVDD, SVDD, SVM, Views, kernels, plots
+from bsvdd import BDD, BSVDD, SVDD, SVM, Views, cutoffs, kernels, plots
 
 DATA = datasets.moon(n0=40, n1=6)
 Y = DATA.minority.astype(int)
@@ -80,6 +80,26 @@ def test_surprises_with_the_cutoff_at_0(two):
     assert texts(new.get_xticklabels()) == list("vwxyz")
     own = plt.figure().subplots()
     assert plots.plot_distances(est, ax=own) is own
+
+
+@pytest.mark.parametrize("n", [8, 400])
+def test_rows_that_change_their_decision_are_named(two, n):
+    est = two["BDD"]
+    after, own = est.with_cutoff(cutoffs.FalseAlarm(0.4)), plt.figure().subplots()
+    Z = pd.DataFrame(RNG.uniform(-1.5, 1.5, (n, 2))).rename(index="a long $name$ of row {}".format)
+    ax = plots.plot_decisions(est, after, Z, own)
+    was, now = (e.predict(Z) == 1 for e in (est, after))
+    p = np.column_stack([e.probability_normal(Z) for e in (est, after)])
+    assert ax is own and ax.get_title(loc="left").startswith(f"{(was != now).sum()} of {n} rows")
+    for drawn, members in zip(ax.collections, (was == now, was & ~now, ~was & now), strict=True):
+        np.testing.assert_allclose(drawn.get_offsets(), p[members])
+    named = {tuple(np.round(t.xy, 9)) for t in ax.texts}
+    assert len(ax.texts) == min((was != now).sum(), 15) > 0
+    assert named <= {tuple(row) for row in np.round(p[was != now], 9)} and inside(ax.figure)
+    heights = np.sort([t.xyann[1] for t in ax.texts])
+    assert heights[-1] <= 1.0 and np.diff(heights).min(initial=1.0) > 0.04
+    same = plots.plot_decisions(est, est, Z)
+    assert not same.texts and "0 of" in same.get_title(loc="left")
 
 
 def test_weights_shows_the_largest(two):
@@ -165,6 +185,7 @@ def test_labels_and_axes_of_rows():
         (lambda est: plots.plot_roc(est, DATA.X), "needs the labels y of X"),
         (lambda est: plots.plot_roc(SVDD().fit(DATA.X)), "majority and minority rows, got 46 and"),
         (lambda est: plots.plot_distances(SVM().fit(DATA.X, Y)), "SVM has neither draws nor"),
+        (lambda est: plots.plot_decisions(est, SVM().fit(DATA.X, Y), DATA.X), "SVM has neither dr"),
         (lambda est: plots.plot_weights(SVM().fit(DATA.X, Y)), "SVM has neither draws nor"),
         (lambda est: plots.plot_explanation(est, DATA.X[:2]), "z must be one row, got 2"),
     ],
