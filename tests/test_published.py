@@ -174,10 +174,7 @@ def of_svc(C, price):
 BALANCED = (N0 + N1) / 2 / np.where(Y == 1, N1, N0)  # the prices of either class sum to n / 2
 MACHINES = {
     "SVM": (SVM(kernel=RBF, C=3.0), lambda: of_svc(3.0, BALANCED)),
-    "DSVM-CIL": (
-        as_published("DSVM-CIL", kernel=RBF, C=2.0),
-        lambda: of_svc(2.0, prices()),
-    ),
+    "DSVM-CIL": (as_published("DSVM-CIL", kernel=RBF, C=2.0), lambda: of_svc(2.0, prices())),
     "LS-SVM": (LSSVM(kernel=RBF, C=3.0), lambda: bordered(3.0 * BALANCED)),
     "IDLSSVM-CIL": (
         as_published("IDLSSVM-CIL", kernel=RBF, C=2.0),

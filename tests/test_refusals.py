@@ -131,15 +131,7 @@ LABELS = [
     (fit(y=["ok", "bad", None, "ok"] * 5, minor_label="bad"), r"no label \(NaN\) in row 2 \(5 in"),
     *(
         (fit(y=Y, minor_label=minor), r"must be one label, got (?s:.*) numpy\.isin")
-        for minor in (
-            {1},
-            [],
-            [1],
-            (0, 1),
-            range(2),
-            np.array([1]),
-            pd.Series([1]),
-        )
+        for minor in ({1}, [], [1], (0, 1), range(2), np.array([1]), pd.Series([1]))
     ),
     (fit(TEXTS, "cty"), r"y='cty' is no column of the data frame .*'city'\?"),
     (fit(FRAME[["a"]], "a"), "no column besides that of the labels"),

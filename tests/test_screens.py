@@ -76,11 +76,7 @@ def of_rows():
     return BSVDD(**FEW), None
 
 
-FITS = {
-    "BSVDD": of_rows,
-    "BSVDD with labels": of_labels,
-    "SVDD": lambda: (SVDD(), None),
-}
+FITS = {"BSVDD": of_rows, "BSVDD with labels": of_labels, "SVDD": lambda: (SVDD(), None)}
 
 
 @pytest.fixture(scope="module")

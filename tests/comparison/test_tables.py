@@ -13,8 +13,7 @@ from scipy.stats import t as student
 from bsvdd import cutoffs
 
 VALUES = pd.DataFrame(
-    np.random.default_rng(1).normal([0.5, 0.7, 0.4, 0.68], 0.05, size=(12, 4)),
-    columns=list("ABCD"),
+    np.random.default_rng(1).normal([0.5, 0.7, 0.4, 0.68], 0.05, size=(12, 4)), columns=list("ABCD")
 )
 
 

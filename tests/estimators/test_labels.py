@@ -77,11 +77,7 @@ def test_a_minority_with_more_rows_is_warned_of():
 
 @pytest.mark.parametrize(
     ("labels", "minor_label"),
-    [
-        ([np.int8(0), np.int8(1)], None),
-        ([Decimal(0), Decimal(1)], None),
-        (["ok", "bad"], "bad"),
-    ],
+    [([np.int8(0), np.int8(1)], None), ([Decimal(0), Decimal(1)], None), (["ok", "bad"], "bad")],
 )
 def test_a_saved_fit_keeps_its_labels(labels, minor_label, tmp_path):
     """Else a loaded fit would take scikit-learn's scorers, which read these labels reversed."""

@@ -218,12 +218,7 @@ def test_density_weights_are_taken_in_the_columns_of_the_kernel():
         ({}, N0, 5, "neighbors=5 need at least 6 rows of each class .*got 5"),
         ({"neighbors": 4}, N0, 5, None),
         ({"density": "train"}, N0, 2, None),  # neighbours among the majority
-        (
-            {"density": "train"},
-            3,
-            2,
-            "need at least 6 rows .*, in all.*, got 5",
-        ),
+        ({"density": "train"}, 3, 2, "need at least 6 rows .*, in all.*, got 5"),
         # two minority rows and k = 1: each is the farthest from the other, so both weigh 0
         ({"neighbors": 1}, N0, 2, "density|neighbors"),
     ],

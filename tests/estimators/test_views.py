@@ -159,11 +159,7 @@ def test_weights_choose_views_and_only_their_ratios_count():
         ({"weights": {"standardized": 1.0}}, ValueError, "for 'standardised', 'normal scores'"),
         ({"weights": {"columns": -1.0}}, ValueError, "expected 0 or more"),
         ({"weights": dict.fromkeys(SCALES, 0)}, ValueError, "not all 0"),
-        (
-            {"estimator": SVDD(kernel=kernels.Precomputed())},
-            ValueError,
-            "needs a kernel of col",
-        ),
+        ({"estimator": SVDD(kernel=kernels.Precomputed())}, ValueError, "needs a kernel of col"),
         ({"estimator": SVDD(C=-1.0)}, ValueError, "'C' parameter"),
         ({"false_alarm_rate": 1.0}, ValueError, "false_alarm_rate must lie between"),
     ],
