@@ -5,6 +5,7 @@ fitted.
 """
 
 import re
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
@@ -13,9 +14,15 @@ import preliz
 import pymc as pm
 import pytest
 import xarray as xr
+from bsvdd.comparison import datasets, models
+from bsvdd.comparison.models import Yardstick
+from bsvdd.comparison.shapes import Shape
+from bsvdd.comparison.slides import Slides
 from bsvdd.inference.warning import DataWarning
 from scipy.sparse import csr_matrix
+from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LogisticRegression
+from sklearn.mixture import GaussianMixture
 
 import bsvdd
 from bsvdd import (
@@ -150,8 +157,14 @@ PARAMETERS = [
     (fit(C=HUGE), "C is a whole number that is too large"),
     (fit(y=Y, cls=SVDDM, C2=0.0), "C2"),
     (fit(cls=OCSVM, nu=1.2), r"'nu' parameter of OCSVM must be"),
-    (fit(y=Y, cls=DSVM, neighbors=5), "at least 6 rows of each class .*, got 5"),
+    *((fit(y=Y, cls=cls, neighbors=0), "neighbors") for cls in (DSVM, IDLSSVM)),
+    *((fit(y=Y, cls=cls), "at least 6 rows of each class .*got 5") for cls in (DSVM, IDLSSVM)),
+    *(
+        (fit(X[12:17], Y[12:17], cls, density="train"), "6 rows .*, in all.*, got 5")
+        for cls in (DSVM, IDLSSVM)
+    ),
     (fit(y=Y, cls=IDLSSVM, epsilon=-0.1), "epsilon"),
+    (fit(y=Y, cls=IDLSSVM, zero_weight="keep"), "zero_weight"),
     (fit(kernel="rbf"), "kernel must be a kernel such as .*, got 'rbf'"),
     (fit(kernel=kernels.RBF), r"kernel is the class RBF; make one: RBF\(\)"),
     (fit(cls=BSVDD, random_state=HUGE), "random_state is a whole number that is too large"),
@@ -162,10 +175,29 @@ PARAMETERS = [
     ),
     (fit(cls=BSVDD, sampler="exact"), "'sampler' parameter of BSVDD"),
     (fit(cls=BSVDD, likelihood_scale="calibrate"), "'likelihood_scale' parameter"),
+    *(
+        (fit(y=Y, cls=cls, likelihood_scale="calibrated"), "'likelihood_scale' parameter")
+        for cls in (BDDM, BSVDDM)  # whose scale is the published 1
+    ),
     (fit(cls=BDD, likelihood_scale=INF), r"likelihood_scale.*range \(0\.0, 1e\+20\]"),
     (fit(cls=BDD, dictionary="many"), "The 'dictionary' parameter of BDD must be"),
-    (lambda: SVDD(kernel=kernels.RBF()).set_params(kernel__nope=1), "is no parameter of"),
-    (lambda: Views(estimator="BSVDD").fit(X), "not seem to be a scikit-learn estimator"),
+    (
+        lambda: SVDD(kernel=kernels.RBF()).set_params(kernel__nope=1),
+        "is no parameter of .*bandwidth",
+    ),
+    *(
+        (lambda how=how: Views(**{"estimator": SVDD(), **how}).fit(X), words)
+        for how, words in (
+            ({"estimator": "BSVDD"}, "not seem to be a scikit-learn estimator"),
+            ({"weights": {"standardized": 1.0}}, "for 'standardised', 'normal scores'"),
+            ({"weights": {"columns": -1.0}}, "expected 0 or more"),
+            ({"weights": {"standardised": 0, "normal scores": 0}}, "not all 0"),
+            ({"estimator": SVDD(kernel=kernels.Precomputed())}, "needs a kernel of col"),
+            ({"estimator": SVDD(C=-1.0)}, "'C' parameter"),
+            ({"false_alarm_rate": 1.0}, "false_alarm_rate must lie between"),
+        )
+    ),
+    (lambda: Views(SVDD(), {}), "positional"),
     (lambda: as_published("BSVD"), r"a model 'BSVD' \(did you mean 'BSVDD'\?\)"),
     (lambda: as_published("LSSVM"), "no publication sets the parameters of a model 'LSSVM'"),
 ]
@@ -190,7 +222,7 @@ CUTOFFS = [
     (fit(cutoff=cutoffs.Printed(cutoffs.Cost(2.0))), "needs minority rows"),
     *(
         (partial(cutoffs.FalseAlarm, r), "FalseAlarm: rate must lie between")
-        for r in (0.0, 1.5, NAN)
+        for r in (0.0, 1.5, NAN, True)
     ),
     *((partial(cutoffs.Cost, m), "Cost: miss must be a positive number, got") for m in (0.0, INF)),
     (partial(cutoffs.Best, "youden"), "Best: metric must be one of .* got 'youden'"),
@@ -208,7 +240,22 @@ KERNELS = [
         for k in (kernels.RBF, kernels.Laplacian)
     ),
     (partial(kernels.RBF, "nearest"), "bandwidth must be a number .* or one of .*'nearest'"),
-    (partial(kernels.RBF, 1e200), "bandwidth must be a number from 1e-100 to"),
+    *((partial(kernels.RBF, s), "a number from 1e-100 to") for s in (1e101, 1e-101, True, None)),
+    *(
+        (partial(kernels.Tabular, **how), words)
+        for how, words in (
+            ({"rho": 1.0}, "rho must lie between 0 and 1, got 1.0"),
+            ({"scale": "log"}, r"must be one of \['both', 'standardised', 'normal scores'\]"),
+            *(({"categorical": c}, "a sequence of positions of col") for c in (1, (-1,), (0.5,))),
+            *(({"categorical": c}, "a sequence of positions of col") for c in (("c",), ((1,),))),
+            ({"kernel": kernels.Precomputed()}, "Tabular needs a kernel of columns of numbers"),
+            ({"kernel": kernels.Tabular()}, "Tabular needs a kernel of columns of numbers"),
+        )
+    ),
+    (
+        fit(kernel=kernels.Tabular(categorical=(3,))),
+        r"categorical=\(3,\): there are 3 columns",
+    ),
     (partial(kernels.Polynomial, 1.5), "degree must be a whole number of at least 1, got 1.5"),
     (partial(kernels.Polynomial, gamma=0), "gamma must be positive and finite, got 0"),
     (partial(kernels.Polynomial, coef0=-1), "coef0 must be at least 0 and finite, got -1"),
@@ -237,7 +284,8 @@ KERNELS = [
                 "must return real values of .* but returned complex",
             ),
             (lambda A, B: cauchy(A, 2 * B), r"symmetric, but k\(x, y\) and k\(y, x\) differ"),
-            (lambda A, B: -cauchy(A, B), "must be positive semi-definite"),
+            (lambda A, B: -(A @ B.T), "must be positive semi-definite, .* use another kernel"),
+            (lambda A, B: cauchy(A, B) ** -1, "its values are least at k.*use lambda A, B: np.exp"),
             (
                 lambda A, B: cauchy(A / np.abs(A).max(), B / np.abs(B).max()),
                 "a function of two rows alone, but .* depends on the other rows",
@@ -260,6 +308,7 @@ PRIORS = [
         for cls in (priors.Flat, priors.RowSum, priors.TruncatedNormal)
         for sd in (0, INF)
     ),
+    (partial(priors.InverseRowSum, power=-0.1), r"InverseRowSum: power must lie in \[0, 1\]"),
     (partial(priors.Flat, sd="1"), "Flat: sd must be a positive number .* got '1'"),
     (partial(priors.Beta, total=0), "Beta: total must be a positive number"),
     (partial(priors.RowSum, exponent=1.5), "RowSum: exponent must lie in"),
@@ -310,6 +359,30 @@ PRIORS = [
     ),
 ]
 
+SET = datasets.Dataset("w", np.eye(20), np.arange(20) < 13)
+OF_COMPARISON = [
+    (lambda: datasets.embedded("iris"), "unknown data set 'iris'.*wine_cultivar3"),
+    (lambda: Shape("star"), "kind must be one of ring"),
+    (lambda: Shape("ring", share=0.0), "share must be .* one row or more, got 0.0"),
+    (lambda: Shape("ring", n_train=20, share=0.01), "one row or more, got 0.01"),
+    (lambda: Slides(v=-1), "v must be at least 0"),
+    (lambda: Slides(p=3), "p must be at least 4"),
+    (lambda: Slides(share=1.0), "share must be in"),
+    (lambda: Slides(df=2), "df must be above 2"),
+    (
+        lambda: datasets.Halves(replace(SET, minority=np.zeros(20, bool))),
+        "w: a comparison needs at least 2 minority rows and 6 others.* got 0 and 20",
+    ),
+    (lambda: datasets.Halves(SET, 6), "w: 6 training rows are too few for 13 minority rows of 20"),
+    (
+        lambda: datasets.Halves(datasets.embedded("yeast_ME2"), 10),
+        "yeast_ME2: 10 training rows are too few for 51 minority rows of 1484; draw more rows",
+    ),
+    (lambda: Yardstick("logistic").fit(X), "learns from minority rows.*there is none"),
+    (lambda: Yardstick("kNN", cutoff=cutoffs.Best()).fit(X), "needs minority rows"),
+    (lambda: models.model("XGBoost"), "unknown model 'XGBoost'.*BSVDD-M.*logistic"),
+]
+
 W = RNG.dirichlet(np.ones(20), size=(2, 30))
 POINTS = xr.DataArray(W, dims=("chain", "draw", "point"))
 DRAWS = [
@@ -332,9 +405,38 @@ DRAWS = [
 QUESTIONS = [
     (lambda: fitted(BDD, simplex=True).summary(), "one estimate of the weights"),
     *((lambda f=f: bsvdd.select(fitted(), X, f), "fdr must lie between 0 and 1") for f in (0.0, 2)),
-    (lambda: bsvdd.stand_out(fitted(), X, fdr=1.0), "fdr must lie between 0 and 1"),
-    (lambda: bsvdd.explain(SVDD(kernel=kernels.Precomputed()).fit(K), K), "no columns|k\\(z, z\\)"),
-    (lambda: bsvdd.explain(fitted(), X[:, :2]), "is expecting 3 features"),
+    *(
+        (lambda est=est, rows=rows, how=how: bsvdd.stand_out(est, rows, **how), words)
+        for est, rows, how, words in (
+            (SVDD(), X, {"fdr": 1.0}, "fdr must lie between 0 and 1"),
+            (SVDD(), X[:4], {}, "one table needs 5 rows or more, got 4"),
+            (SVDD(), changed(NAN, at=4), {}, "has no value in any column"),
+            (SVDD(kernel=kernels.Precomputed()), K, {}, "one table needs its rows"),
+            (SVDD(kernel=kernels.Tabular(categorical=(3,))), X, {}, "are 3 columns"),
+            (OCSVM, X, {}, "use a description such as BSVDD"),
+        )
+    ),
+    (lambda: bsvdd.explain(SVDD(kernel=kernels.Precomputed()).fit(K), K), "kernel has no columns"),
+    *(
+        (lambda est=est, Z=Z, how=how: bsvdd.explain(est(), Z, **how), words)
+        for est, Z, how, words in (
+            (fitted, X[:, :2], {}, "is expecting 3 features"),
+            (fitted, FRAME[["a", "b"]], {}, "X lacks column 'c'"),
+            (fitted, FRAME, {"rows": [1]}, "give them without Z"),
+            (SVDD, FRAME, {}, "not fitted"),
+            (lambda: fitted().with_cutoff(cutoffs.Printed(0.0)), X, {}, "none of 20 known rows"),
+            (lambda: IsolationForest().fit(X), X, {}, r"rows; give known rows, explain\(est"),
+            (lambda: GaussianMixture().fit(X), X, {}, "has no decision_function"),
+        )
+    ),
+    (lambda: plots.plot_explanation(fitted(), X[:2]), "z must be one row, got 2"),
+    (lambda: plots.plot_margin(fitted(), X[:2], ["a"]), "one entry for each of 2 rows"),
+    (lambda: plots.plot_margin(fitted(), rows=[99]), "positions of training rows, 0 to 19"),
+    (lambda: plots.plot_roc(fitted(SVDDM), X), "needs the labels y of X"),
+    *(
+        (lambda plot=plot: plot(fitted(SVM)), "SVM has neither draws nor")
+        for plot in (plots.plot_distances, plots.plot_weights)
+    ),
     (lambda: bsvdd.elpd(fitted()), "one estimate of the weights and no posterior"),
     (lambda: bsvdd.elpd(fitted(BDD, draws=50)), "weights of at least 0 that sum to one"),
     (
@@ -342,10 +444,19 @@ QUESTIONS = [
         "elpd needs an RBF kernel, .* got Laplacian",
     ),
     (lambda: bsvdd.report(fitted(), "nowhere/a.html"), "does not exist; make it"),
+    (lambda: bsvdd.report(fitted(), "a.html", y=Y), "X is not given"),
+    (lambda: bsvdd.facts(SVDD()), "is not fitted yet"),
     (lambda: plots.plot_roc(fitted()), "majority and minority rows, got 20 and 0"),
     (lambda: plots.plot_weights("why"), "is not an estimator instance"),
-    (lambda: bsvdd.p_value(fitted(OCSVM), X), "OCSVM has neither draws nor left-out rows"),
-    (lambda: plots.plot_boundary(fitted(), X), "2 columns|two columns"),
+    *(
+        (lambda f=f: f(fitted(OCSVM)), "OCSVM has (neither draws nor|no similarities of) left-out")
+        for f in (
+            *(bsvdd.elpd, bsvdd.methods, bsvdd.facts, lambda est: bsvdd.p_value(est, X)),
+            *(lambda est: bsvdd.select(est, X), lambda est: bsvdd.stand_out(est, X)),
+        )
+    ),
+    (lambda: Views(estimator=SVM()).fit(X, Y), "SVM has neither draws nor left-out rows"),
+    (lambda: plots.plot_boundary(fitted(), X), "shows two columns, got X of shap"),
     (lambda: scorers.roc_auc(SVDD().fit(X, Y), X[:9], Y[:9]), "both classes, got 9 majority rows"),
     (
         lambda: scorers.roc_auc(SVDD().fit(X, Y), X, Y + 1),
@@ -367,6 +478,7 @@ TABLES = {
     "priors": PRIORS,
     "draws": DRAWS,
     "questions": QUESTIONS,
+    "comparison": OF_COMPARISON,
 }
 CASES = [
     pytest.param(*case, id=f"{name} {i}")
@@ -406,44 +518,6 @@ def test_what_is_said_of_rows(call, words):
         call()
 
 
-# files
-
-
-FILES = {  # bytes of a file, and what reading it as a table says
-    "a.csv": (
-        b"",
-        r"a\.csv is no CSV in UTF-8 with a header that names every field .*: No columns",
-    ),
-    "b.csv": (b"a,b\n1\x00,2\n", "is no CSV in UTF-8 .*: it has NUL bytes"),
-    "c.csv": (b"a,b\n1,2\n3,4,5\n", "header that names every field .* 2 fields in line 3, saw 3"),
-    "d.csv": (b"a,a\n1,2\n3,4\n", "the header has the column 'a' twice"),
-    "e.csv": (b"a;b\n1;2\n3;4\n", "name the separator: --sep ';'"),
-    "f.csv": (b'a,b\n"1,2\n3,4\n', r"f\.csv is no CSV .*EOF inside string"),
-    "g.parquet": (b"PAR1 and so on", r"g\.parquet is damaged, or no parquet file"),
-    "h.json": (b"{}", r"'\.json', which is not read; expected \.csv"),
-}
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_table_that_cannot_be_read(name, tmp_path):
-    content, words = FILES[name]
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(ValueError, match=words) as caught:
-        bsvdd.read_table(tmp_path / name)
-    assert name in str(caught.value)
-    with pytest.raises(ERRORS, match=re.escape(name)):
-        bsvdd.load(tmp_path / name)  # which is no saved fit
-
-
-def test_files_that_are_not_there(tmp_path):
-    for read in (bsvdd.read_table, bsvdd.load):
-        with pytest.raises(FileNotFoundError, match=r"no\.csv"):
-            read(tmp_path / "no.csv")
-    (tmp_path / "x.csv").write_text("a,y\n1,0\n2,1\n")
-    with pytest.raises(ValueError, match=r"label='z' is no column of .*x\..*, which has 'a'"):
-        bsvdd.read_table(tmp_path / "x.csv", "z")
-
-
 # each parameter and each method, with what none of them takes
 
 
@@ -455,41 +529,15 @@ class Odd:
 
 
 NO_ROWS = [  # no table of 20 finite rows of 3 numbers
-    changed(INF),
-    changed(-INF).tolist(),
-    pd.DataFrame(changed(INF)),
-    changed(INF).astype(np.float32),
-    np.ma.masked_invalid(changed(INF)),
-    np.empty((0, 3)),
-    X[:, :0],
-    X[:, 0],
-    X[None],
-    X.astype(complex),
-    X.astype("M8[s]"),
-    np.full((20, 3), "x"),
-    np.full((20, 3), Odd(), dtype=object),
-    [[1.0, 2.0], [3.0]],
-    [],
-    None,
-    3,
-    "no-such-file.csv",
-    {"a": 1},
-    Odd(),
+    *(changed(INF), changed(-INF).tolist(), pd.DataFrame(changed(INF)), np.empty((0, 3))),
+    *(changed(INF).astype(np.float32), np.ma.masked_invalid(changed(INF)), X[:, :0], X[:, 0]),
+    *(X[None], X.astype(complex), X.astype("M8[s]"), np.full((20, 3), "x"), [[1.0, 2.0], [3.0]]),
+    *(np.full((20, 3), Odd(), dtype=object), [], None, 3, "no-such-file.csv", {"a": 1}, Odd()),
     object,
 ]
 NO_LABELS = [
-    np.where(np.arange(20) == 7, NAN, Y),
-    Y[:7],
-    np.zeros(20),
-    Y + 2,
-    Y[:, None],
-    np.where(Y, "a", "b"),
-    [None] * 20,
-    np.arange(20),
-    3,
-    [],
-    Odd(),
-    "label",
+    *(np.where(np.arange(20) == 7, NAN, Y), Y[:7], np.zeros(20), Y + 2, Y[:, None], [None] * 20),
+    *(np.where(Y, "a", "b"), np.arange(20), 3, [], Odd(), "label"),
 ]
 # what no parameter takes: also numbers that are negative or not finite
 NO_VALUES = [NAN, -INF, -1.0, -7, "odd", b"odd", [1.0, "x"], {"a": 1}, Odd(), object, 1j]

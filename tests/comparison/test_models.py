@@ -106,19 +106,6 @@ def test_categories_are_columns_of_0_and_1_and_gaps_are_filled():
     assert np.isfinite(found).all()
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Yardstick("logistic", SCALED).fit(X), "learns from minority rows.*there is none"),
-        (lambda: Yardstick("kNN", cutoff=cutoffs.Best()).fit(X), "needs minority rows"),
-        (lambda: models.model("XGBoost"), "unknown model 'XGBoost'.*BSVDD-M.*logistic"),
-    ],
-)
-def test_what_cannot_be_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
 def test_few_rows():
     for few in ("kNN", "mean kNN", "LOF", "Gaussian"):
         assert np.isfinite(Yardstick(few, SCALED, cutoffs.FalseAlarm(0.5)).fit(X[:4]).cutoff_)

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 import xarray as xr
 from bsvdd.estimators.questions.facts import share
-from bsvdd.inference import sampling
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, cutoffs, kernels, priors
@@ -103,14 +102,6 @@ def test_quantities_are_those_of_the_draws(case):
     assert [*numbers] == ["variance_ratio", "spread", "pull", "r_hat", "ess"]
     assert table["posterior"][numbers].tolist() == [found[name] for name in numbers]
     assert len(az.summary(idata, var_names=[*expected])) == len(expected)
-
-
-def test_draws_of_the_prior_are_made_once_for_all_that_reads_them(monkeypatch):
-    asked, genuine = [], sampling.of_prior
-    monkeypatch.setattr(sampling, "of_prior", lambda *a, **k: asked.append(1) or genuine(*a, **k))
-    est = BSVDD(**QUICK).fit(ROWS[:20])  # it asks whether the posterior is its prior
-    bsvdd.facts(est), str(est), est.summary(), est.idata_
-    assert len(asked) == 1
 
 
 @pytest.mark.parametrize("sampler", ["exact", "hmc", "own"])
@@ -332,20 +323,6 @@ def test_new_rows_with_labels_are_reported(tmp_path):
     assert said in page.text and "positive means minority" in page.text.lower()
     without = Page(bsvdd.report(est, tmp_path / "b.html", X))
     assert "positive means minority" not in without.text.lower()
-
-
-def test_bad_input_is_told_apart(tmp_path):
-    with pytest.raises(ValueError, match="is not fitted yet"):
-        bsvdd.facts(SVDD())
-    est = SVDD(kernel=RBF).fit(ROWS, Y)
-    with pytest.raises(ValueError, match="X is not given"):
-        bsvdd.report(est, tmp_path / "a.html", y=Y)
-    with pytest.raises(FileNotFoundError, match="does not exist; make it"):
-        bsvdd.report(est, tmp_path / "nowhere" / "a.html")
-    assert not list(tmp_path.iterdir())
-    simplex = BDD(simplex=True, kernel=RBF).fit(ROWS)
-    with pytest.raises(ValueError, match="one estimate of the weights and no posterior"):
-        simplex.summary()
 
 
 @pytest.mark.parametrize("scale", ["both", "standardised"])

@@ -143,7 +143,8 @@ def test_planted_rows_are_found_with_gaps_and_gaps_are_no_reason():
 
 NUMBERS = KNOWN[:, :3]
 WITH_GAP = np.array([[np.nan, 1.0, 0.3], [0.5, np.nan, np.nan], [0.1, 0.2, 0.3]])
-DESCRIPTIONS = [SVDD(), BSVDD(), BDD(), BDD(simplex=True)]
+LINEAR = kernels.Tabular(kernels.Linear(), scale="standardised")
+DESCRIPTIONS = [SVDD(), BSVDD(), BDD(), BDD(simplex=True), BDD(kernel=LINEAR)]
 
 
 def lower_median(margins):

@@ -468,13 +468,7 @@ LAZY = dd.from_pandas(LABELLED, npartitions=3)
 DASK = r"X is a dask collection, .* in memory: .*X\.map_partitions\(est\.decision\)"
 PATH = r"X='.*' is text, expected rows; .*bsvdd\.read_table\(path\) .*numpy\.load\(path\)"
 NO_FIT = [  # X, y, the error
-    (LABELLED, "class", "y='class' is no column of the data frame, which has 'a', 'label', 'b'"),
-    (LABELLED, "Label", r"is no column of .* \(did you mean 'label'\?\), which"),
-    (LABELLED[["label"]], "label", "has no column besides that of the labels"),
     (LABELLED, None, "column 'label' is not numeric.* y='name'"),
-    (FRAME.to_numpy(), "label", "the name of a column is for the columns of a data .*read_table"),
-    (FRAME, LABELLED["label"][1:], r"y must have shape \(60,\), .* got \(59,\)"),
-    (FRAME[:1], None, "a minimum of 2 is required"),
     (NULLS, None, r"X\[0, 3\] is nan \(1 such rows\); drop or impute"),
     (FRAME.replace(FRAME["c"][41], np.inf), None, r"column 'c' has an infinite value: .* row 41"),
     (LAZY, "label", DASK),

@@ -153,24 +153,6 @@ def test_weights_choose_views_and_only_their_ratios_count():
     assert not np.allclose(replaced.margins(Z), Views(SVDD()).fit(X).margins(Z))
 
 
-@pytest.mark.parametrize(
-    ("changes", "error", "why"),
-    [
-        ({"weights": {"standardized": 1.0}}, ValueError, "for 'standardised', 'normal scores'"),
-        ({"weights": {"columns": -1.0}}, ValueError, "expected 0 or more"),
-        ({"weights": dict.fromkeys(SCALES, 0)}, ValueError, "not all 0"),
-        ({"estimator": SVDD(kernel=kernels.Precomputed())}, ValueError, "needs a kernel of col"),
-        ({"estimator": SVDD(C=-1.0)}, ValueError, "'C' parameter"),
-        ({"false_alarm_rate": 1.0}, ValueError, "false_alarm_rate must lie between"),
-    ],
-)
-def test_wrong_parameters(changes, error, why):
-    with pytest.raises(error, match=why):
-        Views(**{"estimator": SVDD(), **changes}).fit(X)
-    with pytest.raises(TypeError, match="positional"):
-        Views(SVDD(), {})
-
-
 def test_a_model_that_learns_from_minority_rows():
     rows, y = np.vstack([X, X[:30] + np.array([0.0, 3.0, 0.0])]), np.repeat([0, 1], [N, 30])
     est = Views(SVDDM(), views={"one-class": SVDD()}).fit(rows, y)

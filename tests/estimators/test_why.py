@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import IsolationForest
 from sklearn.impute import SimpleImputer
-from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.svm import OneClassSVM
@@ -60,7 +59,6 @@ FOREST = make_pipeline(columns, IsolationForest(random_state=0))
 SPHERE = make_pipeline(StandardScaler(), OneClassSVM(nu=0.1))
 QUICK = {"draws": 100, "tune": 100}
 MINOR = np.arange(200) % 20 == 1
-LINEAR = kernels.Tabular(kernels.Linear(), scale="standardised")
 CASES = {
     "BSVDD": (BSVDD(**QUICK), MIXED, None, NEW),
     "SVDD": (SVDD(), MIXED, None, NEW),
@@ -286,29 +284,7 @@ def test_the_column_at_fault_is_named_first():
     assert set(est.decision()["surprise"].nlargest(3).index) == {0, 2, 3}
 
 
-MATRIX = SVDD(kernel=kernels.Precomputed()).fit(np.eye(9) + 0.1)
 FITTED, NONE = SVDD().fit(NUMBERS), cutoffs.Printed(0.0)
-
-
-@pytest.mark.parametrize(
-    ("ask", "words"),
-    [
-        (lambda: bsvdd.explain(MATRIX, np.eye(9)), "a precomputed kernel has no columns"),
-        (lambda: bsvdd.explain(GaussianMixture().fit(NUMBERS), ODD), "has no decision_function"),
-        (lambda: bsvdd.explain(SPHERE.fit(NUMBERS), ODD), r"rows; give known rows, explain\(est"),
-        (lambda: bsvdd.explain(FITTED, ODD, rows=[1]), "give them without Z"),
-        (lambda: bsvdd.explain(FITTED, ODD.iloc[:, :2]), "X lacks column 'pulse'"),
-        (
-            lambda: bsvdd.explain(FITTED.with_cutoff(cutoffs.Printed(0.0)), ODD),
-            "finds none of 200 known rows",
-        ),
-        (lambda: bsvdd.explain(SVDD(), ODD), "not fitted"),
-        (lambda: plots.plot_explanation(FITTED, ODD), "z must be one row, got 2"),
-    ],
-)
-def test_refusals(ask, words):
-    with pytest.raises((ValueError, TypeError), match=words):
-        ask()
 
 
 def test_the_picture_has_a_bar_for_each_column_and_fits_long_names():
