@@ -19,6 +19,9 @@ from bsvdd.comparison.models import Yardstick
 from bsvdd.comparison.shapes import Shape
 from bsvdd.comparison.slides import Slides
 from bsvdd.inference.warning import DataWarning
+from bsvdd.models import svdd
+from bsvdd.models.data import Data
+from bsvdd.models.units import Units
 from scipy.sparse import csr_matrix
 from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LogisticRegression
@@ -92,6 +95,7 @@ def ask(name, *arguments, **named):
 
 ROWS = [
     (fit(X[:, 0]), "Expected 2D array, got 1D array"),
+    (fit(X[:2]), "needs 3 majority rows or more, got 2"),
     (fit(X[:1]), "minimum of 2 is required|expected at least 2|1 row"),
     (fit([[1.0], [1.0, 2.0]]), "X must be a table of numbers"),
     (fit([["1", "x"], ["2", "3"]]), r"X must be a table of numbers \(rows, columns\): could not"),
@@ -113,6 +117,9 @@ ROWS = [
     (fit("rows.csv"), "rows.csv"),
     (fit(np.ones((50, 2)), kernel=kernels.RBF("wide")), "too many of them are equal"),
     (lambda: SVDD().predict(X), "not fitted"),
+    (fit(changed(NAN, at=(slice(None), 1))), "has no value in any"),
+    (ask("predict", np.full((1, 3), NAN)), r"X\[0\] has no value in any column"),
+    (lambda: SVDD(kernel=kernels.Precomputed()).fit(K).table_, "precomputed kernel"),
     (ask("predict", X[:, :2]), "X has 2 features, but SVDD is expecting 3 features"),
     (ask("distance", X[:, 0]), "Expected 2D array"),
     (ask("score_samples", FRAME[["a", "c"]]), "X lacks column 'b', .*; it has 'a', 'c'"),
@@ -121,6 +128,27 @@ ROWS = [
     (ask("predict", FRAME.assign(b="?")), "'b': row 0 .* has '\\?', which is no number"),
     (ask("probability_normal", "rows.csv"), r"'rows.csv' is text, expected rows"),
     (lambda: bsvdd.p_value(fitted(), X[:, :2]), "is expecting 3 features"),
+]
+
+
+def weighted(weight=None, groups=None):
+    return lambda: SVDD().fit(X, sample_weight=weight, groups=groups)
+
+
+THIRD = np.arange(20) == 3
+UNITS = [
+    (weighted(Y[:5]), "sample_weight must be 20 numbers, one for each row"),
+    (
+        weighted(np.where(THIRD, NAN, 1.0)),
+        "got nan for row 3; 0 is the weight of a row",
+    ),
+    (weighted(np.where(THIRD, -1.0, 1.0)), "at least 0, got -1.0 for row 3"),
+    (weighted(np.full(20, INF)), "finite numbers of at least 0, got inf for row 0"),
+    (weighted(np.zeros(20)), "all majority rows have the weight zero"),
+    (weighted(np.eye(20)[0] + 1e-3), "got 20 with a weight, 1 in effect"),
+    (weighted(None, Y[:5]), "groups must be 20 labels, one for each row"),
+    (weighted(None, np.where(THIRD, NAN, 2.0)), "row 3 has no group; name its group"),
+    (weighted(None, np.ones(20)), "of one group, so nothing stays when it leaves"),
 ]
 
 SHAPE, UNNAMED = r"y must have shape \(20,\), one label", "without minor_label="
@@ -151,6 +179,10 @@ LABELS = [
 
 PARAMETERS = [
     (fit(C=0.04), "C must be at least 1/n0 = 0.05 for 20 .* got 0.04: n0 C = 0.8"),
+    (
+        lambda: svdd.solve(Data.of(kernels.RBF(1.0), Units.of(X, Y == 1), True).gram, 1.0),
+        "C2, the penalty .* is required .* n1 = 5",
+    ),
     (fit(outlier_fraction=1.5), "'outlier_fraction' parameter of SVDD"),
     (fit(table={"hour": 24}), r"table must be a bsvdd\.Table, got \{'hour': 24\}"),
     (fit(table=Table(missing=[1.0]), kernel=kernels.RBF(), rows=np.ones((9, 2))), "is nan"),
@@ -341,6 +373,17 @@ PRIORS = [
         of_function(lambda gram, name, dims: pm.Normal(name, NAN, 1.0, dims=dims)),
         "log density is not finite at the start; check the priors",
     ),
+    (
+        of_function(lambda gram, name, dims: pm.Normal(name, 0, pm.HalfNormal("sd"), dims=dims)),
+        "makes a second free variable, 'sd'; .* name it 'beta_sd'",
+    ),
+    (of_function(priors.Normal(sigma=np.eye(20)), dictionary=9), "is a covariance of single rows"),
+    (of_function(priors.Normal(m=np.arange(20)), dictionary=9), "rows of one point have different"),
+    (of_function(priors.Flat), "prior of the majority weights: expected a prior"),
+    (
+        fit(kernel=kernels.Linear(), prior=priors.InverseRowSum(), **FEW),
+        "and only a positive sum has a log",
+    ),
     (of_function(preliz.Normal(mu=0)), r"prior of beta: .*lacks .* parameters \(mu, sigma\)"),
     (of_function(preliz.Normal(0, -1)), "the parameters of a prior must meet sigma > 0"),
     (
@@ -472,6 +515,7 @@ QUESTIONS = [
 TABLES = {
     "rows": ROWS,
     "labels": LABELS,
+    "units": UNITS,
     "parameters": PARAMETERS,
     "cutoffs": CUTOFFS,
     "kernels": KERNELS,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bsvdd import BDD, BSVDD, SVDD, kernels
+from bsvdd import BDD, BSVDD, SVDD
 
 ROOT = Path(__file__).parents[1]
 # rooms above the estimators; the list of their files that read the inside of a fit only shrinks
@@ -58,13 +58,6 @@ def test_table_margins_and_similarities_say_what_the_decision_says(model):
         assert order[0, 1] > 0.9
     again = found.frame.assign(x=new["x"])
     np.testing.assert_array_equal(est.score_samples(new), est.score_samples(again))
-
-
-def test_a_kernel_matrix_has_no_table():
-    K = np.exp(-((np.arange(9.0)[:, None] - np.arange(9.0)) ** 2))
-    est = SVDD(kernel=kernels.Precomputed()).fit(K)
-    with pytest.raises(AttributeError, match="precomputed kernel"):
-        _ = est.table_
 
 
 def test_rooms_above_the_estimators_ask_publicly():

@@ -181,9 +181,7 @@ def test_a_warning_is_said_once_whatever_its_numbers():
     results = results_of(GOOD)
     results["notes"] = [f"{i} rows\nR-hat is 1.0{i}" if i < 6 else "" for i in range(9)]
     assert advice.notes(results) == {"0 rows": ["SVDD", "BDD"], "R-hat is 1.00": ["SVDD", "BDD"]}
-
-
-def test_what_failed_or_is_in_doubt_in_a_study_is_said_once():
+    # of a study, with what failed
     results = results_of(GOOD, {("kNN", r) for r in range(3)})
     results.loc[:2, "notes"] = "R-hat is 1.02"
     assert studies.doubts(results) == [

@@ -51,16 +51,12 @@ def test_draws_of_the_fit_give_its_answers(est, w):
         assert_same(own, est)
         assert own.idata_["posterior"]["w"].shape == (2, 300, 40)
     assert est.with_draws(posterior["w"].isel(chain=0)).fit_.learned.by_chain.shape[:2] == (1, 300)
+    of_labels = BSVDDM(**FEW).fit(ROWS, np.arange(40) % 8 == 5)
+    for signed in (BDD(**FEW).fit(ROWS), of_labels):
+        assert_same(signed.with_draws(signed.idata_), signed)
     one_chain = est.with_draws(flat)
     assert one_chain.fit_.learned.by_chain.shape[:2] == (1, 600)
     assert_same(one_chain, est, ANSWERS[:3])
-
-
-@quiet
-def test_signed_and_labelled_draws():
-    y = np.arange(40) % 8 == 5
-    for other in (BDD(**FEW).fit(ROWS), BSVDDM(**FEW).fit(ROWS, y)):
-        assert_same(other.with_draws(other.idata_), other)
 
 
 @quiet

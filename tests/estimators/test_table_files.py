@@ -12,6 +12,7 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import xarray as xr
 from bsvdd.estimators.labels import read_minority
@@ -196,6 +197,7 @@ REFUSED = [  # text, layout, minor, words
     (PLAIN, {"cyclic": ("hour",)}, None, "--cyclic COLUMN=PERIOD, such as hour=24"),
     *((PLAIN, {"sep": sign}, None, "--sep must be one sign") for sign in ("", ",,", ".")),
     ("y\n0\n1\n", {"label": "y"}, None, "the table has no feature columns"),
+    ("a;b\n1.5;2\n", {"sep": ";", "decimal": ","}, None, "'a' has '1.5', without a decimal comma"),
     ("x,y\n1,a\n2,b\n", {"label": "y"}, "c", "'c' never occurs in column 'y'; it has 'a'"),
     ("x,y\n1,0\n2,1\n", {"label": "y"}, "one", "'one' never occurs"),
     ("x,y\n1,a\n2,b\n", {"label": "y"}, None, "minor_label="),
@@ -269,12 +271,6 @@ def test_layouts(case, tmp_path):
         assert X.index.tolist() == ["007", "7", "NA"] and X.index.name == "nr"
 
 
-def test_a_decimal_point_in_a_file_of_decimal_commas(tmp_path):
-    path = written(tmp_path / "x.csv", "a;b\n1.5;2\n2.5;3\n")
-    with pytest.raises(ValueError, match="column 'a' has '1.5', without a decimal comma"):
-        read_table(path, sep=";", decimal=",")
-
-
 SIGNS = {  # cells, the signs that are read as gaps, and how often
     "a country": (["NA", "DE", "FR", "US"] * 3, {"NA": 3}),
     "several": (["n/a", "u", "null", "v", "None", "", "u", "v"], {"n/a": 1, "null": 1}),
@@ -312,9 +308,13 @@ def test_workbooks_and_packages(tmp_path, monkeypatch):
     with pytest.raises(ImportError, match=r"pip install 'bsvdd\[excel\]'"):
         read_table(tmp_path / "x.xlsx")
     TABLE.to_parquet(tmp_path / "x.parquet")
+    frame = pl.from_pandas(TABLE)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ImportError, match=r"needs pyarrow: pip install 'bsvdd\[parquet\]'"):
         read_table(tmp_path / "x.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"a table of polars needs pyarrow; install it: pip inst"):
+        SVDD().fit(frame)
     with pytest.raises(FileNotFoundError, match=r"path: there is no file .*no\.csv"):
         read_table(tmp_path / "no.csv")
 

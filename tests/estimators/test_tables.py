@@ -1,7 +1,6 @@
 """What a column is: each form of cells is read, refused, or text; by files and by data frames."""
 
 import re
-import sys
 import warnings
 from contextlib import suppress
 from decimal import Decimal
@@ -465,12 +464,6 @@ def test_tables_of_other_libraries(table, tmp_path):
     if table is POLARS:
         shares = [bsvdd.explain(est, of[:3]).shares for of in (table, FRAME)]
         pd.testing.assert_frame_equal(*shares)
-
-
-def test_without_pyarrow_a_sentence_says_what_to_do(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"a table of polars needs pyarrow; install it: pip inst"):
-        SVDD().fit(POLARS)
 
 
 @quiet

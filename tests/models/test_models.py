@@ -8,7 +8,7 @@ from bsvdd.inference import sampling
 from bsvdd.inference.user_priors import OfPyMC
 from bsvdd.models import bdd, bdd_m, bsvdd, bsvdd_m, priors
 from bsvdd.models.data import Data
-from bsvdd.models.kernels import RBF, Linear
+from bsvdd.models.kernels import RBF
 from bsvdd.models.units import Units
 from pytensor.compile.mode import Mode
 
@@ -34,11 +34,6 @@ def hierarchical(gram, name, dims):
     return pm.Normal(name, 0.0, sd, dims=dims)
 
 
-def two(gram, name, dims):
-    return pm.Normal(name, 0.0, pm.HalfNormal("sd"), dims=dims)
-
-
-LINE = Data.of(Linear(), Units.of(np.array([[1.0], [2.0], [-4.0]]))).gram  # row sums -1, -2, 4
 MAJORITY = {
     "Flat": (priors.Flat(0.7), GRAM),
     "EqualWeights": (priors.EqualWeights(), GRAM),
@@ -150,22 +145,3 @@ def weights_of(built, f, z):
     w = built.replace_rvs_by_values([built["w"]])
     how = {"mode": MODE, "on_unused_input": "ignore"}
     return built.compile_fn(w[0], inputs=built.value_vars, **how)(point_of(built, f, z))
-
-
-BAD = [
-    (lambda: bsvdd.build(GRAM, priors.Normal(sigma=np.eye(12))), "is a covariance of single rows"),
-    (lambda: bsvdd.build(GRAM, priors.Normal(m=[1.0])), "one value for each of the 12 training"),
-    (lambda: bsvdd.build(GRAM, priors.Flat), "prior of the majority weights: expected a prior"),
-    (lambda: bsvdd.build(GRAM, two), "makes a second free variable, 'sd'; .* name it 'beta_sd'"),
-    (lambda: bsvdd.build(LINE, priors.RowSum(exponent=0.5)), "row sum -2, and its power 0.5 is"),
-    (
-        lambda: bsvdd.build(LINE, priors.InverseRowSum()),
-        "sum -2, and only a positive sum has a log",
-    ),
-]
-
-
-@pytest.mark.parametrize(("make", "words"), BAD)
-def test_bad_priors_get_a_sentence(make, words):
-    with pytest.raises((ValueError, TypeError), match=words):
-        make()

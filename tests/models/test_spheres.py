@@ -155,11 +155,3 @@ def test_a_part_of_a_point_leaves_by_the_inverse_too():
         kept = w * np.where(np.arange(30) == g, 0.5, 1.0)
         assert kept.sum() == pytest.approx(1.0, abs=1e-6)
         assert kept[g] == pytest.approx(min(sphere.weights[g], sphere.upper[g] / 2.0), abs=1e-6)
-
-
-def test_penalties_that_cannot_be_are_refused_in_words():
-    rows, y = instance(1)
-    with pytest.raises(ValueError, match="C must be at least 1/n0 = 0.0333333 for 30 majority"):
-        svdd.solve(gram_of(KERNELS[0], rows, y), 0.03, 1.0)
-    with pytest.raises(ValueError, match="C2, the penalty .* is required .* n1 = 6"):
-        svdd.solve(gram_of(KERNELS[0], rows, y), 1.0)
