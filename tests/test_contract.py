@@ -92,9 +92,8 @@ def repeated(rng):
 
 def wide(rng):
     """More columns than rows of the minority, and fewer rows than the others have."""
-    return rng.normal(size=(26, 9)) + np.repeat([0.0, 0.7], [18, 8])[:, None], rng.normal(
-        size=(12, 9)
-    )
+    X = rng.normal(size=(26, 9)) + np.repeat([0.0, 0.7], [18, 8])[:, None]
+    return X, rng.normal(size=(12, 9))
 
 
 TABLES = [array, frame, gaps, repeated, wide]
@@ -460,9 +459,8 @@ def test_a_saved_fit(name, table, tmp_path):
             else:
                 np.testing.assert_array_equal(found[what], values, err_msg=what)
     same.save(tmp_path / "again")
-    np.testing.assert_array_equal(
-        bsvdd.load(tmp_path / "again").score_samples(Z), same.score_samples(Z)
-    )
+    again = bsvdd.load(tmp_path / "again")
+    np.testing.assert_array_equal(again.score_samples(Z), same.score_samples(Z))
 
 
 # left-out rows
@@ -652,11 +650,7 @@ def test_scikit_learn_checks(estimator, check):
 
 @pytest.mark.long
 @parametrize_with_checks(
-    [
-        *checked([name for name in CLASSES if name not in GATE]),
-        BDD(simplex=True, minor_label=1),
-        VIEWS,
-    ],
+    [*checked([n for n in CLASSES if n not in GATE]), BDD(simplex=True, minor_label=1), VIEWS],
     expected_failed_checks=not_kept,
 )
 def test_scikit_learn_checks_of_the_others(estimator, check):

@@ -18,17 +18,7 @@ from bsvdd.inference.warning import DiagnosticWarning
 from scipy import stats
 from sklearn.svm import OneClassSVM
 
-from bsvdd import (
-    BDD,
-    BDDM,
-    BSVDD,
-    BSVDDM,
-    as_published,
-    cutoffs,
-    kernels,
-    prior_draws,
-    priors,
-)
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, as_published, cutoffs, kernels, prior_draws, priors
 from tests.models.helpers import quadratic_program, rbf, squared_distances, squared_norm
 from tests.references import MODELS, STORE, statistics
 

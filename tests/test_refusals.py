@@ -138,10 +138,7 @@ def weighted(weight=None, groups=None):
 THIRD = np.arange(20) == 3
 UNITS = [
     (weighted(Y[:5]), "sample_weight must be 20 numbers, one for each row"),
-    (
-        weighted(np.where(THIRD, NAN, 1.0)),
-        "got nan for row 3; 0 is the weight of a row",
-    ),
+    (weighted(np.where(THIRD, NAN, 1.0)), "got nan for row 3; 0 is the weight of a row"),
     (weighted(np.where(THIRD, -1.0, 1.0)), "at least 0, got -1.0 for row 3"),
     (weighted(np.full(20, INF)), "finite numbers of at least 0, got inf for row 0"),
     (weighted(np.zeros(20)), "all majority rows have the weight zero"),
@@ -213,10 +210,7 @@ PARAMETERS = [
     ),
     (fit(cls=BDD, likelihood_scale=INF), r"likelihood_scale.*range \(0\.0, 1e\+20\]"),
     (fit(cls=BDD, dictionary="many"), "The 'dictionary' parameter of BDD must be"),
-    (
-        lambda: SVDD(kernel=kernels.RBF()).set_params(kernel__nope=1),
-        "is no parameter of .*bandwidth",
-    ),
+    (lambda: SVDD(kernel=kernels.RBF()).set_params(kernel__nope=1), "is no parameter of .*bandw"),
     *(
         (lambda how=how: Views(**{"estimator": SVDD(), **how}).fit(X), words)
         for how, words in (
@@ -247,10 +241,7 @@ CUTOFFS = [
     ),
     (partial(cutoffs.Printed, of="sphere"), "'left-out', 'training' or 'own', got 'sphere'"),
     (fit(cls=BSVDD, cutoff=cutoffs.Printed(of="own")), r"is for SVDD and SVDDM, which have a rad"),
-    (
-        fit(cutoff=cutoffs.Best("f1")),
-        r"Best\(metric='f1', .* needs minority rows.*give labels y, or",
-    ),
+    (fit(cutoff=cutoffs.Best("f1")), r"Best\(metric='f1', .* needs minority rows.*give labels y"),
     (fit(cutoff=cutoffs.Printed(cutoffs.Cost(2.0))), "needs minority rows"),
     *(
         (partial(cutoffs.FalseAlarm, r), "FalseAlarm: rate must lie between")
@@ -284,10 +275,7 @@ KERNELS = [
             ({"kernel": kernels.Tabular()}, "Tabular needs a kernel of columns of numbers"),
         )
     ),
-    (
-        fit(kernel=kernels.Tabular(categorical=(3,))),
-        r"categorical=\(3,\): there are 3 columns",
-    ),
+    (fit(kernel=kernels.Tabular(categorical=(3,))), r"categorical=\(3,\): there are 3 columns"),
     (partial(kernels.Polynomial, 1.5), "degree must be a whole number of at least 1, got 1.5"),
     (partial(kernels.Polynomial, gamma=0), "gamma must be positive and finite, got 0"),
     (partial(kernels.Polynomial, coef0=-1), "coef0 must be at least 0 and finite, got -1"),
@@ -306,15 +294,9 @@ KERNELS = [
     *(
         (fit(kernel=function), words)
         for function, words in (
-            (
-                lambda A, B: np.ones(len(A)),
-                r"of shape \(20, 20\), but returned float64 of shape \(20,\)",
-            ),
+            (lambda A, B: np.ones(len(A)), r"of shape \(20, 20\), but returned float64 of shape"),
             (lambda A, B: cauchy(A, B) * NAN, "returned values that are not finite"),
-            (
-                lambda A, B: cauchy(A, B) * (1 + 1j),
-                "must return real values of .* but returned complex",
-            ),
+            (lambda A, B: cauchy(A, B) * (1 + 1j), "must return real values .* returned complex"),
             (lambda A, B: cauchy(A, 2 * B), r"symmetric, but k\(x, y\) and k\(y, x\) differ"),
             (lambda A, B: -(A @ B.T), "must be positive semi-definite, .* use another kernel"),
             (lambda A, B: cauchy(A, B) ** -1, "its values are least at k.*use lambda A, B: np.exp"),
@@ -348,15 +330,9 @@ PRIORS = [
     (partial(priors.Normal, m=[0.0, NAN]), "Normal: m must be a finite number, or a list"),
     (partial(priors.Normal, sigma=np.ones(3)), "sigma must be a symmetric and positive"),
     (partial(priors.Normal, sigma=[[1.0, 2.0], [2.0, 1.0]]), "must be .* positive definite"),
-    (
-        of_function(priors.Normal(m=np.zeros(7))),
-        r"one value for each of the 20 .* got shape \(7,\)",
-    ),
+    (of_function(priors.Normal(m=np.zeros(7))), r"one value for each of .* got shape \(7,\)"),
     *((of_function(prior), "prior of the majority weights: expected a") for prior in ("flat", 3.0)),
-    (
-        of_function(priors.Beta()),
-        "prior of the majority weights: expected a prior such as .*got Beta",
-    ),
+    (of_function(priors.Beta()), "prior of the majority weights: expected a prior .*got Beta"),
     (of_function(lambda gram, name, dims: None), NO_VARIABLE),
     (of_function(lambda gram, name, dims: pm.Normal("other", dims=dims)), NO_VARIABLE),
     (of_function(lambda gram, name, dims: pm.Normal(name)), "one value for each of the 20 points"),
@@ -501,10 +477,7 @@ QUESTIONS = [
     (lambda: Views(estimator=SVM()).fit(X, Y), "SVM has neither draws nor left-out rows"),
     (lambda: plots.plot_boundary(fitted(), X), "shows two columns, got X of shap"),
     (lambda: scorers.roc_auc(SVDD().fit(X, Y), X[:9], Y[:9]), "both classes, got 9 majority rows"),
-    (
-        lambda: scorers.roc_auc(SVDD().fit(X, Y), X, Y + 1),
-        "the label 2, but the labels of fit were",
-    ),
+    (lambda: scorers.roc_auc(SVDD().fit(X, Y), X, Y + 1), "the label 2, but the labels of fit w"),
     (
         lambda: scorers.roc_auc(LogisticRegression().fit(X, Y), X, Y),
         "for estimators of bsvdd,.*got LogisticRegression",

@@ -114,9 +114,8 @@ def test_convergence_is_that_of_arviz(sampler):
         divergent = xr.Dataset({"diverging": (("chain", "draw"), np.arange(40).reshape(2, 20) < 3)})
         of_w = xr.Dataset({"w": (("chain", "draw", "point"), w)})
         with pytest.warns(UserWarning) as said:
-            est = est.with_draws(
-                xr.DataTree.from_dict({"posterior": of_w, "sample_stats": divergent})
-            )
+            tree = xr.DataTree.from_dict({"posterior": of_w, "sample_stats": divergent})
+            est = est.with_draws(tree)
         doubts = bsvdd.facts(est)["doubts"]
         assert doubts == [str(each.message) for each in said]
         for doubt in ("R-hat of s_z is", "effective sample size", "3 divergent tr", "collapsed"):

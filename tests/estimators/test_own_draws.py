@@ -91,10 +91,7 @@ def test_bad_draws_warn(est, w):
         }
     )
     assert "2 divergent transitions" in said(est, tree)
-    narrow, wide = (
-        rng.dirichlet(np.full(40, 500.0), (2, 500)),
-        rng.dirichlet(np.full(40, 0.03), 999),
-    )
+    narrow, wide = (rng.dirichlet(np.full(40, a), (2, 500)) for a in (500.0, 0.03))
     assert re.search(r"is 0\.\d+ times that between samples .* too narrow", said(est, narrow))
     assert re.search(r"is [2-9].* times that between samples .* too wide", said(est, wide))
 

@@ -20,10 +20,8 @@ RNG = np.random.default_rng(0)
 
 @pytest.fixture(scope="module")
 def two():
-    return {
-        "SVDD": SVDD(kernel=RBF).fit(DATA.X, Y),
-        "BDD": BDD(kernel=RBF, draws=2000).fit(DATA.X, Y),
-    }
+    made = {"SVDD": SVDD(kernel=RBF), "BDD": BDD(kernel=RBF, draws=2000)}
+    return {name: est.fit(DATA.X, Y) for name, est in made.items()}
 
 
 @pytest.fixture(autouse=True)

@@ -135,20 +135,15 @@ def test_a_threshold_below_zero_is_the_smallest_value_above():
     values = np.array([[-3.0, 2.0, 5.0], [-3.0, 0.0, 1.0], [-3.0, -2.0, -1.0]])
     found = above_zero(np.array([-1.0, 4.0, -2.0]), values)
     np.testing.assert_array_equal(found, [2.0, 4.0, -2.0])
-
-
-def test_rows_near_the_cutoff_by_rank():
-    """Of 99 rows and a rate of .1 the cutoff has the rank 9.9: from 3 to 33, but 3 rows or more."""
+    # what is unseen fades, and nothing adds nothing
+    assert np.isneginf(Unseen().log_added(np.array([-9.0, 0.0]))).all()
+    added = Unseen(-1.0, -2.0).log_added(np.array([-5.0, -2.0, 0.0]))
+    np.testing.assert_allclose(added, [-4.0, -1.0, -1.0])
+    # rows near the cutoff: of 99 and a rate of .1 it has the rank 9.9: from 3 to 33, or 3 rows
     units, middle = Units.of(ROWS), RNG.normal(size=99)
     order = np.argsort(middle)
     np.testing.assert_array_equal(near(cutoffs.FalseAlarm(0.1), middle, units), order[2:33])
     np.testing.assert_array_equal(near(cutoffs.FalseAlarm(0.001), middle, units), order[:4])
-
-
-def test_what_is_unseen_fades_and_nothing_adds_nothing():
-    assert np.isneginf(Unseen().log_added(np.array([-9.0, 0.0]))).all()
-    added = Unseen(-1.0, -2.0).log_added(np.array([-5.0, -2.0, 0.0]))
-    np.testing.assert_allclose(added, [-4.0, -1.0, -1.0])
 
 
 @pytest.mark.parametrize("seed", range(2))

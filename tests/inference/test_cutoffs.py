@@ -91,10 +91,7 @@ def test_a_quantile_under_exponential_weights_has_its_law():
         np.broadcast_to(values[others], (20_000, 30)), weight[:, others], none[others]
     )
     np.testing.assert_allclose(of_part, expected, atol=1e-9)
-
-
-def test_a_quantile_by_hand():
-    """Weights 1, 2, 1 in ascending order have the places .5, 2 and 3.5 of 4."""
+    # by hand: weights 1, 2, 1 in ascending order have the places .5, 2 and 3.5 of 4
     v, t, none = np.array([[3.0, 5.0, 4.0]]), np.array([[1.0, 1.0, 2.0]]), np.zeros(3, dtype=bool)
     for rate, expected in ((0.125, 3.0), (0.5, 4.0), (0.3125, 3.5), (0.05, 3.0), (0.95, 5.0)):
         assert FalseAlarm(rate)(v, t, none)[0] == pytest.approx(expected)

@@ -179,9 +179,8 @@ def test_coordinates_of_the_core_are_not_correlated():
     root, eta = inverse_root(X[core], np.ones(4, dtype=bool)), 0.1 + 8.0 / core.sum()
     S = (1.0 - eta) * np.cov(X[core].T) + eta * np.eye(4)
     np.testing.assert_allclose(root @ S @ root, np.eye(4), atol=1e-10)
-    np.testing.assert_allclose(
-        of_nearest(np.random.default_rng(0).normal(2, 3, 9999)), (2, 3), 0.03
-    )
+    drawn = np.random.default_rng(0).normal(2, 3, 9999)
+    np.testing.assert_allclose(of_nearest(drawn), (2, 3), 0.03)
 
 
 def test_many_rows_are_judged_by_the_core_of_a_sample():
