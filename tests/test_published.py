@@ -19,7 +19,7 @@ from scipy import stats
 from sklearn.svm import OneClassSVM
 
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, as_published, cutoffs, kernels, prior_draws, priors
-from tests.models.helpers import quadratic_program, rbf, squared_distances, squared_norm
+from tests.models.helpers import quadratic_program, rbf, softmax, squared_distances, squared_norm
 from tests.references import MODELS, STORE, statistics
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -53,15 +53,12 @@ def same_decisions(est, values, boundary, margin=1e-5):
 
 # what the sources say, apart from the formulas
 
+OF_SPHERE = {"cutoff": cutoffs.Printed(of="own"), "outlier_fraction": 0.1}
 OF_DENSITY = {"density": "train", "neighbors": 5, "balanced": False}  # solved in test_machines.py
 OF_BSVDD = {"sampler": "metropolis", "prior": priors.RowSum(exponent=1), "likelihood_scale": 1}
 SAID = {
-    "SVDD": {"cutoff": cutoffs.Printed(of="own"), "outlier_fraction": 0.1},
-    "SVDD-M": {
-        "cutoff": cutoffs.Printed(of="own"),
-        "outlier_fraction": 0.1,
-        "minority_fraction": 0.1,
-    },
+    "SVDD": OF_SPHERE,
+    "SVDD-M": OF_SPHERE | {"minority_fraction": 0.1},
     "OCSVM": {"nu": 0.1},
     "DSVM-CIL": OF_DENSITY,
     "IDLSSVM-CIL": OF_DENSITY | {"epsilon": 0.001, "zero_weight": "drop"},
@@ -239,11 +236,6 @@ def grid(*axes):
     return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 
-def softmax(b):
-    e = np.exp(b - b.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
-
-
 def laplace(gram, name, dims):
     return pm.Laplace(name, 0.0, 0.3, dims=dims)
 
@@ -296,13 +288,8 @@ def test_draws_have_the_moments_of_sums_over_a_grid(name, sampler, worst_z):
     mean = p @ v / p.sum()
     variance = p @ (v - mean) ** 2 / p.sum()
     draws = 4000
-    est.set_params(
-        kernel=kernels.RBF(1.1),
-        likelihood_scale=SCALE,
-        cutoff=cutoffs.Printed(1.0),
-        sampler=sampler,
-        draws=draws,
-    ).set_params(tune=1000, chains=2, random_state=5)
+    how = {"likelihood_scale": SCALE, "cutoff": cutoffs.Printed(1.0), "sampler": sampler}
+    est.set_params(kernel=kernels.RBF(1.1), draws=draws, tune=1000, chains=2, random_state=5, **how)
     est.fit(rows, np.arange(len(rows)) >= n0 if name == "BSVDDM" else None)
     assert est.idata_["posterior"].attrs["sampler"] == ("hmc" if sampler == "auto" else sampler)
     drawn = weights(est)
@@ -396,13 +383,8 @@ def test_draws_are_those_of_long_runs(model, name, sampler):
 @cache
 def small(model):
     """Return a fit to few rows."""
-    settings = {
-        "kernel": RBF,
-        "draws": 1500,
-        "chains": 2,
-        "cutoff": cutoffs.Printed(1.0),
-        "random_state": 2,
-    }
+    settings = {"kernel": RBF, "draws": 1500, "chains": 2, "cutoff": cutoffs.Printed(1.0)}
+    settings["random_state"] = 2
     if model == "BSVDDM":
         settings["minority_prior"] = priors.Beta(total=1)
     rows = np.concatenate([X[:10], X[N0 : N0 + 3]])

@@ -156,10 +156,7 @@ DOUBTS = [  # a fit, its rows and labels, what it doubts, and what to do
     (BDDM(), MANY, np.arange(350) >= 200, "too narrow", "a smaller likelihood_scale"),
     (
         BDD(**ALIKE, cutoff=cutoffs.Best()),
-        INSIDE,
-        Y,
-        "no minority row is among the oddest",
-        "such as BSVDDM",
+        *(INSIDE, Y, "no minority row is among the oddest", "such as BSVDDM"),
     ),
 ]
 

@@ -19,6 +19,7 @@ from safetensors import numpy as safetensors
 
 import bsvdd
 from bsvdd import BDD, BSVDD, SVDD, cutoffs, kernels, priors
+from tests.models.helpers import cauchy, student
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -102,16 +103,6 @@ def test_a_device_a_pipe_or_a_folder_is_never_replaced_or_read(fitted, tmp_path,
     assert stat.S_IFMT(path.stat().st_mode) == kind
     with pytest.raises(UnreadableFileError, match="because it is not a file"):
         bsvdd.load(path)
-
-
-def cauchy(A, B):
-    return 1.0 / (1.0 + ((A[:, None] - B[None]) ** 2).sum(axis=-1))
-
-
-def student(gram, name, dims):
-    import pymc as pm
-
-    return pm.StudentT(name, 3.0, dims=dims)
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,12 @@ from bsvdd.models.scale import signed, split
 
 from bsvdd import cutoffs
 from tests.cases import ALL, BATCHES, T, X, Z, close, fitted
+from tests.models.helpers import cauchy
 
 # few draws
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
 FAR = np.array([[5.0], [10.0], [50.0], [500.0]]) * np.ones(3)
-
-
-def cauchy(A, B):
-    return 1.0 / (1.0 + ((A[:, None] - B) ** 2).sum(axis=2))
 
 
 @pytest.mark.parametrize("kernel", [RBF(1.0), Polynomial()], ids=["normalised", "other"])

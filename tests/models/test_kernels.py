@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from bsvdd import kernels
 
-from .helpers import by_loops
+from .helpers import by_loops, cauchy
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(40, 4))
@@ -33,11 +33,6 @@ def values(kernel, A, B):
 
 def logs(kernel, A, B):
     return kernel.log(kernel.inputs(A), kernel.inputs(B))
-
-
-def cauchy(A, B):
-    """A kernel of the user's, 1 / (1 + d^2)."""
-    return 1.0 / (1.0 + ((A[:, None] - B[None]) ** 2).sum(axis=-1))
 
 
 def gauss(x, y, s=1.7):

@@ -13,6 +13,7 @@ from bsvdd.models.units import Units
 from pytensor.compile.mode import Mode
 
 from tests.cases import close
+from tests.models.helpers import student
 
 MODE = Mode(linker="py", optimizer="fast_compile")
 rng = np.random.default_rng(0)
@@ -23,10 +24,6 @@ UNITS = Units.of(X, Y, np.where(Y, 2.0, 1.0 + (np.arange(12) == 9)))
 GRAM = Data.of(RBF(1.0), UNITS, minority=True).gram
 ALONE = Data.of(RBF(1.0), Units.of(X[[*range(7), *range(8, 12)]], Y[:11]), minority=True).gram
 SIGMA = 0.5 * np.eye(11) + 0.5
-
-
-def student(gram, name, dims):
-    return pm.StudentT(name, nu=4, mu=0, sigma=1.0, dims=dims)
 
 
 def hierarchical(gram, name, dims):

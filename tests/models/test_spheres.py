@@ -36,14 +36,7 @@ BY_HAND = {
     # R = max(c + 1, 2 - c), and its square plus C2 times the minority's slack, 1.75 - c for c < .5
     # and 5c - 1.25 above, is least at c = .5; alpha0 follows from sum = 1 + C2 and centre = .5
     **{
-        f"minority, C2={C2}": (
-            [-1, 0, 2],
-            [1.5],
-            10,
-            C2,
-            [0.5 + C2 / 6, 0, 0.5 + 5 * C2 / 6, -C2],
-            2.25,
-        )
+        f"C2={C2}": ([-1, 0, 2], [1.5], 10, C2, [0.5 + C2 / 6, 0, 0.5 + 5 * C2 / 6, -C2], 2.25)
         for C2 in (0.3, 0.9, 2.4)
     },
 }
