@@ -45,8 +45,9 @@ def folder(tmp_path_factory):
         "NAN/x": pd.DataFrame({"x": np.where(x == 3, np.nan, x), "y": x > 14}),
         "ONE/x": pd.DataFrame({"x": x, "y": 0}),
         "FEW/x": pd.DataFrame({"x": x, "y": x > 18}),
+        "TWO/x": pd.DataFrame({"x": x[:2], "z": x[:2] ** 2}),
     }
-    for name in ("EMPTY", "NAN", "ONE", "FEW"):
+    for name in ("EMPTY", "NAN", "ONE", "FEW", "TWO"):
         (folder / name).mkdir()
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False)
@@ -250,6 +251,13 @@ BAD = [
     ("fit T --sep ;", "name the separator: --sep ','"),
     ("fit T --drop kind", "--label and --drop both name 'kind'"),
     ("fit T --drop nope", r"column 'nope' \(--drop\) is not in the table; it has"),
+    ("outliers CSV --out CSV", "would replace"),
+    ("outliers CSV --out same --picture same", "name the same file"),
+    ("outliers CSV --fdr 1", "fdr must lie between 0 and 1"),
+    ("outliers TWO/x.csv", "one table needs 5 rows or more, got 2"),
+    ("outliers CSV --model SVDD-M", "it does not look for odd rows in one table; use one of "),
+    ("outliers CSV --model Views", "unknown model 'Views'"),
+    ("outliers CSV --model BSVD", r"\(did you mean 'BSVDD'\?\)"),
     ("score CSV CSV", "is no saved bsvdd estimator"),
     ("score m CSV --out CSV", "would replace .*name another file"),
     ("score m CSV --out m", "would replace .*name another file"),

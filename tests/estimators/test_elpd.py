@@ -40,6 +40,10 @@ def test_it_is_its_formula_by_loops():
     assert found.elpd == pytest.approx(sum(expected))
     assert found.se == pytest.approx(np.sqrt(36) * np.std(expected))
     assert (found.n_data_points, found.n_samples) == (36, 1200)
+    # of scaled columns there is no term of the bandwidth
+    est = BSVDD(kernel=kernels.Tabular(kernels.RBF(S), scale="standardised")).fit(ROWS)
+    similarity = np.exp(est.log_similarity())
+    np.testing.assert_allclose(bsvdd.elpd(est).elpd_i, np.log(similarity.mean(axis=0)))
 
 
 def test_rows_count_by_their_weights_and_chosen_or_new_rows_count_one_each():
@@ -113,12 +117,6 @@ def test_bandwidths_are_ordered_as_new_rows_order_them():
         of_new.append(np.mean([np.log(density(ROWS, w, z, bandwidth)) for z in new]))
     assert np.argsort(left_out).tolist() == np.argsort(of_new).tolist()
     np.testing.assert_allclose(left_out[1:], of_new[1:], atol=0.25)
-
-
-def test_scaled_columns_have_no_term_of_the_bandwidth():
-    est = BSVDD(kernel=kernels.Tabular(kernels.RBF(S), scale="standardised")).fit(ROWS)
-    similarity = np.exp(est.log_similarity())
-    np.testing.assert_allclose(bsvdd.elpd(est).elpd_i, np.log(similarity.mean(axis=0)))
 
 
 def test_loo_finds_no_log_densities_of_rows():

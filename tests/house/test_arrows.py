@@ -112,10 +112,8 @@ def test_no_import_goes_up_and_those_inside_are_relative():
     ],
 )
 def test_an_arrow_upwards_is_seen(line):
+    """Rooms of estimators stand one above the other, too."""
     assert upwards(line, "bsvdd.models.gram")
-
-
-def test_rooms_of_estimators_stand_one_above_the_other():
     for line, module, goes_up in (
         ("from .questions.why import explain", "bsvdd.estimators.description", True),
         ("from .questions.facts import facts", "bsvdd.estimators.description", False),

@@ -264,7 +264,7 @@ def test_the_r_code_of_the_guide_runs(tmp_path):
 # the README
 
 
-def test_the_example_of_the_readme_runs_as_written(tmp_path):
+def test_the_example_of_the_readme_runs_as_written_and_its_links_exist(tmp_path):
     first, second = re.findall(r"```python\n(.*?)```", README, re.S)
     assert len(first.splitlines()) <= 11
     run = subprocess.run(
@@ -277,9 +277,6 @@ def test_the_example_of_the_readme_runs_as_written(tmp_path):
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith("True\n") and "likelihood" in run.stdout
     assert not run.stderr  # a warning would be the first thing that a reader sees
-
-
-def test_links_of_the_readme_exist():
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
         assert (ROOT / link).exists(), link
 
