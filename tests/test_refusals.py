@@ -446,6 +446,7 @@ QUESTIONS = [
     (lambda: plots.plot_margin(fitted(), X[:2], ["a"]), "one entry for each of 2 rows"),
     (lambda: plots.plot_margin(fitted(), rows=[99]), "positions of training rows, 0 to 19"),
     (lambda: plots.plot_roc(fitted(SVDDM), X), "needs the labels y of X"),
+    (lambda: plots.plot_decisions(fitted(), fitted(SVM), X), "SVM has neither draws nor"),
     *(
         (lambda plot=plot: plot(fitted(SVM)), "SVM has neither draws nor")
         for plot in (plots.plot_distances, plots.plot_weights)

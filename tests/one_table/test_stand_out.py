@@ -1,6 +1,7 @@
 """One table with odd rows inside: what is listed by each description."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
