@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ..fitted import require_description
-from .common import MAJORITY, MINORITY, PRIOR, axes_of, below, boxes_for_letters, short
+from .common import MAJORITY, MINORITY, PRIOR, axes_of, boxes_for_letters, short
 
 NAMED = 15  # rows that are named
 LINE = 0.042  # height of a name, of that of the axes
@@ -71,7 +71,7 @@ def plot_decisions(before: Any, after: Any, Z: Any, ax: Axes | None = None) -> A
     changed = np.flatnonzero(was != now)
     largest = changed[np.argsort(-np.abs(p[changed, 1] - p[changed, 0]), kind="stable")[:NAMED]]
     _name(ax, p, largest, first.index)
-    below(ax, 3)
+    ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.18), ncols=3, frameon=False, fontsize=8)
     return ax
 
 
