@@ -139,21 +139,17 @@ class Posterior:
     @classmethod
     def of(cls, tail: Tail) -> Self:
         """Return the posterior by sums over a grid."""
-        middle, strata = (
-            np.median(np.repeat(tail.x, tail.count.sum(axis=0).astype(int))),
-            tail.strata,
-        )
+        strata, count = tail.strata, tail.count.sum(axis=0).astype(int)
+        some, middle = log_priors(len(strata))[1], np.median(np.repeat(tail.x, count))
         xi = SHAPE[0] - 4.0 * SHAPE[1], SHAPE[0] + 4.0 * SHAPE[1]
         shares = [np.log(stratum.shares) for stratum in strata]
         box = np.array([xi, np.log(RATES) - np.log(middle), *shares, np.log(POWER)])
-        nobody = math.log(NONE) + logsumexp(
-            integral(lambda *at: ([tail.without_odd(*at)], []), box[:2])[1]
-        )
+        of_nobody = integral(lambda *at: ([tail.without_odd(*at)], []), box[:2])[1]
+        nobody = math.log(NONE) + logsumexp(of_nobody)
         points, log_mass, chance = integral(partial(with_odd, strata), box)
         with np.errstate(divide="ignore"):
             clean = [np.log(np.maximum(1.0 - c.sum(axis=2, keepdims=True), 0.0)) for c in chance]
-        first = [sum(clean[:place], log_mass[place]) for place in range(len(strata))]
-        some = log_priors(len(strata))[1]
+        first = [sum(clean[:place], of_cells) for place, of_cells in enumerate(log_mass)]
         total = some + logsumexp([logsumexp(each) for each in first])
         evidence = np.logaddexp(nobody, total)
         none, odd = float(np.exp(nobody - evidence)), {}
@@ -218,8 +214,8 @@ def with_odd(
         chance.append(np.exp(mass - np.where(np.isneginf(total), 0.0, total)))
         some.append(found)
         either.append(total)
-    of_others = (either[:place] + either[place + 1 :] for place in range(len(strata)))
-    return [sum(o, own) for o, own in zip(of_others, some, strict=True)], chance
+    others_too = [sum(either[:k] + either[k + 1 :], own) for k, own in enumerate(some)]
+    return others_too, chance
 
 
 def share_of_odd(

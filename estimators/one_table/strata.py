@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from ..messages import did_you_mean, quoted
-from ..tables.table import as_frame
+from ..tables.files import split
+from ..tables.table import frame_of
 
 FEWEST = 5  # rows of a level that is a stratum by itself
 REST = "others"  # the stratum of the other levels
@@ -50,13 +50,7 @@ class Strata:
         if strata is None:
             return cls(["all"], np.zeros(n, dtype=int))
         if isinstance(strata, str):
-            columns = getattr(as_frame(X), "columns", [])
-            if strata not in columns:
-                raise ValueError(
-                    f"strata={strata!r} is no column of X{did_you_mean(strata, columns)}"
-                    + (f", which has {quoted(columns)}" if len(columns) else "")
-                )
-            strata = as_frame(X)[strata]
+            strata = split(frame_of(X), strata, "strata", "X")[1]
         labels = pd.Series(np.asarray(strata, dtype=object))
         if labels.shape != (n,):
             raise ValueError(f"strata must be {n} labels, one for each row, got {len(labels)}")

@@ -65,8 +65,7 @@ def plot_decisions(before: Any, after: Any, Z: Any, ax: Axes | None = None) -> A
     for line in (ax.axhline, ax.axvline):
         line(0.5, color="#333333", linestyle="--", linewidth=1.2)
     ax.plot([0.0, 1.0], [0.0, 1.0], color="#333333", linewidth=0.6, alpha=0.4)
-    ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
-    ax.set(xlabel="P(normal), before", ylabel="P(normal), after")
+    ax.set(aspect="equal", xlabel="P(normal), before", ylabel="P(normal), after")
     ax.set_title(f"{(was != now).sum()} of {len(p)} rows change their decision", loc="left")
     changed = np.flatnonzero(was != now)
     largest = changed[np.argsort(-np.abs(p[changed, 1] - p[changed, 0]), kind="stable")[:NAMED]]
@@ -78,11 +77,9 @@ def plot_decisions(before: Any, after: Any, Z: Any, ax: Axes | None = None) -> A
 def _name(ax: Axes, p: np.ndarray, rows: np.ndarray, names: Any) -> None:
     """Write the names of rows on the right side, one below the other, with lines to the points."""
     rows = rows[np.lexsort((-p[rows, 0], p[rows, 1]))]
-    y = p[rows, 1].copy()
-    for i in range(1, len(y)):
-        y[i] = max(y[i], y[i - 1] + LINE)
-    for i in range(len(y) - 1, -1, -1):  # the highest stays inside
-        y[i] = min(y[i], 1.0 if i == len(y) - 1 else y[i + 1] - LINE)
+    place = LINE * np.arange(len(rows))
+    y = place + np.maximum.accumulate(p[rows, 1] - place)  # a line apart, and the highest inside
+    y = np.minimum(y, 1.0 - place[::-1])
     line: dict[str, Any] = {"arrowstyle": "-", "color": PRIOR, "linewidth": 0.6, "shrinkA": 2}
     line |= {"shrinkB": 2, "relpos": (0.0, 0.5)}  # from the left end of a name
     style: dict[str, Any] = {"parse_math": False, "fontsize": 8, "va": "center"}
