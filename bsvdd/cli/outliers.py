@@ -14,11 +14,10 @@ from . import options, rows
 from .console import (
     console_of_records,
     print_lines,
-    save_table,
+    save_named,
     table_of,
     waiting,
     with_filled,
-    with_names,
 )
 from .errors import check_outputs, plain_errors
 from .fit import prepared
@@ -30,7 +29,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..estimators.one_table.stand_out import StandOut
+    from ..estimators.tables.files import Layout
 
+UNUSED = "Column {!r} is left out: no label is used."
 BELOW = 20  # rows of a group that are named below the table
 MOST_COLUMNS = 10  # whose relations are counted
 CLEAR, CAP = 2.0, 1000.0  # excess of rows that are not dim, and the largest that is printed
@@ -102,9 +103,8 @@ def outliers(
     command = f"{options.command('outliers', csv, [*vars(table), 'label'])} --relations"
     with plain_errors():
         check_outputs({"--out": out, "--picture": picture}, csv)
-        layout = replace(table, drop=(*table.drop, *filter(None, [label]))).layout()
         _require_core(own.model)
-        est, X, _ = prepared(csv, layout, None, own)
+        est, X, _ = prepared(csv, _without(table, label), None, own)
         names, X, of_rows = _apart(X, known, strata, csv)
         with waiting("outliers") as step:
             import numpy as np
@@ -124,16 +124,18 @@ def outliers(
             said = [str(found), *groups(found, names, lines), *_followed(X, command)]
     console = console_of_records()
     console.print(printed(found, str(names.name or "row"), titles, lines, texts))
-    unused = [] if label is None else [f"Column {label!r} is left out: no label is used."]
-    print_lines(console, [*said, *unused])
+    print_lines(console, said if label is None else [*said, UNUSED.format(label)])
     with plain_errors():
         if out is not None:
-            written = found.table.join(why.top_columns())
-            written = with_filled(written, X.iloc[found.order].isna())
-            written = with_names(written, names[found.order], str(names.name or "row"))
-            save_table(out, written, layout.sep, table.decimal)
+            written = with_filled(found.table.join(why.top_columns()), X.iloc[found.order].isna())
+            save_named(out, written, names[found.order], table.sep, table.decimal)
         if picture is not None:
             _draw(picture, found, names.to_numpy(), lines, texts, own.model)
+
+
+def _without(table: options.TableOptions, label: str | None) -> Layout:
+    """Return the layout of a table without its column of labels."""
+    return replace(table, drop=(*table.drop, *filter(None, [label]))).layout()
 
 
 def _apart(X: pd.DataFrame, known: RowOptions, strata: str | None, csv: Path) -> Any:
@@ -184,8 +186,7 @@ def print_relations(
         raise click.UsageError(f"--relations fits no model: leave out {named}")
     with plain_errors():
         check_outputs({"--out": out}, csv)
-        layout = replace(table, drop=(*table.drop, *filter(None, [label]))).layout()
-        X, _ = tables.files.read_features(csv, layout)
+        X, _ = tables.files.read_features(csv, _without(table, label))
         found = relations(X)
     far = found.table[found.table["excess"] > 1.0].head(top)
     cells = [[str(name), *_broken(*row)] for name, *row in far.itertuples()]
@@ -196,8 +197,7 @@ def print_relations(
     print_lines(console, [str(found), EXCESS] if len(found.follows) else [str(found)])
     if out is not None:
         with plain_errors():
-            written = with_names(found.table, found.table.index, name)
-            save_table(out, written, layout.sep, table.decimal)
+            save_named(out, found.table, found.table.index, table.sep, table.decimal)
 
 
 def _broken(excess: float, column: str, value: object, expected: object, also: str) -> list[str]:
