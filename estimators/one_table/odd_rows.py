@@ -149,7 +149,7 @@ class Posterior:
         points, log_mass, chance = integral(partial(with_odd, strata), box)
         with np.errstate(divide="ignore"):
             clean = [np.log(np.maximum(1.0 - c.sum(axis=2, keepdims=True), 0.0)) for c in chance]
-        first = [sum(clean[:place], of_cells) for place, of_cells in enumerate(log_mass)]
+        first = [of_cells + sum(clean[:place]) for place, of_cells in enumerate(log_mass)]
         total = some + logsumexp([logsumexp(each) for each in first])
         evidence = np.logaddexp(nobody, total)
         none, odd = float(np.exp(nobody - evidence)), {}
@@ -214,7 +214,7 @@ def with_odd(
         chance.append(np.exp(mass - np.where(np.isneginf(total), 0.0, total)))
         some.append(found)
         either.append(total)
-    others_too = [sum(either[:k] + either[k + 1 :], own) for k, own in enumerate(some)]
+    others_too = [own + sum(either[:k] + either[k + 1 :]) for k, own in enumerate(some)]
     return others_too, chance
 
 
