@@ -354,7 +354,6 @@ def _short(slider: Any) -> float:
 
 def _qualified(text: str) -> str:
     """Return the repr of a kernel, a prior or a cutoff as code."""
-    text = re.sub(r"((?:RBF|Laplacian)\(bandwidth=[^,)]+), gamma=[^,)]+", r"\1", text)
     for module, name in ((kernels, "kernels"), (priors, "priors"), (cutoffs, "cutoffs")):
         classes = "|".join(module.__all__)
         text = re.sub(rf"(?<![\w.])({classes})(?=\()", rf"{name}.\1", text)

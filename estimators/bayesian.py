@@ -289,9 +289,10 @@ def prior_draws(
 
     if not isinstance(est, Bayesian):
         raise TypeError(f"{type(est).__name__} has no prior; use BSVDD, BDD, BSVDDM or BDDM")
-    est, seed = clone(est), seed_of(est.random_state)
+    est = clone(est)
     est._validate_params()
     learner = est._learner(seed)
+    seed = seed_of(est)
     training = Training.read(est, as_kernel(est.kernel), X, y)
     training = training.thinned(est._learns_from_minority, seed)
     rows = training.filled.rows if Z is None else training.new(Z).rows

@@ -22,6 +22,7 @@ from ..inference.warning import DataWarning, DiagnosticWarning, collected, warn
 from ..models.data import Data, Filled
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
+from ..models.kernels.base import is_number
 from . import decisions, inputs
 from .batches import untold
 from .doubts import doubts
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 LARGEST = float(np.finfo(float).max)
 RULES = FalseAlarm, Best, Cost, Printed
+LARGEST_SEED = 2**31 - 1
 EVERY = "all"  # each distinct row is a point
 
 
@@ -127,8 +129,8 @@ class Description(OutlierMixin, OfRows):
             on a few rows.
         """
         self._validate_params()
-        seed = seed_of(self.get_params(deep=False).get("random_state", 0))
         own = clone(self)  # whose parameters nobody else can change
+        seed = seed_of(own)
         of_rows = {"sample_weight": sample_weight, "groups": groups}
         training = Training.read(own, as_kernel(own.kernel), X, y, **of_rows)
         training = training.thinned(self._learns_from_minority, seed)
@@ -146,7 +148,8 @@ class Description(OutlierMixin, OfRows):
         """Return the fit to training rows."""
         units, learner, start = training.units, self._learner(seed), time.process_time()
         majority = units.X[units.majority]
-        inputs.warn_of_columns(training.kernel, majority)
+        chosen = not (isinstance(self.cutoff, Printed) and is_number(self.cutoff.rule))
+        inputs.warn_of_columns(training.kernel, majority, chosen)
         inputs.warn_of_far_values(
             training.kernel, majority, training.table.labels, training.row_names[units.majority]
         )
@@ -535,6 +538,10 @@ def given(X: Any) -> Any:
     return X
 
 
-def seed_of(random_state: Any) -> int:
-    """Return the seed of a parameter ``random_state``."""
-    return int(check_random_state(random_state).randint(2**31 - 1))
+def seed_of(est: Any) -> int:
+    """Return the seed of an estimator, whose ``random_state`` becomes a number that gives it."""
+    state = est.get_params(deep=False).get("random_state", 0)
+    if not isinstance(state, Integral):
+        state = int(check_random_state(state).randint(LARGEST_SEED))
+        est.set_params(random_state=state)
+    return int(check_random_state(state).randint(LARGEST_SEED))

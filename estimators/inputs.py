@@ -176,13 +176,18 @@ def refuse(X: Any) -> None:
         )
 
 
-def warn_of_columns(kernel: Kernel, X: np.ndarray) -> None:
-    """Warn of columns of the majority rows X that ``kernel`` compares badly, and of equal rows."""
+def warn_of_columns(kernel: Kernel, X: np.ndarray, chosen: bool) -> None:
+    """Warn of columns of the majority rows X that ``kernel`` compares badly, and of equal rows.
+
+    These are for cutoffs that are ``chosen`` from rows.
+    """
     if kernel.pairwise:
         return
     spread = np.ptp(X, axis=0)
     constant = np.flatnonzero(spread == 0.0)
     if len(constant) == X.shape[1]:
+        if not chosen:
+            return
         warn(
             f"all {len(X)} majority rows are equal: their distances are 0 up to rounding, so a "
             "cutoff chosen from them calls such rows normal or abnormal by chance; give rows that "

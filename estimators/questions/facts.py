@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
@@ -125,7 +126,7 @@ def of_fit(fitted: Fitted) -> dict[str, Any]:
         "name": name if record is None else record.name,
         "title": record and record.title,
         "reference": record and (record.reference or None),
-        "call": repr(fitted.estimator),
+        "call": call(fitted.estimator),
         "rows": len(units.X),
         "minority": int(units.minority.sum()),
         "learns_from_minority": fitted.gram.n1 > 0,
@@ -141,12 +142,22 @@ def of_fit(fitted: Fitted) -> dict[str, Any]:
         **_kernel(fitted),
         **_posterior(fitted),
         **_cutoff(fitted),
-        "seed": fitted.seed,
+        "seed": fitted.estimator.get_params(deep=False).get("random_state"),
         "sha256": hashlib.sha256(units.X.tobytes()).hexdigest(),
         "versions": {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
         "doubts": list(doubts(fitted)),
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def call(est: Any) -> str:
+    """Return the code that makes an estimator: its parameters that differ from their defaults."""
+    defaults = type(est)().get_params(deep=False)
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+        given = {n: (v, repr(v)) for n, v in est.get_params(deep=False).items()}
+        changed = {n: v for n, v in given.items() if v[1] != repr(defaults[n])}
+    texts = (f"{n}={getattr(v, '__name__', text)}" for n, (v, text) in changed.items())
+    return f"{type(est).__name__}({', '.join(texts)})"
 
 
 def _in_effect(weight: np.ndarray) -> float | None:

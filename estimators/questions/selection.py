@@ -129,10 +129,11 @@ def _warn_of_ranks(p: np.ndarray, fdr: float, n: int) -> None:
     """Warn if rows have the smallest possible p-value of n left-out rows, and are too few."""
     smallest, lowest = p.min(), int((p == p.min()).sum())
     if smallest * (n + 1) <= 1.0 + ROUNDING:
+        needed = int(np.ceil(smallest * len(p) / fdr))
+        more = f": {needed} would have to at fdr={fdr:g}" if needed <= len(p) else ""
         warn(
             f"no row is selected, though {lowest} of {len(p)} have the smallest possible p-value, "
-            f"{smallest:.3g}: {int(np.ceil(smallest * len(p) / fdr))} would have to at "
-            f"fdr={fdr:g}; fit more rows, or look at the surprise in est.decision(X)",
+            f"{smallest:.3g}{more}; fit more rows, or look at the surprise in est.decision(X)",
             DataWarning,
         )
 
