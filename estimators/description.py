@@ -493,7 +493,7 @@ class Description(OutlierMixin, OfRows):
         --------
         >>> from bsvdd import SVDD
         >>> SVDD().set_params(kernel__kernel__bandwidth=0.5, kernel__rho=0.1).kernel
-        Tabular(RBF(bandwidth=0.5, gamma=2), rho=0.1)
+        Tabular(RBF(bandwidth=0.5), rho=0.1)
         """
         nested = {name: v for name, v in params.items() if name.startswith("kernel__")}
         super().set_params(**{name: v for name, v in params.items() if name not in nested})

@@ -15,8 +15,8 @@ import pymc as pm
 import pytest
 import xarray as xr
 from bsvdd.comparison import datasets, models
+from bsvdd.comparison.datasets import Shape
 from bsvdd.comparison.models import Yardstick
-from bsvdd.comparison.shapes import Shape
 from bsvdd.comparison.slides import Slides
 from bsvdd.inference.warning import DataWarning
 from bsvdd.models import svdd

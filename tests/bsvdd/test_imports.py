@@ -39,7 +39,7 @@ CASES = {  # code, its arguments, what it imports, and what it does not
     "import": ("import bsvdd", "", set(), {"numpy", "scipy", "pandas", "sklearn", "xarray"}),
     "score": (SCORE, "MODEL", {"numpy"}, set()),
     "bsvdd score": (COMMAND, "score MODEL CSV --out OUT", {"numpy"}, TREES | SLOW_PARTS),
-    "bsvdd outliers": (COMMAND, "outliers CSV --out OUT", {"numpy"}, TREES | SLOW_PARTS),
+    "bsvdd outliers": (COMMAND, "outliers CSV --out OUT", {"numpy"}, TREES),
     "models without a posterior": (FIT, "", {"numpy"}, set()),
     "bsvdd --help": (COMMAND, "--help", set(), {"numpy", *NO_LISTS}),
     "bsvdd data": (COMMAND, "data", {"numpy"}, NO_LISTS),

@@ -100,6 +100,7 @@ def test_single_estimates_have_the_lambda_of_the_draws(rows):
     ids=["few", "wide", "equal"],
 )
 @pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
+@pytest.mark.filterwarnings("ignore:6 rows are few")
 def test_without_a_root_a_fit_says_so(X, kernel):
     with pytest.warns(DiagnosticWarning, match="found .*fewer than 3 rows near the cutoff"):
         est = BDD(kernel=kernel).fit(X)

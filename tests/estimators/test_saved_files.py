@@ -49,7 +49,7 @@ def saved_and_loaded(est, folder, functions=None):
         (BDD, {"cutoff": cutoffs.Printed(cutoffs.FalseAlarm(0.2), of="training")}),
         (BDD, {"kernel": kernels.Linear(), "prior": priors.EqualWeights(0.3)}),
         (BDD, {"kernel": kernels.Polynomial(3, 0.2, 0.5), "dictionary": "all"}),
-        (BDD, {"minor_label": "b", "random_state": None, "likelihood_scale": 2.0}),
+        (BDD, {"minor_label": "b", "random_state": 5, "likelihood_scale": 2.0}),
         (SVDD, {"kernel": kernels.Precomputed(diagonal=1.0)}),
         (SVDD, {"kernel": kernels.Tabular(kernels.Laplacian("median"), rho=0.1)}),
     ],
@@ -140,16 +140,11 @@ def test_functions_are_given_again_by_their_place(make, table, new_rows, tmp_pat
         new.save(path)
 
 
-def test_what_cannot_be_saved_or_loaded(make, fitted, table, tmp_path):
-    X, y = table
-    path, moving = tmp_path / "fit.nc", make("BSVDD", random_state=np.random.RandomState(0))
-    for est, error, message in (
-        (make("SVDD"), ValueError, "not fitted"),
-        (moving.fit(X, y), TypeError, "random_state=.* cannot be saved; expected a number"),
-    ):
-        with pytest.raises(error, match=message):
-            est.save(path)
-        assert not list(tmp_path.iterdir())
+def test_what_cannot_be_saved_or_loaded(make, fitted, tmp_path):
+    path = tmp_path / "fit.nc"
+    with pytest.raises(ValueError, match="not fitted"):
+        make("SVDD").save(path)
+    assert not list(tmp_path.iterdir())
     fitted("SVDD").save(path)
     with pytest.raises(ValueError, match=r"with no functions, which .* got \['prior'\]"):
         bsvdd.load(path, {"prior": priors.Flat()})

@@ -27,6 +27,7 @@ from sklearn.base import clone
 from bsvdd import BDD, BSVDD, SVDD, explain, kernels, load, p_value, read_table, select
 from bsvdd.cli import main
 
+pytestmark = pytest.mark.filterwarnings("ignore:. rows are few")
 quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
 N = 12
 TABLE = pd.DataFrame(
