@@ -62,7 +62,7 @@ def test_environment_equals_pyproject(name):
     is_listed_once(environment["dependencies"], wanted)
     assert environment["channels"] == ["conda-forge", "nodefaults"]
     command = "pip install --no-deps --no-build-isolation -e ."
-    for place in ("README.md", "CONTRIBUTING.md", "docs/guide/first_steps.md", f"{name}.yml"):
+    for place in ("CONTRIBUTING.md", "docs/guide/first_steps.md", f"{name}.yml"):
         assert command in (ROOT / place).read_text(encoding="utf-8"), place
 
 
