@@ -20,9 +20,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from sklearn.base import clone
 
-from .estimators.bayesian import Bayesian
-from .estimators.bsvdd import BSVDD, BSVDDM
+from .estimators.bayesian import BSVDD, BSVDDM, Bayesian
 from .estimators.labels import classes_of
+from .estimators.messages import of_value
 from .estimators.plots.common import P_NORMAL
 from .inference import cutoffs
 from .inference.cutoffs import FalseAlarm
@@ -92,17 +92,19 @@ def explore(X: Any, y: Any = None, est: Any = None, *, own: bool = True) -> Expl
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """A fitted estimator, and what it answers about its training rows, each left out."""
+    """A fitted estimator, and what it answers about its training rows, each left out, and a map."""
 
     est: Bayesian
     decision: pd.DataFrame
     margins: np.ndarray
     worth: pd.Series
+    map: np.ndarray
 
     @classmethod
-    def of(cls, est: Bayesian) -> Self:
-        """Return the setting of an estimator."""
-        return cls(est, est.decision(), est.margins(), est.summary()["posterior"])
+    def of(cls, est: Bayesian, grid: pd.DataFrame) -> Self:
+        """Return the setting of an estimator, with P(normal) on a grid, which may be empty."""
+        P = est.probability_normal(grid) if len(grid) else np.empty(0)
+        return cls(est, est.decision(), est.margins(), est.summary()["posterior"], P)
 
 
 class Explorer:
@@ -115,13 +117,13 @@ class Explorer:
         self._w = w
         self._own: tuple[str, Any] = "", None
         self._first: Bayesian = clone(est).fit(X, y)
-        self.now = Setting.of(self._first)
+        self._picture = Picture(self._first, classes_of(y, len(X), est.minor_label)[0])
+        self.now = Setting.of(self._first, self._picture.grid)
         self.past: Setting | None = None
         self.controls = self._controls(own)
         self.numbers = w.VBox()
         self._image, self._table, self._said = w.Image(format="png"), w.HTML(), w.HTML()
         self._code = w.Textarea(rows=5, layout=w.Layout(width="95%"), disabled=True)
-        self._picture = Picture(self._first, X, classes_of(y, len(X), est.minor_label)[0])
         self._show_numbers()
         for name, control in self.controls.items():
             control.add_class(f"bsvdd-{name}")
@@ -234,7 +236,7 @@ class Explorer:
                 self._say(f"{type(error).__name__}: {error}")
                 return
             if new is not self.est:
-                self.past, self.now = self.now, Setting.of(new)
+                self.past, self.now = self.now, Setting.of(new, self._picture.grid)
             self._show()
         self._say("\n".join(dict.fromkeys(str(each.message) for each in caught)))
 
@@ -248,7 +250,7 @@ class Explorer:
         self._image.value = self._picture.drawn(both, row)
         of_row = pd.DataFrame({name: each.decision.iloc[row] for name, each in both.items()})
         worth = pd.DataFrame({name: each.worth for name, each in both.items()})
-        tables = [each.map(_text).to_html(border=0) for each in (of_row, worth)]
+        tables = [each.map(of_value, digits=4).to_html(border=0) for each in (of_row, worth)]
         self._table.value = f'<div style="display:flex;gap:3em">{"".join(tables)}</div>'
         self._code.value = self.code
 
@@ -268,60 +270,47 @@ class Explorer:
 class Picture:
     """A figure that is kept: rows or a map of P(normal), and the margins of one row."""
 
-    def __init__(self, est: Bayesian, X: Any, minority: np.ndarray) -> None:
+    def __init__(self, est: Bayesian, minority: np.ndarray) -> None:
         self.figure = Figure(figsize=(10.0, 3.8), dpi=90)
         FigureCanvasAgg(self.figure)
         self.left, self.right = self.figure.subplots(1, 2, width_ratios=[3, 2])
         self.figure.subplots_adjust(left=0.1, right=0.98, bottom=0.14, top=0.93, wspace=0.08)
         self.minority = minority
-        self.maps: dict[Setting, np.ndarray] = {}
-        kinds = [] if est.kernel_.pairwise else list(est.table_.kinds.values())
-        self.rows = est.table_.frame if kinds == ["numbers", "numbers"] else None
-        if self.rows is not None:
-            values = self.rows.to_numpy(float)
-            low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
-            space = 0.15 * (high - low)
-            ends = zip(low - space, high + space, strict=True)
-            self.grid = np.meshgrid(*(np.linspace(a, b, GRID) for a, b in ends))
+        self.grid = pd.DataFrame()  # of a map
+        if not est.kernel_.pairwise and list(est.table_.kinds.values()) == ["numbers", "numbers"]:
+            self.rows, names = est.table_.frame.to_numpy(float), est.table_.frame.columns
+            low, high = np.nanmin(self.rows, axis=0), np.nanmax(self.rows, axis=0)
+            ends = np.array([low, high]) + 0.15 * np.outer([-1.0, 1.0], high - low)
+            self.mesh = np.meshgrid(*np.linspace(ends[0], ends[1], GRID).T)
+            self.grid = pd.DataFrame(
+                {name: x.ravel() for name, x in zip(names, self.mesh, strict=True)}
+            )
 
     def drawn(self, both: Mapping[str, Setting], row: int) -> bytes:
         """Return the picture of one setting, or of two, as PNG."""
         for ax in (self.left, self.right):
             ax.clear()
-        if self.rows is None:
-            self._surprises(both, row)
-        else:
+        if len(self.grid):
             self._map(both, row)
+        else:
+            self._surprises(both, row)
         self._margins({name: each.margins[:, row] for name, each in both.items()})
         file = io.BytesIO()
         self.figure.savefig(file, format="png")
         return file.getvalue()
 
     def _map(self, both: Mapping[str, Setting], row: int) -> None:
-        assert self.rows is not None
-        names, values = self.rows.columns, self.rows.to_numpy(float)
-        # another row is shown on the maps that there are
-        for each in both.values():
-            if each not in self.maps:
-                self.maps = {s: P for s, P in self.maps.items() if s in both.values()}
-                self.maps[each] = self._of_map(each)
         for name, each in both.items():
-            P = self.maps[each]
+            P = each.map.reshape(GRID, GRID)
             if name == "now":
                 how: dict[str, Any] = {"vmin": 0, "vmax": 1, "shading": "gouraud"}
-                self.left.pcolormesh(*self.grid, P, cmap=P_NORMAL, **how)
-            self.left.contour(*self.grid, P, [0.5], colors=COLORS[name])
+                self.left.pcolormesh(*self.mesh, P, cmap=P_NORMAL, **how)
+            self.left.contour(*self.mesh, P, [0.5], colors=COLORS[name])
         for members, color in ((~self.minority, NOW), (self.minority, MINORITY)):
-            self.left.scatter(*values[members].T, s=9, color=color)
-        self.left.scatter(*values[row], s=90, facecolors="none", edgecolors="black")
-        title = "P(normal) and where it is .5"
-        self.left.set(xlabel=str(names[0]), ylabel=str(names[1]), title=title)
-
-    def _of_map(self, setting: Setting) -> np.ndarray:
-        assert self.rows is not None
-        columns = zip(self.rows.columns, self.grid, strict=True)
-        new = pd.DataFrame({name: x.ravel() for name, x in columns})
-        return setting.est.probability_normal(new).reshape(GRID, GRID)
+            self.left.scatter(*self.rows[members].T, s=9, color=color)
+        self.left.scatter(*self.rows[row], s=90, facecolors="none", edgecolors="black")
+        x, y = map(str, self.grid.columns)
+        self.left.set(xlabel=x, ylabel=y, title="P(normal) and where it is .5")
 
     def _surprises(self, both: Mapping[str, Setting], row: int) -> None:
         for name, each in both.items():
@@ -363,13 +352,8 @@ def _short(slider: Any) -> float:
     return float(f"{slider.value:.4g}")
 
 
-def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
 def _qualified(text: str) -> str:
     """Return the repr of a kernel, a prior or a cutoff as code."""
-    text = re.sub(r"((?:RBF|Laplacian)\(bandwidth=[^,)]+), gamma=[^,)]+", r"\1", text)
     for module, name in ((kernels, "kernels"), (priors, "priors"), (cutoffs, "cutoffs")):
         classes = "|".join(module.__all__)
         text = re.sub(rf"(?<![\w.])({classes})(?=\()", rf"{name}.\1", text)

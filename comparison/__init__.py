@@ -8,7 +8,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submodules=[
-        *("datasets", "shapes", "slides", "models", "runner"),
-        *("table", "reproduction", "studies", "advice", "page"),
+        *("datasets", "slides", "models", "runner"),
+        *("table", "reproduction", "studies", "advice"),
     ],
 )

@@ -1,16 +1,24 @@
-"""Which model to take on one's own data: the models in their order, and what it says."""
+"""Which model to take on one's own data: the models in their order, what it says, and its page."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
+from ..estimators.atomic import write
+from ..estimators.plots.common import MAJORITY, MINORITY, PRIOR
+from ..estimators.report import image, render
 from ..inference.cutoffs import Best, FalseAlarm, resolved
 from .datasets import Dataset
-from .table import METRICS, lead, means, not_told_apart, number, values_of
+from .table import LEGEND, METRICS, lead, means, not_told_apart, number, values_of
 
 SHOWN = ("found", "ppv", "fpr", "average_precision", "auc")  # beside the metric of the order
 HALVES = 1.0  # rows that test, for each row that trains
@@ -191,3 +199,51 @@ def notes(results: pd.DataFrame) -> dict[str, list[str]]:
             models = said.setdefault(first.setdefault(NUMBER.sub("#", line), line), [])
             models += [model] * (model not in models)
     return said
+
+
+# the page
+
+
+def write_page(path: Path, found: Sequence[Advice], lines: Sequence[str]) -> None:
+    """Write the page of a comparison, one HTML file that needs no network.
+
+    Parameters
+    ----------
+    path : path
+        The file is written whole or not at all.
+    found : list of Advice
+        On each data set.
+    lines : list of str
+        What was compared, and how.
+    """
+    legend = f"{LEGEND} {UNADJUSTED}"
+    sections = [{"advice": each, "pictures": _pictures(each)} for each in found]
+    page: dict[str, Any] = {"sections": sections, "lines": lines, "legend": legend}
+    write(path, render("page_of_comparison.html", __package__, **page))
+
+
+def _pictures(each: Advice) -> list[dict[str, str]]:
+    if each.found["half"].notna().sum() < 2:
+        return []
+    title, best = METRICS[each.metric], each.found.index[0]
+    caption = (
+        f"Paired differences in {title} to {best} on the same halves, with 95 % intervals. Orange "
+        "lies below 0; blue is not told apart."
+    )
+    return [image("differences", differences(each), caption)]
+
+
+def differences(each: Advice) -> Figure:
+    """Return a picture of the paired differences to the best model, with their intervals."""
+    others = each.found[each.found["half"].notna()].iloc[1:]
+    figure, ax = plt.subplots(figsize=(7, 1.2 + 0.27 * len(others)), layout="constrained")
+    place = np.arange(len(others))
+    colors = list(np.where(others["worse"], MINORITY, MAJORITY))
+    low, high = others["difference"] - others["half"], others["difference"] + others["half"]
+    ax.hlines(place, low, high, color=colors, linewidth=2)
+    ax.scatter(others["difference"], place, color=colors, s=26, zorder=3)
+    ax.axvline(0.0, color=PRIOR, linewidth=1)
+    ax.set_yticks(place, list(others.index), parse_math=False)
+    ax.set_ylim(len(others) - 0.5, -0.5)
+    ax.set_xlabel(f"{METRICS[each.metric]} minus that of {each.found.index[0]}")
+    return figure

@@ -23,7 +23,8 @@ Scott, D. W. (1992). Multivariate density estimation. Wiley. doi:10.1002/9780470
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -42,69 +43,44 @@ NEAREST, LOCAL = 5, 20  # neighbours of kNN and mean kNN, and of LOF
 Scores = Callable[[np.ndarray], np.ndarray]
 
 
-# methods of scikit-learn: each takes rows (n, p), which are minority, and a seed, and returns a
-# function that scores rows, larger for more normal ones; slow imports stand inside
-
-
-def _distances(rows: np.ndarray, reduced: Callable[[np.ndarray], np.ndarray]) -> Scores:
-    from sklearn import neighbors
-
-    found = neighbors.NearestNeighbors(n_neighbors=min(NEAREST, len(rows))).fit(rows)
-    return lambda Z: -reduced(np.asarray(found.kneighbors(Z)[0]))
-
-
-def _local(rows: np.ndarray) -> Scores:
-    from sklearn import neighbors
-
-    k = max(1, min(LOCAL, len(rows) - 1))
-    found: Any = neighbors.LocalOutlierFactor(n_neighbors=k, novelty=True).fit(rows)
-    return found.score_samples
-
-
-def _forest(rows: np.ndarray, seed: int) -> Scores:
-    from sklearn import ensemble
-
-    found: Any = ensemble.IsolationForest(random_state=seed).fit(rows)
-    return found.score_samples
-
-
-def _gaussian(rows: np.ndarray) -> Scores:
-    from sklearn import covariance
-
-    found = covariance.LedoitWolf().fit(rows)
-    return lambda Z: -np.asarray(found.mahalanobis(Z))
-
-
-def _density(rows: np.ndarray) -> Scores:
-    from sklearn import neighbors
-
-    found: Any = neighbors.KernelDensity(bandwidth="scott").fit(rows)
-    return found.score_samples
-
-
-def _logistic(rows: np.ndarray, minority: np.ndarray) -> Scores:
-    from sklearn import linear_model
-
-    if not minority.any():
-        raise ValueError("logistic regression learns from minority rows, but there is none")
-    found = linear_model.LogisticRegression(class_weight="balanced", max_iter=1000)
-    found.fit(rows, minority)
-    return lambda Z: -np.asarray(found.decision_function(Z))
-
-
-Method = Callable[[np.ndarray, np.ndarray, int], Scores]
-YARDSTICKS: dict[str, Method] = {
-    "kNN": lambda rows, y, seed: _distances(rows[~y], lambda d: d[:, -1]),
-    "mean kNN": lambda rows, y, seed: _distances(rows[~y], lambda d: d.mean(axis=1)),
-    "LOF": lambda rows, y, seed: _local(rows[~y]),
-    "isolation forest": lambda rows, y, seed: _forest(rows[~y], seed),
-    "Gaussian": lambda rows, y, seed: _gaussian(rows[~y]),
-    "KDE": lambda rows, y, seed: _density(rows[~y]),
-    "logistic": lambda rows, y, seed: _logistic(rows, y),
-}
+YARDSTICKS = "kNN", "mean kNN", "LOF", "isolation forest", "Gaussian", "KDE", "logistic"
 NAMES = [*REGISTRY, *YARDSTICKS]
 
 
+def of_method(name: str, rows: np.ndarray, minority: np.ndarray, seed: int) -> Scores:
+    """Return how a method of scikit-learn scores rows, larger for more normal ones.
+
+    It learns from rows (n, p), of which all but the logistic regression take the majority.
+    """
+    from sklearn import covariance, ensemble, linear_model, neighbors
+
+    normal, found, n = rows[~minority], cast(Any, None), int((~minority).sum())
+    match name:
+        case "kNN" | "mean kNN":
+            found = neighbors.NearestNeighbors(n_neighbors=min(NEAREST, n)).fit(normal)
+            reduced: Any = np.max if name == "kNN" else np.mean
+            return lambda Z: -reduced(found.kneighbors(Z)[0], axis=1)
+        case "Gaussian":
+            found = covariance.LedoitWolf().fit(normal)
+            return lambda Z: -np.asarray(found.mahalanobis(Z))
+        case "logistic":
+            if not minority.any():
+                raise ValueError("logistic regression learns from minority rows, but there is none")
+            found = linear_model.LogisticRegression(class_weight="balanced", max_iter=1000)
+            found.fit(rows, minority)
+            return lambda Z: -np.asarray(found.decision_function(Z))
+        case "LOF":
+            k = max(1, min(LOCAL, n - 1))
+            found = neighbors.LocalOutlierFactor(n_neighbors=k, novelty=True)
+        case "isolation forest":
+            found = ensemble.IsolationForest(random_state=seed)
+        case "KDE":
+            found = neighbors.KernelDensity(bandwidth="scott")
+    scores: Scores = found.fit(normal).score_samples
+    return scores
+
+
+@dataclass(eq=False, repr=False)
 class Yardstick(BaseEstimator):
     """A simple method of scikit-learn, whose cutoff is chosen as that of a model.
 
@@ -138,19 +114,11 @@ class Yardstick(BaseEstimator):
     array([ 1, -1])
     """
 
-    def __init__(
-        self,
-        name: str = "kNN",
-        kernel: Kernel = Tabular(Linear()),
-        cutoff: Any = None,
-        random_state: int = 0,
-        table: Table | None = None,
-    ):
-        self.name = name
-        self.kernel = kernel
-        self.cutoff = cutoff
-        self.random_state = random_state
-        self.table = table
+    name: str = "kNN"
+    kernel: Kernel = Tabular(Linear())
+    cutoff: Any = None
+    random_state: int = 0
+    table: Table | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to rows whose labels are True for the minority, all majority without y; return self.
@@ -198,7 +166,7 @@ class Yardstick(BaseEstimator):
             of_numbers = kernel.inputs(np.delete(Z, categories, axis=1))
             return np.column_stack([of_numbers, *(Z[:, [c]] == known for c, known in levels)])
 
-        score = YARDSTICKS[self.name](coordinates(rows), minority, seed)
+        score = of_method(self.name, coordinates(rows), minority, seed)
         return lambda Z: score(coordinates(Z))
 
     def score_samples(self, X: Any) -> np.ndarray:

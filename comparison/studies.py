@@ -18,10 +18,9 @@ from ..inference.cutoffs import Best, FalseAlarm, Printed
 from ..models.kernels import RBF, Polynomial, Tabular
 from . import reproduction, table
 from .advice import notes
-from .datasets import Halves, embedded, names
+from .datasets import SHAPES, Halves, Shape, embedded, names
 from .models import NAMES, by_name, needs_labels
 from .runner import Scenario, Study
-from .shapes import SHAPES, Shape
 from .slides import Slides
 
 ROWS = 1000  # training rows at most, as the cost of some models grows with their cube

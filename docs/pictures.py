@@ -17,7 +17,7 @@ from bsvdd.estimators.registry import REGISTRY
 from matplotlib.figure import Figure
 
 from benchmarks.shared import write
-from bsvdd import BSVDD, SVDD, kernels, plots, stand_out
+from bsvdd import BSVDD, SVDD, cutoffs, kernels, plots, stand_out
 
 FOLDER = Path(__file__).parent
 SEED = 0
@@ -29,6 +29,7 @@ def draw() -> None:
     """Write all pictures."""
     matplotlib.use("agg")
     others = [("three_numbers", three_numbers()), ("odd_rows", odd_rows())]
+    others += [("known_rows", known_rows())]
     for name, figure in chain(models(), gallery().items(), others):
         write(FOLDER / f"{name}.png", figure)
 
@@ -60,9 +61,12 @@ def gallery() -> dict[str, Figure]:
     d = np.median(bayes.distance(moon.X).values.reshape(-1, len(y)), axis=0)
     three = [int(d.argmin()), int(np.abs(d - bayes.cutoff_).argmin()), int(d.argmax())]
     titles = ["most central row", "row at the cutoff", "most remote row"]
+    new = pd.DataFrame(datasets.moon(seed=SEED + 1).X).rename(index="row {}".format)
+    strict = bayes.with_cutoff(cutoffs.FalseAlarm(0.25))
     return {
         "gallery/plot_boundary": figure_of(plots.plot_boundary(half_moon, moon.X, y)),
         "gallery/plot_margin": figure_of(plots.plot_margin(bayes, moon.X[three], titles)),
+        "gallery/plot_decisions": figure_of(plots.plot_decisions(bayes, strict, new)),
         "gallery/plot_distances": figure_of(plots.plot_distances(est)),
         "gallery/plot_outliers": figure_of(plots.plot_outliers(est)),
         "gallery/plot_roc": figure_of(plots.plot_roc(est)),
@@ -75,6 +79,19 @@ def odd_rows() -> Figure:
     """Return the odd rows of the invoices that come with the documentation."""
     invoices = pd.read_csv(FOLDER / "invoices.csv", index_col="invoice")
     return figure_of(plots.plot_outliers(stand_out(BSVDD(random_state=SEED), invoices)))
+
+
+def known_rows() -> Figure:
+    """Return P(normal) of visits of new patients, before and after a fit knows of patients."""
+    rng, patient = np.random.default_rng(SEED), np.repeat(np.arange(20), 15)
+    visits = rng.normal(size=(20, 4))[patient] + 0.3 * rng.normal(size=(300, 4))
+    new = pd.DataFrame(rng.normal(size=(16, 4)) * np.sqrt(1.09))
+    new.index = [f"P{i}" for i in range(100, 116)]
+    new.iloc[:3] += [4.0, -4.0, 0.0, 0.0]  # abnormal
+    before, after = BSVDD().fit(visits), BSVDD().fit(visits, groups=patient)
+    ax = plots.plot_decisions(before, after, new)
+    ax.set(xlabel="P(normal), patients not told", ylabel="P(normal), groups=patient")
+    return figure_of(ax)
 
 
 def three_numbers() -> Figure:

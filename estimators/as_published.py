@@ -7,8 +7,7 @@ from typing import Any
 from ..inference.cutoffs import Best, FalseAlarm, Printed
 from ..models.kernels import RBF
 from ..models.priors import Beta, RowSum, TruncatedNormal
-from .bdd import BDD, BDDM
-from .bsvdd import BSVDD, BSVDDM
+from .bayesian import BDD, BDDM, BSVDD, BSVDDM
 from .description import Description
 from .machines import DSVM, IDLSSVM, OCSVM, Machine
 from .messages import did_you_mean

@@ -34,7 +34,7 @@ TREND = 3  # degree
 OFTEN = 1.2  # rate of false alarms over that asked
 
 
-def told_nothing_of(fitted: Fitted) -> str:
+def untold(fitted: Fitted) -> str:
     """Return that rows of one level of a column are alike, and how to say so; else ""."""
     training, rule = fitted.training, getattr(fitted.fit.rule, "rate", None)
     of_core = getattr(fitted.data.kernel, "of_core", False)
@@ -63,8 +63,8 @@ def told_nothing_of(fitted: Fitted) -> str:
 def levels(training: Training, place: int, rows: np.ndarray) -> np.ndarray | None:
     """Return the level (n,) of rows in a column, from 0; None for a column that has none.
 
-    The column is one of categories or whole numbers, with at least 5 levels, half of which come
-    again.
+    The column is one of categories or whole numbers, with at least 5 levels, four fifths of which
+    come again.
     """
     x = training.observed[rows, place]
     known = x[~np.isnan(x)]

@@ -1,4 +1,4 @@
-"""The decision on rows, new ones or those of training: a table that prints what matters first."""
+"""The decision on rows, new ones or those of training: a table, and how its cutoff is chosen."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any, override
 
 import pandas as pd
 
+from ..inference import cutoffs
 from ..models.data import Filled
 from .fitted import Fitted
 
@@ -19,6 +20,12 @@ PRINTED = {
     "normal": "{}",
     "distance": "{:.4g}",
 }
+METRICS = {
+    "g_mean": "the G-mean of both classes",
+    "balanced_accuracy": "the balanced accuracy",
+    "f1": "F1 of the minority",
+}
+LEFT_OUT = "left-out rows in each draw"
 
 
 class DecisionTable(pd.DataFrame):
@@ -67,3 +74,29 @@ def of_fit(fitted: Fitted, rows: Filled | None, X: Any, prob: float) -> Decision
     if callable(index):  # of a list
         index = None
     return DecisionTable(columns | {"normal": score >= 0.0, "distance": distance}, index)
+
+
+# the cutoff in words
+
+
+def is_given(rule: Any) -> bool:
+    """Return whether no rows chose the cutoff."""
+    printed = isinstance(rule, cutoffs.Printed)
+    return printed and (rule.of == "own" or isinstance(rule.rule, int | float))
+
+
+def rule(of: Any) -> str:
+    """Return the predicate of a sentence on the cutoff: how it was chosen."""
+    match of:
+        case cutoffs.Printed(of="own"):
+            return "is the model's own boundary"
+        case cutoffs.Printed(int() | float()):
+            return "was given as a number"
+        case cutoffs.Printed(inner, where):
+            return rule(inner).replace(LEFT_OUT, f"distances of {where} rows, as one number")
+        case cutoffs.Best(metric, max_fpr):
+            limit = f" with at most {max_fpr:g} of the majority beyond it," * (max_fpr < 1.0)
+            return f"has the best value of {METRICS[metric]}{limit} on {LEFT_OUT}"
+        case cutoffs.Cost(miss):
+            return f"has the best cost, with a miss at {miss:g} false alarms, on {LEFT_OUT}"
+    return f"asks for a false-alarm rate of {of.rate:g}, by the quantile of {LEFT_OUT}"

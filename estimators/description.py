@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -22,45 +22,28 @@ from ..inference.warning import DataWarning, DiagnosticWarning, collected, warn
 from ..models.data import Data, Filled
 from ..models.gram import Gram
 from ..models.kernels import Kernel, Tabular, as_kernel
-from . import decisions, inputs, known
-from .batches import told_nothing_of
+from ..models.kernels.base import is_number
+from . import decisions, inputs
+from .batches import untold
 from .doubts import doubts
-from .fitted import Fitted
-from .labels import LABELS_OF_PREDICT, classes_of_predict
+from .fitted import Fitted, warn_of_training
+from .labels import LABELS_OF_PREDICT
 from .messages import check_rate
+from .of_rows import OfRows, OutlierMixin, clone
 from .tables.table import Table
-from .training import Training, TrainingTable
+from .training import Training
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    # scikit-learn has no types, and a base of unknown type takes any keyword argument
-
-    class BaseEstimator:
-        """The part of scikit-learn's that is used."""
-
-        @classmethod
-        def _get_param_names(cls) -> list[str]: ...
-        def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
-        def set_params(self, **params: Any) -> Self: ...  # noqa: D102
-        def _validate_params(self) -> None: ...
-        def __sklearn_tags__(self) -> Any: ...
-
-    class OutlierMixin:
-        """It has fit_predict only, which Description overrides."""
-
-    def clone(est: Any) -> Any: ...  # noqa: D103
-
-else:
-    from sklearn.base import BaseEstimator, OutlierMixin, clone
-
 LARGEST = float(np.finfo(float).max)
 RULES = FalseAlarm, Best, Cost, Printed
+LARGEST_SEED = 2**31 - 1
 EVERY = "all"  # each distinct row is a point
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Description(OutlierMixin, BaseEstimator):
+class Description(OutlierMixin, OfRows):
     """A centre in kernel space, and a cutoff that left-out rows choose.
 
     A subclass says in ``_learner`` what learns; the rest of this class is the same for all models.
@@ -90,7 +73,6 @@ class Description(OutlierMixin, BaseEstimator):
     table: Table | None = None
     dictionary: str | int = "auto"
 
-    _learns_from_minority: ClassVar[bool] = False
     _most_points: ClassVar[int] = 600  # distinct rows that are points by themselves
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "dictionary": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto", EVERY})],
@@ -147,17 +129,16 @@ class Description(OutlierMixin, BaseEstimator):
             on a few rows.
         """
         self._validate_params()
-        seed = seed_of(self.get_params(deep=False).get("random_state", 0))
         own = clone(self)  # whose parameters nobody else can change
+        seed = seed_of(own)
         of_rows = {"sample_weight": sample_weight, "groups": groups}
         training = Training.read(own, as_kernel(own.kernel), X, y, **of_rows)
         training = training.thinned(self._learns_from_minority, seed)
         self._require_rows(training.minority, y is not None)
         with threads.one():
             fitted = own._fitted(training, seed)
-            untold = told_nothing_of(fitted)
-        if untold:
-            warn(untold, DataWarning)
+            if said := untold(fitted):
+                warn(said, DataWarning)
         for doubt in doubts(fitted):
             warn(doubt, DiagnosticWarning)
         self.fit_ = fitted  # last: a fit that fails leaves this estimator unchanged
@@ -167,7 +148,8 @@ class Description(OutlierMixin, BaseEstimator):
         """Return the fit to training rows."""
         units, learner, start = training.units, self._learner(seed), time.process_time()
         majority = units.X[units.majority]
-        inputs.warn_of_columns(training.kernel, majority)
+        chosen = not (isinstance(self.cutoff, Printed) and is_number(self.cutoff.rule))
+        inputs.warn_of_columns(training.kernel, majority, chosen)
         inputs.warn_of_far_values(
             training.kernel, majority, training.table.labels, training.row_names[units.majority]
         )
@@ -183,14 +165,9 @@ class Description(OutlierMixin, BaseEstimator):
             return max(n, 1) if self.dictionary == EVERY else self._most_points
         return int(self.dictionary)
 
+    @override
     def _require_rows(self, minority: np.ndarray, labelled: bool) -> None:
-        """Raise a ValueError if so many rows of each class cannot be fitted."""
-        if self._learns_from_minority and not minority.any():
-            raise ValueError(
-                f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0)"
-                + ("" if labelled else "; it requires y to be passed, but the target y is None")
-                + "; give y with at least one minority row, or use a one-class model such as BSVDD"
-            )
+        super()._require_rows(minority, labelled)
         resolved(self.cutoff, int(minority.sum()))
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
@@ -274,27 +251,6 @@ class Description(OutlierMixin, BaseEstimator):
         return 0.0
 
     @property
-    def labels_(self) -> tuple[Any, ...]:
-        """The labels of y in ``fit``, those of the minority first; empty without y."""
-        return self.fit_.training.labels
-
-    @property
-    def n_features_in_(self) -> int:
-        """The number of columns in ``fit``."""
-        return self.fit_.training.n_columns
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """The names of the columns in ``fit``, if they have names."""
-        return inputs.names_in(self.fit_.training.table)
-
-    @property
-    def table_(self) -> TrainingTable:
-        """The training rows as they were given, and what each column is."""
-        check_is_fitted(self)
-        return self.fit_.training.given
-
-    @property
     def idata_(self) -> xr.DataTree:
         """The fit as an xarray.DataTree, made when it is first asked for."""
         from . import tree
@@ -319,7 +275,7 @@ class Description(OutlierMixin, BaseEstimator):
         training = self.fit_.training
         floats = training.floats(X)
         if not training.kernel.pairwise:
-            known.warn_of_training(self.fit_.hashes, floats)  # with their gaps, as hashed
+            warn_of_training(self.fit_.hashes, floats)  # with their gaps, as hashed
         return training.of_floats(floats)
 
     def decision(self, X: Any = None, prob: float = 0.9) -> decisions.DecisionTable:
@@ -558,23 +514,6 @@ class Description(OutlierMixin, BaseEstimator):
                 raise ValueError(f"{name} is a whole number that is too large for any float")
         super()._validate_params()
 
-    @property
-    def classes_(self) -> np.ndarray:
-        """The values of ``predict``, [-1, 1], for scikit-learn's scorers and calibration.
-
-        Raises
-        ------
-        AttributeError
-            y had other labels in ``fit``; scikit-learn's tools would read scores and decisions the
-            wrong way round.
-        """
-        check_is_fitted(self)
-        return classes_of_predict(self.labels_)
-
-    def minority_of(self, y: Any, n: int) -> np.ndarray:
-        """Return which of n rows with labels y are minority, by the labels of the fit."""
-        return self.fit_.training.minority_of(y, n)
-
     def __str__(self) -> str:
         """Return what the fit is and what to ask it; before the fit, its parameters as ``repr``."""
         if not self.__sklearn_is_fitted__():
@@ -583,17 +522,10 @@ class Description(OutlierMixin, BaseEstimator):
 
         return facts.described(facts.of_fit(self.fit_))
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "fit_" in vars(self)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        kernel = self.get_params(deep=False)["kernel"]
-        tags.input_tags.pairwise = getattr(kernel, "pairwise", False)
-        tags.input_tags.allow_nan = getattr(kernel, "of_tables", False)
         if self._learns_from_minority:
             tags.estimator_type = None  # scikit-learn's outlier detectors must fit without labels
-            tags.target_tags.required = True
         if self.__sklearn_is_fitted__() and self.labels_ not in LABELS_OF_PREDICT:
             tags.estimator_type = "classifier"  # so scikit-learn's scorers ask for classes_
         return tags
@@ -606,6 +538,10 @@ def given(X: Any) -> Any:
     return X
 
 
-def seed_of(random_state: Any) -> int:
-    """Return the seed of a parameter ``random_state``."""
-    return int(check_random_state(random_state).randint(2**31 - 1))
+def seed_of(est: Any) -> int:
+    """Return the seed of an estimator, whose ``random_state`` becomes a number that gives it."""
+    state = est.get_params(deep=False).get("random_state", 0)
+    if not isinstance(state, Integral):
+        state = int(check_random_state(state).randint(LARGEST_SEED))
+        est.set_params(random_state=state)
+    return int(check_random_state(state).randint(LARGEST_SEED))

@@ -48,6 +48,8 @@ def doubts(fitted: Fitted) -> Iterator[str]:
 def _of_draws(fitted: Fitted) -> Iterator[str]:
     chains, draws, _ = fitted.learned.by_chain.shape
     r_hat, ess = fitted.chains.r_hat, fitted.chains.ess
+    nuts = fitted.learned.sampler == "nuts"
+    other = "" if nuts else ", or sampler='nuts', which may take minutes"
     if draws < FEWEST:
         yield (
             f"{draws} draw(s) per chain are too few to diagnose or to trust; use draws=500 or more"
@@ -62,14 +64,13 @@ def _of_draws(fitted: Fitted) -> Iterator[str]:
             bound = ", or bound the minority weights: priors.Beta(total=1)"
             yield (
                 f"R-hat of s_z is {r_hat:.3f} (> {MAX_R_HAT}): the chains disagree, as they do if "
-                "the posterior has several modes; use more draws and more tune, or "
-                f"sampler='nuts', which may take minutes{bound * bool(fitted.gram.n1)}"
+                "the posterior has several modes; use more draws and more tune"
+                f"{other}{bound * bool(fitted.gram.n1)}"
             )
         if ess < MIN_ESS_PER_CHAIN * chains:
             yield (
-                f"the smallest effective sample size of s_z is {ess:.0f} (< {MIN_ESS_PER_CHAIN} "
-                f"for each of {chains} chains); use more draws, or sampler='nuts', which may take "
-                "minutes"
+                f"the smallest effective sample size of s_z is {ess:.0f}, less than "
+                f"{MIN_ESS_PER_CHAIN} for each of {chains} chains; use more draws{other}"
             )
     if fitted.divergences:
         yield (

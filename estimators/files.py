@@ -268,11 +268,9 @@ def _fitted(header: dict[str, Any], tensors: Tensors, functions: Mapping[str, An
     est = record.estimator()(**parameters)
     est._validate_params()
     kernel, training = part("kernel"), part("training")
+    training = dataclasses.replace(training, kernel=kernel)
     if isinstance(kernel, kernels.Tabular):
-        asked = dataclasses.replace(kernel, columns=None)
-    else:
-        asked = kernel
-    training = dataclasses.replace(training, kernel=asked)
+        training = dataclasses.replace(training, kernel=dataclasses.replace(kernel, columns=None))
     data = Data.known(kernel, training.units, part("points"))
     learner = est._learner(header["seed"])
     learned = part("learned") or learner.learn(data)

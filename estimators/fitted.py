@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,13 +15,15 @@ from ..inference import sampling
 from ..inference.centre import Centre
 from ..inference.fit import Fit, Learned
 from ..inference.learners import Ball, Posterior, centre_of
+from ..inference.warning import DataWarning, warn
 from ..inference.worth import Chains, Near, effective_support
 from ..models.data import Data
 from ..models.gram import Gram
-from . import known
 from .training import Training
 
 PRIOR_DRAWS = 1000
+# of fewer new rows, or of a smaller share, that are training rows nothing is said
+FEWEST_KNOWN, SHARE = 10, 0.25
 TYPICAL = 200  # rows, whose median distance is the typical one
 
 
@@ -83,7 +86,7 @@ class Fitted:
     @cached_property
     def hashes(self) -> np.ndarray:
         """The hashes of the training rows."""
-        return known.single(self.training.observed)
+        return single(self.training.observed)
 
     @cached_property
     def near(self) -> Near:
@@ -159,4 +162,29 @@ def require_description(est: Any, answer: str) -> None:
         raise TypeError(
             f"{type(est).__name__} has neither draws nor left-out rows, so there is no {answer}; "
             "use a description such as BSVDD, BDD or SVDD"
+        )
+
+
+# new rows that are training rows
+
+
+def hashes(rows: np.ndarray) -> np.ndarray:
+    """Return a number of 64 bits for each row (n, p), equal for equal rows."""
+    frame = pd.DataFrame(rows + 0.0)  # -0.0 is 0.0
+    return pd.util.hash_pandas_object(frame, index=False).to_numpy()
+
+
+def single(rows: np.ndarray) -> np.ndarray:
+    """Return the hashes of rows (n, p) that equal no other: new rows equal the others by chance."""
+    found, count = np.unique(hashes(rows), return_counts=True)
+    return found[count == 1]
+
+
+def warn_of_training(known: np.ndarray, rows: np.ndarray) -> None:
+    """Say how many rows (m, p) have known hashes, if these are more than a few."""
+    equal = int(np.isin(hashes(rows), known).sum()) if len(rows) >= FEWEST_KNOWN else 0
+    if equal > SHARE * len(rows):
+        warn(
+            f"{equal} of {len(rows)} rows are training rows; decision() answers them left out",
+            DataWarning,
         )

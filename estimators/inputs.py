@@ -24,7 +24,7 @@ LARGEST = 2**63  # below it a whole number has 64 bits
 SCALED_BY = 10.0  # standard deviation with a row over that without it, above which it is named
 FEWEST_ROWS = 10  # of which one can be called far
 BY_SD = "both", "standardised"  # scales of a kernel.Tabular
-ROUNDING = 1e-12  # share of a sum of squares
+ROUNDING = 1e-6  # of a standard deviation
 SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
 
 
@@ -93,34 +93,28 @@ def _validated(
 
     ``table`` says which numbers of an array stand for "not known".
     """
-    how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": False}
+    how: Any = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": least or 1}
     try:
-        if not least and kernel.pairwise:
-            X = check_array(X, **how)
-        else:
-            X = validate_data(checking, X, reset=bool(least), ensure_min_samples=least or 1, **how)
+        found = check_array(X, input_name="X", estimator=checking, **how)
     except OverflowError as error:
         raise ValueError(f"X has a number that is too large for any float: {error}") from error
-    except (TypeError, ValueError) as error:  # some messages do not name X
-        if "X" in str(error):
-            raise
+    except (TypeError, ValueError) as error:
         text = f"X must be a table of numbers (rows, columns): {error}"
         if hasattr(checking, "feature_names_in_") and not (least or isinstance(X, pd.DataFrame)):
             text = text.removesuffix(".")
             text += "; the fit had named columns: give a data frame (one row: new.iloc[[0]])"
         raise (ValueError if isinstance(error, ValueError) else TypeError)(text) from error
-    X = X if table is None or kernel.pairwise else table.known(X)
-    _require_finite(X, kernel.of_tables)
-    rows: np.ndarray = X
+    if least or not kernel.pairwise:  # names and number of the columns
+        validate_data(checking, X, reset=bool(least), skip_check_array=True)
+    rows: np.ndarray = found if table is None or kernel.pairwise else table.known(found)
+    _require_finite(rows, kernel.of_tables)
     return rows
 
 
 def _require_finite(X: np.ndarray, may_lack: bool) -> None:
     """Raise a ValueError that names the first infinite value, or missing one if none may be."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = X.sum()  # finite if all values are, which saves a mask of all values
-    bad = None if np.isfinite(total) else np.isinf(X) if may_lack else ~np.isfinite(X)
-    if bad is not None and bad.any():
+    bad = np.isinf(X) if may_lack else ~np.isfinite(X)
+    if bad.any():
         i, column = np.argwhere(bad)[0]
         raise ValueError(
             f"X contains NaN or infinity: X[{i}, {column}] is {X[i, column]} "
@@ -131,15 +125,14 @@ def _require_finite(X: np.ndarray, may_lack: bool) -> None:
 
 def _require_digits(rows: np.ndarray) -> None:
     """Raise a ValueError if whole numbers (n, p) that differ would be the same floats."""
-    if rows.dtype.kind not in "iuO" or rows.dtype.itemsize < 8 or not rows.size:
+    if rows.dtype.kind not in "iuO" or not rows.size:
         return
     for i, column in enumerate(rows.T):
         if column.dtype == object and not all(isinstance(v, int) for v in column):
             continue
-        if max(abs(int(column.min())), abs(int(column.max()))) < EXACT:
+        largest = max(abs(int(column.min())), abs(int(column.max())))
+        if largest < EXACT or largest > LARGEST_FLOAT:  # no float at all is told elsewhere
             continue
-        if max(abs(int(column.min())), abs(int(column.max()))) > LARGEST_FLOAT:
-            continue  # no float at all, which is told elsewhere
         if len(np.unique(column)) > len(np.unique(column.astype(float))):
             raise ValueError(
                 f"column {i} (counted from 0) of X has whole numbers of 2^53 or more that floats "
@@ -183,13 +176,18 @@ def refuse(X: Any) -> None:
         )
 
 
-def warn_of_columns(kernel: Kernel, X: np.ndarray) -> None:
-    """Warn of columns of the majority rows X that ``kernel`` compares badly, and of equal rows."""
+def warn_of_columns(kernel: Kernel, X: np.ndarray, chosen: bool) -> None:
+    """Warn of columns of the majority rows X that ``kernel`` compares badly, and of equal rows.
+
+    These are for cutoffs that are ``chosen`` from rows.
+    """
     if kernel.pairwise:
         return
     spread = np.ptp(X, axis=0)
     constant = np.flatnonzero(spread == 0.0)
     if len(constant) == X.shape[1]:
+        if not chosen:
+            return
         warn(
             f"all {len(X)} majority rows are equal: their distances are 0 up to rounding, so a "
             "cutoff chosen from them calls such rows normal or abnormal by chance; give rows that "
@@ -225,24 +223,20 @@ def warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: list[Any], rows: 
     """
     if getattr(kernel, "scale", None) not in BY_SD or len(X) < FEWEST_ROWS:
         return
-    numbers = np.delete(np.arange(X.shape[1]), kernel.categorical_columns)
-    spread = np.ptp(X[:, numbers], axis=0)
-    numbers, spread = numbers[spread > 0.0], spread[spread > 0.0]
-    off = X[:, numbers] / spread
-    off -= off.mean(axis=0)
-    far = np.abs(off).argmax(axis=0)
-    n, total = len(X), np.square(off).sum(axis=0)
-    # what is left of the sum of squares without the row, about the mean of the others
-    left = total - np.square(off[far, np.arange(len(far))]) * n / (n - 1.0)
-    moves = (left * SCALED_BY**2 < total) & (left > ROUNDING * total)
-    if not moves.any():
+    found, spread = [], np.ptp(X, axis=0)
+    for f in np.setdiff1d(np.flatnonzero(spread), kernel.categorical_columns):
+        x = X[:, f] / spread[f]
+        far = int(np.abs(x - x.mean()).argmax())
+        sd, left = float(x.std()), float(np.delete(x, far).std())
+        if sd > SCALED_BY * left > ROUNDING * sd:
+            found.append((sd / left, int(f), far))
+    if not found:
         return
-    i = int(np.flatnonzero(moves)[np.argmin((left / total)[moves])])
-    more = f" ({int(moves.sum()) - 1} more columns have such a row)" if moves.sum() > 1 else ""
-    ratio = np.sqrt(total[i] / n / (left[i] / (n - 1.0)))
+    ratio, f, far = max(found)
+    more = f" ({len(found) - 1} more columns have such a row)" if len(found) > 1 else ""
     warn(
-        f"row {rows[far[i]]} moves the scale of {str(columns[numbers[i]])!r}: its value, "
-        f"{X[far[i], numbers[i]]:.6g}, makes the standard deviation {ratio:.3g} times that of the "
+        f"row {rows[far]} moves the scale of {str(columns[f])!r}: its value, "
+        f"{X[far, f]:.6g}, makes the standard deviation {ratio:.3g} times that of the "
         f"other rows, which then differ little in this column{more}; if the value is wrong, mend "
         "it or leave out the row",
         DataWarning,

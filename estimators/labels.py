@@ -11,8 +11,14 @@ import pandas as pd
 
 from .messages import did_you_mean, quoted
 
-INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})")  # digits that fit into 64 bits
 TRUTH = {"True": True, "False": False, "true": True, "false": False}
+# how all texts of a column are written, without leading zeros; whole numbers have 64 bits
+FORMS: tuple[tuple[Any, str], ...] = (
+    (int, r"[+-]?(?:0|[1-9][0-9]{0,17})"),
+    (TRUTH.__getitem__, "|".join(TRUTH)),
+    (float, r"(?=[+-]?\.?[0-9])[+-]?(?:0|[1-9][0-9]{0,17})?(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,2})?"),
+)
+LABELS_OF_PREDICT = ((), (-1, 1))
 
 
 def read_labels(texts: Sequence[str]) -> np.ndarray:
@@ -33,29 +39,13 @@ def read_labels(texts: Sequence[str]) -> np.ndarray:
     >>> read_labels(["0", "1", "1"]).tolist(), read_labels(["0", "1", "unknown"]).tolist()
     ([0, 1, 1], ['0', '1', 'unknown'])
     """
-    distinct = {text.strip() for text in texts} - {""}
-    as_type: Any = str
-    if all(INTEGER.fullmatch(text) for text in distinct):
-        as_type = int
-    elif distinct <= set(TRUTH):
-        as_type = TRUTH.__getitem__
-    elif all(map(_is_float, distinct)):
-        as_type = float
-    read = texts if as_type is str else [text.strip() for text in texts]
-    values = [as_type(text) if text.strip() else None for text in read]
-    return np.array(values, dtype=object if as_type is str or None in values else None)
-
-
-def _is_float(text: str) -> bool:
-    digits = re.sub(r"[.eE].*", "", text)  # with a leading zero the text is a code, not a number
-    try:
-        number = float(text)
-    except ValueError:
-        return False
-    return bool(np.isfinite(number)) and (not digits or INTEGER.fullmatch(digits) is not None)
-
-
-LABELS_OF_PREDICT = ((), (-1, 1))
+    cells = [text.strip() for text in texts]
+    known = set(cells) - {""}
+    fits = (of for of, form in FORMS if all(re.fullmatch(form, cell) for cell in known))
+    if (as_type := next(fits, None)) is None:
+        return np.array([text if text.strip() else None for text in texts], dtype=object)
+    values = [as_type(cell) if cell else None for cell in cells]
+    return np.array(values, dtype=object if None in values else None)
 
 
 def classes_of(y: Any, n_rows: int, minor_label: Any = None) -> tuple[np.ndarray, tuple[Any, ...]]:
@@ -80,14 +70,6 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None) -> tuple[np.ndarray
     if y is None:
         return np.zeros(n_rows, dtype=bool), ()
     number, labels = factorized(y, n_rows)
-    gap = number < 0
-    if gap.all():
-        raise ValueError("y has no label in any row; omit y if all rows are majority")
-    if gap.any():
-        raise ValueError(
-            f"y has no label (NaN) in row {np.argmax(gap)} ({gap.sum()} in all); leave out these "
-            "rows of X and y, or give them a label"
-        )
     minor, found = _minor_of(labels, minor_label)
     minority = found[number]
     if minority.all():
@@ -103,12 +85,12 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None) -> tuple[np.ndarray
 
 
 def factorized(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of each row's label among the distinct ones, -1 for a gap, and these.
+    """Return the number of each row's label among the distinct ones, and these.
 
     Raises
     ------
     ValueError
-        As :func:`classes_of`, for labels of the wrong number and for a mix of numbers and texts.
+        As :func:`classes_of`: labels that lack, of the wrong number, or of several types.
     """
     of_pandas = isinstance(y, pd.Series | pd.Index | pd.api.extensions.ExtensionArray)
     is_list = not hasattr(y, "dtype")
@@ -124,7 +106,14 @@ def factorized(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
             if not isinstance(label, Hashable):
                 raise ValueError(f"y must have one label for each row, got {label!r} in row {row}")
     number, distinct = pd.factorize(y)
-    labels = np.array(distinct)
+    gap, labels = number < 0, np.array(distinct)
+    if gap.all():
+        raise ValueError("y has no label in any row; omit y if all rows are majority")
+    if gap.any():
+        raise ValueError(
+            f"y has no label (NaN) in row {np.argmax(gap)} ({gap.sum()} in all); leave out these "
+            "rows of X and y, or give them a label"
+        )
     texts = [isinstance(label, str) for label in labels]
     if any(texts) and not all(texts):  # 1 and "1" may be one class or two
         text, other = texts.index(True), texts.index(False)
@@ -133,7 +122,7 @@ def factorized(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
             f"{np.argmax(number == other)} is {labels[other]!r}; give labels of one type, for "
             "instance y.astype(str)"
         )
-    if is_list and len(labels):
+    if is_list:
         labels = np.asarray(labels.tolist())  # of one type: True beside 2 is 1
     if labels.dtype == object:
         for i, label in enumerate(labels):
@@ -156,10 +145,6 @@ def minority_of(known: tuple[Any, ...], minor_label: Any, y: Any, n_rows: int) -
     if not known:
         return classes_of(y, n_rows, minor_label)[0]
     number, labels = factorized(y, n_rows)
-    if (number < 0).any():
-        raise ValueError(
-            f"y has no label (NaN) in row {np.argmax(number < 0)}; leave out these rows of X and y"
-        )
     unseen = [label for label in labels.tolist() if label not in known]
     if unseen:
         raise ValueError(
@@ -202,6 +187,21 @@ def read_minority(y: pd.Series, minor: str | None = None) -> np.ndarray:
                 f"{did_you_mean(minor, values)}; it has {quoted(values)}"
             )
     return classes_of(labels, len(labels), value)[0]
+
+
+def split(frame: Any, label: str, argument: str, origin: str) -> tuple[Any, Any]:
+    """Return a table without its column of labels, and this column.
+
+    ``argument`` is what the user named the column by, and ``origin`` where the table is from.
+    """
+    if label not in frame.columns:
+        raise ValueError(
+            f"{argument}={label!r} is no column of {origin}{did_you_mean(label, frame.columns)}, "
+            f"which has {quoted(frame.columns)}"
+        )
+    if frame.shape[1] == 1:
+        raise ValueError(f"{origin} has no column besides that of the labels")
+    return frame.drop(columns=label), frame[label]
 
 
 def classes_of_predict(labels: tuple[Any, ...]) -> np.ndarray:

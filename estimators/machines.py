@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -21,24 +21,9 @@ from ..models import machines
 from ..models.kernels import RBF, Kernel, Tabular, as_kernel
 from ..models.machines import Classes, Plane
 from . import inputs
-from .labels import classes_of_predict
+from .of_rows import OfRows, clone
 from .tables.table import Table
-from .training import Training, TrainingTable
-
-if TYPE_CHECKING:
-
-    class BaseEstimator:
-        """The part of scikit-learn's that is used."""
-
-        def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
-        def set_params(self, **params: Any) -> Self: ...  # noqa: D102
-        def _validate_params(self) -> None: ...
-        def __sklearn_tags__(self) -> Any: ...
-
-    def clone(est: Any) -> Any: ...  # noqa: D103
-
-else:
-    from sklearn.base import BaseEstimator, clone
+from .training import Training
 
 MOST_ROWS = 20_000  # whose matrix has 3.2 GB
 MAX_RESIDUAL = 1e-6  # of a linear system with 1 and -1 on its right-hand side
@@ -46,14 +31,36 @@ ROUNDING = 1e-12  # of f, relative to the sum of its terms
 BLOCK_VALUES = 2_000_000  # kernel values at once: 16 MB
 
 
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """What a machine was fitted to.
+
+    Attributes
+    ----------
+    training : Training
+    kernel : Kernel
+        Fitted.
+    rows : ndarray of shape (n, q)
+        As the kernel takes them, majority rows first.
+    largest : float
+        The largest k(u, u).
+    """
+
+    training: Training
+    kernel: Kernel
+    rows: np.ndarray
+    largest: float
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class Machine(BaseEstimator):
+class Machine(OfRows):
     r"""A hyperplane, :math:`f(z) = \sum_j w_j k(u_j, z) + b`; a row is normal if f is at least 0.
 
     Attributes
     ----------
     weights_, intercept_ : ndarray of shape (n,), float
         w of the training rows, majority rows first, and b.
+    fit_ : Solved
     """
 
     kernel: Kernel | Callable[..., Any] = Tabular(RBF("median"))
@@ -102,18 +109,12 @@ class Machine(BaseEstimator):
         with threads.one():
             kernel, rows = self._classes(training)
             self.weights_, self.intercept_ = self._solve(rows)
-        self._training, self._kernel, self._rows = training, kernel, rows.Z
-        self._largest = float(np.diag(rows.K).max())
+        self.fit_ = Solved(training, kernel, rows.Z, float(np.diag(rows.K).max()))
         return self
 
+    @override
     def _require_rows(self, minority: np.ndarray, labelled: bool) -> None:
-        """Raise a ValueError for a number of rows of a class that cannot be fitted."""
-        if self._learns_from_minority and not minority.any():
-            raise ValueError(
-                f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0)"
-                + ("" if labelled else "; it requires y to be passed, but the target y is None")
-                + "; give y with at least one minority row, or use a one-class model such as BSVDD"
-            )
+        super()._require_rows(minority, labelled)
         n = len(minority) if self._learns_from_minority else int((~minority).sum())
         if n > MOST_ROWS:
             raise ValueError(
@@ -137,15 +138,12 @@ class Machine(BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f of each row of X, at least 0 for normal rows, shape (n,)."""
         check_is_fitted(self)
-        used = np.flatnonzero(self.weights_)
-        Y, w, step = self._rows[used], self.weights_[used], max(1, BLOCK_VALUES // (len(used) or 1))
-        Z = self._kernel.inputs(self._training.new(X).rows)
-        f = np.full(len(Z), self.intercept_)
+        fit, used = self.fit_, np.flatnonzero(self.weights_)
+        Z, Y = fit.kernel.inputs(fit.training.new(X).rows), fit.rows[used]
+        blocks = np.array_split(Z, len(Z) * len(Y) // BLOCK_VALUES + 1)
         with threads.one():
-            for start in range(0, len(Z), step):
-                block = slice(start, start + step)
-                f[block] += self._kernel(Z[block], Y) @ w
-        return f
+            f = np.concatenate([fit.kernel(block, Y) @ self.weights_[used] for block in blocks])
+        return f + self.intercept_
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return ``decision_function(X)``."""
@@ -154,54 +152,13 @@ class Machine(BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Return +1 (normal) where f is at least 0, up to its rounding, else -1; shape (n,)."""
         f = self.decision_function(X)
-        terms = np.abs(self.weights_).sum() * self._largest + abs(self.intercept_)
+        terms = np.abs(self.weights_).sum() * self.fit_.largest + abs(self.intercept_)
         return np.where(f >= -ROUNDING * terms, 1, -1)
 
     @property
     def kernel_(self) -> Kernel:
         """The kernel, with its bandwidth as a number."""
-        return self._kernel
-
-    @property
-    def table_(self) -> TrainingTable:
-        """The training rows as they were given, and what each column is."""
-        check_is_fitted(self)
-        return self._training.given
-
-    @property
-    def labels_(self) -> tuple[Any, ...]:
-        """The labels of y in ``fit``, those of the minority first; empty without y."""
-        return self._training.labels
-
-    @property
-    def n_features_in_(self) -> int:
-        """The number of columns in ``fit``."""
-        return self._training.n_columns
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """The names of the columns in ``fit``, if they have names."""
-        return inputs.names_in(self._training.table)
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """As in :class:`bsvdd.BSVDD`."""
-        check_is_fitted(self)
-        return classes_of_predict(self.labels_)
-
-    def minority_of(self, y: Any, n: int) -> np.ndarray:
-        """Return which of n rows with labels y are minority, by the labels of the fit."""
-        return self._training.minority_of(y, n)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_training" in vars(self)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = getattr(self.kernel, "pairwise", False)
-        tags.input_tags.allow_nan = getattr(self.kernel, "of_tables", False)
-        tags.target_tags.required = self._learns_from_minority
-        return tags
+        return self.fit_.kernel
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -1,16 +1,18 @@
-"""Names in messages and cells: quoted, counted, made printable; and rates that are checked."""
+"""Names in messages and cells: quoted, counted, made printable; files named; rates checked."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 SHOWN = 12  # names that a message lists
 LENGTH = 200  # characters of a name that it shows
-VALUE = 30  # characters of a value
+VALUE, EXACT = 30, 1e15  # characters of a value; floats with all their digits
 NUMBER = re.compile(r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")  # with which a spreadsheet starts a formula
 
@@ -79,8 +81,10 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
 
 
-def of_value(value: object) -> str:
-    """Return a value as a sentence has it: a number with up to 8 digits, a date without 00:00:00.
+def of_value(value: object, digits: int = 8) -> str:
+    """Return a value as a sentence has it: a float with few digits, a date without 00:00:00.
+
+    A whole number has all its digits.
 
     Examples
     --------
@@ -89,7 +93,10 @@ def of_value(value: object) -> str:
     >>> of_value(250000.0), of_value(pd.Timestamp("2024-05-06")), of_value("north")
     ('250000', '2024-05-06', 'north')
     """
-    text = f"{value:.8g}" if isinstance(value, float) else str(value)
+    text = str(value)
+    if isinstance(value, float):
+        is_whole = value.is_integer() or abs(value) >= 10.0**digits
+        text = f"{value:.0f}" if is_whole and abs(value) < EXACT else f"{value:.{digits}g}"
     return printable(text.removesuffix(" 00:00:00"))[:VALUE]
 
 
@@ -111,3 +118,14 @@ def check_rate(name: str, value: Any) -> None:
     """Raise a ValueError if the value does not lie between 0 and 1."""
     if not (isinstance(value, Real) and 0 < float(value) < 1):
         raise ValueError(f"{name} must lie between 0 and 1, without 0 and 1, got {value!r}")
+
+
+@contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """Name the file in errors about its values."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        if type(error) not in (ValueError, TypeError) or str(path) in str(error):
+            raise
+        raise type(error)(f"{path}: {error}") from error

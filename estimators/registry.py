@@ -64,11 +64,11 @@ class Record:
 
 PLACES = {
     "SVDD": "svdd:SVDD",
-    "BDD": "bdd:BDD",
-    "BSVDD": "bsvdd:BSVDD",
-    "BSVDD-M": "bsvdd:BSVDDM",
+    "BDD": "bayesian:BDD",
+    "BSVDD": "bayesian:BSVDD",
+    "BSVDD-M": "bayesian:BSVDDM",
     "SVDD-M": "svdd:SVDDM",
-    "BDD-M": "bdd:BDDM",
+    "BDD-M": "bayesian:BDDM",
     "OCSVM": "machines:OCSVM",
     "SVM": "machines:SVM",
     "DSVM-CIL": "machines:DSVM",

@@ -14,8 +14,7 @@ from ..models.data import Filled
 from ..models.kernels import Kernel, Tabular
 from ..models.units import Units
 from . import inputs
-from .labels import classes_of, minority_of
-from .tables.files import split
+from .labels import classes_of, minority_of, split
 from .tables.gaps import counted, imputed
 from .tables.table import Table, as_frame, frame_of
 

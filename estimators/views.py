@@ -15,6 +15,7 @@ is no p-value itself: left-out scores choose the cutoff, and give p-values.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
@@ -29,36 +30,49 @@ from ..inference.p_values import p_values
 from ..inference.warning import DataWarning, warn
 from ..models.kernels import Tabular
 from ..models.rarity import Rarity
-from . import known
-from .bsvdd import BSVDD
+from .bayesian import BSVDD
 from .decisions import DecisionTable
-from .description import BaseEstimator, OutlierMixin
-from .fitted import require_description
+from .fitted import require_description, single, warn_of_training
 from .messages import check_rate, quoted
+from .of_rows import BaseEstimator, OutlierMixin
 from .tables.table import frame_of
 from .training import TrainingTable
 
 # by mean AUC on the embedded and the development sets, see benchmarks.views
 WEIGHTS = {"standardised": 0.3, "normal scores": 0.6, "columns": 0.05, "rarest column": 0.05}
 SCALES = "standardised", "normal scores"
-COLUMNS = {"columns": np.sum, "rarest column": np.min}  # of the log frequencies of a row
 FURTHER, BEYOND = 0.3, 1e-4  # weights of a view of the user, and of the z-scores
 DRAWS, BLOCK = 500, 2000  # that are joined, evenly spaced; rows in memory at once
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns one by one: the log frequencies of the values of a row, joined to one number."""
+
+    joined: Callable[..., np.ndarray]
+
+    def values(self, table: TrainingTable, Z: Any = None) -> np.ndarray:
+        """Return the values of new rows (m,); of training rows, each without itself."""
+        normal, is_category = ~table.minority, [kind == "category" for kind in table.kinds.values()]
+        rare = Rarity.of(table.values[normal].to_numpy(), is_category)
+        rows = table.values.to_numpy() if Z is None else table.floats(Z)
+        return self.joined(rare.log_frequency(rows, Z is None and normal), axis=1)
+
+
+COLUMNS = {"columns": Columns(np.sum), "rarest column": Columns(np.min)}
 
 
 def _values(part: Any, table: TrainingTable, Z: Any = None) -> np.ndarray:
     """Return the values of new rows under a view, (500 or 1, m); left out, of training rows.
 
-    A view is an estimator, a function, or a value of ``COLUMNS``. NaN says nothing of a row.
+    A view is an estimator, a function, or :class:`Columns`. NaN says nothing of a row.
     """
     if hasattr(part, "fit"):
         margins: np.ndarray = part.margins(Z)
         return margins[np.arange(DRAWS) * len(margins) // DRAWS]
+    if isinstance(part, Columns):
+        return part.values(table, Z)[None]
     rows = table.values if Z is None else frame_of(table.floats(Z), list(table.kinds))
-    if part in COLUMNS.values():
-        normal, is_category = ~table.minority, [kind == "category" for kind in table.kinds.values()]
-        rare = Rarity.of(table.values[normal].to_numpy(), is_category)
-        return part(rare.log_frequency(rows.to_numpy(), Z is None and normal), axis=1)[None]
     return -np.asarray(part(rows), dtype=float).reshape(1, len(rows))
 
 
@@ -225,7 +239,7 @@ class Views(OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         table, rows, blocks, found = self.table_, self.table_.frame, [None], []
         if Z is not None:
-            known.warn_of_training(known.single(table.values.to_numpy()), table.floats(Z))
+            warn_of_training(single(table.values.to_numpy()), table.floats(Z))
             rows = frame_of(Z, rows.columns)
             blocks = [rows.iloc[i : i + BLOCK] for i in range(0, len(rows), BLOCK)]
         for m in map(self.margins, blocks):

@@ -16,22 +16,10 @@ import pymc as pm
 import pytest
 from bsvdd.inference.warning import DiagnosticWarning
 from scipy import stats
-from sklearn.svm import SVC, OneClassSVM
+from sklearn.svm import OneClassSVM
 
-from bsvdd import (
-    BDD,
-    BDDM,
-    BSVDD,
-    BSVDDM,
-    LSSVM,
-    SVM,
-    as_published,
-    cutoffs,
-    kernels,
-    prior_draws,
-    priors,
-)
-from tests.models.helpers import quadratic_program, rbf, squared_distances, squared_norm
+from bsvdd import BDD, BDDM, BSVDD, BSVDDM, as_published, cutoffs, kernels, prior_draws, priors
+from tests.models.helpers import quadratic_program, rbf, softmax, squared_distances, squared_norm
 from tests.references import MODELS, STORE, statistics
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -65,17 +53,15 @@ def same_decisions(est, values, boundary, margin=1e-5):
 
 # what the sources say, apart from the formulas
 
+OF_SPHERE = {"cutoff": cutoffs.Printed(of="own"), "outlier_fraction": 0.1}
+OF_DENSITY = {"density": "train", "neighbors": 5, "balanced": False}  # solved in test_machines.py
 OF_BSVDD = {"sampler": "metropolis", "prior": priors.RowSum(exponent=1), "likelihood_scale": 1}
 SAID = {
-    "SVDD": {"cutoff": cutoffs.Printed(of="own"), "outlier_fraction": 0.1},
-    "SVDD-M": {
-        "cutoff": cutoffs.Printed(of="own"),
-        "outlier_fraction": 0.1,
-        "minority_fraction": 0.1,
-    },
+    "SVDD": OF_SPHERE,
+    "SVDD-M": OF_SPHERE | {"minority_fraction": 0.1},
     "OCSVM": {"nu": 0.1},
-    "DSVM-CIL": {},
-    "IDLSSVM-CIL": {"epsilon": 0.001},
+    "DSVM-CIL": OF_DENSITY,
+    "IDLSSVM-CIL": OF_DENSITY | {"epsilon": 0.001, "zero_weight": "drop"},
     "BDD": {"prior": priors.RowSum(exponent=0.5), "likelihood_scale": 1, "simplex": True},
     "BDD-M": {"prior": priors.RowSum(exponent=0.5), "minority_prior": priors.TruncatedNormal()},
     "BSVDD": OF_BSVDD,
@@ -139,61 +125,6 @@ def test_what_leaves_a_centre_where_it_is(name, seed):
     np.testing.assert_allclose(*linear, atol=2e-3)
 
 
-# machines
-
-
-def prices(k=5):
-    """Density weights over the whole training set by the definition, one distance at a time."""
-    found = []
-    for row in X:
-        d = np.sort(np.linalg.norm(X - row, axis=1))
-        neighbour = X[np.linalg.norm(X - row, axis=1) == d[k]][0]
-        found.append(1 - d[k] / max(np.linalg.norm(x - neighbour) for x in X))
-    return np.array(found)
-
-
-def bordered(price, epsilon=0.0):
-    """Solve [0 y'; y Omega + D] [b; alpha] = [0; 1] with Omega_ij = y_i y_j K_ij, D = 1/price.
-
-    A row of price 0, whose ridge is infinite, is none.
-    """
-    some = price > 0
-    rows, sign, n = X[some], SIGN[some], some.sum()
-    A = np.zeros((n + 1, n + 1))
-    A[0, 1:] = A[1:, 0] = sign
-    A[1:, 1:] = np.outer(sign, sign) * rbf(rows, rows, S) + np.diag(1 / price[some] + epsilon)
-    b, *alpha = np.linalg.solve(A, np.concatenate([[0.0], np.ones(n)]))
-    return rbf(Z, rows, S) @ (sign * alpha) + b
-
-
-def of_svc(C, price):
-    machine = SVC(C=C, gamma=1 / (2 * S**2), tol=1e-9).fit(X, Y, sample_weight=price)
-    return -machine.decision_function(Z)  # its positive class is 1, our minority
-
-
-BALANCED = (N0 + N1) / 2 / np.where(Y == 1, N1, N0)  # the prices of either class sum to n / 2
-MACHINES = {
-    "SVM": (SVM(kernel=RBF, C=3.0), lambda: of_svc(3.0, BALANCED)),
-    "DSVM-CIL": (
-        as_published("DSVM-CIL", kernel=RBF, C=2.0),
-        lambda: of_svc(2.0, prices()),
-    ),
-    "LS-SVM": (LSSVM(kernel=RBF, C=3.0), lambda: bordered(3.0 * BALANCED)),
-    "IDLSSVM-CIL": (
-        as_published("IDLSSVM-CIL", kernel=RBF, C=2.0),
-        lambda: bordered(2.0 * prices() ** 2, 0.001),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", MACHINES)
-def test_machines(name):
-    est, values = MACHINES[name]
-    est, expected = est.fit(X, Y), values()
-    np.testing.assert_allclose(est.decision_function(Z), expected, atol=1e-5)
-    same_decisions(est, -expected, 0.0)
-
-
 @pytest.mark.parametrize("nu", [0.06, 0.27, 0.88])
 def test_the_one_class_machine(nu):
     """Its hyperplane is scikit-learn's up to a factor, and its decisions are those of SVDD."""
@@ -232,23 +163,6 @@ def test_bdd_is_its_mode_on_the_convex_set():
     d = np.sort(np.sqrt(squared_distances(w, K, K, 1.0)))
     assert free.cutoff_ == pytest.approx(d[35], rel=1e-6)
     same_decisions(free, np.sqrt(squared_distances(w, K, rbf(X[:N0], Z, S), 1.0)), d[35])
-
-
-def test_draws_of_bdd_are_of_its_normal_posterior():
-    _, H, b = bdd_system(sd=0.7)
-    est = BDD(
-        kernel=RBF,
-        prior=priors.RowSum(sd=0.7, exponent=0.5),
-        likelihood_scale=1.0,
-        draws=1000,
-        cutoff=cutoffs.Printed(1.0),
-    ).fit(X[:N0])
-    mean, S_ = np.linalg.solve(H, b), np.linalg.inv(H)
-    w, n = weights(est), 4000  # independent draws
-    z = (w.mean(axis=0) - mean) / np.sqrt(np.diag(S_) / n)
-    assert stats.kstest(z, "norm").pvalue > 1e-3  # |z| <= 3 of one number
-    white = np.linalg.solve(np.linalg.cholesky(S_), (w - mean).T)
-    np.testing.assert_allclose(white @ white.T / n, np.eye(N0), atol=5 * np.sqrt(2 / n))
 
 
 # the printed decision: P(d_z <= D_opt | data) > .5, D_opt by cross-validation
@@ -322,11 +236,6 @@ def grid(*axes):
     return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 
-def softmax(b):
-    e = np.exp(b - b.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
-
-
 def laplace(gram, name, dims):
     return pm.Laplace(name, 0.0, 0.3, dims=dims)
 
@@ -379,13 +288,8 @@ def test_draws_have_the_moments_of_sums_over_a_grid(name, sampler, worst_z):
     mean = p @ v / p.sum()
     variance = p @ (v - mean) ** 2 / p.sum()
     draws = 4000
-    est.set_params(
-        kernel=kernels.RBF(1.1),
-        likelihood_scale=SCALE,
-        cutoff=cutoffs.Printed(1.0),
-        sampler=sampler,
-        draws=draws,
-    ).set_params(tune=1000, chains=2, random_state=5)
+    how = {"likelihood_scale": SCALE, "cutoff": cutoffs.Printed(1.0), "sampler": sampler}
+    est.set_params(kernel=kernels.RBF(1.1), draws=draws, tune=1000, chains=2, random_state=5, **how)
     est.fit(rows, np.arange(len(rows)) >= n0 if name == "BSVDDM" else None)
     assert est.idata_["posterior"].attrs["sampler"] == ("hmc" if sampler == "auto" else sampler)
     drawn = weights(est)
@@ -479,13 +383,8 @@ def test_draws_are_those_of_long_runs(model, name, sampler):
 @cache
 def small(model):
     """Return a fit to few rows."""
-    settings = {
-        "kernel": RBF,
-        "draws": 1500,
-        "chains": 2,
-        "cutoff": cutoffs.Printed(1.0),
-        "random_state": 2,
-    }
+    settings = {"kernel": RBF, "draws": 1500, "chains": 2, "cutoff": cutoffs.Printed(1.0)}
+    settings["random_state"] = 2
     if model == "BSVDDM":
         settings["minority_prior"] = priors.Beta(total=1)
     rows = np.concatenate([X[:10], X[N0 : N0 + 3]])

@@ -5,6 +5,7 @@ fitted.
 """
 
 import re
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
@@ -13,9 +14,18 @@ import preliz
 import pymc as pm
 import pytest
 import xarray as xr
+from bsvdd.comparison import datasets, models
+from bsvdd.comparison.models import Yardstick
+from bsvdd.comparison.shapes import Shape
+from bsvdd.comparison.slides import Slides
 from bsvdd.inference.warning import DataWarning
+from bsvdd.models import svdd
+from bsvdd.models.data import Data
+from bsvdd.models.units import Units
 from scipy.sparse import csr_matrix
+from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LogisticRegression
+from sklearn.mixture import GaussianMixture
 
 import bsvdd
 from bsvdd import (
@@ -39,6 +49,7 @@ from bsvdd import (
     priors,
     scorers,
 )
+from tests.models.helpers import cauchy
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
@@ -85,6 +96,7 @@ def ask(name, *arguments, **named):
 
 ROWS = [
     (fit(X[:, 0]), "Expected 2D array, got 1D array"),
+    (fit(X[:2]), "needs 3 majority rows or more, got 2"),
     (fit(X[:1]), "minimum of 2 is required|expected at least 2|1 row"),
     (fit([[1.0], [1.0, 2.0]]), "X must be a table of numbers"),
     (fit([["1", "x"], ["2", "3"]]), r"X must be a table of numbers \(rows, columns\): could not"),
@@ -106,6 +118,9 @@ ROWS = [
     (fit("rows.csv"), "rows.csv"),
     (fit(np.ones((50, 2)), kernel=kernels.RBF("wide")), "too many of them are equal"),
     (lambda: SVDD().predict(X), "not fitted"),
+    (fit(changed(NAN, at=(slice(None), 1))), "has no value in any"),
+    (ask("predict", np.full((1, 3), NAN)), r"X\[0\] has no value in any column"),
+    (lambda: SVDD(kernel=kernels.Precomputed()).fit(K).table_, "precomputed kernel"),
     (ask("predict", X[:, :2]), "X has 2 features, but SVDD is expecting 3 features"),
     (ask("distance", X[:, 0]), "Expected 2D array"),
     (ask("score_samples", FRAME[["a", "c"]]), "X lacks column 'b', .*; it has 'a', 'c'"),
@@ -114,6 +129,24 @@ ROWS = [
     (ask("predict", FRAME.assign(b="?")), "'b': row 0 .* has '\\?', which is no number"),
     (ask("probability_normal", "rows.csv"), r"'rows.csv' is text, expected rows"),
     (lambda: bsvdd.p_value(fitted(), X[:, :2]), "is expecting 3 features"),
+]
+
+
+def weighted(weight=None, groups=None):
+    return lambda: SVDD().fit(X, sample_weight=weight, groups=groups)
+
+
+THIRD = np.arange(20) == 3
+UNITS = [
+    (weighted(Y[:5]), "sample_weight must be 20 numbers, one for each row"),
+    (weighted(np.where(THIRD, NAN, 1.0)), "got nan for row 3; 0 is the weight of a row"),
+    (weighted(np.where(THIRD, -1.0, 1.0)), "at least 0, got -1.0 for row 3"),
+    (weighted(np.full(20, INF)), "finite numbers of at least 0, got inf for row 0"),
+    (weighted(np.zeros(20)), "all majority rows have the weight zero"),
+    (weighted(np.eye(20)[0] + 1e-3), "got 20 with a weight, 1 in effect"),
+    (weighted(None, Y[:5]), "groups must be 20 labels, one for each row"),
+    (weighted(None, np.where(THIRD, NAN, 2.0)), "row 3 has no group; name its group"),
+    (weighted(None, np.ones(20)), "of one group, so nothing stays when it leaves"),
 ]
 
 SHAPE, UNNAMED = r"y must have shape \(20,\), one label", "without minor_label="
@@ -131,15 +164,7 @@ LABELS = [
     (fit(y=["ok", "bad", None, "ok"] * 5, minor_label="bad"), r"no label \(NaN\) in row 2 \(5 in"),
     *(
         (fit(y=Y, minor_label=minor), r"must be one label, got (?s:.*) numpy\.isin")
-        for minor in (
-            {1},
-            [],
-            [1],
-            (0, 1),
-            range(2),
-            np.array([1]),
-            pd.Series([1]),
-        )
+        for minor in ({1}, [], [1], (0, 1), range(2), np.array([1]), pd.Series([1]))
     ),
     (fit(TEXTS, "cty"), r"y='cty' is no column of the data frame .*'city'\?"),
     (fit(FRAME[["a"]], "a"), "no column besides that of the labels"),
@@ -152,14 +177,24 @@ LABELS = [
 
 PARAMETERS = [
     (fit(C=0.04), "C must be at least 1/n0 = 0.05 for 20 .* got 0.04: n0 C = 0.8"),
+    (
+        lambda: svdd.solve(Data.of(kernels.RBF(1.0), Units.of(X, Y == 1), True).gram, 1.0),
+        "C2, the penalty .* is required .* n1 = 5",
+    ),
     (fit(outlier_fraction=1.5), "'outlier_fraction' parameter of SVDD"),
     (fit(table={"hour": 24}), r"table must be a bsvdd\.Table, got \{'hour': 24\}"),
     (fit(table=Table(missing=[1.0]), kernel=kernels.RBF(), rows=np.ones((9, 2))), "is nan"),
     (fit(C=HUGE), "C is a whole number that is too large"),
     (fit(y=Y, cls=SVDDM, C2=0.0), "C2"),
     (fit(cls=OCSVM, nu=1.2), r"'nu' parameter of OCSVM must be"),
-    (fit(y=Y, cls=DSVM, neighbors=5), "at least 6 rows of each class .*, got 5"),
+    *((fit(y=Y, cls=cls, neighbors=0), "neighbors") for cls in (DSVM, IDLSSVM)),
+    *((fit(y=Y, cls=cls), "at least 6 rows of each class .*got 5") for cls in (DSVM, IDLSSVM)),
+    *(
+        (fit(X[12:17], Y[12:17], cls, density="train"), "6 rows .*, in all.*, got 5")
+        for cls in (DSVM, IDLSSVM)
+    ),
     (fit(y=Y, cls=IDLSSVM, epsilon=-0.1), "epsilon"),
+    (fit(y=Y, cls=IDLSSVM, zero_weight="keep"), "zero_weight"),
     (fit(kernel="rbf"), "kernel must be a kernel such as .*, got 'rbf'"),
     (fit(kernel=kernels.RBF), r"kernel is the class RBF; make one: RBF\(\)"),
     (fit(cls=BSVDD, random_state=HUGE), "random_state is a whole number that is too large"),
@@ -170,10 +205,26 @@ PARAMETERS = [
     ),
     (fit(cls=BSVDD, sampler="exact"), "'sampler' parameter of BSVDD"),
     (fit(cls=BSVDD, likelihood_scale="calibrate"), "'likelihood_scale' parameter"),
+    *(
+        (fit(y=Y, cls=cls, likelihood_scale="calibrated"), "'likelihood_scale' parameter")
+        for cls in (BDDM, BSVDDM)  # whose scale is the published 1
+    ),
     (fit(cls=BDD, likelihood_scale=INF), r"likelihood_scale.*range \(0\.0, 1e\+20\]"),
     (fit(cls=BDD, dictionary="many"), "The 'dictionary' parameter of BDD must be"),
-    (lambda: SVDD(kernel=kernels.RBF()).set_params(kernel__nope=1), "is no parameter of"),
-    (lambda: Views(estimator="BSVDD").fit(X), "not seem to be a scikit-learn estimator"),
+    (lambda: SVDD(kernel=kernels.RBF()).set_params(kernel__nope=1), "is no parameter of .*bandw"),
+    *(
+        (lambda how=how: Views(**{"estimator": SVDD(), **how}).fit(X), words)
+        for how, words in (
+            ({"estimator": "BSVDD"}, "not seem to be a scikit-learn estimator"),
+            ({"weights": {"standardized": 1.0}}, "for 'standardised', 'normal scores'"),
+            ({"weights": {"columns": -1.0}}, "expected 0 or more"),
+            ({"weights": {"standardised": 0, "normal scores": 0}}, "not all 0"),
+            ({"estimator": SVDD(kernel=kernels.Precomputed())}, "needs a kernel of col"),
+            ({"estimator": SVDD(C=-1.0)}, "'C' parameter"),
+            ({"false_alarm_rate": 1.0}, "false_alarm_rate must lie between"),
+        )
+    ),
+    (lambda: Views(SVDD(), {}), "positional"),
     (lambda: as_published("BSVD"), r"a model 'BSVD' \(did you mean 'BSVDD'\?\)"),
     (lambda: as_published("LSSVM"), "no publication sets the parameters of a model 'LSSVM'"),
 ]
@@ -191,23 +242,16 @@ CUTOFFS = [
     ),
     (partial(cutoffs.Printed, of="sphere"), "'left-out', 'training' or 'own', got 'sphere'"),
     (fit(cls=BSVDD, cutoff=cutoffs.Printed(of="own")), r"is for SVDD and SVDDM, which have a rad"),
-    (
-        fit(cutoff=cutoffs.Best("f1")),
-        r"Best\(metric='f1', .* needs minority rows.*give labels y, or",
-    ),
+    (fit(cutoff=cutoffs.Best("f1")), r"Best\(metric='f1', .* needs minority rows.*give labels y"),
     (fit(cutoff=cutoffs.Printed(cutoffs.Cost(2.0))), "needs minority rows"),
     *(
         (partial(cutoffs.FalseAlarm, r), "FalseAlarm: rate must lie between")
-        for r in (0.0, 1.5, NAN)
+        for r in (0.0, 1.5, NAN, True)
     ),
     *((partial(cutoffs.Cost, m), "Cost: miss must be a positive number, got") for m in (0.0, INF)),
     (partial(cutoffs.Best, "youden"), "Best: metric must be one of .* got 'youden'"),
     (partial(cutoffs.Best, max_fpr=0.0), "Best: max_fpr must lie in"),
 ]
-
-
-def cauchy(A, B):
-    return 1.0 / (1.0 + ((A[:, None] - B[None]) ** 2).sum(axis=-1))
 
 
 KERNELS = [
@@ -216,7 +260,19 @@ KERNELS = [
         for k in (kernels.RBF, kernels.Laplacian)
     ),
     (partial(kernels.RBF, "nearest"), "bandwidth must be a number .* or one of .*'nearest'"),
-    (partial(kernels.RBF, 1e200), "bandwidth must be a number from 1e-100 to"),
+    *((partial(kernels.RBF, s), "a number from 1e-100 to") for s in (1e101, 1e-101, True, None)),
+    *(
+        (partial(kernels.Tabular, **how), words)
+        for how, words in (
+            ({"rho": 1.0}, "rho must lie between 0 and 1, got 1.0"),
+            ({"scale": "log"}, r"must be one of \['both', 'standardised', 'normal scores'\]"),
+            *(({"categorical": c}, "a sequence of positions of col") for c in (1, (-1,), (0.5,))),
+            *(({"categorical": c}, "a sequence of positions of col") for c in (("c",), ((1,),))),
+            ({"kernel": kernels.Precomputed()}, "Tabular needs a kernel of columns of numbers"),
+            ({"kernel": kernels.Tabular()}, "Tabular needs a kernel of columns of numbers"),
+        )
+    ),
+    (fit(kernel=kernels.Tabular(categorical=(3,))), r"categorical=\(3,\): there are 3 columns"),
     (partial(kernels.Polynomial, 1.5), "degree must be a whole number of at least 1, got 1.5"),
     (partial(kernels.Polynomial, gamma=0), "gamma must be positive and finite, got 0"),
     (partial(kernels.Polynomial, coef0=-1), "coef0 must be at least 0 and finite, got -1"),
@@ -235,17 +291,12 @@ KERNELS = [
     *(
         (fit(kernel=function), words)
         for function, words in (
-            (
-                lambda A, B: np.ones(len(A)),
-                r"of shape \(20, 20\), but returned float64 of shape \(20,\)",
-            ),
+            (lambda A, B: np.ones(len(A)), r"of shape \(20, 20\), but returned float64 of shape"),
             (lambda A, B: cauchy(A, B) * NAN, "returned values that are not finite"),
-            (
-                lambda A, B: cauchy(A, B) * (1 + 1j),
-                "must return real values of .* but returned complex",
-            ),
+            (lambda A, B: cauchy(A, B) * (1 + 1j), "must return real values .* returned complex"),
             (lambda A, B: cauchy(A, 2 * B), r"symmetric, but k\(x, y\) and k\(y, x\) differ"),
-            (lambda A, B: -cauchy(A, B), "must be positive semi-definite"),
+            (lambda A, B: -(A @ B.T), "must be positive semi-definite, .* use another kernel"),
+            (lambda A, B: cauchy(A, B) ** -1, "its values are least at k.*use lambda A, B: np.exp"),
             (
                 lambda A, B: cauchy(A / np.abs(A).max(), B / np.abs(B).max()),
                 "a function of two rows alone, but .* depends on the other rows",
@@ -268,6 +319,7 @@ PRIORS = [
         for cls in (priors.Flat, priors.RowSum, priors.TruncatedNormal)
         for sd in (0, INF)
     ),
+    (partial(priors.InverseRowSum, power=-0.1), r"InverseRowSum: power must lie in \[0, 1\]"),
     (partial(priors.Flat, sd="1"), "Flat: sd must be a positive number .* got '1'"),
     (partial(priors.Beta, total=0), "Beta: total must be a positive number"),
     (partial(priors.RowSum, exponent=1.5), "RowSum: exponent must lie in"),
@@ -275,40 +327,42 @@ PRIORS = [
     (partial(priors.Normal, m=[0.0, NAN]), "Normal: m must be a finite number, or a list"),
     (partial(priors.Normal, sigma=np.ones(3)), "sigma must be a symmetric and positive"),
     (partial(priors.Normal, sigma=[[1.0, 2.0], [2.0, 1.0]]), "must be .* positive definite"),
-    (
-        of_function(priors.Normal(m=np.zeros(7))),
-        r"one value for each of the 20 .* got shape \(7,\)",
-    ),
+    (of_function(priors.Normal(m=np.zeros(7))), r"one value for each of .* got shape \(7,\)"),
     *((of_function(prior), "prior of the majority weights: expected a") for prior in ("flat", 3.0)),
+    (of_function(priors.Beta()), "prior of the majority weights: expected a prior .*got Beta"),
+    (of_function(lambda g, n, dims: None), NO_VARIABLE),
+    (of_function(lambda g, n, dims: pm.Normal("other", dims=dims)), NO_VARIABLE),
+    (of_function(lambda g, n, dims: pm.Normal(n)), "one value for each of the 20 points"),
     (
-        of_function(priors.Beta()),
-        "prior of the majority weights: expected a prior such as .*got Beta",
-    ),
-    (of_function(lambda gram, name, dims: None), NO_VARIABLE),
-    (of_function(lambda gram, name, dims: pm.Normal("other", dims=dims)), NO_VARIABLE),
-    (of_function(lambda gram, name, dims: pm.Normal(name)), "one value for each of the 20 points"),
-    (
-        of_function(lambda gram, name, dims: pm.Normal(name, np.zeros(7), dims=dims)),
-        r"prior of beta: it must make one value for each of the 20 points .* shape \(7,\)",
+        of_function(lambda g, n, dims: pm.Normal(n, np.zeros(7), dims=dims)),
+        r"prior of beta: it .* 20 points .* \(7,\)",
     ),
     (of_function(lambda gram: pm.Normal("beta")), r"is called with \(gram, name, dims\), and can"),
     (
-        of_function(lambda gram, name, dims: pm.Poisson(name, 3.0, dims=dims)),
-        "priors must be continuous, and beta is discrete",
+        of_function(lambda g, n, dims: pm.Poisson(n, 3.0, dims=dims)),
+        "be continuous, and beta is discrete",
     ),
     (
-        of_function(lambda gram, name, dims: pm.Normal(name, NAN, 1.0, dims=dims)),
-        "log density is not finite at the start; check the priors",
+        of_function(lambda g, n, dims: pm.Normal(n, NAN, 1.0, dims=dims)),
+        "density is not finite at the start",
     ),
+    (
+        of_function(lambda g, n, dims: pm.Normal(n, pm.HalfNormal("sd"), dims=dims)),
+        "'sd'; .* name it 'beta_sd'",
+    ),
+    (of_function(priors.Normal(sigma=np.eye(20)), dictionary=9), "is a covariance of single rows"),
+    (of_function(priors.Normal(m=np.arange(20)), dictionary=9), "rows of one point have different"),
+    (of_function(priors.Flat), "prior of the majority weights: expected a prior"),
+    (of_function(priors.InverseRowSum(), kernel=kernels.Linear()), "only a positive sum has a log"),
     (of_function(preliz.Normal(mu=0)), r"prior of beta: .*lacks .* parameters \(mu, sigma\)"),
     (of_function(preliz.Normal(0, -1)), "the parameters of a prior must meet sigma > 0"),
     (
-        fit(kernel=kernels.Linear(), prior=priors.RowSum(exponent=0.5), **FEW),
+        of_function(priors.RowSum(exponent=0.5), kernel=kernels.Linear()),
         r"RowSum: point \d+ has the negative row sum",
     ),
     (
-        fit(y=Y, cls=BSVDDM, minority_prior=priors.Flat(), draws=20, tune=20),
-        "prior of the minority weights: expected a prior such as .*got Flat",
+        fit(y=Y, cls=BSVDDM, minority_prior=priors.Flat()),
+        "of the minority weights: expected .*got Flat",
     ),
     (lambda: bayesian().with_prior(), r"needs at least one of prior=\.\.\."),
     (lambda: bayesian().with_prior(minority_prior=priors.Beta()), "has no parameter 'minority_pr"),
@@ -316,6 +370,30 @@ PRIORS = [
         lambda: bsvdd.prior_draws(BSVDD(prior=lambda g, n, dims: pm.Flat(n, dims=dims)), X),
         "the prior is improper, as pm.Flat is",
     ),
+]
+
+SET = datasets.Dataset("w", np.eye(20), np.arange(20) < 13)
+OF_COMPARISON = [
+    (lambda: datasets.embedded("iris"), "unknown data set 'iris'.*wine_cultivar3"),
+    (lambda: Shape("star"), "kind must be one of ring"),
+    (lambda: Shape("ring", share=0.0), "share must be .* one row or more, got 0.0"),
+    (lambda: Shape("ring", n_train=20, share=0.01), "one row or more, got 0.01"),
+    (lambda: Slides(v=-1), "v must be at least 0"),
+    (lambda: Slides(p=3), "p must be at least 4"),
+    (lambda: Slides(share=1.0), "share must be in"),
+    (lambda: Slides(df=2), "df must be above 2"),
+    (
+        lambda: datasets.Halves(replace(SET, minority=Y > 1)),
+        "at least 2 minority rows.* got 0 and 20",
+    ),
+    (lambda: datasets.Halves(SET, 6), "w: 6 training rows are too few for 13 minority rows of 20"),
+    (
+        lambda: datasets.Halves(datasets.embedded("yeast_ME2"), 10),
+        "51 minority rows of 1484; draw more",
+    ),
+    (lambda: Yardstick("logistic").fit(X), "learns from minority rows.*there is none"),
+    (lambda: Yardstick("kNN", cutoff=cutoffs.Best()).fit(X), "needs minority rows"),
+    (lambda: models.model("XGBoost"), "unknown model 'XGBoost'.*BSVDD-M.*logistic"),
 ]
 
 W = RNG.dirichlet(np.ones(20), size=(2, 30))
@@ -340,9 +418,39 @@ DRAWS = [
 QUESTIONS = [
     (lambda: fitted(BDD, simplex=True).summary(), "one estimate of the weights"),
     *((lambda f=f: bsvdd.select(fitted(), X, f), "fdr must lie between 0 and 1") for f in (0.0, 2)),
-    (lambda: bsvdd.stand_out(fitted(), X, fdr=1.0), "fdr must lie between 0 and 1"),
-    (lambda: bsvdd.explain(SVDD(kernel=kernels.Precomputed()).fit(K), K), "no columns|k\\(z, z\\)"),
-    (lambda: bsvdd.explain(fitted(), X[:, :2]), "is expecting 3 features"),
+    *(
+        (lambda est=est, rows=rows, how=how: bsvdd.stand_out(est, rows, **how), words)
+        for est, rows, how, words in (
+            (SVDD(), X, {"fdr": 1.0}, "fdr must lie between 0 and 1"),
+            (SVDD(), X[:4], {}, "one table needs 5 rows or more, got 4"),
+            (SVDD(), changed(NAN, at=4), {}, "has no value in any column"),
+            (SVDD(kernel=kernels.Precomputed()), K, {}, "one table needs its rows"),
+            (SVDD(kernel=kernels.Tabular(categorical=(3,))), X, {}, "are 3 columns"),
+            (OCSVM, X, {}, "use a description such as BSVDD"),
+        )
+    ),
+    (lambda: bsvdd.explain(SVDD(kernel=kernels.Precomputed()).fit(K), K), "kernel has no columns"),
+    *(
+        (lambda est=est, Z=Z, how=how: bsvdd.explain(est(), Z, **how), words)
+        for est, Z, how, words in (
+            (fitted, X[:, :2], {}, "is expecting 3 features"),
+            (fitted, FRAME[["a", "b"]], {}, "X lacks column 'c'"),
+            (fitted, FRAME, {"rows": [1]}, "give them without Z"),
+            (SVDD, FRAME, {}, "not fitted"),
+            (lambda: fitted().with_cutoff(cutoffs.Printed(0.0)), X, {}, "none of 20 known rows"),
+            (lambda: IsolationForest().fit(X), X, {}, r"rows; give known rows, explain\(est"),
+            (lambda: GaussianMixture().fit(X), X, {}, "has no decision_function"),
+        )
+    ),
+    (lambda: plots.plot_explanation(fitted(), X[:2]), "z must be one row, got 2"),
+    (lambda: plots.plot_margin(fitted(), X[:2], ["a"]), "one entry for each of 2 rows"),
+    (lambda: plots.plot_margin(fitted(), rows=[99]), "positions of training rows, 0 to 19"),
+    (lambda: plots.plot_roc(fitted(SVDDM), X), "needs the labels y of X"),
+    (lambda: plots.plot_decisions(fitted(), fitted(SVM), X), "SVM has neither draws nor"),
+    *(
+        (lambda plot=plot: plot(fitted(SVM)), "SVM has neither draws nor")
+        for plot in (plots.plot_distances, plots.plot_weights)
+    ),
     (lambda: bsvdd.elpd(fitted()), "one estimate of the weights and no posterior"),
     (lambda: bsvdd.elpd(fitted(BDD, draws=50)), "weights of at least 0 that sum to one"),
     (
@@ -350,15 +458,21 @@ QUESTIONS = [
         "elpd needs an RBF kernel, .* got Laplacian",
     ),
     (lambda: bsvdd.report(fitted(), "nowhere/a.html"), "does not exist; make it"),
+    (lambda: bsvdd.report(fitted(), "a.html", y=Y), "X is not given"),
+    (lambda: bsvdd.facts(SVDD()), "is not fitted yet"),
     (lambda: plots.plot_roc(fitted()), "majority and minority rows, got 20 and 0"),
     (lambda: plots.plot_weights("why"), "is not an estimator instance"),
-    (lambda: bsvdd.p_value(fitted(OCSVM), X), "OCSVM has neither draws nor left-out rows"),
-    (lambda: plots.plot_boundary(fitted(), X), "2 columns|two columns"),
-    (lambda: scorers.roc_auc(SVDD().fit(X, Y), X[:9], Y[:9]), "both classes, got 9 majority rows"),
-    (
-        lambda: scorers.roc_auc(SVDD().fit(X, Y), X, Y + 1),
-        "the label 2, but the labels of fit were",
+    *(
+        (lambda f=f: f(fitted(OCSVM)), "OCSVM has (neither draws nor|no similarities of) left-out")
+        for f in (
+            *(bsvdd.elpd, bsvdd.methods, bsvdd.facts, lambda est: bsvdd.p_value(est, X)),
+            *(lambda est: bsvdd.select(est, X), lambda est: bsvdd.stand_out(est, X)),
+        )
     ),
+    (lambda: Views(estimator=SVM()).fit(X, Y), "SVM has neither draws nor left-out rows"),
+    (lambda: plots.plot_boundary(fitted(), X), "shows two columns, got X of shap"),
+    (lambda: scorers.roc_auc(SVDD().fit(X, Y), X[:9], Y[:9]), "both classes, got 9 majority rows"),
+    (lambda: scorers.roc_auc(SVDD().fit(X, Y), X, Y + 1), "the label 2, but the labels of fit w"),
     (
         lambda: scorers.roc_auc(LogisticRegression().fit(X, Y), X, Y),
         "for estimators of bsvdd,.*got LogisticRegression",
@@ -369,12 +483,14 @@ QUESTIONS = [
 TABLES = {
     "rows": ROWS,
     "labels": LABELS,
+    "units": UNITS,
     "parameters": PARAMETERS,
     "cutoffs": CUTOFFS,
     "kernels": KERNELS,
     "priors": PRIORS,
     "draws": DRAWS,
     "questions": QUESTIONS,
+    "comparison": OF_COMPARISON,
 }
 CASES = [
     pytest.param(*case, id=f"{name} {i}")
@@ -414,44 +530,6 @@ def test_what_is_said_of_rows(call, words):
         call()
 
 
-# files
-
-
-FILES = {  # bytes of a file, and what reading it as a table says
-    "a.csv": (
-        b"",
-        r"a\.csv is no CSV in UTF-8 with a header that names every field .*: No columns",
-    ),
-    "b.csv": (b"a,b\n1\x00,2\n", "is no CSV in UTF-8 .*: it has NUL bytes"),
-    "c.csv": (b"a,b\n1,2\n3,4,5\n", "header that names every field .* 2 fields in line 3, saw 3"),
-    "d.csv": (b"a,a\n1,2\n3,4\n", "the header has the column 'a' twice"),
-    "e.csv": (b"a;b\n1;2\n3;4\n", "name the separator: --sep ';'"),
-    "f.csv": (b'a,b\n"1,2\n3,4\n', r"f\.csv is no CSV .*EOF inside string"),
-    "g.parquet": (b"PAR1 and so on", r"g\.parquet is damaged, or no parquet file"),
-    "h.json": (b"{}", r"'\.json', which is not read; expected \.csv"),
-}
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_table_that_cannot_be_read(name, tmp_path):
-    content, words = FILES[name]
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(ValueError, match=words) as caught:
-        bsvdd.read_table(tmp_path / name)
-    assert name in str(caught.value)
-    with pytest.raises(ERRORS, match=re.escape(name)):
-        bsvdd.load(tmp_path / name)  # which is no saved fit
-
-
-def test_files_that_are_not_there(tmp_path):
-    for read in (bsvdd.read_table, bsvdd.load):
-        with pytest.raises(FileNotFoundError, match=r"no\.csv"):
-            read(tmp_path / "no.csv")
-    (tmp_path / "x.csv").write_text("a,y\n1,0\n2,1\n")
-    with pytest.raises(ValueError, match=r"label='z' is no column of .*x\..*, which has 'a'"):
-        bsvdd.read_table(tmp_path / "x.csv", "z")
-
-
 # each parameter and each method, with what none of them takes
 
 
@@ -463,41 +541,15 @@ class Odd:
 
 
 NO_ROWS = [  # no table of 20 finite rows of 3 numbers
-    changed(INF),
-    changed(-INF).tolist(),
-    pd.DataFrame(changed(INF)),
-    changed(INF).astype(np.float32),
-    np.ma.masked_invalid(changed(INF)),
-    np.empty((0, 3)),
-    X[:, :0],
-    X[:, 0],
-    X[None],
-    X.astype(complex),
-    X.astype("M8[s]"),
-    np.full((20, 3), "x"),
-    np.full((20, 3), Odd(), dtype=object),
-    [[1.0, 2.0], [3.0]],
-    [],
-    None,
-    3,
-    "no-such-file.csv",
-    {"a": 1},
-    Odd(),
+    *(changed(INF), changed(-INF).tolist(), pd.DataFrame(changed(INF)), np.empty((0, 3))),
+    *(changed(INF).astype(np.float32), np.ma.masked_invalid(changed(INF)), X[:, :0], X[:, 0]),
+    *(X[None], X.astype(complex), X.astype("M8[s]"), np.full((20, 3), "x"), [[1.0, 2.0], [3.0]]),
+    *(np.full((20, 3), Odd(), dtype=object), [], None, 3, "no-such-file.csv", {"a": 1}, Odd()),
     object,
 ]
 NO_LABELS = [
-    np.where(np.arange(20) == 7, NAN, Y),
-    Y[:7],
-    np.zeros(20),
-    Y + 2,
-    Y[:, None],
-    np.where(Y, "a", "b"),
-    [None] * 20,
-    np.arange(20),
-    3,
-    [],
-    Odd(),
-    "label",
+    *(np.where(np.arange(20) == 7, NAN, Y), Y[:7], np.zeros(20), Y + 2, Y[:, None], [None] * 20),
+    *(np.where(Y, "a", "b"), np.arange(20), 3, [], Odd(), "label"),
 ]
 # what no parameter takes: also numbers that are negative or not finite
 NO_VALUES = [NAN, -INF, -1.0, -7, "odd", b"odd", [1.0, "x"], {"a": 1}, Odd(), object, 1j]

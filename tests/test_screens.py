@@ -7,11 +7,15 @@ writes them anew. Words must be the same, and numbers nearly: the last digits ar
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from bsvdd.comparison import models, studies
+from bsvdd.comparison.runner import Cell
+from bsvdd.comparison.slides import Slides
 from click.testing import CliRunner
 
 import bsvdd
@@ -76,11 +80,7 @@ def of_rows():
     return BSVDD(**FEW), None
 
 
-FITS = {
-    "BSVDD": of_rows,
-    "BSVDD with labels": of_labels,
-    "SVDD": lambda: (SVDD(), None),
-}
+FITS = {"BSVDD": of_rows, "BSVDD with labels": of_labels, "SVDD": lambda: (SVDD(), None)}
 
 
 @pytest.fixture(scope="module")
@@ -162,23 +162,26 @@ def test_the_screens_of_the_command(folder, monkeypatch):
     assert not failed, "\n".join(failed)
 
 
-@pytest.mark.parametrize("name", ["slides", "real"])
+@pytest.mark.parametrize("name", ["slides", "real", "settings"])
 def test_the_screen_of_a_study(name, folder, monkeypatch):
-    from dataclasses import replace
-
-    from bsvdd.comparison import models, studies
-    from bsvdd.comparison.slides import Slides
-
+    """A second run prints the same, and computes nothing."""
     own = getattr(studies, name)(quick=True)
     small = models.by_name(["SVDD", "BDD", "SVM", "logistic"], draws=40, tune=40)
-    rows = own.scenarios
+    rows = own.scenarios if name == "real" else own.scenarios[:3]
     if name == "slides":
         small = {model: own.models[model] for model in ("SVDD", "BDD")}
         rows = [Slides(v=v, n_train=60, n_test=200, p=5) for v in (5.0, 10.0, 20.0)]
     study = replace(own, scenarios=rows, models=small, replicates=2)
     monkeypatch.setattr(studies, name, lambda *_: study)
-    text = called(["study", name, "--jobs", "1", "--out", f"s_{name}"], folder, monkeypatch)
-    check(f"command study {name}", text)
+    run, out = ["study", name, "--jobs", "1", "--out", f"s_{name}"], folder / f"s_{name}"
+    text = called(run, folder, monkeypatch)
+    if name != "settings":
+        check(f"command study {name}", text)
+    assert {p.name for p in out.iterdir()} == {"cells", "results.csv", "table.txt"}
+    assert len(pd.read_csv(out / "results.csv")) == len(study.cells())
+    monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("computed again"))
+    again = called(run, folder, monkeypatch)
+    assert again.partition("-- stderr")[0] == text.partition("-- stderr")[0]
 
 
 @pytest.mark.parametrize("name", ["", *CALLS, "study"])

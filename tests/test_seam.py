@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bsvdd import BDD, BSVDD, SVDD, cutoffs, kernels
+from bsvdd import BDD, BSVDD, SVDD
 
 ROOT = Path(__file__).parents[1]
 # rooms above the estimators; the list of their files that read the inside of a fit only shrinks
@@ -58,26 +58,6 @@ def test_table_margins_and_similarities_say_what_the_decision_says(model):
         assert order[0, 1] > 0.9
     again = found.frame.assign(x=new["x"])
     np.testing.assert_array_equal(est.score_samples(new), est.score_samples(again))
-
-
-def test_similarity_is_the_kernel_sum_whatever_the_cutoff():
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    Z = X[:3] + 0.1
-    est = BSVDD(kernel=kernels.RBF(1.0), draws=400, tune=200).fit(X)
-    w = est.idata_["posterior"]["w"].stack(sample=("chain", "draw")).to_numpy()
-    k = np.exp(-((Z[:, None] - X) ** 2).sum(axis=2) / 2.0)
-    place = est.idata_["constant_data"]["point_of_row"].to_numpy()
-    np.testing.assert_allclose(est.log_similarity(Z), np.log(k @ w[place]).T, rtol=1e-6)
-    np.testing.assert_array_equal(
-        est.with_cutoff(cutoffs.Printed(0.9)).log_similarity(Z), est.log_similarity(Z)
-    )  # no cutoff in it
-
-
-def test_a_kernel_matrix_has_no_table():
-    K = np.exp(-((np.arange(9.0)[:, None] - np.arange(9.0)) ** 2))
-    est = SVDD(kernel=kernels.Precomputed()).fit(K)
-    with pytest.raises(AttributeError, match="precomputed kernel"):
-        _ = est.table_
 
 
 def test_rooms_above_the_estimators_ask_publicly():

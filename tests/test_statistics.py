@@ -72,11 +72,8 @@ def cell():
     return {name: np.concatenate([np.atleast_1d(v) for v in each]) for name, each in found.items()}
 
 
-def test_false_alarms_have_their_rate(cell):
+def test_false_alarms_have_their_rate_and_the_spread_is_that_of_samples(cell):
     assert cell["flagged"].mean() == pytest.approx(RATE, abs=0.025)
-
-
-def test_the_spread_is_that_of_samples(cell):
     assert 0.7 < np.median(cell["ratio"]) < 1.4
     assert ((cell["ratio"] > 0.5) & (cell["ratio"] < 2.0)).mean() > 0.85
 
@@ -140,10 +137,7 @@ def test_the_list_keeps_its_rate_and_finds_odd_rows(tables):
     assert np.mean(false) <= 0.15
     power = [listed[truth].mean() for truth, listed, _ in tables if truth.any()]
     assert np.mean(power) >= 0.5
-
-
-def test_at_least_so_many_rows_stand_out(tables):
-    """Never more than are odd; of the odd ones a good part."""
+    # at least so many stand out: never more than are odd; of the odd ones a good part
     odd = np.array([truth.sum() for truth, *_ in tables])
     least = np.array([at_least for *_, at_least in tables])
     assert (least <= odd).all()

@@ -86,7 +86,7 @@ def compare(
         if stopped is not None:
             click.echo(f"stopped after {len(results)} of {total} fits; the same command goes on")
             raise stopped
-        comparison.page.write_page(out / "report.html", found, lines)
+        comparison.advice.write_page(out / "report.html", found, lines)
     click.echo(f"report: {out / 'report.html'}\n{_next(csv, found[0], table, study, sampling)}")
 
 

@@ -100,6 +100,11 @@ def save_table(path: Path, table: pd.DataFrame, sep: str, decimal: str) -> None:
     click.echo(f"saved {path}")
 
 
+def save_named(path: Path, table: pd.DataFrame, names: pd.Index, sep: str, decimal: str) -> None:
+    """Write a table as :func:`save_table` does, with the names of its rows first."""
+    save_table(path, with_names(table, names, str(names.name or "row")), sep, decimal)
+
+
 class Display:
     """The progress of a run: bars in a terminal, elsewhere a line for each finished cell.
 

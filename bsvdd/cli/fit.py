@@ -72,14 +72,15 @@ def fit(
     from ..estimators.questions import facts  # a fit needs no sentences
 
     found = facts.facts(est)
-    about = [_read(est, X, y, table.layout(label)), *([facts.job(found)] if of_rows else [])]
+    read = "; ".join([_read(est, X, y, table.layout(label)), *known.said])
+    about = [read, *([facts.job(found)] if of_rows else [])]
     click.echo("\n".join([*about, found["kernel"], facts.decided(found), f"saved {out}"]))
     if report is not None:
         with plain_errors():
             import matplotlib
 
             matplotlib.use("agg")
-            from ..estimators.report.report import report as write_report
+            from ..estimators.report import report as write_report
 
             write_report(est, report)
         click.echo(f"report: {report}")

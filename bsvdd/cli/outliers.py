@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..estimators import atomic, messages, registry, tables
-from . import options
+from . import options, rows
 from .console import (
     console_of_records,
     print_lines,
-    save_table,
+    save_named,
     table_of,
     waiting,
     with_filled,
-    with_names,
 )
 from .errors import check_outputs, plain_errors
 from .fit import prepared
+from .rows import RowOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..estimators.one_table.stand_out import StandOut
+    from ..estimators.tables.files import Layout
 
+UNUSED = "Column {!r} is left out: no label is used."
 BELOW = 20  # rows of a group that are named below the table
+MOST_COLUMNS = 10  # whose relations are counted
 CLEAR, CAP = 2.0, 1000.0  # excess of rows that are not dim, and the largest that is printed
 EXCESS = (
     "excess: the distance of a value from that which the others lead to; in each column about one "
@@ -41,8 +44,14 @@ EXCESS = (
 @click.command()
 @click.argument("csv", type=options.FILE)
 @options.of_table
+@rows.known
 @options.of_fit_without_cutoff
 @click.option("--label", metavar="COLUMN", help="Column of labels, which are not used.")
+@click.option(
+    "--strata",
+    metavar="COLUMN",
+    help="Column of labels: rows of one label have a share of odd rows of their own; no feature.",
+)
 @click.option(
     "--fdr",
     default=0.1,
@@ -65,6 +74,8 @@ def outliers(
     table: options.TableOptions,
     own: options.FitOptions,
     label: str | None,
+    known: RowOptions,
+    strata: str | None,
     fdr: float,
     top: int,
     out: Path | None,
@@ -89,12 +100,12 @@ def outliers(
     """
     if relations:
         return print_relations(csv, table, label, top, out)
+    command = f"{options.command('outliers', csv, [*vars(table), 'label'])} --relations"
     with plain_errors():
         check_outputs({"--out": out, "--picture": picture}, csv)
-        layout = replace(table, drop=(*table.drop, *filter(None, [label]))).layout()
         _require_core(own.model)
-        est, X, _ = prepared(csv, layout, None, own)
-        names, X = X.index, X.reset_index(drop=True)
+        est, X, _ = prepared(csv, _without(table, label), None, own)
+        names, X, of_rows = _apart(X, known, strata, csv)
         with waiting("outliers") as step:
             import numpy as np
 
@@ -102,7 +113,7 @@ def outliers(
             from ..estimators.questions.why import explain
 
             step("which rows stand out")
-            found = stand_out(est, X, fdr=fdr)
+            found = stand_out(est, X, fdr=fdr, **of_rows)
             listed = np.flatnonzero(found.listed)
             lines = found.lines(top)
             step("reasons")
@@ -110,18 +121,44 @@ def outliers(
             why = explain(found.estimator, rows=asked)
             texts = [why.reason(np.searchsorted(asked, rows)) or "-" for rows in lines]
             titles = [found.title(rows, names) for rows in lines]
+            said = [str(found), *groups(found, names, lines), *_followed(X, command)]
     console = console_of_records()
     console.print(printed(found, str(names.name or "row"), titles, lines, texts))
-    unused = [] if label is None else [f"Column {label!r} is left out: no label is used."]
-    print_lines(console, [str(found), *groups(found, names, lines), *unused])
+    print_lines(console, said if label is None else [*said, UNUSED.format(label)])
     with plain_errors():
         if out is not None:
-            written = found.table.join(why.top_columns())
-            written = with_filled(written, X.iloc[found.order].isna())
-            written = with_names(written, names[found.order], str(names.name or "row"))
-            save_table(out, written, layout.sep, table.decimal)
+            written = with_filled(found.table.join(why.top_columns()), X.iloc[found.order].isna())
+            save_named(out, written, names[found.order], table.sep, table.decimal)
         if picture is not None:
             _draw(picture, found, names.to_numpy(), lines, texts, own.model)
+
+
+def _without(table: options.TableOptions, label: str | None) -> Layout:
+    """Return the layout of a table without its column of labels."""
+    return replace(table, drop=(*table.drop, *filter(None, [label]))).layout()
+
+
+def _apart(X: pd.DataFrame, known: RowOptions, strata: str | None, csv: Path) -> Any:
+    """Return the names of the rows, their features, and what ``stand_out`` takes of rows."""
+    features, of_rows = known.taken(X)
+    if strata is not None:
+        of_rows["strata"] = tables.files.split(X, strata, "--strata", str(csv))[1].to_numpy()
+        features = features.drop(columns=strata, errors="ignore")
+    return X.index, features.reset_index(drop=True), of_rows
+
+
+def _followed(X: pd.DataFrame, command: str) -> list[str]:
+    """Return how many columns follow from others, and the command that shows what breaks this.
+
+    Of more than 10 columns nothing is counted, as it would take as long as the fit.
+    """
+    from ..estimators.questions.relations import relations
+
+    if X.shape[1] > MOST_COLUMNS or not (n := len((found := relations(X)).follows)):
+        return []
+    far = int((found.table["excess"] > CLEAR).sum())
+    follow = f"{n} column{' follows' if n == 1 else 's follow'} from others"
+    return [f"{follow}, and {far} row{' breaks' if far == 1 else 's break'} that: {command}"]
 
 
 def _draw(picture: Path, found: StandOut, names: np.ndarray, *said: Any) -> None:
@@ -131,7 +168,7 @@ def _draw(picture: Path, found: StandOut, names: np.ndarray, *said: Any) -> None
     matplotlib.use("agg")
     from ..estimators.plots.common import figure_of
     from ..estimators.plots.outliers import draw_outliers
-    from ..estimators.report.report import png
+    from ..estimators.report import png
 
     atomic.write(picture, png(figure_of(draw_outliers(found, names, *said))))
     click.echo(f"saved {picture}")
@@ -143,13 +180,13 @@ def print_relations(
     """Print which columns follow from others, and the rows that are farthest from that."""
     from ..estimators.questions.relations import relations
 
-    if unused := options.given(*options.OF_FIT, "fdr", "picture"):
+    known = (each.name for each in fields(RowOptions))
+    if unused := options.given(*options.OF_FIT, *known, "strata", "fdr", "picture"):
         named = ", ".join(map(options.as_option, unused))
         raise click.UsageError(f"--relations fits no model: leave out {named}")
     with plain_errors():
         check_outputs({"--out": out}, csv)
-        layout = replace(table, drop=(*table.drop, *filter(None, [label]))).layout()
-        X, _ = tables.files.read_features(csv, layout)
+        X, _ = tables.files.read_features(csv, _without(table, label))
         found = relations(X)
     far = found.table[found.table["excess"] > 1.0].head(top)
     cells = [[str(name), *_broken(*row)] for name, *row in far.itertuples()]
@@ -160,8 +197,7 @@ def print_relations(
     print_lines(console, [str(found), EXCESS] if len(found.follows) else [str(found)])
     if out is not None:
         with plain_errors():
-            written = with_names(found.table, found.table.index, name)
-            save_table(out, written, layout.sep, table.decimal)
+            save_named(out, found.table, found.table.index, table.sep, table.decimal)
 
 
 def _broken(excess: float, column: str, value: object, expected: object, also: str) -> list[str]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from ..estimators import messages, tables
 from .options import grouped
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 
@@ -23,6 +24,13 @@ class RowOptions:
     weight: str | None
     recent: str | None
     suspect: tuple[str, ...]
+
+    @property
+    def said(self) -> list[str]:
+        """The options that were given, in words."""
+        one = {"group": self.group, "weight": self.weight, "recent": self.recent}
+        found = [f"{name} {value}" for name, value in one.items() if value is not None]
+        return found + [f"suspect {each}" for each in self.suspect]
 
     def taken(self, X: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Return the features of a table, and the weights and groups that ``fit`` takes.
@@ -47,7 +55,7 @@ class RowOptions:
                 weights.append(_recent(x, value) if option == "--recent" else _suspect(x, value))
                 columns.append(name)
         if weights:
-            found["sample_weight"] = np.prod(weights, axis=0)
+            found["sample_weight"] = math.prod(weights)
         rest = X.drop(columns=columns)
         if not rest.shape[1]:
             raise ValueError("the table has no feature columns besides those about rows")
@@ -69,8 +77,8 @@ def _numbers(x: pd.Series, option: str) -> np.ndarray:
     """Return a column as numbers; a ValueError that names the first cell that is none."""
     import pandas as pd
 
-    numbers = pd.to_numeric(x, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    if (bad := np.isnan(numbers)).any():
+    numbers = pd.to_numeric(x, errors="coerce").to_numpy(dtype=float, na_value=math.nan)
+    if (bad := numbers != numbers).any():  # NaN
         raise ValueError(
             f"{option} {x.name!r}: expected a number in each row, got {x.iloc[bad.argmax()]!r:.40} "
             f"in row {bad.argmax()} (counted from 0; {bad.sum()} such rows)"
@@ -94,7 +102,8 @@ def _recent(x: pd.Series, half_life: str) -> np.ndarray:
         expected = unit or "a positive number, in the unit of the column"
         raise ValueError(f"--recent {x.name}={half_life}: expected {expected}") from error
     age = _numbers(column.floats(x), "--recent")
-    return np.asarray(0.5 ** ((age.max() - age) / h))
+    weight: np.ndarray = 0.5 ** ((age.max() - age) / h)
+    return weight
 
 
 def _suspect(x: pd.Series, value: str) -> np.ndarray:

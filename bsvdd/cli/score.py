@@ -81,7 +81,7 @@ def score(
             known = est.table_
             layout = replace(layout, category=tuple(_of_text(est, layout)))
             new = tables.files.read_own(csv, layout)
-            with tables.files.naming(csv):
+            with messages.naming(csv):
                 names = _columns_of_fit(est, new, layout)
                 X, unread = _read(known, new[names], layout)
                 left = _left_out(X)

@@ -14,12 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import numpy as np
 from scipy.special import logsumexp
 
-from .tail import FEWEST, NONE, POWER, SHAPE, Tail
+from .tail import FEWEST, NONE, POWER, SHAPE, Stratum, Tail
 
 RATES = 0.1, 20.0  # of h, relative to 1/median u: beyond them the data leave nothing
 CELLS = np.array([10, 20, 20, 8])  # xi, log h, log share, log a
@@ -30,6 +31,7 @@ MASS_OF_CELL = 1e-4  # the same of a cell
 MOST_WILD, LOST = 5, 5.0  # r, and the log odds at which larger ones are left out
 DRAWS = 4000  # of the number of odd rows
 AT_LEAST = 0.01  # its quantile
+NUMBERS = 0.5, 0.05, 0.95  # quantiles of the number of odd rows of a stratum
 RATHER = 0.5  # P(odd) of a row that is rather odd than normal
 
 
@@ -47,29 +49,47 @@ class OddRows:
         The expected number of odd rows; NaN if there is no tail.
     none : float
         The probability that no row is odd; NaN if there is no tail.
+    numbers : ndarray of shape (L, 3)
+        Of the number of odd rows of each stratum the median, and the ends of the interval of .9;
+        NaN if there is no tail.
     """
 
     probability: np.ndarray
     at_least: int
     expected: float
     none: float
+    numbers: np.ndarray
 
     @classmethod
-    def of(cls, tail: Tail | None, aside: np.ndarray) -> Self:
-        """Return the odd rows; rows ``aside`` (n,) are odd whatever the tail, and not in it."""
+    def of(cls, tail: Tail | None, aside: np.ndarray, level: np.ndarray | None = None) -> Self:
+        """Return the odd rows; rows ``aside`` (n,) are odd whatever the tail, and not in it.
+
+        All rows are one stratum without ``level`` (n,), from 0.
+        """
+        level = np.zeros(len(aside), dtype=int) if level is None else level
         if tail is None:
-            return cls(np.where(aside, 1.0, np.nan), int(aside.sum()), math.nan, math.nan)
-        models = averaged(tail)
-        of_values = sum(weight * model.padded(len(tail.x)) for weight, model in models)
-        # a row that is more surprising is not less odd, whatever the tails of both densities
-        of_values = np.maximum.accumulate(of_values)
+            unknown = np.full((level.max() + 1, len(NUMBERS)), np.nan)
+            return cls(np.where(aside, 1.0, np.nan), int(aside.sum()), math.nan, math.nan, unknown)
+        models, of_values, inside = averaged(tail), {}, np.zeros(len(tail.u))
+        for stratum in tail.strata:
+            odd = sum(weight * model.padded(stratum) for weight, model in models)
+            # a row that is more surprising is not less odd, whatever the tails of both densities
+            of_values[stratum.level] = np.maximum.accumulate(odd)
+            rows = (tail.u > 0.0) & (tail.level == stratum.level)
+            inside[rows] = np.interp(tail.u[rows], stratum.x, of_values[stratum.level])
         probability = np.ones(len(aside))
-        inside = np.where(tail.u > 0.0, np.interp(tail.u, tail.x, of_values), 0.0)
         probability[~aside] = np.where(tail.far, 1.0, inside)
-        sure = int(tail.far.sum() + aside.sum())
-        none = 0.0 if sure else models[0][0] * models[0][1].none
-        found = sure + _at_least(models, of_values, tail.count)
-        return cls(probability, found, float(probability.sum()), float(none))
+        beyond = aside.copy()
+        beyond[~aside] = tail.far
+        sure = np.bincount(level[beyond], minlength=level.max() + 1)
+        none = 0.0 if beyond.any() else models[0][0] * models[0][1].none
+        # how many hide among the others hangs on the form of the tail
+        rather = _drawn(models, tail, {at: odd >= RATHER for at, odd in of_values.items()})
+        at_least = np.quantile(rather.sum(axis=1), AT_LEAST, method="inverted_cdf")
+        every = _drawn(models, tail, {at: odd >= 0.0 for at, odd in of_values.items()})
+        numbers = np.quantile(every + sure, NUMBERS, axis=0, method="inverted_cdf").T
+        found = int(sure.sum()) + int(at_least)
+        return cls(probability, found, float(probability.sum()), float(none), numbers)
 
     def listed(self, fdr: float = 0.1) -> np.ndarray:
         """Return the longest head of rows of which a share ``fdr`` is expected to be normal, (n,).
@@ -92,53 +112,135 @@ class Posterior:
     ----------
     none : float
         The probability that no row of it is odd.
-    share : ndarray of shape (cells, v)
-        P(odd) of each value in each cell of the grid, if a row is odd.
-    mass : ndarray of shape (cells,)
-        The share of the posterior of each cell.
     evidence : float
         The log density of the tail.
+    odd : dict of int to ndarray of shape (v,)
+        P(odd) of each value of each stratum.
+    strata : list of Stratum
+    points : list of ndarray
+        The axes of the grid: xi, log h, log share of each stratum, log a.
+    chance : list of ndarray of shape (xi, h, share, a)
+        The probability that a stratum has this share of odd rows, given xi, h and a.
+    cells : ndarray of int, shape (5, cells)
+        The first stratum with odd rows, and its places on the axes xi, h, share, a.
+    mass : ndarray of shape (cells,)
+        The share of the posterior of each cell, if a row is odd.
     """
 
     none: float
-    share: np.ndarray
-    mass: np.ndarray
     evidence: float
+    odd: dict[int, np.ndarray]
+    strata: list[Stratum]
+    points: list[np.ndarray]
+    chance: list[np.ndarray]
+    cells: np.ndarray
+    mass: np.ndarray
 
     @classmethod
     def of(cls, tail: Tail) -> Self:
         """Return the posterior by sums over a grid."""
-        middle = np.median(np.repeat(tail.x, tail.count.astype(int)))
+        strata, count = tail.strata, tail.count.sum(axis=0).astype(int)
+        some, middle = log_priors(len(strata))[1], np.median(np.repeat(tail.x, count))
         xi = SHAPE[0] - 4.0 * SHAPE[1], SHAPE[0] + 4.0 * SHAPE[1]
-        box = np.array([xi, np.log(RATES) - np.log(middle), np.log(tail.shares), np.log(POWER)])
-        nobody = math.log(NONE) + logsumexp(integral(tail.without_odd, box[:2])[1])
-        points, log_mass = integral(tail.with_odd, box)
-        evidence = np.logaddexp(nobody, math.log1p(-NONE) + logsumexp(log_mass))
-        mass = np.exp(log_mass - log_mass.max())
-        i, j, k, a = np.nonzero(mass > MASS_OF_CELL)
-        odd, normal = tail.log_odd(*points[2:])[k, a], tail.log_normal(*points[:2])[i, j]
-        rest = np.log1p(-np.exp(points[2][k]) * tail.n / tail.m)[:, None]
-        share = np.exp(odd - np.logaddexp(odd, rest + normal))
-        kept = mass[i, j, k, a]
-        return cls(float(np.exp(nobody - evidence)), share, kept / kept.sum(), float(evidence))
+        shares = [np.log(stratum.shares) for stratum in strata]
+        box = np.array([xi, np.log(RATES) - np.log(middle), *shares, np.log(POWER)])
+        of_nobody = integral(lambda *at: ([tail.without_odd(*at)], []), box[:2])[1]
+        nobody = math.log(NONE) + logsumexp(of_nobody)
+        points, log_mass, chance = integral(partial(with_odd, strata), box)
+        with np.errstate(divide="ignore"):
+            clean = [np.log(np.maximum(1.0 - c.sum(axis=2, keepdims=True), 0.0)) for c in chance]
+        first = [of_cells + sum(clean[:place]) for place, of_cells in enumerate(log_mass)]
+        total = some + logsumexp([logsumexp(each) for each in first])
+        evidence = np.logaddexp(nobody, total)
+        none, odd = float(np.exp(nobody - evidence)), {}
+        for place, (stratum, of_cells) in enumerate(zip(strata, log_mass, strict=True)):
+            others = np.exp(total - evidence) - np.exp(some + logsumexp(of_cells) - evidence)
+            cells, mass = _heavy([of_cells])
+            share = share_of_odd(stratum, points, place, tuple(cells[1:]))
+            odd[stratum.level] = (1.0 - none - max(others, 0.0)) * (mass @ share)
+        return cls(none, float(evidence), odd, strata, points, chance, *_heavy(first))
 
-    def padded(self, v: int) -> np.ndarray:
-        """Return P(odd) (v,), 1 for the values beyond those of this tail."""
-        p = (1.0 - self.none) * (self.mass @ self.share)
-        return np.append(p, np.ones(v - len(p)))
+    def padded(self, stratum: Stratum) -> np.ndarray:
+        """Return P(odd) (v,) of a stratum, 1 for its values beyond those of this tail."""
+        p = self.odd.get(stratum.level, np.empty(0))
+        return np.append(p, np.ones(len(stratum.x) - len(p)))
 
     def numbers(
-        self, rng: np.random.Generator, draws: int, rather: np.ndarray, count: np.ndarray
+        self, rng: np.random.Generator, draws: int, tail: Tail, among: dict[int, np.ndarray]
     ) -> np.ndarray:
-        """Return draws of the number of odd rows among those that are ``rather`` odd (v,)."""
-        chosen, v = rng.choice(len(self.mass), draws, p=self.mass), self.share.shape[1]
-        some = rather[:v]
-        number = rng.binomial(count[:v][some].astype(int), self.share[chosen][:, some]).sum(axis=1)
+        """Return draws (draws, L) of the number of odd rows of each stratum.
+
+        They count ``among`` some values (v,) of each stratum of the whole tail.
+        """
+        first, i, j, k, a = self.cells[:, rng.choice(len(self.mass), draws, p=self.mass)]
+        uniform = np.column_stack([np.ones(draws), rng.random((draws, len(self.strata) - 1))])
+        number = np.zeros((draws, len(tail.count)), dtype=int)
+        for place, stratum in enumerate(self.strata):
+            chance = self.chance[place].cumsum(axis=2)[i, j, :, a]
+            last = chance.shape[1] - 1
+            own = np.where(first == place, k, (chance < uniform[:, [place]]).sum(axis=1))
+            share = share_of_odd(stratum, self.points, place, (i, j, np.minimum(own, last), a))
+            some = among[stratum.level][: len(stratum.x)]
+            count = stratum.count[some].astype(int)
+            has = (first <= place) & (own <= last)
+            number[:, stratum.level] = rng.binomial(count, share[:, some]).sum(axis=1) * has
         number[rng.random(draws) < self.none] = 0
-        return np.asarray(number + rather[v:].sum())
+        for level, values in among.items():
+            number[:, level] += values[len(self.odd.get(level, ())) :].sum()
+        return number
+
+
+def log_priors(strata: int) -> tuple[float, float]:
+    """Return the log prior probabilities that one of so many strata has no, or an, odd row."""
+    return math.log(NONE) / strata, math.log1p(-(NONE ** (1.0 / strata)))
+
+
+def with_odd(
+    strata: list[Stratum], xi: np.ndarray, log_h: np.ndarray, *others: np.ndarray
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return of each stratum the log likelihood with odd rows in it, and ``Posterior.chance``.
+
+    Given xi, h and a the strata are independent, so that of the others is a product of sums over
+    their shares. ``others`` are the points of the log share of each stratum, and of log a.
+    """
+    log_none, log_some = log_priors(len(strata))
+    some, either, chance = [], [], []
+    for stratum, log_share in zip(strata, others[:-1], strict=True):
+        found = stratum.with_odd(xi, log_h, log_share, others[-1])
+        width = (log_share[1] - log_share[0]) / np.ptp(np.log(stratum.shares))
+        mass = log_some + math.log(width) + found
+        none = log_none + stratum.without_odd(xi, log_h)[:, :, None, None]
+        total = np.logaddexp(none, logsumexp(mass, axis=2, keepdims=True))
+        chance.append(np.exp(mass - np.where(np.isneginf(total), 0.0, total)))
+        some.append(found)
+        either.append(total)
+    others_too = [own + sum(either[:k] + either[k + 1 :]) for k, own in enumerate(some)]
+    return others_too, chance
+
+
+def share_of_odd(
+    stratum: Stratum, points: list[np.ndarray], place: int, cells: tuple[np.ndarray, ...]
+) -> np.ndarray:
+    """Return P(odd) (cells, v) of the values of a stratum with odd rows, in cells of the grid."""
+    i, j, k, a = cells
+    odd = stratum.log_odd(points[2 + place], points[-1])[k, a]
+    normal = stratum.log_normal(*points[:2])[i, j]
+    rest = np.log1p(-np.exp(points[2 + place][k]) * stratum.n / stratum.m)[:, None]
+    return np.asarray(np.exp(odd - np.logaddexp(odd, rest + normal)))
+
+
+def _heavy(log_mass: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return part and places (5, cells) of the cells of grids that have mass, and their shares."""
+    largest = max(each.max() for each in log_mass)
+    mass = [np.exp(each - largest) for each in log_mass]
+    places = [np.nonzero(each > MASS_OF_CELL) for each in mass]
+    cells = [[np.full(len(p[0]), part), *p] for part, p in enumerate(places)]
+    kept = np.concatenate([each[p] for each, p in zip(mass, places, strict=True)])
+    return np.hstack(cells), kept / kept.sum()
 
 
 Models = list[tuple[float, Posterior]]
+Parts = tuple[list[np.ndarray], list[np.ndarray]]
 
 
 def averaged(tail: Tail) -> Models:
@@ -156,51 +258,65 @@ def averaged(tail: Tail) -> Models:
     return list(zip(weight.tolist(), models, strict=True))
 
 
-def _at_least(models: Models, of_values: np.ndarray, count: np.ndarray) -> int:
-    """Return the quantile of the number of odd rows among those that are rather odd.
-
-    How many hide among the others hangs on the form of the tail.
-    """
-    rng, rather = np.random.default_rng(0), of_values >= RATHER
-    drawn = [m.numbers(rng, round(weight * DRAWS), rather, count) for weight, m in models]
-    return int(np.quantile(np.concatenate(drawn), AT_LEAST, method="inverted_cdf"))
+def _drawn(models: Models, tail: Tail, among: dict[int, np.ndarray]) -> np.ndarray:
+    """Return draws (draws, L) of the number of odd rows ``among`` values of each stratum."""
+    rng = np.random.default_rng(0)
+    return np.concatenate([m.numbers(rng, round(w * DRAWS), tail, among) for w, m in models])
 
 
 def integral(
-    log_likelihood: Callable[..., np.ndarray], box: np.ndarray
-) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return the points of each axis, and the log mass of the cells of a grid in a box (axes, 2).
+    log_likelihood: Callable[..., Parts], box: np.ndarray
+) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
+    """Return the points of each axis, the log mass of the cells of grids in a box, and the rest.
 
-    By coarse grids the box is narrowed to where the posterior has mass.
+    The axes of the box (axes, 2) are xi, log h, and, if there are odd rows, the log share of each
+    stratum, and log a. ``log_likelihood`` takes their points, and returns a grid for each stratum,
+    over xi, log h, its own share and a, and what else it has. By coarse grids the box is narrowed
+    to where the posterior has mass.
     """
-    whole, cells = box, CELLS[: len(box)]
+    whole = box
     for _ in range(PASSES):
-        _, log_mass = _grid(log_likelihood, box, whole, COARSE[: len(box)])
-        narrower = np.array([_kept(log_mass, axis, *box[axis]) for axis in range(len(box))])
+        _, log_mass, _ = _grid(log_likelihood, box, whole, COARSE)
+        narrower = np.array([_kept(log_mass, axis, box) for axis in range(len(box))])
         ratio = np.ptp(narrower, axis=1) / np.ptp(box, axis=1)
         box = narrower
         if (ratio > ENOUGH).all():
             break
-    return _grid(log_likelihood, box, whole, cells)
+    return _grid(log_likelihood, box, whole, CELLS)
 
 
 def _grid(
-    log_likelihood: Callable[..., np.ndarray], box: np.ndarray, whole: np.ndarray, cells: np.ndarray
-) -> tuple[list[np.ndarray], np.ndarray]:
+    log_likelihood: Callable[..., Parts], box: np.ndarray, whole: np.ndarray, cells: np.ndarray
+) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
     """Return points and log mass of so many cells; log h has the same improper prior anywhere."""
+    cells = np.array([*cells[:2], *cells[2:3].repeat(max(len(box) - 3, 0)), cells[3]])[: len(box)]
     width = np.ptp(box, axis=1) / cells
     middles = [np.arange(c) + 0.5 for c in cells]
     points = [low + w * at for low, w, at in zip(box[:, 0], width, middles, strict=True)]
     z = (points[0] - SHAPE[0]) / SHAPE[1]
     log_prior = -(z**2) / 2.0 - math.log(SHAPE[1] * math.sqrt(2.0 * math.pi))
-    log_prior += np.log(width).sum() - np.log(np.ptp(whole[2:], axis=1)).sum()
-    return points, log_likelihood(*points) + log_prior.reshape(-1, *[1] * (len(box) - 1))
+    found, rest = log_likelihood(*points)
+    for part, each in enumerate(found):
+        axes = _axes(part, len(box))
+        constant = np.log(width[axes]).sum() - np.log(np.ptp(whole[axes[2:]], axis=1)).sum()
+        found[part] = each + (log_prior + constant).reshape(-1, *[1] * (each.ndim - 1))
+    return points, found, rest
 
 
-def _kept(log_mass: np.ndarray, axis: int, low: float, high: float) -> tuple[float, float]:
-    """Return the ends of an axis between which the slices of a grid have mass."""
-    cells, others = log_mass.shape[axis], tuple(set(range(log_mass.ndim)) - {axis})
-    slices = logsumexp(log_mass, axis=others)
-    first, last = np.flatnonzero(slices > slices.max() + math.log(MASS))[[0, -1]]
-    width = (high - low) / cells
-    return low + max(first - 1, 0) * width, low + min(last + 2, cells) * width
+def _axes(part: int, axes: int) -> list[int]:
+    """Return which axes of a box a grid has."""
+    return [0, 1, 2 + part, axes - 1][:axes]
+
+
+def _kept(log_mass: list[np.ndarray], axis: int, box: np.ndarray) -> tuple[float, float]:
+    """Return the ends of an axis between which the slices of the grids have mass."""
+    slices = []
+    for part, each in enumerate(log_mass):
+        axes = _axes(part, len(box))
+        if axis in axes:
+            others = set(range(each.ndim)) - {axes.index(axis)}
+            slices.append(logsumexp(each, axis=tuple(others)))
+    mass, (low, high) = logsumexp(slices, axis=0), box[axis]
+    first, last = np.flatnonzero(mass > mass.max() + math.log(MASS))[[0, -1]]
+    width = (high - low) / len(mass)
+    return low + max(first - 1, 0) * width, low + min(last + 2, len(mass)) * width

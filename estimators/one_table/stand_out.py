@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.base import clone
 from ...inference.decision import median
 from ...inference.warning import collected
 from ...models.kernels import Tabular, as_kernel
+from ...models.units import Units
 from ..messages import check_rate
 from ..tables.gaps import imputed
 from ..tables.table import Table
@@ -21,6 +22,7 @@ from .clumps import clumps
 from .core_rows import SHARE, core_of
 from .decorrelated import Decorrelated
 from .odd_rows import OddRows
+from .strata import Strata, sentence
 from .tail import Tail
 
 PASSES = 3  # in which rows beyond any tail are set aside
@@ -50,11 +52,15 @@ class StandOut:
     names : pandas.Index of length n
         The names of the rows.
     weight : ndarray of shape (n,)
-        1 for the rows of the core, which the estimator was fitted to, and 0 for the others.
+        1, or the row's ``sample_weight`` (of mean 1), for the rows of the core, which the estimator
+        was fitted to, and 0 for the others.
     estimator : estimator
         Fitted with these weights and the kernel of the core.
     reason : str
         Why there is no P(odd); empty if there is.
+    strata : pandas.DataFrame
+        Of each stratum ``level``, ``rows``, and how many of them are ``odd``: the median, and
+        ``low`` and ``high`` of the interval of .9. They count rows that hide amid the others too.
     """
 
     probability: np.ndarray
@@ -68,6 +74,7 @@ class StandOut:
     weight: np.ndarray
     estimator: Any
     reason: str = ""
+    strata: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def order(self) -> np.ndarray:
@@ -124,11 +131,12 @@ class StandOut:
             listed = f"One row is listed, with P(odd) = {self.probability[self.listed][0]:.2f}"
         else:
             listed = "No row is listed"
-        return (
-            f"{self.headline}. {listed}. This assumes that the surprises of normal rows have a "
-            "smooth tail; a clump above a fifth of the rows, or one amid the others, counts as "
-            "normal."
+        assumed = (
+            "This assumes that the surprises of normal rows have a smooth tail; a clump above a "
+            "fifth of the rows, or one amid the others, counts as normal."
         )
+        parts = [f"{self.headline}.", f"{listed}.", sentence(self.strata), assumed]
+        return " ".join(filter(None, parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,13 +157,14 @@ class Described:
     surprise: np.ndarray
 
     @classmethod
-    def of(cls, est: Any, X: Any, rows: Rows, counted: np.ndarray) -> Self:
-        """Return the table X, which is ``rows`` as numbers, of which some are ``counted`` (n,)."""
+    def of(cls, est: Any, X: Any, rows: Rows, aside: np.ndarray, groups: Any = None) -> Self:
+        """Return the table X, which is ``rows`` as numbers, without rows set ``aside`` (n,)."""
+        counted = ~aside & (rows.weight > 0.0)
         core = np.zeros(len(counted), dtype=bool)
         asked = replace(_asked(est), cyclic=rows.cyclic)
         core[counted], kernel = core_of(rows.X[counted], asked, rows.categorical)
         fitted = clone(est).set_params(kernel=kernel)
-        fitted.fit(X, sample_weight=core.astype(float))
+        fitted.fit(X, sample_weight=core * rows.weight, groups=groups)
         return cls(fitted, kernel, core, np.maximum(-median(fitted.log_similarity()), 0.0))
 
 
@@ -172,15 +181,20 @@ class Rows:
     cyclic : tuple of int
         The positions of cosines and sines.
     names : pandas.Index of length n
+    weight : ndarray of shape (n,)
+        Of mean 1 over the rows that have one.
     """
 
     X: np.ndarray
     categorical: tuple[int, ...]
     cyclic: tuple[int, ...]
     names: pd.Index
+    weight: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, named: tuple[int, ...], table: Table | None = None) -> Self:
+    def of(
+        cls, X: Any, named: tuple[int, ...], table: Table | None, weight: Any, groups: Any
+    ) -> Self:
         """Return the rows of a table; columns at ``named`` positions are categories too."""
         known = TrainingTable.read(X, table)
         values = known.values.to_numpy(float)
@@ -190,12 +204,23 @@ class Rows:
         if max(named, default=0) >= p:
             raise ValueError(f"categorical={named}: there are {p} columns, from 0 on")
         categorical = tuple(sorted({*named, *known.table.categorical}))
-        filled = imputed(values, values, categorical).rows
+        t = Units.of(values, None, weight, groups).weight
+        if (t > 0.0).sum() < FEWEST:
+            raise ValueError(f"one table needs {FEWEST} rows that count, got {(t > 0.0).sum()}")
+        filled = imputed(values, values[t > 0.0], categorical).rows
         table = known.table
-        return cls(table.coordinates(filled), categorical, table.cycles, known.frame.index)
+        return cls(table.coordinates(filled), categorical, table.cycles, known.frame.index, t)
 
 
-def stand_out(est: Any, X: Any, *, fdr: float = 0.1) -> StandOut:
+def stand_out(
+    est: Any,
+    X: Any,
+    *,
+    fdr: float = 0.1,
+    strata: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+) -> StandOut:
     r"""Return which rows of one table stand out, and how many do.
 
     The rows that are most alike are the core. The estimator describes them: a clone of it is fitted
@@ -214,6 +239,16 @@ def stand_out(est: Any, X: Any, *, fdr: float = 0.1) -> StandOut:
     X : array-like of shape (n, p)
         The table, with odd rows inside.
     fdr : float, default=0.1
+    strata : array-like of shape (n,), or name of a column of the data frame, optional
+        Rows of one label, such as those of one technician, have a share of odd rows of their own,
+        about which nothing is known; levels of fewer than 5 rows are one. P(odd) and the list use
+        it. A column stays a feature, unless it holds names: give an array and drop the column if
+        its level is only a marker.
+    sample_weight : array-like of shape (n,), optional
+        What rows count in the description, as in ``fit``. Rows of weight 0 are never in the core,
+        and are answered.
+    groups : array-like of shape (n,), optional
+        Rows of one label leave the description together, as in ``fit``.
 
     Returns
     -------
@@ -225,8 +260,8 @@ def stand_out(est: Any, X: Any, *, fdr: float = 0.1) -> StandOut:
     TypeError
         The estimator is no description.
     ValueError
-        Its kernel is precomputed, ``fdr`` does not lie between 0 and 1, a row has no value, or
-        there are fewer than 5 rows.
+        Its kernel is precomputed, ``fdr`` does not lie between 0 and 1, a row has no value or no
+        stratum, there is no such column, a length differs, or fewer than 5 rows count.
 
     Notes
     -----
@@ -234,6 +269,11 @@ def stand_out(est: Any, X: Any, *, fdr: float = 0.1) -> StandOut:
     smallest. There is no P(odd), and nothing is listed, with fewer than 20 different surprises
     in the tail, so below some 40 rows (SVDD: 100), or where more than .45 (.75) of the rows have
     the smallest surprise.
+
+    With strata, P(odd) of a row counts how many rows of its stratum lie far in the tail:
+
+    .. math:: P(\mathrm{odd}_i) = E\left[\frac{e_l\, a u_i^{a-1} / U^a}
+        {(1 - e_l)\, \mathrm{GPD}(u_i) + e_l\, a u_i^{a-1} / U^a}\right], \qquad l = l(i).
 
     Examples
     --------
@@ -244,11 +284,15 @@ def stand_out(est: Any, X: Any, *, fdr: float = 0.1) -> StandOut:
     >>> found = stand_out(SVDD(), X)
     >>> int(found.table.index[0])
     7
+    >>> X[:20] += [3.0, -3.0]
+    >>> stand_out(SVDD(), X, strata=["T3"] * 30 + ["T1"] * 270).strata["level"].tolist()
+    ['T1', 'T3']
     """
     check_rate("fdr", fdr)
-    rows = Rows.of(X, _asked(est).categorical_columns, est.table)
-    found, tail, aside = described(est, X, rows)
-    odd = OddRows.of(tail, aside)
+    rows = Rows.of(X, _asked(est).categorical_columns, est.table, sample_weight, groups)
+    known = Strata.of(strata, X, len(rows.X))
+    found, tail, aside = described(est, X, rows, known.level, groups)
+    odd = OddRows.of(tail, aside, known.level)
     listed = odd.listed(fdr)
     return StandOut(
         probability=odd.probability,
@@ -259,20 +303,23 @@ def stand_out(est: Any, X: Any, *, fdr: float = 0.1) -> StandOut:
         none=odd.none,
         fdr=float(fdr),
         names=rows.names,
-        weight=found.core.astype(float),
+        weight=found.core * rows.weight,
         estimator=found.estimator,
         reason="" if tail else TOO_FEW,
+        strata=known.table(odd.numbers),
     )
 
 
-def described(est: Any, X: Any, rows: Rows) -> tuple[Described, Tail | None, np.ndarray]:
+def described(
+    est: Any, X: Any, rows: Rows, level: np.ndarray, groups: Any
+) -> tuple[Described, Tail | None, np.ndarray]:
     """Return the last description of a table, its tail, and which rows (n,) were set aside."""
     aside, below = np.zeros(len(rows.X), dtype=bool), SHARE if is_sphere(est) else None
     passes = 0
     while True:
         with collected() if passes else nullcontext():  # each pass has the same warnings
-            found = Described.of(est, X, rows, ~aside)
-        tail, passes = Tail.of(found.surprise[~aside], below), passes + 1
+            found = Described.of(est, X, rows, aside, groups)
+        tail, passes = Tail.of(found.surprise[~aside], below, level[~aside]), passes + 1
         if tail is None or passes == PASSES or not tail.far.any():
             return found, tail, aside
         aside[np.flatnonzero(~aside)[tail.far]] = True

@@ -3,16 +3,21 @@ r"""The tail of the surprises of a table, and its densities.
 The surprise of a row is :math:`t_i = -\log s_i`, s_i the similarity of the row, left out, to the
 core, and :math:`u_i = \log t_i - Q_b(\log t)` with a quantile b. Rows with :math:`u > 0` are the
 tail, m of n. Normal rows have a smooth tail, a generalised Pareto distribution (Pickands 1975); odd
-rows lie anywhere in it, or all far away:
+rows lie anywhere in it, or all far away. Each stratum l of the rows, with :math:`n_l` rows and
+:math:`m_l` in the tail, has its own share :math:`\varepsilon_l` of odd rows:
 
-.. math:: u \sim (1 - e)\, \mathrm{GPD}(h, \xi) + e\, \frac{a u^{a - 1}}{U^a}, \qquad
-    e = \varepsilon n / m, \qquad U = (1 + 1/m) \max_i u_i,
+.. math:: u \sim (1 - e_l)\, \mathrm{GPD}(h, \xi) + e_l\, \frac{a u^{a - 1}}{U^a}, \qquad
+    e_l = \varepsilon_l n_l / m_l, \qquad U = (1 + 1/m) \max_i u_i,
 
-with the density :math:`h (1 + \xi h u)^{-1/\xi - 1}` of the first. The priors are
+with the density :math:`h (1 + \xi h u)^{-1/\xi - 1}` of the first. By default all rows are one
+stratum. The priors are
 
 .. math:: \log h \text{ flat}, \quad \xi \sim N(-.05, .1^2), \quad \log a \text{ flat on }
-    [\log 2, \log 32], \quad \varepsilon \sim \tfrac12 \delta_0 + \tfrac12
-    \text{ log-uniform}(.5 / n, .3).
+    [\log 2, \log 32], \quad \varepsilon_l \sim p\, \delta_0 + (1 - p)
+    \text{ log-uniform}(.5 / n_l, .3 n / n_l),
+
+where :math:`p^L = 1/2` for L strata: that no row is odd has the probability 1/2, whatever the
+strata. At most .3 of all rows are odd, and :math:`e_l` is at most .99.
 
 The logarithm of a surprise has a tail that is light for rows of a normal distribution and heavier
 for skewed ones; the prior of :math:`\xi` has both. With a = 2 alone, odd rows that all lie far away
@@ -46,66 +51,39 @@ EXACT, BINS = 200, 100  # largest surprises that count by themselves, and bins o
 
 
 @dataclass(frozen=True, eq=False)
-class Tail:
-    """The tail of the surprises of n rows.
+class Stratum:
+    """The rows of one stratum in a tail.
 
     Attributes
     ----------
-    u : ndarray of shape (n,)
+    level : int
+        Its number.
     x, count : ndarray of shape (v,)
-        The values of the tail in ascending order, and how many rows each stands for.
+        Its values in ascending order, and how many of its rows each stands for.
+    end : float
+        U of the whole tail.
+    n : int
+        The number of its rows that are not beyond the tail.
+    times : float
+        How many times as many such rows the table has.
     """
 
-    u: np.ndarray
+    level: int
     x: np.ndarray
     count: np.ndarray
-
-    @classmethod
-    def of(cls, surprise: np.ndarray, below: float | None = None) -> Self | None:
-        """Return the tail of surprises (n,) beyond the share ``below`` of them.
-
-        None if fewer than 20 surprises in it differ, or too many rows have the smallest one.
-        """
-        if below is None:
-            below = float(np.clip(1.0 - MOST_ROWS / len(surprise), BELOW, MOST_BELOW))
-        log_t = np.log(np.maximum(surprise, surprise[surprise > 0.0].min(initial=1.0)))
-        u = log_t - np.quantile(log_t, below)
-        x = np.sort(u[(u > 0.0) & (u < FAR)])
-        smallest = (log_t <= log_t.min() + 1e-9).mean()
-        if len(np.unique(x.round(9))) < FEWEST or smallest > below - LEAST_APART:
-            return None
-        return cls(u, *binned(x))
-
-    def without_largest(self, r: int) -> Self:
-        """Return the tail without its r largest rows, and without those beyond it."""
-        v = len(self.x) - r
-        end = self.x[v] if r else FAR
-        return type(self)(self.u[self.u < end], self.x[:v], self.count[:v])
-
-    @property
-    def far(self) -> np.ndarray:
-        """Which rows (n,) are beyond the tail."""
-        return self.u >= FAR
-
-    @property
-    def n(self) -> int:
-        """The number of rows that are not beyond the tail."""
-        return int((~self.far).sum())
+    end: float
+    n: int
+    times: float
 
     @property
     def m(self) -> float:
-        """The number of rows in the tail."""
+        """The number of its rows in the tail."""
         return float(self.count.sum())
-
-    @property
-    def end(self) -> float:
-        """U."""
-        return float(self.x[-1] * (1.0 + 1.0 / self.m))
 
     @property
     def shares(self) -> tuple[float, float]:
         """The least and the largest share of odd rows."""
-        return LEAST_ROWS / self.n, min(LARGEST_SHARE, 0.99 * self.m / self.n)
+        return LEAST_ROWS / self.n, min(LARGEST_SHARE * self.times, 0.99 * self.m / self.n)
 
     def log_normal(self, xi: np.ndarray, log_h: np.ndarray) -> np.ndarray:
         """Return the log density of normal rows, minus infinity beyond its end, (xi, h, v)."""
@@ -143,11 +121,96 @@ class Tail:
         return found
 
 
-def binned(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return values and their numbers; all but the 200 largest are means of 100 bins."""
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """The tail of the surprises of n rows, each of one of L strata.
+
+    Attributes
+    ----------
+    u : ndarray of shape (n,)
+    level : ndarray of int, shape (n,)
+        The stratum of each row, from 0.
+    x : ndarray of shape (v,)
+        The values of the tail in ascending order.
+    count : ndarray of shape (L, v)
+        How many rows of each stratum a value stands for.
+    """
+
+    u: np.ndarray
+    level: np.ndarray
+    x: np.ndarray
+    count: np.ndarray
+
+    @classmethod
+    def of(
+        cls, surprise: np.ndarray, below: float | None = None, level: np.ndarray | None = None
+    ) -> Self | None:
+        """Return the tail of surprises (n,) beyond the share ``below`` of them.
+
+        None if fewer than 20 surprises in it differ, or too many rows have the smallest one. All
+        rows are one stratum without ``level`` (n,).
+        """
+        if below is None:
+            below = float(np.clip(1.0 - MOST_ROWS / len(surprise), BELOW, MOST_BELOW))
+        level = np.zeros(len(surprise), dtype=int) if level is None else level
+        log_t = np.log(np.maximum(surprise, surprise[surprise > 0.0].min(initial=1.0)))
+        u = log_t - np.quantile(log_t, below)
+        inside = np.flatnonzero((u > 0.0) & (u < FAR))
+        inside = inside[np.lexsort((level[inside], u[inside]))]
+        x, of_x = u[inside], level[inside] == np.arange(level.max() + 1)[:, None]
+        smallest = (log_t <= log_t.min() + 1e-9).mean()
+        if len(np.unique(x.round(9))) < FEWEST or smallest > below - LEAST_APART:
+            return None
+        return cls(u, level, *binned(x, of_x))
+
+    def without_largest(self, r: int) -> Self:
+        """Return the tail without its r largest rows, and without those beyond it."""
+        v = len(self.x) - r
+        kept = self.u < (self.x[v] if r else FAR)
+        return type(self)(self.u[kept], self.level[kept], self.x[:v], self.count[:, :v])
+
+    @property
+    def far(self) -> np.ndarray:
+        """Which rows (n,) are beyond the tail."""
+        return self.u >= FAR
+
+    @property
+    def m(self) -> float:
+        """The number of rows in the tail."""
+        return float(self.count.sum())
+
+    @property
+    def end(self) -> float:
+        """U."""
+        return float(self.x[-1] * (1.0 + 1.0 / self.m))
+
+    @property
+    def strata(self) -> list[Stratum]:
+        """The strata that have rows in the tail."""
+        near, found = self.level[~self.far], []
+        for level, count in enumerate(self.count):
+            n, own = max(int((near == level).sum()), int(count.sum())), count > 0.0
+            if own.any():
+                values = self.x[own], count[own]
+                found.append(Stratum(level, *values, self.end, n, len(near) / n))
+        return found
+
+    def without_odd(self, xi: np.ndarray, log_h: np.ndarray) -> np.ndarray:
+        """Return the log likelihood without odd rows in any stratum, (xi, h)."""
+        return np.asarray(sum(stratum.without_odd(xi, log_h) for stratum in self.strata))
+
+
+def binned(x: np.ndarray, of_x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return values (v,) and their numbers of rows (L, v), by values and which has which stratum.
+
+    All but the 200 largest are means of 100 bins.
+    """
     if len(x) <= EXACT + BINS:
-        return x, np.ones(len(x))
+        return x, of_x.astype(float)
     low, high = np.split(x, [len(x) - EXACT])
-    count, edges = np.histogram(low, BINS, (0.0, low[-1]))
-    sums, filled = np.histogram(low, edges, weights=low)[0], count > 0
-    return np.append(sums[filled] / count[filled], high), np.append(count[filled], np.ones(EXACT))
+    ends = 0.0, low[-1]
+    count = np.array([np.histogram(low[own[: len(low)]], BINS, ends)[0] for own in of_x])
+    edges, total = np.histogram_bin_edges(low, BINS, ends), count.sum(axis=0)
+    sums, filled = np.histogram(low, edges, weights=low)[0], total > 0
+    values = np.append(sums[filled] / total[filled], high)
+    return values, np.hstack([count[:, filled], of_x[:, len(low) :]]).astype(float)

@@ -1,13 +1,13 @@
 """Plots of fitted estimators with matplotlib; each function returns its axes."""
 
-from .explanation import plot_explanation
-from .outliers import plot_outliers
-from .rates import plot_roc
-from .rows import plot_boundary, plot_distances, plot_margin
-from .weights import plot_weights
+from .decisions import plot_decisions
+from .draws import plot_margin, plot_weights
+from .outliers import plot_explanation, plot_outliers
+from .rows import plot_boundary, plot_distances, plot_roc
 
 __all__ = [
     "plot_boundary",
+    "plot_decisions",
     "plot_distances",
     "plot_explanation",
     "plot_margin",

@@ -118,19 +118,18 @@ def surprise_axis(ax: Axes, surprise: Any) -> None:
         ax.yaxis.set_major_formatter("{x:,g}")
 
 
-def points(ax: Axes, surprise: Any, classes: Mapping[str, tuple[Any, str]]) -> None:
-    """Draw surprises by row, in the colour of each class that has rows."""
-    surprise = np.asarray(surprise, dtype=float)
+def by_class(minority: np.ndarray) -> dict[str, tuple[np.ndarray, str]]:
+    """Return which rows are of each class, and its colour, by its name."""
+    return {"majority": (~minority, MAJORITY), "minority": (minority, MINORITY)}
+
+
+def points(
+    ax: Axes, x: np.ndarray, y: np.ndarray, classes: Mapping[str, Any], **style: Any
+) -> None:
+    """Draw points, in the colour of each class that has some."""
     for label, (members, color) in classes.items():
-        at = np.flatnonzero(members)
-        if len(at):
-            ax.scatter(at, surprise[at], s=12, color=color, label=label)
-
-
-def below(ax: Axes, columns: int = 2) -> None:
-    """Put the legend below the axes."""
-    how: dict[str, Any] = {"ncols": columns, "frameon": False, "fontsize": 8}
-    ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.18), **how)
+        if np.any(members):
+            ax.scatter(x[members], y[members], color=color, label=label, **{"s": 12, **style})
 
 
 def frame_of(est: Any, X: np.ndarray) -> Any:

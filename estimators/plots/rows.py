@@ -1,4 +1,4 @@
-"""What rows are: their surprises, their margins, and the decision boundary of two columns."""
+"""What rows are: their surprises, the decision boundary of two columns, and ROC."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.ticker import MaxNLocator
+from sklearn.metrics import (
+    average_precision_score,
+    precision_recall_curve,
+    roc_auc_score,
+    roc_curve,
+)
 
 from ..fitted import require_description
 from ..labels import classes_of
@@ -18,87 +23,20 @@ from .common import (
     MINORITY,
     P_NORMAL,
     axes_of,
-    below,
+    by_class,
     by_name,
     frame_of,
     label_rows,
     minority_of,
     panels,
+    plain,
     points,
-    short,
     surprise_axis,
     training_minority,
 )
 
-BINS, MOST_BINS = 40, 400  # of a histogram of margins, and with the way to 0
-
-
-def plot_margin(
-    est: Any, X: Any = None, names: Sequence[Any] | None = None, *, rows: Any = None
-) -> np.ndarray:
-    """Show the margins of rows in each draw, one panel per row; the area right of 0 is P(normal).
-
-    Parameters
-    ----------
-    est : fitted description
-    X : array-like of shape (n, p), optional
-        A few rows.
-    names : sequence, optional
-        Titles of the panels. Default: the index of X, or the names of the training rows.
-    rows : sequence of int, optional
-        Positions of training rows in place of X, each left out. Default: the first three.
-
-    Returns
-    -------
-    ndarray of matplotlib.axes.Axes, shape (n,)
-
-    Raises
-    ------
-    ValueError
-        The number of names differs from that of the rows; ``rows`` are no positions.
-    TypeError
-        The estimator has no draws.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bsvdd import BDD, plots
-    >>> X = np.random.default_rng(0).normal(size=(50, 2))
-    >>> axes = plots.plot_margin(BDD().fit(X), X[:2] + 0.1, ["one row", "another"])
-    """
-    require_description(est, "margin")
-    margins = est.margins(X)
-    if X is None:
-        known = est.decision().index
-        which = np.arange(min(3, len(known))) if rows is None else np.atleast_1d(rows)
-        if which.dtype.kind not in "iu" or not ((which >= 0) & (which < len(known))).all():
-            raise ValueError(
-                f"rows must be positions of training rows, 0 to {len(known) - 1}, got {rows!r}"
-            )
-        margins, index = margins[:, which], known[which]
-    else:
-        index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(margins.shape[1])
-    titles = [f"row {short(name)}" for name in index] if names is None else list(names)
-    if len(titles) != margins.shape[1]:
-        raise ValueError(
-            f"names must have one entry for each of {margins.shape[1]} rows, got {len(titles)}"
-        )
-    axes = panels(len(titles), 3, 3.4, 2.5)
-    for ax, title, of_row in zip(axes, titles, margins.T, strict=True):
-        low, high = np.quantile(of_row[np.isfinite(of_row)], [0.0, 1.0])
-        first, last = min(low, 0.0), max(high, 0.0)  # 0 is shown, and may be far away
-        width = max((high - low) / BINS, (last - first) / MOST_BINS) or 1.0
-        bins = width * np.arange(np.floor(first / width), np.ceil(last / width) + 1)
-        height, _ = np.histogram(np.clip(of_row, bins[0], bins[-1]), bins, density=True)
-        for part, color in ((bins[:-1] >= 0.0, MAJORITY), (bins[:-1] < 0.0, MINORITY)):
-            ax.stairs(np.where(part, height, 0.0), bins, fill=True, color=color, alpha=0.6)
-        ax.axvline(0.0, color="#333333", linewidth=1.4)
-        said = f"{title}: P(normal) = {(of_row >= 0.0).mean():.2f}"
-        ax.set_title(said, fontsize=10, parse_math=False)
-        ax.set(xlabel="margin; right of 0: within the cutoff", yticks=[])
-        ax.xaxis.set_major_locator(MaxNLocator(4))
-        ax.xaxis.set_major_formatter("{x:.3g}")
-    return axes
+LARGEST = np.finfo(float).max
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 
 
 def plot_distances(
@@ -145,19 +83,20 @@ def plot_distances(
     n, surprise = len(decided), decided["surprise"].to_numpy()
     minority = training_minority(est) if X is None else minority_of(est, y, n)
     ax = axes_of(ax, 9.0, 3.8)
-    label = "rows without labels" if X is not None and y is None else "majority"
-    classes = {label: (~minority, MAJORITY), "minority": (minority, MINORITY)}
+    classes = by_class(minority)
+    if nobody := X is not None and y is None:
+        classes = {"rows without labels": (~minority, MAJORITY)}
     if "low" in decided:
         low, high = decided["low"], decided["high"]
         colors = np.where(minority, MINORITY, MAJORITY)
         ax.vlines(np.arange(n), low, high, color=colors, alpha=0.3, linewidth=1)
-    points(ax, surprise, classes)
+    points(ax, np.arange(n), surprise, classes)
     ax.axhline(0.0, color="#333333", linestyle="--", linewidth=1.2)
     ax.set(xlabel="row", ylabel="surprise; above 0: beyond the cutoff")
     ax.set_title(f"{type(est).__name__}: surprise by row")
     surprise_axis(ax, surprise)
     label_rows(ax, decided.index if names is None else names)
-    if minority.any() or label != "majority":
+    if minority.any() or nobody:
         ax.legend(frameon=False, fontsize=8)
     return ax
 
@@ -220,18 +159,14 @@ def plot_boundary(
     axes = panels(len(fits), 2, 4.6, 3.8)
     images = [_map(ax, est, x1, x2) for ax, est in zip(axes, fits.values(), strict=True)]
     for ax, name in zip(axes, fits, strict=True):
-        for label, members, color in (
-            ("majority", ~minority, MAJORITY),
-            ("minority", minority, MINORITY),
-        ):
-            if members.any():  # a white edge is visible on both ends of the colours
-                style: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.5, "s": 22}
-                ax.scatter(*X[members].T, color=color, label=label, **style)
+        # a white edge is visible on both ends of the colours
+        points(ax, X[:, 0], X[:, 1], by_class(minority), edgecolors="white", linewidths=0.5, s=22)
         ax.set_title(name, parse_math=False)
         ax.set(xlabel=str(names[0]), ylabel=str(names[1]))
     axes[0].figure.colorbar(images[-1], ax=axes.tolist(), label="P(normal | data)", shrink=0.7)
     if minority.any():
-        below(axes[0])
+        place: Any = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.18)}
+        axes[0].legend(ncols=2, frameon=False, fontsize=8, **place)
     return axes
 
 
@@ -248,3 +183,92 @@ def _map(ax: Axes, est: Any, x1: np.ndarray, x2: np.ndarray) -> QuadMesh:
     image = ax.pcolormesh(x1, x2, p.reshape(x1.shape), **how)
     ax.contour(x1, x2, score.reshape(x1.shape), [0.0], colors="#333333", linewidths=1.4)
     return image
+
+
+def plot_roc(est: Any, X: Any = None, y: Any = None) -> np.ndarray:
+    """Show the ROC curve and the precision-recall curve, with the point of the cutoff.
+
+    Positive means minority, abnormal. Rows are ranked by ``-est.score_samples(X)``. AUC is the
+    probability that a minority row is ranked above a majority row; AP is the average precision,
+    and the base rate is that of random ranks.
+
+    Parameters
+    ----------
+    est : fitted estimator, or dict of them by name
+    X : array-like of shape (m, p), optional
+        New rows. Without them, the training rows are ranked by their left-out scores.
+    y : array-like of shape (m,), optional
+        Labels of X, with the rules of ``fit``.
+
+    Returns
+    -------
+    ndarray of matplotlib.axes.Axes, shape (2,)
+
+    Raises
+    ------
+    ValueError
+        There are no rows of one of the classes, or X is given without y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDD, plots
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(size=(50, 2)), rng.normal(3.0, 1.0, size=(9, 2))])
+    >>> est = SVDD().fit(X, np.repeat([0, 1], [50, 9]))
+    >>> axes = plots.plot_roc(est)
+    """
+    curves = {name: scored(each, X, y) for name, each in by_name(est).items()}
+    roc, pr = axes = panels(2, 2, 4.75, 4.4)
+    rates, of_roc, of_pr = [], [], []
+    for i, (name, (minority, score, flagged)) in enumerate(curves.items()):
+        color = COLORS[i % len(COLORS)]
+        false_alarms, hits, _ = roc_curve(minority, score)
+        precision, recall, _ = precision_recall_curve(minority, score)
+        auc = f"{plain(name)}: AUC {roc_auc_score(minority, score):.3f}"
+        ap = f"{plain(name)}: AP {average_precision_score(minority, score):.3f}"
+        # the curves of random ranks lie below these lines, so the labels have room there
+        of_roc += roc.plot(false_alarms, hits, color, label=auc, drawstyle="steps-post", lw=1.8)
+        of_pr += pr.plot(recall, precision, color, label=ap, drawstyle="steps-pre", lw=1.8)
+        found = (minority & flagged).sum() / minority.sum()
+        alarms = (~minority & flagged).sum() / (~minority).sum()
+        at_cutoff: dict[str, Any] = {
+            "marker": "o", "markersize": 8, "color": color, "markeredgecolor": "white",
+            "linestyle": "", "clip_on": False, "zorder": 4,
+        }  # fmt: skip
+        roc.plot(alarms, found, **at_cutoff)
+        if flagged.any():
+            pr.plot(found, (minority & flagged).sum() / flagged.sum(), **at_cutoff)
+        rates.append(minority.mean())
+    random: dict[str, Any] = {"color": "#777777", "linestyle": ":"}
+    of_roc += roc.plot([0, 1], [0, 1], label="random ranks: AUC 0.5", **random)
+    base = float(np.mean(rates))
+    of_pr += [pr.axhline(base, label=f"base rate {base:.3g}", **random)]
+    hit = "hits: share of the minority called abnormal"
+    roc.set(xlabel="false alarms: share of the majority called abnormal", ylabel=hit)
+    pr.set(xlabel=hit, ylabel="precision: share of minority rows among those")
+    for ax, lines, title in ((roc, of_roc, "ROC"), (pr, of_pr, "Precision and recall")):
+        ax.set(xlim=(0, 1), ylim=(0, 1.02), title=f"{title}; the dot is the cutoff")
+        # by its lines, as a label that starts with "_" hides a line
+        ax.legend(handles=lines, frameon=False, fontsize=9, loc="best")
+    return axes
+
+
+def scored(est: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return of each row whether it is minority, its abnormality, and whether it is flagged."""
+    if X is None:
+        require_description(est, "score of left-out rows")
+        score = -est.decision()["surprise"].to_numpy()
+        minority = training_minority(est)
+    elif y is None:
+        raise ValueError("plot_roc needs the labels y of X: which rows are minority")
+    else:
+        score = np.asarray(est.decision_function(X), dtype=float)
+        minority = minority_of(est, y, len(score))
+    if minority.all() or not minority.any():
+        raise ValueError(
+            "ROC and precision need majority and minority rows, got "
+            f"{int((~minority).sum())} and {int(minority.sum())}; give labelled rows, "
+            "plot_roc(est, X, y)"
+        )
+    return minority, np.minimum(-score, LARGEST), score < 0.0

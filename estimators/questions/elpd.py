@@ -7,9 +7,10 @@ mixture of normal ones. Without row i,
     \ell_i = \log \operatorname{mean}_t \frac{\sum_{j \ne i} w_j^{(t)} k(x_j, x_i)}{1 - w_i^{(t)}}
     - \frac p2 \log 2 \pi s^2 ,
 
-over the draws t of the posterior of all rows. The last term is there for ``kernels.RBF`` on p
-columns as they are, whose bandwidths s can be compared. With ``kernels.Tabular`` the scale of the
-columns has a part in the density, so it is left out, and the sums compare priors under one kernel.
+over the draws t of the posterior of all rows; of a new row nothing is left out, and the divisor
+is 1. The last term is there for ``kernels.RBF`` on p columns as they are, whose bandwidths s can be
+compared. With ``kernels.Tabular`` the scale of the columns has a part in the density, so it is left
+out, and the sums compare priors under one kernel.
 
 ``az.loo`` on the likelihood of the model answers another question. The likelihood of the centre is
 no density of the rows: a narrow prior and a wide kernel make its terms large, whatever rows it
@@ -27,6 +28,7 @@ from scipy.special import logsumexp
 from ...models.kernels import RBF
 from ..description import Description
 from ..fitted import require_one_fit
+from ..tables.table import frame_of
 
 if TYPE_CHECKING:
     from arviz import ELPDData
@@ -34,8 +36,8 @@ if TYPE_CHECKING:
 GOOD_K = 0.7  # of Pareto k, which nothing has here
 
 
-def elpd(est: Description) -> ELPDData:
-    """Return the expected log predictive density of a row, by rows that are left out.
+def elpd(est: Description, X: Any = None, rows: Any = None) -> ELPDData:
+    r"""Return the expected log predictive density of rows: training rows left out, or new ones.
 
     Differences between priors, or between bandwidths of ``kernels.RBF`` on the same columns, say
     which description predicts new normal rows better, in nats; see the module for the formula.
@@ -48,18 +50,31 @@ def elpd(est: Description) -> ELPDData:
     ----------
     est : fitted BSVDD
         Or another model with a posterior of weights of at least 0 that sum to one.
+    X : array-like of shape (m, p), optional
+        New rows in place of training rows, each counting one.
+    rows : array-like of bool, shape (n,), or of int, optional
+        A mask, or positions, of the training rows to take, each left out and counting one: of bad
+        rows too. By default the majority rows that have a weight, each counting by its weight.
 
     Returns
     -------
     arviz.ELPDData
-        For ``az.compare({"a": elpd(a), "b": elpd(b)})``. ``elpd_i`` has the described rows; ``p``
-        is NaN, as a density at its own points says nothing, and there is no Pareto k, as no draw
-        has an importance weight.
+        For ``az.compare({"a": elpd(a), "b": elpd(b)})``, of the same rows. ``elpd`` is the sum of
+        ``elpd_i``, :math:`t_i \ell_i` with the weights t of mean 1, and ``se`` is
+        :math:`\sqrt{n}` times the standard deviation of these: the rows with their weights count
+        as a sample, so few heavy rows make it large. ``p`` is NaN, as a density at its own points
+        says nothing, and there is no Pareto k, as no draw has an importance weight.
 
     Raises
     ------
     ValueError
-        There is no posterior, weights may be negative, or the kernel is no RBF kernel.
+        There is no posterior, weights may be negative, the kernel is no RBF kernel, X and ``rows``
+        are both given, or ``rows`` are no training rows.
+
+    Notes
+    -----
+    A fit that knows of bad rows, by weights of 0, loses against one that does not if the bad rows
+    are in the sum: it gives them a small density. Compare such fits by the rows that both trust.
 
     References
     ----------
@@ -75,15 +90,21 @@ def elpd(est: Description) -> ELPDData:
     >>> other = est.with_prior(priors.Flat(sd=2.0))
     >>> bool(abs(bsvdd.elpd(est).elpd - bsvdd.elpd(other).elpd) < 2)
     True
+    >>> bsvdd.elpd(est, rows=[3, 4, 9]).n_data_points
+    3
     """
     import xarray as xr
     from arviz import ELPDData
 
     require_one_fit(est, "elpd")
-    normalizer, values = _log_normalizer(est), est.log_similarity()
-    constant = est.idata_["constant_data"]
-    rows = np.flatnonzero(~constant["minority"].to_numpy() & (constant["weight"].to_numpy() > 0.0))
-    found = logsumexp(values[:, rows], axis=0) - math.log(len(values)) - normalizer
+    if X is not None and rows is not None:
+        raise ValueError("give new rows X or training rows, not both: rows are positions in fit")
+    normalizer, values = _log_normalizer(est), est.log_similarity(X)
+    index = (est.table_.frame if X is None else frame_of(X)).index
+    weight = np.ones(len(index)) if rows is not None or X is not None else _weight(est)
+    which = np.flatnonzero(weight > 0.0) if rows is None else _positions(rows, len(index))
+    of_row = logsumexp(values[:, which], axis=0) - math.log(len(values)) - normalizer
+    found = weight[which] * of_row
     return ELPDData(
         elpd=float(found.sum()),
         se=float(np.sqrt(len(found) * found.var())),
@@ -93,8 +114,27 @@ def elpd(est: Description) -> ELPDData:
         scale="log",
         warning=False,
         good_k=GOOD_K,
-        elpd_i=xr.DataArray(found, {"obs": est.table_.frame.index[rows]}, "obs"),
+        elpd_i=xr.DataArray(found, {"obs": index[which]}, "obs"),
     )
+
+
+def _weight(est: Description) -> np.ndarray:
+    """Return what each training row counts (n,), 0 for minority rows."""
+    constant = est.idata_["constant_data"]
+    return np.where(constant["minority"].to_numpy(), 0.0, constant["weight"].to_numpy())
+
+
+def _positions(rows: Any, n: int) -> np.ndarray:
+    """Return the positions of chosen rows among n; a ValueError for what is none."""
+    given = np.asarray(rows)
+    found = np.flatnonzero(given) if given.dtype == bool and given.shape == (n,) else given
+    whole = found.dtype.kind in "iu" and found.ndim == 1 and len(found) > 0
+    if not whole or found.min() < 0 or found.max() >= n:
+        raise ValueError(
+            f"rows must be a mask of {n} booleans, or positions of training rows, 0 to {n - 1}, "
+            f"and at least one; got {rows!r:.80}"
+        )
+    return found
 
 
 def _log_normalizer(est: Description) -> float:

@@ -20,30 +20,25 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.stats import beta
 
 from ...inference import cutoffs
 from ...models.kernels import Tabular, as_kernel
 from ...models.priors import describe
+from ..decisions import is_given, rule
 from ..doubts import doubts
 from ..fitted import Fitted, require_one_fit
 from ..registry import find
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
-WORTH = ("variance_ratio", "spread", "pull", "r_hat", "ess")  # one number each in a summary
 AS_WIDE = (0.8, 1.25)  # spread, within which intervals are about as wide as they should be
-METRICS = {
-    "g_mean": "the G-mean of both classes",
-    "balanced_accuracy": "the balanced accuracy",
-    "f1": "F1 of the minority",
-}
 SAMPLERS = {
     "own": "a sampler of your own",
     "exact": "independent draws of a posterior in closed form",
@@ -51,7 +46,6 @@ SAMPLERS = {
     "nuts": "the no-U-turn sampler",
     "metropolis": "random-walk Metropolis",
 }
-LEFT_OUT = "left-out rows in each draw"
 SCALES = {
     "both": "standardised columns and their normal scores, side by side",
     "standardised": "standardised columns",
@@ -78,7 +72,7 @@ def facts(est: Any) -> dict[str, Any]:
 
         - ``model``, ``name``, ``title``, ``reference``: class, name in tables, what it is, source;
         - ``rows``, ``minority``: numbers of training rows, and of minority rows among them;
-          ``labelled``: whether there were labels; ``learns_from_minority``; ``points``: how many
+          ``learns_from_minority``; ``points``: how many
           carry weights; ``without_weight``: how many majority rows have the weight 0, if some have;
           ``effective_rows``: how many rows they are in effect, if weights differ; ``batches``: how
           many batches leave, if several rows leave together; ``smallest_rate``:
@@ -132,9 +126,8 @@ def of_fit(fitted: Fitted) -> dict[str, Any]:
         "name": name if record is None else record.name,
         "title": record and record.title,
         "reference": record and (record.reference or None),
-        "call": repr(fitted.estimator),
+        "call": call(fitted.estimator),
         "rows": len(units.X),
-        "labelled": bool(training.labels),
         "minority": int(units.minority.sum()),
         "learns_from_minority": fitted.gram.n1 > 0,
         "points": len(fitted.gram.K),
@@ -149,12 +142,22 @@ def of_fit(fitted: Fitted) -> dict[str, Any]:
         **_kernel(fitted),
         **_posterior(fitted),
         **_cutoff(fitted),
-        "seed": fitted.seed,
+        "seed": fitted.estimator.get_params(deep=False).get("random_state"),
         "sha256": hashlib.sha256(units.X.tobytes()).hexdigest(),
         "versions": {"python": platform.python_version(), **{p: version(p) for p in PACKAGES}},
         "doubts": list(doubts(fitted)),
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def call(est: Any) -> str:
+    """Return the code that makes an estimator: its parameters that differ from their defaults."""
+    defaults = type(est)().get_params(deep=False)
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+        given = {n: (v, repr(v)) for n, v in est.get_params(deep=False).items()}
+        changed = {n: v for n, v in given.items() if v[1] != repr(defaults[n])}
+    texts = (f"{n}={getattr(v, '__name__', text)}" for n, (v, text) in changed.items())
+    return f"{type(est).__name__}({', '.join(texts)})"
 
 
 def _in_effect(weight: np.ndarray) -> float | None:
@@ -164,8 +167,8 @@ def _in_effect(weight: np.ndarray) -> float | None:
 
 
 def _kernel(fitted: Fitted) -> dict[str, Any]:
-    kernel, columns = fitted.data.kernel, "the columns as they are"
-    inner: Any = kernel
+    inner: Any = (kernel := fitted.data.kernel)
+    columns = "the columns as they are"
     if isinstance(kernel, Tabular):
         inner, columns = as_kernel(kernel.kernel), SCALES[kernel.scale]
     return {
@@ -183,11 +186,10 @@ def _posterior(fitted: Fitted) -> dict[str, Any]:
     if not fitted.has_draws:
         return {"effective_support": support}
     assert learned.scale is not None  # of a posterior
-    est, near, centre = fitted.estimator, fitted.near, learned.centre
+    est, near, centre, own = fitted.estimator, fitted.near, learned.centre, learned.sampler == "own"
     prior = {name: float(np.median(v)) for name, v in of_weights.get("prior", {}).items()}
     ratio = np.nan if fitted.prior is None else near.variance_ratio(centre, fitted.prior)
     ends = ("posterior", 0.5), ("low", 0.05), ("high", 0.95)
-    own = learned.sampler == "own"
     return {
         "effective_support": support,
         "likelihood_scale": learned.scale.scale,
@@ -225,29 +227,6 @@ def _cutoff(fitted: Fitted) -> dict[str, Any]:
     }
 
 
-def is_given(rule: Any) -> bool:
-    """Return whether no rows chose the cutoff."""
-    printed = isinstance(rule, cutoffs.Printed)
-    return printed and (rule.of == "own" or isinstance(rule.rule, int | float))
-
-
-def rule(of: Any) -> str:
-    """Return the predicate of a sentence on the cutoff: how it was chosen."""
-    match of:
-        case cutoffs.Printed(of="own"):
-            return "is the model's own boundary"
-        case cutoffs.Printed(int() | float()):
-            return "was given as a number"
-        case cutoffs.Printed(inner, where):
-            return rule(inner).replace(LEFT_OUT, f"distances of {where} rows, as one number")
-        case cutoffs.Best(metric, max_fpr):
-            limit = f" with at most {max_fpr:g} of the majority beyond it," * (max_fpr < 1.0)
-            return f"has the best value of {METRICS[metric]}{limit} on {LEFT_OUT}"
-        case cutoffs.Cost(miss):
-            return f"has the best cost, with a miss at {miss:g} false alarms, on {LEFT_OUT}"
-    return f"asks for a false-alarm rate of {of.rate:g}, by the quantile of {LEFT_OUT}"
-
-
 def share(rows: np.ndarray) -> dict[str, float]:
     """Return how many of some rows are so, their share, and its 90 % interval.
 
@@ -271,15 +250,6 @@ def share(rows: np.ndarray) -> dict[str, float]:
 # what reads them
 
 
-def summary(found: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the table of ``est.summary()``; a ValueError if there is no posterior."""
-    if "quantities" not in found:
-        raise ValueError(f"{found['model']} has one estimate of the weights and no posterior")
-    numbers = {name: {"posterior": found[name]} for name in WORTH}
-    table = pd.DataFrame.from_dict({**found["quantities"], **numbers}, orient="index")
-    return table.rename_axis("quantity")
-
-
 def described(found: Mapping[str, Any]) -> str:
     """Return a fit in some lines: rows, kernel, prior, draws, cutoff, and what to ask it next."""
     every = [*lines(found), *(("doubt", text) for text in found["doubts"]), ("next", NEXT)]
@@ -294,27 +264,25 @@ def lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what a fit is worth in words, each text with the name of its subject."""
     n, n1, columns = found["rows"], found["minority"], found["columns"]
     categories = sum(kind == "category" for kind in columns.values())
-    size = f"{n - n1} majority, {n1} minority" if found["labelled"] else f"{n}"
-    size += f"; {len(columns)} columns"
-    size += f" ({categories} of categories)" if categories else ""
-    size += f"; {found['points']} points"
+    size = f"{n - n1} majority, {n1} minority" if n1 else f"{n} rows"
+    of = f" ({categories} of categories)" * bool(categories)
+    size += f"; {len(columns)} columns{of}; {found['points']} points"
     return [("rows", size), ("job", job(found)), *_learned(found), ("cutoff", decided(found))]
 
 
 def job(found: Mapping[str, Any]) -> str:
     """Return what a fit is for, and which rows count."""
     n, n1 = found["rows"], found["minority"]
-    text = "new rows: all majority rows count as normal"
-    rest = n - n1 - found.get("without_weight", 0)
+    some, rest = "without_weight" in found, n - n1 - found.get("without_weight", 0)
+    text = f"new rows: all {'majority ' * bool(n1)}rows count as normal"
     if "one_table" in found:
-        text = f"one table: odd rows may be among its {n}; "
         core = f"the description rests on the {rest} that are most alike"
-        text += core if "without_weight" in found else "each counts with the weight 1 - P(odd)"
-    else:
-        if "without_weight" in found:
-            text += f"; {found['without_weight']} rows count nothing, {rest} rows count"
-        if "effective_rows" in found:
-            text += f"; by their weights they are {found['effective_rows']:.0f} rows in effect"
+        core = core if some else "each counts with the weight 1 - P(odd)"
+        text = f"one table: odd rows may be among its {n}; {core}"
+    elif some:
+        text += f"; {found['without_weight']} rows count nothing, {rest} rows count"
+    if "effective_rows" in found and "one_table" not in found:
+        text += f"; by their weights they are {found['effective_rows']:.0f} rows in effect"
     if "batches" in found:
         text += f"; asked of rows of a new batch: {found['batches']} batches leave one by one, and "
         text += f"the smallest rate that they can hold is {found['smallest_rate']:.2g}"
@@ -338,8 +306,7 @@ def _learned(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         unseen = "what is uncertain of the cutoff and of rows that the sample has not shown"
         counts = f"; P(normal) counts {unseen}" if found["uncertain"] else ""
         yield "draws", f"none: one estimate of the weights{counts}"
-    if text := worth(found):
-        yield "worth", text
+    yield "worth", worth(found)
 
 
 def worth(found: Mapping[str, Any]) -> str:
@@ -355,12 +322,10 @@ def worth(found: Mapping[str, Any]) -> str:
         )
     if np.isfinite(pull):
         sentences.append(f"The prior moves its mean by {pull:+.2f} of them.")
-    if "effective_support" in found:
-        before = found.get("quantities", {}).get("effective_support", {}).get("prior", np.nan)
-        of_prior = f"; those of the prior on {before:.1f}" if np.isfinite(before) else ""
-        support = f"{found['effective_support']:.1f} effective rows of {found['rows']}"
-        sentences.append(f"The weights rest on {support}{of_prior}.")
-    return " ".join(sentences)
+    before = found.get("quantities", {}).get("effective_support", {}).get("prior", np.nan)
+    of_prior = f"; those of the prior on {before:.1f}" if np.isfinite(before) else ""
+    support = f"{found['effective_support']:.1f} effective rows of {found['rows']}"
+    return " ".join([*sentences, f"The weights rest on {support}{of_prior}."])
 
 
 def decided(found: Mapping[str, Any]) -> str:
@@ -369,9 +334,10 @@ def decided(found: Mapping[str, Any]) -> str:
     text += f"As a distance it is {found['cutoff']:.6g}. "
     if "one_table" in found:
         return f"{text}It is for new rows; stand_out says which rows of the table are odd."
+    labelled = found["minority"] > 0
     said = " and ".join(
-        f"{of['count']} of {of['rows']} {name} rows ({of['share']:.2f} [{of['low']:.2f}, "
-        f"{of['high']:.2f}])"
+        f"{of['count']} of {of['rows']} {f'{name} ' * labelled}rows ({of['share']:.2f} "
+        f"[{of['low']:.2f}, {of['high']:.2f}])"
         for name, of in found["beyond"].items()
     )
     of_rows = " It was chosen on these rows: only new rows are independent evidence."

@@ -42,7 +42,7 @@ from ...inference import threads
 from ..inputs import refuse
 from ..messages import listed
 from ..tables.columns import TableColumn
-from ..tables.table import Table, frame_of
+from ..training import TrainingTable
 
 FOLLOWS = 0.5  # share of its variation, or surprise, that the others explain
 MORE = 0.02  # that a second column explains at least
@@ -146,10 +146,9 @@ def relations(X: Any, on: Any = None) -> Relations:
     (7, 'net', 50.0, 7.37)
     """
     refuse(X)
-    frame = frame_of(X)
-    known = Table().fit(frame)
-    table = pd.DataFrame(known.floats(frame), frame.index, frame.columns)
-    columns = dict(zip(frame, known.columns, strict=True))
+    given = TrainingTable.read(X)
+    table, frame = given.values, given.frame
+    columns = dict(zip(frame, given.table.columns, strict=True))
     categories = {c for c in frame if columns[c].kind == "category"}
     used = list(frame) if on is None else np.atleast_1d(on).tolist()
     if on is not None and not (used and set(used) < set(frame)):

@@ -51,7 +51,7 @@ TURNS = 0.3  # of the walks, where a row becomes normal with a column: a reason 
 TWINS = 0.4  # of what their falls differ by, at most, that the falls of two columns together vary
 CELLS = 5_000_000  # of steps in memory at once
 SHOWN, NEAREST, LEVELS = 10, 3, 2  # rows, names of rows and categories that are printed
-DIGITS, MOST_DIGITS, EXACT = 4, 6, 1e15  # of usual and of own values; floats with all their digits
+DIGITS, MOST_DIGITS = 4, 6  # of usual and of own values
 TINY, HALF = np.finfo(float).tiny, 0.5  # of rows that are alike have a usual value
 
 
@@ -167,7 +167,7 @@ class Why:
 
     def _said(self, rows: np.ndarray, group: list[int], part: float) -> str:
         """Return columns that are named together, with their values and their part."""
-        names = {f: _text(self.cells.columns[f]) for f in group}
+        names = {f: of_value(self.cells.columns[f], MOST_DIGITS) for f in group}
         text = " and ".join(f"{name} = {self.value(rows, f)}" for f, name in names.items())
         odd = {f: f"{names[f]} " * (len(group) > 1) for f in group if self._is_odd(rows, f)}
         like = ", ".join(name + self.usual(rows, f) for f, name in odd.items())
@@ -195,13 +195,16 @@ class Why:
         if not len(place):
             return "missing"
         if self.is_category[f]:
-            return " or ".join(_text(cell, digits) for cell in cells.value_counts().index[:LEVELS])
+            return " or ".join(
+                of_value(cell, digits) for cell in cells.value_counts().index[:LEVELS]
+            )
         ends = cells.iloc[[values.argmin(), values.argmax()]]
-        return " to ".join(dict.fromkeys(_text(cell, digits) for cell in ends))
+        return " to ".join(dict.fromkeys(of_value(cell, digits) for cell in ends))
 
     def normal_with(self, i: int) -> str:
         """Return the change that makes row number i normal, in words; empty if there is none."""
-        return ", ".join(f"{_text(c)} = {_text(v)}" for c, v in self.change(i).items())
+        change = self.change(i).items()
+        return ", ".join(" = ".join(of_value(v, MOST_DIGITS) for v in pair) for pair in change)
 
     def __repr__(self) -> str:
         """Return some sentences for each of the first rows."""
@@ -214,14 +217,6 @@ class Why:
             said.append(". ".join(filter(None, texts)) + ".")
         more = len(self.surprise) - SHOWN
         return "\n".join(said + [f"... and {more} more rows"] * (more > 0))
-
-
-def _text(cell: Any, digits: int = MOST_DIGITS) -> str:
-    """Return a cell, or a name, with few digits; a whole number has all of them."""
-    if not isinstance(cell, float):
-        return of_value(cell)
-    is_whole = cell.is_integer() or abs(cell) >= 10.0**digits
-    return f"{cell:.0f}" if is_whole and abs(cell) < EXACT else f"{cell:.{digits}g}"
 
 
 def explain(est: Any, Z: Any = None, X: Any = None, rows: Any = None) -> Why:

@@ -15,10 +15,10 @@ CURRENCY = r"[A-Z]{0,2}[$¢£¥\u20a0-\u20c0]|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NO
 NO_LETTER = (
     r"[\d_\W\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u215e]"  # nor powers, halves
 )
-AMOUNT = re.compile(
-    rf"(?P<sign>[-+\u2212]?)(?P<before>{CURRENCY})?\s?(?=\.?\d)"
+AMOUNT = (
+    rf"^(?P<sign>[-+\u2212]?)(?P<before>{CURRENCY})?\s?(?=\.?\d)"
     r"(?P<number>(?P<grouped>[1-9]\d{0,2}(?:,\d{3})+)?\d*(?:\.\d*)?(?:[eE][-+]?\d+)?)"
-    rf"\s?(?P<after>{CURRENCY}|(?!{NO_LETTER})\w[^\s\d]*|[%‰°][A-Z]?)?"
+    rf"\s?(?P<after>{CURRENCY}|(?!{NO_LETTER})\w[^\s\d]*|[%‰°][A-Z]?)?\Z"
 )
 SWAPPED = str.maketrans(".,", ",.")
 DAY = pd.Timedelta(days=1)
@@ -48,21 +48,15 @@ def amounts(cells: pd.Series) -> pd.DataFrame:
     Thousands with a comma are none if other cells have thousands without one: "1,234" beside "1500"
     may be 1.234.
     """
-    known = {cell: _amount(cell) for cell in cells.unique()}
-    found = pd.DataFrame([known[c] for c in cells], cells.index, ["number", "unit", "grouped"])
-    grouped = found["grouped"].astype(bool)
-    if (found["number"].abs()[~grouped] >= 1000.0).any():
-        found.loc[grouped, ["number", "unit"]] = np.nan, None
-    return found.assign(grouped=grouped)
-
-
-def _amount(cell: str) -> tuple[float, str | None, bool]:
-    found = AMOUNT.fullmatch(cell)
-    if found is None:
-        return np.nan, None, False
-    number = float(found["number"].replace(",", ""))
-    number = number if found["sign"] in ("", "+") else -number
-    return number, (found["before"] or "") + (found["after"] or ""), bool(found["grouped"])
+    found = cells.astype(object).str.extract(AMOUNT)
+    number = found["number"].str.replace(",", "").astype(float)
+    number = number.where(found["sign"].isin(["", "+"]), -number)
+    unit, grouped = found["before"].fillna("") + found["after"].fillna(""), found["grouped"].notna()
+    known = number.notna()
+    if (number.abs()[~grouped] >= 1000.0).any():
+        known &= ~grouped
+    values = {"number": number.where(known), "unit": unit.where(known), "grouped": grouped}
+    return pd.DataFrame(values)
 
 
 @dataclass(frozen=True)

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
 import pandas as pd
 
 from ...inference.warning import DataWarning, warn
-from ..labels import read_labels, read_minority
-from ..messages import did_you_mean, quoted
+from ..labels import read_labels, read_minority, split
+from ..messages import did_you_mean, naming, quoted
 from .columns import GAP, SWAPPED, amounts, level
 from .reading import EXACT, is_code
 from .table import Table
 
 # any other file but Parquet and Excel is CSV, but for these
 OTHERS = ".gz .zip .json .jsonl .xls .ods .dta .sav .sas7bdat .h5 .html .xml .npy .npz .feather"
-SEPARATORS = (";", "\t", "|", ",")  # that a header may have instead of the one that was named
+SEPARATORS = ";\t|, "  # that a header may have instead of the one that was named
 SIGNS = "|#N/A|#N/A N/A|#NA|-NaN|-nan|<NA>|N/A|NA|NULL|NaN|n/a|nan|null"  # as pandas has them
 GAPS, TRUTH = set(SIGNS.split("|")), {"true": True, "false": False}
 
@@ -262,14 +260,12 @@ def _csv(path: Path, sep: str) -> pd.DataFrame:
         text = content.decode("cp1252", "replace")
         shown = text[max(0, error.start - 9) : error.start + 9]
         warn(f"{path} is not UTF-8, and is read as Windows-1252: {shown!r}", DataWarning)
-    for header, below in pairwise(text[: 2**16].splitlines()[:2]):
-        for sign in SEPARATORS:
-            if sep not in header and sign in header and sign in below:
-                name = "tab" if sign == "\t" else sign
-                raise ValueError(
-                    f"{path}: the header has {sign!r} and not {sep!r}; name the separator: --sep "
-                    f"{name!r} (in Python read_table(path, sep={sign!r}))"
-                )
+    if sign := _other_sign(text[: 2**16].splitlines()[:2], sep):
+        name = "tab" if sign == "\t" else sign
+        raise ValueError(
+            f"{path}: the header has {sign!r} and not {sep!r}; name the separator: --sep "
+            f"{name!r} (in Python read_table(path, sep={sign!r}))"
+        )
     how: Any = {"dtype": str, "keep_default_na": False, "skip_blank_lines": sep in text[: 2**16]}
     try:
         if "\0" in text:
@@ -280,6 +276,19 @@ def _csv(path: Path, sep: str) -> pd.DataFrame:
         raise ValueError(
             f"{path} is no CSV in UTF-8 with a header that names every field of the rows: {why}"
         ) from error
+
+
+def _other_sign(lines: list[str], sep: str) -> str:
+    """Return the sign between fields that the first two lines have instead of ``sep``, if any.
+
+    A blank, which may be in a name, is one if it parts as many cells as names, with a number.
+    """
+    if len(lines) < 2 or sep in lines[0]:
+        return ""
+    names, cells = (line.split(" ") for line in lines)
+    parted = len(names) == len(cells) and any(cell.replace(".", "").isdigit() for cell in cells)
+    signs = SEPARATORS if parted else SEPARATORS.strip(" ")
+    return next((sign for sign in signs if all(sign in line for line in lines)), "")
 
 
 def _with_names(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
@@ -295,18 +304,12 @@ def _with_names(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _typed(x: pd.Series, decimal: str, is_text: bool) -> pd.Series:
-    """Return a column of text as numbers or as true and false, if all its cells are."""
-    if x.dtype == "str" and not is_text and decimal == ".":  # most columns, and quickly
-        numbers = pd.to_numeric(x, errors="coerce")
-        plain = numbers.notna().all() and numbers.abs().max() < EXACT
-        if plain and not x.str.match(r"\s*(?:0\d|\+\d{7})").any():
-            return numbers
-    if not x.map(lambda v: isinstance(v, str) or pd.isna(v)).all():  # of a workbook
-        x = x.mask(x.isin(GAPS)).infer_objects()
+    """Return a column of cells as numbers or as true and false, if all of them are."""
+    if x.dtype != "str" and not x.map(lambda v: isinstance(v, str) or pd.isna(v)).all():
+        x = x.mask(x.isin(GAPS)).infer_objects()  # of a workbook
         return x.map(level, na_action="ignore") if is_text else x
-    cells = x.astype(object) if is_text else x.astype(object).str.strip()
-    gap = cells.isna() | cells.isin({""} if is_text else GAPS)
-    known = cells[~gap]
+    cells = x.astype("str") if is_text else x.astype("str").str.strip()
+    known = cells[cells.notna() & ~cells.isin({""} if is_text else GAPS)]
     if decimal == "," and not is_text:
         swapped = known.str.translate(SWAPPED)
         fits, points = (amounts(each)["number"].notna() for each in (swapped, known))
@@ -315,40 +318,15 @@ def _typed(x: pd.Series, decimal: str, is_text: bool) -> pd.Series:
         known = swapped.where(fits, known)
     plain = known[known != GAP]
     if len(plain) and not is_text and not is_code(plain):
-        numbers = pd.to_numeric(plain, errors="coerce")
-        whole = plain.str.fullmatch(r"[-+]?\d+").all() and numbers.abs().max() >= EXACT
-        if (truth := plain.str.lower().map(TRUTH)).notna().all():
+        numbers, truth = pd.to_numeric(plain, errors="coerce"), plain.str.lower().map(TRUTH)
+        if truth.notna().all():
             return truth.reindex(x.index)
-        if numbers.notna().all() and not whole:
+        exact = numbers.abs().max() < EXACT or not plain.str.fullmatch(r"[-+]?\d+").all()
+        if numbers.notna().all() and exact:
             return numbers.reindex(x.index)
-    for sign, n in cells[gap & (cells != "")].value_counts().items() if len(known) else ():
+    signs = cells[cells.isin(GAPS - {""})].value_counts() if len(known) and not is_text else {}
+    for sign, n in signs.items():
         python = f"in Python read_table(path, text=[{x.name!r}])"
         category = f"if it is a category, --category {x.name!r} ({python})"
         warn(f"column {x.name!r}: {sign!r} in {n} rows is read as a gap; {category}", DataWarning)
     return known.reindex(x.index)
-
-
-def split(frame: Any, label: str, argument: str, origin: str) -> tuple[Any, Any]:
-    """Return a table without its column of labels, and this column.
-
-    ``argument`` is what the user named the column by, and ``origin`` where the table is from.
-    """
-    if label not in frame.columns:
-        raise ValueError(
-            f"{argument}={label!r} is no column of {origin}{did_you_mean(label, frame.columns)}, "
-            f"which has {quoted(frame.columns)}"
-        )
-    if frame.shape[1] == 1:
-        raise ValueError(f"{origin} has no column besides that of the labels")
-    return frame.drop(columns=label), frame[label]
-
-
-@contextmanager
-def naming(path: str | Path) -> Iterator[None]:
-    """Name the file in errors about its values."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        if type(error) not in (ValueError, TypeError) or str(path) in str(error):
-            raise
-        raise type(error)(f"{path}: {error}") from error

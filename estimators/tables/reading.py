@@ -115,10 +115,11 @@ def _of_text(cells: pd.Series) -> TableColumn:
 
 def is_code(cells: pd.Series) -> bool:
     """Return whether texts are digits that are no number: 007, telephones, seasons as 2019-20."""
-    zero, parts = cells.str.fullmatch(r"0\d+|\+\d{7,}"), cells.str.extract(SEASON).astype(float)
-    is_season = ((parts[0] + 1.0) % 100.0 == parts[1]).all()
-    is_digits = cells.str.fullmatch(r"\+?\d+").all() and zero.any()
-    return bool(is_digits or zero.mean() > CODES or is_season)
+    if cells.str.fullmatch(SEASON).all():
+        first, second = cells.str.extract(SEASON).astype(float).T.to_numpy()
+        return bool(((first + 1.0) % 100.0 == second).all())
+    zero = cells.str.fullmatch(r"0\d+|\+\d{7,}")
+    return bool(zero.mean() > CODES or (zero.any() and cells.str.fullmatch(r"\+?\d+").all()))
 
 
 def _formats(cells: pd.Series) -> list[str]:
@@ -133,6 +134,7 @@ def _why(cells: pd.Series) -> str:
     """Return what stands in a column that may be numbers or dates, and what to do."""
     unit = amounts(cells)["unit"]
     form = unit.map(lambda u: f"numbers in {u!r}" if u else "numbers", na_action="ignore")
+    form = form.astype(object)
     form = form.mask(cells.str.fullmatch(LIMIT), "numbers below a limit")
     form = form.mask(cells.str.fullmatch(CLOCK), "times")
     swapped = amounts(cells.str.translate(columns.SWAPPED))["number"].notna()

@@ -108,8 +108,8 @@ class Table:
 
     cyclic: Mapping[Any, float] = field(default_factory=dict)
     missing: Collection[Any] = ()
-    columns: tuple[TableColumn, ...] = ()
-    names: tuple[str, ...] | None = None
+    columns: tuple[TableColumn, ...] = field(default=(), repr=False)
+    names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         periods = list(self.cyclic.values())
@@ -117,11 +117,6 @@ class Table:
             raise ValueError(f"cyclic: periods must be positive, such as 24, got {self.cyclic!r}")
         if isinstance(self.missing, str) or not isinstance(self.missing, Collection):
             raise ValueError(f"missing must be a list, such as [-999], got {self.missing!r:.80}")
-
-    def __repr__(self) -> str:
-        """Return what was asked for, and what each column is."""
-        parts = {"cyclic": dict(self.cyclic), "missing": list(self.missing), "kinds": self.kinds}
-        return f"Table({', '.join(f'{name}={v!r}' for name, v in parts.items() if v)})"
 
     @property
     def labels(self) -> list[Any]:
@@ -267,10 +262,8 @@ class Table:
 
     def coordinates(self, rows: np.ndarray) -> np.ndarray:
         """Return rows (..., p) as a kernel takes them: sines of cyclic columns come last."""
-        found = [rows[..., f] for f in range(rows.shape[-1])]
-        for name, period in self.cyclic.items():
-            f = self.labels.index(name)
-            angle = 2.0 * np.pi * found[f] / period
-            found[f] = np.cos(angle)
-            found.append(np.sin(angle))
-        return np.stack(found, axis=-1) if self.cyclic else rows
+        place = [self.labels.index(name) for name in self.cyclic]
+        angle = 2.0 * np.pi * rows[..., place] / list(self.cyclic.values())
+        found = np.concatenate([rows, np.sin(angle)], axis=-1)
+        found[..., place] = np.cos(angle)
+        return found

@@ -81,8 +81,9 @@ class OfDistance(Kernel):
         name = type(self).__name__
         if isinstance(self.bandwidth, str):
             return f"{name}(bandwidth={self.bandwidth!r})"
-        source = "" if self.criterion is None else f", criterion={self.criterion!r}"
-        return f"{name}(bandwidth={self.bandwidth:.6g}{source}, gamma={self.gamma:.6g})"
+        if self.criterion is None:
+            return f"{name}(bandwidth={float(self.bandwidth)!r})"
+        return f"{name}(bandwidth={self.bandwidth:.6g}, criterion={self.criterion!r})"
 
 
 @dataclass(frozen=True, repr=False)

@@ -45,8 +45,9 @@ def folder(tmp_path_factory):
         "NAN/x": pd.DataFrame({"x": np.where(x == 3, np.nan, x), "y": x > 14}),
         "ONE/x": pd.DataFrame({"x": x, "y": 0}),
         "FEW/x": pd.DataFrame({"x": x, "y": x > 18}),
+        "TWO/x": pd.DataFrame({"x": x[:2], "z": x[:2] ** 2}),
     }
-    for name in ("EMPTY", "NAN", "ONE", "FEW"):
+    for name in ("EMPTY", "NAN", "ONE", "FEW", "TWO"):
         (folder / name).mkdir()
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False)
@@ -250,6 +251,13 @@ BAD = [
     ("fit T --sep ;", "name the separator: --sep ','"),
     ("fit T --drop kind", "--label and --drop both name 'kind'"),
     ("fit T --drop nope", r"column 'nope' \(--drop\) is not in the table; it has"),
+    ("outliers CSV --out CSV", "would replace"),
+    ("outliers CSV --out same --picture same", "name the same file"),
+    ("outliers CSV --fdr 1", "fdr must lie between 0 and 1"),
+    ("outliers TWO/x.csv", "one table needs 5 rows or more, got 2"),
+    ("outliers CSV --model SVDD-M", "it does not look for odd rows in one table; use one of "),
+    ("outliers CSV --model Views", "unknown model 'Views'"),
+    ("outliers CSV --model BSVD", r"\(did you mean 'BSVDD'\?\)"),
     ("score CSV CSV", "is no saved bsvdd estimator"),
     ("score m CSV --out CSV", "would replace .*name another file"),
     ("score m CSV --out m", "would replace .*name another file"),
@@ -352,3 +360,31 @@ def test_a_full_disk_leaves_the_table_on_the_screen(evil, tmp_path, monkeypatch)
     assert result.exit_code == 1 and not list(tmp_path.iterdir())
     assert re.search(r"@SUM\(A1\).*=cmd\(\) = 12", result.stdout)
     assert re.search(r"Error: .*No space left on device.*out\.csv", result.stderr)
+
+
+def test_fit_takes_what_is_known_of_rows(tmp_path):
+    """New rows need no column that says which rows belong together, or what they count."""
+    rng, batch = np.random.default_rng(0), np.repeat(np.arange(20), 6)
+    rows = rng.normal(size=(20, 2))[batch] + 0.3 * rng.normal(size=(120, 2))
+    table = pd.DataFrame(rows, columns=["a", "b"]).assign(
+        day=[f"D{i}" for i in batch],
+        by=np.where(np.arange(120) % 5 == 0, "T3", "T1"),
+        taken=pd.date_range("2025-01-01", periods=120),
+    )
+    table.to_csv(tmp_path / "t.csv", index=False)
+    options = ["--group", "day", "--suspect", "by=T3", "--recent", "taken=60D"]
+    options += ["--draws", 50, "--tune", 100]
+    result = call("fit", tmp_path / "t.csv", *options, "--out", tmp_path / "m")
+    assert result.exit_code == 0, result.output
+    first, second = result.output.splitlines()[:2]
+    assert first == ("120 rows; columns 'a', 'b'; group day; recent taken=60D; suspect by=T3")
+    assert "; 24 rows count nothing, 96 rows count; by their weights they are" in second
+    assert "asked of rows of a new batch: 20 batches leave one by one" in second
+    table[["b", "a"]].head(5).to_csv(tmp_path / "new.csv", index=False)
+    scored = call("score", tmp_path / "m", tmp_path / "new.csv")
+    assert scored.exit_code == 0, scored.output
+    assert len(scored.stdout.splitlines()) == 6
+    wrong = call("fit", tmp_path / "t.csv", "--suspect", "by=T9", "--out", tmp_path / "m2")
+    assert wrong.exit_code == 1
+    assert "Error: --suspect by=T9: no row has this value" in wrong.stderr
+    assert not (tmp_path / "m2").exists()

@@ -110,12 +110,32 @@ def test_alike_odd_rows_are_one_line(table, tmp_path):
     assert f"{bsvdd.stand_out(est, X, fdr=0.5).listed.sum() - 20} more rows are" in more.output
 
 
+def test_suspects_are_a_stratum_and_their_column_is_no_feature(tmp_path):
+    rng, path, out = np.random.default_rng(0), tmp_path / "t.csv", tmp_path / "o.csv"
+    X, away = rng.normal(size=(150, 3)), rng.normal(size=(12, 3))
+    X[:12] += 4.5 * away / np.linalg.norm(away, axis=1, keepdims=True)
+    who = np.repeat(["T3", "T1", "T2"], [25, 121, 4])
+    frame = pd.DataFrame(X, columns=list("abc"))
+    frame.assign(who=who).to_csv(path, index=False)
+    result = call(path, "--strata", "who", "--model", "SVDD", "--out", out)
+    assert result.exit_code == 0, result.output
+    expected = bsvdd.stand_out(bsvdd.SVDD(), pd.read_csv(path)[list("abc")], strata=who)
+    sentence = next(s for s in str(expected).split(". ") if "rows odd" in s)
+    assert sentence in " ".join(result.output.split()) and "others: " in sentence
+    found = pd.read_csv(out)
+    np.testing.assert_allclose(found["probability_odd"], expected.table["probability_odd"])
+    assert "column_1" in found and "who" not in set(found["column_1"])
+    wrong = call(path, "--strata", "whom")
+    assert wrong.exit_code == 1 and "--strata='whom' is no column" in wrong.stderr
+
+
 @pytest.mark.filterwarnings("ignore:.*have gaps, in")
 def test_filled_cells_are_named_row_by_row(table, tmp_path):
     gaps, path, out = table.copy(), tmp_path / "t.csv", tmp_path / "o.csv"
     gaps.loc[4, "size"] = gaps.loc[[4, 9], "city"] = np.nan
     gaps.to_csv(path, index=False)
-    result = call(path, "--id", "name", "--model", "SVDD", "--out", out)
+    few = ["--model", "BDD", "--dictionary", 20, "--draws", 50]
+    result = call(path, "--id", "name", *few, "--out", out)
     assert result.exit_code == 0, result.output
     filled = pd.read_csv(out, index_col="name", keep_default_na=False)["filled"]
     assert filled[filled != ""].to_dict() == {"n04": "size, city", "n09": "city"}
@@ -131,23 +151,6 @@ def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
     table.iloc[20:30].to_csv(path, index=False)
     text = " ".join(call(path, "--id", "name", *FEW).output.split())
     assert "The rows have an order only: too few different rows." in text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--model", "BDD"], "; rows like it: "),
-        (["--model", "SVDD"], "an order only: too few different rows."),
-        (["--dictionary", 20], "of 60 rows stands"),
-    ],
-    ids=lambda value: None if isinstance(value, str) else " ".join(map(str, value)),
-)
-def test_each_model_ranks_the_rows(csv, tmp_path, arguments, said):
-    picture = tmp_path / "o.png"
-    result = call(csv, "--id", "name", *FEW, "--picture", picture, *arguments)
-    assert result.exit_code == 0, result.output
-    assert said in " ".join(result.output.split())
-    assert "n17" in result.output and picture.exists()
 
 
 @pytest.mark.filterwarnings("ignore:60 rows are many", "ignore:285 rows are many")
@@ -167,39 +170,6 @@ def test_rows_that_a_sample_does_not_hold_are_decided_too(csv, table, tmp_path, 
     X = many.set_index("name")
     est = BSVDD(draws=50, tune=100)
     assert ((est.fit_predict(X) == -1) == found["listed"][X.index]).all()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ("outliers t.csv --out t.csv", "would replace"),
-        ("outliers t.csv --out same --picture same", "name the same file"),
-        ("outliers t.csv --id name --fdr 1", "fdr must lie between 0 and 1"),
-        ("outliers two.csv --id name", "one table needs 5 rows or more, got 2"),
-    ],
-)
-def test_what_is_refused_is_one_line(table, tmp_path, monkeypatch, arguments, said):
-    monkeypatch.chdir(tmp_path)
-    table.to_csv("t.csv", index=False)
-    table.iloc[20:22].to_csv("two.csv", index=False)
-    result = CliRunner().invoke(main, [*arguments.split(), *map(str, FEW)])
-    assert result.exit_code == 1 and said in result.output, result.output
-    assert "too few to tell" not in result.output and not (tmp_path / "same").exists()
-
-
-def test_lines_that_are_listed_stand_above_a_gap():
-    from bsvdd.estimators.one_table.stand_out import StandOut
-
-    from bsvdd.cli.outliers import printed
-
-    p, clump = np.array([0.2, 1.0, 0.9, 0.1]), np.full(4, -1)
-    for listed, gaps in ((p > 0.5, [1]), (p > 2.0, []), (p > 0.0, [])):
-        found = StandOut(p, p, listed, clump, 2, 0.0, 0.1, pd.RangeIndex(4), 1.0 - listed, None)
-        lines = found.lines(4)
-        table = printed(found, "row", list("abcd"), lines, list("abcd"))
-        assert [i for i, row in enumerate(table.rows) if row.end_section] == gaps
-    one = StandOut(p, p, p == 1.0, clump, 1, 0.0, 0.1, pd.RangeIndex(4), np.ones(4), None)
-    assert "One row is listed, with P(odd) = 1.00." in str(one)
 
 
 @pytest.mark.filterwarnings("ignore:column 'date' has dates")
@@ -232,10 +202,3 @@ def test_score_says_how_many_rows_are_training_rows(table, tmp_path):
         assert f"{why}most k * {0.012 / len(rows):.3g}" in result.stderr
         smallest = pd.read_csv(out)["p_value"].nsmallest(3)
         assert f"smallest are {', '.join(f'{p:.3g}' for p in smallest)}" in result.stderr
-
-
-def test_models_that_look_for_no_odd_rows_are_refused(csv):
-    said = "--model SVDD-M: it does not look for odd rows in one table; use one of "
-    assert said in call(csv, "--model", "SVDD-M").stderr
-    assert "unknown model 'Views'" in call(csv, "--model", "Views").stderr
-    assert "(did you mean 'BSVDD'?)" in call(csv, "--model", "BSVD").stderr

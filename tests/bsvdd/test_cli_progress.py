@@ -7,9 +7,7 @@ import time
 from rich.console import Console
 
 from bsvdd.cli import console as cli_console
-from bsvdd.cli.compare import compare
 from bsvdd.cli.console import progress
-from bsvdd.cli.study import study
 
 
 def row(replicate, model="SVDD", **others):
@@ -54,8 +52,3 @@ def test_a_terminal_shows_the_first_failure_of_each_model_at_once():
         on_cell(row(1, error="ValueError: again"), False)
         on_cell(row(2, "BDD", error="ValueError: other"), False)
     assert "again" not in file.getvalue() and "other" in file.getvalue()
-
-
-def test_all_processors_are_the_default():
-    for command in (compare, study):
-        assert {p.name: p.default for p in command.params}["jobs"] == -1

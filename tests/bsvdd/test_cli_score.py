@@ -239,9 +239,7 @@ def test_a_code_among_categories_is_no_gap(table, scores, tmp_path):
     rows.to_csv(path, index=False)
     fit = ["fit", path, *COLUMNS[:-2], "--model", "SVDD", "--out", model]
     result = call(*fit)
-    assert (
-        "'NA' in 11 rows is read as a gap; if it is a category, --category 'city'" in result.output
-    )
+    assert "'NA' in 11 rows is read as a gap; if it is a category, --cat" in result.output
     result = call(*fit, "--category", "city")
     assert "2 of 72 rows have gaps, in 'a' (1), 'city' (2), filled by the near" in result.output
     rows.iloc[3:7].to_csv(path, index=False)  # the model knows that NA is one

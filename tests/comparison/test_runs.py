@@ -1,11 +1,9 @@
 """Runs: each cell once, whole files only; what is killed goes on from there, to the same table."""
 
-import errno
 import json
 import multiprocessing
 import os
 import signal
-import time
 from dataclasses import replace
 from multiprocessing import forkserver
 from pathlib import Path
@@ -15,11 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.comparison import datasets, models, runner
-from bsvdd.comparison.datasets import Dataset, Halves
+from bsvdd.comparison.datasets import Dataset, Halves, Shape
 from bsvdd.comparison.runner import Cell, Study, measure
-from bsvdd.comparison.shapes import Shape
 from bsvdd.comparison.slides import Slides
-from bsvdd.estimators import atomic
 from sklearn.metrics import average_precision_score, brier_score_loss, f1_score, roc_auc_score
 
 from bsvdd import BDD, DSVM, OCSVM, SVDD, kernels, priors
@@ -241,51 +237,6 @@ def test_a_run_killed_while_it_writes_goes_on_from_there(tmp_path, computed):
     assert_same(FEW.run(), table)
 
 
-MANY = replace(STUDY, replicates=11)
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("forked")
-def test_a_runner_killed_many_times_loses_nothing(tmp_path):
-    rng, seen = np.random.default_rng(20), {}
-    for _ in range(8):
-        process = PROCESSES.Process(target=MANY.run, args=(tmp_path,))
-        process.start()
-        end = time.monotonic() + WAIT
-        while len(stored(tmp_path)) <= len(seen) and time.monotonic() < end:
-            time.sleep(rng.uniform(0.01, 0.1))
-        process.kill()
-        process.join(WAIT)
-        now = stored(tmp_path)
-        assert seen.items() < now.items()
-        seen = now
-    assert_same(MANY.run(), MANY.run(tmp_path))
-    assert seen.items() <= stored(tmp_path).items()
-
-
-def test_ctrl_c_and_a_full_disk_keep_what_is_finished(tmp_path, monkeypatch, computed):
-    def stop(row, was):
-        if len(computed) == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        STUDY.run(tmp_path, on_cell=stop)
-    seen = stored(tmp_path)
-    assert len(seen) == 3
-    replaced = os.replace
-
-    def full(*paths):
-        if len(stored(tmp_path)) == 5:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        replaced(*paths)
-
-    monkeypatch.setattr(atomic.os, "replace", full)
-    with pytest.raises(OSError, match="No space left on device; nothing was written"):
-        STUDY.run(tmp_path)
-    assert seen.items() < stored(tmp_path).items()
-    assert len(list(tmp_path.iterdir())) == 5
-
-
 @pytest.mark.slow
 def test_processes_and_a_dask_cluster_give_the_same_table(alone, tmp_path):
     from distributed import Client, LocalCluster
@@ -297,14 +248,3 @@ def test_processes_and_a_dask_cluster_give_the_same_table(alone, tmp_path):
     with cluster, Client(cluster), joblib.parallel_config("dask"):
         assert_same(alone, STUDY.run(tmp_path / "b"))
     assert len(stored(tmp_path / "b")) == N
-
-
-def test_partitions_of_a_dask_frame_are_answered_as_the_frame():
-    """The other way to more than one machine."""
-    import dask.dataframe as dd
-
-    frame = pd.DataFrame(MOON.X, columns=["a", "b"])
-    est = SVDD().fit(frame[:40])
-    lazy = dd.from_pandas(frame[40:], npartitions=3)
-    found = lazy.map_partitions(est.decision, meta=est.decision(frame[40:41])).compute()
-    pd.testing.assert_frame_equal(pd.DataFrame(found), pd.DataFrame(est.decision(frame[40:])))

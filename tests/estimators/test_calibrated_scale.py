@@ -8,7 +8,7 @@ from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd.models import calibrate
 
 import bsvdd
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, cutoffs, kernels, priors
+from bsvdd import BDD, BSVDD, cutoffs, kernels, priors
 
 COLUMNS = 3
 MODELS = [BDD, BSVDD]
@@ -88,15 +88,6 @@ def test_single_estimates_have_the_lambda_of_the_draws(rows):
     assert one.idata_["posterior"]["w"].values[0, 0] == pytest.approx(draws.map_weights_)
     # the prior's mean is the mean of the rows, and so is the mode
     np.testing.assert_allclose(draws.map_weights_, 1.0 / len(rows), atol=1e-12)
-
-
-def test_the_models_with_minority_rows_keep_one(rows):
-    for model in (BDDM, BSVDDM):
-        assert model().likelihood_scale == 1.0
-        with pytest.raises(ValueError, match="'likelihood_scale' parameter"):
-            model(likelihood_scale="calibrated").fit(rows, rows[:, 0] > 1)
-    with pytest.raises(ValueError, match="'likelihood_scale' parameter"):
-        BSVDD(likelihood_scale="calibrate").fit(rows)
 
 
 @pytest.mark.parametrize(

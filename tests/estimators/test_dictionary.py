@@ -156,16 +156,3 @@ def test_a_sample_of_many_rows_is_described_and_said(few, tmp_path, name):
     new = bsvdd.load(tmp_path / "fit.nc")
     np.testing.assert_array_equal(new.gram_.r, gram.r)
     np.testing.assert_array_equal(new.predict(Z), est.predict(Z))
-
-
-@pytest.mark.parametrize("kernel", [KERNEL, kernels.Linear()], ids=repr)
-@pytest.mark.parametrize("dictionary", ["all", 5])
-def test_equal_rows(kernel, dictionary):
-    """One warning, of what is the matter; with a number as the cutoff the decisions are right."""
-    rows = np.ones((30, 2))
-    with pytest.warns(DataWarning) as warned:
-        how = dict(cutoff=cutoffs.Printed(0.1), dictionary=dictionary, draws=40, tune=60)
-        est = BSVDD(kernel=kernel, **how).fit(rows)
-    (text,) = [str(w.message) for w in warned if w.category is DataWarning]
-    assert text.startswith("all 30 majority rows are equal: ")
-    np.testing.assert_array_equal(est.predict([[1.0, 1.0], [3.0, 3.0]]), [1, -1])

@@ -40,6 +40,46 @@ def test_it_is_its_formula_by_loops():
     assert found.elpd == pytest.approx(sum(expected))
     assert found.se == pytest.approx(np.sqrt(36) * np.std(expected))
     assert (found.n_data_points, found.n_samples) == (36, 1200)
+    # of scaled columns there is no term of the bandwidth
+    est = BSVDD(kernel=kernels.Tabular(kernels.RBF(S), scale="standardised")).fit(ROWS)
+    similarity = np.exp(est.log_similarity())
+    np.testing.assert_allclose(bsvdd.elpd(est).elpd_i, np.log(similarity.mean(axis=0)))
+
+
+def test_rows_count_by_their_weights_and_chosen_or_new_rows_count_one_each():
+    t = np.r_[np.zeros(4), 0.5 + RNG.random(36)]
+    est = BSVDD(kernel=kernels.RBF(S), draws=300).fit(ROWS, sample_weight=t)
+    w, new = weights_of(est), RNG.normal(size=(5, 2))
+    known, rest = est.gram_.of_row >= 0, ROWS[4:]
+    assert known.tolist() == [False] * 4 + [True] * 36
+    others = [np.arange(36) != i for i in range(36)]
+    left_out = [
+        np.log(density(rest[o], w[:, o] / (1 - w[:, [i]]), rest[i])) for i, o in enumerate(others)
+    ]
+    bad = [np.log(density(rest, w, z)) for z in ROWS[:4]]
+    terms = t[4:] / t[4:].mean() * left_out
+    found = bsvdd.elpd(est)
+    np.testing.assert_allclose(found.elpd_i, terms, rtol=1e-9)
+    assert found.se == pytest.approx(np.sqrt(36 * np.var(terms)))
+    mask = np.arange(40) < 7
+    for rows in (mask, np.arange(7), range(7)):
+        chosen = bsvdd.elpd(est, rows=rows)
+        np.testing.assert_allclose(chosen.elpd_i, bad + left_out[:3], rtol=1e-9)
+    of_new = bsvdd.elpd(est, new)
+    np.testing.assert_allclose(of_new.elpd_i, [np.log(density(rest, w, z)) for z in new], rtol=1e-9)
+    assert of_new.elpd == pytest.approx(float(of_new.elpd_i.sum())) and of_new.n_data_points == 5
+    # the bad rows are in the sum, in which the fit that knows of them loses
+    X = np.r_[ROWS[:4] + 4.0, ROWS[4:]]
+    fits = {"all": BSVDD(kernel=kernels.RBF(S)).fit(X)}
+    fits["known"] = BSVDD(kernel=kernels.RBF(S)).fit(X, sample_weight=t > 0)
+    for rows, best in ((np.arange(40), "all"), (np.arange(4, 40), "known")):
+        table = az.compare({n: bsvdd.elpd(f, rows=rows) for n, f in fits.items()}, round_to="none")
+        assert table.index[0] == best
+    with pytest.raises(ValueError, match="not both"):
+        bsvdd.elpd(est, new, rows=mask)
+    for wrong in (mask[:5], [40], [-1], [], [0.5], "odd"):
+        with pytest.raises(ValueError, match="mask of 40 booleans, or positions of training rows"):
+            bsvdd.elpd(est, rows=wrong)
 
 
 @pytest.mark.parametrize("prior", [priors.Flat(sd=0.5), priors.Flat(sd=1.5)], ids=str)
@@ -77,12 +117,6 @@ def test_bandwidths_are_ordered_as_new_rows_order_them():
         of_new.append(np.mean([np.log(density(ROWS, w, z, bandwidth)) for z in new]))
     assert np.argsort(left_out).tolist() == np.argsort(of_new).tolist()
     np.testing.assert_allclose(left_out[1:], of_new[1:], atol=0.25)
-
-
-def test_scaled_columns_have_no_term_of_the_bandwidth():
-    est = BSVDD(kernel=kernels.Tabular(kernels.RBF(S), scale="standardised")).fit(ROWS)
-    similarity = np.exp(est.log_similarity())
-    np.testing.assert_allclose(bsvdd.elpd(est).elpd_i, np.log(similarity.mean(axis=0)))
 
 
 def test_loo_finds_no_log_densities_of_rows():

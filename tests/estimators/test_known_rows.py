@@ -6,9 +6,11 @@ import pytest
 from bsvdd.estimators import batches
 from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from scipy.stats import f_oneway
+from sklearn import config_context
+from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import bsvdd
-from bsvdd import BSVDD, SVDD
+from bsvdd import BSVDD, SVDD, scorers
 from bsvdd.cli.rows import RowOptions
 
 ALIKE = "rows of one 'batch' are alike"
@@ -41,7 +43,7 @@ def test_columns_of_rows_are_no_features(tmp_path):
     text = " ".join(str(est).split())
     assert "40 rows count nothing, 80 rows count; by their weights they are 72 rows" in text
     assert "20 batches leave one by one, and the smallest rate that they can hold is 0.048" in text
-    assert "120; 3 columns" in text  # not "0 minority" where nobody labelled
+    assert "120 rows; 3 columns" in text  # not "0 minority" where nobody labelled
     assert "20 batches, each of which was left out whole" in bsvdd.methods(est)
 
 
@@ -153,3 +155,17 @@ def test_a_batch_may_be_in_doubt():
 def test_what_no_column_says_gets_a_sentence(options, words):
     with pytest.raises(ValueError, match=words):
         RowOptions(**{**vars(NOTHING), **options}).taken(TABLE)
+
+
+def test_scikit_learn_routes_batches_and_weights():
+    rows = visits().drop(columns="batch")
+    batch, weight = np.repeat(np.arange(20), 6), np.linspace(1.0, 2.0, 120)
+    y = np.arange(120) % 6 == 0
+    with config_context(enable_metadata_routing=True):
+        est = SVDD().set_fit_request(groups=True, sample_weight=True)
+        search = GridSearchCV(
+            est, {"outlier_fraction": [0.1, 0.2]}, scoring=scorers.roc_auc, cv=GroupKFold(4)
+        ).fit(rows, y, groups=batch, sample_weight=weight)
+    training = search.best_estimator_.fit_.training
+    np.testing.assert_array_equal(training.groups, batch)
+    np.testing.assert_array_equal(training.weight, weight)

@@ -51,16 +51,12 @@ def test_draws_of_the_fit_give_its_answers(est, w):
         assert_same(own, est)
         assert own.idata_["posterior"]["w"].shape == (2, 300, 40)
     assert est.with_draws(posterior["w"].isel(chain=0)).fit_.learned.by_chain.shape[:2] == (1, 300)
+    of_labels = BSVDDM(**FEW).fit(ROWS, np.arange(40) % 8 == 5)
+    for signed in (BDD(**FEW).fit(ROWS), of_labels):
+        assert_same(signed.with_draws(signed.idata_), signed)
     one_chain = est.with_draws(flat)
     assert one_chain.fit_.learned.by_chain.shape[:2] == (1, 600)
     assert_same(one_chain, est, ANSWERS[:3])
-
-
-@quiet
-def test_signed_and_labelled_draws():
-    y = np.arange(40) % 8 == 5
-    for other in (BDD(**FEW).fit(ROWS), BSVDDM(**FEW).fit(ROWS, y)):
-        assert_same(other.with_draws(other.idata_), other)
 
 
 @quiet
@@ -95,10 +91,7 @@ def test_bad_draws_warn(est, w):
         }
     )
     assert "2 divergent transitions" in said(est, tree)
-    narrow, wide = (
-        rng.dirichlet(np.full(40, 500.0), (2, 500)),
-        rng.dirichlet(np.full(40, 0.03), 999),
-    )
+    narrow, wide = (rng.dirichlet(np.full(40, a), (2, 500)) for a in (500.0, 0.03))
     assert re.search(r"is 0\.\d+ times that between samples .* too narrow", said(est, narrow))
     assert re.search(r"is [2-9].* times that between samples .* too wide", said(est, wide))
 

@@ -10,7 +10,7 @@ from bsvdd.comparison import datasets
 from bsvdd.estimators.plots.common import figure_of, label_rows, surprise_axis
 
 import bsvdd
-from bsvdd import BDD, BSVDD, SVDD, SVM, Views, kernels, plots
+from bsvdd import BDD, BSVDD, SVDD, SVM, Views, cutoffs, kernels, plots
 
 DATA = datasets.moon(n0=40, n1=6)
 Y = DATA.minority.astype(int)
@@ -20,10 +20,8 @@ RNG = np.random.default_rng(0)
 
 @pytest.fixture(scope="module")
 def two():
-    return {
-        "SVDD": SVDD(kernel=RBF).fit(DATA.X, Y),
-        "BDD": BDD(kernel=RBF, draws=2000).fit(DATA.X, Y),
-    }
+    made = {"SVDD": SVDD(kernel=RBF), "BDD": BDD(kernel=RBF, draws=2000)}
+    return {name: est.fit(DATA.X, Y) for name, est in made.items()}
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +80,26 @@ def test_surprises_with_the_cutoff_at_0(two):
     assert plots.plot_distances(est, ax=own) is own
 
 
+@pytest.mark.parametrize("n", [8, 400])
+def test_rows_that_change_their_decision_are_named(two, n):
+    est = two["BDD"]
+    after, own = est.with_cutoff(cutoffs.FalseAlarm(0.4)), plt.figure().subplots()
+    Z = pd.DataFrame(RNG.uniform(-1.5, 1.5, (n, 2))).rename(index="a long $name$ of row {}".format)
+    ax = plots.plot_decisions(est, after, Z, own)
+    was, now = (e.predict(Z) == 1 for e in (est, after))
+    p = np.column_stack([e.probability_normal(Z) for e in (est, after)])
+    assert ax is own and ax.get_title(loc="left").startswith(f"{(was != now).sum()} of {n} rows")
+    for drawn, members in zip(ax.collections, (was == now, was & ~now, ~was & now), strict=True):
+        np.testing.assert_allclose(drawn.get_offsets(), p[members])
+    named = {tuple(np.round(t.xy, 9)) for t in ax.texts}
+    assert len(ax.texts) == min((was != now).sum(), 15) > 0
+    assert named <= {tuple(row) for row in np.round(p[was != now], 9)} and inside(ax.figure)
+    heights = np.sort([t.xyann[1] for t in ax.texts])
+    assert heights[-1] <= 1.0 and np.diff(heights).min(initial=1.0) > 0.04
+    same = plots.plot_decisions(est, est, Z)
+    assert not same.texts and "0 of" in same.get_title(loc="left")
+
+
 def test_weights_shows_the_largest(two):
     est = two["BDD"]
     ax = plots.plot_weights(est, most=7)
@@ -136,12 +154,15 @@ def test_names_are_drawn_as_they_are(name):
         figure_of(plots.plot_explanation(est, X.iloc[[0]])).draw_without_rendering()
 
 
-def test_views_have_pictures_too():
+@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+@pytest.mark.parametrize("est", [Views(SVDD()), BSVDD(draws=300, tune=300)], ids=["Views", "BSVDD"])
+def test_views_and_draws_have_pictures_too(est):
     X = RNG.normal(size=(60, 3))
     X[5] = 6.0
-    est = Views(SVDD()).fit(X)
-    for axes in (plots.plot_distances(est), plots.plot_outliers(est), plots.plot_margin(est)):
-        figure_of(axes).draw_without_rendering()
+    est.fit(X)
+    of_weights = plots.plot_outliers if isinstance(est, Views) else plots.plot_weights
+    for plot in (plots.plot_distances, of_weights, plots.plot_margin):
+        figure_of(plot(est)).draw_without_rendering()
 
 
 def test_labels_and_axes_of_rows():
@@ -154,28 +175,3 @@ def test_labels_and_axes_of_rows():
     assert ax.get_yscale() == "linear"
     surprise_axis(ax, [*np.linspace(-1, 1, 20), 1e6])
     assert ax.get_yscale() == "symlog"
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda est: plots.plot_boundary(est, np.ones((4, 3))), "shows two columns, got X of shap"),
-        (lambda est: plots.plot_margin(est, DATA.X[:2] + 1, ["a"]), "one entry for each of 2 rows"),
-        (lambda est: plots.plot_margin(est, rows=[99]), "positions of training rows, 0 to 45"),
-        (lambda est: plots.plot_roc(est, DATA.X), "needs the labels y of X"),
-        (lambda est: plots.plot_roc(SVDD().fit(DATA.X)), "majority and minority rows, got 46 and"),
-        (lambda est: plots.plot_distances(SVM().fit(DATA.X, Y)), "SVM has neither draws nor"),
-        (lambda est: plots.plot_weights(SVM().fit(DATA.X, Y)), "SVM has neither draws nor"),
-        (lambda est: plots.plot_explanation(est, DATA.X[:2]), "z must be one row, got 2"),
-    ],
-)
-def test_bad_input_is_named(two, call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        call(two["BDD"])
-
-
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-def test_bayesian_draws_of_bsvdd_have_all_pictures():
-    est = BSVDD(draws=300, tune=300).fit(DATA.X)
-    for axes in (plots.plot_margin(est), plots.plot_weights(est), plots.plot_distances(est)):
-        figure_of(axes).draw_without_rendering()

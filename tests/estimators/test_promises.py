@@ -50,14 +50,11 @@ def test_the_stored_posterior_says_something(said, figure, least, most):
     assert least <= said["pooled"][posterior.DEFAULT][figure] <= most
 
 
-def test_a_stored_probability_is_the_share_inside(said):
+def test_a_stored_probability_is_the_share_inside_and_figures_are_pooled_from_the_rows(said):
     of_bins = [said["pooled"][posterior.DEFAULT][name] for name in ("p", "inside", "count")]
     p, inside, count = map(np.array, of_bins)
     assert count.min() > 100
     assert np.abs(p - inside).max() <= 0.15
-
-
-def test_the_stored_posteriors_pool_to_the_stored_figures(said):
     rows = said["rows"]
     default = [row for row in rows if row["model"] == posterior.DEFAULT]
     assert {row["n"] for row in default} == set(posterior.SIZES)

@@ -3,8 +3,7 @@
 import inspect
 
 import pytest
-from bsvdd.estimators import bdd, machines, svdd
-from bsvdd.estimators import bsvdd as bsvdd_module
+from bsvdd.estimators import bayesian, machines, svdd
 from bsvdd.estimators.description import Description
 from bsvdd.estimators.machines import Machine
 from bsvdd.estimators.registry import REGISTRY, find
@@ -16,13 +15,13 @@ from bsvdd import SVDD
 def test_every_estimator_of_the_package_has_its_record():
     classes = [
         name
-        for module in (svdd, bdd, bsvdd_module, machines)
+        for module in (svdd, bayesian, machines)
         for name, value in vars(module).items()
         if inspect.isclass(value)
         and issubclass(value, Description | Machine)
         and value.__module__ == module.__name__
     ]
-    bases = {"Machine"}
+    bases = {"Bayesian", "Machine"}
     assert sorted(r.class_name for r in REGISTRY.values()) == sorted(set(classes) - bases)
 
 

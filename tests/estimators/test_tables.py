@@ -1,7 +1,6 @@
 """What a column is: each form of cells is read, refused, or text; by files and by data frames."""
 
 import re
-import sys
 import warnings
 from contextlib import suppress
 from decimal import Decimal
@@ -84,7 +83,7 @@ TEXTS = {  # no number: categories, or names of rows
     "names of people": ([f"{TEXT[i]} Smith" for i in I], "names"),
     "rupees": (each("Rs. {}"), "names"),
 }
-CATEGORY, DROP, MISSING, NUMBER = "--category 'x'", "--drop 'x'", "--missing", "pandas.to_numeric"
+MISSING, NUMBER = "--missing", "pandas.to_numeric"
 REFUSED = {  # words, and a way out beside categories and leaving it out
     "one text": ([*each("{}")[1:], "n/a?"], "has 'n/a?' in row 39 (counted from 0; 1 such", NUMBER),
     "two texts": (["?", *each("{}")[2:], "x"], "has '?' in row 0 (counted from 0; 2", NUMBER),
@@ -258,9 +257,7 @@ OBJECTS = {  # columns by their types: the kind, and floats; or words of the ref
 @pytest.mark.parametrize("case", OBJECTS)
 def test_types_of_columns(case):
     cells, kind, expected = OBJECTS[case]
-    X = BASE.assign(
-        x=pd.Series(cells) if not isinstance(cells, list) else pd.Series(cells, dtype=object)
-    )
+    X = BASE.assign(x=pd.Series(cells, dtype=object if isinstance(cells, list) else None))
     if expected is None:
         with pytest.raises(
             ValueError, match=f"column 'x' has .*{re.escape(kind)}|x' has {re.escape(kind)}"
@@ -338,14 +335,8 @@ SAID = {  # a column of numbers or dates, and the line
     "squares": (I**2, "counts the rows, like an id"),
     "a range in any order": (RNG.permutation(N), "counts the rows, like an id"),
     "no id": (RNG.permutation(3 * I), None),
-    "dates": (
-        pd.date_range("2024-01-01", periods=N),
-        "counts on from row to row, so all later rows",
-    ),
-    "dates of orders": (
-        np.repeat(pd.date_range("2024-01-01", periods=20), 2),
-        "counts on from row",
-    ),
+    "dates": (pd.date_range("2024-01-01", periods=N), "counts on from row to row, so all later"),
+    "dates of orders": (np.repeat(pd.date_range("2024-01-01", periods=20), 2), "counts on from"),
     "dates in any order": (DAYS, None),
     "a code": (
         np.where(I % 8 == 3, -999, I % 7 + 30.5),
@@ -407,16 +398,12 @@ def test_a_cyclic_column_has_two_coordinates_and_one_name(tmp_path):
     np.testing.assert_allclose(np.delete(filled[:, 1], 5), np.delete(np.cos(angle), 5))
     np.testing.assert_allclose(np.delete(filled[:, 3], 5), np.delete(np.sin(angle), 5))
     est.save(tmp_path / "m")
-    np.testing.assert_allclose(
-        bsvdd.load(tmp_path / "m").score_samples(new), est.score_samples(new)
-    )
+    same = bsvdd.load(tmp_path / "m")
+    np.testing.assert_allclose(same.score_samples(new), est.score_samples(new))
     X.loc[7, "hour"] = 12.0
     found = bsvdd.stand_out(SVDD(table=Table(cyclic={"hour": 24})), X.drop(index=5))
     assert found.table.index[0] == 7
-    for table, words in (
-        ({"c": 2}, "'c' is none of the columns of numbers"),
-        ({"d": 2}, "'d' is none"),
-    ):
+    for table, words in (({"c": 2}, "'c' is none of the columns of n"), ({"d": 2}, "'d' is none")):
         with pytest.raises(ValueError, match=words):
             SVDD(table=Table(cyclic=table)).fit(X)
     for wrong, words in (
@@ -467,12 +454,6 @@ def test_tables_of_other_libraries(table, tmp_path):
         pd.testing.assert_frame_equal(*shares)
 
 
-def test_without_pyarrow_a_sentence_says_what_to_do(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"a table of polars needs pyarrow; install it: pip inst"):
-        SVDD().fit(POLARS)
-
-
 @quiet
 def test_categories_count_as_the_product_says():
     """k is k_0 of the numbers times rho for each category that differs; 7, "7" and 7.0 are one."""
@@ -487,19 +468,9 @@ def test_categories_count_as_the_product_says():
     for other in (X.astype({"c": int}), X.astype({"c": float}), X.astype({"c": str})):
         np.testing.assert_array_equal(est.score_samples(other), est.score_samples(X))
     codes = BASE.assign(c=I % 3)
-    ways = [
-        SVDD(kernel=kernels.Tabular(categorical=(2,))).fit(rows)
-        for rows in (codes, codes.to_numpy())
-    ]
-    scores = [
-        way.score_samples(rows) for way, rows in zip(ways, (codes, codes.to_numpy()), strict=True)
-    ]
+    way, both = SVDD(kernel=kernels.Tabular(categorical=(2,))), (codes, codes.to_numpy())
+    scores = [way.fit(rows).score_samples(rows) for rows in both]
     np.testing.assert_array_equal(*scores)
-    for positions in (1, (-1,), (0.5,), ("c",), ((1,),)):
-        with pytest.raises(ValueError, match="categorical must be a sequence of positions"):
-            kernels.Tabular(categorical=positions)
-    with pytest.raises(ValueError, match=r"categorical=\(3,\): there are 3 columns, from 0 on"):
-        SVDD(kernel=kernels.Tabular(categorical=(3,))).fit(codes)
     with pytest.raises(ValueError, match="column 'd' is not numeric: .*kernels.Tabular"):
         SVDD(kernel=kernels.RBF()).fit(X.drop(columns="c"))
 
@@ -510,12 +481,6 @@ def test_names_of_columns():
     est.predict(X.set_axis(pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]), axis=1))
     with pytest.raises(ValueError, match="X has no column besides names of rows"):
         Table().fit(pd.DataFrame({"c": TEXT}))
-    with pytest.raises(ValueError, match="X has the column 'a' twice; rename one"):
-        SVDD().fit(X.set_axis(["a", "b", "a"], axis=1))
-    with pytest.raises(
-        ValueError, match=r"X lacks column 'c' \(did you mean 'cc'\?\), which the fit"
-    ):
-        SVDD().fit(X).predict(X.rename(columns={"c": "cc"}))
     numbered, turned = SVDD().fit(X.set_axis([2, 0, 1], axis=1)), X[["b", "c", "a"]].to_numpy()
     scores = [est.score_samples(turned) for est in (numbered, SVDD().fit(turned))]
     np.testing.assert_array_equal(*scores)

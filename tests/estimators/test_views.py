@@ -131,9 +131,7 @@ def test_tables_with_little_in_them(case):
     ],
 )
 def test_a_view_that_fails_leaves_the_answer_to_the_others(view, why):
-    with pytest.warns(
-        DataWarning, match=f"view 'bad' cannot be fitted, and the others answer.*{why}"
-    ):
+    with pytest.warns(DataWarning, match=f"view 'bad' cannot be fitted, and the others.*{why}"):
         est = Views(SVDD(), views={"bad": view}).fit(X)
     assert list(est.failed_) == ["bad"]
     np.testing.assert_array_equal(est.margins(Z), Views(SVDD()).fit(X).margins(Z))
@@ -145,34 +143,11 @@ def test_weights_choose_views_and_only_their_ratios_count():
     twice = Views(SVDD(), weights=OFF | {"normal scores": 0.0, "standardised": 0.6}).fit(X)
     np.testing.assert_array_equal(one.decision()["normal"], twice.decision()["normal"])
     np.testing.assert_array_equal(bsvdd.p_value(one, Z), bsvdd.p_value(twice, Z))
-    own = Views(
-        SVDD(), views={"own": SVDD(kernel=kernels.RBF(1.0))}, weights=dict.fromkeys(WEIGHTS, 0)
-    )
+    own = {"own": SVDD(kernel=kernels.RBF(1.0))}
+    own = Views(SVDD(), views=own, weights=dict.fromkeys(WEIGHTS, 0))
     assert list(own.fit(X).views_) == ["own"]
     replaced = Views(SVDD(), views={"columns": ratio}).fit(X)
     assert not np.allclose(replaced.margins(Z), Views(SVDD()).fit(X).margins(Z))
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "why"),
-    [
-        ({"weights": {"standardized": 1.0}}, ValueError, "for 'standardised', 'normal scores'"),
-        ({"weights": {"columns": -1.0}}, ValueError, "expected 0 or more"),
-        ({"weights": dict.fromkeys(SCALES, 0)}, ValueError, "not all 0"),
-        (
-            {"estimator": SVDD(kernel=kernels.Precomputed())},
-            ValueError,
-            "needs a kernel of col",
-        ),
-        ({"estimator": SVDD(C=-1.0)}, ValueError, "'C' parameter"),
-        ({"false_alarm_rate": 1.0}, ValueError, "false_alarm_rate must lie between"),
-    ],
-)
-def test_wrong_parameters(changes, error, why):
-    with pytest.raises(error, match=why):
-        Views(**{"estimator": SVDD(), **changes}).fit(X)
-    with pytest.raises(TypeError, match="positional"):
-        Views(SVDD(), {})
 
 
 def test_a_model_that_learns_from_minority_rows():
@@ -189,9 +164,8 @@ def test_reasons_and_order_of_the_rows_of_one_table():
     found = est.fit_predict(rows)
     assert "p_value" not in est.decision() and "p_value" in est.decision(Z)
     np.testing.assert_array_equal(found == 1, est.decision()["normal"])
-    assert (found[N:] == -1).all() and N + 1 in np.argsort(-est.decision()["surprise"].to_numpy())[
-        :2
-    ]
+    oddest = np.argsort(-est.decision()["surprise"].to_numpy())[:2]
+    assert (found[N:] == -1).all() and N + 1 in oddest
     top = bsvdd.explain(est, rows=[N, N + 1]).top_columns(2)
     assert top["column_1"].iloc[0] == 2 and set(top.iloc[1, [0, 2]]) == {0, 1}
     assert bsvdd.stand_out(SVDD(), rows).listed[N:].any()

@@ -34,8 +34,8 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 WITHOUT_EXAMPLES = {"words"}
 SHOWN_BY_OTHERS = {"Kernel", "as_kernel"}
 OF_COMPARISON = [
-    *("datasets", "shapes", "slides", "models", "runner"),
-    *("table", "advice", "page", "studies", "reproduction"),
+    *("datasets", "slides", "models", "runner"),
+    *("table", "advice", "studies", "reproduction"),
 ]
 
 
@@ -279,7 +279,7 @@ def test_the_r_code_of_the_guide_runs(tmp_path):
 # the README
 
 
-def test_the_example_of_the_readme_runs_as_written(tmp_path):
+def test_the_example_of_the_readme_runs_as_written_and_its_links_exist(tmp_path):
     (code,) = re.findall(r"```python\n(.*?)```", README, re.S)
     assert len(code.splitlines()) <= 11
     run = subprocess.run(
@@ -292,9 +292,6 @@ def test_the_example_of_the_readme_runs_as_written(tmp_path):
     assert run.returncode == 0, run.stderr
     assert "p_value" in run.stdout and "surprise" in run.stdout
     assert not run.stderr  # a warning would be the first thing that a reader sees
-
-
-def test_links_of_the_readme_exist():
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
         assert (ROOT / link).exists(), link
 

@@ -16,8 +16,7 @@ OH = "이상치 탐지를 위한 베이지안 Support vector data description"
 BAE = "Minor class를 이용한 베이지안 Support vector data description"
 TITLES = {
     "paper/paper.bib": [TURKOZ, OH, BAE],
-    "estimators/bdd.py": [TURKOZ],
-    "estimators/bsvdd.py": [OH, BAE],
+    "estimators/bayesian.py": [TURKOZ, OH, BAE],
 }
 STATEMENTS = {
     "estimators/as_published.py": [
@@ -59,7 +58,7 @@ STATEMENTS = {
         ("Slide 47 has beta_j ~ N(b_j, v)", "β_1 ~ N(.96, v)", 47),
         ("slide 4 has x_0 as the rows with y = 0", "rows with Y = 0", 4),
     ],
-    "estimators/bdd.py": [("the rule of BDD (slide 12 of Kim 2024)", "d ≤ d_(c)", 12)],
+    "estimators/bayesian.py": [("the rule of BDD (slide 12 of Kim 2024)", "d ≤ d_(c)", 12)],
     "docs/published.md": [("The outcomes of slide 32", "robustness", 32)],
 }
 UNSUPPORTED = [  # what no source says

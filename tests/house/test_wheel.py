@@ -138,14 +138,10 @@ def mypy(environment, *arguments, cwd):
 
 
 @pytest.mark.long
-def test_types_hold_on_the_installed_wheel(environment):
+def test_types_hold_on_the_installed_wheel_and_reach_the_user(environment, tmp_path):
     (package,) = environment.rglob("site-packages/bsvdd")
     done = mypy(environment, "-p", "bsvdd", cwd=package.parent)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.long
-def test_types_reach_the_user(environment, tmp_path):
     (tmp_path / "user.py").write_text(
         "from bsvdd import BSVDD, kernels\n"
         "right = BSVDD(kernel=kernels.RBF(1.0), draws=10)\n"

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from bsvdd.inference.centre import Centre
 from bsvdd.inference.decision import Unseen, above_zero, near
-from bsvdd.inference.fit import Fit, Learned, Versions
+from bsvdd.inference.fit import Fit, Learned
 from bsvdd.models.data import Data, Filled
-from bsvdd.models.kernels import RBF, Laplacian, Linear
+from bsvdd.models.kernels import RBF, Laplacian
 from bsvdd.models.scale import split
 from bsvdd.models.units import Units
 from scipy.special import logsumexp
 from scipy.stats import gamma, ks_2samp, kstest
 
-from bsvdd import BSVDD, BSVDDM, cutoffs
+from bsvdd import BSVDDM, cutoffs
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -135,20 +135,15 @@ def test_a_threshold_below_zero_is_the_smallest_value_above():
     values = np.array([[-3.0, 2.0, 5.0], [-3.0, 0.0, 1.0], [-3.0, -2.0, -1.0]])
     found = above_zero(np.array([-1.0, 4.0, -2.0]), values)
     np.testing.assert_array_equal(found, [2.0, 4.0, -2.0])
-
-
-def test_rows_near_the_cutoff_by_rank():
-    """Of 99 rows and a rate of .1 the cutoff has the rank 9.9: from 3 to 33, but 3 rows or more."""
+    # what is unseen fades, and nothing adds nothing
+    assert np.isneginf(Unseen().log_added(np.array([-9.0, 0.0]))).all()
+    added = Unseen(-1.0, -2.0).log_added(np.array([-5.0, -2.0, 0.0]))
+    np.testing.assert_allclose(added, [-4.0, -1.0, -1.0])
+    # rows near the cutoff: of 99 and a rate of .1 it has the rank 9.9: from 3 to 33, or 3 rows
     units, middle = Units.of(ROWS), RNG.normal(size=99)
     order = np.argsort(middle)
     np.testing.assert_array_equal(near(cutoffs.FalseAlarm(0.1), middle, units), order[2:33])
     np.testing.assert_array_equal(near(cutoffs.FalseAlarm(0.001), middle, units), order[:4])
-
-
-def test_what_is_unseen_fades_and_nothing_adds_nothing():
-    assert np.isneginf(Unseen().log_added(np.array([-9.0, 0.0]))).all()
-    added = Unseen(-1.0, -2.0).log_added(np.array([-5.0, -2.0, 0.0]))
-    np.testing.assert_allclose(added, [-4.0, -1.0, -1.0])
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -189,23 +184,3 @@ def test_left_out_and_far_rows_have_all_digits(kernel, spread):
 
 
 # rows with gaps: draw t answers version t mod c
-
-
-@pytest.mark.parametrize("kernel", [RBF(0.8), Linear()], ids=repr)
-def test_draws_take_the_versions_of_a_row_by_turns(kernel):
-    est = BSVDD(kernel=kernel, draws=20, tune=20, chains=2).fit(ROWS[:40])
-    fit, which = est.fit_.fit, np.array([1, 3])
-    versions = np.random.default_rng(2).normal(size=(3, 2, 2))
-    found = fit.margins(Filled(NEW[:5], which, versions))
-    whole = fit.margins(Filled.whole(NEW[:5]))
-    np.testing.assert_array_equal(np.delete(found, which, axis=1), np.delete(whole, which, axis=1))
-    for t in range(40):
-        of_version = fit.margins(Filled.whole(versions[t % 3]))
-        np.testing.assert_allclose(found[t, which], of_version[t], rtol=1e-10)
-    training = Versions.of(fit.data, Filled(ROWS[:40], which, versions))
-    again = Fit(fit.data, fit.learned, fit.rule, training)
-    vars(again)["boundary"] = fit.boundary
-    for t in (0, 1, 2, 38):
-        rows = fit.data.left_out(which, versions[t % 3])
-        expected = fit.boundary.margins(fit.learned.centre.parts(rows))
-        np.testing.assert_allclose(again.margins()[t, which], expected[t], rtol=1e-10)

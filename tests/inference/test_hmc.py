@@ -12,7 +12,7 @@ from bsvdd.models.kernels import RBF
 from bsvdd.models.units import Units
 
 from bsvdd import priors
-from tests.models.helpers import covariance
+from tests.models.helpers import covariance, softmax, student
 
 ROWS = np.random.default_rng(80).normal(size=(12, 2))
 Y = np.arange(12) >= 9
@@ -22,10 +22,6 @@ def gram_of(n=12, y=None):
     t = 1.0 + (np.arange(n) == n - 1)  # the last row counts twice
     y = np.zeros(n, dtype=bool) if y is None else y
     return Data.of(RBF(1.0), Units.of(ROWS[:n], y, t), minority=True).gram
-
-
-def student(gram, name, dims):
-    return pm.StudentT(name, nu=4, sigma=1.0, dims=dims)
 
 
 ALONE = Data.of(RBF(1.0), Units.of(ROWS)).gram
@@ -120,11 +116,6 @@ def test_without_a_likelihood_draws_are_standard_normal(worst_z):
 SMALL = np.array([0, 1, 2, 9, 10])
 SMALL_Y = SMALL >= 9
 T = np.array([1.0, 1.0, 1.0, 1.0, 2.0])
-
-
-def softmax(x):
-    e = np.exp(x - x.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
 
 
 def of_prior(name, rng, n):

@@ -54,7 +54,7 @@ def test_left_out_is_by_refits_where_weights_are_equal():
 
 
 def test_a_batch_counts_as_one_row_of_its_weight():
-    groups, weight = np.arange(25) // 3, np.repeat([1.0, 2.0, 0.0], [9, 13, 3])
+    groups, weight = np.arange(25) // 3, np.where(np.arange(25) < 22, np.arange(25) % 4 + 1.0, 0.0)
     est = SVDD(kernel=KERNEL).fit(X, sample_weight=weight, groups=groups)
     score, others = est.score_samples(NEW), -est.decision()["surprise"].to_numpy()
     mean, upto = [], []
@@ -120,6 +120,3 @@ def test_edges_of_discoveries():
     assert (none.shape, none.dtype) == ((0,), bool)
     for p, fdr in ((7 / 86, 0.1), (7 / 43, 0.2), (7 / 172, 0.05)):  # p 43 / 35 is the rate
         assert discoveries(np.array([p] * 35 + [1.0] * 8), fdr).sum() == 35
-    for value in (0, 1, -0.1, float("nan"), "a", None):
-        with pytest.raises(ValueError, match="fdr must lie between 0 and 1"):
-            discoveries(np.array([0.5]), value)

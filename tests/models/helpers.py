@@ -2,6 +2,7 @@
 
 import cvxopt
 import numpy as np
+import pymc as pm
 
 OPTIONS = {"show_progress": False, "abstol": 1e-13, "reltol": 1e-13, "feastol": 1e-12}
 
@@ -35,6 +36,21 @@ def by_loops(k, A, B):
 def rbf(A, B, s=1.0):
     """Return the Gaussian kernel by its formula."""
     return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2) / (2 * s**2))
+
+
+def cauchy(A, B):
+    """A kernel of the user's, 1 / (1 + d^2)."""
+    return 1.0 / (1.0 + ((A[:, None] - B[None]) ** 2).sum(axis=-1))
+
+
+def student(gram, name, dims):
+    """A prior of the user's."""
+    return pm.StudentT(name, nu=4, mu=0, sigma=1.0, dims=dims)
+
+
+def softmax(b):
+    e = np.exp(b - b.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
 
 
 def squared_norm(w, K):

@@ -11,7 +11,6 @@ from sklearn.svm import SVC
 X = np.random.default_rng(60).normal(size=(80, 3)) * [1.0, 2.0, 0.5]
 D2 = pdist(X, "sqeuclidean")
 N = len(X)
-ONE_EACH = np.arange(N)
 CRITERIA = ["likelihood", *bandwidth.CRITERIA]
 
 

@@ -52,10 +52,7 @@ def test_weights_of_no_likelihood_and_of_one_unit_alone():
     assert V[0] < np.expm1(SD**2)  # that of the prior
     assert variance(calibrate.of_alone(True)) == pytest.approx(1.0, rel=1e-6)
     assert 1.0 / (calibrate.of_alone(False) + SD**-2) == pytest.approx(1.0)
-
-
-def test_the_precision_has_the_mean_variance_of_one_weight():
-    """Over the M eigenvalues, and those of all other units, which are 0."""
+    # the precision has the mean variance over M eigenvalues, and those of other units, which are 0
     eigenvalues, units = np.geomspace(1e-4, 3.0, 12), 20.0
     found = calibrate.precision(eigenvalues, units)
     trace = (1.0 / (np.append(eigenvalues, np.zeros(8)) + found)).mean()

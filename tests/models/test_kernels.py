@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from bsvdd import kernels
 
-from .helpers import by_loops
+from .helpers import by_loops, cauchy
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(40, 4))
@@ -33,11 +33,6 @@ def values(kernel, A, B):
 
 def logs(kernel, A, B):
     return kernel.log(kernel.inputs(A), kernel.inputs(B))
-
-
-def cauchy(A, B):
-    """A kernel of the user's, 1 / (1 + d^2)."""
-    return 1.0 / (1.0 + ((A[:, None] - B[None]) ** 2).sum(axis=-1))
 
 
 def gauss(x, y, s=1.7):
@@ -158,8 +153,6 @@ def test_a_row_of_weight_two_is_two_rows():
 @pytest.mark.parametrize("cls", [kernels.RBF, kernels.Laplacian])
 def test_a_bandwidth(cls):
     """A number, or the name of a criterion, which a fit turns into a number."""
-    with pytest.raises(ValueError, match="bandwidth='median' is no number yet; fit the kernel fir"):
-        cls("median")(X, X)
     known = fit(cls("median"))
     assert known.criterion == "median" and fit(known, 10 * X) == known  # a number stays
     assert known.s == bandwidth.of(
@@ -169,9 +162,6 @@ def test_a_bandwidth(cls):
         assert part in repr(known)
     gamma = 0.125 if cls is kernels.RBF else 0.5
     assert repr(cls(2.0)) == f"{cls.__name__}(bandwidth=2, gamma={gamma})"
-    for wrong in (0.0, -1.0, 1e-101, 1e101, np.nan, True, "silverman", None):
-        with pytest.raises(ValueError, match="bandwidth must be a number from 1e-100 to 1e"):
-            cls(wrong)
 
 
 @pytest.mark.parametrize("power", [1, 2])  # of the distance in the exponent
@@ -211,34 +201,9 @@ def test_a_function_as_a_kernel():
     assert kernels.as_kernel(cauchy) == kernels.Tabular(cauchy).kernel == kernels.Custom(cauchy)
     assert kernels.as_kernel(kernels.Linear()) == kernels.Linear()
     assert repr(kernels.Custom(cauchy)) == "Custom(function=cauchy)"
-    for wrong in ("rbf", kernels.RBF, None, 1.0):
-        with pytest.raises(TypeError, match="kernel (must be a kernel such|is the class RBF)"):
-            kernels.as_kernel(wrong)
     many = np.vstack([X] * 6)  # several blocks
     poly = kernels.Custom(lambda A, B: (A @ B.T + 1.0) ** 2)
     np.testing.assert_allclose(poly.diag(many), [(x @ x + 1.0) ** 2 for x in many], rtol=1e-13)
-
-
-def distance(A, B):
-    return np.sqrt(((A[:, None] - B) ** 2).sum(axis=2))
-
-
-@pytest.mark.parametrize(
-    ("function", "words"),
-    [
-        (lambda A, B: A @ B.T + np.arange(len(B)), r"must be symmetric, but k\(x, y\) and k\(y"),
-        (lambda A, B: A @ B.T / len(A), r"two rows alone, but k\(x, y\) depends on the other rows"),
-        (distance, "its values are least at k.*use lambda A, B: np.exp"),
-        (lambda A, B: -(A @ B.T), "must be positive semi-definite, .* use another kernel"),
-        (lambda A, B: A @ B[:-1].T, r"must return real values of shape \(40, 40\), but returned"),
-        (lambda A, B: (A @ B.T) * 1j, "must return real values .* returned complex128"),
-        (lambda A, B: np.full((len(A), len(B)), np.nan), "values that are not finite"),
-    ],
-    ids=range(7),
-)
-def test_functions_that_are_no_kernel_are_refused_in_words(function, words):
-    with pytest.raises(ValueError, match=words):
-        fit(kernels.Custom(function))
 
 
 # a matrix of the user's
@@ -255,10 +220,6 @@ def test_precomputed_rows_choose_their_entries():
         new = known.new_rows(those, 40)
         np.testing.assert_array_equal(known(new, rows[2:4]), cauchy(Y, X)[:, 2:4])
         np.testing.assert_array_equal(known.diag(new), np.full(25, 0.5))
-    with pytest.raises(ValueError, match="scores rows of 41 columns, .* got 40 columns"):
-        kernel.new_rows(cauchy(Y, X), 40)
-    with pytest.raises(ValueError, match="diagonal must be a number of at least 0, got -1"):
-        kernels.Precomputed(-1.0)
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e6])
@@ -349,27 +310,8 @@ def test_a_bandwidth_of_a_table_counts_columns_and_not_coordinates():
     assert two.kernel.s > bandwidth.of("likelihood", as_two, "euclidean", 2)
 
 
-@pytest.mark.parametrize(
-    ("how", "words"),
-    [
-        ({"rho": 1.0}, "rho must lie between 0 and 1, got 1.0"),
-        ({"scale": "log"}, r"scale must be one of \['both', 'standardised', 'normal scores'\]"),
-        ({"categorical": (-1,)}, "categorical must be a sequence of positions of columns, 0"),
-        ({"kernel": kernels.Precomputed()}, "Tabular needs a kernel of columns of numbers"),
-        ({"kernel": kernels.Tabular()}, "Tabular needs a kernel of columns of numbers"),
-    ],
-)
-def test_bad_parameters_of_a_table_get_a_sentence(how, words):
-    with pytest.raises(ValueError, match=words):
-        kernels.Tabular(**how)
-    with pytest.raises(ValueError, match=r"categorical=\(4,\): there are 4 columns, from 0 on"):
-        fit(kernels.Tabular(categorical=(4,)))
-
-
 def test_parameters_by_name():
     kernel = of_columns(kernels.RBF(1.7)).with_params(kernel__bandwidth=2.0, rho=0.1)
     assert (kernel.kernel.bandwidth, kernel.rho, kernel.categorical) == (2.0, 0.1, (1, 3))
     assert kernel.get_params()["kernel__bandwidth"] == 2.0
-    with pytest.raises(ValueError, match="'gama' is no parameter of Poly.*degree, gamma, coef0"):
-        kernels.Polynomial().with_params(gama=1.0)
     assert kernels.Tabular(categorical=[3, np.int64(1)]).categorical == (1, 3)

@@ -8,11 +8,12 @@ from bsvdd.inference import sampling
 from bsvdd.inference.user_priors import OfPyMC
 from bsvdd.models import bdd, bdd_m, bsvdd, bsvdd_m, priors
 from bsvdd.models.data import Data
-from bsvdd.models.kernels import RBF, Linear
+from bsvdd.models.kernels import RBF
 from bsvdd.models.units import Units
 from pytensor.compile.mode import Mode
 
 from tests.cases import close
+from tests.models.helpers import student
 
 MODE = Mode(linker="py", optimizer="fast_compile")
 rng = np.random.default_rng(0)
@@ -25,20 +26,11 @@ ALONE = Data.of(RBF(1.0), Units.of(X[[*range(7), *range(8, 12)]], Y[:11]), minor
 SIGMA = 0.5 * np.eye(11) + 0.5
 
 
-def student(gram, name, dims):
-    return pm.StudentT(name, nu=4, mu=0, sigma=1.0, dims=dims)
-
-
 def hierarchical(gram, name, dims):
     sd = pm.HalfNormal(f"{name}_sd", 1.0)
     return pm.Normal(name, 0.0, sd, dims=dims)
 
 
-def two(gram, name, dims):
-    return pm.Normal(name, 0.0, pm.HalfNormal("sd"), dims=dims)
-
-
-LINE = Data.of(Linear(), Units.of(np.array([[1.0], [2.0], [-4.0]]))).gram  # row sums -1, -2, 4
 MAJORITY = {
     "Flat": (priors.Flat(0.7), GRAM),
     "EqualWeights": (priors.EqualWeights(), GRAM),
@@ -150,64 +142,3 @@ def weights_of(built, f, z):
     w = built.replace_rvs_by_values([built["w"]])
     how = {"mode": MODE, "on_unused_input": "ignore"}
     return built.compile_fn(w[0], inputs=built.value_vars, **how)(point_of(built, f, z))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("of", "sampler"),
-    [
-        *((of, "nuts") for of in ("BSVDD", "BSVDDM", "BDDM")),
-        *((of, "metropolis") for of in ("BSVDD", "BDDM")),
-    ],
-)
-@pytest.mark.filterwarnings("ignore")
-def test_samplers_agree(of, sampler):
-    """|z| of the mean similarities of two samplers is at most 4, by effective draws."""
-    model = MODELS[f"{of}, Flat"]
-    K = model.gram.K
-    draws = 1000 if sampler == "nuts" else 20_000
-    found = [
-        sampling.draw(model, name, n, tune=None, chains=2, seed=1).w @ K
-        for name, n in (("auto", 1000), (sampler, draws))
-    ]
-    from arviz_stats.base import array_stats
-
-    means = [s.mean(axis=(0, 1)) for s in found]
-    se = [array_stats.mcse(s, chain_axis=0, draw_axis=1) for s in found]
-    assert np.abs((means[0] - means[1]) / np.hypot(*se)).max() < 4.0
-
-
-BAD = [
-    (lambda: priors.Flat(sd=0.0), "Flat: sd must be a positive number"),
-    (lambda: priors.Flat(sd="1"), "Flat: sd must be a positive number"),
-    (lambda: priors.RowSum(exponent=2.0), r"RowSum: exponent must lie in \(0, 1\], got 2.0"),
-    (lambda: priors.InverseRowSum(power=-0.1), r"InverseRowSum: power must lie in \[0, 1\]"),
-    (lambda: priors.Normal(m=[[1.0]]), "Normal: m must be a finite number, or a list"),
-    (lambda: priors.Normal(sigma=-np.eye(3)), "Normal: sigma must be a symmetric and positive"),
-    (lambda: priors.Beta(total=-1.0), "Beta: total must be a positive number"),
-    (lambda: bsvdd.build(GRAM, priors.Normal(sigma=np.eye(12))), "is a covariance of single rows"),
-    (lambda: bsvdd.build(GRAM, priors.Normal(m=[1.0])), "one value for each of the 12 training"),
-    (lambda: bsvdd.build(GRAM, priors.Beta()), "prior of the majority weights: expected a prior"),
-    (lambda: bsvdd.build(GRAM, priors.Flat), "prior of the majority weights: expected a prior"),
-    (
-        lambda: bsvdd.build(one_class(GRAM), lambda gram, name, dims: pm.Normal(name)),
-        "must make one value for each of the 8 points",
-    ),
-    (
-        lambda: bsvdd.build(one_class(GRAM), lambda gram, name, dims: pm.Normal("x", dims=dims)),
-        "must return the PyMC variable that it makes under the name 'beta'",
-    ),
-    (lambda: bsvdd.build(one_class(GRAM), preliz.Normal()), "lacks a value for some"),
-    (lambda: bsvdd.build(GRAM, two), "makes a second free variable, 'sd'; .* name it 'beta_sd'"),
-    (lambda: bsvdd.build(LINE, priors.RowSum(exponent=0.5)), "row sum -2, and its power 0.5 is"),
-    (
-        lambda: bsvdd.build(LINE, priors.InverseRowSum()),
-        "sum -2, and only a positive sum has a log",
-    ),
-]
-
-
-@pytest.mark.parametrize(("make", "words"), BAD)
-def test_bad_priors_get_a_sentence(make, words):
-    with pytest.raises((ValueError, TypeError), match=words):
-        make()

@@ -25,11 +25,7 @@ def quadratic(x):
     return np.concatenate([[1.5], np.sqrt(2 * 1.5 * 0.6) * x, 0.6 * np.outer(x, x).ravel()])
 
 
-KERNELS = {
-    "linear": Linear(),
-    "polynomial": Polynomial(2, gamma=0.6, coef0=1.5),
-    "RBF": RBF(1.3),
-}
+KERNELS = {"linear": Linear(), "polynomial": Polynomial(2, gamma=0.6, coef0=1.5), "RBF": RBF(1.3)}
 FEATURES = {"linear": np.asarray, "polynomial": quadratic}
 
 

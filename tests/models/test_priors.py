@@ -90,10 +90,8 @@ def test_svdd_prior_has_the_weights_of_svdd_as_median():
     alpha[machine.support_] = machine.dual_coef_[0] / machine.dual_coef_.sum()
     expected = alpha + 0.05 / 40
     y = np.repeat([False, True], [40, 6])
-    for gram in (
-        gram_of(RBF(1.0), rows),
-        gram_of(RBF(1.0), np.concatenate([rows, rows[:6] + 0.1]), y),
-    ):
+    both = np.concatenate([rows, rows[:6] + 0.1])
+    for gram in (gram_of(RBF(1.0), rows), gram_of(RBF(1.0), both, y)):
         m = P.SVDDWeights(outlier_fraction=0.2, floor=0.05).mean(gram)
         found = np.exp(m)[gram.of_row[:40]]
         np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), atol=1e-6)

@@ -78,30 +78,3 @@ def test_folds_have_whole_units_and_do_not_depend_on_the_order_of_rows():
     order = np.random.default_rng(3).permutation(60)
     again = Units.of(X[order], None, None, BATCHES[order])
     np.testing.assert_array_equal(units.fold[order], again.fold)
-
-
-NAN, LESS = np.where(np.arange(60) == 3, np.nan, 1.0), np.where(np.arange(60) == 3, -1.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("weight", "groups", "words"),
-    [
-        (T[:5], None, "sample_weight must be 60 numbers, one for each row"),
-        (NAN, None, "at least 0, got nan for row 3; 0 is the weight of a row that does not count"),
-        (LESS, None, "at least 0, got -1.0 for row 3"),
-        (np.full(60, np.inf), None, "finite numbers of at least 0, got inf for row 0"),
-        (np.zeros(60), None, "all majority rows have the weight zero"),
-        (np.eye(60)[0] + 1e-3, None, "got 60 with a weight, 1.1 in effect"),
-        (None, BATCHES[:5], "groups must be 60 labels, one for each row"),
-        (None, np.where(NAN == 1.0, 2.0, np.nan), "row 3 has no group; name its group"),
-        (None, np.ones(60), "of one group, so nothing stays when it leaves"),
-    ],
-)
-def test_bad_weights_and_groups_get_a_sentence(weight, groups, words):
-    with pytest.raises(ValueError, match=words.replace("(", r"\(")):
-        Units.of(X, None, weight, groups)
-
-
-def test_two_rows_are_too_few():
-    with pytest.raises(ValueError, match="needs 3 majority rows or more, got 2"):
-        Units.of(X[:2])

@@ -12,18 +12,14 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bsvdd import BDD, BSVDD, OCSVM, SVDD, explain, facts, kernels, load, stand_out
+from bsvdd import BDD, BSVDD, SVDD, explain, facts, kernels, load, stand_out
 
 # few draws
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
 QUICK = BDD(simplex=True)
-ALL = {
-    "SVDD": SVDD(),
-    "BDD": BDD(draws=50, tune=60),
-    "mode": QUICK,
-    "BSVDD": BSVDD(draws=50, tune=60),
-}
+ALL = {"SVDD": SVDD(), "BDD": BDD(draws=50, tune=60), "mode": QUICK}
+ALL["BSVDD"] = BSVDD(draws=50, tune=60)
 ODD = np.arange(8)
 
 
@@ -101,7 +97,9 @@ def test_a_rare_amount_that_is_far_from_the_others_is_listed():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(300, 2)), amounts(rng, 300, 0.3)])
     X[0, 2] = 1e6
-    assert np.flatnonzero(stand_out(QUICK, X).listed).tolist() == [0]
+    found = stand_out(QUICK, X)
+    assert np.flatnonzero(found.listed).tolist() == [0]
+    assert "One row is listed, with P(odd) = 1.00." in str(found)
 
 
 def test_clumps_are_listed_rows_that_are_alike():
@@ -178,9 +176,8 @@ def test_coordinates_of_the_core_are_not_correlated():
     root, eta = inverse_root(X[core], np.ones(4, dtype=bool)), 0.1 + 8.0 / core.sum()
     S = (1.0 - eta) * np.cov(X[core].T) + eta * np.eye(4)
     np.testing.assert_allclose(root @ S @ root, np.eye(4), atol=1e-10)
-    np.testing.assert_allclose(
-        of_nearest(np.random.default_rng(0).normal(2, 3, 9999)), (2, 3), 0.03
-    )
+    drawn = np.random.default_rng(0).normal(2, 3, 9999)
+    np.testing.assert_allclose(of_nearest(drawn), (2, 3), 0.03)
 
 
 def test_many_rows_are_judged_by_the_core_of_a_sample():
@@ -308,6 +305,74 @@ def test_reasons_are_those_of_the_fit_to_the_core():
     assert said.count("; rows like it: ") == 2 and " to " in said.split(" (")[0]
 
 
+# strata, weights, groups
+
+
+def suspects(seed=0, bad=12):
+    """150 rows, 25 of T3, the first of which are 4.5 sd away, each in a direction of its own."""
+    rng = np.random.default_rng(seed)
+    X, away = rng.normal(size=(150, 3)), rng.normal(size=(bad, 3))
+    X[:bad] += 4.5 * away / np.linalg.norm(away, axis=1, keepdims=True)
+    return X, np.repeat(["T3", "T1"], [25, 125])
+
+
+def test_suspects_have_a_share_of_odd_rows_of_their_own():
+    found = {}
+    for seed in range(4):
+        X, who = suspects(seed)
+        for strata in (None, who):
+            each = stand_out(QUICK, X, strata=strata)
+            found[seed, strata is not None] = each.listed[:12].sum(), each.listed[12:].sum()
+        row = each.strata.set_index("level").loc["T3"]
+        assert row["rows"] == 25 and row["low"] <= 12 <= row["high"]
+        said = f"T3: {row['odd']} of 25 rows odd ({row['low']} to {row['high']}); T1: "
+        assert said in str(each)
+    alone, told = (
+        np.sum([v for (_, t), v in found.items() if t == is_told], axis=0) for is_told in (0, 1)
+    )
+    assert told[0] >= 40 and told[1] <= 2 and alone[0] <= told[0] / 2
+    clean, who = suspects(bad=0)
+    assert not stand_out(QUICK, clean, strata=who).listed.any()
+
+
+def test_levels_are_labels_or_a_column_and_small_ones_are_joined():
+    X, who = suspects()
+    frame = pd.DataFrame(X, columns=list("abc")).assign(who=who)
+    named, given = (stand_out(QUICK, frame, strata=s) for s in ("who", who))
+    np.testing.assert_array_equal(named.probability, given.probability)
+    none = stand_out(QUICK, X)
+    for one in (["all"] * 150, np.arange(150)):  # one level, and levels of one row
+        same = stand_out(QUICK, X, strata=one)
+        np.testing.assert_array_equal(same.probability, none.probability)
+        assert (same.none, same.at_least, str(same)) == (none.none, none.at_least, str(none))
+    few = np.r_[["x"] * 3, ["y"] * 4, ["z"] * 143]
+    assert stand_out(QUICK, X, strata=few).strata[["level", "rows"]].to_numpy().tolist() == [
+        ["others", 7],
+        ["z", 143],
+    ]
+    order = np.random.default_rng(1).permutation(150)
+    moved, known = stand_out(QUICK, X[order], strata=who[order]), stand_out(QUICK, X, strata=who)
+    np.testing.assert_allclose(moved.probability, known.probability[order], rtol=1e-9)
+    pd.testing.assert_frame_equal(moved.strata, known.strata)
+    many = stand_out(QUICK, X, strata=np.arange(150) // 15)
+    assert "; 5 more strata." in str(many) and len(many.strata) == 10
+
+
+def test_rows_of_weight_0_are_never_in_the_core_and_weights_and_groups_are_those_of_the_fit():
+    X, _ = suspects()
+    t, groups = np.r_[np.zeros(25), 0.5 + np.random.default_rng(0).random(125)], np.arange(150) // 3
+    found = stand_out(QUICK, X, sample_weight=t, groups=groups)
+    assert not found.weight[:25].any() and np.isfinite(found.probability).all()
+    core = found.weight > 0
+    np.testing.assert_allclose(found.weight[core], t[core] / t[25:].mean())
+    same = clone(found.estimator).fit(X, sample_weight=core * t, groups=groups)
+    np.testing.assert_allclose(
+        found.surprise, np.maximum(-np.median(same.log_similarity(), axis=0), 0.0), rtol=1e-6
+    )
+    equal = stand_out(QUICK, X, sample_weight=np.full(150, 7.0), groups=np.arange(150))
+    np.testing.assert_allclose(equal.probability, stand_out(QUICK, X).probability, rtol=1e-6)
+
+
 # what cannot be answered
 
 
@@ -319,17 +384,17 @@ def test_few_or_equal_rows_have_an_order_only():
         assert len(found.table) == len(X) and math.isnan(found.none)
 
 
-def test_bad_input_gets_a_sentence():
+def test_bad_strata_weights_and_groups_get_a_sentence():
     X = table()
-    gone = X.copy()
-    gone[4] = np.nan
-    for est, rows, fdr, error, words in [
-        (QUICK, X, 1.0, ValueError, "fdr must lie between 0 and 1"),
-        (QUICK, X[:4], 0.1, ValueError, "one table needs 5 rows or more, got 4"),
-        (QUICK, gone, 0.1, ValueError, "has no value in any column"),
-        (OCSVM, X, 0.1, TypeError, "use a description such as BSVDD"),
-        (SVDD(kernel=kernels.Precomputed()), X @ X.T, 0.1, ValueError, "one table needs its rows"),
-        (SVDD(kernel=kernels.Tabular(categorical=(4,))), X, 0.1, ValueError, "are 4 columns"),
+    frame, gap = pd.DataFrame(X, columns=list("abcd")), np.array(["u"] * 299 + [None])
+    for rows, how, words in [
+        (frame, {"strata": "e"}, "strata='e' is no column of X"),
+        (X, {"strata": "who"}, "strata='who' is no column of X"),
+        (X, {"strata": ["u"] * 9}, "strata must be 300 labels, one for each row, got 9"),
+        (X, {"strata": gap}, "strata: row 299 has no level; name it, or give such rows a level"),
+        (X, {"sample_weight": np.ones(9)}, "sample_weight must be 300 numbers"),
+        (X, {"sample_weight": np.arange(300) < 4}, "one table needs 5 rows that count, got 4"),
+        (X, {"groups": ["u"] * 9}, "groups must be 300 labels"),
     ]:
-        with pytest.raises(error, match=re.escape(words)):
-            stand_out(est, rows, fdr=fdr)
+        with pytest.raises(ValueError, match=re.escape(words)):
+            stand_out(QUICK, rows, **how)

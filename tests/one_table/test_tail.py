@@ -10,6 +10,8 @@ from bsvdd.estimators.one_table.odd_rows import OddRows, Posterior
 from bsvdd.estimators.one_table.tail import NONE, POWER, SHAPE, Tail
 from pytensor.compile.mode import Mode
 
+NONE_KNOWN = np.full((1, 3), np.nan)
+
 
 def tail_of(seed=3, odd=(1.25, 1.4, 1.55)):
     log_t = np.append(0.4 * np.random.default_rng(seed).normal(size=200), odd)
@@ -38,7 +40,82 @@ def test_the_grid_is_the_integral(odd):
     tail = tail_of(odd=odd)
     posterior, (none, share) = Posterior.of(tail), quadrature(tail)
     assert posterior.none == pytest.approx(none, abs=0.03)
-    np.testing.assert_allclose(posterior.padded(len(tail.x)), share, atol=0.03)
+    np.testing.assert_allclose(posterior.padded(tail.strata[0]), share, atol=0.03)
+
+
+def two_strata(odd):
+    """60 rows, of which the last are odd, and 200 that are not, in one order of values."""
+    rng = np.random.default_rng(4)
+    log_t = np.r_[0.4 * rng.normal(size=60 - odd), rng.normal(1.0, 0.15, odd)]
+    log_t = np.r_[log_t, 0.4 * rng.normal(size=200)]
+    return np.exp(log_t), np.repeat([0, 1], [60, 200])
+
+
+def quadrature_of_strata(tail, level, n=60_000):
+    """P(nobody is odd), and P(odd) of the rows of each stratum, by random points of the prior."""
+    rng, inside = np.random.default_rng(0), (tail.u > 0)
+    U = tail.u.max() * (1.0 + 1.0 / inside.sum())
+    off, middle = rng.normal(0.0, 0.25, (n, 1)), math.log(math.log(2.0) / np.median(tail.x))
+    h, xi = np.exp(middle + off), rng.normal(-0.05, 0.1, (n, 1))
+    a = np.exp(rng.uniform(*np.log([2.0, 32.0]), (n, 1)))
+    none, some, share, p = [], [], [], math.sqrt(0.5)
+    for each in (0, 1):
+        x, n_l = np.sort(tail.u[inside & (level == each)]), (level == each).sum()
+        largest = min(0.3 * len(level) / n_l, 0.99 * len(x) / n_l)
+        e = np.exp(rng.uniform(math.log(0.5 / n_l), math.log(largest), (n, 1))) * n_l / len(x)
+        y = np.maximum(1.0 + xi * h * x, 1e-300)
+        normal, odd = h * y ** (-1.0 / xi - 1.0) * (y > 1e-300), e * a * x ** (a - 1.0) / U**a
+        none.append(p * normal.prod(axis=1))
+        some.append((1.0 - p) * ((1.0 - e) * normal + odd).prod(axis=1))
+        share.append(odd / ((1.0 - e) * normal + odd))
+    weight = np.exp(0.5 * (off[:, 0] / 0.25) ** 2)  # of which the density is divided out
+    total = weight * (none[0] + some[0]) * (none[1] + some[1])
+    both = [weight * some[0] * (none[1] + some[1]), weight * some[1] * (none[0] + some[0])]
+    shares = [w @ of / total.sum() for w, of in zip(both, share, strict=True)]
+    return (weight * none[0] * none[1]).sum() / total.sum(), shares
+
+
+@pytest.mark.parametrize("odd", [0, 6, 25])
+def test_strata_have_shares_of_their_own_by_the_whole_integral(odd):
+    t, level = two_strata(odd)
+    tail = Tail.of(t, level=level)
+    posterior, (none, shares) = Posterior.of(tail), quadrature_of_strata(tail, level)
+    assert posterior.none == pytest.approx(none, abs=0.03)
+    for stratum, share in zip(tail.strata, shares, strict=True):
+        np.testing.assert_allclose(posterior.odd[stratum.level], share, atol=0.06)
+    # draws of the numbers of both have the means that P(odd) has
+    every = {s.level: np.ones(len(s.x), dtype=bool) for s in tail.strata}
+    drawn = posterior.numbers(np.random.default_rng(0), 20_000, tail, every).mean(axis=0)
+    np.testing.assert_allclose(drawn, [p.sum() for p in posterior.odd.values()], atol=0.15)
+
+
+def test_one_stratum_is_none_and_neither_order_nor_binning_matters(monkeypatch):
+    t, level = two_strata(25)
+    none = np.zeros(len(t), dtype=bool)
+    one, same = (OddRows.of(Tail.of(t, level=v), none, v) for v in (None, 0 * level))
+    np.testing.assert_array_equal(one.probability, same.probability)
+    found, order = OddRows.of(Tail.of(t, level=level), none, level), np.argsort(-t)
+    moved = OddRows.of(Tail.of(t[order], level=level[order]), none, level[order])
+    np.testing.assert_allclose(moved.probability, found.probability[order], rtol=1e-9)
+    np.testing.assert_array_equal(moved.numbers, found.numbers)
+    middle, low, high = found.numbers.T
+    assert (low <= middle).all() and (middle <= high).all()
+    assert low[0] <= 25 <= high[0] and high[1] <= 3
+    monkeypatch.setattr("bsvdd.estimators.one_table.tail.EXACT", 40)
+    monkeypatch.setattr("bsvdd.estimators.one_table.tail.BINS", 60)
+    coarse = OddRows.of(Tail.of(t, level=level), none, level)
+    np.testing.assert_allclose(coarse.probability, found.probability, atol=0.03)
+
+
+def test_a_stratum_whose_rows_are_all_wild_or_all_inside_has_an_answer():
+    t = np.r_[np.exp(0.4 * np.random.default_rng(0).normal(size=200)), 30.0, 31.0, 0.1, 0.2]
+    level = np.r_[np.zeros(200, dtype=int), 1, 1, 2, 2]
+    found = OddRows.of(Tail.of(t, level=level), np.zeros(204, dtype=bool), level)
+    assert found.probability[200:202].min() > 0.9 and not found.probability[202:].any()
+    assert found.numbers[1].tolist() == [2, 2, 2] and found.numbers[2].tolist() == [0, 0, 0]
+    aside = np.arange(205) == 204
+    more = OddRows.of(Tail.of(t, level=level), aside, np.append(level, 2))
+    assert more.numbers[2].tolist() == [1, 1, 1] and more.at_least == found.at_least + 1
 
 
 def in_pymc(tail):
@@ -65,7 +142,7 @@ def in_pymc(tail):
 
 
 def test_the_density_in_pymc_is_that_of_the_grid():
-    tail = tail_of()
+    (tail,) = tail_of().strata
     model, at = in_pymc(tail), {"xi": 0.07, "log_h": 0.9, "log_share": -4.0, "log_a": 1.5}
     points = [np.array([v]) for v in at.values()]
     both = tail.with_odd(*points).item(), tail.without_odd(*points[:2]).item()
@@ -90,10 +167,10 @@ def test_wild_rows_are_averaged_out_and_rows_set_aside_are_odd():
 
 
 def test_the_list_is_the_longest_head_that_keeps_the_rate():
-    odd = OddRows(np.array([0.99, 0.2, 0.95, 0.8, 0.75, 0.6, 0.45]), 0, 0.0, 0.0)
+    odd = OddRows(np.array([0.99, 0.2, 0.95, 0.8, 0.75, 0.6, 0.45]), 0, 0.0, 0.0, NONE_KNOWN)
     assert np.flatnonzero(odd.listed(0.1)).tolist() == [0, 2, 3]
     assert np.flatnonzero(odd.listed(0.3)).tolist() == [0, 2, 3, 4, 5]
-    ties = OddRows(np.array([0.99, 0.7, 0.7, 0.7]), 0, 0.0, 0.0)
+    ties = OddRows(np.array([0.99, 0.7, 0.7, 0.7]), 0, 0.0, 0.0, NONE_KNOWN)
     assert ties.listed(0.2).tolist() == [True, False, False, False]
 
 

@@ -16,15 +16,16 @@ import pandas as pd
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
-from .. import plots
-from ..atomic import write
-from ..description import Description
-from ..one_table.stand_out import stand_out
-from ..plots.common import boxes_for_letters, figure_of
-from ..questions import facts
-from ..questions.methods import methods
-from ..questions.why import explain
-from ..tables.table import as_frame
+from . import plots
+from .atomic import write
+from .bayesian import Bayesian
+from .description import Description
+from .one_table.stand_out import stand_out
+from .plots.common import boxes_for_letters, figure_of
+from .questions import facts
+from .questions.methods import methods
+from .questions.why import explain
+from .tables.table import as_frame
 
 LISTED, EXPLAINED = 10, 3  # oddest rows in the table, and those with a picture
 LEFT_AWAY = ["distance"]  # columns of a decision
@@ -86,7 +87,7 @@ def report(est: Description, path: Any, X: Any = None, y: Any = None) -> Path:
         why_none = f"There are no reasons: {error}."
     page = {"odd": odd, "why_none": why_none, "new": X is not None, "lines": facts.lines(found)}
     page |= {"size": len(decided), "normal": int(decided["normal"].sum()), "methods": methods(est)}
-    page["summary"] = facts.summary(found) if "quantities" in found else None
+    page["summary"] = est.summary() if isinstance(est, Bayesian) and est.fit_.has_draws else None
     drawn = _pictures(est, found, X, y, order[:EXPLAINED], explained=not why_none)
     pictures = {name: image(name, picture) for name, picture in drawn}
     write(path, render("page.html", __package__, found=found, pictures=pictures, **page))
