@@ -291,8 +291,8 @@ def prior_draws(
         raise TypeError(f"{type(est).__name__} has no prior; use BSVDD, BDD, BSVDDM or BDDM")
     est = clone(est)
     est._validate_params()
-    learner = est._learner(seed)
     seed = seed_of(est)
+    learner = est._learner(seed)
     training = Training.read(est, as_kernel(est.kernel), X, y)
     training = training.thinned(est._learns_from_minority, seed)
     rows = training.filled.rows if Z is None else training.new(Z).rows

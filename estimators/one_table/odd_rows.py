@@ -45,8 +45,6 @@ class OddRows:
         P(odd); NaN if there is no tail.
     at_least : int
         The 1 % quantile of the number of odd rows among those that are rather odd than normal.
-    expected : float
-        The expected number of odd rows; NaN if there is no tail.
     none : float
         The probability that no row is odd; NaN if there is no tail.
     numbers : ndarray of shape (L, 3)
@@ -56,7 +54,6 @@ class OddRows:
 
     probability: np.ndarray
     at_least: int
-    expected: float
     none: float
     numbers: np.ndarray
 
@@ -69,7 +66,7 @@ class OddRows:
         level = np.zeros(len(aside), dtype=int) if level is None else level
         if tail is None:
             unknown = np.full((level.max() + 1, len(NUMBERS)), np.nan)
-            return cls(np.where(aside, 1.0, np.nan), int(aside.sum()), math.nan, math.nan, unknown)
+            return cls(np.where(aside, 1.0, np.nan), int(aside.sum()), math.nan, unknown)
         models, of_values, inside = averaged(tail), {}, np.zeros(len(tail.u))
         for stratum in tail.strata:
             odd = sum(weight * model.padded(stratum) for weight, model in models)
@@ -89,7 +86,7 @@ class OddRows:
         every = _drawn(models, tail, {at: odd >= 0.0 for at, odd in of_values.items()})
         numbers = np.quantile(every + sure, NUMBERS, axis=0, method="inverted_cdf").T
         found = int(sure.sum()) + int(at_least)
-        return cls(probability, found, float(probability.sum()), float(none), numbers)
+        return cls(probability, found, float(none), numbers)
 
     def listed(self, fdr: float = 0.1) -> np.ndarray:
         """Return the longest head of rows of which a share ``fdr`` is expected to be normal, (n,).

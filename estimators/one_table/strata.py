@@ -12,6 +12,7 @@ from ..tables.files import split
 from ..tables.table import frame_of
 
 FEWEST = 5  # rows of a level that is a stratum by itself
+MOST = 50  # of these levels
 REST = "others"  # the stratum of the other levels
 SHOWN = 5  # strata that a sentence has
 
@@ -34,7 +35,7 @@ class Strata:
     def of(cls, strata: Any, X: Any, n: int) -> Self:
         """Return the strata of the n rows X by labels (n,), the name of a column, or None.
 
-        Levels of fewer than 5 rows are joined.
+        Levels of fewer than 5 rows are joined, and those beyond the 50 largest.
 
         Raises
         ------
@@ -60,8 +61,9 @@ class Strata:
                 f"strata: row {row} has no level; name it, or give such rows a level of their own"
             )
         names = labels.map(str)
-        count = names.map(names.value_counts())
-        level, found = pd.factorize(names.mask(count < FEWEST, REST), sort=True)
+        count = names.value_counts()
+        known = count[count >= FEWEST].index[:MOST]
+        level, found = pd.factorize(names.where(names.isin(known), REST), sort=True)
         return cls(list(found), np.asarray(level))
 
     def table(self, numbers: np.ndarray) -> pd.DataFrame:
