@@ -167,10 +167,10 @@ def test_wild_rows_are_averaged_out_and_rows_set_aside_are_odd():
 
 
 def test_the_list_is_the_longest_head_that_keeps_the_rate():
-    odd = OddRows(np.array([0.99, 0.2, 0.95, 0.8, 0.75, 0.6, 0.45]), 0, 0.0, 0.0, NONE_KNOWN)
+    odd = OddRows(np.array([0.99, 0.2, 0.95, 0.8, 0.75, 0.6, 0.45]), 0, 0.0, NONE_KNOWN)
     assert np.flatnonzero(odd.listed(0.1)).tolist() == [0, 2, 3]
     assert np.flatnonzero(odd.listed(0.3)).tolist() == [0, 2, 3, 4, 5]
-    ties = OddRows(np.array([0.99, 0.7, 0.7, 0.7]), 0, 0.0, 0.0, NONE_KNOWN)
+    ties = OddRows(np.array([0.99, 0.7, 0.7, 0.7]), 0, 0.0, NONE_KNOWN)
     assert ties.listed(0.2).tolist() == [True, False, False, False]
 
 
