@@ -169,4 +169,4 @@ pd.concat(table, axis=1).rename_axis("P(normal)").fillna(0)
 # frequent the third one is. It is the probability that $z$ is among the wines that the centre of the
 # whole population would call normal.
 #
-# Next: [the four models side by side](02_four_models.ipynb).
+# Next: [swapping priors, and rows in doubt](02_swapping_priors.ipynb).

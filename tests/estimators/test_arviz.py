@@ -1,4 +1,4 @@
-"""Each plot function of ArviZ on each Bayesian variant: the table of docs/guide/samplers.md."""
+"""Each plot of ArviZ on each Bayesian variant: the table of docs/reference/inference.md."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ import xarray as xr
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels
 
-PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "samplers.md").read_text(encoding="utf-8")
+PAGE = Path(__file__).parents[2].joinpath("docs/reference/inference.md").read_text("utf-8")
 NUMBERS = {"var_names": ["effective_support", "squared_norm"]}
 ONE = {"var_names": "effective_support"}
 FOCUS = {"var_names": ["effective_support"], "focus_var": "squared_norm"}

@@ -65,7 +65,7 @@ def test_environment_equals_pyproject(name):
     asked = bounds(environment["dependencies"])
     assert all(asked[package].contains(version) for package, version in newest.items())
     command = "pip install --no-deps --no-build-isolation -e ."
-    for place in ("README.md", "CONTRIBUTING.md", "docs/guide/first_steps.md", f"{name}.yml"):
+    for place in ("CONTRIBUTING.md", "docs/guide/first_steps.md", f"{name}.yml"):
         assert command in (ROOT / place).read_text(encoding="utf-8"), place
 
 

@@ -34,7 +34,7 @@ STATEMENTS = {
         ("the weights sum to one (slide 23 of Kim 2024)", "Σα0 − Σα1 = 1", 23),
         ("MVN(m1, Sigma1) on [0, 1] (slide 23", "0 ≤ α1 ≤ 1", 23),
     ],
-    "notebooks/08_as_published.py": [
+    "notebooks/05_as_published.py": [
         (r"\alpha \sim N(m, I)$ (slide 14)", "Σ = I", 14),
         (r"\beta \sim N(m, I)$ (slide 15)", "Σ = I", 15),
         (
@@ -48,7 +48,7 @@ STATEMENTS = {
         ("the picture of slide 19", "P(a | data), P(d_z | data)", 19),
         ("the rule is on slide 28", "no cross-validation", 28),
     ],
-    "docs/guide/cutoff.md": [
+    "docs/guide/concepts.md": [
         ("as BDD's own rule does (slide 12 of Kim 2024)", "d ≤ d_(c)", 12),
         ("is the rule of slide 19 of Kim (2024)", "P(d_z ≤ D_opt | data) > .5", 19),
         ("Slide 20 of Kim (2024) says cross-validation", "cross-validation", 20),

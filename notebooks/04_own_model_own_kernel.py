@@ -9,9 +9,9 @@
 # ---
 
 # %% [markdown]
-# # 4. Your own prior and your own kernel
+# # 4. Your own prior, kernel and model
 #
-# **Question.** What can you do if no prior or kernel of the package expresses what you know?
+# **Question.** What can you do if no prior, kernel or model of the package expresses what you know?
 #
 # ## A prior is a function
 #
@@ -34,7 +34,7 @@ import preliz
 import pymc as pm
 from bsvdd.comparison import datasets
 from bsvdd.inference.metrics import evaluate
-from bsvdd.models import bsvdd
+from bsvdd.models.bsvdd import build
 from scipy.spatial.distance import cdist
 from sklearn.model_selection import train_test_split
 
@@ -197,7 +197,7 @@ with start.model_ as model:
 
 draws = {"over time": over_time}
 for prior in (hierarchical, horseshoe):
-    own = bsvdd.build(start.gram_, prior, start.likelihood_scale_)
+    own = build(start.gram_, prior, start.likelihood_scale_)
     draws[prior.__name__] = pm.sample(model=own, target_accept=0.95, **settings)
 draws["bootstrap"] = np.random.default_rng(0).dirichlet(np.ones(start.gram_.m), 4 * DRAWS)
 

@@ -9,7 +9,7 @@
 # ---
 
 # %% [markdown]
-# # 5. Posterior checks with ArviZ
+# # 3. Posterior checks with ArviZ
 #
 # **Question.** Can we trust the draws, what do the data add to the prior, and how much does the
 # prior count?
@@ -131,7 +131,7 @@ panels = az.plot_ess_evolution(est.idata_, var_names=names, figure_kwargs=size(8
 # The chains agree: their densities coincide, no trace drifts, and p is above $\alpha$ in each rank
 # plot. The effective number of draws, in the bulk (blue) and in the tails (orange), grows with the
 # draws and passes the dashed line at half of them or before. `fit` checks R-hat and the effective draws
-# itself, and warns. Bad chains are in [as published](08_as_published.ipynb).
+# itself, and warns. Bad chains are in [as published](05_as_published.ipynb).
 #
 # ## The scale of the prior
 #
