@@ -18,6 +18,7 @@ the one-way random effects model. International Statistical Review 54, 67-82.
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -43,19 +44,19 @@ def untold(fitted: Fitted) -> str:
     rows = fitted.data.units.majority
     if len(rows) > MOST_ROWS:
         rows = np.sort(np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False))
-    found = {}
+    found: dict[Any, tuple[int, float]] = {}
     for place, name in enumerate(training.table.labels):
         level = levels(training, place, rows)
         if level is not None and alike(_others(training, place, rows, level), level):
-            found[name] = rate(fitted, rows, level, rule)
+            often = rate(fitted, rows, level, rule)
+            if often >= OFTEN * rule:
+                found[name] = int(level.max()), often
     if not found:
         return ""
-    name = max(found, key=lambda each: found[each])
-    if found[name] < OFTEN * rule:
-        return ""
+    name = max(found, key=lambda each: found[each])  # a finer one explains a coarser one
     return (
         f"rows of one {str(name)!r} are alike: if new rows come from new ones, about "
-        f"{found[name]:.2f} of them will be called abnormal at {rule:g} asked; "
+        f"{found[name][1]:.2f} of them will be called abnormal at {rule:g} asked; "
         f"fit(X, groups={name!r}), or --group {shlex.quote(str(name))}, asks of rows of a new one"
     )
 
