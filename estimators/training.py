@@ -114,11 +114,7 @@ class Training:
         table = Table() if est.table is None else est.table
         if not isinstance(table, Table):
             raise TypeError(f"table must be a bsvdd.Table, got {table!r:.80}")
-        X, known, apart = as_frame(X), {"y": y, **of_rows}, {}
-        for name, value in known.items():
-            if isinstance(value, str):
-                X, known[name] = _column_of(X, name, value)
-                apart[name] = value
+        X, known, apart = without_columns(X, y=y, **of_rows)
         y, weight, groups = (known.get(name) for name in ("y", "sample_weight", "groups"))
         table, rows = inputs.training_rows(type(est).__name__, table, kernel, X)
         observed = np.array(kernel.training_rows(rows), order="C")  # the caller may change X
@@ -249,14 +245,29 @@ class Training:
         return minority_of(self.labels, self.minor_label, y, n)
 
 
-def _column_of(X: Any, argument: str, name: str) -> tuple[Any, Any]:
-    """Return X without a column, and the column."""
-    if not hasattr(X, "columns"):
-        raise ValueError(
-            f"{argument}={name!r}: the name of a column is for the columns of a data frame (of a "
-            "file: bsvdd.read_table); give one value for each row"
-        )
-    return split(X, name, argument, "the data frame")
+def without_columns(X: Any, **of_rows: Any) -> tuple[Any, dict[str, Any], dict[str, str]]:
+    """Return X without columns that are named, what is known of rows, and the names.
+
+    What is known of rows, by the arguments of a user, is one value for each row, or the name of a
+    column of X.
+
+    Raises
+    ------
+    ValueError
+        There is no such column.
+    """
+    X, whole, apart = as_frame(X), as_frame(X), {}
+    for argument, name in of_rows.items():
+        if isinstance(name, str):
+            if not hasattr(X, "columns"):
+                raise ValueError(
+                    f"{argument}={name!r}: the name of a column is for the columns of a data frame "
+                    "(of a file: bsvdd.read_table); give one value for each row"
+                )
+            rest, of_rows[argument] = split(whole, name, argument, "the data frame")
+            X = X[[column for column in X if column in rest]]
+            apart[argument] = name
+    return X, of_rows, apart
 
 
 def warn_of_gaps(rows: np.ndarray, columns: list[Any]) -> None:

@@ -17,7 +17,7 @@ from ...models.units import Units
 from ..messages import check_rate
 from ..tables.gaps import imputed
 from ..tables.table import Table
-from ..training import TrainingTable
+from ..training import TrainingTable, without_columns
 from .clumps import clumps
 from .core_rows import SHARE, core_of
 from .decorrelated import Decorrelated
@@ -241,14 +241,14 @@ def stand_out(
     fdr : float, default=0.1
     strata : array-like of shape (n,), or name of a column of the data frame, optional
         Rows of one label, such as those of one technician, have a share of odd rows of their own,
-        about which nothing is known; levels of fewer than 5 rows are one. P(odd) and the list use
-        it. A column stays a feature, unless it holds names: give an array and drop the column if
-        its level is only a marker.
-    sample_weight : array-like of shape (n,), optional
+        about which nothing is known; levels of fewer than 5 rows are one, and those beyond the 50
+        largest. P(odd) and the list use it.
+    sample_weight : array-like of shape (n,), or name of a column of the data frame, optional
         What rows count in the description, as in ``fit``. Rows of weight 0 are never in the core,
         and are answered.
-    groups : array-like of shape (n,), optional
-        Rows of one label leave the description together, as in ``fit``.
+    groups : array-like of shape (n,), or name of a column of the data frame, optional
+        Rows of one label leave the description together, as in ``fit``. Columns that are named are
+        no features.
 
     Returns
     -------
@@ -289,9 +289,12 @@ def stand_out(
     ['T1', 'T3']
     """
     check_rate("fdr", fdr)
-    rows = Rows.of(X, _asked(est).categorical_columns, est.table, sample_weight, groups)
-    known = Strata.of(strata, X, len(rows.X))
-    found, tail, aside = described(est, X, rows, known.level, groups)
+    of_rows = {"strata": strata, "sample_weight": sample_weight, "groups": groups}
+    X, of, _ = without_columns(X, **of_rows)
+    named = _asked(est).categorical_columns
+    rows = Rows.of(X, named, est.table, of["sample_weight"], of["groups"])
+    known = Strata.of(of["strata"], len(rows.X))
+    found, tail, aside = described(est, X, rows, known.level, of["groups"])
     odd = OddRows.of(tail, aside, known.level)
     listed = odd.listed(fdr)
     return StandOut(

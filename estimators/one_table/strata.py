@@ -8,9 +8,6 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from ..tables.files import split
-from ..tables.table import frame_of
-
 FEWEST = 5  # rows of a level that is a stratum by itself
 MOST = 50  # of these levels
 REST = "others"  # the stratum of the other levels
@@ -32,26 +29,24 @@ class Strata:
     level: np.ndarray
 
     @classmethod
-    def of(cls, strata: Any, X: Any, n: int) -> Self:
-        """Return the strata of the n rows X by labels (n,), the name of a column, or None.
+    def of(cls, strata: Any, n: int) -> Self:
+        """Return the strata of n rows by labels (n,), or None for one stratum.
 
         Levels of fewer than 5 rows are joined, and those beyond the 50 largest.
 
         Raises
         ------
         ValueError
-            There is no such column, a length differs, or a row has no label.
+            A length differs, or a row has no label.
 
         Examples
         --------
         >>> from bsvdd.estimators.one_table.strata import Strata
-        >>> Strata.of([*"aaaaabbbbbbcd"], None, 13).names
+        >>> Strata.of([*"aaaaabbbbbbcd"], 13).names
         ['a', 'b', 'others']
         """
         if strata is None:
             return cls(["all"], np.zeros(n, dtype=int))
-        if isinstance(strata, str):
-            strata = split(frame_of(X), strata, "strata", "X")[1]
         labels = pd.Series(np.asarray(strata, dtype=object))
         if labels.shape != (n,):
             raise ValueError(f"strata must be {n} labels, one for each row, got {len(labels)}")

@@ -338,7 +338,8 @@ def test_suspects_have_a_share_of_odd_rows_of_their_own():
 def test_levels_are_labels_or_a_column_and_small_ones_are_joined():
     X, who = suspects()
     frame = pd.DataFrame(X, columns=list("abc")).assign(who=who)
-    named, given = (stand_out(QUICK, frame, strata=s) for s in ("who", who))
+    named, given = stand_out(QUICK, frame, strata="who"), stand_out(QUICK, X, strata=who)
+    assert list(named.estimator.feature_names_in_) == ["a", "b", "c"]
     np.testing.assert_array_equal(named.probability, given.probability)
     none = stand_out(QUICK, X)
     for one in (["all"] * 150, np.arange(150)):  # one level, and levels of one row
@@ -388,8 +389,8 @@ def test_bad_strata_weights_and_groups_get_a_sentence():
     X = table()
     frame, gap = pd.DataFrame(X, columns=list("abcd")), np.array(["u"] * 299 + [None])
     for rows, how, words in [
-        (frame, {"strata": "e"}, "strata='e' is no column of X"),
-        (X, {"strata": "who"}, "strata='who' is no column of X"),
+        (frame, {"strata": "e"}, "strata='e' is no column of the data frame"),
+        (X, {"strata": "who"}, "strata='who': the name of a column is for"),
         (X, {"strata": ["u"] * 9}, "strata must be 300 labels, one for each row, got 9"),
         (X, {"strata": gap}, "strata: row 299 has no level; name it, or give such rows a level"),
         (X, {"sample_weight": np.ones(9)}, "sample_weight must be 300 numbers"),
