@@ -134,7 +134,8 @@ class Description(OutlierMixin, OfRows):
         of_rows = {"sample_weight": sample_weight, "groups": groups}
         training = Training.read(own, as_kernel(own.kernel), X, y, **of_rows)
         training = training.thinned(self._learns_from_minority, seed)
-        self._require_rows(training.minority, y is not None)
+        weight = 1.0 if training.weight is None else training.weight
+        self._require_rows(training.minority & (weight > 0.0), y is not None)
         with threads.one():
             fitted = own._fitted(training, seed)
             if said := untold(fitted):

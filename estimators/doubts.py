@@ -144,13 +144,14 @@ def _of_spread(fitted: Fitted) -> Iterator[str]:
 def _of_rate(fitted: Fitted) -> Iterator[str]:
     """Yield that so few rows or batches cannot hold the rate of false alarms."""
     units, asked = fitted.data.units, getattr(fitted.fit.rule, "rate", 1.0)
-    n, what = len(units.taught), "batches" if (units.batch >= 0).any() else "rows"
+    n, what = int(units.in_effect + 0.5), "batches" if (units.batch >= 0).any() else "rows"
     needed = math.ceil(1.0 / asked - 1.0 - ROUNDING)
     if n < needed:
+        weighted = " in effect, by their weights," if n < len(units.taught) else ""
         yield (
-            f"{n} {what} are few for a false-alarm rate of {asked:g}: the cutoff lies at the "
-            "farthest of them, left out, and a new normal row lies beyond it with a probability of "
-            f"about {1.0 / (n + 1.0):.2g} or less; {asked:g} needs {needed} {what}"
+            f"{n} {what}{weighted} are few for a false-alarm rate of {asked:g}: the cutoff lies at "
+            "the farthest of them, left out, and a new normal row lies beyond it with a "
+            f"probability of about {1.0 / (n + 1.0):.2g} or less; {asked:g} needs {needed} {what}"
         )
 
 

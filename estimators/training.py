@@ -131,7 +131,7 @@ class Training:
             observed=observed,
             filled=Filled.whole(table.coordinates(observed)),
             minority=minority,
-            weight=None if weight is None else np.asarray(weight),
+            weight=None if weight is None else _numbers(weight),
             groups=None if groups is None else np.asarray(groups),
             labels=labels,
             minor_label=est.minor_label,
@@ -267,7 +267,31 @@ def without_columns(X: Any, **of_rows: Any) -> tuple[Any, dict[str, Any], dict[s
             rest, of_rows[argument] = split(whole, name, argument, "the data frame")
             X = X[[column for column in X if column in rest]]
             apart[argument] = name
+        else:
+            _require_order(argument, name, whole)
     return X, of_rows, apart
+
+
+def _require_order(argument: str, values: Any, X: Any) -> None:
+    """Raise a ValueError if values have the rows of X, by their index, in another order."""
+    index, own = (getattr(each, "index", None) for each in (values, X))
+    if not (isinstance(index, pd.Index) and isinstance(own, pd.Index)) or index.equals(own):
+        return
+    if index.is_unique and own.is_unique and not len(index.symmetric_difference(own)):
+        raise ValueError(
+            f"{argument} has the rows of X in another order; give {argument}.loc[X.index]"
+        )
+
+
+def _numbers(weight: Any) -> np.ndarray:
+    """Return weights as numbers; a ValueError for the first that is none."""
+    given = pd.Series(np.asarray(weight).reshape(-1))
+    found = pd.to_numeric(given, errors="coerce")
+    if len(bad := given[found.isna() & given.notna()]):
+        raise ValueError(
+            f"sample_weight must be numbers, got {bad.iloc[0]!r:.40} for row {bad.index[0]}"
+        )
+    return found.to_numpy(float).reshape(np.shape(weight))
 
 
 def warn_of_gaps(rows: np.ndarray, columns: list[Any]) -> None:

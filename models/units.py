@@ -112,6 +112,12 @@ class Units:
         return mass * (len(self.taught) / mass[self.majority].sum())
 
     @cached_property
+    def in_effect(self) -> float:
+        """The effective number of the majority's units in a cutoff (Kish 1965)."""
+        of_unit = np.bincount(self.unit[self.majority], self.mass[self.majority])
+        return float(of_unit.sum() ** 2 / (of_unit**2).sum())
+
+    @cached_property
     def value(self) -> np.ndarray:
         """The number (n,) of each row among the distinct ones."""
         order = np.argsort(self.rank)

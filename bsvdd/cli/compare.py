@@ -77,7 +77,7 @@ def compare(
         study = comparison.runner.Study(halves, compared, replicates, seed)
         total = len(study.cells())
     lines = _plan(data, study, table)
-    print_lines(log, [f"{total} fits: {lines[0]}"])
+    print_lines(log, [f"{total} fits: {lines[0]}", *lines[1:]])
     with plain_errors():
         results, stopped = _run(study, out, jobs, log)
         found = [comparison.advice.Advice.of(each, results, own[0].cutoff()) for each in data]
@@ -145,8 +145,11 @@ def _plan(data: list[Any], study: Any, table: options.TableOptions) -> list[str]
     left = [f"left out: {', '.join(map(repr, table.drop))}"] if table.drop else []
     left += [f"{table.id!r} names the rows, and is no feature"] if table.id else []
     halves = "random halves" if study.replicates > 1 else "random half"
-    about = {"groups": "batches stay whole", "sample_weight": "rows count by their weights"}
-    left += [about[name] for name in data[0].of_rows]
+    if "groups" in data[0].of_rows:
+        left.append("batches stay whole")
+    if "sample_weight" in data[0].of_rows:
+        none = int((~data[0].counts).sum())
+        left.append(f"rows count by their weights; {none} of weight 0 measure nothing")
     return [f"{len(study.models)} models on {sizes}, {study.replicates} {halves} each", *left]
 
 

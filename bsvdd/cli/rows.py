@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..estimators import messages, tables
+from ..inference.warning import collected
 from .options import grouped
 
 if TYPE_CHECKING:
@@ -20,17 +21,19 @@ if TYPE_CHECKING:
 class RowOptions:
     """Columns that say which rows belong together, and what each counts; they are no features."""
 
-    group: str | None
-    weight: str | None
-    recent: str | None
-    suspect: tuple[str, ...]
+    group: tuple[str, ...] = ()
+    weight: tuple[str, ...] = ()
+    recent: tuple[str, ...] = ()
+    suspect: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.group) > 1:
+            raise click.UsageError("--group is one column; join several into one")
 
     @property
     def said(self) -> list[str]:
         """The options that were given, in words."""
-        one = {"group": self.group, "weight": self.weight, "recent": self.recent}
-        found = [f"{name} {value}" for name, value in one.items() if value is not None]
-        return found + [f"suspect {each}" for each in self.suspect]
+        return [f"{name} {value}" for name, values in vars(self).items() for value in values]
 
     def taken(self, X: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Return the features of a table, and the weights and groups that ``fit`` takes.
@@ -40,20 +43,19 @@ class RowOptions:
         ValueError
             A column is not in the table, or its values are no weights, dates, or levels.
         """
+        columns = [*self.group, *self.weight]
         found: dict[str, Any] = {}
-        weights, columns = [], []
-        if self.group is not None:
-            found["groups"] = _column(X, "--group", self.group).to_numpy()
-            columns.append(self.group)
-        if self.weight is not None:
-            weights.append(_numbers(_column(X, "--weight", self.weight), "--weight"))
-            columns.append(self.weight)
-        for option, text in [("--recent", self.recent), *(("--suspect", s) for s in self.suspect)]:
-            if text is not None:
-                name, _, value = text.rpartition("=")
-                x = _column(X, option, name)
-                weights.append(_recent(x, value) if option == "--recent" else _suspect(x, value))
-                columns.append(name)
+        for name in self.group:
+            found["groups"] = _column(X, "--group", name).to_numpy()
+        weights = [_numbers(_column(X, "--weight", name), "--weight") for name in self.weight]
+        for option, texts, made in (
+            ("--recent", self.recent, _recent),
+            ("--suspect", self.suspect, _suspect),
+        ):
+            for text in texts:
+                x, value = _named(X, option, text)
+                weights.append(made(x, value))
+                columns.append(x.name)
         if weights:
             found["sample_weight"] = math.prod(weights)
         rest = X.drop(columns=columns)
@@ -62,13 +64,21 @@ class RowOptions:
         return rest, found
 
 
+def _named(X: pd.DataFrame, option: str, text: str) -> tuple[pd.Series, str]:
+    """Return the column and the value of COLUMN=VALUE, in which both may have the sign."""
+    parts = [text[:i] for i, sign in enumerate(text) if sign == "="]
+    if not parts:
+        raise ValueError(f"{option} {text}: expected COLUMN=VALUE")
+    name = next((each for each in parts if each in X), parts[0])
+    return _column(X, option, name), text[len(name) + 1 :]
+
+
 def _column(X: pd.DataFrame, option: str, name: str) -> pd.Series:
     """Return a column; a ValueError if there is none of that name."""
     if name not in X:
-        of = {"--recent": "--recent COLUMN=HALF-LIFE", "--suspect": "--suspect COLUMN=VALUE"}
         raise ValueError(
-            f"{of.get(option, option)}: column {name!r} is not in the table"
-            f"{messages.did_you_mean(name, X)}; it has {messages.quoted(X)}"
+            f"{option}: {name!r} is no column beside the label, the id and those that are dropped"
+            f"{messages.did_you_mean(name, X)}; there are {messages.quoted(X)}"
         )
     return X[name]
 
@@ -90,32 +100,41 @@ def _recent(x: pd.Series, half_life: str) -> np.ndarray:
     """Return weights that halve with each half-life before the latest row."""
     import pandas as pd
 
-    column = tables.reading.column_of(x)
-    unit = (
-        "" if column.kind != "dates" else "a duration such as 90D or 12h, as the column has dates"
-    )
+    with collected():  # what is said of features
+        column = tables.table.Table().fit(x.to_frame()).columns[0]
+    if column.kind not in ("dates", "numbers"):
+        raise ValueError(f"--recent {x.name!r}: expected dates or numbers, got {x.iloc[0]!r:.40}")
+    of_dates, expected = column.kind == "dates", "a positive number, in the unit of the column"
+    if of_dates:
+        expected = "more than 0 weeks, days or hours, such as 2W, 90D or 12h, as there are dates"
     try:
-        h = pd.Timedelta(half_life) / pd.Timedelta(days=1) if unit else float(half_life)
-        if (unit and half_life.strip().isdigit()) or not h > 0.0:
+        h = pd.Timedelta(half_life) / pd.Timedelta(days=1) if of_dates else float(half_life)
+        if (of_dates and half_life.strip().isdigit()) or not h > 0.0:
             raise ValueError
     except ValueError as error:
-        expected = unit or "a positive number, in the unit of the column"
         raise ValueError(f"--recent {x.name}={half_life}: expected {expected}") from error
-    age = _numbers(column.floats(x), "--recent")
-    weight: np.ndarray = 0.5 ** ((age.max() - age) / h)
+    values = column.floats(x)
+    gaps = [i for i, gap in enumerate(values.isna()) if gap]
+    if gaps:
+        raise ValueError(
+            f"--recent {x.name!r}: row {gaps[0]} (counted from 0) has none of the {column.kind}; "
+            f"fill it, or leave out {len(gaps)} such rows"
+        )
+    weight: np.ndarray = 0.5 ** ((values.max() - values.to_numpy()) / h)
     return weight
 
 
 def _suspect(x: pd.Series, value: str) -> np.ndarray:
     """Return the weight 0 for rows of a value, 1 for the others."""
     cells = tables.columns.texts(x)
-    if not (cells == value).any():
+    number = value.removesuffix(".0")  # as a whole number is written
+    if not cells.isin([value, number]).any():
         known = cells.unique()
         raise ValueError(
             f"--suspect {x.name}={value}: no row has this value"
             f"{messages.did_you_mean(value, known)}; {x.name!r} has {messages.quoted(known[:20])}"
         )
-    return (cells.reindex(x.index) != value).to_numpy(float)
+    return (~cells.reindex(x.index).isin([value, number])).to_numpy(float)
 
 
 known = grouped(
@@ -125,14 +144,19 @@ known = grouped(
         "group": click.option(
             "--group",
             metavar="COLUMN",
+            multiple=True,
             help="Column of batches, such as patients or days: answers are those of new batches.",
         ),
         "weight": click.option(
-            "--weight", metavar="COLUMN", help="Column of weights, such as those of a survey."
+            "--weight",
+            metavar="COLUMN",
+            multiple=True,
+            help="Column of weights, such as those of a survey.",
         ),
         "recent": click.option(
             "--recent",
             metavar="COLUMN=HALF-LIFE",
+            multiple=True,
             help="Column of dates, such as taken=90D: older rows count less.",
         ),
         "suspect": click.option(

@@ -59,6 +59,10 @@ class Strata:
         count = names.value_counts()
         known = count[count >= FEWEST].index[:MOST]
         level, found = pd.factorize(names.where(names.isin(known), REST), sort=True)
+        if not len(known):
+            raise ValueError(
+                f"strata: none of {len(count)} levels has {FEWEST} rows or more; give fewer levels"
+            )
         return cls(list(found), np.asarray(level))
 
     def table(self, numbers: np.ndarray) -> pd.DataFrame:

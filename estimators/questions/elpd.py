@@ -27,7 +27,7 @@ from scipy.special import logsumexp
 
 from ...models.kernels import RBF
 from ..description import Description
-from ..fitted import require_one_fit
+from ..fitted import require_one_fit, warn_of_training
 from ..tables.table import frame_of
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ def elpd(est: Description, X: Any = None, rows: Any = None) -> ELPDData:
     if X is not None and rows is not None:
         raise ValueError("give new rows X or training rows, not both: rows are positions in fit")
     normalizer, values = _log_normalizer(est), est.log_similarity(X)
+    if X is not None:
+        warn_of_training(est.fit_.hashes, est.fit_.training.floats(X))
     index = (est.table_.frame if X is None else frame_of(X)).index
     weight = np.ones(len(index)) if rows is not None or X is not None else _weight(est)
     which = np.flatnonzero(weight > 0.0) if rows is None else _positions(rows, len(index))
@@ -129,10 +131,11 @@ def _positions(rows: Any, n: int) -> np.ndarray:
     given = np.asarray(rows)
     found = np.flatnonzero(given) if given.dtype == bool and given.shape == (n,) else given
     whole = found.dtype.kind in "iu" and found.ndim == 1 and len(found) > 0
-    if not whole or found.min() < 0 or found.max() >= n:
+    once = whole and len(np.unique(found)) == len(found)
+    if not once or found.min() < 0 or found.max() >= n:
         raise ValueError(
-            f"rows must be a mask of {n} booleans, or positions of training rows, 0 to {n - 1}, "
-            f"and at least one; got {rows!r:.80}"
+            f"rows must be a mask of {n} booleans, or different positions of training rows, 0 to "
+            f"{n - 1}, and at least one; got {rows!r:.80}"
         )
     return found
 

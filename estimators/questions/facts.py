@@ -134,7 +134,7 @@ def of_fit(fitted: Fitted) -> dict[str, Any]:
         "without_weight": int((units.weight[majority] == 0.0).sum()) or None,
         "effective_rows": _in_effect(units.weight[majority]),
         "batches": len(units.taught) if (units.batch >= 0).any() else None,
-        "smallest_rate": 1.0 / (len(units.taught) + 1.0),
+        "smallest_rate": 1.0 / (units.in_effect + 1.0),
         "one_table": getattr(fitted.data.kernel, "of_core", False) or None,
         "columns": {str(column): kind for column, kind in kinds.items()},
         "gaps": {str(column): count for column, count in by_column if count},
@@ -222,16 +222,19 @@ def _cutoff(fitted: Fitted) -> dict[str, Any]:
         "chosen_on_rows": not is_given(fit.rule),
         "uncertain": not isinstance(fit.rule, cutoffs.Printed),
         "beyond": {
-            name: share(fit.left_out_scores[of] < 0.0) for name, of in classes.items() if of.any()
+            name: share(fit.left_out_scores[of] < 0.0, units.mass[of])
+            for name, of in classes.items()
+            if of.any()
         },
     }
 
 
-def share(rows: np.ndarray) -> dict[str, float]:
-    """Return how many of some rows are so, their share, and its 90 % interval.
+def share(rows: np.ndarray, weight: np.ndarray | None = None) -> dict[str, float]:
+    """Return how many of some rows are so, their share by their weights, and its 90 % interval.
 
-    It is that of the prior of Jeffreys, Beta(1/2, 1/2); it starts at 0 if no row counts, and ends
-    at 1 if all do (Brown, Cai and DasGupta 2001, Statistical Science 16, 101-133).
+    It is for the effective number of rows, and that of the prior of Jeffreys, Beta(1/2, 1/2); it
+    starts at 0 if no row counts, and ends at 1 if all do (Brown, Cai and DasGupta 2001, Statistical
+    Science 16, 101-133).
 
     Examples
     --------
@@ -241,10 +244,11 @@ def share(rows: np.ndarray) -> dict[str, float]:
     >>> found["count"], found["rows"], round(found["low"], 2), round(found["high"], 2)
     (2, 12, 0.05, 0.39)
     """
-    count, n = int(rows.sum()), len(rows)
-    low, high = map(float, beta(count + 0.5, n - count + 0.5).ppf([0.05, 0.95]))
-    ends = {"low": low if count else 0.0, "high": high if count < n else 1.0}
-    return {"count": count, "rows": n, "share": count / n, **ends}
+    t = np.ones(len(rows)) if weight is None else weight
+    count, n, part = int(rows.sum()), float(t.sum() ** 2 / (t**2).sum()), float(t @ rows / t.sum())
+    low, high = map(float, beta(n * part + 0.5, n * (1.0 - part) + 0.5).ppf([0.05, 0.95]))
+    ends = {"low": low if count else 0.0, "high": high if count < len(rows) else 1.0}
+    return {"count": count, "rows": len(rows), "share": part, **ends}
 
 
 # what reads them
@@ -280,7 +284,8 @@ def job(found: Mapping[str, Any]) -> str:
         core = core if some else "each counts with the weight 1 - P(odd)"
         text = f"one table: odd rows may be among its {n}; {core}"
     elif some:
-        text += f"; {found['without_weight']} rows count nothing, {rest} rows count"
+        of = "majority rows" if n1 else "rows"
+        text += f"; {found['without_weight']} {of} count nothing, {rest} {of} count"
     if "effective_rows" in found and "one_table" not in found:
         text += f"; by their weights they are {found['effective_rows']:.0f} rows in effect"
     if "batches" in found:
@@ -334,9 +339,9 @@ def decided(found: Mapping[str, Any]) -> str:
     text += f"As a distance it is {found['cutoff']:.6g}. "
     if "one_table" in found:
         return f"{text}It is for new rows; stand_out says which rows of the table are odd."
-    labelled = found["minority"] > 0
+    labelled, by = found["minority"] > 0, "by weight " * ("effective_rows" in found)
     said = " and ".join(
-        f"{of['count']} of {of['rows']} {f'{name} ' * labelled}rows ({of['share']:.2f} "
+        f"{of['count']} of {of['rows']} {f'{name} ' * labelled}rows ({by}{of['share']:.2f} "
         f"[{of['low']:.2f}, {of['high']:.2f}])"
         for name, of in found["beyond"].items()
     )

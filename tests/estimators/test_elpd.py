@@ -77,8 +77,8 @@ def test_rows_count_by_their_weights_and_chosen_or_new_rows_count_one_each():
         assert table.index[0] == best
     with pytest.raises(ValueError, match="not both"):
         bsvdd.elpd(est, new, rows=mask)
-    for wrong in (mask[:5], [40], [-1], [], [0.5], "odd"):
-        with pytest.raises(ValueError, match="mask of 40 booleans, or positions of training rows"):
+    for wrong in (mask[:5], [40], [-1], [], [0.5], "odd", mask.astype(int)):
+        with pytest.raises(ValueError, match="mask of 40 booleans, or different positions of"):
             bsvdd.elpd(est, rows=wrong)
 
 

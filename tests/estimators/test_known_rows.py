@@ -10,11 +10,10 @@ from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import bsvdd
-from bsvdd import BSVDD, SVDD, scorers
+from bsvdd import BSVDD, SVDD, SVDDM, scorers
 from bsvdd.cli.rows import RowOptions
 
 ALIKE = "rows of one 'batch' are alike"
-NOTHING = RowOptions(None, None, None, ())
 
 
 def visits(k=20, size=6, within=0.3, q=3, seed=0, as_text=True):
@@ -102,6 +101,32 @@ def test_nine_rows_hold_one_in_ten():
     SVDD().fit(np.random.default_rng(0).normal(size=(9, 2)))  # warnings are errors
 
 
+def test_weights_may_leave_few_rows_in_effect():
+    """What a fit says of its rate goes by the weights, and so does the share beyond the cutoff."""
+    X, t = np.random.default_rng(0).normal(size=(60, 2)), 0.7 ** np.arange(60)[::-1]
+    with pytest.warns(DiagnosticWarning, match="^6 rows in effect, by their weights, are few"):
+        SVDD().fit(X, sample_weight=t)
+    est = SVDD().fit(X, sample_weight=np.where(np.arange(60) < 30, 0.25, 1.0))
+    beyond = bsvdd.facts(est)["beyond"]["majority"]
+    flagged = ~est.decision()["normal"].to_numpy()
+    assert beyond["count"] == flagged.sum()
+    assert beyond["share"] == pytest.approx((flagged[:30].sum() / 4 + flagged[30:].sum()) / 37.5)
+    assert "rows (by weight " in " ".join(str(est).split())
+
+
+def test_values_of_rows_have_their_order():
+    X = visits().drop(columns="batch")
+    t = pd.Series(np.linspace(1.0, 2.0, 120))
+    for values in ({"sample_weight": t[::-1]}, {"groups": (t > 1.5)[::-1]}):
+        with pytest.raises(ValueError, match="has the rows of X in another order; give "):
+            SVDD().fit(X, **values)
+    with pytest.raises(ValueError, match="sample_weight must be numbers, got 'x' for row 0"):
+        SVDD().fit(X, sample_weight=["x"] * 120)
+    y = np.arange(120) >= 100
+    with pytest.raises(ValueError, match="learns from minority rows, but there is none"):
+        SVDDM().fit(X, y, sample_weight=1.0 - y)
+
+
 TABLE = visits().assign(
     taken=pd.date_range("2025-01-01", periods=120).astype(str),
     year=np.arange(120),
@@ -113,28 +138,30 @@ HALVES = 0.5 ** ((119 - np.arange(120)) / 30)
 @pytest.mark.parametrize(
     ("options", "weight", "gone"),
     [
-        ({"weight": "weight"}, TABLE["weight"], ["weight"]),
-        ({"recent": "taken=30D"}, HALVES, ["taken"]),
-        ({"recent": "taken=720h"}, HALVES, ["taken"]),
-        ({"recent": "year=30"}, HALVES, ["year"]),
+        ({"weight": ("weight",)}, TABLE["weight"], ["weight"]),
+        ({"recent": ("taken=30D",)}, HALVES, ["taken"]),
+        ({"recent": ("taken=720h",)}, HALVES, ["taken"]),
+        ({"recent": ("year=30",)}, HALVES, ["year"]),
         ({"suspect": ("batch=B3",)}, TABLE["batch"] != "B3", ["batch"]),
         (
-            {"suspect": ("batch=B3", "batch=B7"), "recent": "year=30"},
+            {"suspect": ("batch=B3", "batch=B7"), "recent": ("year=30",)},
             HALVES * ~TABLE["batch"].isin(["B3", "B7"]),
             ["batch", "year"],
         ),
+        ({"recent": ("year=30", "taken=30D")}, HALVES**2, ["taken", "year"]),
+        ({"suspect": ("year=3.0",)}, TABLE["year"] != 3, ["year"]),
     ],
     ids=str,
 )
 def test_options_are_weights(options, weight, gone):
-    X, found = RowOptions(**{**vars(NOTHING), **options}).taken(TABLE)
+    X, found = RowOptions(**options).taken(TABLE)
     np.testing.assert_allclose(found.pop("sample_weight"), np.asarray(weight, dtype=float))
     assert list(X) == [name for name in TABLE if name not in gone]
     assert not found
 
 
 def test_a_batch_may_be_in_doubt():
-    X, found = RowOptions("batch", None, None, ("batch=B3",)).taken(TABLE)
+    X, found = RowOptions(group=("batch",), suspect=("batch=B3",)).taken(TABLE)
     assert found["groups"].tolist() == TABLE["batch"].tolist()
     assert found["sample_weight"].sum() == 114
     assert "batch" not in X
@@ -143,18 +170,25 @@ def test_a_batch_may_be_in_doubt():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"group": "patch"}, r"--group: column 'patch' is not in the table \(did you mean 'batch'"),
-        ({"weight": "batch"}, "--weight 'batch': expected a number in each row, got 'B0' in row 0"),
-        ({"recent": "taken=30"}, "--recent taken=30: expected a duration such as 90D or 12h, as"),
-        ({"recent": "year=30D"}, "expected a positive number, in the unit of the column"),
-        ({"recent": "taken"}, "--recent COLUMN=HALF-LIFE: column '' is not in the table"),
+        ({"group": ("patch",)}, r"--group: 'patch' is no column beside .* \(did you mean 'batch'"),
+        (
+            {"weight": ("batch",)},
+            "--weight 'batch': expected a number in each row, got 'B0'",
+        ),
+        (
+            {"recent": ("taken=30",)},
+            "--recent taken=30: expected more than 0 weeks, days or hours",
+        ),
+        ({"recent": ("year=30D",)}, "expected a positive number, in the unit of the column"),
+        ({"recent": ("taken",)}, "--recent taken: expected COLUMN=VALUE"),
+        ({"recent": ("batch=3",)}, "--recent 'batch': expected dates or numbers, got 'B0'"),
         ({"suspect": ("batch=B33",)}, "--suspect batch=B33: no row has this value .*'B3'"),
     ],
     ids=str,
 )
 def test_what_no_column_says_gets_a_sentence(options, words):
     with pytest.raises(ValueError, match=words):
-        RowOptions(**{**vars(NOTHING), **options}).taken(TABLE)
+        RowOptions(**options).taken(TABLE)
 
 
 def test_scikit_learn_routes_batches_and_weights():
