@@ -134,8 +134,7 @@ class Description(OutlierMixin, OfRows):
         of_rows = {"sample_weight": sample_weight, "groups": groups}
         training = Training.read(own, as_kernel(own.kernel), X, y, **of_rows)
         training = training.thinned(self._learns_from_minority, seed)
-        weight = 1.0 if training.weight is None else training.weight
-        self._require_rows(training.minority & (weight > 0.0), y is not None)
+        self._require_rows(training.taught_minority, y is not None)
         with threads.one():
             fitted = own._fitted(training, seed)
             if said := untold(fitted):
@@ -427,8 +426,13 @@ class Description(OutlierMixin, OfRows):
         ----------
         X : array-like of shape (m, p), optional
             By default the training rows, each left out.
+
+        Warns
+        -----
+        DataWarning
+            X has many training rows, which are answered as new ones.
         """
-        rows = self._rows(X)
+        rows = self._rows(X) if X is None else self._new(X)
         with threads.one():
             return self.fit_.fit.log_similarity(rows)
 

@@ -184,6 +184,14 @@ class Training:
         return Filled(of_kernel(found.rows), found.which, of_kernel(found.versions))
 
     @property
+    def taught_minority(self) -> np.ndarray:
+        """The minority rows (n,) that have a weight; weights that cannot be are refused later."""
+        if self.weight is None or self.weight.shape != self.minority.shape:
+            return self.minority
+        counts = self.weight > 0.0
+        return self.minority & counts if counts.any() else self.minority
+
+    @property
     def units(self) -> Units:
         """The units of the rows; a ValueError for weights or groups that cannot be."""
         return Units.of(self.filled.rows, self.minority, self.weight, self.groups)
@@ -285,13 +293,14 @@ def _require_order(argument: str, values: Any, X: Any) -> None:
 
 def _numbers(weight: Any) -> np.ndarray:
     """Return weights as numbers; a ValueError for the first that is none."""
-    given = pd.Series(np.asarray(weight).reshape(-1))
+    weight = np.asarray(weight)
+    given = pd.Series(weight.reshape(-1))
     found = pd.to_numeric(given, errors="coerce")
     if len(bad := given[found.isna() & given.notna()]):
         raise ValueError(
             f"sample_weight must be numbers, got {bad.iloc[0]!r:.40} for row {bad.index[0]}"
         )
-    return found.to_numpy(float).reshape(np.shape(weight))
+    return found.to_numpy(float).reshape(weight.shape)
 
 
 def warn_of_gaps(rows: np.ndarray, columns: list[Any]) -> None:

@@ -27,7 +27,7 @@ from scipy.special import logsumexp
 
 from ...models.kernels import RBF
 from ..description import Description
-from ..fitted import require_one_fit, warn_of_training
+from ..fitted import require_one_fit
 from ..tables.table import frame_of
 
 if TYPE_CHECKING:
@@ -100,8 +100,6 @@ def elpd(est: Description, X: Any = None, rows: Any = None) -> ELPDData:
     if X is not None and rows is not None:
         raise ValueError("give new rows X or training rows, not both: rows are positions in fit")
     normalizer, values = _log_normalizer(est), est.log_similarity(X)
-    if X is not None:
-        warn_of_training(est.fit_.hashes, est.fit_.training.floats(X))
     index = (est.table_.frame if X is None else frame_of(X)).index
     weight = np.ones(len(index)) if rows is not None or X is not None else _weight(est)
     which = np.flatnonzero(weight > 0.0) if rows is None else _positions(rows, len(index))
