@@ -30,7 +30,7 @@ class SVDD(Description):
     outlier_fraction : float, default=0.1
         The largest share of majority rows that may lie outside; used if C is None.
     dictionary : optional
-        As in :class:`BSVDD`.
+        As in :class:`BSVDD`; "auto" is 2,000 points.
     cutoff : object of bsvdd.cutoffs or None, default=None
         As in :class:`BSVDD`: a left-out row is compared with the sphere that the others have
         without it. ``Printed(of="own")`` is the sphere of the description, which excludes far more
@@ -70,6 +70,7 @@ class SVDD(Description):
     array([ 1, -1])
     """
 
+    _most_points = 2000
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Description._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), None],
