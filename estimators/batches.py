@@ -44,13 +44,14 @@ def untold(fitted: Fitted) -> str:
     rows = fitted.data.units.majority
     if len(rows) > MOST_ROWS:
         rows = np.sort(np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False))
-    found: dict[Any, tuple[int, float]] = {}
+    alike_in: dict[Any, np.ndarray] = {}
     for place, name in enumerate(training.table.labels):
         level = levels(training, place, rows)
         if level is not None and alike(_others(training, place, rows, level), level):
-            often = rate(fitted, rows, level, rule)
-            if often >= OFTEN * rule:
-                found[name] = int(level.max()), often
+            alike_in[name] = level
+    k = similarity(fitted, rows) if alike_in else np.empty((0, 0))
+    every = {name: (int(level.max()), rate(k, level, rule)) for name, level in alike_in.items()}
+    found = {name: each for name, each in every.items() if each[1] >= OFTEN * rule}
     if not found:
         return ""
     name = max(found, key=lambda each: found[each])  # a finer one explains a coarser one
@@ -93,9 +94,9 @@ def _others(training: Training, place: int, rows: np.ndarray, level: np.ndarray)
 
 def alike(X: np.ndarray, level: np.ndarray) -> bool:
     """Return whether rows X (n, q) of one level (n,) are alike, and by no accident."""
-    if not X.shape[1] or correlation(X, level) < ALIKE:
+    if not X.shape[1] or (own := correlation(X, level)) < ALIKE:
         return False
-    own, rng = correlation(X, level), np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     by_chance = [correlation(X, rng.permutation(level)) for _ in range(PERMUTATIONS)]
     return (1 + sum(each >= own for each in by_chance)) / (PERMUTATIONS + 1) <= P_VALUE
 
@@ -112,14 +113,19 @@ def correlation(X: np.ndarray, level: np.ndarray) -> float:
     return (between - within) / (between + (n_0 - 1.0) * within)
 
 
-def rate(fitted: Fitted, rows: np.ndarray, level: np.ndarray, asked: float) -> float:
+def similarity(fitted: Fitted, rows: np.ndarray) -> np.ndarray:
+    """Return the similarities (n, n) of rows, 0 of a row to itself."""
+    Z = fitted.data.Z[0][rows]
+    k: np.ndarray = fitted.data.kernel(Z, Z)
+    np.fill_diagonal(k, 0.0)
+    return k
+
+
+def rate(k: np.ndarray, level: np.ndarray, asked: float) -> float:
     """Return the share of rows that lie beyond the cutoff if their level leaves with them.
 
-    A row is judged by its mean similarity to the others.
+    A row is judged by its mean similarity to the others, of similarities k (n, n).
     """
-    kernel, Z = fitted.data.kernel, fitted.data.Z[0][rows]
-    k = kernel(Z, Z)
-    np.fill_diagonal(k, 0.0)
     cutoff = np.quantile(k.sum(axis=1) / (len(k) - 1), asked)
     other = level[:, None] != level
     return float(((k * other).sum(axis=1) / np.maximum(other.sum(axis=1), 1) < cutoff).mean())

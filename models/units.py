@@ -114,8 +114,7 @@ class Units:
     @cached_property
     def in_effect(self) -> float:
         """The effective number of the majority's units in a cutoff (Kish 1965)."""
-        of_unit = np.bincount(self.unit[self.majority], self.mass[self.majority])
-        return float(of_unit.sum() ** 2 / (of_unit**2).sum())
+        return effective(np.bincount(self.unit[self.majority], self.mass[self.majority]))
 
     @cached_property
     def value(self) -> np.ndarray:
@@ -135,6 +134,11 @@ class Units:
         return order[first], row.reshape(-1)[self.rank]
 
 
+def effective(weight: np.ndarray) -> float:
+    """Return the effective number of weights (Kish 1965), (sum t)^2 / sum t^2; 0 of none."""
+    return float(weight.sum() ** 2 / ((weight**2).sum() or 1.0))
+
+
 def _weights(weight: Any, minority: np.ndarray) -> np.ndarray:
     """Return the weights as numbers (n,), checked."""
     n = len(minority)
@@ -151,7 +155,7 @@ def _weights(weight: Any, minority: np.ndarray) -> np.ndarray:
     if weight is not None and not largest:
         raise ValueError("sample_weight: all majority rows have the weight zero; give them weights")
     of_majority = t[~minority] / (largest or 1.0)
-    in_effect = of_majority.sum() ** 2 / ((of_majority**2).sum() or 1.0)
+    in_effect = effective(of_majority)
     if in_effect < FEWEST * (1.0 - 1e-9):
         with_weight = int((of_majority > 0.0).sum())
         raise ValueError(

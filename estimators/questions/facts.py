@@ -32,6 +32,7 @@ from scipy.stats import beta
 from ...inference import cutoffs
 from ...models.kernels import Tabular, as_kernel
 from ...models.priors import describe
+from ...models.units import effective
 from ..decisions import is_given, rule
 from ..doubts import doubts
 from ..fitted import Fitted, require_one_fit
@@ -163,7 +164,7 @@ def call(est: Any) -> str:
 def _in_effect(weight: np.ndarray) -> float | None:
     """Return the effective number of rows with a weight (Kish 1965); None if all are equal."""
     t = weight[weight > 0.0]
-    return None if np.ptp(t) == 0.0 else float(t.sum() ** 2 / (t**2).sum())
+    return None if np.ptp(t) == 0.0 else effective(t)
 
 
 def _kernel(fitted: Fitted) -> dict[str, Any]:
@@ -245,7 +246,7 @@ def share(rows: np.ndarray, weight: np.ndarray | None = None) -> dict[str, float
     (2, 12, 0.05, 0.39)
     """
     t = np.ones(len(rows)) if weight is None else weight
-    count, n, part = int(rows.sum()), float(t.sum() ** 2 / (t**2).sum()), float(t @ rows / t.sum())
+    count, n, part = int(rows.sum()), effective(t), float(t @ rows / t.sum())
     low, high = map(float, beta(n * part + 0.5, n * (1.0 - part) + 0.5).ppf([0.05, 0.95]))
     ends = {"low": low if count else 0.0, "high": high if count < len(rows) else 1.0}
     return {"count": count, "rows": len(rows), "share": part, **ends}
