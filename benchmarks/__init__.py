@@ -1,1 +1,1 @@
-"""Measurements, each run by ``uv run python -m benchmarks.NAME``."""
+"""The evidence: one command measures all of it, and writes the tables of docs/measurements.md."""

@@ -1,16 +1,8 @@
-"""The slides' study with the slides' methods: Metropolis, one D_opt, BDD's mode and rule.
+"""The table of the slides: ours beside the printed rows, readings of what they leave open.
 
-``uv run python -m benchmarks.published`` draws pairs of data sets as Kim (2024) has them (1,000
-rows train, 10,000 test, 50 features, v = 5, 10, 20), as they come and with the share 1/10 of the
-minority, and v = 0, where the classes can be told apart. Four models are fitted as published
-(:func:`bsvdd.as_published`): SVDD by its own sphere, BDD by its mode, on the convex set and of free
-weights, and the c-th smallest training distance, BSVDD and BSVDD-M by random-walk Metropolis, with
-D_opt by left-out rows. Kernel (``RBF("scale")``; SVDD has the modified mean too, which is that of
-``as_published``), criterion (F1), c and the number of steps are not in the slides and are ours.
-PyMC's Metropolis proposes each weight in turn, so a step of 570 weights takes 570 log densities.
-Both models are beside themselves with the default sampler. The metrics, R-hat, the effective draws
-of d_z and the processor time of each fit go to docs/published.json; :func:`table` and
-:func:`outcomes` are the tables of docs/published.md.
+The slides name no kernel, C, c of BDD's rule, criterion of D_opt or positive class, and have two
+readings of which rows are of the major class. A reading makes all these choices. Its distance is
+the mean absolute difference from the printed row of its model, over six metrics and v = 5, 10, 20.
 
 Kim (2024), A comparative study on Bayesian SVDD models, slides.
 """
@@ -18,134 +10,127 @@ Kim (2024), A comparative study on Bayesian SVDD models, slides.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from bsvdd.comparison import reproduction
+from bsvdd.comparison import reproduction, studies
 from bsvdd.comparison.slides import Slides
 from bsvdd.inference.metrics import evaluate
 
-from bsvdd import as_published, cutoffs, kernels
+from bsvdd import BDD, SVDD, as_published, cutoffs, kernels
 
-from .shared import computed, options, quietly, write
+from .measure import Rows, Run, number, texts
+from .models import of_study
 
-PRINTED = {"cutoff": cutoffs.Printed(cutoffs.Best("f1", max_fpr=1.0))}
-STEPS = {"draws": 125, "tune": 125, "chains": 2}  # each proposes every weight once, in turn
-DEFAULT = {"sampler": "auto", "draws": 500, "tune": None, "chains": 4}
-CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
-    "SVDD": ("SVDD", {}),
-    "SVDD, modified mean": ("SVDD", {"kernel": kernels.RBF("modified_mean")}),
-    "BDD": ("BDD", {}),
-    "BDD, free weights": ("BDD", {"simplex": False}),
-    "BSVDD, Metropolis": ("BSVDD", PRINTED | STEPS),
-    "BSVDD, default sampler": ("BSVDD", PRINTED | DEFAULT),
-    "BSVDD-M, Metropolis": ("BSVDD-M", PRINTED | STEPS),
-    "BSVDD-M, default sampler": ("BSVDD-M", PRINTED | DEFAULT),
+SIGNALS, METRICS = (5.0, 10.0, 20.0), list(reproduction.COMPARED)
+KERNELS = {
+    "RBF, modified mean": kernels.Tabular(kernels.RBF(), scale="standardised"),
+    "RBF, scale": kernels.Tabular(kernels.RBF("scale"), scale="standardised"),
+    "polynomial 2, raw": kernels.Polynomial(2),
 }
-LONG = ("BSVDD, Metropolis", "BSVDD-M, Metropolis", "BSVDD-M, default sampler")  # one pair
-SETTINGS = [{"v": v, "share": share} for share in (None, 0.1) for v in (5.0, 10.0, 20.0)]
-SETTINGS.append({"v": 0.0, "share": None})
+RANKS = (0.1, 0.3, 0.5, 0.7, 0.9)  # c / n0
+CHOOSERS = {
+    "F1": cutoffs.Best("f1", max_fpr=1),
+    "G-mean": cutoffs.Best("g_mean", max_fpr=1),
+    "accuracy": cutoffs.Cost(1),  # fewest errors
+}
+DISTANCES = {"left-out rows": "left-out", "training rows": "training"}
+STEPS = {"draws": 125, "tune": 125, "chains": 2}  # each proposes every weight once, in turn
+LONGER = {"sampler": "auto", "draws": 500, "tune": None, "chains": 4}
 
 
-@quietly()
-def cell(setting: dict[str, Any], pair: int, name: str, rows: int, new: int) -> dict[str, Any]:
-    """Return metrics and diagnostics of one model on one pair of data sets."""
-    data = Slides(**setting, n_train=rows, n_test=new).pair(seed=pair)
-    model, parameters = CANDIDATES[name]
-    kernel = {"kernel": kernels.RBF("scale")}
-    seed = {} if model == "SVDD" else {"random_state": pair}
-    est = as_published(model, minor_label=1, **kernel | seed | parameters)
+def one_class(pair: Any, kernel: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield choices and flagged test rows of SVDD and of BDD's mode."""
+    for rows, members in (("y = 0", ~pair.train.minority), ("near component", ~pair.far[0])):
+        X = pair.train.X[members]
+        for name, C in (("C = 1/(.1 n0)", None), ("hard margin", 1.0)):
+            est = SVDD(kernel=kernel, C=C, cutoff=cutoffs.Printed(of="own")).fit(X)
+            yield f"SVDD: {rows}; {name}", est.predict(pair.test.X) == -1
+        mode = as_published("BDD", kernel=kernel).fit(X)
+        for share in RANKS:
+            c = cutoffs.Printed(cutoffs.FalseAlarm(1 - share), of="training")
+            flagged = mode.with_cutoff(c).predict(pair.test.X) == -1
+            yield f"BDD: {rows}; mode; c = {share:g} n0", flagged
+
+
+def by_draws(pair: Any, kernel: Any, model: str) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield choices and flagged test rows of a model with draws: D_opt by a criterion."""
+    source = as_published(model)
+    given = {n: v for n, v in source.get_params().items() if n.endswith("prior")}
+    est = type(source)(kernel=kernel, **given, draws=300, tune=100, random_state=0, minor_label=1)
+    if isinstance(est, BDD):
+        est.set_params(likelihood_scale=source.likelihood_scale)
+    est.fit(pair.train.X, pair.train.minority.astype(int))
+    for (rows, of), (name, rule) in product(DISTANCES.items(), CHOOSERS.items()):
+        cut = est.with_cutoff(cutoffs.Printed(rule, of=of))
+        yield f"{model}: y = 0; draws; {name}, {rows}", cut.predict(pair.test.X) == -1
+
+
+def reading(v: float, kernel: str, which: str) -> Rows:
+    """Return the metrics of the readings of one kernel on a pair of data sets."""
+    pair, k = Slides(v=v, n_test=2000).pair(seed=0), KERNELS[kernel]
+    found = one_class(pair, k) if which == "one class" else by_draws(pair, k, which)
+    rows = []
+    for how, flagged in found:
+        minority = pair.test.minority
+        for positive, metrics in (
+            ("minority", evaluate(minority, flagged)),
+            ("majority", evaluate(~minority, ~flagged)),
+        ):
+            key = {"model": how.partition(":")[0], "v": v}
+            key["reading"] = f"{how.partition(': ')[2]}; {kernel}; positive = {positive}"
+            rows.append(key | {name: metrics[name] for name in METRICS})
+    return rows
+
+
+def sampled(model: str, sampler: str) -> Rows:
+    """Return what a model as published has by random-walk Metropolis, or by the default sampler."""
+    pair = Slides(v=10.0).pair(seed=0)
+    cutoff = cutoffs.Printed(cutoffs.Best("f1", max_fpr=1.0))
+    how = STEPS if sampler == "Metropolis" else LONGER
+    est = as_published(model, kernel=kernels.RBF("scale"), cutoff=cutoff, minor_label=1, **how)
     start = time.process_time()
-    est.fit(data.train.X, data.train.minority.astype(int))
-    seconds = time.process_time() - start
-    y, flagged = data.test.minority, est.predict(data.test.X) == -1
+    est.set_params(random_state=0).fit(pair.train.X, pair.train.minority.astype(int))
+    row = {"model": model, "sampler": sampler, "seconds": time.process_time() - start}
+    row |= {"R-hat": est.fit_.chains.r_hat, "ESS": est.fit_.chains.ess}
+    return [row | {"F1": evaluate(pair.test.minority, est.predict(pair.test.X) == -1)["f1"]}]
+
+
+def nearest(readings: pd.DataFrame) -> pd.DataFrame:
+    """Return the nearest and the farthest reading of each model."""
+    printed = reproduction.published()[METRICS]
+    rows = printed.loc[[(m, v) for m, v in zip(readings["model"], readings["v"], strict=True)]]
+    gaps = readings[["model", "reading"]].join(np.abs(readings[METRICS] - rows.to_numpy(float)))
+    of = gaps.groupby(["model", "reading"])[METRICS].mean().mean(axis=1).rename("distance")
+    ordered = of.reset_index().sort_values("distance")
+    ends = pd.concat([ordered.groupby("model").head(1), ordered.groupby("model").tail(1)])
+    means = readings.groupby(["model", "reading"])[["f1", "g_mean"]].mean().reset_index()
+    found = ends.merge(means).sort_values(["model", "distance"]).set_index(["model", "reading"])
+    return texts(found.rename(columns={"f1": "F1", "g_mean": "G-mean"}), 3)
+
+
+def measure(run: Run) -> dict[str, pd.DataFrame]:
+    """Return ours beside the printed rows, the readings, and Metropolis beside our sampler."""
+    ours, _ = reproduction.by_v(of_study(run, studies.slides))
+    printed = reproduction.recast(reproduction.published())
+    both = pd.concat({"slides": printed[METRICS], "ours": ours[METRICS]}, names=["source"])
+    both = both.reorder_levels(["model", "v", "source"]).sort_index(sort_remaining=False)
+    both["F1 of flagging all"] = (
+        reproduction.flag_all_f1(ours["base_rate"])
+        .reindex(both.index.droplevel("source"))
+        .to_numpy()
+    )
+    which = ("one class", "BDD", "BSVDD", "BSVDD-M")
+    readings = run.cells(reading, product(SIGNALS, KERNELS, which))
+    samplers = run.cells(sampled, product(("BSVDD", "BSVDD-M"), ("default", "Metropolis")))
+    shown = both.astype(float).rename(columns=reproduction.COMPARED).reset_index()
+    shown["v"] = [number(v, 0) for v in shown["v"]]
+    digits = {"seconds": 0, "R-hat": 3, "ESS": 0, "F1": 3}
     return {
-        **setting,
-        "pair": pair,
-        "model": name,
-        **{key: float(value) for key, value in evaluate(y, flagged).items()},
-        "share of the minority": float(y.mean()),
-        "r_hat": est.fit_.chains.r_hat,
-        "ess": est.fit_.chains.ess,
-        "seconds": seconds,
+        "slides": texts(shown.set_index(["model", "v", "source"]), 3),
+        "readings": nearest(readings),
+        "samplers": texts(samplers.set_index(["model", "sampler"]), digits),
     }
-
-
-def table(frame: pd.DataFrame) -> str:
-    """Return the means of each setting and model as a Markdown table, with the printed F1."""
-    printed, lines = reproduction.published()["f1"], []
-    keys = ["share", "v", "model"]
-    for (share, v, model), rows in frame.groupby(keys, sort=False, dropna=False):
-        means = rows.mean(numeric_only=True)
-        key = (model.split(",")[0], int(v))
-        in_slides = f"{printed[key]:.3f}" if np.isnan(share) and key in printed.index else ""
-        mixed = "" if np.isnan(means.r_hat) else f"{means.r_hat:.3f} / {means.ess:.0f}"
-        each = [f"{means[name]:.3f}" for name in ("f1", "fpr", "fnr", "g_mean")]
-        setting = "as it comes" if np.isnan(share) else f"{share:g}"
-        cells = [f"{v:g}", setting, model, str(len(rows)), each[0], in_slides, *each[1:], mixed]
-        seconds = f"{means.seconds:.{0 if means.seconds >= 10 else 2}f}"
-        lines.append(f"| {' | '.join([*cells, seconds])} |")
-    head = (
-        "v | share | model | pairs | F1 | printed F1 | FPR | FNR | G-mean | R-hat / ESS | seconds"
-    )
-    return "\n".join([f"| {head} |", "|---" * 11 + "|", *lines])
-
-
-def outcomes(frame: pd.DataFrame) -> str:
-    """Return the outcomes that slide 32 names, each with yes or no and its figures, in Markdown."""
-    known = frame.fillna({"share": 0.0})
-    means = known.groupby(["share", "v", "model"]).mean(numeric_only=True)
-
-    def f1(model: str, share: float = 0.0) -> list[float]:
-        return [float(means.loc[(share, v, model), "f1"]) for v in (5.0, 10.0, 20.0)]
-
-    def said(values: list[float]) -> str:
-        return ", ".join(f"{value:.3f}" for value in values)
-
-    bayes = "BSVDD, Metropolis", "BSVDD-M, Metropolis"
-    svdd, bdd = f1("SVDD"), f1("BDD")
-    least = min(min(f1(name)) for name in bayes)
-    rows = [("SVDD has a low F1", max(svdd) < least, said(svdd))]
-    other = f1("SVDD, modified mean")
-    rows.append(
-        ("SVDD with the modified mean bandwidth has a low F1", max(other) < least, said(other))
-    )
-    for name, values in (("BDD", bdd), ("BDD, free weights,", f1("BDD, free weights"))):
-        rows.append((f"F1 of {name} falls with v", values[0] > values[1] > values[2], said(values)))
-    for name in bayes:
-        values = f1(name)
-        rises = values[0] < values[1] < values[2]
-        rows.append((f"F1 of {name}, rises with v", rises, said(values)))
-    share = "share of the minority"
-    for name in bayes:
-        p = [float(means.loc[(0.0, v, name), share]) for v in (5.0, 10.0, 20.0)]  # of its own pair
-        flag_all = [2 * each / (1 + each) for each in p]
-        more = all(a - b > 0.01 for a, b in zip(f1(name), flag_all, strict=True))
-        what = f"{name}: F1 is above that of flagging every row ({said(flag_all)}) by .01"
-        rows.append((what, more, said(f1(name))))
-    for name in bayes:
-        lost = min(a - b for a, b in zip(f1(name), f1(name, 0.1), strict=True))
-        what = f"{name}, is robust: F1 with the share 1/10 is as large"
-        rows.append((what, lost < 0.01, said(f1(name, 0.1))))
-    lines = [f"| {what} | {'yes' if holds else '**no**'} | {said} |" for what, holds, said in rows]
-    return "\n".join(["| outcome | here | F1 at v = 5, 10, 20 |", "|---|---|---|", *lines])
-
-
-def main() -> None:
-    """Measure, print, save."""
-    chosen = options("published", __doc__, pairs=3, rows=1000, new=10_000)
-    cells = [
-        (setting, pair, name, chosen.rows, chosen.new)
-        for setting in SETTINGS
-        for name in CANDIDATES
-        for pair in range(1 if name in LONG else chosen.pairs)
-    ]
-    frame = pd.DataFrame(computed(cell, cells, chosen.jobs, "fits"))
-    print(table(frame), outcomes(frame), sep="\n\n")
-    records = frame.to_json(orient="records", indent=0, double_precision=4)
-    write(chosen.out / "published.json", records)
-
-
-if __name__ == "__main__":
-    main()

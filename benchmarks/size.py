@@ -1,59 +1,49 @@
-"""AUC and time of a fit against the number of training rows, up to all that a set has.
+"""Size and speed: AUC against the number of rows, and seconds beside scikit-learn and PyOD.
 
-``uv run python -m benchmarks.size [--data-dir FOLDER]`` fits the default to n0 normal rows of the
-large sets (3,000 normal rows or more, or the largest embedded ones), beside a density of all these
-rows with the same kernel, the mean distance of 5 neighbours, and a one-class SVM of scikit-learn.
-Then it times fits of generated rows up to 100,000, and of 1,000,000 beside Nystroem and a one-class
-SVM by stochastic gradients. It prints and stores all in docs/size.json, and draws docs/size.png;
-``--part`` computes one of these.
+PyOD is no dependency: ``uv run --with pyod python -m benchmarks size``.
 """
 
 from __future__ import annotations
 
-import json
 import time
-from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from bsvdd.comparison import datasets
 from bsvdd.comparison.models import Yardstick
-from bsvdd.estimators import training
 from scipy.special import logsumexp
+from sklearn.ensemble import IsolationForest
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import SGDOneClassSVM
 from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import LocalOutlierFactor
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import OneClassSVM
 
-from bsvdd import BSVDD, facts, kernels
+from bsvdd import BSVDD, SVDD, facts
 
-from .shared import by_part, computed, quietly, raw_sets, write
+from .clean import PLAIN
+from .measure import Rows, Run, clean_set, collection, number, real_set, set_names, texts
 
-SIZES = [300, 1000, 3000, 12_000]
-TIMED = [*SIZES, 30_000, 100_000]
+SIZES, MANY = (300, 1000, 3000, 12_000), 3000  # normal rows of a large set
 LARGEST_EMBEDDED = ("landsat_cotton71", "musk", "ctg_pathologic", "digits_0")
-MANY, MOST_TEST = 3000, 4000
-PLAIN = kernels.Tabular(kernels.Linear(), scale="standardised")
-MODELS = ("BSVDD", "density of all rows", "5 neighbours", "one-class SVM")
+TIMED, NEW, COLUMNS, MOST = (1000, 10_000), 10_000, 20, 1_000_000
 
 
-@quietly()
-def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
-    """Return AUC and seconds at each size, and the spread and R-hat of the fit."""
-    rng = np.random.default_rng(0)
-    order = rng.permutation(len(X))
-    if len(Z) > MOST_TEST:
-        some = rng.choice(len(Z), MOST_TEST, replace=False)
-        Z, y = Z[some], y[some]
-    rows = []
-    for n0 in dict.fromkeys(min(n, len(X)) for n in SIZES):
-        train = X[order[:n0]]
-        est, seconds = timed(BSVDD(), train)
-        kernel = est.kernel_
+def of_set(folder: Path | None, name: str) -> Rows:
+    """Return AUC and processor seconds at each number of training rows."""
+    X, Z, y = clean_set(folder, name, most=SIZES[-1])
+    rng, rows = np.random.default_rng(0), []
+    X, some = rng.permutation(X), rng.permutation(len(Z))[:4000]
+    Z, y = Z[some], y[some]
+    for n in (n for i, n in enumerate(SIZES) if not i or len(X) > SIZES[i - 1]):
+        train, start = X[:n], time.process_time()
+        est = BSVDD().fit(train)
+        seconds, kernel = time.process_time() - start, est.kernel_
         inputs = kernel.inputs(train), kernel.inputs(Z)
         scores = {
             "BSVDD": -est.score_samples(Z),
@@ -61,107 +51,96 @@ def of_set(name: str, X: np.ndarray, Z: np.ndarray, y: np.ndarray) -> list[dict[
             "5 neighbours": -Yardstick("mean kNN", PLAIN).fit(train).score_samples(Z),
             "one-class SVM": -OneClassSVM(nu=0.1).fit(inputs[0]).score_samples(inputs[1]),
         }
-        found = facts(est)
-        row = {"set": name, "embedded": name in datasets.names(), "n0": n0, "all": n0 == len(X)}
-        row |= {"points": len(est.gram_.K), "seconds": seconds}
-        row |= {"spread": found["spread"], "r_hat": found["r_hat"]}
-        rows.append(row | {m: float(roc_auc_score(y, s)) for m, s in scores.items()})
+        row = {"sets": collection(name), "training rows, at most": n}
+        row |= {model: roc_auc_score(y, score) for model, score in scores.items()}
+        row |= {"points": float(len(est.gram_.K)), "seconds": seconds}
+        rows.append(row | {"spread": facts(est)["spread"], "R-hat": facts(est)["r_hat"]})
     return rows
 
 
-def sets(chosen: Namespace) -> dict[str, Any]:
-    """Return the means of the sets, and how the default differs from the density of all rows."""
-    large = [s for s in raw_sets(chosen.data_dir) if len(s[1]) >= MANY or s[0] in LARGEST_EMBEDDED]
-    frame = pd.DataFrame([r for of in computed(of_set, large, chosen.jobs, "sets") for r in of])
-    frame["size"] = np.array(SIZES)[np.searchsorted(SIZES, frame["n0"])]  # that was asked for
-    last = frame[frame["all"]]
-    less = last["BSVDD"] - last["density of all rows"]
-    shown = last.assign(less=less).drop(columns=["all", "embedded"])
-    print(shown.round(4).to_string(index=False))
-    print(f"less the density of all rows: mean {less.mean():.4f}, least {less.min():.4f}")
-    collections = {"embedded": frame["embedded"], "development": ~frame["embedded"]}
-    columns = [*MODELS, "points", "seconds", "spread", "r_hat"]
-    found: dict[str, Any] = {
-        name: frame[which].groupby("size")[columns].mean().reset_index().to_dict("list")
-        for name, which in collections.items()
-        if which.any()
+def sides() -> dict[str, Callable[[], Any]]:
+    """Return what is timed, unfitted."""
+    from pyod.models.ecod import ECOD
+    from pyod.models.knn import KNN
+
+    return {
+        "BSVDD": BSVDD,
+        "SVDD": SVDD,
+        "scikit-learn, OneClassSVM(nu=.1)": lambda: OneClassSVM(nu=0.1),
+        "scikit-learn, LocalOutlierFactor": lambda: LocalOutlierFactor(novelty=True),
+        "scikit-learn, IsolationForest": lambda: IsolationForest(random_state=0),
+        "PyOD, KNN": KNN,
+        "PyOD, ECOD": ECOD,
     }
-    of_all = {
-        "sets": len(last),
-        "mean": less.mean(),
-        "least": less.min(),
-        "r_hat": last.r_hat.max(),
-    }
-    return found | {"all rows, less their density": of_all}
 
 
-@quietly()
-def generated(chosen: Namespace) -> dict[str, list[float]]:
-    """Return the seconds of a fit of n0 rows of 10 columns."""
-    rows = []
-    for n0 in TIMED:
-        X = np.random.default_rng(0).normal(size=(n0, 10)) @ (np.eye(10) + 0.3)
-        est, seconds = timed(BSVDD(), X)
-        rows.append({"n0": n0, "seconds": seconds, "points": len(est.gram_.K)})
-    frame = pd.DataFrame(rows)
-    print(frame.round(2).to_string(index=False))
-    return frame.to_dict("list")
+def speed(n: int) -> Rows:
+    """Return the processor seconds of a fit and of 10,000 scores, medians of three in turn."""
+    rng = np.random.default_rng(0)
+    X, Z = (rng.normal(size=(rows, COLUMNS)) for rows in (n, NEW))
+    spent: dict[str, list[tuple[float, float]]] = {name: [] for name in sides()}
+    for _ in range(4):  # the first warms up
+        for name, make in sides().items():
+            start = time.process_time()
+            est = make().fit(X)
+            fitted = time.process_time()
+            (est.score_samples if hasattr(est, "score_samples") else est.decision_function)(Z)
+            spent[name].append((fitted - start, time.process_time() - fitted))
+    found = {name: np.median(each[1:], axis=0) for name, each in spent.items()}
+    return [{"n": n, "model": m, "fit": f, "score": s} for m, (f, s) in found.items()]
 
 
-@quietly()
-def million(chosen: Namespace) -> dict[str, float]:
-    """Return seconds and AUC of fits of 1,000,000 rows, and of all of 20,000 of them.
+def million() -> Rows:
+    """Return seconds and AUC of fits of 1,000,000 rows, float32.
 
     The columns of normal rows are dependent, those of odd rows are not; all have the variance 1.
     """
-    rng, mixed = np.random.default_rng(0), np.eye(20) + 0.3
-    mixed /= np.linalg.norm(mixed, axis=0)  # columns of variance 1
-    X = (rng.normal(size=(1_000_000, 20)) @ mixed).astype(np.float32)  # float64: 8 GB on one side
-    Z, y = rng.normal(size=(20_000, 20)), np.repeat([0, 1], 10_000)
+    rng, mixed = np.random.default_rng(0), np.eye(COLUMNS) + 0.3
+    mixed /= np.linalg.norm(mixed, axis=0)
+    X = (rng.normal(size=(MOST, COLUMNS)) @ mixed).astype(np.float32)  # float64: 8 GB on one side
+    Z, y = rng.normal(size=(20_000, COLUMNS)), np.repeat([0, 1], 10_000)
     Z[y == 0] = Z[y == 0] @ mixed
-    BSVDD().fit(X[:1000])  # imports
-    est, seconds = timed(BSVDD(), X)
-    with patch.object(training, "MOST_ROWS", 20_000):
-        all_of_some, of_some = timed(BSVDD(), X[:20_000])
-    features = Nystroem(gamma=est.kernel_.kernel.gamma, n_components=500, random_state=0)
+    kernel = BSVDD().fit(X[:1000]).kernel_.kernel
+    features = Nystroem(gamma=kernel.gamma, n_components=500, random_state=0)
     other = make_pipeline(features, SGDOneClassSVM(nu=0.1, random_state=0))
-    other, of_other = timed(other, X)
-    found = {
-        "seconds": seconds,
-        "of all of 20,000 rows": of_some,
-        "of Nystroem + SGDOneClassSVM": of_other,
-        "ratio to Nystroem + SGDOneClassSVM": seconds / of_other,
-        "AUC": roc_auc_score(y, -est.score_samples(Z)),
-        "AUC of all of 20,000 rows": roc_auc_score(y, -all_of_some.score_samples(Z)),
-        "AUC of Nystroem + SGDOneClassSVM": roc_auc_score(y, -other.score_samples(Z)),
+    rows = []
+    for name, est in {"BSVDD": BSVDD(), "Nystroem + SGDOneClassSVM": other}.items():
+        start = time.process_time()
+        est.fit(X)
+        seconds = time.process_time() - start
+        auc = roc_auc_score(y, -est.score_samples(Z))
+        rows.append({"model": name, "processor seconds": seconds, "AUC": auc})
+    return rows
+
+
+def large(folder: Path | None) -> list[str]:
+    """Return the sets with many normal rows, and the largest embedded ones."""
+    others = [name for name in set_names(folder) if collection(name) == "development"]
+    many = [name for name in others if (~real_set(folder, name)[1]).sum() >= MANY]
+    return [*LARGEST_EMBEDDED, *many]
+
+
+def measure(run: Run) -> dict[str, pd.DataFrame]:
+    """Return AUC by rows, seconds beside others, and a million rows."""
+    frame = run.cells(of_set, product([run.sets], large(run.sets)))
+    frame = frame[frame["sets"] == frame["sets"].iloc[-1]]
+    sizes = frame.groupby("training rows, at most").mean(numeric_only=True)
+    sizes.index = sizes.index.map("{:,}".format)
+    alone = replace(run, jobs=1)
+    timed = alone.cells(speed, product(TIMED)).pivot(index="model", columns="n")
+    columns = [
+        f"{what}, {n:,} rows" if what == "fit" else f"10,000 scores, fit of {n:,}"
+        for what, n in timed
+    ]
+    seconds = timed.set_axis(columns, axis=1)
+    least = frame["BSVDD"] - frame["density of all rows"]
+    digits = dict.fromkeys(frame.columns, 3) | {"points": 0, "seconds": 1, "spread": 2}
+    all_rows = pd.DataFrame({"mean": [number(least.mean(), 4)], "least": [number(least.min(), 4)]})
+    return {
+        "sizes": texts(sizes, digits),
+        "less the density": all_rows,
+        "seconds": texts(seconds.loc[list(sides())], 3),
+        "million": texts(
+            alone.cells(million, [()]).set_index("model"), {"processor seconds": 1, "AUC": 4}
+        ),
     }
-    print(pd.Series(found).round(4).to_string())
-    return found
-
-
-def timed(est: Any, X: np.ndarray) -> tuple[Any, float]:
-    """Return an estimator fitted to X, and its processor seconds."""
-    start = time.process_time()
-    est.fit(X)
-    return est, time.process_time() - start
-
-
-def picture(chosen: Namespace) -> None:
-    """Draw AUC and time against the number of training rows."""
-    stored = json.loads((chosen.out / "size.json").read_text(encoding="utf-8"))
-    fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-    of_sets, of_time = stored["sets"], stored["generated"]
-    means = of_sets["development" if "development" in of_sets else "embedded"]
-    for model in MODELS:
-        left.plot(means["size"], means[model], marker="o", label=model)
-    left.set(xscale="log", xlabel="training rows", ylabel="mean AUC")
-    left.legend(frameon=False)
-    right.plot(of_time["n0"], of_time["seconds"], marker="o")
-    right.set(
-        xscale="log", yscale="log", xlabel="training rows", ylabel="processor seconds of a fit"
-    )
-    write(chosen.out / "size.png", fig)
-
-
-if __name__ == "__main__":
-    by_part("size", __doc__, (sets, generated, million, picture))

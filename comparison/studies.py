@@ -33,7 +33,7 @@ def slides(quick: bool = False, seed: int = 0) -> Study:
     """Return the study of the slides: four models, v = 5, 10, 20, 10 pairs of data sets.
 
     The slides name no kernel, C, c or criterion of D_opt. Of the readings that
-    ``docs/study/slides_readings.csv`` lists, these are the nearest to the printed rows that train
+    docs/measurements.md has the ends of, these were the nearest to the printed rows that train
     on y = 0, choose D_opt on left-out rows and sample by the default sampler: a choice in
     hindsight. BDD calls the majority positive there, as its printed row does. ``quick`` takes 3
     pairs with a fifth of the rows.

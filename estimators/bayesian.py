@@ -424,8 +424,7 @@ class BSVDDM(BSVDD):
     minority_prior : prior or callable, default=Beta(1, 1)
         Prior of the minority weights, as published. Their total can grow with n1; ``Beta(total=1)``
         bounds it. With the published prior of tau, ``RowSum()``, and a wide kernel, the posterior
-        can have several modes, between which chains rarely move; then the fit warns (``python -m
-        benchmarks.modes``).
+        can have several modes, between which chains rarely move; then the fit warns.
 
     Attributes
     ----------

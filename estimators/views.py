@@ -38,7 +38,7 @@ from .of_rows import BaseEstimator, OutlierMixin
 from .tables.table import frame_of
 from .training import TrainingTable
 
-# by mean AUC on the embedded and the development sets, see benchmarks.views
+# by mean AUC on the embedded and the development sets
 WEIGHTS = {"standardised": 0.3, "normal scores": 0.6, "columns": 0.05, "rarest column": 0.05}
 SCALES = "standardised", "normal scores"
 FURTHER, BEYOND = 0.3, 1e-4  # weights of a view of the user, and of the z-scores

@@ -1,4 +1,4 @@
-"""The statistics of decisions, on two small cells; benchmarks.guarantee has the full tables.
+"""The statistics of decisions, on two small cells; ``python -m benchmarks`` has the full tables.
 
 New rows: false alarms, the spread of the posterior against that of samples, and P(normal) by bins.
 One table: the list at its rate, and "at least L rows stand out".

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.browser import CHROMIUM, SERVER, chromium, served
+from tests.bsvdd.browser import CHROMIUM, SERVER, chromium, served
 
 ARTIFACTS = Path(__file__).parents[2] / "test-artifacts"
 FIRST, CHANGE = 200, 60  # seconds until a first fit, a change

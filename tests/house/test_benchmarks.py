@@ -1,98 +1,112 @@
-"""The frame of the stopwatch: rows by name, one table; files written at once."""
+"""The evidence: cells are computed once, tables are stored with their commit, pages have them."""
 
 import json
+import re
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.inference.sampling import OfNormals
-from bsvdd.models.bsvdd import BSVDD
 
-from benchmarks import published, shared, stopwatch
-from benchmarks.stopwatch import Row, gram, naive
+from benchmarks import before, false_alarms, measure, one_table, page, published
+from benchmarks.__main__ import MEASUREMENTS, main
+from benchmarks.measure import Run, number, texts
 
-DOCS = Path(__file__).parents[2] / "docs"
-
-
-@pytest.fixture
-def rows(monkeypatch):
-    first = Row(lambda quick: (2.0, {"a": 1.0}), "it", 1.0, "", "the other")
-    second = Row(lambda quick: (3.0, {}), "something", 4.0, "s", "")
-    monkeypatch.setattr(stopwatch, "ROWS", {"a_row": first, "another": second})
+ROOT = Path(__file__).parents[2]
+SHOWN = {
+    (name, title)
+    for path in (ROOT / "docs").rglob("*.md")
+    for _, name, title, _ in page.BLOCK.findall(path.read_text(encoding="utf-8"))
+}
 
 
-def test_rows_are_printed_and_each_replaces_its_own(rows, tmp_path, capsys):
-    stopwatch.main(["--quick", "--out", str(tmp_path)])
-    assert not list(tmp_path.iterdir())  # a quick run saves nothing
-    for names in (["another"], ["a_row"], [], ["--quick", "a_row"]):
-        stopwatch.main(["--out", str(tmp_path), *names])
-    output = capsys.readouterr().out
-    assert "something" in output and "threads" in output
-    saved = json.loads((tmp_path / "benchmarks.json").read_text())["rows"]
-    assert list(saved) == ["a_row", "another"]
-    assert (saved["a_row"]["value"], saved["another"]["unit"]) == (2.0, "s")
-    assert saved["a_row"]["threads"] == stopwatch.threads()
-    assert {p.name for p in tmp_path.iterdir()} == {"benchmarks.json", "benchmarks.png"}
-    with pytest.raises(SystemExit):
-        stopwatch.main(["nothing"])
-    assert "a_row, another" in capsys.readouterr().err
-
-
-def test_parts_are_stored_one_by_one(tmp_path):
-    def first(chosen):
-        return chosen.n
-
-    def picture(chosen):
-        pass
-
-    def stopped(chosen):
+def square(folder, n):
+    with (folder / "calls").open("a") as calls:
+        calls.write(f"{n}\n")
+    if n == 3 and len((folder / "calls").read_text().splitlines()) <= 3:
         raise KeyboardInterrupt
+    return [{"n": n, "square": n * n}]
 
+
+def test_a_run_that_was_stopped_goes_on(tmp_path):
+    run, cells = Run("x", tmp_path / "cells", None, 1), [(tmp_path, n) for n in (1, 2, 3)]
     with pytest.raises(KeyboardInterrupt):
-        shared.by_part("x", "", (first, picture, stopped), ["--out", str(tmp_path)], n=3)
-    assert json.loads((tmp_path / "x.json").read_text()) == {"first": 3}
+        run.cells(square, cells)
+    assert run.cells(square, cells)["square"].tolist() == [1, 4, 9]
+    assert (tmp_path / "calls").read_text().split() == ["1", "2", "3", "3"]
+    few = Run("x", tmp_path / "few", None, 1, few=2).cells(square, cells)
+    assert few["n"].tolist() == [1, 3]
 
 
-def test_what_is_stored_in_docs_is_recorded(tmp_path, monkeypatch):
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    monkeypatch.setattr(shared, "DOCS", docs)
-    monkeypatch.setattr(shared, "revision", lambda: "abc1234")
-    shared.write(docs / "x.json", {})
-    shared.write(docs / "x.json", {}, part="first")
-    shared.write(tmp_path / "y.json", {})
-    rows = pd.read_csv(docs / "evidence.csv")
-    assert rows["part"].tolist() == ["all", "first"] and set(rows["commit"]) == {"abc1234"}
-    assert set(rows["command"]) == {"python -m benchmarks.x"}
-    shared.write(docs / "x.json", {})
-    assert pd.read_csv(docs / "evidence.csv")["part"].tolist() == ["all"]
+def test_tables_are_stored_with_command_commit_and_date(tmp_path, monkeypatch):
+    monkeypatch.setattr(measure, "STORED", tmp_path)
+    monkeypatch.setattr(page, "STORED", tmp_path)
+    frame = pd.DataFrame({"a": [0.12, 12.5, np.nan], "b": [1, 2000, 3]}, ["x", "y", "z"])
+    measure.store("some", {"first": texts(frame.rename_axis("of"))})
+    found = measure.stored("some")
+    assert found["tables"]["first"][1:] == [
+        ["x", ".12", "1"],
+        ["y", "12.50", "2,000"],
+        ["z", "–", "3"],
+    ]
+    assert re.fullmatch(r"[0-9a-f]{7,}\+?", found["commit"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["date"])
+    text = "a\n<!-- table: some, first -->\nold\n<!-- end -->\nb"
+    new = page.rewritten(text)
+    assert "| of | a | b |\n| --- | --- | --- |\n| x | .12 | 1 |" in new and "old" not in new
+    assert "`python -m benchmarks some`, " in new and page.rewritten(new) == new
 
 
-@pytest.mark.parametrize("case", stopwatch.CASES)
-def test_the_naive_model_is_the_same_posterior(case):
-    g, prior = gram(15, 3), stopwatch.CASES[case][1]
-    z = np.random.default_rng(0).normal(size=(3, 15))
-    f = OfNormals(BSVDD(g, prior))
-    ours, ((beta,), _) = f(z)[0] - np.square(z).sum(axis=1) / 2.0, f.values(z)
-    # a few calls: nothing has to be compiled
-    log_density = naive(g, prior).compile_logp(mode="FAST_COMPILE")
-    theirs = [log_density({"beta": each}) for each in beta]
-    assert np.diff(ours) == pytest.approx(np.diff(theirs), rel=1e-9)
+def test_numbers():
+    assert [number(v) for v in (0.5, 1.0, -0.25, 1234.5, None)] == [
+        ".50",
+        "1.00",
+        "-0.25",
+        "1,234.50",
+        "–",
+    ]
 
 
-def test_the_page_of_the_slides_has_the_stored_study():
-    frame = pd.read_json(DOCS / "published.json", orient="records")
-    page = (DOCS / "published.md").read_text(encoding="utf-8")
-    assert published.table(frame) in page and published.outcomes(frame) in page
-    by_metropolis = frame["model"].str.endswith("Metropolis")
-    many = (frame["r_hat"] > 1.01).groupby(by_metropolis).sum()
-    assert f"in each of its {many[True]} fits" in page and many[True] == by_metropolis.sum()
-    fits = frame["model"].str.endswith("default sampler").sum()
-    assert f"in {many[False]} of {fits}\nfits" in page
-    first = frame[frame["pair"] == 0].fillna({"share": 0.0})
-    f1 = first.pivot_table(index=["share", "v"], columns="model", values="f1")
-    for model in ("BSVDD", "BSVDD-M"):
-        apart = (f1[f"{model}, Metropolis"] - f1[f"{model}, default sampler"]).abs().max()
-        assert apart <= 0.0015
-    assert "differs by .001 at most" in page
+def test_every_table_is_stored_and_shown():
+    stored = {
+        (path.stem, title)
+        for path in measure.STORED.glob("*.json")
+        for title in json.loads(path.read_text(encoding="utf-8"))["tables"]
+    }
+    assert stored == SHOWN and {name for name, _ in SHOWN} == set(MEASUREMENTS)
+    assert len({measure.stored(name)["commit"] for name in MEASUREMENTS}) == 1
+    for path in (ROOT / "docs").rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        assert page.rewritten(text) == text, f"{path}: uv run python -m benchmarks.page"
+
+
+def test_an_unknown_measurement_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["cleen"])
+    assert "no measurement cleen; there are clean, " in capsys.readouterr().err
+
+
+def test_cells_measure():
+    """One cell of a few measurements; the others differ in the rows only."""
+    (row,) = false_alarms.of_sample(30, 0)
+    assert 0.0 < row["alarms"] < 0.4
+    (row,) = one_table.of_wild("correlated", "clump", 200, 1000.0)
+    assert row["listed"] == 1.0
+    rows = pd.DataFrame(published.reading(5.0, "polynomial 2, raw", "one class"))
+    assert len(rows) == 28 and rows["f1"].between(0, 1).all()
+    ends = published.nearest(rows)
+    assert ends["model"].tolist() == ["BDD", "BDD", "SVDD", "SVDD"]
+
+
+def test_before_times_both_trees(capsys, monkeypatch):
+    monkeypatch.setattr(before, "MEASURED", {"it": before.IMPORT})
+    before.main([str(ROOT), "--repeats", "1"])
+    (ratio,) = re.findall(r"it: (\S+)", capsys.readouterr().out)
+    assert float(ratio) > 0.0
+
+
+def test_kinds_of_generated_tables():
+    for kind, odd in product(one_table.NORMAL, one_table.ODD):
+        X, truth = one_table.table(kind, odd, 60, 0.1, 0)
+        assert len(X) == 60 and truth.sum() == 6 and X.notna().all(axis=None)

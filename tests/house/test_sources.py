@@ -59,7 +59,6 @@ STATEMENTS = {
         ("slide 4 has x_0 as the rows with y = 0", "rows with Y = 0", 4),
     ],
     "estimators/bayesian.py": [("the rule of BDD (slide 12 of Kim 2024)", "d ≤ d_(c)", 12)],
-    "docs/published.md": [("The outcomes of slide 32", "robustness", 32)],
 }
 UNSUPPORTED = [  # what no source says
     *("authors' code", "author's code", 'in the code"', "epsilon only (as in the note"),

@@ -1,27 +1,11 @@
-"""Which rows break a relation: tables with planted rows, and tables without a relation.
-
-``uv run python -m benchmarks.relations`` asks ``bsvdd.relations`` for 20 tables of each kind, and
-stores in docs/relations.json:
-
-- ``first``: the share of the broken rows that come first with one of the columns of their relation;
-- ``least``: the smallest excess of a broken row;
-- ``others``: the largest excess of other rows in columns of categories;
-- ``above``: other rows with an excess above 2, of all;
-- ``seconds``: the mean time of a table.
-"""
+"""Tables with planted rows that break a relation, and tables without a relation."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
-
-import bsvdd
-
-from .shared import computed, options, quietly, write
 
 Planted = tuple[pd.DataFrame, dict[int, tuple[str, ...]]]  # a table, and the columns of broken rows
 PRICES = {"a": 2.0, "b": 5.0, "c": 9.0, "d": 14.0}
@@ -170,39 +154,3 @@ KINDS: dict[str, Callable[[int], Planted]] = {
     "sizes and codes": sizes,
     "no relation": independent,
 }
-
-
-@quietly()
-def of_table(kind: str, seed: int) -> dict[str, Any]:
-    """Return what is found in one table."""
-    table, broken = KINDS[kind](seed)
-    start = time.perf_counter()
-    found = bsvdd.relations(table)
-    seconds = time.perf_counter() - start
-    first = found.table.head(len(broken))["column"]
-    right = [row in first and first[row] in columns for row, columns in broken.items()]
-    others = found.excess.drop(index=list(broken))
-    of_texts = others[found.follows.index[found.follows["how"] == "counts"]].to_numpy()
-    return {
-        "kind": kind,
-        "first": float(np.mean(right)) if right else np.nan,
-        "least": found.table["excess"].reindex(list(broken)).min(),
-        "others": np.nanmax(of_texts, initial=0.0),
-        "above": int((others > 2.0).any(axis=1).sum()),
-        "seconds": seconds,
-    }
-
-
-def main() -> None:
-    """Measure, print, save."""
-    chosen = options("relations", __doc__, tables=20)
-    cells = [(kind, seed) for kind in KINDS for seed in range(chosen.tables)]
-    frame = pd.DataFrame(computed(of_table, cells, chosen.jobs, "relations"))
-    how = {"first": "mean", "least": "min", "others": "max", "above": "sum", "seconds": "mean"}
-    found = frame.groupby("kind", sort=False).agg(how)
-    print(found.round(3).to_string())
-    write(chosen.out / "relations.json", found.reset_index().to_dict("records"))
-
-
-if __name__ == "__main__":
-    main()
