@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -13,7 +13,10 @@ from rich.text import Text
 from .. import comparison
 from . import options, rows
 from .console import print_lines, progress, save_table, table_of
-from .errors import check_output_folder, plain_errors
+from .errors import plain_errors
+
+if TYPE_CHECKING:
+    from ..estimators.tables.files import Layout
 
 REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 
@@ -21,7 +24,7 @@ REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 @click.command()
 @click.argument("csv", type=options.FILE, required=False)
 @click.option("--label", help="Column of the classes in CSV.")
-@click.option("--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1).")
+@options.minor
 @options.of_table
 @rows.known
 @click.option("--data", "names", multiple=True, help="Embedded data set instead; repeatable.")
@@ -29,7 +32,6 @@ REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 @options.of_models
 @click.option(
     "--replicates",
-    default=None,
     show_default=f"{REPLICATES}; {REPLICATES_OF_MANY} for more than {MANY_ROWS:,} rows",
     type=click.IntRange(1),
     help="Random halves, each of which trains once.",
@@ -37,12 +39,12 @@ REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 @options.of_sampler
 @options.seed
 @options.jobs
-@options.folder("bsvdd-report", "Folder of the page, the table and the finished fits.")
+@options.folder(default="bsvdd-report", help="Folder of the page, the table and the finished fits.")
 def compare(
     csv: Path | None,
     label: str | None,
     minor: str | None,
-    table: options.TableOptions,
+    table: Layout,
     known: rows.RowOptions,
     names: tuple[str, ...],
     models: tuple[str, ...],
@@ -80,7 +82,8 @@ def compare(
     print_lines(log, [f"{total} fits: {lines[0]}", *lines[1:]])
     with plain_errors():
         results, stopped = _run(study, out, jobs, log)
-        found = [comparison.advice.Advice.of(each, results, own[0].cutoff()) for each in data]
+        cutoff = own[0].cutoff().get("cutoff")
+        found = [comparison.advice.Advice.of(each, results, cutoff) for each in data]
         _print(found)
         save_table(out / "results.csv", results, ",", ".")
         if stopped is not None:
@@ -110,14 +113,19 @@ def _data(
     names: tuple[str, ...],
     label: str | None,
     minor: str | None,
-    table: options.TableOptions,
+    table: Layout,
     out: Path,
 ) -> list[Any]:
     datasets = comparison.datasets
     if csv is None:
         return [datasets.embedded(name) for name in names or datasets.DEFAULT]
-    check_output_folder(out, csv, ("results.csv", "report.html"))
-    return [datasets.read(csv, table.layout(label), minor)]
+    for path in (out / "results.csv", out / "report.html"):
+        if path.exists() and path.samefile(csv):
+            raise ValueError(
+                f"--out {out}: its {path.name} would replace the file that is read; name another "
+                "folder"
+            )
+    return [datasets.read(csv, replace(table, label=label), minor)]
 
 
 def _models(
@@ -128,14 +136,13 @@ def _models(
     parameters, found = [each.for_models(names) for each in own], {}
     for name in names:
         for each, of_model in zip(own, parameters, strict=True):
-            cutoff = {} if (rule := each.cutoff()) is None else {"cutoff": rule}
             place = f"{name}, {each.prior}" if len(own) > 1 and "prior" in of_model[name] else name
-            given = {**sampling, **cutoff, **of_model[name]}
+            given = {**sampling, **each.cutoff(), **of_model[name]}
             found[place] = comparison.models.model(name, **given)
     return found
 
 
-def _plan(data: list[Any], study: Any, table: options.TableOptions) -> list[str]:
+def _plan(data: list[Any], study: Any, table: Layout) -> list[str]:
     """Return what is compared, on which rows, and how."""
     sizes = ", ".join(
         f"{each.name} ({len(each.X)} rows, {each.X.shape[1]} columns, {each.minority.sum()} "
@@ -192,9 +199,7 @@ def _print(found: list[Any]) -> None:
     print_lines(console, [comparison.table.LEGEND, comparison.advice.UNADJUSTED])
 
 
-def _next(
-    csv: Path | None, found: Any, table: options.TableOptions, study: Any, sampling: Any
-) -> str:
+def _next(csv: Path | None, found: Any, table: Layout, study: Any, sampling: Any) -> str:
     """Return the command that comes next."""
     names = [str(n) for n in found.found.index if hasattr(study.models[str(n)], "with_cutoff")]
     if csv is None or not names:

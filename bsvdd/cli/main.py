@@ -22,7 +22,7 @@ from .study import study
 ENDING = ("SIGTERM", "SIGHUP")  # signals that end a command: kill, and a terminal that is closed
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="bsvdd")
 @click.pass_context
 def main(context: click.Context) -> None:

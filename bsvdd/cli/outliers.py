@@ -55,23 +55,20 @@ EXCESS = (
 @click.option(
     "--fdr",
     default=0.1,
-    show_default=True,
     metavar="SHARE",
     help="Share of the listed rows that may be normal.",
 )
-@click.option(
-    "--top", default=10, show_default=True, type=click.IntRange(1), help="Lines that are printed."
-)
-@click.option("--out", type=options.NEW_FILE, help="CSV of all rows, the oddest first.")
+@click.option("--top", default=10, type=click.IntRange(1), help="Lines that are printed.")
+@options.new_file("--out", help="CSV of all rows, the oddest first.")
 @click.option(
     "--relations",
     is_flag=True,
     help="Fit nothing: print the rows whose columns do not go with each other.",
 )
-@click.option("--picture", type=options.NEW_FILE, help="Picture of at most 50 lines, PNG.")
+@options.new_file("--picture", help="Picture of at most 50 lines, PNG.")
 def outliers(
     csv: Path,
-    table: options.TableOptions,
+    table: Layout,
     own: options.FitOptions,
     label: str | None,
     known: RowOptions,
@@ -133,9 +130,9 @@ def outliers(
             _draw(picture, found, names.to_numpy(), lines, texts, own.model)
 
 
-def _without(table: options.TableOptions, label: str | None) -> Layout:
+def _without(table: Layout, label: str | None) -> Layout:
     """Return the layout of a table without its column of labels."""
-    return replace(table, drop=(*table.drop, *filter(None, [label]))).layout()
+    return replace(table, drop=(*table.drop, *filter(None, [label])))
 
 
 def _apart(X: pd.DataFrame, known: RowOptions, strata: str | None, csv: Path) -> Any:
@@ -175,7 +172,7 @@ def _draw(picture: Path, found: StandOut, names: np.ndarray, *said: Any) -> None
 
 
 def print_relations(
-    csv: Path, table: options.TableOptions, label: str | None, top: int, out: Path | None
+    csv: Path, table: Layout, label: str | None, top: int, out: Path | None
 ) -> None:
     """Print which columns follow from others, and the rows that are farthest from that."""
     from ..estimators.questions.relations import relations

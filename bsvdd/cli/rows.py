@@ -10,7 +10,7 @@ import click
 
 from ..estimators import messages, tables
 from ..inference.warning import collected
-from .options import grouped
+from .options import grouped, repeatable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -141,29 +141,17 @@ known = grouped(
     "known",
     RowOptions,
     {
-        "group": click.option(
-            "--group",
-            metavar="COLUMN",
-            multiple=True,
-            help="Column of batches, such as patients or days: answers are those of new batches.",
+        "group": repeatable(
+            "COLUMN",
+            "Column of batches, such as patients or days: answers are those of new batches.",
         ),
-        "weight": click.option(
-            "--weight",
-            metavar="COLUMN",
-            multiple=True,
-            help="Column of weights, such as those of a survey.",
+        "weight": repeatable("COLUMN", "Column of weights, such as those of a survey."),
+        "recent": repeatable(
+            "COLUMN=HALF-LIFE", "Column of dates, such as taken=90D: older rows count less."
         ),
-        "recent": click.option(
-            "--recent",
-            metavar="COLUMN=HALF-LIFE",
-            multiple=True,
-            help="Column of dates, such as taken=90D: older rows count less.",
-        ),
-        "suspect": click.option(
-            "--suspect",
-            metavar="COLUMN=VALUE",
-            multiple=True,
-            help="Rows that count nothing, such as technician=T3; they are answered. Repeatable.",
+        "suspect": repeatable(
+            "COLUMN=VALUE",
+            "Rows that count nothing, such as technician=T3; they are answered. Repeatable.",
         ),
     },
 )

@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 @click.argument("model", type=options.FILE)
 @click.argument("csv", type=options.FILE)
 @options.of_table
-@click.option(
-    "--out",
-    type=options.NEW_FILE,
-    help="CSV of the result; standard output when left out.",
-)
+@options.new_file("--out", help="CSV of the result; standard output when left out.")
 @click.option(
     "--fdr",
     type=float,
@@ -47,7 +43,7 @@ if TYPE_CHECKING:
 def score(
     model: Path,
     csv: Path,
-    table: options.TableOptions,
+    table: Layout,
     out: Path | None,
     fdr: float | None,
     explain: bool,
@@ -72,14 +68,13 @@ def score(
         if fdr is not None:
             check_rate("fdr", fdr)
         check_outputs({"--out": out}, model, csv)
-        layout = table.layout()
         with waiting("score") as step:
             step("reading")
             est: Description = estimators.files.load(model)
             if est.kernel_.pairwise:
                 raise ValueError(f"{model}: its kernel is precomputed; use est.decision in Python")
             known = est.table_
-            layout = replace(layout, category=tuple(_of_text(est, layout)))
+            layout = replace(table, category=tuple(_of_text(est, table)))
             new = tables.files.read_own(csv, layout)
             with messages.naming(csv):
                 names = _columns_of_fit(est, new, layout)

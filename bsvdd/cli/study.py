@@ -20,7 +20,7 @@ from .errors import plain_errors
 @click.option("--quick", is_flag=True, help="Fewer settings, models and replicates: minutes.")
 @options.seed
 @options.jobs
-@options.folder(None, "Folder of the finished cells and the tables.  [default: bsvdd-study-NAME]")
+@options.folder(help="Folder of the finished cells and the tables.  [default: bsvdd-study-NAME]")
 def study(
     name: str, sets: tuple[str, ...], quick: bool, seed: int, jobs: int, out: Path | None
 ) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
 
@@ -55,10 +55,6 @@ class Layout:
     order: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     cyclic: tuple[str, ...] = ()
-
-    def layout(self, label: str | None = None) -> Self:
-        """Return the layout with a column of labels."""
-        return replace(self, label=label)
 
     @property
     def levels(self) -> dict[str, list[str]]:
