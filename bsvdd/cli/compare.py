@@ -40,6 +40,7 @@ REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 @options.seed
 @options.jobs
 @options.folder(default="bsvdd-report", help="Folder of the page, the table and the finished fits.")
+@plain_errors()
 def compare(
     csv: Path | None,
     label: str | None,
@@ -65,7 +66,7 @@ def compare(
     """
     _check(csv, label, names, table, known)
     log = Console(stderr=True)
-    with plain_errors(), log.status("loading"):
+    with log.status("loading"):
         data = _data(csv, names, label, minor, table, out)
         if csv is not None:
             X, of_rows = known.taken(data[0].X)
@@ -80,16 +81,15 @@ def compare(
         total = len(study.cells())
     lines = _plan(data, study, table)
     print_lines(log, [f"{total} fits: {lines[0]}", *lines[1:]])
-    with plain_errors():
-        results, stopped = _run(study, out, jobs, log)
-        cutoff = own[0].cutoff().get("cutoff")
-        found = [comparison.advice.Advice.of(each, results, cutoff) for each in data]
-        _print(found)
-        save_table(out / "results.csv", results, ",", ".")
-        if stopped is not None:
-            click.echo(f"stopped after {len(results)} of {total} fits; the same command goes on")
-            raise stopped
-        comparison.advice.write_page(out / "report.html", found, lines)
+    results, stopped = _run(study, out, jobs, log)
+    cutoff = own[0].cutoff().get("cutoff")
+    found = [comparison.advice.Advice.of(each, results, cutoff) for each in data]
+    _print(found)
+    save_table(out / "results.csv", results)
+    if stopped is not None:
+        click.echo(f"stopped after {len(results)} of {total} fits; the same command goes on")
+        raise stopped
+    comparison.advice.write_page(out / "report.html", found, lines)
     click.echo(f"report: {out / 'report.html'}\n{_next(csv, found[0], table, study, sampling)}")
 
 
@@ -166,8 +166,7 @@ def _run(study: Any, out: Path, jobs: int, log: Console) -> tuple[Any, BaseExcep
 
     done: list[Any] = []
     stopped: BaseException | None = None
-    with progress("compare", log) as display:
-        advance = display.cells("fits", len(study.cells()))
+    with progress("compare", "fits", len(study.cells()), log) as advance:
 
         def on_cell(row: Any, stored: bool) -> None:
             done.append(row)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @options.of_fit
 @options.new_file("--out", default="model.safetensors", help="File of the fitted model.")
 @options.new_file("--report", help="Also write a report of the fitted model, one HTML file.")
+@plain_errors()
 def fit(
     csv: Path,
     label: str | None,
@@ -44,21 +45,20 @@ def fit(
     """Fit MODEL to the rows of CSV and save it."""
     if label is None and minor is not None:
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
-    with plain_errors():
-        check_outputs({"--out": out, "--report": report}, csv)
-        layout = replace(table, label=label)
-        est, X, y = prepared(csv, layout, minor, own)
-        X, of_rows = known.taken(X)
-        if label is None and (two := [c for c in X if X[c].nunique() == 2]):
-            warn(
-                f"{messages.listed(two, 'has', 'have')} two values, and no label is named: all "
-                "rows count as majority, and the column as a feature; if it is the class, give "
-                f"--label {str(two[0])!r} --minor VALUE",
-                DataWarning,
-            )
-        with time_so_far(f"fit of {type(est).__name__}"):
-            est.fit(X, y, **of_rows)
-        est.save(out)
+    check_outputs({"--out": out, "--report": report}, csv)
+    layout = replace(table, label=label)
+    est, X, y = prepared(csv, layout, minor, own)
+    X, of_rows = known.taken(X)
+    if label is None and (two := [c for c in X if X[c].nunique() == 2]):
+        warn(
+            f"{messages.listed(two, 'has', 'have')} two values, and no label is named: all "
+            "rows count as majority, and the column as a feature; if it is the class, give "
+            f"--label {str(two[0])!r} --minor VALUE",
+            DataWarning,
+        )
+    with time_so_far(f"fit of {type(est).__name__}"):
+        est.fit(X, y, **of_rows)
+    est.save(out)
     from ..estimators.questions import facts  # a fit needs no sentences
 
     found = facts.facts(est)
@@ -66,13 +66,12 @@ def fit(
     about = [read, *([facts.job(found)] if of_rows else [])]
     click.echo("\n".join([*about, found["kernel"], facts.decided(found), f"saved {out}"]))
     if report is not None:
-        with plain_errors():
-            import matplotlib
+        import matplotlib
 
-            matplotlib.use("agg")
-            from ..estimators.report import report as write_report
+        matplotlib.use("agg")
+        from ..estimators.report import report as write_report
 
-            write_report(est, report)
+        write_report(est, report)
         click.echo(f"report: {report}")
 
 

@@ -14,10 +14,11 @@ from . import options, rows
 from .console import (
     console_of_records,
     print_lines,
-    save_named,
+    save_table,
     table_of,
     waiting,
     with_filled,
+    with_names,
 )
 from .errors import check_outputs, plain_errors
 from .fit import prepared
@@ -66,6 +67,7 @@ EXCESS = (
     help="Fit nothing: print the rows whose columns do not go with each other.",
 )
 @options.new_file("--picture", help="Picture of at most 50 lines, PNG.")
+@plain_errors()
 def outliers(
     csv: Path,
     table: Layout,
@@ -98,36 +100,34 @@ def outliers(
     if relations:
         return print_relations(csv, table, label, top, out)
     command = f"{options.command('outliers', csv, [*vars(table), 'label'])} --relations"
-    with plain_errors():
-        check_outputs({"--out": out, "--picture": picture}, csv)
-        _require_core(own.model)
-        est, X, _ = prepared(csv, _without(table, label), None, own)
-        names, X, of_rows = _apart(X, known, strata, csv)
-        with waiting("outliers") as step:
-            import numpy as np
+    check_outputs({"--out": out, "--picture": picture}, csv)
+    _require_core(own.model)
+    est, X, _ = prepared(csv, _without(table, label), None, own)
+    names, X, of_rows = _apart(X, known, strata, csv)
+    with waiting("outliers") as step:
+        import numpy as np
 
-            from ..estimators.one_table.stand_out import stand_out
-            from ..estimators.questions.why import explain
+        from ..estimators.one_table.stand_out import stand_out
+        from ..estimators.questions.why import explain
 
-            step("which rows stand out")
-            found = stand_out(est, X, fdr=fdr, **of_rows)
-            listed = np.flatnonzero(found.listed)
-            lines = found.lines(top)
-            step("reasons")
-            asked = np.union1d(listed, np.concatenate(lines))
-            why = explain(found.estimator, rows=asked)
-            texts = [why.reason(np.searchsorted(asked, rows)) or "-" for rows in lines]
-            titles = [found.title(rows, names) for rows in lines]
-            said = [str(found), *groups(found, names, lines), *_followed(X, command)]
+        step("which rows stand out")
+        found = stand_out(est, X, fdr=fdr, **of_rows)
+        listed = np.flatnonzero(found.listed)
+        lines = found.lines(top)
+        step("reasons")
+        asked = np.union1d(listed, np.concatenate(lines))
+        why = explain(found.estimator, rows=asked)
+        texts = [why.reason(np.searchsorted(asked, rows)) or "-" for rows in lines]
+        titles = [found.title(rows, names) for rows in lines]
+        said = [str(found), *groups(found, names, lines), *_followed(X, command)]
     console = console_of_records()
     console.print(printed(found, str(names.name or "row"), titles, lines, texts))
     print_lines(console, said if label is None else [*said, UNUSED.format(label)])
-    with plain_errors():
-        if out is not None:
-            written = with_filled(found.table.join(why.top_columns()), X.iloc[found.order].isna())
-            save_named(out, written, names[found.order], table.sep, table.decimal)
-        if picture is not None:
-            _draw(picture, found, names.to_numpy(), lines, texts, own.model)
+    if out is not None:
+        written = with_filled(found.table.join(why.top_columns()), X.iloc[found.order].isna())
+        save_table(out, with_names(written, names[found.order]), table)
+    if picture is not None:
+        _draw(picture, found, names.to_numpy(), lines, texts, own.model)
 
 
 def _without(table: Layout, label: str | None) -> Layout:
@@ -181,10 +181,9 @@ def print_relations(
     if unused := options.given(*options.OF_FIT, *known, "strata", "fdr", "picture"):
         named = ", ".join(map(options.as_option, unused))
         raise click.UsageError(f"--relations fits no model: leave out {named}")
-    with plain_errors():
-        check_outputs({"--out": out}, csv)
-        X, _ = tables.files.read_features(csv, _without(table, label))
-        found = relations(X)
+    check_outputs({"--out": out}, csv)
+    X, _ = tables.files.read_features(csv, _without(table, label))
+    found = relations(X)
     far = found.table[found.table["excess"] > 1.0].head(top)
     cells = [[str(name), *_broken(*row)] for name, *row in far.itertuples()]
     console, name = console_of_records(), str(X.index.name or "row")
@@ -193,8 +192,7 @@ def print_relations(
         console.print(table_of([name, "excess", "reason"], cells, dim))
     print_lines(console, [str(found), EXCESS] if len(found.follows) else [str(found)])
     if out is not None:
-        with plain_errors():
-            save_named(out, found.table, found.table.index, table.sep, table.decimal)
+        save_table(out, with_names(found.table, found.table.index), table)
 
 
 def _broken(excess: float, column: str, value: object, expected: object, also: str) -> list[str]:
