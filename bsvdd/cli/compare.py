@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,13 +64,14 @@ def compare(
     Each finished fit is stored in --out; a comparison that was stopped prints the table of what is
     done, and goes on from there with the same command.
     """
-    _check(csv, label, names, table, known)
+    _check(csv, label, names)
     log = Console(stderr=True)
     with log.status("loading"):
-        data = _data(csv, names, label, minor, table, out)
-        if csv is not None:
-            X, of_rows = known.taken(data[0].X)
-            data = [replace(data[0], X=X, of_rows=of_rows)]
+        datasets = comparison.datasets
+        if csv is None:
+            data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
+        else:
+            data = [_data(csv, replace(table, label=label), minor, known, out)]
         if replicates is None:  # halves of many rows differ little, and take long
             many = max(len(each.X) for each in data) > MANY_ROWS
             replicates = REPLICATES_OF_MANY if many else REPLICATES
@@ -90,15 +91,15 @@ def compare(
         click.echo(f"stopped after {len(results)} of {total} fits; the same command goes on")
         raise stopped
     comparison.advice.write_page(out / "report.html", found, lines)
-    click.echo(f"report: {out / 'report.html'}\n{_next(csv, found[0], table, study, sampling)}")
+    click.echo(f"report: {out / 'report.html'}\n{_next(csv, found[0], study, sampling)}")
 
 
-def _check(csv: Path | None, label: str | None, names: tuple[str, ...], *of: Any) -> None:
-    """Raise a usage error if the source of the rows is not one; ``of`` are options about them."""
-    given = options.given("label", "minor", *(name for each in of for name in vars(each)))
-    of_csv = [f"--{name}" for name in given]
-    if csv is None and of_csv:
-        raise click.UsageError(f"no CSV file is given, which is needed for {' and '.join(of_csv)}")
+def _check(csv: Path | None, label: str | None, names: tuple[str, ...]) -> None:
+    """Raise a usage error if the source of the rows is not one."""
+    given = options.given("label", "minor", *options.TABLE, *rows.OF_ROWS)
+    if csv is None and given:
+        of_csv = " and ".join(map(options.as_option, given))
+        raise click.UsageError(f"no CSV file is given, which is needed for {of_csv}")
     if csv is not None and names:
         raise click.UsageError("give either CSV or --data, not both")
     if csv is not None and label is None:
@@ -109,23 +110,18 @@ def _check(csv: Path | None, label: str | None, names: tuple[str, ...], *of: Any
 
 
 def _data(
-    csv: Path | None,
-    names: tuple[str, ...],
-    label: str | None,
-    minor: str | None,
-    table: Layout,
-    out: Path,
-) -> list[Any]:
-    datasets = comparison.datasets
-    if csv is None:
-        return [datasets.embedded(name) for name in names or datasets.DEFAULT]
+    csv: Path, layout: Layout, minor: str | None, known: rows.RowOptions, out: Path
+) -> comparison.datasets.Dataset:
+    """Return the rows of CSV with what is known of them, which no file of ``out`` may replace."""
     for path in (out / "results.csv", out / "report.html"):
         if path.exists() and path.samefile(csv):
             raise ValueError(
                 f"--out {out}: its {path.name} would replace the file that is read; name another "
                 "folder"
             )
-    return [datasets.read(csv, replace(table, label=label), minor)]
+    data = comparison.datasets.read(csv, layout, minor)
+    X, of_rows = known.taken(data.X)
+    return replace(data, X=X, of_rows=of_rows)
 
 
 def _models(
@@ -198,7 +194,7 @@ def _print(found: list[Any]) -> None:
     print_lines(console, [comparison.table.LEGEND, comparison.advice.UNADJUSTED])
 
 
-def _next(csv: Path | None, found: Any, table: Layout, study: Any, sampling: Any) -> str:
+def _next(csv: Path | None, found: Any, study: Any, sampling: Any) -> str:
     """Return the command that comes next."""
     names = [str(n) for n in found.found.index if hasattr(study.models[str(n)], "with_cutoff")]
     if csv is None or not names:
@@ -207,8 +203,7 @@ def _next(csv: Path | None, found: Any, table: Layout, study: Any, sampling: Any
     own, given = study.models[names[0]].get_params(deep=False), click.get_current_context().params
     priors = [prior] if prior else [each for each in given["prior"] if "prior" in own]
     kept = [name for name in ("dictionary", "minority_prior", *sampling) if name in own]
-    of_rows = [field.name for field in fields(rows.RowOptions)]
-    kept = ["label", "minor", *vars(table), *of_rows, *kept, "false_alarm_rate"]
+    kept = ["label", "minor", *options.TABLE, *rows.OF_ROWS, *kept, "false_alarm_rate"]
     command = options.command("fit", csv, kept, model=[model], prior=priors)
     why = "" if names[0] == found.found.index[0] else f" (the best that it can fit is {model})"
     return f"next, for new rows{why}: {command}; bsvdd score model.safetensors NEW.csv"

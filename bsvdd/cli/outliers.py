@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..estimators import atomic, messages, registry, tables
-from . import options, rows
-from .console import (
-    console_of_records,
-    print_lines,
-    save_table,
-    table_of,
-    waiting,
-    with_filled,
-    with_names,
-)
+from . import console, options, rows
 from .errors import check_outputs, plain_errors
 from .fit import prepared
-from .rows import RowOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,7 +63,7 @@ def outliers(
     table: Layout,
     own: options.FitOptions,
     label: str | None,
-    known: RowOptions,
+    known: rows.RowOptions,
     strata: str | None,
     fdr: float,
     top: int,
@@ -104,7 +94,7 @@ def outliers(
     _require_core(own.model)
     est, X, _ = prepared(csv, _without(table, label), None, own)
     names, X, of_rows = _apart(X, known, strata, csv)
-    with waiting("outliers") as step:
+    with console.waiting("outliers") as step:
         import numpy as np
 
         from ..estimators.one_table.stand_out import stand_out
@@ -120,12 +110,13 @@ def outliers(
         texts = [why.reason(np.searchsorted(asked, rows)) or "-" for rows in lines]
         titles = [found.title(rows, names) for rows in lines]
         said = [str(found), *groups(found, names, lines), *_followed(X, command)]
-    console = console_of_records()
-    console.print(printed(found, str(names.name or "row"), titles, lines, texts))
-    print_lines(console, said if label is None else [*said, UNUSED.format(label)])
+    screen = console.console_of_records()
+    screen.print(printed(found, str(names.name or "row"), titles, lines, texts))
+    console.print_lines(screen, said if label is None else [*said, UNUSED.format(label)])
     if out is not None:
-        written = with_filled(found.table.join(why.top_columns()), X.iloc[found.order].isna())
-        save_table(out, with_names(written, names[found.order]), table)
+        gaps = X.iloc[found.order].isna()
+        written = console.with_filled(found.table.join(why.top_columns()), gaps)
+        console.save_table(out, console.with_names(written, names[found.order]), table)
     if picture is not None:
         _draw(picture, found, names.to_numpy(), lines, texts, own.model)
 
@@ -135,7 +126,7 @@ def _without(table: Layout, label: str | None) -> Layout:
     return replace(table, drop=(*table.drop, *filter(None, [label])))
 
 
-def _apart(X: pd.DataFrame, known: RowOptions, strata: str | None, csv: Path) -> Any:
+def _apart(X: pd.DataFrame, known: rows.RowOptions, strata: str | None, csv: Path) -> Any:
     """Return the names of the rows, their features, and what ``stand_out`` takes of rows."""
     features, of_rows = known.taken(X)
     if strata is not None:
@@ -177,8 +168,7 @@ def print_relations(
     """Print which columns follow from others, and the rows that are farthest from that."""
     from ..estimators.questions.relations import relations
 
-    known = (each.name for each in fields(RowOptions))
-    if unused := options.given(*options.OF_FIT, *known, "strata", "fdr", "picture"):
+    if unused := options.given(*options.OF_FIT, *rows.OF_ROWS, "strata", "fdr", "picture"):
         named = ", ".join(map(options.as_option, unused))
         raise click.UsageError(f"--relations fits no model: leave out {named}")
     check_outputs({"--out": out}, csv)
@@ -186,13 +176,13 @@ def print_relations(
     found = relations(X)
     far = found.table[found.table["excess"] > 1.0].head(top)
     cells = [[str(name), *_broken(*row)] for name, *row in far.itertuples()]
-    console, name = console_of_records(), str(X.index.name or "row")
+    screen, name = console.console_of_records(), str(X.index.name or "row")
     if cells:
         dim = (far["excess"] <= CLEAR).tolist()
-        console.print(table_of([name, "excess", "reason"], cells, dim))
-    print_lines(console, [str(found), EXCESS] if len(found.follows) else [str(found)])
+        screen.print(console.table_of([name, "excess", "reason"], cells, dim))
+    console.print_lines(screen, [str(found), EXCESS] if len(found.follows) else [str(found)])
     if out is not None:
-        save_table(out, with_names(found.table, found.table.index), table)
+        console.save_table(out, console.with_names(found.table, found.table.index), table)
 
 
 def _broken(excess: float, column: str, value: object, expected: object, also: str) -> list[str]:
@@ -238,7 +228,7 @@ def printed(
         for title, at, text in zip(titles, medians, texts, strict=True)
     ]
     dim = [not found.listed[rows[0]] for rows in lines]
-    table = table_of([name, "P(odd)", "surprise", "reason"], cells, dim, max_width=28)
+    table = console.table_of([name, "P(odd)", "surprise", "reason"], cells, dim, max_width=28)
     if any(dim) and not dim[0]:
         table.rows[dim.index(True) - 1].end_section = True
     return table

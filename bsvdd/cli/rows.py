@@ -10,7 +10,7 @@ import click
 
 from ..estimators import messages, tables
 from ..inference.warning import collected
-from .options import grouped, repeatable
+from .options import Options, grouped, repeatable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -137,21 +137,18 @@ def _suspect(x: pd.Series, value: str) -> np.ndarray:
     return (~cells.reindex(x.index).isin([value, number])).to_numpy(float)
 
 
-known = grouped(
-    "known",
-    RowOptions,
-    {
-        "group": repeatable(
-            "COLUMN",
-            "Column of batches, such as patients or days: answers are those of new batches.",
-        ),
-        "weight": repeatable("COLUMN", "Column of weights, such as those of a survey."),
-        "recent": repeatable(
-            "COLUMN=HALF-LIFE", "Column of dates, such as taken=90D: older rows count less."
-        ),
-        "suspect": repeatable(
-            "COLUMN=VALUE",
-            "Rows that count nothing, such as technician=T3; they are answered. Repeatable.",
-        ),
-    },
-)
+OF_ROWS: Options = {
+    "group": repeatable(
+        "COLUMN",
+        "Column of batches, such as patients or days: answers are those of new batches.",
+    ),
+    "weight": repeatable("COLUMN", "Column of weights, such as those of a survey."),
+    "recent": repeatable(
+        "COLUMN=HALF-LIFE", "Column of dates, such as taken=90D: older rows count less."
+    ),
+    "suspect": repeatable(
+        "COLUMN=VALUE",
+        "Rows that count nothing, such as technician=T3; they are answered. Repeatable.",
+    ),
+}
+known = grouped("known", RowOptions, OF_ROWS)

@@ -100,16 +100,13 @@ def score(
 def _of_text(est: Description, layout: Layout) -> list[str]:
     """Return the columns of categories of the model in which a sign such as NA is one."""
     table = est.table_.table
-    kinds, gaps = table.kinds, tables.files.GAPS
     for name in layout.category:
-        if kinds.get(name) != "category":
-            known = [each for each, kind in kinds.items() if kind == "category"]
+        if table.kinds.get(name) != "category":
+            known = [each for each, kind in table.kinds.items() if kind == "category"]
             has = messages.listed(known) if known else "no columns"
             raise ValueError(f"--category {name!r}: the model was fitted to {has} of categories")
-    values = (
-        (name, getattr(c, "values", ())) for name, c in zip(kinds, table.columns, strict=True)
-    )
-    return [name for name, of in values if gaps & set(of)]
+    columns = zip(table.labels, table.columns, strict=True)
+    return [name for name, column in columns if tables.files.GAPS & set(column.values)]
 
 
 def _columns_of_fit(est: Description, new: pd.DataFrame, layout: Layout) -> list[str]:
