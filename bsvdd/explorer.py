@@ -11,7 +11,7 @@ import re
 import textwrap
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -282,9 +282,7 @@ class Picture:
             low, high = np.nanmin(self.rows, axis=0), np.nanmax(self.rows, axis=0)
             ends = np.array([low, high]) + 0.15 * np.outer([-1.0, 1.0], high - low)
             self.mesh = np.meshgrid(*np.linspace(ends[0], ends[1], GRID).T)
-            self.grid = pd.DataFrame(
-                {name: x.ravel() for name, x in zip(names, self.mesh, strict=True)}
-            )
+            self.grid = pd.DataFrame(np.reshape(self.mesh, (2, -1)).T, columns=names)
 
     def drawn(self, both: Mapping[str, Setting], row: int) -> bytes:
         """Return the picture of one setting, or of two, as PNG."""
@@ -342,9 +340,7 @@ def _inner(kernel: Any) -> Any:
 
 def _numbers(prior: Any) -> list[str]:
     """Return the names of the positive numbers of a prior, if it is a value of this package."""
-    if not is_dataclass(prior):
-        return []
-    values = {each.name: getattr(prior, each.name) for each in fields(prior)}
+    values = vars(prior) if is_dataclass(prior) else {}
     return [name for name, v in values.items() if isinstance(v, int | float) and v > 0]
 
 

@@ -40,14 +40,14 @@ def grouped(name: str, kind: Callable[..., Any], options: Options) -> Decorator:
     return add
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ModelOptions:
     """Parameters of models and their cutoff; None where the default holds."""
 
     dictionary: int | None
     prior: str | None
     minority_prior: str | None
-    false_alarm_rate: float | None
+    false_alarm_rate: float | None = None
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of estimators that were given."""
@@ -92,7 +92,7 @@ class ModelOptions:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FitOptions(ModelOptions):
     """One model, its parameters, its cutoff, and its draws."""
 
@@ -142,13 +142,16 @@ def _check_jobs(_: click.Context, __: click.Parameter, value: int) -> int:
     return value
 
 
-def repeatable(metavar: str, text: str) -> dict[str, Any]:
-    """Return an option that may be given several times."""
-    return {"metavar": metavar, "multiple": True, "help": text}
+def with_value(metavar: str, text: str, **how: Any) -> dict[str, Any]:
+    """Return an option whose value has a name of its own."""
+    return {"metavar": metavar, "help": text, **how}
+
+
+repeatable = partial(with_value, multiple=True)
 
 
 TABLE: Options = {
-    "id": {"metavar": "COLUMN", "help": "Column that names the rows; no feature."},
+    "id": with_value("COLUMN", "Column that names the rows; no feature."),
     "drop": repeatable("COLUMN", "Column left out; repeatable."),
     "sep": {"default": ",", "help": "Sign between two fields of CSV; or 'tab'."},
     "decimal": {"default": ".", "type": click.Choice([".", ","]), "help": "Decimal sign of CSV."},
@@ -166,21 +169,18 @@ TABLE: Options = {
 }
 PRIOR = "Prior of the weights: a name of bsvdd.priors, such as Flat or 'InverseRowSum(sd=0.5)'."
 MODEL: Options = {
-    "dictionary": {
-        "metavar": "NUMBER",
-        "type": click.IntRange(1),
-        "help": "The most points of the centre: beyond it near rows are one; for many rows.",
-    },
-    "prior": {"metavar": "PRIOR", "help": PRIOR},
-    "minority_prior": {
-        "metavar": "PRIOR",
-        "help": "Prior of the minority's weights, such as 'Beta(total=1)'.",
-    },
-    "false_alarm_rate": {
-        "metavar": "RATE",
-        "type": float,
-        "help": "Choose the cutoff for this share of false alarms.",
-    },
+    "dictionary": with_value(
+        "NUMBER",
+        "The most points of the centre: beyond it near rows are one; for many rows.",
+        type=click.IntRange(1),
+    ),
+    "prior": with_value("PRIOR", PRIOR),
+    "minority_prior": with_value(
+        "PRIOR", "Prior of the minority's weights, such as 'Beta(total=1)'."
+    ),
+    "false_alarm_rate": with_value(
+        "RATE", "Choose the cutoff for this share of false alarms.", type=float
+    ),
 }
 SAMPLER: Options = {
     "draws": {"default": 500, "type": click.IntRange(4)},
@@ -210,7 +210,7 @@ of_table = grouped("table", lambda **given: tables.files.Layout(**given), TABLE)
 of_models = grouped("own", _each_prior, {**MODEL, "prior": PRIORS})
 of_sampler = grouped("sampling", dict, SAMPLER)
 of_fit = grouped("own", FitOptions, OF_FIT)
-of_fit_without_cutoff = grouped("own", partial(FitOptions, false_alarm_rate=None), WITHOUT_CUTOFF)
+of_fit_without_cutoff = grouped("own", FitOptions, WITHOUT_CUTOFF)
 minor = click.option(
     "--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1)."
 )

@@ -89,7 +89,7 @@ def outliers(
     """
     if relations:
         return print_relations(csv, table, label, top, out)
-    command = f"{options.command('outliers', csv, [*vars(table), 'label'])} --relations"
+    command = f"{options.command('outliers', csv, [*options.TABLE, 'label'])} --relations"
     check_outputs({"--out": out, "--picture": picture}, csv)
     _require_core(own.model)
     est, X, _ = prepared(csv, _without(table, label), None, own)

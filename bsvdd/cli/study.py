@@ -39,8 +39,8 @@ def study(
     out = out or Path(f"bsvdd-study-{name}")
     log = Console(stderr=True)
     studies = comparison.studies
-    chosen = studies.real(sets, quick, seed) if name == "real" else None
-    chosen = chosen or getattr(studies, name)(quick, seed)
+    of_sets = (sets,) if name == "real" else ()
+    chosen = getattr(studies, name)(*of_sets, quick, seed)
     with progress("study", name, len(chosen.cells()), log) as on_cell:
         results = chosen.run(out / "cells", jobs, on_cell)
     text = f"{comparison.table.LEGEND}\n\n" + "\n\n".join(
