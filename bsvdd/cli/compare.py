@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,7 @@ def compare(
             many = max(len(each.X) for each in data) > MANY_ROWS
             replicates = REPLICATES_OF_MANY if many else REPLICATES
         asked = {"table": table.table} if table.cyclic or table.missing else {}
-        compared = _models(list(models), own, sampling | asked)
+        compared = _models(models or comparison.models.NAMES, own, sampling | asked)
         halves = [comparison.datasets.Halves(each) for each in data]
         study = comparison.runner.Study(halves, compared, replicates, seed)
         total = len(study.cells())
@@ -125,16 +126,15 @@ def _data(
 
 
 def _models(
-    names: list[str], own: list[options.ModelOptions], sampling: dict[str, Any]
+    names: Sequence[str], own: list[options.ModelOptions], sampling: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the models, those with a prior once for each prior."""
-    names = names or comparison.models.NAMES
-    parameters, found = [each.for_models(names) for each in own], {}
+    parameters, found = [each.parameters(names) for each in own], {}
     for name in names:
-        for each, of_model in zip(own, parameters, strict=True):
-            place = f"{name}, {each.prior}" if len(own) > 1 and "prior" in of_model[name] else name
-            given = {**sampling, **each.cutoff(), **of_model[name]}
-            found[place] = comparison.models.model(name, **given)
+        for each, given in zip(own, parameters, strict=True):
+            est = comparison.models.model(name, **sampling, **each.cutoff(), **given)
+            of_prior = len(own) > 1 and "prior" in est.get_params(deep=False)
+            found[f"{name}, {each.prior}" if of_prior else name] = est
     return found
 
 

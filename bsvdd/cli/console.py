@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,7 +20,7 @@ from rich.text import Text
 
 from ..estimators.atomic import atomic
 from ..estimators.messages import as_cell, printable
-from ..inference.threads import HEARTBEAT, duration, steps
+from ..inference.threads import HEARTBEAT, PATIENCE, duration, steps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -188,19 +188,14 @@ def progress(
         yield Cells(bar, step, name, total)
 
 
-def time_so_far(task: str) -> AbstractContextManager[Any]:
-    """Return a context in which a log, but no terminal, has lines of the time so far."""
-    return nullcontext() if sys.stderr.isatty() else steps(task, HEARTBEAT)
-
-
 @contextmanager
-def waiting(task: str) -> Iterator[Callable[[str], None]]:
+def waiting(task: str, every: float = PATIENCE) -> Iterator[Callable[[str], None]]:
     """Give a function that names the step of a task that begins.
 
-    A terminal shows it in a line that vanishes, and a log has a line each few seconds.
+    A terminal shows it in a line that vanishes, and a log has a line each ``every`` seconds.
     """
     if not sys.stderr.isatty():
-        with steps(task) as step:
+        with steps(task, every) as step:
             yield step
         return
     with Console(stderr=True).status(task) as status:

@@ -11,7 +11,7 @@ import click
 from ..estimators import messages, tables
 from ..inference.warning import DataWarning, warn
 from . import options, rows
-from .console import time_so_far
+from .console import HEARTBEAT, waiting
 from .errors import check_outputs, plain_errors
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def fit(
             f"--label {str(two[0])!r} --minor VALUE",
             DataWarning,
         )
-    with time_so_far(f"fit of {type(est).__name__}"):
+    with waiting(f"fit of {type(est).__name__}", HEARTBEAT):
         est.fit(X, y, **of_rows)
     est.save(out)
     from ..estimators.questions import facts  # a fit needs no sentences

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
@@ -49,8 +49,14 @@ class ModelOptions:
     minority_prior: str | None
     false_alarm_rate: float | None = None
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters of estimators that were given."""
+    def parameters(self, models: Collection[str]) -> dict[str, Any]:
+        """Return the parameters of estimators that were given.
+
+        Raises
+        ------
+        ValueError
+            A prior cannot be read, or none of the models has one of the parameters.
+        """
         given: dict[str, Any] = {} if self.dictionary is None else {"dictionary": self.dictionary}
         for name in ("prior", "minority_prior"):
             text = getattr(self, name)
@@ -59,6 +65,14 @@ class ModelOptions:
                     given[name] = read_prior(text, name == "minority_prior")
                 except (ValueError, TypeError) as error:
                     raise type(error)(f"{as_option(name)}: {error}") from error
+        known = [comparison.models.model(name).get_params(deep=False) for name in models]
+        for name in given:
+            if not any(name in own for own in known):
+                having = [n for n, each in registry.REGISTRY.items() if name in each.parameters]
+                raise ValueError(
+                    f"{messages.quoted(models)} {'has' if len(models) == 1 else 'have'} no "
+                    f"{as_option(name)}; it is for {messages.quoted(having)}"
+                )
         return given
 
     def cutoff(self) -> dict[str, Any]:
@@ -66,30 +80,6 @@ class ModelOptions:
         from ..inference.cutoffs import FalseAlarm
 
         return {} if (rate := self.false_alarm_rate) is None else {"cutoff": FalseAlarm(rate)}
-
-    def for_models(self, models: list[str]) -> dict[str, dict[str, Any]]:
-        """Return for each model those of the parameters that it has.
-
-        Raises
-        ------
-        ValueError
-            No model has one of the parameters.
-        """
-        known = {n: comparison.models.model(n).get_params(deep=False) for n in models}
-        parameters = self.parameters()
-        for parameter in parameters:
-            if not any(parameter in own for own in known.values()):
-                having = [
-                    n for n, each in registry.REGISTRY.items() if parameter in each.parameters
-                ]
-                raise ValueError(
-                    f"{messages.quoted(models)} {'has' if len(models) == 1 else 'have'} no "
-                    f"{as_option(parameter)}; it is for {messages.quoted(having)}"
-                )
-        return {
-            name: {key: value for key, value in parameters.items() if key in own}
-            for name, own in known.items()
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +97,7 @@ class FitOptions(ModelOptions):
         if registry.find(self.model) is None:
             comparison.datasets.require_known("model", self.model, registry.REGISTRY)
         own = {name: getattr(self, name) for name in SAMPLER}
-        own |= {**self.cutoff(), **self.for_models([self.model])[self.model]}
+        own |= {**self.cutoff(), **self.parameters([self.model])}
         found: Description = comparison.models.model(
             self.model, minor_label=1, random_state=self.seed, **own
         )

@@ -188,7 +188,6 @@ def _notes(
 ) -> Iterator[str]:
     """Yield what is to be known of scored rows: unseen categories, none selected."""
     import numpy as np
-    import pandas as pd
 
     n, codes, seen = len(X), known.floats(given), known.values.to_numpy()
     is_category = np.array([kind == "category" for kind in known.kinds.values()])
@@ -200,10 +199,10 @@ def _notes(
             f"{int(unseen.any(axis=0).sum())} of {n} rows have a category that no training row "
             f"has, in {messages.quoted(names)}: such a category differs from all others"
         )
-    low, high = (known.values.agg(end).to_numpy() for end in ("min", "max"))
-    away = pd.DataFrame(codes > high).all() | pd.DataFrame(codes < low).all()
+    low, high = np.nanmin(seen, axis=0), np.nanmax(seen, axis=0)
+    away = (codes > high).all(axis=0) | (codes < low).all(axis=0)
     counts = ~is_category & ~np.isin(list(known.kinds), list(known.table.cyclic))
-    if n > 1 and len(moved := X.columns[away.to_numpy() & counts]):
+    if n > 1 and len(moved := X.columns[away & counts]):
         yield (
             f"all {n} rows lie beyond the training rows in {messages.listed(moved)}: if it counts "
             f"on, as a date does, fit without it, --drop {str(moved[0])!r}"
