@@ -23,7 +23,7 @@ from sklearn.base import clone
 from .estimators.bayesian import BSVDD, BSVDDM, Bayesian
 from .estimators.labels import classes_of
 from .estimators.messages import of_value
-from .estimators.plots.common import P_NORMAL
+from .estimators.plots.common import MAJORITY, MINORITY, P_NORMAL, PRIOR, by_class, points
 from .inference import cutoffs
 from .inference.cutoffs import FalseAlarm
 from .models import kernels, priors
@@ -33,8 +33,7 @@ FAMILIES = ("StandardizedRowSum", "Flat", "EqualWeights", "RowSum", "InverseRowS
 SHAPES = {"RBF": kernels.RBF, "Laplacian": kernels.Laplacian}
 RATE = 0.1  # of the slider at its start, where the cutoff is that of the first fit
 GRID = 48  # points of the map along each axis
-NOW, MINORITY = "#0072B2", "#D55E00"
-COLORS = {"now": NOW, "before": "#999999"}
+COLORS = {"now": MAJORITY, "before": PRIOR}
 IMPORTS = "import bsvdd\nfrom bsvdd import cutoffs, kernels, priors"
 
 
@@ -304,8 +303,7 @@ class Picture:
                 how: dict[str, Any] = {"vmin": 0, "vmax": 1, "shading": "gouraud"}
                 self.left.pcolormesh(*self.mesh, P, cmap=P_NORMAL, **how)
             self.left.contour(*self.mesh, P, [0.5], colors=COLORS[name])
-        for members, color in ((~self.minority, NOW), (self.minority, MINORITY)):
-            self.left.scatter(*self.rows[members].T, s=9, color=color)
+        points(self.left, *self.rows.T, by_class(self.minority), s=9)
         self.left.scatter(*self.rows[row], s=90, facecolors="none", edgecolors="black")
         x, y = map(str, self.grid.columns)
         self.left.set(xlabel=x, ylabel=y, title="P(normal) and where it is .5")

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+HALF_LIFE = {  # what is expected, by the kind of the column
+    "dates": "more than 0 weeks, days or hours, such as 2W, 90D or 12h, as there are dates",
+    "numbers": "a positive number, in the unit of the column",
+}
+
+
 @dataclass(frozen=True)
 class RowOptions:
     """Columns that say which rows belong together, and what each counts; they are no features."""
@@ -102,11 +108,9 @@ def _recent(x: pd.Series, half_life: str) -> np.ndarray:
 
     with collected():  # what is said of features
         column = tables.table.Table().fit(x.to_frame()).columns[0]
-    if column.kind not in ("dates", "numbers"):
+    if column.kind not in HALF_LIFE:
         raise ValueError(f"--recent {x.name!r}: expected dates or numbers, got {x.iloc[0]!r:.40}")
-    of_dates, expected = column.kind == "dates", "a positive number, in the unit of the column"
-    if of_dates:
-        expected = "more than 0 weeks, days or hours, such as 2W, 90D or 12h, as there are dates"
+    of_dates, expected = column.kind == "dates", HALF_LIFE[column.kind]
     try:
         h = pd.Timedelta(half_life) / pd.Timedelta(days=1) if of_dates else float(half_life)
         if (of_dates and half_life.strip().isdigit()) or not h > 0.0:
