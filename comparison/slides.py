@@ -98,11 +98,8 @@ class Slides:
 
     def pair(self, seed: int) -> Pair:
         """Return the training and the test set of ``seed``."""
-        streams = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
-        sets = [
-            self._of_share(rng, n)
-            for rng, n in zip(streams, (self.n_train, self.n_test), strict=True)
-        ]
+        streams = np.random.default_rng(seed).spawn(2)
+        sets = list(map(self._of_share, streams, (self.n_train, self.n_test)))
         train, test = (Dataset(self.name, X, y) for X, y, _ in sets)
         truth = None if self.share is not None else probability(test.X, self.v)
         return Pair(train, test, truth, (sets[0][2], sets[1][2]))
