@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.text import Text
 
 from .. import comparison
 from . import options, rows
@@ -186,7 +185,7 @@ def _print(found: list[Any]) -> None:
     """Print a table for each data set, and what it says."""
     console = Console()
     for each in found:
-        console.print(Text(each.title))
+        print_lines(console, [each.title])
         if each.rows:
             plain = [False] * len(each.rows)
             console.print(table_of(each.heads, each.rows, plain, min_width=16))

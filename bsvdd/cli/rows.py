@@ -118,11 +118,10 @@ def _recent(x: pd.Series, half_life: str) -> np.ndarray:
     except ValueError as error:
         raise ValueError(f"--recent {x.name}={half_life}: expected {expected}") from error
     values = column.floats(x)
-    gaps = [i for i, gap in enumerate(values.isna()) if gap]
-    if gaps:
+    if (gaps := values.isna().to_numpy()).any():
         raise ValueError(
-            f"--recent {x.name!r}: row {gaps[0]} (counted from 0) has none of the {column.kind}; "
-            f"fill it, or leave out {len(gaps)} such rows"
+            f"--recent {x.name!r}: row {gaps.argmax()} (counted from 0) has none of the "
+            f"{column.kind}; fill it, or leave out {gaps.sum()} such rows"
         )
     weight: np.ndarray = 0.5 ** ((values.max() - values.to_numpy()) / h)
     return weight
