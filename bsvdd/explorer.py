@@ -303,7 +303,7 @@ class Picture:
                 how: dict[str, Any] = {"vmin": 0, "vmax": 1, "shading": "gouraud"}
                 self.left.pcolormesh(*self.mesh, P, cmap=P_NORMAL, **how)
             self.left.contour(*self.mesh, P, [0.5], colors=COLORS[name])
-        points(self.left, *self.rows.T, by_class(self.minority), s=9)
+        points(self.left, self.rows[:, 0], self.rows[:, 1], by_class(self.minority), s=9)
         self.left.scatter(*self.rows[row], s=90, facecolors="none", edgecolors="black")
         x, y = map(str, self.grid.columns)
         self.left.set(xlabel=x, ylabel=y, title="P(normal) and where it is .5")

@@ -72,9 +72,8 @@ def compare(
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
         else:
             data = [_data(csv, replace(table, label=label), minor, known, out)]
-        if replicates is None:  # halves of many rows differ little, and take long
-            many = max(len(each.X) for each in data) > MANY_ROWS
-            replicates = REPLICATES_OF_MANY if many else REPLICATES
+        many = max(len(each.X) for each in data) > MANY_ROWS  # their halves differ little
+        replicates = replicates or (REPLICATES_OF_MANY if many else REPLICATES)
         asked = {"table": table.table} if table.cyclic or table.missing else {}
         compared = _models(models or comparison.models.NAMES, own, sampling | asked)
         halves = [comparison.datasets.Halves(each) for each in data]
