@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -13,11 +13,9 @@ from sklearn.base import clone
 from ...inference.decision import median
 from ...inference.warning import collected
 from ...models.kernels import Tabular, as_kernel
-from ...models.units import Units
 from ..messages import check_rate
-from ..tables.gaps import imputed
-from ..tables.table import Table
-from ..training import TrainingTable, without_columns
+from ..tables.table import frame_of
+from ..training import Training, without_columns
 from .clumps import clumps
 from .core_rows import SHARE, core_of
 from .decorrelated import Decorrelated
@@ -157,59 +155,14 @@ class Described:
     surprise: np.ndarray
 
     @classmethod
-    def of(cls, est: Any, X: Any, rows: Rows, aside: np.ndarray, groups: Any = None) -> Self:
+    def of(cls, est: Any, X: Any, rows: Training, aside: np.ndarray) -> Self:
         """Return the table X, which is ``rows`` as numbers, without rows set ``aside`` (n,)."""
         counted = ~aside & (rows.weight > 0.0)
-        core = np.zeros(len(counted), dtype=bool)
-        asked = replace(_asked(est), cyclic=rows.cyclic)
-        core[counted], kernel = core_of(rows.X[counted], asked, rows.categorical)
+        core, asked = np.zeros(len(counted), dtype=bool), cast(Tabular, rows.kernel)
+        core[counted], kernel = core_of(rows.filled.rows[counted], asked, asked.categorical_columns)
         fitted = clone(est).set_params(kernel=kernel)
-        fitted.fit(X, sample_weight=core * rows.weight, groups=groups)
+        fitted.fit(X, sample_weight=core * rows.weight, groups=rows.groups)
         return cls(fitted, kernel, core, np.maximum(-median(fitted.log_similarity()), 0.0))
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of a table as numbers.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, p)
-        Gaps have the middle value of the nearest rows.
-    categorical : tuple of int
-        The positions of the columns of categories.
-    cyclic : tuple of int
-        The positions of cosines and sines.
-    names : pandas.Index of length n
-    weight : ndarray of shape (n,)
-        Of mean 1 over the rows that have one.
-    """
-
-    X: np.ndarray
-    categorical: tuple[int, ...]
-    cyclic: tuple[int, ...]
-    names: pd.Index
-    weight: np.ndarray
-
-    @classmethod
-    def of(
-        cls, X: Any, named: tuple[int, ...], table: Table | None, weight: Any, groups: Any
-    ) -> Self:
-        """Return the rows of a table; columns at ``named`` positions are categories too."""
-        known = TrainingTable.read(X, table)
-        values = known.values.to_numpy(float)
-        n, p = values.shape
-        if n < FEWEST:
-            raise ValueError(f"one table needs {FEWEST} rows or more, got {n}")
-        if max(named, default=0) >= p:
-            raise ValueError(f"categorical={named}: there are {p} columns, from 0 on")
-        categorical = tuple(sorted({*named, *known.table.categorical}))
-        t = Units.of(values, None, weight, groups).weight
-        if (t > 0.0).sum() < FEWEST:
-            raise ValueError(f"one table needs {FEWEST} rows that count, got {(t > 0.0).sum()}")
-        filled = imputed(values, values[t > 0.0], categorical).rows
-        table = known.table
-        return cls(table.coordinates(filled), categorical, table.cycles, known.frame.index, t)
 
 
 def stand_out(
@@ -291,21 +244,20 @@ def stand_out(
     check_rate("fdr", fdr)
     of_rows = {"strata": strata, "sample_weight": sample_weight, "groups": groups}
     X, of, _ = without_columns(X, **of_rows)
-    named = _asked(est).categorical_columns
-    rows = Rows.of(X, named, est.table, of["sample_weight"], of["groups"])
-    known = Strata.of(of["strata"], len(rows.X))
-    found, tail, aside = described(est, X, rows, known.level, of["groups"])
+    rows = _rows(est, X, of["sample_weight"], of["groups"])
+    known = Strata.of(of["strata"], len(rows.minority))
+    found, tail, aside = described(est, X, rows, known.level)
     odd = OddRows.of(tail, aside, known.level)
     listed = odd.listed(fdr)
     return StandOut(
         probability=odd.probability,
         surprise=found.surprise,
         listed=listed,
-        clump=clumps(found.kernel, rows.X, found.core, listed, found.surprise),
+        clump=clumps(found.kernel, rows.filled.rows, found.core, listed, found.surprise),
         at_least=odd.at_least,
         none=odd.none,
         fdr=float(fdr),
-        names=rows.names,
+        names=frame_of(X).index,
         weight=found.core * rows.weight,
         estimator=found.estimator,
         reason="" if tail else TOO_FEW,
@@ -313,15 +265,27 @@ def stand_out(
     )
 
 
+def _rows(est: Any, X: Any, weight: Any, groups: Any) -> Training:
+    """Return the rows of a table with their gaps filled, and weights of mean 1."""
+    rows = Training.read(est, _asked(est), X, sample_weight=weight, groups=groups)
+    if (n := len(rows.minority)) < FEWEST:
+        raise ValueError(f"one table needs {FEWEST} rows or more, got {n}")
+    rows = replace(rows, weight=rows.units.weight)
+    if (n := int((rows.weight > 0.0).sum())) < FEWEST:
+        raise ValueError(f"one table needs {FEWEST} rows that count, got {n}")
+    with collected():  # the fit says which gaps are filled
+        return rows.without_gaps()
+
+
 def described(
-    est: Any, X: Any, rows: Rows, level: np.ndarray, groups: Any
+    est: Any, X: Any, rows: Training, level: np.ndarray
 ) -> tuple[Described, Tail | None, np.ndarray]:
     """Return the last description of a table, its tail, and which rows (n,) were set aside."""
-    aside, below = np.zeros(len(rows.X), dtype=bool), SHARE if is_sphere(est) else None
+    aside, below = np.zeros(len(level), dtype=bool), SHARE if is_sphere(est) else None
     passes = 0
     while True:
         with collected() if passes else nullcontext():  # each pass has the same warnings
-            found = Described.of(est, X, rows, aside, groups)
+            found = Described.of(est, X, rows, aside)
         tail, passes = Tail.of(found.surprise[~aside], below, level[~aside]), passes + 1
         if tail is None or passes == PASSES or not tail.far.any():
             return found, tail, aside
