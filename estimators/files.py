@@ -51,10 +51,10 @@ class UnreadableFileError(ValueError):
 @cache
 def known_classes() -> dict[str, Any]:
     """Return the classes that a file may name."""
-    from .one_table import decorrelated, long_side
+    from .one_table import decorrelated
 
-    rooms = kernels, tabular, priors, cutoffs, decision, calibrate, points, columns
-    each = [v for room in (*rooms, decorrelated, long_side) for v in vars(room).values()]
+    rooms = kernels, tabular, priors, cutoffs, decision, calibrate, points, columns, decorrelated
+    each = [v for room in rooms for v in vars(room).values()]
     each += [Centre, Filled, Learned, Table, Training]
     return {v.__name__: v for v in each if isinstance(v, type) and dataclasses.is_dataclass(v)}
 

@@ -8,6 +8,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 import pandas as pd
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
 from ...inference.decision import median
@@ -16,7 +17,6 @@ from ...models.kernels import Tabular, as_kernel
 from ..messages import check_rate
 from ..tables.table import frame_of
 from ..training import Training, without_columns
-from .clumps import clumps
 from .core_rows import SHARE, core_of
 from .decorrelated import Decorrelated
 from .odd_rows import OddRows
@@ -25,6 +25,9 @@ from .tail import Tail
 
 PASSES = 3  # in which rows beyond any tail are set aside
 FEWEST = 5  # rows of a table
+ALIKE = 0.25  # of the squared distance to the nearest core row: half as far from each other
+FEWEST_ALIKE, MOST_ALIKE = 3, 5000  # rows that are a clump, and that are compared with each other
+BLOCK_VALUES = 2**21  # distances at once: 16 MB
 TOO_FEW = "too few different rows"
 
 
@@ -159,10 +162,40 @@ class Described:
         """Return the table X, which is ``rows`` as numbers, without rows set ``aside`` (n,)."""
         counted = ~aside & (rows.weight > 0.0)
         core, asked = np.zeros(len(counted), dtype=bool), cast(Tabular, rows.kernel)
-        core[counted], kernel = core_of(rows.filled.rows[counted], asked, asked.categorical_columns)
+        core[counted], kernel = core_of(rows.filled.rows[counted], asked)
         fitted = clone(est).set_params(kernel=kernel)
         fitted.fit(X, sample_weight=core * rows.weight, groups=rows.groups)
         return cls(fitted, kernel, core, np.maximum(-median(fitted.log_similarity()), 0.0))
+
+    def clumps(self, X: np.ndarray, listed: np.ndarray) -> np.ndarray:
+        """Return the number of the clump that each listed row of X is in, (n,); -1 for none.
+
+        Two rows are alike if they are half as far from each other as each is from the nearest row
+        of the core. The largest clump is number 0. Of more than 5,000 listed rows the most
+        surprising are compared.
+        """
+        found, rows = np.full(len(listed), -1), np.flatnonzero(listed)
+        rows = rows[np.argsort(-self.surprise[rows], kind="stable")[:MOST_ALIKE]]
+        if len(rows) < FEWEST_ALIKE:
+            return found
+        Z = self.kernel.inputs(X[rows])
+        nearest = self._nearest(Z, X, rows)
+        alike = -self.kernel.log(Z, Z) <= ALIKE * np.minimum(nearest[:, None], nearest)
+        _, number = connected_components(alike, directed=False)
+        count = np.bincount(number)
+        order = np.argsort(-count, kind="stable")
+        place = np.full(len(count), -1)
+        place[order] = np.where(count[order] >= FEWEST_ALIKE, np.arange(len(count)), -1)
+        found[rows] = place[number]
+        return found
+
+    def _nearest(self, Z: np.ndarray, X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return -log k of the nearest row of the core of X but itself, for each of some rows."""
+        core = self.kernel.inputs(X[self.core])
+        own = rows[:, None] == np.flatnonzero(self.core)
+        blocks = np.array_split(np.arange(len(Z)), -(-own.size // BLOCK_VALUES))
+        far = (np.where(own[i], np.inf, -self.kernel.log(Z[i], core)).min(axis=1) for i in blocks)
+        return np.concatenate(list(far))
 
 
 def stand_out(
@@ -253,7 +286,7 @@ def stand_out(
         probability=odd.probability,
         surprise=found.surprise,
         listed=listed,
-        clump=clumps(found.kernel, rows.filled.rows, found.core, listed, found.surprise),
+        clump=found.clumps(rows.filled.rows, listed),
         at_least=odd.at_least,
         none=odd.none,
         fdr=float(fdr),
