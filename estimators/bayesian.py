@@ -35,7 +35,6 @@ WORTH = "variance_ratio", "spread", "pull", "r_hat", "ess"  # one number each in
 MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the weights
 MOST_DRAWS, MOST_CHAINS = 10**6, 1000  # more would fill memory, or never end
 SCALE = [Interval(Real, 0, MOST_SCALE, closed="right")]
-SCALE_OR_CALIBRATED = [*SCALE, StrOptions({CALIBRATED})]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -65,7 +64,7 @@ class Bayesian(Description):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Description._parameter_constraints,
-        "likelihood_scale": SCALE_OR_CALIBRATED,
+        "likelihood_scale": [*SCALE, StrOptions({CALIBRATED})],
         "sampler": [StrOptions(set(TUNE))],
         "draws": [Interval(Integral, 1, MOST_DRAWS, closed="both")],
         "tune": [Interval(Integral, 0, MOST_DRAWS, closed="both"), None],
@@ -250,6 +249,10 @@ class Bayesian(Description):
         numbers = {name: {"posterior": found[name]} for name in WORTH}
         table = pd.DataFrame.from_dict({**found["quantities"], **numbers}, orient="index")
         return table.rename_axis("quantity")
+
+
+# of models that learn from both classes, of which no lambda is calibrated
+OF_BOTH = {**Bayesian._parameter_constraints, "likelihood_scale": SCALE}
 
 
 def prior_draws(
@@ -465,10 +468,7 @@ class BSVDDM(BSVDD):
     _learns_from_minority = True
     _Model = bsvdd_m.BSVDDM
     _priors = ("prior", "minority_prior")
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BSVDD._parameter_constraints,
-        "likelihood_scale": SCALE,
-    }
+    _parameter_constraints = OF_BOTH
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -625,7 +625,4 @@ class BDDM(Bayesian):
     _most_points = 1000
     _Model = bdd_m.BDDM
     _priors = ("prior", "minority_prior")
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Bayesian._parameter_constraints,
-        "likelihood_scale": SCALE,
-    }
+    _parameter_constraints = OF_BOTH

@@ -147,12 +147,9 @@ class Description(OutlierMixin, OfRows):
     def _fitted(self, training: Training, seed: int) -> Fitted:
         """Return the fit to training rows."""
         units, learner, start = training.units, self._learner(seed), time.process_time()
-        majority = units.X[units.majority]
         chosen = not (isinstance(self.cutoff, Printed) and is_number(self.cutoff.rule))
-        inputs.warn_of_columns(training.kernel, majority, chosen)
-        inputs.warn_of_far_values(
-            training.kernel, majority, training.table.labels, training.row_names[units.majority]
-        )
+        majority, names = units.X[units.majority], training.row_names[units.majority]
+        inputs.warn_of_columns(training.kernel, majority, training.table.labels, names, chosen)
         data = Data.of(training.kernel, units, self._learns_from_minority, self._most(len(units)))
         learned = learner.learn(data)
         seconds = time.process_time() - start

@@ -29,7 +29,7 @@ from ..inference.learners import Ball
 from ..models import calibrate, kernels, points, priors
 from ..models.data import Data, Filled
 from ..models.kernels import tabular
-from .atomic import atomic
+from .atomic import write
 from .fitted import Fitted
 from .labels import to_save
 from .registry import find
@@ -160,8 +160,7 @@ def save(est: Any, path: str | os.PathLike[str]) -> None:
     text = json.dumps(header)
     whole = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
     about = {"bsvdd": text, "sha256": digest(text, whole)}
-    with atomic(Path(path)) as temporary:
-        temporary.write_bytes(safetensors.save(whole, about))
+    write(Path(path), safetensors.save(whole, about))
 
 
 def digest(text: str, tensors: Tensors) -> str:

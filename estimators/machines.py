@@ -127,8 +127,7 @@ class Machine(OfRows):
         X, minority = training.filled.rows, training.minority
         majority, others = X[~minority], X[minority & self._learns_from_minority]
         names = training.row_names[~minority]
-        inputs.warn_of_columns(training.kernel, majority, chosen=True)
-        inputs.warn_of_far_values(training.kernel, majority, training.table.labels, names)
+        inputs.warn_of_columns(training.kernel, majority, training.table.labels, names, chosen=True)
         n = len(majority)
         kernel = training.kernel.fit(majority, np.ones(n), np.arange(n))
         Z = kernel.inputs(np.concatenate([majority, others]))
