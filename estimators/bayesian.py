@@ -297,7 +297,7 @@ def prior_draws(
     seed = seed_of(est)
     learner = est._learner(seed)
     training = Training.read(est, as_kernel(est.kernel), X, y)
-    training = training.thinned(est._learns_from_minority, seed)
+    training = training.thinned(est._learns_from_minority, seed).without_gaps()
     rows = training.filled.rows if Z is None else training.new(Z).rows
     with threads.one():
         most = est._most(len(training.minority))

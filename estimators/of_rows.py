@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import inputs
-from .labels import classes_of_predict
+from .labels import classes_of_predict, minority_of
 from .training import TrainingTable
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ class OfRows(BaseEstimator):
 
     def minority_of(self, y: Any, n: int) -> np.ndarray:
         """Return which of n rows with labels y are minority, by the labels of the fit."""
-        return self.fit_.training.minority_of(y, n)
+        training = self.fit_.training
+        return minority_of(training.labels, training.minor_label, y, n)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "fit_" in vars(self)

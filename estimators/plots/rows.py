@@ -276,7 +276,7 @@ def _by_name(est: Any) -> dict[str, Any]:
 
 
 def _minority_of(est: Any, X: Any, y: Any, n: int) -> np.ndarray:
-    """Return which of n rows are minority: those of X by labels y, if there are any, or of a fit."""
+    """Return which of n rows are minority: of X by labels y, if there are any, or of the fit."""
     if X is None:
         pairwise = get_tags(est).input_tags.pairwise  # a kernel matrix is no table
         return np.asarray((est.idata_["constant_data"] if pairwise else est.table_).minority)
