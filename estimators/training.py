@@ -47,6 +47,7 @@ class TrainingTable:
     @classmethod
     def read(cls, X: Any, table: Table | None = None) -> Self:
         """Return the rows of a table that no fit keeps, all of them majority."""
+        inputs.refuse(X)
         X = frame_of(X)
         table = (table or Table()).fit(X)
         values = pd.DataFrame(table.floats(X), X.index, X.columns)
@@ -222,15 +223,10 @@ class Training:
 
     def floats(self, X: Any) -> np.ndarray:
         """Return new rows as floats, shape (m, p); NaN for gaps."""
-        X, n = self._features(X), self.n_columns
-        return inputs.new_rows(self.estimator, self.table, self.kernel, X, n)
-
-    def _features(self, X: Any) -> Any:
-        """Return X without the columns that are no features, if it is a data frame."""
         X = as_frame(X)
-        if self.apart and hasattr(X, "columns"):
-            return X[[name for name in X.columns if name not in self.apart.values()]]
-        return X
+        if self.apart and hasattr(X, "columns"):  # some are no features
+            X = X[[name for name in X.columns if name not in self.apart.values()]]
+        return inputs.new_rows(self.estimator, self.table, self.kernel, X, self.n_columns)
 
     def new(self, X: Any) -> Filled:
         """Return new rows as the kernel takes them, without gaps."""

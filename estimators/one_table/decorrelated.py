@@ -161,7 +161,10 @@ class Decorrelated(Tabular):
             return replace(plain, kernel=RBF(1.0))  # nothing tells a bandwidth
         plain = replace(plain, sides=plain._sides(X, core))
         roots = [inverse_root(half, self.whole) for half in plain.halves(core)]
-        return replace(plain, roots=np.array(roots))._with_bandwidth(X)
+        plain = replace(plain, roots=np.array(roots))
+        some = np.random.default_rng(0).permutation(X)[:MOST_ROWS]
+        squared = pdist(plain.inputs(some)[:, : self.q], "sqeuclidean")
+        return replace(plain, kernel=RBF(math.sqrt(middle(squared) / NARROW), "wide"))
 
     def _sides(self, X: np.ndarray, core: np.ndarray) -> tuple[LongSide | None, ...]:
         """Return the long sides; those of numbers beside a common value are told by all of them."""
@@ -179,11 +182,6 @@ class Decorrelated(Tabular):
                 side = replace(side, mean=float(mean), sd=float(sd) or 1.0)
             found.append(side)
         return tuple(found)
-
-    def _with_bandwidth(self, X: np.ndarray) -> Self:
-        some = np.random.default_rng(0).permutation(X)[:MOST_ROWS]
-        squared = pdist(self.inputs(some)[:, : self.q], "sqeuclidean")
-        return replace(self, kernel=RBF(math.sqrt(middle(squared) / NARROW), "wide"))
 
     @override
     def fit(self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0) -> Self:

@@ -314,7 +314,10 @@ def described(
     est: Any, X: Any, rows: Training, level: np.ndarray
 ) -> tuple[Described, Tail | None, np.ndarray]:
     """Return the last description of a table, its tail, and which rows (n,) were set aside."""
-    aside, below = np.zeros(len(level), dtype=bool), SHARE if is_sphere(est) else None
+    aside = np.zeros(len(level), dtype=bool)
+    # a sphere has a share of rows outside: all its points lie at one distance, so its tail begins
+    # beyond the share of the core
+    below = SHARE if "outlier_fraction" in est.get_params(deep=False) else None
     passes = 0
     while True:
         with collected() if passes else nullcontext():  # each pass has the same warnings
@@ -323,14 +326,6 @@ def described(
         if tail is None or passes == PASSES or not tail.far.any():
             return found, tail, aside
         aside[np.flatnonzero(~aside)[tail.far]] = True
-
-
-def is_sphere(est: Any) -> bool:
-    """Return whether an estimator is a sphere, which has a share of rows outside.
-
-    All its points lie at one distance, so its tail begins beyond the share of the core.
-    """
-    return "outlier_fraction" in est.get_params(deep=False)
 
 
 def _asked(est: Any) -> Tabular:
