@@ -19,7 +19,6 @@ from ..inference.learners import CALIBRATED, Posterior, centre_of
 from ..inference.sampling import TUNE
 from ..models import bdd, bdd_m, bsvdd, bsvdd_m
 from ..models.data import Data
-from ..models.kernels import as_kernel
 from ..models.priors import Beta, EqualWeights, Flat, TruncatedNormal, describe
 from .description import Description, seed_of
 from .fitted import PRIOR_DRAWS
@@ -240,10 +239,9 @@ class Bayesian(Description):
         >>> table.index[table["low"].isna()].tolist()
         ['variance_ratio', 'spread', 'pull', 'r_hat', 'ess']
         """
-        check_is_fitted(self)
         from .questions import facts  # a fit needs no summary
 
-        found = facts.of_fit(self.fit_)
+        found = facts.facts(self)
         if "quantities" not in found:
             raise ValueError(f"{found['model']} has one estimate of the weights and no posterior")
         numbers = {name: {"posterior": found[name]} for name in WORTH}
@@ -296,7 +294,7 @@ def prior_draws(
     est._validate_params()
     seed = seed_of(est)
     learner = est._learner(seed)
-    training = Training.read(est, as_kernel(est.kernel), X, y)
+    training = Training.read(est, X, y)
     training = training.thinned(est._learns_from_minority, seed).without_gaps()
     rows = training.filled.rows if Z is None else training.new(Z).rows
     with threads.one():

@@ -131,8 +131,7 @@ class Description(OutlierMixin, OfRows):
         self._validate_params()
         own = clone(self)  # whose parameters nobody else can change
         seed = seed_of(own)
-        of_rows = {"sample_weight": sample_weight, "groups": groups}
-        training = Training.read(own, as_kernel(own.kernel), X, y, **of_rows)
+        training = Training.read(own, X, y, sample_weight=sample_weight, groups=groups)
         training = training.thinned(self._learns_from_minority, seed).without_gaps()
         self._require_rows(training.minority & training.counts, y is not None)
         with threads.one():
@@ -521,7 +520,7 @@ class Description(OutlierMixin, OfRows):
             return repr(self)
         from .questions import facts  # a fit needs no sentences
 
-        return facts.described(facts.of_fit(self.fit_))
+        return facts.described(facts.facts(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -65,20 +65,13 @@ def new_rows(estimator: str, table: Table, kernel: Kernel, X: Any, n: int) -> np
     checking = _checking(estimator)
     checking.n_features_in_ = n
     if table.names is not None:
-        checking.feature_names_in_ = names_in(table)
+        checking.feature_names_in_ = np.array(table.names, dtype=object)
     if isinstance(X, pd.DataFrame) and not kernel.pairwise:
         X = table.matched(X)
         if X.shape[1] == n:
             X = pd.DataFrame(table.floats(X), columns=X.columns)
         return _validated(checking, X, kernel)
     return _validated(checking, X, kernel, table)
-
-
-def names_in(table: Table) -> np.ndarray:
-    """Return the names of the columns of a fit; an AttributeError if they have none."""
-    if table.names is None:
-        raise AttributeError("the columns in fit had no names")
-    return np.array(table.names, dtype=object)
 
 
 def _checking(estimator: str) -> Any:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..inference import threads
 from ..inference.warning import DataWarning, warn
 from ..models import machines
-from ..models.kernels import RBF, Kernel, Tabular, as_kernel
+from ..models.kernels import RBF, Kernel, Tabular
 from ..models.machines import Classes, Plane
 from . import inputs
 from .of_rows import OfRows, clone
@@ -104,7 +104,7 @@ class Machine(OfRows):
         """
         self._validate_params()
         own = clone(self)  # whose parameters nobody else can change
-        training = Training.read(own, as_kernel(own.kernel), X, y).without_gaps()
+        training = Training.read(own, X, y).without_gaps()
         self._require_rows(training.minority, y is not None)
         with threads.one():
             kernel, rows = self._classes(training)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..inference.warning import DataWarning, warn
 from ..models.data import Filled
-from ..models.kernels import Kernel, Tabular
+from ..models.kernels import Kernel, Tabular, as_kernel
 from ..models.units import Units
 from . import inputs
 from .labels import classes_of, split
@@ -101,8 +101,8 @@ class Training:
     names: np.ndarray | None = None
 
     @classmethod
-    def read(cls, est: Any, kernel: Kernel, X: Any, y: Any = None, **of_rows: Any) -> Self:
-        """Return the training rows X of an estimator with this kernel.
+    def read(cls, est: Any, X: Any, y: Any = None, **of_rows: Any) -> Self:
+        """Return the training rows X of an estimator, as its kernel takes them.
 
         Labels y, and ``sample_weight`` and ``groups`` among ``of_rows``, are one value for each
         row, or the name of a column of X.
@@ -112,7 +112,7 @@ class Training:
         ValueError, TypeError
             A row or a label that cannot be; the message says what to do.
         """
-        table = Table() if est.table is None else est.table
+        kernel, table = as_kernel(est.kernel), Table() if est.table is None else est.table
         if not isinstance(table, Table):
             raise TypeError(f"table must be a bsvdd.Table, got {table!r:.80}")
         X, known, apart = without_columns(X, y=y, **of_rows)

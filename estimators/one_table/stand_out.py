@@ -300,7 +300,8 @@ def stand_out(
 
 def _rows(est: Any, X: Any, weight: Any, groups: Any) -> Training:
     """Return the rows of a table with their gaps filled, and weights of mean 1."""
-    rows = Training.read(est, _asked(est), X, sample_weight=weight, groups=groups)
+    asked = clone(est).set_params(kernel=_asked(est))
+    rows = Training.read(asked, X, sample_weight=weight, groups=groups)
     if (n := len(rows.minority)) < FEWEST:
         raise ValueError(f"one table needs {FEWEST} rows or more, got {n}")
     rows = replace(rows, weight=rows.units.weight)

@@ -112,11 +112,7 @@ def facts(est: Any) -> dict[str, Any]:
     True
     """
     require_one_fit(est, "summary")
-    return of_fit(est.fit_)
-
-
-def of_fit(fitted: Fitted) -> dict[str, Any]:
-    """Return the facts of a fit."""
+    fitted: Fitted = est.fit_
     training, units, name = fitted.training, fitted.data.units, type(fitted.estimator).__name__
     record = find(name)
     kinds = {} if training.kernel.pairwise else training.table.kinds
