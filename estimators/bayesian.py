@@ -559,8 +559,7 @@ class BDD(Bayesian):
     @property
     def map_weights_(self) -> np.ndarray:
         """The mode of the normal posterior of free weights, shape (M,), for a normal prior."""
-        found: np.ndarray = self.fit_.model.mode()
-        return found
+        return np.asarray(self.fit_.model.mode())
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -57,8 +57,7 @@ def panels(n: int, most: int, width: float, height: float) -> np.ndarray:
     axes = plt.subplots(*shape, figsize=size, **how)[1].ravel()
     for ax in axes[n:]:
         ax.set_visible(False)
-    found: np.ndarray = axes[:n]
-    return found
+    return np.asarray(axes[:n])
 
 
 def figure_of(axes: Any) -> Figure:

@@ -9,12 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from sklearn.metrics import (
-    average_precision_score,
-    precision_recall_curve,
-    roc_auc_score,
-    roc_curve,
-)
+from sklearn import metrics
 from sklearn.utils import get_tags
 
 from ..fitted import require_description
@@ -220,10 +215,10 @@ def plot_roc(est: Any, X: Any = None, y: Any = None) -> np.ndarray:
     rates, of_roc, of_pr = [], [], []
     for i, (name, (minority, score, flagged)) in enumerate(curves.items()):
         color = COLORS[i % len(COLORS)]
-        false_alarms, hits, _ = roc_curve(minority, score)
-        precision, recall, _ = precision_recall_curve(minority, score)
-        auc = f"{plain(name)}: AUC {roc_auc_score(minority, score):.3f}"
-        ap = f"{plain(name)}: AP {average_precision_score(minority, score):.3f}"
+        false_alarms, hits, _ = metrics.roc_curve(minority, score)
+        precision, recall, _ = metrics.precision_recall_curve(minority, score)
+        auc = f"{plain(name)}: AUC {metrics.roc_auc_score(minority, score):.3f}"
+        ap = f"{plain(name)}: AP {metrics.average_precision_score(minority, score):.3f}"
         # the curves of random ranks lie below these lines, so the labels have room there
         of_roc += roc.plot(false_alarms, hits, color, label=auc, drawstyle="steps-post", lw=1.8)
         of_pr += pr.plot(recall, precision, color, label=ap, drawstyle="steps-pre", lw=1.8)

@@ -66,8 +66,7 @@ def p_value(est: Description, X: Any) -> np.ndarray:
     array([0.01])
     """
     require_description(est, "p-value")
-    found: np.ndarray = est.decision(X)["p_value"].to_numpy()
-    return found
+    return np.asarray(est.decision(X)["p_value"])
 
 
 def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
