@@ -300,7 +300,8 @@ def stand_out(
 
 def _rows(est: Any, X: Any, weight: Any, groups: Any) -> Training:
     """Return the rows of a table with their gaps filled, and weights of mean 1."""
-    asked = clone(est).set_params(kernel=_asked(est))
+    kernel = _asked(est)
+    asked = clone(est).set_params(kernel=kernel)
     rows = Training.read(asked, X, sample_weight=weight, groups=groups)
     if (n := len(rows.minority)) < FEWEST:
         raise ValueError(f"one table needs {FEWEST} rows or more, got {n}")
