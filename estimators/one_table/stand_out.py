@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self, cast
 
 import numpy as np
@@ -160,11 +160,12 @@ class Described:
     @classmethod
     def of(cls, est: Any, X: Any, rows: Training, aside: np.ndarray) -> Self:
         """Return the table X, which is ``rows`` as numbers, without rows set ``aside`` (n,)."""
-        counted = ~aside & (rows.weight > 0.0)
+        weight = rows.units.weight
+        counted = ~aside & (weight > 0.0)
         core, asked = np.zeros(len(counted), dtype=bool), cast(Tabular, rows.kernel)
         core[counted], kernel = core_of(rows.filled.rows[counted], asked)
         fitted = clone(est).set_params(kernel=kernel)
-        fitted.fit(X, sample_weight=core * rows.weight, groups=rows.groups)
+        fitted.fit(X, sample_weight=core * weight, groups=rows.groups)
         return cls(fitted, kernel, core, np.maximum(-median(fitted.log_similarity()), 0.0))
 
     def clumps(self, X: np.ndarray, listed: np.ndarray) -> np.ndarray:
@@ -291,7 +292,7 @@ def stand_out(
         none=odd.none,
         fdr=float(fdr),
         names=frame_of(X).index,
-        weight=found.core * rows.weight,
+        weight=found.core * rows.units.weight,
         estimator=found.estimator,
         reason="" if tail else TOO_FEW,
         strata=known.table(odd.numbers),
@@ -299,14 +300,13 @@ def stand_out(
 
 
 def _rows(est: Any, X: Any, weight: Any, groups: Any) -> Training:
-    """Return the rows of a table with their gaps filled, and weights of mean 1."""
+    """Return the rows of a table with their gaps filled."""
     kernel = _asked(est)
     asked = clone(est).set_params(kernel=kernel)
     rows = Training.read(asked, X, sample_weight=weight, groups=groups)
     if (n := len(rows.minority)) < FEWEST:
         raise ValueError(f"one table needs {FEWEST} rows or more, got {n}")
-    rows = replace(rows, weight=rows.units.weight)
-    if (n := int((rows.weight > 0.0).sum())) < FEWEST:
+    if (n := int((rows.units.weight > 0.0).sum())) < FEWEST:
         raise ValueError(f"one table needs {FEWEST} rows that count, got {n}")
     with collected():  # the fit says which gaps are filled
         return rows.without_gaps()
