@@ -129,6 +129,4 @@ def as_published(name: str, **changes: Any) -> Description | Machine:
             f"no publication sets the parameters of a model {name!r}{did_you_mean(name, names)}; "
             f"expected one of {', '.join(CALLS)}"
         )
-    parameters = {"kernel": RBF()} | CALLS[record.name] | changes
-    est: Description | Machine = record.estimator()(**parameters)
-    return est
+    return record.estimator()(**{"kernel": RBF()} | CALLS[record.name] | changes)

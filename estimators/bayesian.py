@@ -101,8 +101,7 @@ class Bayesian(Description):
     @property
     def model_(self) -> pm.Model:
         """The PyMC model of ``gram_`` and the priors, built anew at each access."""
-        model: pm.Model = self.fit_.model.build()
-        return model
+        return self.fit_.model.build()
 
     # another prior
 
@@ -288,23 +287,23 @@ def prior_draws(
     """
     import xarray as xr
 
+    from .tree import by_draw
+
     if not isinstance(est, Bayesian):
         raise TypeError(f"{type(est).__name__} has no prior; use BSVDD, BDD, BSVDDM or BDDM")
     est = clone(est)
     est._validate_params()
     seed = seed_of(est)
     learner = est._learner(seed)
-    training = Training.read(est, X, y)
-    training = training.thinned(est._learns_from_minority, seed).without_gaps()
+    training = Training.read(est, X, y).thinned(est._learns_from_minority, seed).without_gaps()
     rows = training.filled.rows if Z is None else training.new(Z).rows
     with threads.one():
         most = est._most(len(training.minority))
         data = Data.of(training.kernel, training.units, est._learns_from_minority, most)
         w = sampling.of_prior(learner.model(data, learner.scale(data).scale), draws, seed)
-        d = Fit(data, Learned(centre_of(data, w)), FalseAlarm()).distances(rows)
-    dims = "chain", "draw"
-    coords = {"chain": [0], "draw": np.arange(draws)}
-    return xr.Dataset({"w": ((*dims, "point"), w[None]), "d": ((*dims, "obs"), d[None])}, coords)
+        learned = Learned(centre_of(data, w))
+        d = Fit(data, learned, FalseAlarm()).distances(rows)
+    return xr.Dataset({"w": by_draw(learned, w, "point"), "d": by_draw(learned, d, "obs")})
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

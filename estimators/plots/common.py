@@ -62,8 +62,7 @@ def panels(n: int, most: int, width: float, height: float) -> np.ndarray:
 
 def figure_of(axes: Any) -> Figure:
     """Return the figure of the axes that a plot returns."""
-    found: Figure = np.ravel(axes)[0].figure
-    return found
+    return np.ravel(axes)[0].figure
 
 
 def label_rows(ax: Axes, names: Any) -> None:
