@@ -10,9 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from sklearn import metrics
-from sklearn.utils import get_tags
 
-from ..fitted import require_description
+from ..fitted import require_description, training_minority
 from ..labels import classes_of
 from .common import (
     MAJORITY,
@@ -273,8 +272,7 @@ def _by_name(est: Any) -> dict[str, Any]:
 def _minority_of(est: Any, X: Any, y: Any, n: int) -> np.ndarray:
     """Return which of n rows are minority: of X by labels y, if there are any, or of the fit."""
     if X is None:
-        pairwise = get_tags(est).input_tags.pairwise  # a kernel matrix is no table
-        return np.asarray((est.idata_["constant_data"] if pairwise else est.table_).minority)
+        return training_minority(est)
     if y is None:
         return np.zeros(n, dtype=bool)
     return np.asarray(est.minority_of(y, n) if hasattr(est, "minority_of") else classes_of(y, n)[0])

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...inference.warning import DataWarning, warn
 from ..description import Description
-from ..fitted import require_description
+from ..fitted import require_description, training_minority
 from ..messages import check_rate
 
 ROUNDING = 1e-9  # relative, of p-values
@@ -119,7 +119,7 @@ def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
     p = p_value(est, X)
     found = discoveries(p, fdr)
     if len(p) and not found.any():
-        _warn_of_ranks(p, fdr, int((~est.table_.minority).sum()))
+        _warn_of_ranks(p, fdr, int((~training_minority(est)).sum()))
     return found
 
 
