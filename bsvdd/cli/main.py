@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from .catalogue import data
+from .catalogue import data, words
 from .compare import compare
 from .fit import fit
 from .outliers import outliers
@@ -40,5 +40,13 @@ def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-for command in (outliers, fit, score, compare, data, study):
+@main.result_callback()
+@click.pass_context
+def _point_to_words(context: click.Context, *_: Any, **__: Any) -> None:
+    """Say where the printed numbers are explained."""
+    if context.invoked_subcommand not in ("data", "words"):
+        click.echo("what the numbers mean: bsvdd words", err=True)
+
+
+for command in (outliers, fit, score, compare, data, words, study):
     main.add_command(command)
