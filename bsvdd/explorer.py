@@ -11,7 +11,7 @@ import re
 import textwrap
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +23,7 @@ from sklearn.base import clone
 from .estimators.bayesian import BSVDD, BSVDDM, Bayesian
 from .estimators.labels import classes_of
 from .estimators.messages import of_value
-from .estimators.plots.common import P_NORMAL
+from .estimators.plots.common import MAJORITY, MINORITY, P_NORMAL, PRIOR, by_class, points
 from .inference import cutoffs
 from .inference.cutoffs import FalseAlarm
 from .models import kernels, priors
@@ -33,8 +33,7 @@ FAMILIES = ("StandardizedRowSum", "Flat", "EqualWeights", "RowSum", "InverseRowS
 SHAPES = {"RBF": kernels.RBF, "Laplacian": kernels.Laplacian}
 RATE = 0.1  # of the slider at its start, where the cutoff is that of the first fit
 GRID = 48  # points of the map along each axis
-NOW, MINORITY = "#0072B2", "#D55E00"
-COLORS = {"now": NOW, "before": "#999999"}
+COLORS = {"now": MAJORITY, "before": PRIOR}
 IMPORTS = "import bsvdd\nfrom bsvdd import cutoffs, kernels, priors"
 
 
@@ -282,9 +281,7 @@ class Picture:
             low, high = np.nanmin(self.rows, axis=0), np.nanmax(self.rows, axis=0)
             ends = np.array([low, high]) + 0.15 * np.outer([-1.0, 1.0], high - low)
             self.mesh = np.meshgrid(*np.linspace(ends[0], ends[1], GRID).T)
-            self.grid = pd.DataFrame(
-                {name: x.ravel() for name, x in zip(names, self.mesh, strict=True)}
-            )
+            self.grid = pd.DataFrame(np.reshape(self.mesh, (2, -1)).T, columns=names)
 
     def drawn(self, both: Mapping[str, Setting], row: int) -> bytes:
         """Return the picture of one setting, or of two, as PNG."""
@@ -306,8 +303,7 @@ class Picture:
                 how: dict[str, Any] = {"vmin": 0, "vmax": 1, "shading": "gouraud"}
                 self.left.pcolormesh(*self.mesh, P, cmap=P_NORMAL, **how)
             self.left.contour(*self.mesh, P, [0.5], colors=COLORS[name])
-        for members, color in ((~self.minority, NOW), (self.minority, MINORITY)):
-            self.left.scatter(*self.rows[members].T, s=9, color=color)
+        points(self.left, self.rows[:, 0], self.rows[:, 1], by_class(self.minority), s=9)
         self.left.scatter(*self.rows[row], s=90, facecolors="none", edgecolors="black")
         x, y = map(str, self.grid.columns)
         self.left.set(xlabel=x, ylabel=y, title="P(normal) and where it is .5")
@@ -342,9 +338,7 @@ def _inner(kernel: Any) -> Any:
 
 def _numbers(prior: Any) -> list[str]:
     """Return the names of the positive numbers of a prior, if it is a value of this package."""
-    if not is_dataclass(prior):
-        return []
-    values = {each.name: getattr(prior, each.name) for each in fields(prior)}
+    values = vars(prior) if is_dataclass(prior) else {}
     return [name for name, v in values.items() if isinstance(v, int | float) and v > 0]
 
 

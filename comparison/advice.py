@@ -64,14 +64,13 @@ class Advice:
         mine, n1 = results[results["data"] == data.name], int(data.minority.sum()) // 2
         rule = resolved(cutoff, n1)
         metric = rule.metric if isinstance(rule, Best) else "g_mean"
+        order = f"stand in the order of {METRICS[metric]}"
+        why = f"Cutoffs are those of {rule!r}; models {order}"
         if isinstance(rule, Best):
-            why = f"Models stand in the order of {METRICS[metric]}, which chose their cutoffs"
+            why = f"Models {order}, which chose their cutoffs"
         elif isinstance(rule, FalseAlarm):
-            why = f"Cutoffs are for {rule.rate:g} false alarms, as {n1} minority rows train"
-        else:
-            why = f"Cutoffs are those of {rule!r}"
-        if not isinstance(rule, Best):
-            why += f"; models stand in the order of {METRICS[metric]}"
+            rate = f"{rule.rate:g} false alarms, as {n1} minority rows train"
+            why = f"Cutoffs are for {rate}; models {order}"
         why += " (the SVMs decide by their own plane)."
         found = ranked(mine, metric)
         return cls(data, metric, found, [*advice(found, metric), why, *failures(mine)], notes(mine))

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import precision_recall_curve
 
 from ..inference.metrics import rates
 from .datasets import DATA
@@ -75,16 +74,6 @@ def distance(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.Series:
 def flag_all_f1(share: Any) -> Any:
     """Return 2p/(1 + p), the F1 of flagging every row."""
     return 2 * share / (1 + share)
-
-
-def best_f1(pair: Any) -> float:
-    """Return the best F1 of any threshold on the true probability of the test rows of a pair.
-
-    The threshold is chosen on the test rows themselves, so no rule can do better.
-    """
-    precision, recall, _ = precision_recall_curve(pair.test.minority, pair.truth)
-    with np.errstate(invalid="ignore"):
-        return float(np.nanmax(2 * precision * recall / (precision + recall)))
 
 
 def by_v(results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -32,7 +32,7 @@ from ..inference import threads
 from ..inference.metrics import evaluate
 from ..inference.warning import DataWarning, DiagnosticWarning
 from .datasets import Dataset, Halves, Pair
-from .models import by_name
+from .models import NAMES, by_name
 
 Row = dict[str, Any]
 KEY = ("data", "model", "replicate")
@@ -302,5 +302,5 @@ def compare(
     True
     """
     if not isinstance(models, Mapping):
-        models = by_name(*(() if models is None else (models,)))
+        models = by_name(NAMES if models is None else models)
     return Study([Halves(each) for each in data], models, replicates, seed).run(jobs=jobs)

@@ -89,23 +89,17 @@ class Slides:
     @property
     def name(self) -> str:
         """Name in tables: v, and what else is not the default."""
-        defaults: dict[str, tuple[float | None, float | None]] = {
-            "n": (self.n_train, 1000),
-            "p": (self.p, 50),
-            "far": (self.far, 0.1),
-            "share": (self.share and round(self.share, 4), None),
-            "df": (self.df, math.inf),
-        }
-        changed = [f"{key}={value}" for key, (value, usual) in defaults.items() if value != usual]
+        changed = list[str]()
+        for field in ("n_train", "p", "far", "share", "df"):
+            value = getattr(self, field)
+            if value != getattr(Slides, field):
+                changed.append(f"{field.removesuffix('_train')}={round(value, 4)}")
         return ", ".join([f"slides v={self.v:g}", *changed])
 
     def pair(self, seed: int) -> Pair:
         """Return the training and the test set of ``seed``."""
-        streams = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
-        sets = [
-            self._of_share(rng, n)
-            for rng, n in zip(streams, (self.n_train, self.n_test), strict=True)
-        ]
+        streams = np.random.default_rng(seed).spawn(2)
+        sets = list(map(self._of_share, streams, (self.n_train, self.n_test)))
         train, test = (Dataset(self.name, X, y) for X, y, _ in sets)
         truth = None if self.share is not None else probability(test.X, self.v)
         return Pair(train, test, truth, (sets[0][2], sets[1][2]))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..inference.cutoffs import Best, FalseAlarm, Printed
 from ..models.kernels import RBF
 from ..models.priors import Beta, RowSum, TruncatedNormal
-from .bayesian import BDD, BDDM, BSVDD, BSVDDM
-from .description import Description
-from .machines import DSVM, IDLSSVM, OCSVM, Machine
 from .messages import did_you_mean
-from .svdd import SVDD, SVDDM
+from .registry import REGISTRY, find
+
+if TYPE_CHECKING:
+    from .description import Description
+    from .machines import Machine
 
 POSTERIOR = {"likelihood_scale": 1.0, "dictionary": "all"}  # all rows are points of the centre
-SAMPLED = {"draws": 5000, "tune": 5000, "chains": 2}  # ours
+SAMPLED = {"sampler": "metropolis", "draws": 5000, "tune": 5000, "chains": 2}  # numbers are ours
 SPHERE = {"cutoff": Printed(of="own"), "outlier_fraction": 0.1}  # C = 1/(.1 n0) is ours
 # d <= d_(c), the c-th smallest training distance (slide 12 of Kim 2024); c = .9 n0 is ours
 SMALLEST = Printed(FalseAlarm(0.1), of="training")
@@ -25,41 +26,27 @@ PRINTED, PRINTED_M = Printed(FalseAlarm(0.1)), Printed(Best("g_mean", max_fpr=1.
 # neighbour, are ours
 DENSITY = {"balanced": False, "density": "train", "neighbors": 5, "C": 1.0}
 
-CALLS: dict[str, tuple[type[Description | Machine], dict[str, Any]]] = {
-    "SVDD": (SVDD, SPHERE),
+CALLS: dict[str, dict[str, Any]] = {
+    "SVDD": SPHERE,
     # m = -(sum_j K_ij)^nu with 0 < nu < 1 (Ghasemi et al. 2012), Sigma = I (slide 14 of Kim 2024);
     # its centre is the mode on the convex set, sum 1 and all in (0, 1) (slide 14); nu = .5 is ours
-    "BDD": (
-        BDD,
-        POSTERIOR | {"prior": RowSum(exponent=0.5), "cutoff": SMALLEST, "simplex": True},
-    ),
+    "BDD": POSTERIOR | {"prior": RowSum(exponent=0.5), "cutoff": SMALLEST, "simplex": True},
     # m = -sum_j K_ij (Oh 2023), Sigma = I (slide 15 of Kim 2024)
-    "BSVDD": (
-        BSVDD,
-        POSTERIOR | SAMPLED | {"prior": RowSum(), "sampler": "metropolis", "cutoff": PRINTED},
-    ),
+    "BSVDD": POSTERIOR | SAMPLED | {"prior": RowSum(), "cutoff": PRINTED},
     # tau has the mean of BSVDD's beta and Sigma = I, and a = b = 1 (slide 24 of Kim 2024);
     # P(d <= D_opt) > .5 (slide 28 of Kim 2024), which names no cross-validation
-    "BSVDD-M": (
-        BSVDDM,
-        POSTERIOR
-        | SAMPLED
-        | {"prior": RowSum(), "minority_prior": Beta()}
-        | {"sampler": "metropolis", "cutoff": PRINTED_M},
-    ),
-    "SVDD-M": (SVDDM, SPHERE | {"minority_fraction": 0.1}),  # C2 = 1/(.1 n1) is ours
+    "BSVDD-M": POSTERIOR
+    | SAMPLED
+    | {"prior": RowSum(), "minority_prior": Beta(), "cutoff": PRINTED_M},
+    "SVDD-M": SPHERE | {"minority_fraction": 0.1},  # C2 = 1/(.1 n1) is ours
     # alpha0 given alpha1 is MVN(m2, Sigma2), the weights sum to one (slide 23 of Kim 2024), and
     # alpha1 is MVN(m1, Sigma1) on [0, 1] (slide 23); the numbers are ours, and the rule is BDD's
-    "BDD-M": (
-        BDDM,
-        POSTERIOR
-        | {"prior": RowSum(exponent=0.5), "minority_prior": TruncatedNormal()}
-        | {"cutoff": SMALLEST},
-    ),
-    "OCSVM": (OCSVM, {"nu": 0.1}),  # nu is ours
-    "DSVM-CIL": (DSVM, DENSITY),
+    "BDD-M": POSTERIOR
+    | {"prior": RowSum(exponent=0.5), "minority_prior": TruncatedNormal(), "cutoff": SMALLEST},
+    "OCSVM": {"nu": 0.1},  # nu is ours
+    "DSVM-CIL": DENSITY,
     # with an RBF kernel (note of A. Mohite); epsilon, and no weight where d = 0, are ours
-    "IDLSSVM-CIL": (IDLSSVM, DENSITY | {"epsilon": 0.001, "zero_weight": "drop"}),
+    "IDLSSVM-CIL": DENSITY | {"epsilon": 0.001, "zero_weight": "drop"},
 }
 
 
@@ -135,11 +122,11 @@ def as_published(name: str, **changes: Any) -> Description | Machine:
     >>> int((as_published("SVDD", outlier_fraction=0.2).fit(X).predict(X) == 1).sum())
     91
     """
-    by_name = {cls.__name__: each for each in CALLS.values() for cls in each[:1]} | CALLS
-    if name not in by_name:
+    record = find(name)
+    if record is None or record.name not in CALLS:
+        names = [*CALLS, *(REGISTRY[each].class_name for each in CALLS)]
         raise ValueError(
-            f"no publication sets the parameters of a model {name!r}{did_you_mean(name, by_name)}; "
+            f"no publication sets the parameters of a model {name!r}{did_you_mean(name, names)}; "
             f"expected one of {', '.join(CALLS)}"
         )
-    cls, parameters = by_name[name]
-    return cls(**{"kernel": RBF()} | parameters | changes)
+    return record.estimator()(**{"kernel": RBF()} | CALLS[record.name] | changes)

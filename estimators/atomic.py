@@ -66,7 +66,7 @@ def require_replaceable(path: Path) -> None:
         raise OSError(f"{path} is no file, but a folder, device or pipe; name another file")
 
 
-def remove_stale(folder: Path, name: str = "*") -> None:
+def remove_stale(folder: Path, name: str) -> None:
     """Remove old temporary files in ``folder`` of the files that match the pattern ``name``."""
     for temporary in folder.glob(f".{name}.{'[0-9a-f]' * 32}.part"):
         with suppress(OSError):  # another process may remove it first, and it does no harm

@@ -19,7 +19,6 @@ from ..inference.learners import CALIBRATED, Posterior, centre_of
 from ..inference.sampling import TUNE
 from ..models import bdd, bdd_m, bsvdd, bsvdd_m
 from ..models.data import Data
-from ..models.kernels import as_kernel
 from ..models.priors import Beta, EqualWeights, Flat, TruncatedNormal, describe
 from .description import Description, seed_of
 from .fitted import PRIOR_DRAWS
@@ -35,7 +34,6 @@ WORTH = "variance_ratio", "spread", "pull", "r_hat", "ess"  # one number each in
 MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the weights
 MOST_DRAWS, MOST_CHAINS = 10**6, 1000  # more would fill memory, or never end
 SCALE = [Interval(Real, 0, MOST_SCALE, closed="right")]
-SCALE_OR_CALIBRATED = [*SCALE, StrOptions({CALIBRATED})]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -65,7 +63,7 @@ class Bayesian(Description):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Description._parameter_constraints,
-        "likelihood_scale": SCALE_OR_CALIBRATED,
+        "likelihood_scale": [*SCALE, StrOptions({CALIBRATED})],
         "sampler": [StrOptions(set(TUNE))],
         "draws": [Interval(Integral, 1, MOST_DRAWS, closed="both")],
         "tune": [Interval(Integral, 0, MOST_DRAWS, closed="both"), None],
@@ -103,8 +101,7 @@ class Bayesian(Description):
     @property
     def model_(self) -> pm.Model:
         """The PyMC model of ``gram_`` and the priors, built anew at each access."""
-        model: pm.Model = self.fit_.model.build()
-        return model
+        return self.fit_.model.build()
 
     # another prior
 
@@ -241,15 +238,18 @@ class Bayesian(Description):
         >>> table.index[table["low"].isna()].tolist()
         ['variance_ratio', 'spread', 'pull', 'r_hat', 'ess']
         """
-        check_is_fitted(self)
         from .questions import facts  # a fit needs no summary
 
-        found = facts.of_fit(self.fit_)
+        found = facts.facts(self)
         if "quantities" not in found:
             raise ValueError(f"{found['model']} has one estimate of the weights and no posterior")
         numbers = {name: {"posterior": found[name]} for name in WORTH}
         table = pd.DataFrame.from_dict({**found["quantities"], **numbers}, orient="index")
         return table.rename_axis("quantity")
+
+
+# of models that learn from both classes, of which no lambda is calibrated
+OF_BOTH = {**Bayesian._parameter_constraints, "likelihood_scale": SCALE}
 
 
 def prior_draws(
@@ -287,23 +287,23 @@ def prior_draws(
     """
     import xarray as xr
 
+    from .tree import by_draw
+
     if not isinstance(est, Bayesian):
         raise TypeError(f"{type(est).__name__} has no prior; use BSVDD, BDD, BSVDDM or BDDM")
     est = clone(est)
     est._validate_params()
     seed = seed_of(est)
     learner = est._learner(seed)
-    training = Training.read(est, as_kernel(est.kernel), X, y)
-    training = training.thinned(est._learns_from_minority, seed)
+    training = Training.read(est, X, y).thinned(est._learns_from_minority, seed).without_gaps()
     rows = training.filled.rows if Z is None else training.new(Z).rows
     with threads.one():
         most = est._most(len(training.minority))
         data = Data.of(training.kernel, training.units, est._learns_from_minority, most)
         w = sampling.of_prior(learner.model(data, learner.scale(data).scale), draws, seed)
-        d = Fit(data, Learned(centre_of(data, w)), FalseAlarm()).distances(rows)
-    dims = "chain", "draw"
-    coords = {"chain": [0], "draw": np.arange(draws)}
-    return xr.Dataset({"w": ((*dims, "point"), w[None]), "d": ((*dims, "obs"), d[None])}, coords)
+        learned = Learned(centre_of(data, w))
+        d = Fit(data, learned, FalseAlarm()).distances(rows)
+    return xr.Dataset({"w": by_draw(learned, w, "point"), "d": by_draw(learned, d, "obs")})
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -464,10 +464,7 @@ class BSVDDM(BSVDD):
     _learns_from_minority = True
     _Model = bsvdd_m.BSVDDM
     _priors = ("prior", "minority_prior")
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BSVDD._parameter_constraints,
-        "likelihood_scale": SCALE,
-    }
+    _parameter_constraints = OF_BOTH
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -560,8 +557,7 @@ class BDD(Bayesian):
     @property
     def map_weights_(self) -> np.ndarray:
         """The mode of the normal posterior of free weights, shape (M,), for a normal prior."""
-        found: np.ndarray = self.fit_.model.mode()
-        return found
+        return np.asarray(self.fit_.model.mode())
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -624,7 +620,4 @@ class BDDM(Bayesian):
     _most_points = 1000
     _Model = bdd_m.BDDM
     _priors = ("prior", "minority_prior")
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Bayesian._parameter_constraints,
-        "likelihood_scale": SCALE,
-    }
+    _parameter_constraints = OF_BOTH

@@ -131,10 +131,9 @@ class Description(OutlierMixin, OfRows):
         self._validate_params()
         own = clone(self)  # whose parameters nobody else can change
         seed = seed_of(own)
-        of_rows = {"sample_weight": sample_weight, "groups": groups}
-        training = Training.read(own, as_kernel(own.kernel), X, y, **of_rows)
-        training = training.thinned(self._learns_from_minority, seed)
-        self._require_rows(training.taught_minority, y is not None)
+        training = Training.read(own, X, y, sample_weight=sample_weight, groups=groups)
+        training = training.thinned(self._learns_from_minority, seed).without_gaps()
+        self._require_rows(training.minority & training.counts, y is not None)
         with threads.one():
             fitted = own._fitted(training, seed)
             if said := untold(fitted):
@@ -147,12 +146,9 @@ class Description(OutlierMixin, OfRows):
     def _fitted(self, training: Training, seed: int) -> Fitted:
         """Return the fit to training rows."""
         units, learner, start = training.units, self._learner(seed), time.process_time()
-        majority = units.X[units.majority]
         chosen = not (isinstance(self.cutoff, Printed) and is_number(self.cutoff.rule))
-        inputs.warn_of_columns(training.kernel, majority, chosen)
-        inputs.warn_of_far_values(
-            training.kernel, majority, training.table.labels, training.row_names[units.majority]
-        )
+        majority, names = units.X[units.majority], training.row_names[units.majority]
+        inputs.warn_of_columns(training.kernel, majority, training.table.labels, names, chosen)
         data = Data.of(training.kernel, units, self._learns_from_minority, self._most(len(units)))
         learned = learner.learn(data)
         seconds = time.process_time() - start
@@ -264,17 +260,17 @@ class Description(OutlierMixin, OfRows):
 
     # answers
 
-    def _rows(self, X: Any) -> Filled | None:
-        """Return new rows as they are answered; None for the training rows, each left out."""
-        check_is_fitted(self)
-        return None if X is None else self.fit_.training.new(X)
+    def _rows(self, X: Any, warned: bool = True) -> Filled | None:
+        """Return new rows as they are answered; None for the training rows, each left out.
 
-    def _new(self, X: Any) -> Filled:
-        """Return new rows, and say how many of them are training rows."""
+        And say how many of the new rows are training rows, if the caller is to be ``warned``.
+        """
         check_is_fitted(self)
+        if X is None:
+            return None
         training = self.fit_.training
         floats = training.floats(X)
-        if not training.kernel.pairwise:
+        if warned and not training.kernel.pairwise:
             warn_of_training(self.fit_.hashes, floats)  # with their gaps, as hashed
         return training.of_floats(floats)
 
@@ -327,15 +323,14 @@ class Description(OutlierMixin, OfRows):
         >>> bool(BDD().fit(X).decision()["normal"][7])  # of a training row, left out
         False
         """
-        check_is_fitted(self)
         check_rate("prob", prob)
-        rows = None if X is None else self._new(X)
+        rows = self._rows(X)
         with threads.one():
             return decisions.of_fit(self.fit_, rows, X, prob)
 
     def _by_row(self, X: Any, of_margins: OfMargins) -> np.ndarray:
         """Return an answer to each new row, from its margins (draws, rows)."""
-        rows = self._new(given(X))
+        rows = self._rows(given(X))
         with threads.one():
             (found,) = self.fit_.fit.answers(of_margins, rows)
         return found
@@ -411,7 +406,7 @@ class Description(OutlierMixin, OfRows):
         X : array-like of shape (m, p), optional
             By default the training rows, each left out.
         """
-        rows = self._rows(X)
+        rows = self._rows(X, warned=False)
         with threads.one():
             return self.fit_.fit.margins(rows)
 
@@ -432,7 +427,7 @@ class Description(OutlierMixin, OfRows):
         DataWarning
             X has many training rows, which are answered as new ones.
         """
-        rows = self._rows(X) if X is None else self._new(X)
+        rows = self._rows(X)
         with threads.one():
             return self.fit_.fit.log_similarity(rows)
 
@@ -460,7 +455,7 @@ class Description(OutlierMixin, OfRows):
         """
         from .tree import by_draw
 
-        rows = self._rows(given(X))
+        rows = self._rows(given(X), warned=False)
         assert rows is not None
         with threads.one():
             d = self.fit_.fit.distances(rows.rows)
@@ -525,7 +520,7 @@ class Description(OutlierMixin, OfRows):
             return repr(self)
         from .questions import facts  # a fit needs no sentences
 
-        return facts.described(facts.of_fit(self.fit_))
+        return facts.described(facts.facts(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -29,7 +29,7 @@ from ..inference.learners import Ball
 from ..models import calibrate, kernels, points, priors
 from ..models.data import Data, Filled
 from ..models.kernels import tabular
-from .atomic import atomic
+from .atomic import write
 from .fitted import Fitted
 from .labels import to_save
 from .registry import find
@@ -51,10 +51,10 @@ class UnreadableFileError(ValueError):
 @cache
 def known_classes() -> dict[str, Any]:
     """Return the classes that a file may name."""
-    from .one_table import decorrelated, long_side
+    from .one_table import decorrelated
 
-    rooms = kernels, tabular, priors, cutoffs, decision, calibrate, points, columns
-    each = [v for room in (*rooms, decorrelated, long_side) for v in vars(room).values()]
+    rooms = kernels, tabular, priors, cutoffs, decision, calibrate, points, columns, decorrelated
+    each = [v for room in rooms for v in vars(room).values()]
     each += [Centre, Filled, Learned, Table, Training]
     return {v.__name__: v for v in each if isinstance(v, type) and dataclasses.is_dataclass(v)}
 
@@ -160,8 +160,7 @@ def save(est: Any, path: str | os.PathLike[str]) -> None:
     text = json.dumps(header)
     whole = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
     about = {"bsvdd": text, "sha256": digest(text, whole)}
-    with atomic(Path(path)) as temporary:
-        temporary.write_bytes(safetensors.save(whole, about))
+    write(Path(path), safetensors.save(whole, about))
 
 
 def digest(text: str, tensors: Tensors) -> str:

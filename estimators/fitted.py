@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..inference import sampling
@@ -163,6 +164,12 @@ def require_description(est: Any, answer: str) -> None:
             f"{type(est).__name__} has neither draws nor left-out rows, so there is no {answer}; "
             "use a description such as BSVDD, BDD or SVDD"
         )
+
+
+def training_minority(est: Any) -> np.ndarray:
+    """Return which of the training rows of a description are minority."""
+    pairwise = get_tags(est).input_tags.pairwise  # a kernel matrix is no table
+    return np.asarray((est.idata_["constant_data"] if pairwise else est.table_).minority)
 
 
 # new rows that are training rows

@@ -65,20 +65,13 @@ def new_rows(estimator: str, table: Table, kernel: Kernel, X: Any, n: int) -> np
     checking = _checking(estimator)
     checking.n_features_in_ = n
     if table.names is not None:
-        checking.feature_names_in_ = names_in(table)
+        checking.feature_names_in_ = np.array(table.names, dtype=object)
     if isinstance(X, pd.DataFrame) and not kernel.pairwise:
         X = table.matched(X)
         if X.shape[1] == n:
             X = pd.DataFrame(table.floats(X), columns=X.columns)
         return _validated(checking, X, kernel)
     return _validated(checking, X, kernel, table)
-
-
-def names_in(table: Table) -> np.ndarray:
-    """Return the names of the columns of a fit; an AttributeError if they have none."""
-    if table.names is None:
-        raise AttributeError("the columns in fit had no names")
-    return np.array(table.names, dtype=object)
 
 
 def _checking(estimator: str) -> Any:
@@ -176,24 +169,25 @@ def refuse(X: Any) -> None:
         )
 
 
-def warn_of_columns(kernel: Kernel, X: np.ndarray, chosen: bool) -> None:
+def warn_of_columns(
+    kernel: Kernel, X: np.ndarray, columns: list[Any], rows: Any, chosen: bool
+) -> None:
     """Warn of columns of the majority rows X that ``kernel`` compares badly, and of equal rows.
 
-    These are for cutoffs that are ``chosen`` from rows.
+    ``columns`` and ``rows`` are the names. Equal rows are for cutoffs ``chosen`` from rows.
     """
     if kernel.pairwise:
         return
     spread = np.ptp(X, axis=0)
     constant = np.flatnonzero(spread == 0.0)
     if len(constant) == X.shape[1]:
-        if not chosen:
-            return
-        warn(
-            f"all {len(X)} majority rows are equal: their distances are 0 up to rounding, so a "
-            "cutoff chosen from them calls such rows normal or abnormal by chance; give rows that "
-            "differ, or the cutoff as a distance, cutoffs.Printed(0.5)",
-            DataWarning,
-        )
+        if chosen:
+            warn(
+                f"all {len(X)} majority rows are equal: their distances are 0 up to rounding, so "
+                "a cutoff chosen from them calls such rows normal or abnormal by chance; give "
+                "rows that differ, or the cutoff as a distance, cutoffs.Printed(0.5)",
+                DataWarning,
+            )
         return
     if len(constant) and not isinstance(kernel, Tabular):  # it knows what they are worth
         shown = ", ".join(map(str, constant[:5])) + (", ..." if len(constant) > 5 else "")
@@ -214,13 +208,11 @@ def warn_of_columns(kernel: Kernel, X: np.ndarray, chosen: bool) -> None:
                 f"the second hardly counts; use kernels.Tabular(kernels.{kernel!r})",
                 DataWarning,
             )
+    _warn_of_far_values(kernel, X, columns, rows)
 
 
-def warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: list[Any], rows: Any) -> None:
-    """Warn of values of majority rows X, each of which alone makes the scale of its column.
-
-    ``columns`` and ``rows`` are the names.
-    """
+def _warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: list[Any], rows: Any) -> None:
+    """Warn of values of majority rows X, each of which alone makes the scale of its column."""
     if getattr(kernel, "scale", None) not in BY_SD or len(X) < FEWEST_ROWS:
         return
     found, spread = [], np.ptp(X, axis=0)

@@ -204,27 +204,6 @@ def split(frame: Any, label: str, argument: str, origin: str) -> tuple[Any, Any]
     return frame.drop(columns=label), frame[label]
 
 
-def classes_of_predict(labels: tuple[Any, ...]) -> np.ndarray:
-    """Return the values of ``predict``, [-1, 1], for scikit-learn's scorers and calibration.
-
-    Raises
-    ------
-    AttributeError
-        ``labels``, those of a fit, are others; scikit-learn's tools would read scores the wrong way
-        round.
-    """
-    if labels not in LABELS_OF_PREDICT:
-        minor, *others = labels
-        shown = ", ".join(map(repr, others[:3])) + (", ..." if len(others) > 3 else "")
-        raise AttributeError(
-            "scikit-learn's own scorers and calibration need the labels of predict, -1 for "
-            f"abnormal and 1 for normal; this fit has {minor!r} for abnormal and {shown} for "
-            "normal, which they would read the wrong way round: use scoring=scorers.roc_auc, or "
-            f"another of bsvdd.scorers, or fit with np.where(y == {minor!r}, -1, 1)"
-        )
-    return np.array([-1, 1])
-
-
 def _minor_of(labels: np.ndarray, minor_label: Any) -> tuple[Any, np.ndarray]:
     """Return the label of the minority, and which of the distinct labels it is."""
     shown = ", ".join(f"{v!r:.80}" for v in labels[:5].tolist()) + ", ..." * (len(labels) > 5)

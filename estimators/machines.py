@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..inference import threads
 from ..inference.warning import DataWarning, warn
 from ..models import machines
-from ..models.kernels import RBF, Kernel, Tabular, as_kernel
+from ..models.kernels import RBF, Kernel, Tabular
 from ..models.machines import Classes, Plane
 from . import inputs
 from .of_rows import OfRows, clone
@@ -104,7 +104,7 @@ class Machine(OfRows):
         """
         self._validate_params()
         own = clone(self)  # whose parameters nobody else can change
-        training = Training.read(own, as_kernel(own.kernel), X, y).without_gaps()
+        training = Training.read(own, X, y).without_gaps()
         self._require_rows(training.minority, y is not None)
         with threads.one():
             kernel, rows = self._classes(training)
@@ -127,8 +127,7 @@ class Machine(OfRows):
         X, minority = training.filled.rows, training.minority
         majority, others = X[~minority], X[minority & self._learns_from_minority]
         names = training.row_names[~minority]
-        inputs.warn_of_columns(training.kernel, majority, chosen=True)
-        inputs.warn_of_far_values(training.kernel, majority, training.table.labels, names)
+        inputs.warn_of_columns(training.kernel, majority, training.table.labels, names, chosen=True)
         n = len(majority)
         kernel = training.kernel.fit(majority, np.ones(n), np.arange(n))
         Z = kernel.inputs(np.concatenate([majority, others]))

@@ -17,26 +17,19 @@ NUMBER = re.compile(r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")  # with which a spreadsheet starts a formula
 
 
-def quoted(names: Iterable[object], shown: int = SHOWN) -> str:
-    """Return names in quotes; if they are many, the first of them and the number of the others.
-
-    Parameters
-    ----------
-    names : iterable
-    shown : int
-        Largest number of names that are listed.
+def quoted(names: Iterable[object]) -> str:
+    """Return names in quotes; of more than 12, the first of them and the number of the others.
 
     Examples
     --------
     >>> from bsvdd.estimators.messages import quoted
-    >>> quoted(["a", "b"]), quoted("abcd", shown=2)
-    ("'a', 'b'", "'a', 'b' and 2 more")
+    >>> quoted(["a", "b"]), quoted(range(14))[-16:]
+    ("'a', 'b'", " '11' and 2 more")
     """
     every = list(names)
-    more = len(every) - shown
-    return ", ".join(f"{str(name)!r:.{LENGTH}}" for name in every[:shown]) + (
-        f" and {more} more" if more > 0 else ""
-    )
+    text = ", ".join(f"{str(name)!r:.{LENGTH}}" for name in every[:SHOWN])
+    more = len(every) - SHOWN
+    return f"{text} and {more} more" if more > 0 else text
 
 
 def listed(names: Iterable[object], one: str = "", many: str = "") -> str:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from . import inputs
-from .labels import classes_of_predict
+from .labels import LABELS_OF_PREDICT, minority_of
 from .training import TrainingTable
 
 if TYPE_CHECKING:
@@ -68,7 +67,10 @@ class OfRows(BaseEstimator):
     @property
     def feature_names_in_(self) -> np.ndarray:
         """The names of the columns in ``fit``, if they have names."""
-        return inputs.names_in(self.fit_.training.table)
+        names = self.fit_.training.table.names
+        if names is None:
+            raise AttributeError("the columns in fit had no names")
+        return np.array(names, dtype=object)
 
     @property
     def classes_(self) -> np.ndarray:
@@ -81,11 +83,21 @@ class OfRows(BaseEstimator):
             wrong way round.
         """
         check_is_fitted(self)
-        return classes_of_predict(self.labels_)
+        if self.labels_ not in LABELS_OF_PREDICT:
+            minor, *others = self.labels_
+            shown = ", ".join(map(repr, others[:3])) + (", ..." if len(others) > 3 else "")
+            raise AttributeError(
+                "scikit-learn's own scorers and calibration need the labels of predict, -1 for "
+                f"abnormal and 1 for normal; this fit has {minor!r} for abnormal and {shown} for "
+                "normal, which they would read the wrong way round: use scoring=scorers.roc_auc, "
+                f"or another of bsvdd.scorers, or fit with np.where(y == {minor!r}, -1, 1)"
+            )
+        return np.array([-1, 1])
 
     def minority_of(self, y: Any, n: int) -> np.ndarray:
         """Return which of n rows with labels y are minority, by the labels of the fit."""
-        return self.fit_.training.minority_of(y, n)
+        training = self.fit_.training
+        return minority_of(training.labels, training.minor_label, y, n)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "fit_" in vars(self)

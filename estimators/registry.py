@@ -25,8 +25,7 @@ class Record:
     def class_name(self) -> str:
         """Name of the class, also in :mod:`bsvdd`."""
         is_place = isinstance(self.place, str)
-        name: str = self.place.partition(":")[2] if is_place else self.place.__name__
-        return name
+        return self.place.partition(":")[2] if is_place else self.place.__name__
 
     def estimator(self) -> Any:
         """Return the class, which is imported."""

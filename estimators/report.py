@@ -126,9 +126,9 @@ def render(template: str, package: str, **values: Any) -> bytes:
 
 
 def image(name: str, picture: Any, caption: str = "") -> dict[str, str]:
-    """Return a picture, its figure or axes or a PNG, as texts for the macro ``figure``."""
-    content = picture if isinstance(picture, bytes) else png(figure_of(picture))
-    return {"name": name, "image": base64.b64encode(content).decode(), "caption": caption}
+    """Return a picture, by its figure or axes, as texts for the macro ``figure``."""
+    content = base64.b64encode(png(figure_of(picture))).decode()
+    return {"name": name, "image": content, "caption": caption}
 
 
 def png(figure: Figure) -> bytes:

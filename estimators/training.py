@@ -11,10 +11,10 @@ import pandas as pd
 
 from ..inference.warning import DataWarning, warn
 from ..models.data import Filled
-from ..models.kernels import Kernel, Tabular
+from ..models.kernels import Kernel, Tabular, as_kernel
 from ..models.units import Units
 from . import inputs
-from .labels import classes_of, minority_of, split
+from .labels import classes_of, split
 from .tables.gaps import counted, imputed
 from .tables.table import Table, as_frame, frame_of
 
@@ -47,6 +47,7 @@ class TrainingTable:
     @classmethod
     def read(cls, X: Any, table: Table | None = None) -> Self:
         """Return the rows of a table that no fit keeps, all of them majority."""
+        inputs.refuse(X)
         X = frame_of(X)
         table = (table or Table()).fit(X)
         values = pd.DataFrame(table.floats(X), X.index, X.columns)
@@ -100,8 +101,8 @@ class Training:
     names: np.ndarray | None = None
 
     @classmethod
-    def read(cls, est: Any, kernel: Kernel, X: Any, y: Any = None, **of_rows: Any) -> Self:
-        """Return the training rows X of an estimator with this kernel.
+    def read(cls, est: Any, X: Any, y: Any = None, **of_rows: Any) -> Self:
+        """Return the training rows X of an estimator, as its kernel takes them.
 
         Labels y, and ``sample_weight`` and ``groups`` among ``of_rows``, are one value for each
         row, or the name of a column of X.
@@ -111,7 +112,7 @@ class Training:
         ValueError, TypeError
             A row or a label that cannot be; the message says what to do.
         """
-        table = Table() if est.table is None else est.table
+        kernel, table = as_kernel(est.kernel), Table() if est.table is None else est.table
         if not isinstance(table, Table):
             raise TypeError(f"table must be a bsvdd.Table, got {table!r:.80}")
         X, known, apart = without_columns(X, y=y, **of_rows)
@@ -139,14 +140,6 @@ class Training:
             names=inputs.training_names(X, len(observed)),
         )
 
-    def thinned(self, minority: bool, seed: int) -> Self:
-        """Return these rows with their gaps filled, of which at most so many count as are learned.
-
-        Of more than 12,000 majority rows, or of more than 1,000 minority rows of a model that
-        learns from them (``minority``), a random sample counts; the others have the weight 0.
-        """
-        return replace(self, weight=self._thinned(minority, seed)).without_gaps()
-
     def without_gaps(self) -> Self:
         """Return these rows with their gaps filled."""
         if not np.isnan(self.observed).any():
@@ -154,10 +147,13 @@ class Training:
         warn_of_gaps(self.observed, self.table.labels)
         return replace(self, filled=self._imputed(self.observed))
 
-    def _thinned(self, minority: bool, seed: int) -> np.ndarray | None:
-        weight, n, out = self.weight, len(self.minority), []
-        rng = np.random.default_rng(seed)
-        counts = np.ones(n, dtype=bool) if weight is None or weight.shape != (n,) else weight > 0
+    def thinned(self, minority: bool, seed: int) -> Self:
+        """Return these rows, of which at most so many count as are learned.
+
+        Of more than 12,000 majority rows, or of more than 1,000 minority rows of a model that
+        learns from them (``minority``), a random sample counts; the others have the weight 0.
+        """
+        counts, rng, out = self.counts, np.random.default_rng(seed), []
         for members, most in (
             (~self.minority, MOST_ROWS),
             (self.minority, MOST_MINORITY if minority else MOST_ROWS),
@@ -166,30 +162,30 @@ class Training:
             if len(found) > most:
                 out.append(np.setdiff1d(found, rng.choice(found, most, replace=False)))
         if not out:
-            return weight
-        without = np.concatenate(out)
+            return self
+        without, n = np.concatenate(out), len(counts)
         warn(
             f"{n} rows are many: {int(counts.sum()) - len(without)} of them, drawn at random, are "
             "described, and the others are answered as new rows",
             DataWarning,
         )
-        weight = np.ones(n) if weight is None else weight.astype(float)
+        weight = np.ones(n) if self.weight is None else self.weight.astype(float)
         weight[without] = 0.0
-        return weight
+        return replace(self, weight=weight)
 
     def _imputed(self, rows: np.ndarray) -> Filled:
-        donors = ~self.minority if self.weight is None else ~self.minority & (self.weight > 0.0)
-        found = imputed(rows, self.observed[donors], self.table.categorical)
+        donors = self.observed[~self.minority & self.counts]
+        found = imputed(rows, donors, self.table.categorical)
         of_kernel = self.table.coordinates
         return Filled(of_kernel(found.rows), found.which, of_kernel(found.versions))
 
     @property
-    def taught_minority(self) -> np.ndarray:
-        """The minority rows (n,) that have a weight; weights that cannot be are refused later."""
-        if self.weight is None or self.weight.shape != self.minority.shape:
-            return self.minority
-        counts = self.weight > 0.0
-        return self.minority & counts if counts.any() else self.minority
+    def counts(self) -> np.ndarray:
+        """Which rows (n,) have a weight: all, where weights cannot be, which is said later."""
+        weight = self.weight
+        if weight is None or weight.shape != self.minority.shape or not (weight > 0.0).any():
+            return np.ones(len(self.minority), dtype=bool)
+        return weight > 0.0
 
     @property
     def units(self) -> Units:
@@ -227,15 +223,10 @@ class Training:
 
     def floats(self, X: Any) -> np.ndarray:
         """Return new rows as floats, shape (m, p); NaN for gaps."""
-        X, n = self._features(X), self.n_columns
-        return inputs.new_rows(self.estimator, self.table, self.kernel, X, n)
-
-    def _features(self, X: Any) -> Any:
-        """Return X without the columns that are no features, if it is a data frame."""
         X = as_frame(X)
-        if self.apart and hasattr(X, "columns"):
-            return X[[name for name in X.columns if name not in self.apart.values()]]
-        return X
+        if self.apart and hasattr(X, "columns"):  # some are no features
+            X = X[[name for name in X.columns if name not in self.apart.values()]]
+        return inputs.new_rows(self.estimator, self.table, self.kernel, X, self.n_columns)
 
     def new(self, X: Any) -> Filled:
         """Return new rows as the kernel takes them, without gaps."""
@@ -247,10 +238,6 @@ class Training:
             return Filled.whole(self.kernel.new_rows(self.table.coordinates(rows), self.n_columns))
         warn_of_gaps(rows, self.table.labels)
         return self._imputed(rows)
-
-    def minority_of(self, y: Any, n: int) -> np.ndarray:
-        """Return which of n new rows with labels y are minority, by the labels of the fit."""
-        return minority_of(self.labels, self.minor_label, y, n)
 
 
 def without_columns(X: Any, **of_rows: Any) -> tuple[Any, dict[str, Any], dict[str, str]]:

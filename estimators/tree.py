@@ -103,9 +103,8 @@ def _draws(fitted: Fitted, group: str) -> xr.Dataset:
 
 
 def _decision(fitted: Fitted) -> xr.Dataset:
-    found = decisions.of_fit(fitted, None, None, 0.9)
-    columns = {str(name): ("obs", found[name].to_numpy()) for name in found}
-    return xr.Dataset({**columns, "cutoff": fitted.fit.D_opt}, {"obs": np.arange(len(found))})
+    found = decisions.of_fit(fitted, None, None, 0.9).reset_index(drop=True).rename_axis("obs")
+    return xr.Dataset.from_dataframe(found).assign(cutoff=fitted.fit.D_opt)
 
 
 def _diagnostics(fitted: Fitted) -> xr.Dataset:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
-from rich.text import Text
 
 from .. import comparison
 from . import options, rows
 from .console import print_lines, progress, save_table, table_of
-from .errors import check_output_folder, plain_errors
+from .errors import plain_errors
+
+if TYPE_CHECKING:
+    from ..estimators.tables.files import Layout
 
 REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 
@@ -21,7 +24,7 @@ REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 @click.command()
 @click.argument("csv", type=options.FILE, required=False)
 @click.option("--label", help="Column of the classes in CSV.")
-@click.option("--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1).")
+@options.minor
 @options.of_table
 @rows.known
 @click.option("--data", "names", multiple=True, help="Embedded data set instead; repeatable.")
@@ -29,7 +32,6 @@ REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 @options.of_models
 @click.option(
     "--replicates",
-    default=None,
     show_default=f"{REPLICATES}; {REPLICATES_OF_MANY} for more than {MANY_ROWS:,} rows",
     type=click.IntRange(1),
     help="Random halves, each of which trains once.",
@@ -37,12 +39,13 @@ REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 @options.of_sampler
 @options.seed
 @options.jobs
-@options.folder("bsvdd-report", "Folder of the page, the table and the finished fits.")
+@options.folder(default="bsvdd-report", help="Folder of the page, the table and the finished fits.")
+@plain_errors()
 def compare(
     csv: Path | None,
     label: str | None,
     minor: str | None,
-    table: options.TableOptions,
+    table: Layout,
     known: rows.RowOptions,
     names: tuple[str, ...],
     models: tuple[str, ...],
@@ -61,41 +64,41 @@ def compare(
     Each finished fit is stored in --out; a comparison that was stopped prints the table of what is
     done, and goes on from there with the same command.
     """
-    _check(csv, label, names, table, known)
+    _check(csv, label, names)
     log = Console(stderr=True)
-    with plain_errors(), log.status("loading"):
-        data = _data(csv, names, label, minor, table, out)
-        if csv is not None:
-            X, of_rows = known.taken(data[0].X)
-            data = [replace(data[0], X=X, of_rows=of_rows)]
-        if replicates is None:  # halves of many rows differ little, and take long
-            many = max(len(each.X) for each in data) > MANY_ROWS
-            replicates = REPLICATES_OF_MANY if many else REPLICATES
+    with log.status("loading"):
+        datasets = comparison.datasets
+        if csv is None:
+            data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
+        else:
+            data = [_data(csv, replace(table, label=label), minor, known, out)]
+        many = max(len(each.X) for each in data) > MANY_ROWS  # their halves differ little
+        replicates = replicates or (REPLICATES_OF_MANY if many else REPLICATES)
         asked = {"table": table.table} if table.cyclic or table.missing else {}
-        compared = _models(list(models), own, sampling | asked)
+        compared = _models(models or comparison.models.NAMES, own, sampling | asked)
         halves = [comparison.datasets.Halves(each) for each in data]
         study = comparison.runner.Study(halves, compared, replicates, seed)
         total = len(study.cells())
     lines = _plan(data, study, table)
     print_lines(log, [f"{total} fits: {lines[0]}", *lines[1:]])
-    with plain_errors():
-        results, stopped = _run(study, out, jobs, log)
-        found = [comparison.advice.Advice.of(each, results, own[0].cutoff()) for each in data]
-        _print(found)
-        save_table(out / "results.csv", results, ",", ".")
-        if stopped is not None:
-            click.echo(f"stopped after {len(results)} of {total} fits; the same command goes on")
-            raise stopped
-        comparison.advice.write_page(out / "report.html", found, lines)
-    click.echo(f"report: {out / 'report.html'}\n{_next(csv, found[0], table, study, sampling)}")
+    results, stopped = _run(study, out, jobs, log)
+    cutoff = own[0].cutoff().get("cutoff")
+    found = [comparison.advice.Advice.of(each, results, cutoff) for each in data]
+    _print(found)
+    save_table(out / "results.csv", results)
+    if stopped is not None:
+        click.echo(f"stopped after {len(results)} of {total} fits; the same command goes on")
+        raise stopped
+    comparison.advice.write_page(out / "report.html", found, lines)
+    click.echo(f"report: {out / 'report.html'}\n{_next(csv, found[0], study, sampling)}")
 
 
-def _check(csv: Path | None, label: str | None, names: tuple[str, ...], *of: Any) -> None:
-    """Raise a usage error if the source of the rows is not one; ``of`` are options about them."""
-    given = options.given("label", "minor", *(name for each in of for name in vars(each)))
-    of_csv = [f"--{name}" for name in given]
-    if csv is None and of_csv:
-        raise click.UsageError(f"no CSV file is given, which is needed for {' and '.join(of_csv)}")
+def _check(csv: Path | None, label: str | None, names: tuple[str, ...]) -> None:
+    """Raise a usage error if the source of the rows is not one."""
+    given = options.given("label", "minor", *options.TABLE, *rows.OF_ROWS)
+    if csv is None and given:
+        of_csv = " and ".join(map(options.as_option, given))
+        raise click.UsageError(f"no CSV file is given, which is needed for {of_csv}")
     if csv is not None and names:
         raise click.UsageError("give either CSV or --data, not both")
     if csv is not None and label is None:
@@ -106,36 +109,34 @@ def _check(csv: Path | None, label: str | None, names: tuple[str, ...], *of: Any
 
 
 def _data(
-    csv: Path | None,
-    names: tuple[str, ...],
-    label: str | None,
-    minor: str | None,
-    table: options.TableOptions,
-    out: Path,
-) -> list[Any]:
-    datasets = comparison.datasets
-    if csv is None:
-        return [datasets.embedded(name) for name in names or datasets.DEFAULT]
-    check_output_folder(out, csv, ("results.csv", "report.html"))
-    return [datasets.read(csv, table.layout(label), minor)]
+    csv: Path, layout: Layout, minor: str | None, known: rows.RowOptions, out: Path
+) -> comparison.datasets.Dataset:
+    """Return the rows of CSV with what is known of them, which no file of ``out`` may replace."""
+    for path in (out / "results.csv", out / "report.html"):
+        if path.exists() and path.samefile(csv):
+            raise ValueError(
+                f"--out {out}: its {path.name} would replace the file that is read; name another "
+                "folder"
+            )
+    data = comparison.datasets.read(csv, layout, minor)
+    X, of_rows = known.taken(data.X)
+    return replace(data, X=X, of_rows=of_rows)
 
 
 def _models(
-    names: list[str], own: list[options.ModelOptions], sampling: dict[str, Any]
+    names: Sequence[str], own: list[options.ModelOptions], sampling: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the models, those with a prior once for each prior."""
-    names = names or comparison.models.NAMES
-    parameters, found = [each.for_models(names) for each in own], {}
+    parameters, found = [each.parameters(names) for each in own], {}
     for name in names:
-        for each, of_model in zip(own, parameters, strict=True):
-            cutoff = {} if (rule := each.cutoff()) is None else {"cutoff": rule}
-            place = f"{name}, {each.prior}" if len(own) > 1 and "prior" in of_model[name] else name
-            given = {**sampling, **cutoff, **of_model[name]}
-            found[place] = comparison.models.model(name, **given)
+        for each, given in zip(own, parameters, strict=True):
+            est = comparison.models.model(name, **sampling, **each.cutoff(), **given)
+            of_prior = len(own) > 1 and "prior" in est.get_params(deep=False)
+            found[f"{name}, {each.prior}" if of_prior else name] = est
     return found
 
 
-def _plan(data: list[Any], study: Any, table: options.TableOptions) -> list[str]:
+def _plan(data: list[Any], study: Any, table: Layout) -> list[str]:
     """Return what is compared, on which rows, and how."""
     sizes = ", ".join(
         f"{each.name} ({len(each.X)} rows, {each.X.shape[1]} columns, {each.minority.sum()} "
@@ -159,8 +160,7 @@ def _run(study: Any, out: Path, jobs: int, log: Console) -> tuple[Any, BaseExcep
 
     done: list[Any] = []
     stopped: BaseException | None = None
-    with progress("compare", log) as display:
-        advance = display.cells("fits", len(study.cells()))
+    with progress("compare", "fits", len(study.cells()), log) as advance:
 
         def on_cell(row: Any, stored: bool) -> None:
             done.append(row)
@@ -184,7 +184,7 @@ def _print(found: list[Any]) -> None:
     """Print a table for each data set, and what it says."""
     console = Console()
     for each in found:
-        console.print(Text(each.title))
+        print_lines(console, [each.title])
         if each.rows:
             plain = [False] * len(each.rows)
             console.print(table_of(each.heads, each.rows, plain, min_width=16))
@@ -192,9 +192,7 @@ def _print(found: list[Any]) -> None:
     print_lines(console, [comparison.table.LEGEND, comparison.advice.UNADJUSTED])
 
 
-def _next(
-    csv: Path | None, found: Any, table: options.TableOptions, study: Any, sampling: Any
-) -> str:
+def _next(csv: Path | None, found: Any, study: Any, sampling: Any) -> str:
     """Return the command that comes next."""
     names = [str(n) for n in found.found.index if hasattr(study.models[str(n)], "with_cutoff")]
     if csv is None or not names:
@@ -203,8 +201,7 @@ def _next(
     own, given = study.models[names[0]].get_params(deep=False), click.get_current_context().params
     priors = [prior] if prior else [each for each in given["prior"] if "prior" in own]
     kept = [name for name in ("dictionary", "minority_prior", *sampling) if name in own]
-    of_rows = [field.name for field in fields(rows.RowOptions)]
-    kept = ["label", "minor", *vars(table), *of_rows, *kept, "false_alarm_rate"]
+    kept = ["label", "minor", *options.TABLE, *rows.OF_ROWS, *kept, "false_alarm_rate"]
     command = options.command("fit", csv, kept, model=[model], prior=priors)
     why = "" if names[0] == found.found.index[0] else f" (the best that it can fit is {model})"
     return f"next, for new rows{why}: {command}; bsvdd score model.safetensors NEW.csv"

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,13 +20,14 @@ from rich.text import Text
 
 from ..estimators.atomic import atomic
 from ..estimators.messages import as_cell, printable
-from ..inference.threads import HEARTBEAT, duration, steps
+from ..inference.threads import HEARTBEAT, PATIENCE, duration, steps
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
 
+    from ..estimators.tables.files import Layout
 
 WIDE = 1000  # characters
 
@@ -68,13 +69,12 @@ def as_cells(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**texts).rename(columns=safe)
 
 
-def with_names(table: pd.DataFrame, names: Any, column: str) -> pd.DataFrame:
+def with_names(table: pd.DataFrame, names: pd.Index) -> pd.DataFrame:
     """Return a table with the names of its rows first, as ``input_...`` beside such a column."""
     import numpy as np
 
-    clash = "input_" if column in table.columns else ""
-    found = table.reset_index(drop=True)
-    found.insert(0, f"{clash}{column}", np.asarray(names))
+    column, found = str(names.name or "row"), table.reset_index(drop=True)
+    found.insert(0, f"{'input_' if column in table else ''}{column}", np.asarray(names))
     return found
 
 
@@ -87,120 +87,115 @@ def with_filled(found: pd.DataFrame, gaps: pd.DataFrame) -> pd.DataFrame:
     return found.assign(filled=filled)
 
 
-def save_table(path: Path, table: pd.DataFrame, sep: str, decimal: str) -> None:
-    """Write a table, all or nothing, and say so; the caller has printed what matters of it.
+def save_table(
+    path: Path | None, table: pd.DataFrame, layout: Layout | None = None, said: str = "saved"
+) -> None:
+    """Write a table, all or nothing, and say so; without a path to standard output.
+
+    It has the signs of the layout. No name and no text is a formula to a spreadsheet.
 
     Raises
     ------
     OSError
         The disk is full, for instance.
     """
+    signs = {} if layout is None else {"sep": layout.sign, "decimal": layout.decimal}
+    cells = as_cells(table)
+    if path is None:
+        cells.to_csv(sys.stdout, index=False, **signs)
+        sys.stdout.flush()  # here, where a closed pipe ends quietly
+        return
     with atomic(path) as temporary:
-        as_cells(table).to_csv(temporary, index=False, sep=sep, decimal=decimal)
-    click.echo(f"saved {path}")
+        cells.to_csv(temporary, index=False, **signs)
+    click.echo(f"{said} {path}")
 
 
-def save_named(path: Path, table: pd.DataFrame, names: pd.Index, sep: str, decimal: str) -> None:
-    """Write a table as :func:`save_table` does, with the names of its rows first."""
-    save_table(path, with_names(table, names, str(names.name or "row")), sep, decimal)
+class Cells:
+    """What is shown of finished cells: a bar in a terminal, elsewhere a line for each.
 
-
-class Display:
-    """The progress of a run: bars in a terminal, elsewhere a line for each finished cell.
-
-    Parameters
-    ----------
-    console : rich.console.Console
-    step : callable
-        Names what runs, for the lines of a log between those of cells.
-    clock : callable
-        Seconds.
+    It is called with each row of results, and whether it was stored. Stored cells and failures
+    count as done, but not as speed: they are no part of the bar.
     """
 
-    def __init__(
-        self, console: Console, step: Callable[..., None], clock: Callable[[], float]
-    ) -> None:
-        self._console, self._step = console, step
-        self.bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TextColumn("{task.fields[count]}"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-            get_time=clock,
-            speed_estimate_period=math.inf,
+    def __init__(self, bar: Progress, step: Callable[..., None], name: str, total: int) -> None:
+        self.bar, self.step, self.name, self.total = bar, step, name, total
+        self.done = self.failed = self.skipped = 0
+        self.told: set[str] = set()  # models whose failure was told
+        self.task = bar.add_task(name, total=total, count=f"0/{total}")
+        step(f"{name} 0/{total}")
+
+    def __call__(self, row: dict[str, Any], stored: bool) -> None:
+        """Count a cell, and tell what is new: in a terminal the first failure of each model."""
+        error = row.get("error")
+        self.done += 1
+        self.failed += bool(error)
+        self.skipped += bool(stored or error)
+        count = f"{self.done:{len(str(self.total))}d}/{self.total}"
+        self.bar.update(
+            self.task,
+            total=self.total - self.skipped,
+            completed=self.done - self.skipped,
+            count=count + (f", {self.failed} failed" if self.failed else ""),
+            description=f"{self.name}: {row['data']}, {row['model']}",
         )
-
-    def cells(self, name: str, total: int) -> Callable[[dict[str, Any], bool], None]:
-        """Start a task of ``total`` cells; return what to call after each finished cell.
-
-        It takes the row of results, and whether it was stored. Stored cells and failures count as
-        done, but not as speed: they are no part of the bar.
-        """
-        task = self.bar.add_task(name, total=total, count=f"0/{total}")
-        done = failed = skipped = 0
-        told, width = set(), len(str(total))
-        self._step(f"{name} 0/{total}")
-
-        def advance(row: dict[str, Any], stored: bool) -> None:
-            nonlocal done, failed, skipped
-            error = row.get("error")
-            done, failed, skipped = done + 1, failed + bool(error), skipped + bool(stored or error)
-            count = f"{done:{width}d}/{total}"
-            self.bar.update(
-                task,
-                total=total - skipped,
-                completed=done - skipped,
-                count=count + (f", {failed} failed" if failed else ""),
-                description=f"{name}: {row['data']}, {row['model']}",
-            )
-            text = f"{row['data']}, {row['model']}, replicate {row['replicate']}: "
-            if error:
-                text = f"failed: {text}{' '.join(error.split())}"
-            elif not stored:
-                text += f"{row['fit_seconds'] + row['score_seconds']:.1f} s"
-            if not self._console.is_terminal:
-                left = next(t for t in self.bar.tasks if t.id == task).time_remaining
-                more = f" (about {duration(left)} left)" if left else ""
-                if not stored and not (error and row["model"] in told):
-                    self._say(f"{name} {count}: {text}{more}")
-                self._step(f"{name} {count}", said_already=True)
-            elif error and row["model"] not in told:
-                self._say(text)
-            told.update([row["model"]] if error else [])
-
-        return advance
-
-    def _say(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        text = f"{row['data']}, {row['model']}, replicate {row['replicate']}: "
+        if error:
+            text = f"failed: {text}{' '.join(error.split())}"
+        elif not stored:
+            text += f"{row['fit_seconds'] + row['score_seconds']:.1f} s"
+        is_new, is_log = not stored, not self.bar.console.is_terminal
+        if error:
+            is_new = row["model"] not in self.told
+            self.told.add(row["model"])
+        if is_log:
+            left = self.bar.tasks[self.task].time_remaining
+            text = f"{self.name} {count}: {text}"
+            text += f" (about {duration(left)} left)" if left else ""
+            self.step(f"{self.name} {count}", said_already=True)
+        if is_new and (is_log or error):
+            self.bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
 def progress(
-    task: str, console: Console, clock: Callable[[], float] = time.monotonic
-) -> Iterator[Display]:
-    """Give the display of a run; a log also has a line each 10 seconds without another."""
-    with steps(task, threading.TIMEOUT_MAX if console.is_terminal else HEARTBEAT) as step:
-        display = Display(console, step, clock)
-        with display.bar:
-            yield display
+    run: str, name: str, total: int, console: Console, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Cells]:
+    """Show the progress of a run; a log also has a line each 10 seconds without another.
 
-
-def time_so_far(task: str) -> AbstractContextManager[Any]:
-    """Return a context in which a log, but no terminal, has lines of the time so far."""
-    return nullcontext() if sys.stderr.isatty() else steps(task, HEARTBEAT)
+    Parameters
+    ----------
+    run, name : str
+        What runs, and what is counted.
+    total : int
+        Number of cells.
+    console : rich.console.Console
+    clock : callable
+        Seconds.
+    """
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[count]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        get_time=clock,
+        speed_estimate_period=math.inf,
+    )
+    patience = threading.TIMEOUT_MAX if console.is_terminal else HEARTBEAT
+    with steps(run, patience) as step, bar:
+        yield Cells(bar, step, name, total)
 
 
 @contextmanager
-def waiting(task: str) -> Iterator[Callable[[str], None]]:
+def waiting(task: str, every: float = PATIENCE) -> Iterator[Callable[[str], None]]:
     """Give a function that names the step of a task that begins.
 
-    A terminal shows it in a line that vanishes, and a log has a line each few seconds.
+    A terminal shows it in a line that vanishes, and a log has a line each ``every`` seconds.
     """
     if not sys.stderr.isatty():
-        with steps(task) as step:
+        with steps(task, every) as step:
             yield step
         return
     with Console(stderr=True).status(task) as status:

@@ -70,21 +70,3 @@ def check_outputs(outputs: dict[str, Path | None], *inputs: Path) -> None:
                 )
         if (other := named.setdefault(out.absolute(), option)) != option:
             raise ValueError(f"{option} and {other} name the same file, {out}")
-
-
-def check_output_folder(out: Path, source: Path, outputs: tuple[str, ...] = ()) -> None:
-    """Raise a ValueError if ``out`` is the folder ``source``, or an output would replace it.
-
-    Parameters
-    ----------
-    out : path
-        Folder of the outputs.
-    source : path
-        A file or a folder that is read.
-    outputs : tuple of str
-        Names of the files that are written.
-    """
-    for path in (out, *(out / name for name in outputs)):
-        if path.exists() and path.samefile(source):
-            what = "is the folder" if path == out else f": its {path.name} would replace the file"
-            raise ValueError(f"--out {out} {what} that is read; name another folder")

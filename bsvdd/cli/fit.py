@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ..estimators import messages, tables
 from ..inference.warning import DataWarning, warn
 from . import options, rows
-from .console import time_so_far
+from .console import HEARTBEAT, waiting
 from .errors import check_outputs, plain_errors
 
 if TYPE_CHECKING:
@@ -23,31 +24,19 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("csv", type=options.FILE)
-@click.option(
-    "--label",
-    help="Column of the classes; without it all rows are majority.",
-)
-@click.option("--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1).")
+@click.option("--label", help="Column of the classes; without it all rows are majority.")
+@options.minor
 @options.of_table
 @rows.known
 @options.of_fit
-@click.option(
-    "--out",
-    default="model.safetensors",
-    show_default=True,
-    type=options.NEW_FILE,
-    help="File of the fitted model.",
-)
-@click.option(
-    "--report",
-    type=options.NEW_FILE,
-    help="Also write a report of the fitted model, one HTML file.",
-)
+@options.new_file("--out", default="model.safetensors", help="File of the fitted model.")
+@options.new_file("--report", help="Also write a report of the fitted model, one HTML file.")
+@plain_errors()
 def fit(
     csv: Path,
     label: str | None,
     minor: str | None,
-    table: options.TableOptions,
+    table: Layout,
     known: rows.RowOptions,
     own: options.FitOptions,
     out: Path,
@@ -56,33 +45,33 @@ def fit(
     """Fit MODEL to the rows of CSV and save it."""
     if label is None and minor is not None:
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
-    with plain_errors():
-        check_outputs({"--out": out, "--report": report}, csv)
-        est, X, y = prepared(csv, table.layout(label), minor, own)
-        X, of_rows = known.taken(X)
-        if label is None and (two := [c for c in X if X[c].nunique() == 2]):
-            warn(
-                f"{messages.listed(two, 'has', 'have')} two values, and no label is named: all "
-                "rows count as majority, and the column as a feature; if it is the class, give "
-                f"--label {str(two[0])!r} --minor VALUE",
-                DataWarning,
-            )
-        fit_in_time(est, X, y, **of_rows)
-        est.save(out)
+    check_outputs({"--out": out, "--report": report}, csv)
+    layout = replace(table, label=label)
+    est, X, y = prepared(csv, layout, minor, own)
+    X, of_rows = known.taken(X)
+    if label is None and (two := [c for c in X if X[c].nunique() == 2]):
+        warn(
+            f"{messages.listed(two, 'has', 'have')} two values, and no label is named: all "
+            "rows count as majority, and the column as a feature; if it is the class, give "
+            f"--label {str(two[0])!r} --minor VALUE",
+            DataWarning,
+        )
+    with waiting(f"fit of {type(est).__name__}", HEARTBEAT):
+        est.fit(X, y, **of_rows)
+    est.save(out)
     from ..estimators.questions import facts  # a fit needs no sentences
 
     found = facts.facts(est)
-    read = "; ".join([_read(est, X, y, table.layout(label)), *known.said])
+    read = "; ".join([_read(est, X, y, layout), *known.said])
     about = [read, *([facts.job(found)] if of_rows else [])]
     click.echo("\n".join([*about, found["kernel"], facts.decided(found), f"saved {out}"]))
     if report is not None:
-        with plain_errors():
-            import matplotlib
+        import matplotlib
 
-            matplotlib.use("agg")
-            from ..estimators.report import report as write_report
+        matplotlib.use("agg")
+        from ..estimators.report import report as write_report
 
-            write_report(est, report)
+        write_report(est, report)
         click.echo(f"report: {report}")
 
 
@@ -101,31 +90,20 @@ def _read(est: Description, X: pd.DataFrame, y: np.ndarray | None, layout: Layou
 
 
 def prepared(
-    csv: Path,
-    layout: Layout,
-    minor: str | None,
-    own: options.FitOptions,
+    csv: Path, layout: Layout, minor: str | None, own: options.FitOptions
 ) -> tuple[Description, pd.DataFrame, np.ndarray | None]:
     """Return an estimator, and the rows and labels of CSV that it is to be fitted to.
 
     The labels are 1 for the minority and 0 for the majority.
     """
-    parameters = own.own_parameters()
-    X, y = tables.files.read_features(csv, layout, minor)
-    if y is not None and y.dtype == bool:
-        y = y.astype(int)
-    table = layout.table
-    asked = table if table.cyclic or table.missing else None
-    est = own.estimator(parameters).set_params(table=asked)
+    est = own.estimator()
     if not hasattr(est, "save"):
         raise ValueError(
             f"--model {own.model}: a separating machine has no draws and no cutoff, and cannot be "
             "saved; use a description such as BSVDD, or the class in Python"
         )
-    return est, X, y
-
-
-def fit_in_time(est: Description, X: pd.DataFrame, y: np.ndarray | None, **of_rows: Any) -> None:
-    """Fit an estimator, and say on stderr what it does."""
-    with time_so_far(f"fit of {type(est).__name__}"):
-        est.fit(X, y, **of_rows)
+    X, y = tables.files.read_features(csv, layout, minor)
+    if y is not None and y.dtype == bool:
+        y = y.astype(int)
+    asked = layout.table if layout.cyclic or layout.missing else None
+    return est.set_params(table=asked), X, y

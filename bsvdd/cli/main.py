@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from .catalogue import data
+from .catalogue import data, words
 from .compare import compare
 from .fit import fit
 from .outliers import outliers
@@ -22,7 +22,7 @@ from .study import study
 ENDING = ("SIGTERM", "SIGHUP")  # signals that end a command: kill, and a terminal that is closed
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="bsvdd")
 @click.pass_context
 def main(context: click.Context) -> None:
@@ -40,5 +40,13 @@ def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-for command in (outliers, fit, score, compare, data, study):
+@main.result_callback()
+@click.pass_context
+def _point_to_words(context: click.Context, *_: Any, **__: Any) -> None:
+    """Say where the printed numbers are explained."""
+    if context.invoked_subcommand not in ("data", "words"):
+        click.echo("what the numbers mean: bsvdd words", err=True)
+
+
+for command in (outliers, fit, score, compare, data, words, study):
     main.add_command(command)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
@@ -17,15 +17,13 @@ from .prior import read_prior
 
 if TYPE_CHECKING:
     from ..estimators.description import Description
-    from ..estimators.tables.files import Layout as TableOptions  # noqa: F401  of commands
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+Options = dict[str, dict[str, Any]]  # by their parameters, each as ``click.option`` takes it
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-NEW_FILE = click.Path(dir_okay=False, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-def grouped(name: str, kind: Callable[..., Any], options: dict[str, Any]) -> Decorator:
+def grouped(name: str, kind: Callable[..., Any], options: Options) -> Decorator:
     """Return a decorator that adds options, which the command gets as ``name=kind(...)``."""
 
     def add(command: Callable[..., None]) -> Callable[..., None]:
@@ -35,24 +33,30 @@ def grouped(name: str, kind: Callable[..., Any], options: dict[str, Any]) -> Dec
             command(**{name: kind(**own)}, **values)
 
         result: Callable[..., None] = with_options
-        for option in reversed(options.values()):
-            result = option(result)
+        for each, how in reversed(options.items()):
+            result = click.option(as_option(each), **how)(result)
         return result
 
     return add
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ModelOptions:
     """Parameters of models and their cutoff; None where the default holds."""
 
     dictionary: int | None
     prior: str | None
     minority_prior: str | None
-    false_alarm_rate: float | None
+    false_alarm_rate: float | None = None
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters of estimators that were given."""
+    def parameters(self, models: Collection[str]) -> dict[str, Any]:
+        """Return the parameters of estimators that were given.
+
+        Raises
+        ------
+        ValueError
+            A prior cannot be read, or none of the models has one of the parameters.
+        """
         given: dict[str, Any] = {} if self.dictionary is None else {"dictionary": self.dictionary}
         for name in ("prior", "minority_prior"):
             text = getattr(self, name)
@@ -61,40 +65,24 @@ class ModelOptions:
                     given[name] = read_prior(text, name == "minority_prior")
                 except (ValueError, TypeError) as error:
                     raise type(error)(f"{as_option(name)}: {error}") from error
-        return given
-
-    def cutoff(self) -> Any:
-        """Return the cutoff that was asked for; None without a rate, for the model's own."""
-        from ..inference.cutoffs import FalseAlarm
-
-        return None if self.false_alarm_rate is None else FalseAlarm(self.false_alarm_rate)
-
-    def for_models(self, models: list[str]) -> dict[str, dict[str, Any]]:
-        """Return for each model those of the parameters that it has.
-
-        Raises
-        ------
-        ValueError
-            No model has one of the parameters.
-        """
-        known = {n: comparison.models.model(n).get_params(deep=False) for n in models}
-        parameters = self.parameters()
-        for parameter in parameters:
-            if not any(parameter in own for own in known.values()):
-                having = [
-                    n for n, each in registry.REGISTRY.items() if parameter in each.parameters
-                ]
+        known = [comparison.models.model(name).get_params(deep=False) for name in models]
+        for name in given:
+            if not any(name in own for own in known):
+                having = [n for n, each in registry.REGISTRY.items() if name in each.parameters]
                 raise ValueError(
                     f"{messages.quoted(models)} {'has' if len(models) == 1 else 'have'} no "
-                    f"{as_option(parameter)}; it is for {messages.quoted(having)}"
+                    f"{as_option(name)}; it is for {messages.quoted(having)}"
                 )
-        return {
-            name: {key: value for key, value in parameters.items() if key in own}
-            for name, own in known.items()
-        }
+        return given
+
+    def cutoff(self) -> dict[str, Any]:
+        """Return the cutoff, as estimators take it; nothing without a rate, for their own."""
+        from ..inference.cutoffs import FalseAlarm
+
+        return {} if (rate := self.false_alarm_rate) is None else {"cutoff": FalseAlarm(rate)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FitOptions(ModelOptions):
     """One model, its parameters, its cutoff, and its draws."""
 
@@ -104,17 +92,12 @@ class FitOptions(ModelOptions):
     chains: int
     seed: int
 
-    def own_parameters(self) -> dict[str, Any]:
-        """Return the parameters that were given; a ValueError if the model is unknown."""
+    def estimator(self) -> Description:
+        """Return the estimator with what was given; a ValueError if the model is unknown."""
         if registry.find(self.model) is None:
             comparison.datasets.require_known("model", self.model, registry.REGISTRY)
-        return self.for_models([self.model])[self.model]
-
-    def estimator(self, parameters: dict[str, Any]) -> Description:
-        """Return the estimator with these parameters, the draws and the cutoff."""
-        own = {name: getattr(self, name) for name in SAMPLER} | parameters
-        if (cutoff := self.cutoff()) is not None:
-            own["cutoff"] = cutoff
+        own = {name: getattr(self, name) for name in SAMPLER}
+        own |= {**self.cutoff(), **self.parameters([self.model])}
         found: Description = comparison.models.model(
             self.model, minor_label=1, random_state=self.seed, **own
         )
@@ -149,95 +132,63 @@ def _check_jobs(_: click.Context, __: click.Parameter, value: int) -> int:
     return value
 
 
-of_table = grouped(
-    "table",
-    lambda **given: tables.files.Layout(**given),
-    {
-        "id": click.option(
-            "--id", metavar="COLUMN", help="Column that names the rows; no feature."
-        ),
-        "drop": click.option(
-            "--drop", metavar="COLUMN", multiple=True, help="Column left out; repeatable."
-        ),
-        "sep": click.option(
-            "--sep",
-            default=",",
-            show_default=True,
-            help="Sign between two fields of CSV; or 'tab'.",
-        ),
-        "decimal": click.option(
-            "--decimal",
-            default=".",
-            show_default=True,
-            type=click.Choice([".", ","]),
-            help="Decimal sign of CSV.",
-        ),
-        "category": click.option(
-            "--category",
-            metavar="COLUMN",
-            multiple=True,
-            help="Column of numbers that name categories; repeatable. Columns of text are "
-            "categories.",
-        ),
-        "order": click.option(
-            "--order",
-            metavar="COLUMN=LOW<...<HIGH",
-            multiple=True,
-            help="Column of ordered categories, with its levels; repeatable.",
-        ),
-        "missing": click.option(
-            "--missing",
-            metavar="VALUE",
-            multiple=True,
-            help="Value that stands for 'not known', such as -999; repeatable.",
-        ),
-        "cyclic": click.option(
-            "--cyclic",
-            metavar="COLUMN=PERIOD",
-            multiple=True,
-            help="Column of numbers that comes again, such as hour=24; repeatable.",
-        ),
-    },
-)
-MODEL = {
-    "dictionary": click.option(
-        "--dictionary",
+def with_value(metavar: str, text: str, **how: Any) -> dict[str, Any]:
+    """Return an option whose value has a name of its own."""
+    return {"metavar": metavar, "help": text, **how}
+
+
+repeatable = partial(with_value, multiple=True)
+
+
+TABLE: Options = {
+    "id": with_value("COLUMN", "Column that names the rows; no feature."),
+    "drop": repeatable("COLUMN", "Column left out; repeatable."),
+    "sep": {"default": ",", "help": "Sign between two fields of CSV; or 'tab'."},
+    "decimal": {"default": ".", "type": click.Choice([".", ","]), "help": "Decimal sign of CSV."},
+    "category": repeatable(
+        "COLUMN",
+        "Column of numbers that name categories; repeatable. Columns of text are categories.",
+    ),
+    "order": repeatable(
+        "COLUMN=LOW<...<HIGH", "Column of ordered categories, with its levels; repeatable."
+    ),
+    "missing": repeatable("VALUE", "Value that stands for 'not known', such as -999; repeatable."),
+    "cyclic": repeatable(
+        "COLUMN=PERIOD", "Column of numbers that comes again, such as hour=24; repeatable."
+    ),
+}
+PRIOR = "Prior of the weights: a name of bsvdd.priors, such as Flat or 'InverseRowSum(sd=0.5)'."
+MODEL: Options = {
+    "dictionary": with_value(
+        "NUMBER",
+        "The most points of the centre: beyond it near rows are one; for many rows.",
         type=click.IntRange(1),
-        metavar="NUMBER",
-        help="The most points of the centre: beyond it near rows are one; for many rows.",
     ),
-    "prior": click.option(
-        "--prior",
-        metavar="PRIOR",
-        help="Prior of the weights: a name of bsvdd.priors, such as Flat or "
-        "'InverseRowSum(sd=0.5)'.",
+    "prior": with_value("PRIOR", PRIOR),
+    "minority_prior": with_value(
+        "PRIOR", "Prior of the minority's weights, such as 'Beta(total=1)'."
     ),
-    "minority_prior": click.option(
-        "--minority-prior",
-        metavar="PRIOR",
-        help="Prior of the minority's weights, such as 'Beta(total=1)'.",
-    ),
-    "false_alarm_rate": click.option(
-        "--false-alarm-rate",
-        type=float,
-        metavar="RATE",
-        help="Choose the cutoff for this share of false alarms.",
+    "false_alarm_rate": with_value(
+        "RATE", "Choose the cutoff for this share of false alarms.", type=float
     ),
 }
-
-
-def _number(name: str, default: int | None, least: int, text: str | None = None) -> Any:
-    shown = default is not None
-    kind = click.IntRange(least)
-    return click.option(f"--{name}", default=default, show_default=shown, type=kind, help=text)
-
-
-SAMPLER = {
-    "draws": _number("draws", 500, 4),
-    "tune": _number("tune", None, 1, "Draws that only tune; by default what the sampler needs."),
-    "chains": _number("chains", 4, 1),
+SAMPLER: Options = {
+    "draws": {"default": 500, "type": click.IntRange(4)},
+    "tune": {
+        "type": click.IntRange(1),
+        "help": "Draws that only tune; by default what the sampler needs.",
+    },
+    "chains": {"default": 4, "type": click.IntRange(1)},
 }
-seed = _number("seed", 0, 0)
+SEED: dict[str, Any] = {"default": 0, "type": click.IntRange(0)}
+OF_FIT: Options = {
+    "model": {"default": "BSVDD", "help": f"{', '.join(registry.REGISTRY)}."},
+    **MODEL,
+    **SAMPLER,
+    "seed": SEED,
+}
+WITHOUT_CUTOFF = {name: how for name, how in OF_FIT.items() if name != "false_alarm_rate"}
+PRIORS = repeatable("PRIOR", f"{PRIOR} Repeatable: each model with each prior.")
 
 
 def _each_prior(prior: tuple[str, ...], **others: Any) -> list[ModelOptions]:
@@ -245,41 +196,21 @@ def _each_prior(prior: tuple[str, ...], **others: Any) -> list[ModelOptions]:
     return [ModelOptions(prior=each, **others) for each in prior or (None,)]
 
 
-PRIORS = click.option(
-    "--prior",
-    metavar="PRIOR",
-    multiple=True,
-    help="Prior of the weights: a name of bsvdd.priors, such as Flat or 'InverseRowSum(sd=0.5)'. "
-    "Repeatable: each model with each prior.",
-)
+of_table = grouped("table", lambda **given: tables.files.Layout(**given), TABLE)
 of_models = grouped("own", _each_prior, {**MODEL, "prior": PRIORS})
 of_sampler = grouped("sampling", dict, SAMPLER)
-one_model = {
-    "model": click.option(
-        "--model",
-        default="BSVDD",
-        show_default=True,
-        help=f"{', '.join(registry.REGISTRY)}.",
-    )
-}
-OF_FIT = {**one_model, **MODEL, **SAMPLER, "seed": seed}
 of_fit = grouped("own", FitOptions, OF_FIT)
-of_fit_without_cutoff = grouped(
-    "own",
-    partial(FitOptions, false_alarm_rate=None),
-    {name: option for name, option in OF_FIT.items() if name != "false_alarm_rate"},
+of_fit_without_cutoff = grouped("own", FitOptions, WITHOUT_CUTOFF)
+minor = click.option(
+    "--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1)."
 )
+seed = click.option("--seed", **SEED)
 jobs = click.option(
     "--jobs",
     default=-1,
-    show_default=True,
     type=int,
     callback=_check_jobs,
     help="Worker processes, each with one thread; -1 is one for each processor.",
 )
-
-
-def folder(default: str | None, text: str) -> Any:
-    """Return the option --out of a command that writes several files."""
-    shown = default is not None
-    return click.option("--out", default=default, show_default=shown, type=FOLDER, help=text)
+new_file = partial(click.option, type=click.Path(dir_okay=False, path_type=Path))
+folder = partial(click.option, "--out", type=click.Path(file_okay=False, path_type=Path))

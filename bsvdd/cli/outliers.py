@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..estimators import atomic, messages, registry, tables
-from . import options, rows
-from .console import (
-    console_of_records,
-    print_lines,
-    save_named,
-    table_of,
-    waiting,
-    with_filled,
-)
+from . import console, options, rows
 from .errors import check_outputs, plain_errors
 from .fit import prepared
-from .rows import RowOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,26 +46,24 @@ EXCESS = (
 @click.option(
     "--fdr",
     default=0.1,
-    show_default=True,
     metavar="SHARE",
     help="Share of the listed rows that may be normal.",
 )
-@click.option(
-    "--top", default=10, show_default=True, type=click.IntRange(1), help="Lines that are printed."
-)
-@click.option("--out", type=options.NEW_FILE, help="CSV of all rows, the oddest first.")
+@click.option("--top", default=10, type=click.IntRange(1), help="Lines that are printed.")
+@options.new_file("--out", help="CSV of all rows, the oddest first.")
 @click.option(
     "--relations",
     is_flag=True,
     help="Fit nothing: print the rows whose columns do not go with each other.",
 )
-@click.option("--picture", type=options.NEW_FILE, help="Picture of at most 50 lines, PNG.")
+@options.new_file("--picture", help="Picture of at most 50 lines, PNG.")
+@plain_errors()
 def outliers(
     csv: Path,
-    table: options.TableOptions,
+    table: Layout,
     own: options.FitOptions,
     label: str | None,
-    known: RowOptions,
+    known: rows.RowOptions,
     strata: str | None,
     fdr: float,
     top: int,
@@ -100,45 +89,44 @@ def outliers(
     """
     if relations:
         return print_relations(csv, table, label, top, out)
-    command = f"{options.command('outliers', csv, [*vars(table), 'label'])} --relations"
-    with plain_errors():
-        check_outputs({"--out": out, "--picture": picture}, csv)
-        _require_core(own.model)
-        est, X, _ = prepared(csv, _without(table, label), None, own)
-        names, X, of_rows = _apart(X, known, strata, csv)
-        with waiting("outliers") as step:
-            import numpy as np
+    command = f"{options.command('outliers', csv, [*options.TABLE, 'label'])} --relations"
+    check_outputs({"--out": out, "--picture": picture}, csv)
+    _require_core(own.model)
+    est, X, _ = prepared(csv, _without(table, label), None, own)
+    names, X, of_rows = _apart(X, known, strata, csv)
+    with console.waiting("outliers") as step:
+        import numpy as np
 
-            from ..estimators.one_table.stand_out import stand_out
-            from ..estimators.questions.why import explain
+        from ..estimators.one_table.stand_out import stand_out
+        from ..estimators.questions.why import explain
 
-            step("which rows stand out")
-            found = stand_out(est, X, fdr=fdr, **of_rows)
-            listed = np.flatnonzero(found.listed)
-            lines = found.lines(top)
-            step("reasons")
-            asked = np.union1d(listed, np.concatenate(lines))
-            why = explain(found.estimator, rows=asked)
-            texts = [why.reason(np.searchsorted(asked, rows)) or "-" for rows in lines]
-            titles = [found.title(rows, names) for rows in lines]
-            said = [str(found), *groups(found, names, lines), *_followed(X, command)]
-    console = console_of_records()
-    console.print(printed(found, str(names.name or "row"), titles, lines, texts))
-    print_lines(console, said if label is None else [*said, UNUSED.format(label)])
-    with plain_errors():
-        if out is not None:
-            written = with_filled(found.table.join(why.top_columns()), X.iloc[found.order].isna())
-            save_named(out, written, names[found.order], table.sep, table.decimal)
-        if picture is not None:
-            _draw(picture, found, names.to_numpy(), lines, texts, own.model)
+        step("which rows stand out")
+        found = stand_out(est, X, fdr=fdr, **of_rows)
+        listed = np.flatnonzero(found.listed)
+        lines = found.lines(top)
+        step("reasons")
+        asked = np.union1d(listed, np.concatenate(lines))
+        why = explain(found.estimator, rows=asked)
+        texts = [why.reason(np.searchsorted(asked, rows)) or "-" for rows in lines]
+        titles = [found.title(rows, names) for rows in lines]
+        said = [str(found), *groups(found, names, lines), *_followed(X, command)]
+    screen = console.console_of_records()
+    screen.print(printed(found, str(names.name or "row"), titles, lines, texts))
+    console.print_lines(screen, said if label is None else [*said, UNUSED.format(label)])
+    if out is not None:
+        gaps = X.iloc[found.order].isna()
+        written = console.with_filled(found.table.join(why.top_columns()), gaps)
+        console.save_table(out, console.with_names(written, names[found.order]), table)
+    if picture is not None:
+        _draw(picture, found, names.to_numpy(), lines, texts, own.model)
 
 
-def _without(table: options.TableOptions, label: str | None) -> Layout:
+def _without(table: Layout, label: str | None) -> Layout:
     """Return the layout of a table without its column of labels."""
-    return replace(table, drop=(*table.drop, *filter(None, [label]))).layout()
+    return replace(table, drop=(*table.drop, *filter(None, [label])))
 
 
-def _apart(X: pd.DataFrame, known: RowOptions, strata: str | None, csv: Path) -> Any:
+def _apart(X: pd.DataFrame, known: rows.RowOptions, strata: str | None, csv: Path) -> Any:
     """Return the names of the rows, their features, and what ``stand_out`` takes of rows."""
     features, of_rows = known.taken(X)
     if strata is not None:
@@ -175,29 +163,26 @@ def _draw(picture: Path, found: StandOut, names: np.ndarray, *said: Any) -> None
 
 
 def print_relations(
-    csv: Path, table: options.TableOptions, label: str | None, top: int, out: Path | None
+    csv: Path, table: Layout, label: str | None, top: int, out: Path | None
 ) -> None:
     """Print which columns follow from others, and the rows that are farthest from that."""
     from ..estimators.questions.relations import relations
 
-    known = (each.name for each in fields(RowOptions))
-    if unused := options.given(*options.OF_FIT, *known, "strata", "fdr", "picture"):
+    if unused := options.given(*options.OF_FIT, *rows.OF_ROWS, "strata", "fdr", "picture"):
         named = ", ".join(map(options.as_option, unused))
         raise click.UsageError(f"--relations fits no model: leave out {named}")
-    with plain_errors():
-        check_outputs({"--out": out}, csv)
-        X, _ = tables.files.read_features(csv, _without(table, label))
-        found = relations(X)
+    check_outputs({"--out": out}, csv)
+    X, _ = tables.files.read_features(csv, _without(table, label))
+    found = relations(X)
     far = found.table[found.table["excess"] > 1.0].head(top)
     cells = [[str(name), *_broken(*row)] for name, *row in far.itertuples()]
-    console, name = console_of_records(), str(X.index.name or "row")
+    screen, name = console.console_of_records(), str(X.index.name or "row")
     if cells:
         dim = (far["excess"] <= CLEAR).tolist()
-        console.print(table_of([name, "excess", "reason"], cells, dim))
-    print_lines(console, [str(found), EXCESS] if len(found.follows) else [str(found)])
+        screen.print(console.table_of([name, "excess", "reason"], cells, dim))
+    console.print_lines(screen, [str(found), EXCESS] if len(found.follows) else [str(found)])
     if out is not None:
-        with plain_errors():
-            save_named(out, found.table, found.table.index, table.sep, table.decimal)
+        console.save_table(out, console.with_names(found.table, found.table.index), table)
 
 
 def _broken(excess: float, column: str, value: object, expected: object, also: str) -> list[str]:
@@ -243,7 +228,7 @@ def printed(
         for title, at, text in zip(titles, medians, texts, strict=True)
     ]
     dim = [not found.listed[rows[0]] for rows in lines]
-    table = table_of([name, "P(odd)", "surprise", "reason"], cells, dim, max_width=28)
+    table = console.table_of([name, "P(odd)", "surprise", "reason"], cells, dim, max_width=28)
     if any(dim) and not dim[0]:
         table.rows[dim.index(True) - 1].end_section = True
     return table

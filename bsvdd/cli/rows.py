@@ -10,11 +10,17 @@ import click
 
 from ..estimators import messages, tables
 from ..inference.warning import collected
-from .options import grouped
+from .options import Options, grouped, repeatable
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+
+
+HALF_LIFE = {  # what is expected, by the kind of the column
+    "dates": "more than 0 weeks, days or hours, such as 2W, 90D or 12h, as there are dates",
+    "numbers": "a positive number, in the unit of the column",
+}
 
 
 @dataclass(frozen=True)
@@ -102,11 +108,9 @@ def _recent(x: pd.Series, half_life: str) -> np.ndarray:
 
     with collected():  # what is said of features
         column = tables.table.Table().fit(x.to_frame()).columns[0]
-    if column.kind not in ("dates", "numbers"):
+    if column.kind not in HALF_LIFE:
         raise ValueError(f"--recent {x.name!r}: expected dates or numbers, got {x.iloc[0]!r:.40}")
-    of_dates, expected = column.kind == "dates", "a positive number, in the unit of the column"
-    if of_dates:
-        expected = "more than 0 weeks, days or hours, such as 2W, 90D or 12h, as there are dates"
+    of_dates, expected = column.kind == "dates", HALF_LIFE[column.kind]
     try:
         h = pd.Timedelta(half_life) / pd.Timedelta(days=1) if of_dates else float(half_life)
         if (of_dates and half_life.strip().isdigit()) or not h > 0.0:
@@ -114,11 +118,10 @@ def _recent(x: pd.Series, half_life: str) -> np.ndarray:
     except ValueError as error:
         raise ValueError(f"--recent {x.name}={half_life}: expected {expected}") from error
     values = column.floats(x)
-    gaps = [i for i, gap in enumerate(values.isna()) if gap]
-    if gaps:
+    if (gaps := values.isna().to_numpy()).any():
         raise ValueError(
-            f"--recent {x.name!r}: row {gaps[0]} (counted from 0) has none of the {column.kind}; "
-            f"fill it, or leave out {len(gaps)} such rows"
+            f"--recent {x.name!r}: row {gaps.argmax()} (counted from 0) has none of the "
+            f"{column.kind}; fill it, or leave out {gaps.sum()} such rows"
         )
     weight: np.ndarray = 0.5 ** ((values.max() - values.to_numpy()) / h)
     return weight
@@ -137,33 +140,18 @@ def _suspect(x: pd.Series, value: str) -> np.ndarray:
     return (~cells.reindex(x.index).isin([value, number])).to_numpy(float)
 
 
-known = grouped(
-    "known",
-    RowOptions,
-    {
-        "group": click.option(
-            "--group",
-            metavar="COLUMN",
-            multiple=True,
-            help="Column of batches, such as patients or days: answers are those of new batches.",
-        ),
-        "weight": click.option(
-            "--weight",
-            metavar="COLUMN",
-            multiple=True,
-            help="Column of weights, such as those of a survey.",
-        ),
-        "recent": click.option(
-            "--recent",
-            metavar="COLUMN=HALF-LIFE",
-            multiple=True,
-            help="Column of dates, such as taken=90D: older rows count less.",
-        ),
-        "suspect": click.option(
-            "--suspect",
-            metavar="COLUMN=VALUE",
-            multiple=True,
-            help="Rows that count nothing, such as technician=T3; they are answered. Repeatable.",
-        ),
-    },
-)
+OF_ROWS: Options = {
+    "group": repeatable(
+        "COLUMN",
+        "Column of batches, such as patients or days: answers are those of new batches.",
+    ),
+    "weight": repeatable("COLUMN", "Column of weights, such as those of a survey."),
+    "recent": repeatable(
+        "COLUMN=HALF-LIFE", "Column of dates, such as taken=90D: older rows count less."
+    ),
+    "suspect": repeatable(
+        "COLUMN=VALUE",
+        "Rows that count nothing, such as technician=T3; they are answered. Repeatable.",
+    ),
+}
+known = grouped("known", RowOptions, OF_ROWS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import click
 from .. import estimators
 from ..estimators import messages, tables
 from . import options
-from .console import as_cells, waiting, with_filled, with_names
+from .console import save_table, waiting, with_filled, with_names
 from .errors import check_outputs, plain_errors
 
 if TYPE_CHECKING:
@@ -29,11 +28,7 @@ if TYPE_CHECKING:
 @click.argument("model", type=options.FILE)
 @click.argument("csv", type=options.FILE)
 @options.of_table
-@click.option(
-    "--out",
-    type=options.NEW_FILE,
-    help="CSV of the result; standard output when left out.",
-)
+@options.new_file("--out", help="CSV of the result; standard output when left out.")
 @click.option(
     "--fdr",
     type=float,
@@ -44,10 +39,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also write the three most important columns of each abnormal row, with their shares.",
 )
+@plain_errors()
 def score(
     model: Path,
     csv: Path,
-    table: options.TableOptions,
+    table: Layout,
     out: Path | None,
     fdr: float | None,
     explain: bool,
@@ -65,56 +61,52 @@ def score(
     the nearest training rows, and the column filled names them. A row without any value is left
     out.
     """
-    with plain_errors():
-        from ..estimators.messages import check_rate
-        from ..estimators.questions.selection import discoveries
+    from ..estimators.messages import check_rate
+    from ..estimators.questions.selection import discoveries
 
+    if fdr is not None:
+        check_rate("fdr", fdr)
+    check_outputs({"--out": out}, model, csv)
+    with waiting("score") as step:
+        step("reading")
+        est: Description = estimators.files.load(model)
+        if est.kernel_.pairwise:
+            raise ValueError(f"{model}: its kernel is precomputed; use est.decision in Python")
+        known = est.table_
+        layout = replace(table, category=tuple(_of_text(est, table)))
+        new = tables.files.read_own(csv, layout)
+        with messages.naming(csv):
+            names = _columns_of_fit(est, new, layout)
+            X, unread = _read(known, new[names], layout)
+            left = _left_out(X)
+        usable, new = X[~left], new[~left]
+        given = usable if hasattr(est, "feature_names_in_") else usable.to_numpy()
+        step(f"decision on {len(usable)} rows")
+        result: pd.DataFrame = est.decision(given).set_axis(usable.index)
         if fdr is not None:
-            check_rate("fdr", fdr)
-        check_outputs({"--out": out}, model, csv)
-        layout = table.layout()
-        with waiting("score") as step:
-            step("reading")
-            est: Description = estimators.files.load(model)
-            if est.kernel_.pairwise:
-                raise ValueError(f"{model}: its kernel is precomputed; use est.decision in Python")
-            known = est.table_
-            layout = replace(layout, category=tuple(_of_text(est, layout)))
-            new = tables.files.read_own(csv, layout)
-            with messages.naming(csv):
-                names = _columns_of_fit(est, new, layout)
-                X, unread = _read(known, new[names], layout)
-                left = _left_out(X)
-            usable, new = X[~left], new[~left]
-            given = usable if hasattr(est, "feature_names_in_") else usable.to_numpy()
-            step(f"decision on {len(usable)} rows")
-            result: pd.DataFrame = est.decision(given).set_axis(usable.index)
-            if fdr is not None:
-                result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)
-            if explain:
-                step("reasons")
-                result = result.join(_reasons(est, given, usable, result["normal"]))
-            found = _named(result, usable, new.index, table.id)
-        _write(found, out, {"index": False, "sep": layout.sep, "decimal": layout.decimal})
-        n = int(left.sum())
-        out_of = f"{n} of {len(left)} rows have no value, and are left out" if n else ""
-        for line in filter(None, (unread, out_of, *_notes(known, given, usable, result, fdr))):
-            click.echo(line, err=True)
+            result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)
+        if explain:
+            step("reasons")
+            result = result.join(_reasons(est, given, usable, result["normal"]))
+        found = with_names(with_filled(result, usable.isna()), usable.index)
+        found = found if table.id is None else with_names(found, new.index)
+    save_table(out, found, table, _said(found))
+    n = int(left.sum())
+    out_of = f"{n} of {len(left)} rows have no value, and are left out" if n else ""
+    for line in filter(None, (unread, out_of, *_notes(known, given, usable, result, fdr))):
+        click.echo(line, err=True)
 
 
 def _of_text(est: Description, layout: Layout) -> list[str]:
     """Return the columns of categories of the model in which a sign such as NA is one."""
     table = est.table_.table
-    kinds, gaps = table.kinds, tables.files.GAPS
     for name in layout.category:
-        if kinds.get(name) != "category":
-            known = [each for each, kind in kinds.items() if kind == "category"]
+        if table.kinds.get(name) != "category":
+            known = [each for each, kind in table.kinds.items() if kind == "category"]
             has = messages.listed(known) if known else "no columns"
             raise ValueError(f"--category {name!r}: the model was fitted to {has} of categories")
-    values = (
-        (name, getattr(c, "values", ())) for name, c in zip(kinds, table.columns, strict=True)
-    )
-    return [name for name, of in values if gaps & set(of)]
+    columns = zip(table.labels, table.columns, strict=True)
+    return [name for name, column in columns if tables.files.GAPS & set(column.values)]
 
 
 def _columns_of_fit(est: Description, new: pd.DataFrame, layout: Layout) -> list[str]:
@@ -181,30 +173,14 @@ def _reasons(est: Description, given: Any, X: pd.DataFrame, normal: pd.Series) -
     if not hasattr(given, "columns"):  # of rows without names
         places = [c for c in important if c.startswith("column_")]
         important[places] = important[places].map(X.columns.__getitem__, na_action="ignore")
-    return as_cells(important).where(~normal)
+    return important.where(~normal)
 
 
-def _named(result: pd.DataFrame, X: pd.DataFrame, ids: pd.Index, name: str | None) -> pd.DataFrame:
-    """Return the result with the number of each row, its id, and the columns that were filled."""
-    found = result.join(as_cells(with_filled(result[[]], X.isna())))
-    found.insert(0, "row", X.index)
-    if name is None:
-        return found
-    cells = as_cells(ids.to_frame(False, name))
-    return with_names(found, cells.iloc[:, 0], cells.columns[0])
-
-
-def _write(found: pd.DataFrame, out: Path | None, how: dict[str, Any]) -> None:
-    """Write the result to a file, all or nothing, or to standard output."""
-    if out is None:
-        found.to_csv(sys.stdout, **how)
-        sys.stdout.flush()  # here, where a closed pipe ends quietly
-        return
-    with estimators.atomic.atomic(out) as temporary:
-        found.to_csv(temporary, **how)
+def _said(found: pd.DataFrame) -> str:
+    """Return how many rows were scored, and how many are abnormal or selected."""
     said = f"{len(found)} rows scored, {int((~found['normal']).sum())} abnormal"
     selected = f", {int(found['selected'].sum())} selected" if "selected" in found else ""
-    click.echo(f"{said}{selected}: {out}")
+    return f"{said}{selected}:"
 
 
 def _notes(
@@ -212,7 +188,6 @@ def _notes(
 ) -> Iterator[str]:
     """Yield what is to be known of scored rows: unseen categories, none selected."""
     import numpy as np
-    import pandas as pd
 
     n, codes, seen = len(X), known.floats(given), known.values.to_numpy()
     is_category = np.array([kind == "category" for kind in known.kinds.values()])
@@ -224,10 +199,10 @@ def _notes(
             f"{int(unseen.any(axis=0).sum())} of {n} rows have a category that no training row "
             f"has, in {messages.quoted(names)}: such a category differs from all others"
         )
-    low, high = (known.values.agg(end).to_numpy() for end in ("min", "max"))
-    away = pd.DataFrame(codes > high).all() | pd.DataFrame(codes < low).all()
+    low, high = np.nanmin(seen, axis=0), np.nanmax(seen, axis=0)
+    away = (codes > high).all(axis=0) | (codes < low).all(axis=0)
     counts = ~is_category & ~np.isin(list(known.kinds), list(known.table.cyclic))
-    if n > 1 and len(moved := X.columns[away.to_numpy() & counts]):
+    if n > 1 and len(moved := X.columns[away & counts]):
         yield (
             f"all {n} rows lie beyond the training rows in {messages.listed(moved)}: if it counts "
             f"on, as a date does, fit without it, --drop {str(moved[0])!r}"

@@ -20,7 +20,8 @@ from .errors import plain_errors
 @click.option("--quick", is_flag=True, help="Fewer settings, models and replicates: minutes.")
 @options.seed
 @options.jobs
-@options.folder(None, "Folder of the finished cells and the tables.  [default: bsvdd-study-NAME]")
+@options.folder(help="Folder of the finished cells and the tables.  [default: bsvdd-study-NAME]")
+@plain_errors()
 def study(
     name: str, sets: tuple[str, ...], quick: bool, seed: int, jobs: int, out: Path | None
 ) -> None:
@@ -37,19 +38,17 @@ def study(
         raise click.UsageError(f"--data is for real, and {name} has generated data")
     out = out or Path(f"bsvdd-study-{name}")
     log = Console(stderr=True)
-    with plain_errors():
-        studies = comparison.studies
-        chosen = studies.real(sets, quick, seed) if name == "real" else None
-        chosen = chosen or getattr(studies, name)(quick, seed)
-        with progress("study", log) as display:
-            on_cell = display.cells(name, len(chosen.cells()))
-            results = chosen.run(out / "cells", jobs, on_cell)
-        text = f"{comparison.table.LEGEND}\n\n" + "\n\n".join(
-            f"{title}\n\n{table.to_string(float_format='{:.3f}'.format, na_rep='-')}"
-            for title, table in studies.tables(chosen, results).items()
-        )
-        text = "\n".join([f"{text}\n", *studies.doubts(results)])
-        click.echo(text)
-        save_table(out / "results.csv", results, ",", ".")
-        write(out / "table.txt", f"{text}\n".encode())
+    studies = comparison.studies
+    of_sets = (sets,) if name == "real" else ()
+    chosen = getattr(studies, name)(*of_sets, quick, seed)
+    with progress("study", name, len(chosen.cells()), log) as on_cell:
+        results = chosen.run(out / "cells", jobs, on_cell)
+    text = f"{comparison.table.LEGEND}\n\n" + "\n\n".join(
+        f"{title}\n\n{table.to_string(float_format='{:.3f}'.format, na_rep='-')}"
+        for title, table in studies.tables(chosen, results).items()
+    )
+    text = "\n".join([f"{text}\n", *studies.doubts(results)])
+    click.echo(text)
+    save_table(out / "results.csv", results)
+    write(out / "table.txt", f"{text}\n".encode())
     click.echo(f"saved {out / 'table.txt'}")

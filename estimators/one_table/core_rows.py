@@ -35,18 +35,16 @@ OF_CATEGORIES = 0.125  # power of their factor
 TIE = 1e-9  # relative difference, below which similarities are equal
 
 
-def core_of(
-    X: np.ndarray, asked: Tabular, categorical: tuple[int, ...] = ()
-) -> tuple[np.ndarray, Decorrelated]:
+def core_of(X: np.ndarray, asked: Tabular) -> tuple[np.ndarray, Decorrelated]:
     """Return which of the rows X (n, p) are the core, and the kernel adjusted by it.
 
-    The kernel has ``rho`` and ``scale`` of the one that was asked for. Of more than 3,000 rows, the
-    core of a sample of so many judges all rows.
+    The kernel has categories, ``rho`` and ``scale`` of the one that was asked for. Of more than
+    3,000 rows, the core of a sample of so many judges all rows.
     """
     order = np.lexsort(X.T)  # of values: no sum depends on the order of the rows
     rows, core = X[order], np.zeros(len(X), dtype=bool)
     some = np.random.default_rng(0).permutation(len(rows))[:MOST_ROWS]
-    kernel = Decorrelated.plain(asked, rows, categorical)
+    kernel = Decorrelated.plain(asked, rows)
     inside = concentrated(*_apart(kernel, rows[some]))
     kernel = kernel.adjusted(rows, rows[some[inside]])
     squared, log_f = _apart(kernel, rows[some])

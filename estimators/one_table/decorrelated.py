@@ -16,7 +16,22 @@ scale of the other rows, and is not adjusted for other columns. A share q of oth
 a sign of oddness the larger it is, and would hide rows that are odd: the factor of this category is
 :math:`\max(\rho, \min(1/2, 10 q))` in place of :math:`\rho`.
 
+The long side of a skewed column is shortened by the inverse of Tukey's g distribution (Hoaglin
+1985). With :math:`q_{.1}, q_{.5}, q_{.9}` of a standardised column and :math:`c = \Phi^{-1}(.9)`, a
+value v on the long side, here the upper one, becomes
+
+.. math:: q_{.5} + \frac{u}{g} \log\left(1 + g\, \frac{v - q_{.5}}{u}\right), \qquad
+    g = \frac1c \log \frac{q_{.9} - q_{.5}}{q_{.5} - q_{.1}}, \qquad
+    u = \frac{g\, (q_{.5} - q_{.1})}{1 - e^{-g c}}.
+
+Odd rows make a column look skewed, and so do clusters if a core lacks one of them. So g is the one
+of the core or of all rows that is nearer to 0, each less two standard errors
+(:math:`1.62 / \sqrt n` for normal values), and 0 if they differ in sign.
+
 **References**
+
+Hoaglin, D. C. (1985). Summarizing shape numerically: the g-and-h distributions. In Exploring Data
+Tables, Trends, and Shapes, 461-513. Wiley. doi:10.1002/9781118150702.ch11
 
 Kessy, A., Lewin, A. and Strimmer, K. (2018). Optimal whitening and decorrelation. The American
 Statistician 72, 309-314. doi:10.1080/00031305.2016.1277159
@@ -34,7 +49,6 @@ from scipy.special import ndtri
 
 from ...models.kernels import RBF, Tabular
 from ...models.kernels.tabular import Column
-from .long_side import LongSide
 
 MOST_COMMON = 0.5  # share of rows at one value, above which a column is in two parts
 NARROW = 8.0  # m / s^2
@@ -43,6 +57,47 @@ RIDGE, RIDGE_OF_COLUMNS = 0.1, 2.0
 LARGEST_FACTOR, OF_SHARE = 0.5, 10.0  # of a part
 NEAR = 0.8  # share of values that tell a scale, those nearest to the median
 COPIES = 1e-16  # squared distance, relative to the largest, up to which rows are copies
+EDGES, C = (0.1, 0.5, 0.9), 1.2815515655446004  # quantiles that tell g, and Phi^-1(.9)
+SURE, STANDARD_ERROR = 2.0, 1.62  # of g, times sqrt n, for normal values, by the delta method
+
+
+@dataclass(frozen=True)
+class LongSide:
+    """How the long side of a standardised column is shortened.
+
+    Attributes
+    ----------
+    g : float
+        Below 0 if the lower side is the long one.
+    middle, unit : float
+        The median, and u.
+    mean, sd : float
+        Of the shortened values; they are standardised again.
+    """
+
+    g: float
+    middle: float
+    unit: float
+    mean: float = 0.0
+    sd: float = 1.0
+
+    @classmethod
+    def of(cls, core: np.ndarray, x: np.ndarray) -> Self | None:
+        """Return that of values x (n,), of which (m,) are in the core; None if no side is long."""
+        of_core, of_all = sure_skewness(core), sure_skewness(x)
+        if of_core * of_all <= 0.0:
+            return None
+        g = math.copysign(min(abs(of_core), abs(of_all)), of_core)
+        low, middle, high = np.quantile(core, EDGES)
+        short = middle - low if g > 0.0 else high - middle
+        return cls(g, float(middle), float(short * abs(g) / -math.expm1(-abs(g) * C)))
+
+    def __call__(self, v: np.ndarray) -> np.ndarray:
+        """Return the values v (m,) with the long side shortened."""
+        scale = self.unit / self.g
+        beyond = np.maximum((v - self.middle) / scale, 0.0)
+        shortened = np.where(beyond > 0.0, self.middle + scale * np.log1p(beyond), v)
+        return np.asarray((shortened - self.mean) / self.sd)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,11 +124,12 @@ class Decorrelated(Tabular):
     roots: np.ndarray | None = None
 
     @classmethod
-    def plain(cls, asked: Tabular, X: np.ndarray, categorical: tuple[int, ...]) -> Self:
+    def plain(cls, asked: Tabular, X: np.ndarray) -> Self:
         """Return the kernel of rows X (n, p), whose columns are not adjusted for each other."""
+        categorical = asked.categorical_columns
         numbers = np.delete(X, categorical, axis=1).T
         common = np.array([common_value(x) for x in numbers])
-        taught = replace(asked, categorical=categorical).taught(X, np.ones(len(X))).columns
+        taught = asked.taught(X, np.ones(len(X))).columns
         columns = tuple(
             column if np.isnan(value) else of_others(x[x != value])
             for x, value, column in zip(numbers, common, taught or (), strict=True)
@@ -105,7 +161,10 @@ class Decorrelated(Tabular):
             return replace(plain, kernel=RBF(1.0))  # nothing tells a bandwidth
         plain = replace(plain, sides=plain._sides(X, core))
         roots = [inverse_root(half, self.whole) for half in plain.halves(core)]
-        return replace(plain, roots=np.array(roots))._with_bandwidth(X)
+        plain = replace(plain, roots=np.array(roots))
+        some = np.random.default_rng(0).permutation(X)[:MOST_ROWS]
+        squared = pdist(plain.inputs(some)[:, : self.q], "sqeuclidean")
+        return replace(plain, kernel=RBF(math.sqrt(middle(squared) / NARROW), "wide"))
 
     def _sides(self, X: np.ndarray, core: np.ndarray) -> tuple[LongSide | None, ...]:
         """Return the long sides; those of numbers beside a common value are told by all of them."""
@@ -119,15 +178,10 @@ class Decorrelated(Tabular):
             side = LongSide.of(inside, x[other])
             if side is not None:
                 values = side(inside)
-                middle = (values.mean(), values.std()) if whole else of_nearest(values)
-                side = side.standardised(*map(float, middle))
+                mean, sd = (values.mean(), values.std()) if whole else of_nearest(values)
+                side = replace(side, mean=float(mean), sd=float(sd) or 1.0)
             found.append(side)
         return tuple(found)
-
-    def _with_bandwidth(self, X: np.ndarray) -> Self:
-        some = np.random.default_rng(0).permutation(X)[:MOST_ROWS]
-        squared = pdist(self.inputs(some)[:, : self.q], "sqeuclidean")
-        return replace(self, kernel=RBF(math.sqrt(middle(squared) / NARROW), "wide"))
 
     @override
     def fit(self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0) -> Self:
@@ -178,11 +232,9 @@ class Decorrelated(Tabular):
 
     def apart(self, Z: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return squared distances of numbers, and log f of categories, (m, R) each."""
-        squared = np.zeros((len(Z), len(Y)))
-        if self.q:
-            squared = cdist(Z[:, : self.q], Y[:, : self.q], "sqeuclidean")
+        squared = cdist(Z[:, : self.q], Y[:, : self.q], "sqeuclidean")
         if Z.shape[1] == self.q:
-            return squared, np.zeros((len(Z), len(Y)))
+            return squared, np.zeros_like(squared)
         return squared, math.log(self.rho) * self.differ(Z, Y)
 
     def __repr__(self) -> str:
@@ -249,3 +301,12 @@ def middle(squared: np.ndarray) -> float:
     """Return m, the median of squared distances of rows that differ; 1 if none do."""
     different = squared[squared > COPIES * squared.max(initial=0.0)]
     return float(np.median(different)) if len(different) else 1.0
+
+
+def sure_skewness(x: np.ndarray) -> float:
+    """Return g of values x (n,), nearer to 0 by two standard errors."""
+    low, middle, high = np.quantile(x, EDGES)
+    if not low < middle < high:
+        return 0.0
+    g = math.log((high - middle) / (middle - low)) / C
+    return math.copysign(max(abs(g) - SURE * STANDARD_ERROR / math.sqrt(len(x)), 0.0), g)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any, Self, cast
 
 import numpy as np
 import pandas as pd
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
 from ...inference.decision import median
 from ...inference.warning import collected
 from ...models.kernels import Tabular, as_kernel
-from ...models.units import Units
 from ..messages import check_rate
-from ..tables.gaps import imputed
-from ..tables.table import Table
-from ..training import TrainingTable, without_columns
-from .clumps import clumps
+from ..tables.table import frame_of
+from ..training import Training, without_columns
 from .core_rows import SHARE, core_of
 from .decorrelated import Decorrelated
 from .odd_rows import OddRows
@@ -27,6 +25,9 @@ from .tail import Tail
 
 PASSES = 3  # in which rows beyond any tail are set aside
 FEWEST = 5  # rows of a table
+ALIKE = 0.25  # of the squared distance to the nearest core row: half as far from each other
+FEWEST_ALIKE, MOST_ALIKE = 3, 5000  # rows that are a clump, and that are compared with each other
+BLOCK_VALUES = 2**21  # distances at once: 16 MB
 TOO_FEW = "too few different rows"
 
 
@@ -157,59 +158,45 @@ class Described:
     surprise: np.ndarray
 
     @classmethod
-    def of(cls, est: Any, X: Any, rows: Rows, aside: np.ndarray, groups: Any = None) -> Self:
+    def of(cls, est: Any, X: Any, rows: Training, aside: np.ndarray) -> Self:
         """Return the table X, which is ``rows`` as numbers, without rows set ``aside`` (n,)."""
-        counted = ~aside & (rows.weight > 0.0)
-        core = np.zeros(len(counted), dtype=bool)
-        asked = replace(_asked(est), cyclic=rows.cyclic)
-        core[counted], kernel = core_of(rows.X[counted], asked, rows.categorical)
+        weight = rows.units.weight
+        counted = ~aside & (weight > 0.0)
+        core, asked = np.zeros(len(counted), dtype=bool), cast(Tabular, rows.kernel)
+        core[counted], kernel = core_of(rows.filled.rows[counted], asked)
         fitted = clone(est).set_params(kernel=kernel)
-        fitted.fit(X, sample_weight=core * rows.weight, groups=groups)
+        fitted.fit(X, sample_weight=core * weight, groups=rows.groups)
         return cls(fitted, kernel, core, np.maximum(-median(fitted.log_similarity()), 0.0))
 
+    def clumps(self, X: np.ndarray, listed: np.ndarray) -> np.ndarray:
+        """Return the number of the clump that each listed row of X is in, (n,); -1 for none.
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of a table as numbers.
+        Two rows are alike if they are half as far from each other as each is from the nearest row
+        of the core. The largest clump is number 0. Of more than 5,000 listed rows the most
+        surprising are compared.
+        """
+        found, rows = np.full(len(listed), -1), np.flatnonzero(listed)
+        rows = rows[np.argsort(-self.surprise[rows], kind="stable")[:MOST_ALIKE]]
+        if len(rows) < FEWEST_ALIKE:
+            return found
+        Z = self.kernel.inputs(X[rows])
+        nearest = self._nearest(Z, X, rows)
+        alike = -self.kernel.log(Z, Z) <= ALIKE * np.minimum(nearest[:, None], nearest)
+        _, number = connected_components(alike, directed=False)
+        count = np.bincount(number)
+        order = np.argsort(-count, kind="stable")
+        place = np.full(len(count), -1)
+        place[order] = np.where(count[order] >= FEWEST_ALIKE, np.arange(len(count)), -1)
+        found[rows] = place[number]
+        return found
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, p)
-        Gaps have the middle value of the nearest rows.
-    categorical : tuple of int
-        The positions of the columns of categories.
-    cyclic : tuple of int
-        The positions of cosines and sines.
-    names : pandas.Index of length n
-    weight : ndarray of shape (n,)
-        Of mean 1 over the rows that have one.
-    """
-
-    X: np.ndarray
-    categorical: tuple[int, ...]
-    cyclic: tuple[int, ...]
-    names: pd.Index
-    weight: np.ndarray
-
-    @classmethod
-    def of(
-        cls, X: Any, named: tuple[int, ...], table: Table | None, weight: Any, groups: Any
-    ) -> Self:
-        """Return the rows of a table; columns at ``named`` positions are categories too."""
-        known = TrainingTable.read(X, table)
-        values = known.values.to_numpy(float)
-        n, p = values.shape
-        if n < FEWEST:
-            raise ValueError(f"one table needs {FEWEST} rows or more, got {n}")
-        if max(named, default=0) >= p:
-            raise ValueError(f"categorical={named}: there are {p} columns, from 0 on")
-        categorical = tuple(sorted({*named, *known.table.categorical}))
-        t = Units.of(values, None, weight, groups).weight
-        if (t > 0.0).sum() < FEWEST:
-            raise ValueError(f"one table needs {FEWEST} rows that count, got {(t > 0.0).sum()}")
-        filled = imputed(values, values[t > 0.0], categorical).rows
-        table = known.table
-        return cls(table.coordinates(filled), categorical, table.cycles, known.frame.index, t)
+    def _nearest(self, Z: np.ndarray, X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return -log k of the nearest row of the core of X but itself, for each of some rows."""
+        core = self.kernel.inputs(X[self.core])
+        own = rows[:, None] == np.flatnonzero(self.core)
+        blocks = np.array_split(np.arange(len(Z)), -(-own.size // BLOCK_VALUES))
+        far = (np.where(own[i], np.inf, -self.kernel.log(Z[i], core)).min(axis=1) for i in blocks)
+        return np.concatenate(list(far))
 
 
 def stand_out(
@@ -291,49 +278,56 @@ def stand_out(
     check_rate("fdr", fdr)
     of_rows = {"strata": strata, "sample_weight": sample_weight, "groups": groups}
     X, of, _ = without_columns(X, **of_rows)
-    named = _asked(est).categorical_columns
-    rows = Rows.of(X, named, est.table, of["sample_weight"], of["groups"])
-    known = Strata.of(of["strata"], len(rows.X))
-    found, tail, aside = described(est, X, rows, known.level, of["groups"])
+    rows = _rows(est, X, of["sample_weight"], of["groups"])
+    known = Strata.of(of["strata"], len(rows.minority))
+    found, tail, aside = described(est, X, rows, known.level)
     odd = OddRows.of(tail, aside, known.level)
     listed = odd.listed(fdr)
     return StandOut(
         probability=odd.probability,
         surprise=found.surprise,
         listed=listed,
-        clump=clumps(found.kernel, rows.X, found.core, listed, found.surprise),
+        clump=found.clumps(rows.filled.rows, listed),
         at_least=odd.at_least,
         none=odd.none,
         fdr=float(fdr),
-        names=rows.names,
-        weight=found.core * rows.weight,
+        names=frame_of(X).index,
+        weight=found.core * rows.units.weight,
         estimator=found.estimator,
         reason="" if tail else TOO_FEW,
         strata=known.table(odd.numbers),
     )
 
 
+def _rows(est: Any, X: Any, weight: Any, groups: Any) -> Training:
+    """Return the rows of a table with their gaps filled."""
+    kernel = _asked(est)
+    asked = clone(est).set_params(kernel=kernel)
+    rows = Training.read(asked, X, sample_weight=weight, groups=groups)
+    if (n := len(rows.minority)) < FEWEST:
+        raise ValueError(f"one table needs {FEWEST} rows or more, got {n}")
+    if (n := int((rows.units.weight > 0.0).sum())) < FEWEST:
+        raise ValueError(f"one table needs {FEWEST} rows that count, got {n}")
+    with collected():  # the fit says which gaps are filled
+        return rows.without_gaps()
+
+
 def described(
-    est: Any, X: Any, rows: Rows, level: np.ndarray, groups: Any
+    est: Any, X: Any, rows: Training, level: np.ndarray
 ) -> tuple[Described, Tail | None, np.ndarray]:
     """Return the last description of a table, its tail, and which rows (n,) were set aside."""
-    aside, below = np.zeros(len(rows.X), dtype=bool), SHARE if is_sphere(est) else None
+    aside = np.zeros(len(level), dtype=bool)
+    # a sphere has a share of rows outside: all its points lie at one distance, so its tail begins
+    # beyond the share of the core
+    below = SHARE if "outlier_fraction" in est.get_params(deep=False) else None
     passes = 0
     while True:
         with collected() if passes else nullcontext():  # each pass has the same warnings
-            found = Described.of(est, X, rows, aside, groups)
+            found = Described.of(est, X, rows, aside)
         tail, passes = Tail.of(found.surprise[~aside], below, level[~aside]), passes + 1
         if tail is None or passes == PASSES or not tail.far.any():
             return found, tail, aside
         aside[np.flatnonzero(~aside)[tail.far]] = True
-
-
-def is_sphere(est: Any) -> bool:
-    """Return whether an estimator is a sphere, which has a share of rows outside.
-
-    All its points lie at one distance, so its tail begins beyond the share of the core.
-    """
-    return "outlier_fraction" in est.get_params(deep=False)
 
 
 def _asked(est: Any) -> Tabular:

@@ -1,7 +1,6 @@
 """Plots of fitted estimators with matplotlib; each function returns its axes."""
 
-from .decisions import plot_decisions
-from .draws import plot_margin, plot_weights
+from .draws import plot_decisions, plot_margin, plot_weights
 from .outliers import plot_explanation, plot_outliers
 from .rows import plot_boundary, plot_distances, plot_roc
 

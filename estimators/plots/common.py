@@ -9,28 +9,16 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from sklearn.utils import get_tags
 
-from ..labels import classes_of
-
-MAJORITY, MINORITY, PRIOR = (
-    "#0072B2",
-    "#D55E00",
-    "#999999",
-)  # safe for colour-blind readers (Okabe and Ito 2008)
+# safe for colour-blind readers (Okabe and Ito 2008)
+MAJORITY, MINORITY, PRIOR = "#0072B2", "#D55E00", "#999999"
 LENGTH = 16  # characters of the name of a row in a picture
 FAR_ROWS = 5.0  # times the surprise of most rows, beyond which an axis is logarithmic
 P_NORMAL = LinearSegmentedColormap.from_list("p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"])
-
-
-def by_name(est: Any) -> dict[str, Any]:
-    """Return one estimator or several by their names."""
-    return dict(est) if isinstance(est, Mapping) else {type(est).__name__: est}
 
 
 def plain(text: object) -> str:
@@ -69,31 +57,12 @@ def panels(n: int, most: int, width: float, height: float) -> np.ndarray:
     axes = plt.subplots(*shape, figsize=size, **how)[1].ravel()
     for ax in axes[n:]:
         ax.set_visible(False)
-    found: np.ndarray = axes[:n]
-    return found
+    return np.asarray(axes[:n])
 
 
 def figure_of(axes: Any) -> Figure:
     """Return the figure of the axes that a plot returns."""
-    found: Figure = np.ravel(axes)[0].figure
-    return found
-
-
-def minority_of(est: Any, y: Any, n: int) -> np.ndarray:
-    """Return which of n rows with labels y are minority; none without labels."""
-    if y is None:
-        return np.zeros(n, dtype=bool)
-    if hasattr(est, "minority_of"):
-        return np.asarray(est.minority_of(y, n))
-    return classes_of(y, n)[0]
-
-
-def training_minority(est: Any) -> np.ndarray:
-    """Return which of the training rows are minority."""
-    if get_tags(est).input_tags.pairwise:  # a kernel matrix is no table
-        found: np.ndarray = est.idata_["constant_data"]["minority"].to_numpy()
-        return found
-    return np.asarray(est.table_.minority)
+    return np.ravel(axes)[0].figure
 
 
 def label_rows(ax: Axes, names: Any) -> None:
@@ -130,9 +99,3 @@ def points(
     for label, (members, color) in classes.items():
         if np.any(members):
             ax.scatter(x[members], y[members], color=color, label=label, **{"s": 12, **style})
-
-
-def frame_of(est: Any, X: np.ndarray) -> Any:
-    """Return rows with the names of the columns of the fit, if these have names."""
-    names = getattr(est, "feature_names_in_", None)
-    return X if names is None else pd.DataFrame(X, columns=names)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from sklearn.metrics import (
-    average_precision_score,
-    precision_recall_curve,
-    roc_auc_score,
-    roc_curve,
-)
+from sklearn import metrics
 
-from ..fitted import require_description
+from ..fitted import require_description, training_minority
 from ..labels import classes_of
 from .common import (
     MAJORITY,
@@ -24,15 +19,11 @@ from .common import (
     P_NORMAL,
     axes_of,
     by_class,
-    by_name,
-    frame_of,
     label_rows,
-    minority_of,
     panels,
     plain,
     points,
     surprise_axis,
-    training_minority,
 )
 
 LARGEST = np.finfo(float).max
@@ -81,15 +72,13 @@ def plot_distances(
     require_description(est, "surprise")
     decided = est.decision(X, prob)
     n, surprise = len(decided), decided["surprise"].to_numpy()
-    minority = training_minority(est) if X is None else minority_of(est, y, n)
+    minority = _minority_of(est, X, y, n)
     ax = axes_of(ax, 9.0, 3.8)
     classes = by_class(minority)
     if nobody := X is not None and y is None:
         classes = {"rows without labels": (~minority, MAJORITY)}
-    if "low" in decided:
-        low, high = decided["low"], decided["high"]
-        colors = np.where(minority, MINORITY, MAJORITY)
-        ax.vlines(np.arange(n), low, high, color=colors, alpha=0.3, linewidth=1)
+    colors = np.where(minority, MINORITY, MAJORITY)
+    ax.vlines(np.arange(n), decided["low"], decided["high"], color=colors, alpha=0.3, linewidth=1)
     points(ax, np.arange(n), surprise, classes)
     ax.axhline(0.0, color="#333333", linestyle="--", linewidth=1.2)
     ax.set(xlabel="row", ylabel="surprise; above 0: beyond the cutoff")
@@ -142,7 +131,7 @@ def plot_boundary(
     >>> X = np.random.default_rng(0).normal(size=(50, 2))
     >>> axes = plots.plot_boundary({"SVDD": SVDD().fit(X)}, resolution=20)
     """
-    fits = by_name(estimators)
+    fits = _by_name(estimators)
     first = next(iter(fits.values()))
     if X is None:
         X, minority = first.table_.values, first.table_.minority
@@ -172,7 +161,9 @@ def plot_boundary(
 
 def _map(ax: Axes, est: Any, x1: np.ndarray, x2: np.ndarray) -> QuadMesh:
     """Draw P(normal) and the decision boundary over a grid; return the image."""
-    rows = frame_of(est, np.column_stack([x1.ravel(), x2.ravel()]))
+    rows: Any = np.column_stack([x1.ravel(), x2.ravel()])
+    if (names := getattr(est, "feature_names_in_", None)) is not None:
+        rows = pd.DataFrame(rows, columns=names)
     if hasattr(est, "decision"):
         decided = est.decision(rows)
         score, p = -decided["surprise"].to_numpy(), decided["probability_normal"].to_numpy()
@@ -218,15 +209,15 @@ def plot_roc(est: Any, X: Any = None, y: Any = None) -> np.ndarray:
     >>> est = SVDD().fit(X, np.repeat([0, 1], [50, 9]))
     >>> axes = plots.plot_roc(est)
     """
-    curves = {name: scored(each, X, y) for name, each in by_name(est).items()}
+    curves = {name: scored(each, X, y) for name, each in _by_name(est).items()}
     roc, pr = axes = panels(2, 2, 4.75, 4.4)
     rates, of_roc, of_pr = [], [], []
     for i, (name, (minority, score, flagged)) in enumerate(curves.items()):
         color = COLORS[i % len(COLORS)]
-        false_alarms, hits, _ = roc_curve(minority, score)
-        precision, recall, _ = precision_recall_curve(minority, score)
-        auc = f"{plain(name)}: AUC {roc_auc_score(minority, score):.3f}"
-        ap = f"{plain(name)}: AP {average_precision_score(minority, score):.3f}"
+        false_alarms, hits, _ = metrics.roc_curve(minority, score)
+        precision, recall, _ = metrics.precision_recall_curve(minority, score)
+        auc = f"{plain(name)}: AUC {metrics.roc_auc_score(minority, score):.3f}"
+        ap = f"{plain(name)}: AP {metrics.average_precision_score(minority, score):.3f}"
         # the curves of random ranks lie below these lines, so the labels have room there
         of_roc += roc.plot(false_alarms, hits, color, label=auc, drawstyle="steps-post", lw=1.8)
         of_pr += pr.plot(recall, precision, color, label=ap, drawstyle="steps-pre", lw=1.8)
@@ -259,12 +250,11 @@ def scored(est: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
     if X is None:
         require_description(est, "score of left-out rows")
         score = -est.decision()["surprise"].to_numpy()
-        minority = training_minority(est)
     elif y is None:
         raise ValueError("plot_roc needs the labels y of X: which rows are minority")
     else:
         score = np.asarray(est.decision_function(X), dtype=float)
-        minority = minority_of(est, y, len(score))
+    minority = _minority_of(est, X, y, len(score))
     if minority.all() or not minority.any():
         raise ValueError(
             "ROC and precision need majority and minority rows, got "
@@ -272,3 +262,17 @@ def scored(est: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray
             "plot_roc(est, X, y)"
         )
     return minority, np.minimum(-score, LARGEST), score < 0.0
+
+
+def _by_name(est: Any) -> dict[str, Any]:
+    """Return one estimator or several by their names."""
+    return dict(est) if isinstance(est, Mapping) else {type(est).__name__: est}
+
+
+def _minority_of(est: Any, X: Any, y: Any, n: int) -> np.ndarray:
+    """Return which of n rows are minority: of X by labels y, if there are any, or of the fit."""
+    if X is None:
+        return training_minority(est)
+    if y is None:
+        return np.zeros(n, dtype=bool)
+    return np.asarray(est.minority_of(y, n) if hasattr(est, "minority_of") else classes_of(y, n)[0])

@@ -101,7 +101,10 @@ def elpd(est: Description, X: Any = None, rows: Any = None) -> ELPDData:
         raise ValueError("give new rows X or training rows, not both: rows are positions in fit")
     normalizer, values = _log_normalizer(est), est.log_similarity(X)
     index = (est.table_.frame if X is None else frame_of(X)).index
-    weight = np.ones(len(index)) if rows is not None or X is not None else _weight(est)
+    weight = np.ones(len(index))
+    if rows is None and X is None:
+        constant = est.idata_["constant_data"]
+        weight = constant["weight"].where(~constant["minority"], 0.0).to_numpy()
     which = np.flatnonzero(weight > 0.0) if rows is None else _positions(rows, len(index))
     of_row = logsumexp(values[:, which], axis=0) - math.log(len(values)) - normalizer
     found = weight[which] * of_row
@@ -116,12 +119,6 @@ def elpd(est: Description, X: Any = None, rows: Any = None) -> ELPDData:
         good_k=GOOD_K,
         elpd_i=xr.DataArray(found, {"obs": index[which]}, "obs"),
     )
-
-
-def _weight(est: Description) -> np.ndarray:
-    """Return what each training row counts (n,), 0 for minority rows."""
-    constant = est.idata_["constant_data"]
-    return np.where(constant["minority"].to_numpy(), 0.0, constant["weight"].to_numpy())
 
 
 def _positions(rows: Any, n: int) -> np.ndarray:

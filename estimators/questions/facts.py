@@ -112,16 +112,13 @@ def facts(est: Any) -> dict[str, Any]:
     True
     """
     require_one_fit(est, "summary")
-    return of_fit(est.fit_)
-
-
-def of_fit(fitted: Fitted) -> dict[str, Any]:
-    """Return the facts of a fit."""
+    fitted: Fitted = est.fit_
     training, units, name = fitted.training, fitted.data.units, type(fitted.estimator).__name__
     record = find(name)
     kinds = {} if training.kernel.pairwise else training.table.kinds
     by_column = zip(kinds, training.gaps.sum(axis=0).tolist(), strict=True) if kinds else ()
-    majority = ~units.minority
+    weight = units.weight[~units.minority]
+    counted = weight[weight > 0.0]
     found = {
         "model": name,
         "name": name if record is None else record.name,
@@ -132,8 +129,8 @@ def of_fit(fitted: Fitted) -> dict[str, Any]:
         "minority": int(units.minority.sum()),
         "learns_from_minority": fitted.gram.n1 > 0,
         "points": len(fitted.gram.K),
-        "without_weight": int((units.weight[majority] == 0.0).sum()) or None,
-        "effective_rows": _in_effect(units.weight[majority]),
+        "without_weight": len(weight) - len(counted) or None,
+        "effective_rows": None if np.ptp(counted) == 0.0 else effective(counted),
         "batches": len(units.taught) if (units.batch >= 0).any() else None,
         "smallest_rate": 1.0 / (units.in_effect + 1.0),
         "one_table": getattr(fitted.data.kernel, "of_core", False) or None,
@@ -159,12 +156,6 @@ def call(est: Any) -> str:
         changed = {n: v for n, v in given.items() if v[1] != repr(defaults[n])}
     texts = (f"{n}={getattr(v, '__name__', text)}" for n, (v, text) in changed.items())
     return f"{type(est).__name__}({', '.join(texts)})"
-
-
-def _in_effect(weight: np.ndarray) -> float | None:
-    """Return the effective number of rows with a weight (Kish 1965); None if all are equal."""
-    t = weight[weight > 0.0]
-    return None if np.ptp(t) == 0.0 else effective(t)
 
 
 def _kernel(fitted: Fitted) -> dict[str, Any]:

@@ -39,7 +39,6 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.preprocessing import StandardScaler
 
 from ...inference import threads
-from ..inputs import refuse
 from ..messages import listed
 from ..tables.columns import TableColumn
 from ..training import TrainingTable
@@ -145,7 +144,6 @@ def relations(X: Any, on: Any = None) -> Relations:
     >>> int(row.name), row["column"], float(row["value"]), round(float(row["expected"]), 2)
     (7, 'net', 50.0, 7.37)
     """
-    refuse(X)
     given = TrainingTable.read(X)
     table, frame = given.values, given.frame
     columns = dict(zip(frame, given.table.columns, strict=True))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...inference.warning import DataWarning, warn
 from ..description import Description
-from ..fitted import require_description
+from ..fitted import require_description, training_minority
 from ..messages import check_rate
 
 ROUNDING = 1e-9  # relative, of p-values
@@ -66,8 +66,7 @@ def p_value(est: Description, X: Any) -> np.ndarray:
     array([0.01])
     """
     require_description(est, "p-value")
-    found: np.ndarray = est.decision(X)["p_value"].to_numpy()
-    return found
+    return np.asarray(est.decision(X)["p_value"])
 
 
 def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
@@ -117,11 +116,10 @@ def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
     >>> np.flatnonzero(bsvdd.select(est, batch, fdr=0.1)).tolist()
     [20, 21, 22]
     """
-    check_rate("fdr", fdr)
     p = p_value(est, X)
     found = discoveries(p, fdr)
     if len(p) and not found.any():
-        _warn_of_ranks(p, fdr, int((~est.table_.minority).sum()))
+        _warn_of_ranks(p, fdr, int((~training_minority(est)).sum()))
     return found
 
 

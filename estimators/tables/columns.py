@@ -158,8 +158,7 @@ def of_dates(x: pd.Series, form: str = ISO) -> TableColumn:
 
 def are_dates(x: pd.Series) -> bool:
     """Return whether pandas says that a column has dates."""
-    is_typed = types.is_datetime64_any_dtype(x)
-    return is_typed or types.infer_dtype(x) in ("date", "datetime", "datetime64")
+    return types.infer_dtype(x) in ("date", "datetime", "datetime64")
 
 
 def moments(x: pd.Series, form: str) -> pd.Series:
@@ -172,9 +171,6 @@ def moments(x: pd.Series, form: str) -> pd.Series:
 
 def zoned(x: pd.Series) -> pd.Series:
     """Return which of the dates that are no gap have a time zone."""
-    if types.is_datetime64_any_dtype(x):
-        of_arrow = getattr(x.dtype, "pyarrow_dtype", None)
-        return pd.Series(getattr(of_arrow or x.dtype, "tz", None) is not None, x.dropna().index)
     if are_dates(x):
         return x.dropna().map(lambda v: getattr(v, "tzinfo", None) is not None).astype(bool)
     return texts(x).str.fullmatch(ZONE).astype(bool)

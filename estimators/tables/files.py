@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
 
@@ -56,9 +56,10 @@ class Layout:
     missing: tuple[str, ...] = ()
     cyclic: tuple[str, ...] = ()
 
-    def layout(self, label: str | None = None) -> Self:
-        """Return the layout with a column of labels."""
-        return replace(self, label=label)
+    @property
+    def sign(self) -> str:
+        """The sign between two fields."""
+        return self.sep.replace("tab", "\t")
 
     @property
     def levels(self) -> dict[str, list[str]]:
@@ -83,7 +84,7 @@ class Layout:
         ValueError
             One column is two things, or a sign or an order is none.
         """
-        if len(self.sep.replace("tab", "\t")) != 1 or self.sep in ("", self.decimal):
+        if len(self.sign) != 1 or self.sign == self.decimal:
             raise ValueError(f"--sep must be one sign, not that of --decimal, got {self.sep!r}")
         if wrong := [name for name, levels in self.levels.items() if len(levels) < 2]:
             raise ValueError(f"--order must be as 'size=small<medium<large', got {wrong[0]!r}")
@@ -184,7 +185,7 @@ def read_own(path: str | Path, layout: Layout, label: str | None = None) -> pd.D
         for name in text.intersection(table) - {label, layout.label}:
             table[name] = table[name].astype(object).map(level, na_action="ignore")
     else:
-        rows = _by_pandas(path, "openpyxl", "excel") if kind == ".xlsx" else _csv(path, layout.sep)
+        rows = _by_pandas(path, "openpyxl", "excel") if kind == ".xlsx" else _csv(path, layout.sign)
         table = _with_names(path, rows)
         with naming(path):
             each = {n: _typed(table[n], layout.decimal, n in text) for n in table}
@@ -253,7 +254,7 @@ def _by_pandas(path: Path, package: str, extra: str) -> pd.DataFrame:
 
 def _csv(path: Path, sep: str) -> pd.DataFrame:
     """Return the cells of CSV as texts, the header first."""
-    content, sep = path.read_bytes(), sep.replace("tab", "\t")
+    content = path.read_bytes()
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

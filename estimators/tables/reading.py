@@ -42,7 +42,6 @@ COMMAS = (
     "decimal sign, X[{x}] = X[{x}].str.replace(',', '') if it stands between thousands"
 )
 TYPES = {  # that are no features as they are
-    "timedelta64": "has durations: X[{x}] = X[{x}] / pandas.Timedelta(days=1) makes days",
     "timedelta": "has durations: X[{x}] = X[{x}] / pandas.Timedelta(days=1) makes days",
     "complex": "has complex numbers",
     "period": "has periods: X[{x}] = X[{x}].dt.to_timestamp() makes dates",
@@ -61,7 +60,7 @@ def column_of(x: pd.Series, is_category: bool = False) -> TableColumn:
         return TableColumn("category")
     if is_category or is_labels:
         return TableColumn("category", values=tuple(sorted(texts(x).unique())))
-    if (kind := types.infer_dtype(x)) in TYPES:
+    if (kind := types.infer_dtype(x).removesuffix("64")) in TYPES:
         raise ValueError(f"{TYPES[kind]}; {DROP}")
     if kind in ("boolean", "integer", "floating", "decimal", "mixed-integer-float") or is_number:
         return _of_values(x)

@@ -9,12 +9,12 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison import datasets, models
+from bsvdd.comparison import datasets, models, table
 from bsvdd.comparison.runner import Cell
 from click.testing import CliRunner
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from bsvdd import BDD, cutoffs, priors
+from bsvdd import BDD, cutoffs, priors, stand_out
 from bsvdd.cli import main
 
 pytestmark = [
@@ -388,3 +388,19 @@ def test_fit_takes_what_is_known_of_rows(tmp_path):
     assert wrong.exit_code == 1
     assert "Error: --suspect by=T9: no row has this value" in wrong.stderr
     assert not (tmp_path / "m2").exists()
+
+
+# what the numbers mean
+
+
+def test_each_printed_number_is_on_the_page_of_words(folder):
+    found = call("score", folder / "m", folder / "moon.csv", "--out", folder / "words.csv")
+    assert found.stderr.splitlines()[-1] == "what the numbers mean: bsvdd words"
+    page = call("words").stdout
+    est = BDD(draws=60, tune=10).fit(datasets.moon().X)
+    printed = [*est.decision().columns, *est.summary().index, *table.METRICS.values()]
+    printed += [*stand_out(est, datasets.moon().X).table.columns[:3]]
+    assert not [name for name in printed if name not in page]
+    assert "p_value" in call("words", "P_VALUE").stdout
+    assert "ess" not in call("words", "P_VALUE").stdout.split()
+    assert "no word or number has 'xyz'" in call("words", "xyz").stderr

@@ -86,7 +86,7 @@ def test_alike_odd_rows_are_one_line(table, tmp_path):
     files = ["--out", out, "--picture", picture]
     result = call(path, "--id", "name", *FEW, *files, "--label", "version")
     assert result.exit_code == 0, result.output
-    assert result.output.endswith(f"saved {out}\nsaved {picture}\n")
+    assert result.stdout.endswith(f"saved {out}\nsaved {picture}\n")
     assert picture.read_bytes().startswith(b"\x89PNG")
     found = pd.read_csv(out, index_col="name")
     group = found.index[found["clump"] == 0]

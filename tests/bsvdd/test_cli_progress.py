@@ -19,8 +19,7 @@ def test_a_log_has_a_line_for_each_computed_cell_and_the_time_left():
     """Stored cells and failures are no speed; 10 s lie between two ticks of the clock."""
     now = [0.0]
     console = Console(file=io.StringIO(), width=20)
-    with progress("compare", console, lambda: now[0]) as display:
-        on_cell = display.cells("fits", 12)
+    with progress("compare", "fits", 12, console, lambda: now[0]) as on_cell:
         on_cell(row(0), True)
         on_cell(row(1, "BDD", error="ValueError: no\nrows [red]"), False)
         on_cell(row(2, "BDD", error="ValueError: no\nrows [red]"), False)
@@ -36,8 +35,7 @@ def test_a_log_has_a_line_for_each_computed_cell_and_the_time_left():
 
 def test_a_log_says_that_a_long_cell_is_running(monkeypatch, capsys):
     monkeypatch.setattr(cli_console, "HEARTBEAT", 0.02)
-    with progress("study", Console(file=io.StringIO())) as display:
-        display.cells("fits", 12)
+    with progress("study", "fits", 12, Console(file=io.StringIO())):
         time.sleep(0.2)
     lines = capsys.readouterr().err.splitlines()
     assert lines and all(re.fullmatch(r"study: fits 0/12, \d+ s so far", line) for line in lines)
@@ -45,8 +43,8 @@ def test_a_log_says_that_a_long_cell_is_running(monkeypatch, capsys):
 
 def test_a_terminal_shows_the_first_failure_of_each_model_at_once():
     file = io.StringIO()
-    with progress("study", Console(file=file, force_terminal=True, width=120)) as display:
-        on_cell = display.cells("fits", 3)
+    console = Console(file=file, force_terminal=True, width=120)
+    with progress("study", "fits", 3, console) as on_cell:
         on_cell(row(0, error="ValueError: too [few] rows"), False)
         assert "failed: moon, SVDD, replicate 0: ValueError: too [few] rows" in file.getvalue()
         on_cell(row(1, error="ValueError: again"), False)

@@ -187,6 +187,12 @@ def test_gaps_are_filled_and_a_row_without_a_label_is_refused(table, scores, tmp
     np.testing.assert_allclose(frame["surprise"][3], expected, rtol=1e-6)
 
 
+def test_a_table_with_tabs_is_answered_with_tabs(folder, table, tmp_path):
+    table.to_csv(tmp_path / "t.csv", index=False, sep="\t")
+    call("score", folder / "BDD", tmp_path / "t.csv", "--sep", "tab", "--out", tmp_path / "s.csv")
+    assert len(pd.read_csv(tmp_path / "s.csv", sep="\t")["p_value"]) == len(table)
+
+
 def test_a_model_of_a_kernel_matrix_is_for_python(folder, tmp_path):
     SVDD(kernel=kernels.Precomputed()).fit(np.eye(9) + 1.0).save(tmp_path / "k")
     result = call("score", tmp_path / "k", folder / "t.csv", code=1)

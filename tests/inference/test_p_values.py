@@ -102,6 +102,14 @@ def test_the_cutoff_of_a_rate_and_p_values_order_alike(est):
 # the false discovery rate
 
 
+def test_nothing_is_selected_under_a_kernel_matrix_too():
+    est = SVDD(kernel=kernels.Precomputed(diagonal=1.0)).fit(KERNEL(X, X))
+    p = bsvdd.p_value(est, KERNEL(NEW[-2:], X))
+    assert p.min() == 1.0 / 26
+    with pytest.warns(bsvdd.inference.warning.DataWarning, match="no row is selected, though"):
+        assert not bsvdd.select(est, KERNEL(NEW[-2:], X), fdr=0.01).any()
+
+
 def by_definition(p, fdr):
     """Reject the k smallest, k the largest number with p_(k) <= k fdr / m."""
     ordered, m = np.sort(p), len(p)
