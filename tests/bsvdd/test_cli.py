@@ -9,8 +9,9 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison import datasets, models, table
+from bsvdd.comparison import datasets, models
 from bsvdd.comparison.runner import Cell
+from bsvdd.comparison.table import METRICS
 from click.testing import CliRunner
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
@@ -398,7 +399,7 @@ def test_each_printed_number_is_on_the_page_of_words(folder):
     assert found.stderr.splitlines()[-1] == "what the numbers mean: bsvdd words"
     page = call("words").stdout
     est = BDD(draws=60, tune=10).fit(datasets.moon().X)
-    printed = [*est.decision().columns, *est.summary().index, *table.METRICS.values()]
+    printed = [*est.decision().columns, *est.summary().index, *METRICS.values()]
     printed += [*stand_out(est, datasets.moon().X).table.columns[:3]]
     assert not [name for name in printed if name not in page]
     assert "p_value" in call("words", "P_VALUE").stdout
