@@ -6,7 +6,8 @@ tail, m of n. Normal rows have a smooth tail, a generalised Pareto distribution 
 rows lie anywhere in it, or all far away. Each stratum l of the rows, with :math:`n_l` rows and
 :math:`m_l` in the tail, has its own share :math:`\varepsilon_l` of odd rows:
 
-.. math:: u \sim (1 - e_l)\, \mathrm{GPD}(h, \xi) + e_l\, \frac{a u^{a - 1}}{U^a}, \qquad
+.. math:: u \sim (1 - e_l)\, \mathrm{GPD}(h, \xi)
+    + e_l \left(.9\, \frac{a u^{a - 1}}{U^a} + .1\, \frac{2 u}{U^2}\right), \qquad
     e_l = \varepsilon_l n_l / m_l, \qquad U = (1 + 1/m) \max_i u_i,
 
 with the density :math:`h (1 + \xi h u)^{-1/\xi - 1}` of the first. By default all rows are one
@@ -21,8 +22,9 @@ strata. At most .3 of all rows are odd, and :math:`e_l` is at most .99.
 
 The logarithm of a surprise has a tail that is light for rows of a normal distribution and heavier
 for skewed ones; the prior of :math:`\xi` has both. With a = 2 alone, odd rows that all lie far away
-would make the model count hidden ones near its beginning. A row 100 times as surprising as the
-quantile is beyond any tail, and not in it.
+would make the model count hidden ones near its beginning. With one a for all, alike rows that lie
+far away would make all nearer ones normal, so a tenth of the odd rows lies anywhere. A row 100
+times as surprising as the quantile is beyond any tail, and not in it.
 
 **References**
 
@@ -42,6 +44,7 @@ NONE = 0.5  # prior probability that no row is odd
 LEAST_ROWS, LARGEST_SHARE = 0.5, 0.3  # ends of the share of odd rows: so many of the n, and a share
 SHAPE = -0.05, 0.1  # prior mean and sd of xi
 POWER = 2.0, 32.0  # ends of a
+ANYWHERE = 0.1  # share of the odd rows that has the least a, whatever that of the others
 SMALLEST_SHAPE = 1e-6  # xi for a smaller one, whose formula would be 0 / 0
 FAR = math.log(100.0)  # u beyond any tail
 FEWEST = 20  # different surprises in a tail
@@ -96,9 +99,11 @@ class Stratum:
 
     def log_odd(self, log_share: np.ndarray, log_a: np.ndarray) -> np.ndarray:
         """Return the log of e times the density of odd rows, (share, a, v)."""
-        log_a = log_a[:, None]
-        density = log_a + np.expm1(log_a) * np.log(self.x / self.end) - math.log(self.end)
-        return np.asarray(log_share[:, None, None] + math.log(self.n / self.m) + density)
+        log_a, log_x = log_a[:, None], np.log(self.x / self.end)
+        far = math.log1p(-ANYWHERE) + log_a + np.expm1(log_a) * log_x
+        anywhere = math.log(ANYWHERE * POWER[0]) + (POWER[0] - 1.0) * log_x
+        density = np.logaddexp(far, anywhere) + math.log(self.n / self.m / self.end)
+        return np.asarray(log_share[:, None, None] + density)
 
     def without_odd(self, xi: np.ndarray, log_h: np.ndarray) -> np.ndarray:
         """Return the log likelihood without odd rows, (xi, h)."""

@@ -118,6 +118,15 @@ def test_a_stratum_whose_rows_are_all_wild_or_all_inside_has_an_answer():
     assert more.numbers[2].tolist() == [1, 1, 1] and more.at_least == found.at_least + 1
 
 
+def test_alike_rows_far_away_hide_no_nearer_ones():
+    """As fifteen codes for "not known" beside six errors: all of these had P(odd) = 0."""
+    rng = np.random.default_rng(0)
+    nearer = [12.0, 5.2, 3.9, 3.9, 3.8, 3.7]
+    t = np.r_[np.exp(0.2 * rng.normal(size=580)), nearer, 77.0 + rng.normal(size=15)]
+    found = OddRows.of(Tail.of(t), np.zeros(601, dtype=bool))
+    assert found.probability[580:].min() > 0.9 and found.probability[:580].max() < 0.5
+
+
 def in_pymc(tail):
     """Return the model of a tail in PyMC, whether any row is odd summed out."""
     x, count, scale = tail.x, tail.count, tail.n / tail.m
@@ -131,7 +140,8 @@ def in_pymc(tail):
         inside = pt.gt(y, 0.0)
         normal = log_h - (1.0 / xi + 1.0) * pt.log(pt.switch(inside, y, 1.0))
         normal = pt.switch(inside, normal, -np.inf)
-        odd = log_a + pt.expm1(log_a) * np.log(x / tail.end) - math.log(tail.end)
+        a, end = pt.exp(log_a), tail.end
+        odd = pt.log(0.9 * a * x ** (a - 1.0) / end**a + 0.1 * 2.0 * x / end**2)
         both = pt.logaddexp(pt.log1p(-pt.exp(log_e)) + normal, log_e + odd)
         somebody = math.log1p(-NONE) + (both * count).sum()
         total = pt.logaddexp(somebody, math.log(NONE) + (normal * count).sum())
