@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ..estimators.tables.files import Layout
     from ..estimators.training import TrainingTable
 
+MOVED = 0.5  # share of new rows beyond all training rows, above which a column has moved
+
 
 @click.command()
 @click.argument("model", type=options.FILE)
@@ -200,12 +202,14 @@ def _notes(
             f"has, in {messages.quoted(names)}: such a category differs from all others"
         )
     low, high = np.nanmin(seen, axis=0), np.nanmax(seen, axis=0)
-    away = (codes > high).all(axis=0) | (codes < low).all(axis=0)
-    counts = ~is_category & ~np.isin(list(known.kinds), list(known.table.cyclic))
-    if n > 1 and len(moved := X.columns[away & counts]):
+    away = np.maximum((codes > high).mean(axis=0), (codes < low).mean(axis=0))
+    away[is_category | np.isin(list(known.kinds), list(known.table.cyclic))] = 0.0
+    if n > 1 and (away > MOVED).any():
+        moved = X.columns[away > MOVED]
         yield (
-            f"all {n} rows lie beyond the training rows in {messages.listed(moved)}: if it counts "
-            f"on, as a date does, fit without it, --drop {str(moved[0])!r}"
+            f"{'all' if away.max() == 1.0 else 'most of the'} {n} rows lie beyond the training "
+            f"rows in {messages.listed(moved)}: if it counts on, as a date does, fit without it, "
+            f"--drop {str(moved[0])!r}"
         )
     if fdr is not None and not result["selected"].any():  # by Benjamini and Hochberg
         smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))

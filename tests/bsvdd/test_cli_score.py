@@ -270,6 +270,10 @@ def test_what_the_cells_do_not_say_is_kept_with_the_model(table, scores, tmp_pat
     rows.to_csv(path, index=False)
     result, frame = scores(model, path)
     assert frame["filled"].notna().sum() == 8
-    assert "all 72 rows lie beyond the training rows in column 'day': if it counts" in result.stderr
+    moved = "72 rows lie beyond the training rows in column 'day': if it counts"
+    assert f"all {moved}" in result.stderr
+    rows["day"] -= 10
+    rows.to_csv(path, index=False)
+    assert f"most of the {moved}" in scores(model, path)[0].stderr
     wrong = call("fit", path, "--cyclic", "hour", "--out", model, code=1).output
     assert wrong.startswith("Error: --cyclic COLUMN=PERIOD, such as hour=24")
