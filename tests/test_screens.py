@@ -16,11 +16,10 @@ import pytest
 from bsvdd.comparison import models, studies
 from bsvdd.comparison.runner import Cell
 from bsvdd.comparison.slides import Slides
-from click.testing import CliRunner
 
 import bsvdd
 from bsvdd import BSVDD, SVDD, cutoffs
-from bsvdd.cli import main
+from tests.bsvdd.helpers import call
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
@@ -141,9 +140,7 @@ CALLS = {  # one after the other: score reads what fit has saved
 def called(arguments, folder, monkeypatch):
     """Return the screen of a command at 80 columns, and the head of the CSV that it writes."""
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("COLUMNS", "80")
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 0, result.output
+    result = call(*arguments, COLUMNS="80")
     text = f"$ bsvdd {' '.join(arguments)}\n{result.stdout}\n-- stderr\n{result.stderr}"
     if arguments[-1].endswith(".csv"):
         lines = (folder / arguments[-1]).read_text().splitlines()
@@ -185,7 +182,5 @@ def test_the_screen_of_a_study(name, folder, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["", *CALLS, "study"])
-def test_help(name, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    result = CliRunner().invoke(main, [*name.split(), "--help"])
-    check(f"help {name}".strip(), result.output)
+def test_help(name):
+    check(f"help {name}".strip(), call(*name.split(), "--help", COLUMNS="80").output)

@@ -19,7 +19,7 @@ from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, cutoffs, kernels, priors
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 RNG = np.random.default_rng(90)
 ROWS = np.concatenate([RNG.normal(size=(20, 2)), RNG.normal(2.0, 1.0, size=(5, 2))])
-Y, MINORITY = np.repeat([0, 1], [20, 5]), np.arange(25) >= 20
+Y = np.repeat([0, 1], [20, 5])
 QUICK = dict(draws=250, kernel=kernels.RBF(1.2), random_state=1)
 MODELS = {
     "BDD": BDD(prior=priors.Flat(sd=0.1), **QUICK),

@@ -18,14 +18,13 @@ import xarray as xr
 from bsvdd.estimators.labels import read_minority
 from bsvdd.estimators.tables.files import Layout, read_features, read_own
 from bsvdd.inference.warning import DataWarning
-from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
 
 from bsvdd import BDD, BSVDD, SVDD, explain, kernels, load, p_value, read_table, select
-from bsvdd.cli import main
+from tests.bsvdd.helpers import call
 
 pytestmark = pytest.mark.filterwarnings("ignore:. rows are few")
 quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
@@ -87,8 +86,7 @@ def test_the_commands_read_every_file(tmp_path):
             ("fit", path, "--id", "nr", "--label", "kind", "--model", "SVDD", "--out", model),
             ("score", model, path, "--id", "nr", "--out", out),
         ):
-            done = CliRunner().invoke(main, list(map(str, arguments)))
-            assert done.exit_code == 0, done.output
+            call(*arguments)
         scores = pd.read_csv(out, dtype={"nr": str})
         assert scores["nr"].tolist() == TABLE["nr"].tolist()
         surprises.append(scores["surprise"])

@@ -3,7 +3,6 @@
 import re
 from functools import cache
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.svm import OneClassSVM
 
 import bsvdd
-from bsvdd import BDD, BDDM, BSVDD, LSSVM, OCSVM, SVDD, Views, cutoffs, kernels, plots
+from bsvdd import BDD, BDDM, BSVDD, LSSVM, OCSVM, SVDD, Views, kernels
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::bsvdd.inference.warning.DiagnosticWarning",
@@ -275,22 +274,3 @@ def test_the_column_at_fault_is_named_first():
     est = BSVDD(**QUICK).fit(X)
     assert bsvdd.explain(est, rows=range(4)).top_columns(1)["column_1"].tolist() == list(odd)
     assert set(est.decision()["surprise"].nlargest(3).index) == {0, 2, 3}
-
-
-FITTED, NONE = SVDD().fit(NUMBERS), cutoffs.Printed(0.0)
-
-
-def test_the_picture_has_a_bar_for_each_column_and_fits_long_names():
-    rng = np.random.default_rng(0)
-    names = [f"a very long name of column number {i}" for i in range(20)]
-    X = pd.DataFrame(rng.normal(size=(80, 20)), columns=names)
-    z = X.iloc[[0]].assign(**{names[3]: 9.0})
-    est = SVDD().fit(X)
-    ax = plots.plot_explanation(est, z, most=12)
-    assert len(ax.patches) == 12 and len(ax.lines) == 11
-    first = ax.get_yticklabels()[0].get_text()
-    assert first.startswith("a very") and first.endswith("number 3 = 9") and len(first) < 60
-    assert ax.patches[0].get_width() == pytest.approx(bsvdd.explain(est, z).shares.max(axis=1)[0])
-    row = plots.plot_explanation(est, row=3, most=2)
-    assert row.get_title(loc="left").startswith("3: ") and len(row.patches) == 2
-    plt.close("all")

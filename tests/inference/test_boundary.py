@@ -181,6 +181,3 @@ def test_left_out_and_far_rows_have_all_digits(kernel, spread):
     assert clear.mean() > 0.8 and (log_q < log_p).all()
     far = data.new(np.array([[1e4], [1e5], [1e6]]) * spread)
     assert (np.diff(Centre(w, 0).parts(far).log_p, axis=1) < -1e3).all()
-
-
-# rows with gaps: draw t answers version t mod c
