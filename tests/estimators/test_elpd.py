@@ -75,11 +75,6 @@ def test_rows_count_by_their_weights_and_chosen_or_new_rows_count_one_each():
     for rows, best in ((np.arange(40), "all"), (np.arange(4, 40), "known")):
         table = az.compare({n: bsvdd.elpd(f, rows=rows) for n, f in fits.items()}, round_to="none")
         assert table.index[0] == best
-    with pytest.raises(ValueError, match="not both"):
-        bsvdd.elpd(est, new, rows=mask)
-    for wrong in (mask[:5], [40], [-1], [], [0.5], "odd", mask.astype(int)):
-        with pytest.raises(ValueError, match="mask of 40 booleans, or different positions of"):
-            bsvdd.elpd(est, rows=wrong)
 
 
 @pytest.mark.parametrize("prior", [priors.Flat(sd=0.5), priors.Flat(sd=1.5)], ids=str)

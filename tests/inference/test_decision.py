@@ -81,8 +81,6 @@ def test_the_default_cutoff_is_one_of_false_alarms_below_20_labels():
     y = np.repeat([1, 0], [20, 40])
     assert fitted("BSVDDM").fit_.fit.rule == cutoffs.FalseAlarm()
     assert fitted("BSVDDM", labels=y).fit_.fit.rule == cutoffs.Best()
-    with pytest.raises(ValueError, match="needs minority rows, and there are none"):
-        fitted("BDD", cutoff=cutoffs.Cost())
 
 
 def test_one_number_for_a_difference():
