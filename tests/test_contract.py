@@ -33,6 +33,7 @@ from bsvdd import (
     kernels,
     priors,
 )
+from tests.models.helpers import squared_distances
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
@@ -561,7 +562,7 @@ def test_tables_at_the_edge(name, edge):
     rows, new = rows_of_points(est, X), X[::3] + 0.1
     rows, Z = (est.kernel_.inputs(each) for each in (rows, new))
     k, K = est.kernel_(Z, rows), est.kernel_(rows, rows)
-    d2 = est.kernel_.diag(Z) - 2 * w @ k.T + np.einsum("di,ij,dj->d", w, K, w)[:, None]
+    d2 = squared_distances(w, K, k.T, est.kernel_.diag(Z))
     d = est.distance(new).values.reshape(len(w), -1)
     atol = 1e-10 * max(1.0, np.abs(k).max()) * max(1.0, np.abs(w).sum(axis=1).max() ** 2)
     np.testing.assert_allclose(d**2, np.maximum(d2, 0.0), rtol=1e-7, atol=atol)

@@ -276,15 +276,12 @@ def test_draws_have_the_moments_of_sums_over_a_grid(name, sampler, worst_z):
     """Weights and d_z: prior times exp(-lambda/2 sum d^2), no formula of the package."""
     est, rows, n0, w, log_prior = ON_GRIDS[name]()
     K = rbf(rows, rows, 1.1)
-    norm = np.einsum("gi,ij,gj->g", w, K, w)
 
-    def values(w, norm):
-        d2 = 1.0 - 2.0 * w @ rbf(rows, NEW, 1.1) + norm[:, None]
-        return np.column_stack([w, np.sqrt(d2)])
+    def values(w):
+        return np.column_stack([w, np.sqrt(squared_distances(w, K, rbf(rows, NEW, 1.1), 1.0))])
 
-    loss = (1.0 - 2.0 * w @ K[:, :n0] + norm[:, None]).sum(axis=1)
-    p = np.exp(log_prior - SCALE / 2 * loss)
-    v = values(w, norm)
+    p = np.exp(log_prior - SCALE / 2 * squared_distances(w, K, K[:, :n0], 1.0).sum(axis=1))
+    v = values(w)
     mean = p @ v / p.sum()
     variance = p @ (v - mean) ** 2 / p.sum()
     draws = 4000
@@ -293,7 +290,7 @@ def test_draws_have_the_moments_of_sums_over_a_grid(name, sampler, worst_z):
     est.fit(rows, np.arange(len(rows)) >= n0 if name == "BSVDDM" else None)
     assert est.idata_["posterior"].attrs["sampler"] == ("hmc" if sampler == "auto" else sampler)
     drawn = weights(est)
-    found = values(drawn, np.einsum("gi,ij,gj->g", drawn, K, drawn)).reshape(2, draws, -1)
+    found = values(drawn).reshape(2, draws, -1)
     np.testing.assert_allclose(found[..., len(rows) :], est.distance(NEW).values, atol=1e-6)
     assert worst_z(found, mean) < 4.5
     assert worst_z((found - mean) ** 2, variance) < 4.5

@@ -6,6 +6,7 @@ import pytest
 
 import bsvdd
 from bsvdd import BSVDD, kernels, priors
+from tests.models.helpers import rbf
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 RNG = np.random.default_rng(59)
@@ -22,7 +23,7 @@ def weights_of(est):
 
 def density(rows, w, z, bandwidth=S):
     """Mean over draws w (S, n) of a mixture of normal densities at z."""
-    k = np.exp(-((rows - z) ** 2).sum(axis=1) / (2 * bandwidth**2))
+    k = rbf(rows, z[None], bandwidth)[:, 0]
     return (w @ k).mean() / (2 * np.pi * bandwidth**2) ** (rows.shape[1] / 2)
 
 

@@ -13,12 +13,13 @@ from scipy.special import logsumexp
 from scipy.stats import gamma, ks_2samp, kstest
 
 from bsvdd import BSVDDM, cutoffs
+from tests.models.helpers import rbf, squared_distances
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
 RNG = np.random.default_rng(61)
 ROWS, NEW = RNG.normal(size=(99, 2)), 1.5 * RNG.normal(size=(200, 2))
-K = np.exp(-((ROWS[:, None] - ROWS) ** 2).sum(axis=2) / (2 * 0.8**2))
+K = rbf(ROWS, ROWS, 0.8)
 CASES = {
     "rows": (np.ones(99), np.arange(99)),
     "weights": (RNG.exponential(size=99), np.arange(99)),
@@ -108,8 +109,7 @@ def test_answers_are_the_lower_quantiles_of_the_margins_of_the_draws():
     d = np.sort(fit.distances(NEW), axis=0)[250]
     np.testing.assert_allclose(distance, d, rtol=1e-12)
     w, points = fit.learned.centre.w, ROWS[fit.data.points.members]
-    k = np.exp(-((NEW[:, None] - points) ** 2).sum(axis=2) / (2 * 0.8**2))
-    d2 = 1.0 - 2.0 * w @ k.T + np.vecdot(w @ fit.data.gram.K, w)[:, None]
+    d2 = squared_distances(w, fit.data.gram.K, rbf(points, NEW, 0.8), 1.0)
     np.testing.assert_allclose(fit.distances(NEW) ** 2, d2, rtol=1e-9, atol=1e-12)
 
 

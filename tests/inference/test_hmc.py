@@ -12,7 +12,7 @@ from bsvdd.models.kernels import RBF
 from bsvdd.models.units import Units
 
 from bsvdd import priors
-from tests.models.helpers import covariance, softmax, student
+from tests.models.helpers import covariance, rbf, softmax, student
 
 ROWS = np.random.default_rng(80).normal(size=(12, 2))
 Y = np.arange(12) >= 9
@@ -146,7 +146,7 @@ def small(name):
 @pytest.mark.parametrize("name", ["BSVDD, user", "BSVDD-M", "BDD-M"])
 def test_draws_are_of_the_prior_times_the_likelihood(name, worst_z):
     rng, rows, model = np.random.default_rng(2), ROWS[SMALL], small(name)
-    K = np.exp(-((rows[:, None] - rows) ** 2).sum(axis=2) / 2.0)
+    K = rbf(rows, rows)
     w = of_prior(name, rng, 600_000)
     squares = 3.0 - 2.0 * w @ K[:, :3].sum(axis=1) + 3.0 * np.einsum("ni,ij,nj->n", w, K, w)
     log_L = -3.0 / 2.0 * squares

@@ -58,7 +58,27 @@ def squared_norm(w, K):
 
 
 def squared_distances(w, K, k_uz, k_zz):
-    return k_zz - 2 * w @ k_uz + squared_norm(w, K)
+    """Return d^2 (..., z) of weights (..., u), by the formula."""
+    return k_zz - 2 * w @ k_uz + squared_norm(w, K)[..., None]
+
+
+def without_unit(K, t, unit, i):
+    """Return the mean of similarities of row i to rows of other units, and n0 times its variance.
+
+    n0 / n sum_u [sum_{i in u} t_i (k_i - mean)]^2 / (1 - sum_u t_u^2 / n^2), over what stays.
+    """
+    stay = np.where(unit == unit[i], 0.0, t)
+    n, mean = stay.sum(), stay @ K[i] / stay.sum()
+    apart = np.bincount(unit, stay * (K[i] - mean))
+    few = 1.0 - (np.bincount(unit, stay) ** 2).sum() / n**2
+    return mean, t.sum() / n * (apart**2).sum() / few
+
+
+def near_cutoff(closeness, mass):
+    """Return the rows of which the places lie in [.03, .33] of the mass, the least close first."""
+    order = np.argsort(closeness)
+    place = (np.cumsum(mass[order]) - mass[order] / 2) / mass.sum()
+    return order[(place >= 0.03) & (place <= 0.33)]
 
 
 def covariance(seed, n):
