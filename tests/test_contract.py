@@ -581,13 +581,6 @@ def test_fit_predict_with_labels_leaves_each_row_out(name):
     np.testing.assert_array_equal(found == 1, est.decision()["normal"])
 
 
-def test_parameters_of_a_kernel_by_name():
-    est = SVDD(kernel=kernels.RBF(2.0))
-    assert est.get_params()["kernel__bandwidth"] == 2.0
-    new = clone(est).set_params(kernel__bandwidth=0.5, C=0.3)
-    assert new.kernel == kernels.RBF(0.5) and est.kernel == kernels.RBF(2.0)
-
-
 @every_class
 def test_the_minority_moves_the_weights_of_its_models_alone(name):
     X, y, Z = of(array)

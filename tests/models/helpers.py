@@ -3,6 +3,8 @@
 import cvxopt
 import numpy as np
 import pymc as pm
+from bsvdd.models.data import Data
+from bsvdd.models.units import Units
 
 OPTIONS = {"show_progress": False, "abstol": 1e-13, "reltol": 1e-13, "feastol": 1e-12}
 
@@ -28,6 +30,11 @@ def quadratic_program(P, q, lower, upper, a=None):
     return x
 
 
+def gram_of(kernel, rows, y=None, weight=None):
+    """Return the Gram statistics of rows, those of the minority as points too."""
+    return Data.of(kernel, Units.of(rows, y, weight), minority=True).gram
+
+
 def by_loops(k, A, B):
     """Return the matrix k(a, b), one pair at a time."""
     return np.array([[k(a, b) for b in B] for a in A])
@@ -46,6 +53,11 @@ def cauchy(A, B):
 def student(gram, name, dims):
     """A prior of the user's."""
     return pm.StudentT(name, nu=4, mu=0, sigma=1.0, dims=dims)
+
+
+def hierarchical(gram, name, dims):
+    """Another prior of the user's."""
+    return pm.Normal(name, 0.0, pm.HalfNormal(f"{name}_sd"), dims=dims)
 
 
 def softmax(b):

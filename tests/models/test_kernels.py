@@ -10,7 +10,7 @@ from bsvdd.models.kernels import bandwidth
 from scipy.special import ndtri
 from sklearn.base import clone
 
-from bsvdd import kernels
+from bsvdd import SVDD, kernels
 
 from .helpers import by_loops, cauchy
 
@@ -315,3 +315,7 @@ def test_parameters_by_name():
     assert (kernel.kernel.bandwidth, kernel.rho, kernel.categorical) == (2.0, 0.1, (1, 3))
     assert kernel.get_params()["kernel__bandwidth"] == 2.0
     assert kernels.Tabular(categorical=[3, np.int64(1)]).categorical == (1, 3)
+    est = SVDD(kernel=kernels.RBF(2.0))
+    assert est.get_params()["kernel__bandwidth"] == 2.0
+    new = clone(est).set_params(kernel__bandwidth=0.5, C=0.3)
+    assert new.kernel == kernels.RBF(0.5) and est.kernel == kernels.RBF(2.0)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import preliz
-import pymc as pm
 import pytest
 from bsvdd.inference import sampling
 from bsvdd.inference.user_priors import OfPyMC
@@ -13,7 +12,7 @@ from bsvdd.models.units import Units
 from pytensor.compile.mode import Mode
 
 from tests.cases import close
-from tests.models.helpers import student
+from tests.models.helpers import hierarchical, student
 
 MODE = Mode(linker="py", optimizer="fast_compile")
 rng = np.random.default_rng(0)
@@ -24,11 +23,6 @@ UNITS = Units.of(X, Y, np.where(Y, 2.0, 1.0 + (np.arange(12) == 9)))
 GRAM = Data.of(RBF(1.0), UNITS, minority=True).gram
 ALONE = Data.of(RBF(1.0), Units.of(X[[*range(7), *range(8, 12)]], Y[:11]), minority=True).gram
 SIGMA = 0.5 * np.eye(11) + 0.5
-
-
-def hierarchical(gram, name, dims):
-    sd = pm.HalfNormal(f"{name}_sd", 1.0)
-    return pm.Normal(name, 0.0, sd, dims=dims)
 
 
 MAJORITY = {
