@@ -142,16 +142,11 @@ def test_the_one_class_machine(nu):
 # BDD: its normal posterior, and the mode on the simplex
 
 
-def bdd_system(sd=1.0, exponent=0.5):
-    """Return H and b of the normal posterior, by the formula."""
-    K = rbf(X[:N0], X[:N0], S)
-    r = K.sum(axis=1)
-    return K, N0 * K + np.eye(N0) / sd**2, r - r**exponent / sd**2
-
-
 def test_bdd_is_its_mode_on_the_convex_set():
     """The cutoff has nine tenths of the training distances within it."""
-    K, H, b = bdd_system()
+    K = rbf(X[:N0], X[:N0], S)
+    r = K.sum(axis=1)
+    H, b = N0 * K + np.eye(N0), r - np.sqrt(r)  # of the normal posterior, by the formula
     est = as_published("BDD", kernel=RBF).fit(X[:N0])
     expected = quadratic_program(H, -b, 0.0, np.inf)
     np.testing.assert_allclose(weights(est)[0], expected, atol=1e-6)

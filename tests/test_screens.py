@@ -71,30 +71,20 @@ def check(name, text):
 # of a fit
 
 
-def of_labels():
-    return BSVDD(cutoff=cutoffs.Best("g_mean"), minor_label="odd", **FEW), "kind"
-
-
-def of_rows():
-    return BSVDD(**FEW), None
-
-
-FITS = {"BSVDD": of_rows, "BSVDD with labels": of_labels, "SVDD": lambda: (SVDD(), None)}
-
-
-@pytest.fixture(scope="module")
-def fits():
-    found = {}
-    for name, make in FITS.items():
-        est, label = make()
-        y = None if label is None else TABLE[label]
-        found[name] = est.fit(TABLE[COLUMNS].fillna({"city": "Rome"}), y)
-    return found
+FITS = {
+    "BSVDD": (BSVDD(**FEW), None),
+    "BSVDD with labels": (
+        BSVDD(cutoff=cutoffs.Best("g_mean"), minor_label="odd", **FEW),
+        TABLE["kind"],
+    ),
+    "SVDD": (SVDD(), None),
+}
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_what_a_fit_says(name, fits):
-    est = fits[name]
+def test_what_a_fit_says(name):
+    est, y = FITS[name]
+    est.fit(TABLE[COLUMNS].fillna({"city": "Rome"}), y)
     lines = [f"repr: {est!r}", "", f"unfitted: {type(est)()!s}", "", str(est), ""]
     lines += [bsvdd.methods(est), ""]
     if name.startswith("BSVDD"):

@@ -49,14 +49,9 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def csv(folder):
-    return folder / "moon.csv"
-
-
 @pytest.mark.slow
-def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_page(csv, tmp_path):
-    out = tmp_path / "report [bold]"
+def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_page(folder, tmp_path):
+    csv, out = folder / "moon.csv", tmp_path / "report [bold]"
     few = ["--jobs", 1, "--replicates", 2, "--draws", 100, "--tune", 100]
     result = call("compare", csv, *KINDS, "--out", out, *few)
     plan = "36 fits: 18 models on moon (72 rows, 2 columns, 12 minority), 2 random halves each"
@@ -185,9 +180,9 @@ def test_nothing_fitted_is_lost(how, folder, tmp_path, monkeypatch):
     assert len(pd.read_csv(tmp_path / "results.csv")) == 4
 
 
-def test_a_page_that_cannot_be_written_loses_no_fit(csv, tmp_path):
+def test_a_page_that_cannot_be_written_loses_no_fit(folder, tmp_path):
     (tmp_path / "report.html").mkdir()
-    result = call("compare", csv, *KINDS, "--out", tmp_path, *FEW, code=1)
+    result = call("compare", folder / "moon.csv", *KINDS, "--out", tmp_path, *FEW, code=1)
     assert "report.html" in result.stderr.splitlines()[-1]
     assert "SVDD: G-mean" in result.stdout
     assert pd.read_csv(tmp_path / "results.csv")["model"][0] == "SVDD"
@@ -282,12 +277,13 @@ def test_bad_input_is_one_line_before_the_first_fit(folder, text, message, tmp_p
     assert {path: path.read_bytes() for path in work.rglob("*") if path.is_file()} == before
 
 
-def test_a_full_memory_is_one_line(csv, tmp_path, monkeypatch):
+def test_a_full_memory_is_one_line(folder, tmp_path, monkeypatch):
     def full(*_):
         raise MemoryError("Unable to allocate 7.45 GiB for an array with shape (10, 10)")
 
     monkeypatch.setattr("bsvdd.estimators.svdd.SVDD.fit", full)
-    result = call("fit", csv, "--model", "SVDD", "--drop", "kind", "--out", tmp_path / "m", code=1)
+    words = ["--model", "SVDD", "--drop", "kind", "--out", tmp_path / "m"]
+    result = call("fit", folder / "moon.csv", *words, code=1)
     assert not list(tmp_path.iterdir())
     assert re.fullmatch(r"Error: the memory is full: Unable .*; use fewer rows.*\n", result.output)
 
@@ -308,21 +304,16 @@ OUTPUTS = {
 
 
 @pytest.fixture(scope="module")
-def evil(csv_of_evil):
-    model = csv_of_evil.with_name("m")
-    call("fit", csv_of_evil, "--id", "@id", "--model", "SVDD", "--out", model)
-    return {"EVIL": csv_of_evil, "M": model}
-
-
-@pytest.fixture(scope="module")
-def csv_of_evil(tmp_path_factory):
+def evil(tmp_path_factory):
     """Ids, a name and a far value in the first row that a spreadsheet would run."""
     path, rng = tmp_path_factory.mktemp("evil") / "evil.csv", np.random.default_rng(1)
     ids = [*EVIL, *(f"n{i}" for i in range(80 - len(EVIL)))]
     table = pd.DataFrame(rng.normal(size=(80, 2)), columns=["=cmd()", "b"])
     table.loc[0, "=cmd()"] = 12.0
     table.assign(**{"@id": ids}).to_csv(path, index=False)
-    return path
+    model = path.with_name("m")
+    call("fit", path, "--id", "@id", "--model", "SVDD", "--out", model)
+    return {"EVIL": path, "M": model}
 
 
 @pytest.mark.parametrize("command", OUTPUTS.values(), ids=OUTPUTS)

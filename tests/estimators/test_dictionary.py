@@ -106,14 +106,10 @@ def test_the_printed_rule_on_a_matrix_is_that_on_its_rows():
     np.testing.assert_array_equal(ours.predict(rows), theirs.predict(Z))
 
 
-@pytest.fixture
-def few(monkeypatch):
+@pytest.mark.parametrize("name", ["BDD", "BDDM", "BSVDDM"])
+def test_a_sample_of_many_rows_is_described_and_said(monkeypatch, tmp_path, name):
     monkeypatch.setattr(training, "MOST_ROWS", 30)
     monkeypatch.setattr(training, "MOST_MINORITY", 15)
-
-
-@pytest.mark.parametrize("name", ["BDD", "BDDM", "BSVDDM"])
-def test_a_sample_of_many_rows_is_described_and_said(few, tmp_path, name):
     X_, with_minority = np.concatenate([X, X + 0.01, X - 0.02]), name.endswith("M")
     held = 45 if with_minority else 60
     said = rf"246 rows are many: {held} of them, drawn at random, are described"

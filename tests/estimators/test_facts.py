@@ -242,14 +242,9 @@ SAID = {  # a fit, its rows and labels, facts, and parts of the paragraph
 @pytest.fixture(scope="module", params=SAID)
 def told(request):
     est, X, y, facts, parts = SAID[request.param]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return est.fit(X, y) if not isinstance(y, str) else fit_table(est, X), X, facts, parts
-
-
-def fit_table(est, X):
-    est.fit_predict(X)
-    return est
+    with warnings.catch_warnings(action="ignore"):
+        est.fit_predict(X) if isinstance(y, str) else est.fit(X, y)
+    return est, X, facts, parts
 
 
 def test_facts_are_those_of_the_fit(told):

@@ -26,10 +26,6 @@ def visits(k=20, size=6, within=0.3, q=3, seed=0, as_text=True):
     return pd.DataFrame(rows, columns=list("xyz")[:q]).assign(batch=names)
 
 
-def said(caught):
-    return [str(w.message) for w in caught]
-
-
 def test_columns_of_rows_are_no_features(tmp_path):
     told = visits().assign(t=np.tile([1.0, 2.0, 0.0], 40))
     est = SVDD().fit(told, groups="batch", sample_weight="t")
@@ -53,7 +49,7 @@ def test_rows_that_hang_together_are_told_of():
     """The rate is about the truth: of rows of new batches so many are flagged."""
     with pytest.warns(DataWarning, match=ALIKE) as caught:
         est = BSVDD(draws=200).fit(visits(k=60, within=0.5, as_text=False))
-    text = next(message for message in said(caught) if ALIKE in message)
+    text = next(text for each in caught if ALIKE in (text := str(each.message)))
     rate = float(text.split("about ")[1].split()[0])
     new = visits(k=400, size=1, within=0.5, seed=7).drop(columns="batch")
     new["batch"] = np.random.default_rng(3).integers(100, 160, len(new))
