@@ -23,7 +23,6 @@ from tests.models.helpers import quadratic_program, rbf, softmax, squared_distan
 from tests.references import MODELS, STORE, statistics
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-changed = pytest.mark.filterwarnings("ignore:.*no longer as published")
 
 RNG = np.random.default_rng(21)
 N0, N1, S = 40, 12, 1.3
@@ -32,8 +31,7 @@ X[7], X[N0 + 3] = [-6.0, 5.0], [6.0, 7.0]  # a far row of each class
 Y, SIGN = np.repeat([0, 1], [N0, N1]), np.repeat([1.0, -1.0], [N0, N1])
 Z = 2.0 * RNG.normal(size=(50, 2))
 RBF = kernels.RBF(S)
-KERNELS = [RBF, kernels.Linear(), kernels.Polynomial(2, 0.3)]
-each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+KERNELS = {"RBF": RBF, "Linear": kernels.Linear(), "Polynomial": kernels.Polynomial(2, 0.3)}
 
 
 def weights(est):
@@ -79,7 +77,7 @@ def test_what_the_sources_say(name):
 # spheres
 
 
-@each_kernel
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 @pytest.mark.parametrize(("C1", "C2"), [(0.052, None), (0.21, None), (0.052, 0.045), (0.3, 0.04)])
 def test_spheres(kernel, C1, C2):
     """The dual of Tax and Duin, by interior points."""
@@ -163,7 +161,7 @@ def test_bdd_is_its_mode_on_the_convex_set():
 # the printed decision: P(d_z <= D_opt | data) > .5, D_opt by cross-validation
 
 
-@changed
+@pytest.mark.filterwarnings("ignore:.*no longer as published")
 @pytest.mark.parametrize("name", ["BSVDD", "BSVDD-M"])
 def test_the_printed_decision(name):
     """D_opt is the best number for left-out distances: without a row the others keep their sum."""

@@ -16,6 +16,7 @@ from bsvdd.estimators.questions.facts import share
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, cutoffs, kernels, priors
 from tests.cases import warned
+from tests.models.helpers import left_out
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 RNG = np.random.default_rng(90)
@@ -35,49 +36,35 @@ EVIL = "<script>alert(1)</script>"
 
 
 @pytest.fixture(scope="module", params=MODELS)
-def case(request):
-    return request.param, MODELS[request.param].fit(ROWS, Y)
+def est(request):
+    return MODELS[request.param].fit(ROWS, Y)
 
 
-def left_out(est, w, rows):
-    """Return s_z (draws, rows) of the majority without each row, with loops."""
-    of_row, m = est.gram_.of_row[:20], est.gram_.m
-    w = (w / est.gram_.sizes)[:, of_row]  # of each row
-    s = np.zeros((len(w), len(rows)))
-    for t, weights in enumerate(w):
-        for i, row in enumerate(rows):
-            others = np.arange(20) != row
-            scale = weights.sum() / weights[others].sum()
-            s[t, i] = scale * weights[others] @ est.kernel_(ROWS[:20][others], ROWS[[row]])[:, 0]
-    assert set(of_row) == set(range(m))
-    return s
-
-
-def test_what_the_posterior_is_worth_is_that_of_its_definition(case):
-    _, est = case
+def test_what_the_posterior_is_worth_is_that_of_its_definition(est):
     found, idata, m = bsvdd.facts(est), est.idata_, est.gram_.m
-    near = idata["posterior"]["near"].values
+    near, of_row = idata["posterior"]["near"].values, est.gram_.of_row[:20]
     w, of_prior = (idata[g]["w"].values.reshape(-1, len(est.gram_.K)) for g in GROUPS)
-    s, before = left_out(est, w, near), left_out(est, of_prior, near)
-    for group, expected in zip(GROUPS, (s, before), strict=True):
-        np.testing.assert_allclose(idata[group]["s"].values.reshape(-1, len(near)), expected)
-    for each, values in ((w, s), (of_prior, before)):  # free weights may sum to nothing without one
-        if each[:, :m].min() < 0.0:
-            of_row = (each / est.gram_.sizes)[:, est.gram_.of_row[:20]]
-            values[1.0 - of_row[:, near] / of_row.sum(axis=1, keepdims=True) < 0.1] = np.nan
+    K, rows, known = est.kernel_(ROWS[:20], ROWS[:20]), np.arange(20), []
+    assert set(of_row) == set(range(m))
+    for group, each in zip(GROUPS, (w, of_prior), strict=True):
+        of_rows = (each / est.gram_.sizes)[:, of_row]
+        s = left_out(of_rows, K, rows)[:, near]
+        np.testing.assert_allclose(idata[group]["s"].values.reshape(-1, len(near)), s)
+        if each[:, :m].min() < 0.0:  # free weights may sum to nothing without one
+            s = left_out(of_rows, K, rows, 0.1)[:, near]
+        known.append(s)
+    s, before = known
     ratio = np.median(np.nanvar(s, axis=0) / np.nanvar(before, axis=0))
     total, spread, pull = np.median(w[:, :m].sum(axis=1)), [], []
     for i, row in enumerate(near):
-        others = np.delete(np.arange(20), row)
-        k = est.kernel_(ROWS[[row]], ROWS[others])[0]
+        k = np.delete(K[row], row)
         spread.append(np.nanstd(s[:, i]) / (total * k.std(ddof=1) / np.sqrt(20)))
         pull.append((np.nanmean(s[:, i]) - total * k.mean()) / np.nanstd(s[:, i]))
     expected = {"variance_ratio": ratio, "spread": np.median(spread), "pull": np.median(pull)}
     assert {k: found[k] for k in expected} == pytest.approx(expected, rel=1e-9)
 
 
-def test_quantities_are_those_of_the_draws(case):
-    _, est = case
+def test_quantities_are_those_of_the_draws(est):
     found, table, idata, K = bsvdd.facts(est), est.summary(), est.idata_, est.gram_.K
     sizes, d = est.gram_.sizes, idata["distance"]["d"].values[..., :20]
     for group in GROUPS:

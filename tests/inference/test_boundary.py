@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from scipy.stats import gamma, ks_2samp, kstest
 
 from bsvdd import BSVDDM, cutoffs
-from tests.models.helpers import rbf, squared_distances
+from tests.models.helpers import left_out, rbf, squared_distances
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -36,15 +36,10 @@ def fit_of(case, rate=0.1, draws=2000):
     return Fit.of(data, Learned(Centre(w, 0)), cutoffs.FalseAlarm(rate))
 
 
-def left_out(fit, case):
-    """Return the lower median of s_z of rows without their units, whose weight the others take."""
-    t, unit = CASES[case]
-    w, data = fit.learned.centre.w, fit.data
-    of_rows = w[:, data.points.of_row] * t / np.bincount(data.points.of_row, t)[data.points.of_row]
-    s = np.empty((len(w), 99))
-    for i in range(99):
-        stay = of_rows * (unit != unit[i])
-        s[:, i] = stay @ K[i] * of_rows.sum(axis=1) / stay.sum(axis=1)
+def middle_left_out(fit, case):
+    """Return the lower median of s_z of rows without their units."""
+    (t, unit), w, of_row = CASES[case], fit.learned.centre.w, fit.data.points.of_row
+    s = left_out(w[:, of_row] * t / np.bincount(of_row, t)[of_row], K, unit)
     return np.sort(s, axis=0)[(len(s) - 1) // 2]
 
 
@@ -57,7 +52,7 @@ def mass_of(case):
 
 def unseen_by_hand(fit, case, rate):
     """Return u, m_* and r of rows, from the left-out rows near the cutoff, row by row."""
-    (t, unit), s, mass = CASES[case], left_out(fit, case), mass_of(case)
+    (t, unit), s, mass = CASES[case], middle_left_out(fit, case), mass_of(case)
     weight, order, close, nearest = t / t.mean(), np.argsort(s), [], np.empty(99)
     kappa, end = np.empty(99), 0.0
     for j in range(99):
@@ -86,7 +81,7 @@ def test_the_unseen_row_and_the_cutoffs_are_those_by_hand(case, rate):
     found = np.exp([boundary.unseen.log_u, boundary.unseen.log_near])
     np.testing.assert_allclose(found, [u, nearest], rtol=1e-9)
     assert kstest(np.exp(boundary.log_g), gamma(0.5).cdf).pvalue > 1e-3
-    s, rng, theta = left_out(fit, case), np.random.default_rng(7), np.empty(2000)
+    s, rng, theta = middle_left_out(fit, case), np.random.default_rng(7), np.empty(2000)
     for t in range(len(theta)):
         raised = s + rng.standard_normal(99) ** 2 / 2.0 * u * r  # Gamma(1/2)
         order, weight = np.argsort(raised), mass * rng.exponential(size=99)[unit]

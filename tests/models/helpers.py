@@ -86,6 +86,19 @@ def without_unit(K, t, unit, i):
     return mean, t.sum() / n * (apart**2).sum() / few
 
 
+def left_out(w, K, unit, least=-np.inf):
+    """Return s_z (draws, rows) of rows without their units, whose weight the others take.
+
+    It is NaN where these have less than a share.
+    """
+    s = np.empty(w.shape)
+    for i, k in enumerate(K):
+        stay = w * (unit != unit[i])
+        share = stay.sum(axis=1) / w.sum(axis=1)
+        s[:, i] = np.where(share >= least, stay @ k / share, np.nan)
+    return s
+
+
 def near_cutoff(closeness, mass):
     """Return the rows of which the places lie in [.03, .33] of the mass, the least close first."""
     order = np.argsort(closeness)

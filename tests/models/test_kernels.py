@@ -114,7 +114,6 @@ FORMULAS = [
     ),
 ]
 FITTED = [fit(kernel) for kernel, _ in FORMULAS]
-all_kernels = pytest.mark.parametrize("kernel", FITTED, ids=repr)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +127,7 @@ def test_values_and_diagonal_are_the_formula(kernel, k):
         np.testing.assert_allclose(logs(kernel, X, Y), np.log(expected), rtol=1e-9, atol=1e-12)
 
 
-@all_kernels
+@pytest.mark.parametrize("kernel", FITTED, ids=repr)
 def test_identities_of_every_kernel(kernel):
     """Symmetric, positive semi-definite, and a value that copies and files keep."""
     K = values(kernel, X, X)
