@@ -1,5 +1,7 @@
-"""Rows, weights and units that tests share, estimators by name, and warnings of calls."""
+"""Rows, weights and units that tests share, estimators by name, and calls."""
 
+import os
+import subprocess
 import warnings
 
 import numpy as np
@@ -23,6 +25,14 @@ def fitted(name, rows=X, labels=None, weight=None, groups=None, **given):
     y = (Y if labels is None else labels) if name in OF_BOTH else None
     est = getattr(bsvdd, name)(**given)
     return est.fit(rows, y, sample_weight=weight, groups=groups)
+
+
+def run(*command, cwd=None, **environment):
+    """Run a command, which must succeed, and return what it printed."""
+    environment = os.environ | environment
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def warned(call, *arguments):

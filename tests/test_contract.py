@@ -1,7 +1,5 @@
 """The contract of the estimators: what changes no answer, and what is a fresh fit bit for bit."""
 
-import os
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -33,6 +31,7 @@ from bsvdd import (
     kernels,
     priors,
 )
+from tests.cases import run
 from tests.models.helpers import squared_distances
 
 pytestmark = [
@@ -401,11 +400,7 @@ np.savez(sys.argv[1], **{f"{n}/{k}": v for n in DESCRIPTIONS for k, v in fresh(n
 
 
 def test_another_process(tmp_path):
-    subprocess.run(
-        [sys.executable, "-c", PROCESS, tmp_path / "found.npz"],
-        env=os.environ | {"PYTHONHASHSEED": "3"},
-        check=True,
-    )
+    run(sys.executable, "-c", PROCESS, tmp_path / "found.npz", PYTHONHASHSEED="3")
     with np.load(tmp_path / "found.npz") as found:
         for name in DESCRIPTIONS:
             for what, values in answers(fitted(name, frame), of(frame)[2]).items():

@@ -1,6 +1,5 @@
 """The wheel holds the whole package and nothing else, with the lowest versions too; types hold."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -8,6 +7,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.cases import run
 
 ROOT, PYTHON = Path(__file__).parents[2], sys.executable
 FOLDERS = {"bsvdd": "bsvdd"} | {
@@ -43,14 +44,6 @@ print("all fits")
 """
 
 pytestmark = pytest.mark.slow
-
-
-def run(*command, cwd, **environment):
-    """Run a command, which must succeed, and return what it printed."""
-    environment = os.environ | environment
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
