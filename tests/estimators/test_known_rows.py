@@ -150,14 +150,8 @@ def test_options_are_weights(options, weight, gone):
     ("options", "words"),
     [
         ({"group": ("patch",)}, r"--group: 'patch' is no column beside .* \(did you mean 'batch'"),
-        (
-            {"weight": ("batch",)},
-            "--weight 'batch': expected a number in each row, got 'B0'",
-        ),
-        (
-            {"recent": ("taken=30",)},
-            "--recent taken=30: expected more than 0 weeks, days or hours",
-        ),
+        ({"weight": ("batch",)}, "--weight 'batch': expected a number in each row, got 'B0'"),
+        ({"recent": ("taken=30",)}, "--recent taken=30: expected more than 0 weeks, days or hours"),
         ({"recent": ("year=30D",)}, "expected a positive number, in the unit of the column"),
         ({"recent": ("taken",)}, "--recent taken: expected COLUMN=VALUE"),
         ({"recent": ("batch=3",)}, "--recent 'batch': expected dates or numbers, got 'B0'"),

@@ -48,15 +48,15 @@ def test_the_error_of_the_energy_is_of_second_order(name, monkeypatch):
     assert min(errors[0] / errors[1], errors[1] / errors[2]) > 3.0
 
 
+def nothing(z):
+    """A density that is 1, and its gradient."""
+    return np.zeros(len(z)), np.zeros_like(z)
+
+
 def test_a_trajectory_turns_by_the_angle_that_was_drawn(monkeypatch):
     """A quarter of a turn brings the velocity into the place of the state."""
     monkeypatch.setattr(hmc, "QUARTERS", (1.0, 1.0))
-    walk = hmc.Walk(
-        lambda z: (np.zeros(len(z)), np.zeros_like(z)),
-        np.random.default_rng(3),
-        np.zeros(4),
-        np.ones(4),
-    )
+    walk = hmc.Walk(nothing, np.random.default_rng(3), np.zeros(4), np.ones(4))
     start = walk.state(np.full((5, 4), 2.0))
     (y, _, _), accept = walk.moved(start, 1.2, 64)
     np.testing.assert_allclose(y, np.random.default_rng(3).standard_normal((5, 4)), atol=1e-12)
@@ -88,9 +88,6 @@ def test_a_state_whose_parameters_pymc_refuses_has_density_0():
 
 
 def test_without_a_likelihood_draws_are_standard_normal(worst_z):
-    def nothing(z):
-        return np.zeros(len(z)), np.zeros_like(z)
-
     z, rate = hmc.hmc(nothing, 3, 1500, 100, 2, np.random.default_rng(0))
     assert z.shape == (2, 1500, 3) and rate.shape == (2, 1500)
     assert worst_z(z, np.zeros(3)) < 4.5 and worst_z(z**2, np.ones(3)) < 4.5
