@@ -19,12 +19,9 @@ from bsvdd.comparison.slides import Slides
 
 import bsvdd
 from bsvdd import BSVDD, SVDD, cutoffs
-from tests.bsvdd.helpers import call
+from tests.bsvdd.helpers import SHOWN, call
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
-    pytest.mark.filterwarnings("default::bsvdd.inference.warning.DataWarning"),
-]
+pytestmark = SHOWN
 
 STORE = Path(__file__).with_name("screens")
 WRITE = os.environ.get("WRITE_SCREENS") == "1"

@@ -2,11 +2,17 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 from bsvdd.comparison import datasets
 from click.testing import CliRunner
 
 from bsvdd.cli import main
 
+# few draws say nothing here, and what is said of rows is shown
+SHOWN = [
+    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
+    pytest.mark.filterwarnings("default::bsvdd.inference.warning.DataWarning"),
+]
 KINDS = ["--label", "kind", "--minor", "odd"]
 COLUMNS = [*KINDS, "--id", "name", "--drop", "city"]
 

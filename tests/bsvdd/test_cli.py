@@ -16,12 +16,9 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from bsvdd import BDD, SVDD, cutoffs, kernels, priors, stand_out
 
-from .helpers import COLUMNS, KINDS, call, moon
+from .helpers import COLUMNS, KINDS, SHOWN, call, moon
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
-    pytest.mark.filterwarnings("default::bsvdd.inference.warning.DataWarning"),
-]
+pytestmark = SHOWN
 DESCRIPTIONS = ["SVDD", "BDD", "BSVDD", "BSVDD-M", "SVDD-M", "BDD-M"]
 FEW = ["--jobs", 1, "--replicates", 1, "--model", "SVDD"]
 

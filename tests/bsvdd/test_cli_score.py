@@ -11,12 +11,9 @@ from bsvdd.inference.warning import DataWarning
 import bsvdd
 from bsvdd import SVDD, cutoffs, load, priors
 
-from .helpers import COLUMNS, KINDS, call, moon
+from .helpers import COLUMNS, KINDS, SHOWN, call, moon
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
-    pytest.mark.filterwarnings("default::bsvdd.inference.warning.DataWarning"),
-]
+pytestmark = SHOWN
 
 
 @pytest.fixture(scope="module")
