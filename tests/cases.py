@@ -1,4 +1,8 @@
-"""Rows, weights and units that the tests of the core share, and its estimators by name."""
+"""Rows, weights and units that tests share, estimators by name, and calls."""
+
+import os
+import subprocess
+import warnings
 
 import numpy as np
 
@@ -21,6 +25,21 @@ def fitted(name, rows=X, labels=None, weight=None, groups=None, **given):
     y = (Y if labels is None else labels) if name in OF_BOTH else None
     est = getattr(bsvdd, name)(**given)
     return est.fit(rows, y, sample_weight=weight, groups=groups)
+
+
+def run(*command, cwd=None, **environment):
+    """Run a command, which must succeed, and return what it printed."""
+    environment = os.environ | environment
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def warned(call, *arguments):
+    """Return what a call returns, and the list of its warnings."""
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        found = call(*arguments)
+    return found, [str(each.message) for each in caught]
 
 
 def close(a, b, tol=1e-10):

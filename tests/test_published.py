@@ -23,7 +23,6 @@ from tests.models.helpers import quadratic_program, rbf, softmax, squared_distan
 from tests.references import MODELS, STORE, statistics
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
-changed = pytest.mark.filterwarnings("ignore:.*no longer as published")
 
 RNG = np.random.default_rng(21)
 N0, N1, S = 40, 12, 1.3
@@ -32,8 +31,7 @@ X[7], X[N0 + 3] = [-6.0, 5.0], [6.0, 7.0]  # a far row of each class
 Y, SIGN = np.repeat([0, 1], [N0, N1]), np.repeat([1.0, -1.0], [N0, N1])
 Z = 2.0 * RNG.normal(size=(50, 2))
 RBF = kernels.RBF(S)
-KERNELS = [RBF, kernels.Linear(), kernels.Polynomial(2, 0.3)]
-each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+KERNELS = {"RBF": RBF, "Linear": kernels.Linear(), "Polynomial": kernels.Polynomial(2, 0.3)}
 
 
 def weights(est):
@@ -79,7 +77,7 @@ def test_what_the_sources_say(name):
 # spheres
 
 
-@each_kernel
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 @pytest.mark.parametrize(("C1", "C2"), [(0.052, None), (0.21, None), (0.052, 0.045), (0.3, 0.04)])
 def test_spheres(kernel, C1, C2):
     """The dual of Tax and Duin, by interior points."""
@@ -142,16 +140,11 @@ def test_the_one_class_machine(nu):
 # BDD: its normal posterior, and the mode on the simplex
 
 
-def bdd_system(sd=1.0, exponent=0.5):
-    """Return H and b of the normal posterior, by the formula."""
-    K = rbf(X[:N0], X[:N0], S)
-    r = K.sum(axis=1)
-    return K, N0 * K + np.eye(N0) / sd**2, r - r**exponent / sd**2
-
-
 def test_bdd_is_its_mode_on_the_convex_set():
     """The cutoff has nine tenths of the training distances within it."""
-    K, H, b = bdd_system()
+    K = rbf(X[:N0], X[:N0], S)
+    r = K.sum(axis=1)
+    H, b = N0 * K + np.eye(N0), r - np.sqrt(r)  # of the normal posterior, by the formula
     est = as_published("BDD", kernel=RBF).fit(X[:N0])
     expected = quadratic_program(H, -b, 0.0, np.inf)
     np.testing.assert_allclose(weights(est)[0], expected, atol=1e-6)
@@ -168,7 +161,7 @@ def test_bdd_is_its_mode_on_the_convex_set():
 # the printed decision: P(d_z <= D_opt | data) > .5, D_opt by cross-validation
 
 
-@changed
+@pytest.mark.filterwarnings("ignore:.*no longer as published")
 @pytest.mark.parametrize("name", ["BSVDD", "BSVDD-M"])
 def test_the_printed_decision(name):
     """D_opt is the best number for left-out distances: without a row the others keep their sum."""
@@ -276,15 +269,12 @@ def test_draws_have_the_moments_of_sums_over_a_grid(name, sampler, worst_z):
     """Weights and d_z: prior times exp(-lambda/2 sum d^2), no formula of the package."""
     est, rows, n0, w, log_prior = ON_GRIDS[name]()
     K = rbf(rows, rows, 1.1)
-    norm = np.einsum("gi,ij,gj->g", w, K, w)
 
-    def values(w, norm):
-        d2 = 1.0 - 2.0 * w @ rbf(rows, NEW, 1.1) + norm[:, None]
-        return np.column_stack([w, np.sqrt(d2)])
+    def values(w):
+        return np.column_stack([w, np.sqrt(squared_distances(w, K, rbf(rows, NEW, 1.1), 1.0))])
 
-    loss = (1.0 - 2.0 * w @ K[:, :n0] + norm[:, None]).sum(axis=1)
-    p = np.exp(log_prior - SCALE / 2 * loss)
-    v = values(w, norm)
+    p = np.exp(log_prior - SCALE / 2 * squared_distances(w, K, K[:, :n0], 1.0).sum(axis=1))
+    v = values(w)
     mean = p @ v / p.sum()
     variance = p @ (v - mean) ** 2 / p.sum()
     draws = 4000
@@ -293,7 +283,7 @@ def test_draws_have_the_moments_of_sums_over_a_grid(name, sampler, worst_z):
     est.fit(rows, np.arange(len(rows)) >= n0 if name == "BSVDDM" else None)
     assert est.idata_["posterior"].attrs["sampler"] == ("hmc" if sampler == "auto" else sampler)
     drawn = weights(est)
-    found = values(drawn, np.einsum("gi,ij,gj->g", drawn, K, drawn)).reshape(2, draws, -1)
+    found = values(drawn).reshape(2, draws, -1)
     np.testing.assert_allclose(found[..., len(rows) :], est.distance(NEW).values, atol=1e-6)
     assert worst_z(found, mean) < 4.5
     assert worst_z((found - mean) ** 2, variance) < 4.5

@@ -14,7 +14,7 @@ import preliz
 import pymc as pm
 import pytest
 import xarray as xr
-from bsvdd.comparison import datasets, models
+from bsvdd.comparison import datasets, models, runner
 from bsvdd.comparison.datasets import Shape
 from bsvdd.comparison.models import Yardstick
 from bsvdd.comparison.slides import Slides
@@ -133,10 +133,10 @@ ROWS = [
 
 
 def weighted(weight=None, groups=None):
-    return lambda: SVDD().fit(X, sample_weight=weight, groups=groups)
+    return lambda: SVDD().fit(FRAME, sample_weight=weight, groups=groups)
 
 
-THIRD = np.arange(20) == 3
+THIRD, TURNED = np.arange(20) == 3, pd.Series(np.linspace(1.0, 2.0, 20))[::-1]
 UNITS = [
     (weighted(Y[:5]), "sample_weight must be 20 numbers, one for each row"),
     (weighted(np.where(THIRD, NAN, 1.0)), "got nan for row 3; 0 is the weight of a row"),
@@ -147,6 +147,10 @@ UNITS = [
     (weighted(None, Y[:5]), "groups must be 20 labels, one for each row"),
     (weighted(None, np.where(THIRD, NAN, 2.0)), "row 3 has no group; name its group"),
     (weighted(None, np.ones(20)), "of one group, so nothing stays when it leaves"),
+    (weighted(TURNED), "has the rows of X in another order; give "),
+    (weighted(None, TURNED > 1.5), "has the rows of X in another order; give "),
+    (weighted(["x"] * 20), "sample_weight must be numbers, got 'x' for row 0"),
+    (lambda: SVDDM().fit(X, Y, sample_weight=1.0 - Y), "minority rows, but there is none"),
 ]
 
 SHAPE, UNNAMED = r"y must have shape \(20,\), one label", "without minor_label="
@@ -173,6 +177,7 @@ LABELS = [
         (fit(cls=cls), r"learns from minority rows, but there is none \(n1 = 0\)")
         for cls in (SVDDM, BDDM, BSVDDM, SVM, LSSVM)
     ),
+    (fit(cls=Views, estimator=SVDDM()), "learns from minority rows"),
 ]
 
 PARAMETERS = [
@@ -182,6 +187,19 @@ PARAMETERS = [
         "C2, the penalty .* is required .* n1 = 5",
     ),
     (fit(outlier_fraction=1.5), "'outlier_fraction' parameter of SVDD"),
+    *(
+        (fit(TEXTS, table=Table(cyclic={name: 2})), f"'{name}' is none of the columns of n")
+        for name in ("city", "d")
+    ),
+    *(
+        (partial(Table, **how), words)
+        for how, words in (
+            ({"cyclic": {"hour": 0}}, "periods must be positive"),
+            ({"cyclic": {"hour": "24"}}, "periods must be positive"),
+            ({"missing": -999}, "missing must be a list, such as .-999., got -999"),
+            ({"missing": "?"}, "missing must be a list"),
+        )
+    ),
     (fit(table={"hour": 24}), r"table must be a bsvdd\.Table, got \{'hour': 24\}"),
     (fit(table=Table(missing=[1.0]), kernel=kernels.RBF(), rows=np.ones((9, 2))), "is nan"),
     (fit(C=HUGE), "C is a whole number that is too large"),
@@ -244,6 +262,7 @@ CUTOFFS = [
     (fit(cls=BSVDD, cutoff=cutoffs.Printed(of="own")), r"is for SVDD and SVDDM, which have a rad"),
     (fit(cutoff=cutoffs.Best("f1")), r"Best\(metric='f1', .* needs minority rows.*give labels y"),
     (fit(cutoff=cutoffs.Printed(cutoffs.Cost(2.0))), "needs minority rows"),
+    (fit(cls=BDD, cutoff=cutoffs.Cost()), "needs minority rows, and there are none"),
     *(
         (partial(cutoffs.FalseAlarm, r), "FalseAlarm: rate must lie between")
         for r in (0.0, 1.5, NAN, True)
@@ -393,6 +412,7 @@ OF_COMPARISON = [
     ),
     (lambda: Yardstick("logistic").fit(X), "learns from minority rows.*there is none"),
     (lambda: Yardstick("kNN", cutoff=cutoffs.Best()).fit(X), "needs minority rows"),
+    (lambda: runner.compare([SET, SET], ["SVDD"]), "data set 'w' is given twice"),
     (lambda: models.model("XGBoost"), "unknown model 'XGBoost'.*BSVDD-M.*logistic"),
 ]
 
@@ -427,6 +447,19 @@ QUESTIONS = [
             (SVDD(kernel=kernels.Precomputed()), K, {}, "one table needs its rows"),
             (SVDD(kernel=kernels.Tabular(categorical=(3,))), X, {}, "are 3 columns"),
             (OCSVM, X, {}, "use a description such as BSVDD"),
+            (SVDD(), FRAME, {"strata": "e"}, "strata='e' is no column of the data frame"),
+            (SVDD(), X, {"strata": "who"}, "strata='who': the name of a column is for"),
+            (SVDD(), X, {"strata": ["u"] * 9}, "strata must be 20 labels, one for each row, got 9"),
+            (SVDD(), X, {"strata": range(20)}, "strata: none of 20 levels has 5 rows or more"),
+            (
+                SVDD(),
+                X,
+                {"strata": [*["u"] * 19, None]},
+                "row 19 has no level; name it, or give su",
+            ),
+            (SVDD(), X, {"sample_weight": np.ones(9)}, "sample_weight must be 20 numbers"),
+            (SVDD(), X, {"sample_weight": np.arange(20) < 4}, "5 rows that count, got 4"),
+            (SVDD(), X, {"groups": ["u"] * 9}, "groups must be 20 labels"),
         )
     ),
     (lambda: bsvdd.explain(SVDD(kernel=kernels.Precomputed()).fit(K), K), "kernel has no columns"),
@@ -457,6 +490,11 @@ QUESTIONS = [
         lambda: bsvdd.elpd(fitted(BSVDD, kernel=kernels.Laplacian(1.0), draws=50, tune=50)),
         "elpd needs an RBF kernel, .* got Laplacian",
     ),
+    (lambda: bsvdd.elpd(bayesian(), X, rows=Y > 0), "not both"),
+    *(
+        (lambda r=r: bsvdd.elpd(bayesian(), rows=r), "mask of 20 booleans, or different positions")
+        for r in (Y[:5] > 0, [20], [-1], [], [0.5], "odd", Y)
+    ),
     (lambda: bsvdd.report(fitted(), "nowhere/a.html"), "does not exist; make it"),
     (lambda: bsvdd.report(fitted(), "a.html", y=Y), "X is not given"),
     (lambda: bsvdd.facts(SVDD()), "is not fitted yet"),
@@ -472,6 +510,16 @@ QUESTIONS = [
     (lambda: Views(estimator=SVM()).fit(X, Y), "SVM has neither draws nor left-out rows"),
     (lambda: plots.plot_boundary(fitted(), X), "shows two columns, got X of shap"),
     (lambda: scorers.roc_auc(SVDD().fit(X, Y), X[:9], Y[:9]), "both classes, got 9 majority rows"),
+    *(
+        (lambda y=y: scorers.g_mean(SVDD().fit(X, Y), X, y), words)
+        for y, words in (
+            (Y[:, None], r"shape \(20,\), one label"),
+            (Y[1:], r"shape \(20,\), one label"),
+            (None, "got None"),
+            ([*Y[:-1].tolist(), "1"], "y mixes texts and numbers"),
+            ([*Y[:-1].tolist(), None], "no label .* in row 19"),
+        )
+    ),
     (lambda: scorers.roc_auc(SVDD().fit(X, Y), X, Y + 1), "the label 2, but the labels of fit w"),
     (
         lambda: scorers.roc_auc(LogisticRegression().fit(X, Y), X, Y),

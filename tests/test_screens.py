@@ -16,16 +16,12 @@ import pytest
 from bsvdd.comparison import models, studies
 from bsvdd.comparison.runner import Cell
 from bsvdd.comparison.slides import Slides
-from click.testing import CliRunner
 
 import bsvdd
 from bsvdd import BSVDD, SVDD, cutoffs
-from bsvdd.cli import main
+from tests.bsvdd.helpers import SHOWN, call
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
-    pytest.mark.filterwarnings("default::bsvdd.inference.warning.DataWarning"),
-]
+pytestmark = SHOWN
 
 STORE = Path(__file__).with_name("screens")
 WRITE = os.environ.get("WRITE_SCREENS") == "1"
@@ -72,30 +68,20 @@ def check(name, text):
 # of a fit
 
 
-def of_labels():
-    return BSVDD(cutoff=cutoffs.Best("g_mean"), minor_label="odd", **FEW), "kind"
-
-
-def of_rows():
-    return BSVDD(**FEW), None
-
-
-FITS = {"BSVDD": of_rows, "BSVDD with labels": of_labels, "SVDD": lambda: (SVDD(), None)}
-
-
-@pytest.fixture(scope="module")
-def fits():
-    found = {}
-    for name, make in FITS.items():
-        est, label = make()
-        y = None if label is None else TABLE[label]
-        found[name] = est.fit(TABLE[COLUMNS].fillna({"city": "Rome"}), y)
-    return found
+FITS = {
+    "BSVDD": (BSVDD(**FEW), None),
+    "BSVDD with labels": (
+        BSVDD(cutoff=cutoffs.Best("g_mean"), minor_label="odd", **FEW),
+        TABLE["kind"],
+    ),
+    "SVDD": (SVDD(), None),
+}
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_what_a_fit_says(name, fits):
-    est = fits[name]
+def test_what_a_fit_says(name):
+    est, y = FITS[name]
+    est.fit(TABLE[COLUMNS].fillna({"city": "Rome"}), y)
     lines = [f"repr: {est!r}", "", f"unfitted: {type(est)()!s}", "", str(est), ""]
     lines += [bsvdd.methods(est), ""]
     if name.startswith("BSVDD"):
@@ -141,9 +127,7 @@ CALLS = {  # one after the other: score reads what fit has saved
 def called(arguments, folder, monkeypatch):
     """Return the screen of a command at 80 columns, and the head of the CSV that it writes."""
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("COLUMNS", "80")
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 0, result.output
+    result = call(*arguments, COLUMNS="80")
     text = f"$ bsvdd {' '.join(arguments)}\n{result.stdout}\n-- stderr\n{result.stderr}"
     if arguments[-1].endswith(".csv"):
         lines = (folder / arguments[-1]).read_text().splitlines()
@@ -185,7 +169,5 @@ def test_the_screen_of_a_study(name, folder, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["", *CALLS, "study"])
-def test_help(name, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    result = CliRunner().invoke(main, [*name.split(), "--help"])
-    check(f"help {name}".strip(), result.output)
+def test_help(name):
+    check(f"help {name}".strip(), call(*name.split(), "--help", COLUMNS="80").output)

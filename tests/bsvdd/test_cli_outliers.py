@@ -6,20 +6,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import bsvdd
 from bsvdd import BSVDD
-from bsvdd.cli import main
 from tests.test_screens import NUMBER
+
+from .helpers import call
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 FEW = ["--draws", 50, "--tune", 100]
 ODD = {3: ("cost", 250.0), 17: ("version", 40), 41: ("size", -15.0)}
-
-
-def call(*arguments, **env):
-    return CliRunner().invoke(main, ["outliers", *map(str, arguments)], env=env)
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +44,7 @@ def csv(table, tmp_path_factory):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_oddest_rows_are_printed_first_with_their_columns(csv, width):
-    result = call(csv, "--id", "name", "--top", 3, *FEW, COLUMNS=str(width))
-    assert result.exit_code == 0, result.output
+    result = call("outliers", csv, "--id", "name", "--top", 3, *FEW, COLUMNS=str(width))
     lines = result.output.splitlines()
     assert max(map(len, lines)) <= width
     assert "label" not in result.stderr  # a column with two values is none here
@@ -60,11 +55,8 @@ def test_the_oddest_rows_are_printed_first_with_their_columns(csv, width):
         assert reason[:3] == [column, "=", f"{value:g}"]
         assert 0.0 <= float(odd) <= 1.0
     text = " ".join(result.output.split())
-    assert (
-        "At least one of 60 rows stands out. " in text
-        and "listed" in text
-        and "a smooth tail" in text
-    )
+    for words in ("At least one of 60 rows stands out. ", "listed", "a smooth tail"):
+        assert words in text
 
 
 def clump(table):
@@ -84,8 +76,7 @@ def test_alike_odd_rows_are_one_line(table, tmp_path):
     many = clump(table)
     many.to_csv(path, index=False)
     files = ["--out", out, "--picture", picture]
-    result = call(path, "--id", "name", *FEW, *files, "--label", "version")
-    assert result.exit_code == 0, result.output
+    result = call("outliers", path, "--id", "name", *FEW, *files, "--label", "version")
     assert result.stdout.endswith(f"saved {out}\nsaved {picture}\n")
     assert picture.read_bytes().startswith(b"\x89PNG")
     found = pd.read_csv(out, index_col="name")
@@ -106,7 +97,7 @@ def test_alike_odd_rows_are_one_line(table, tmp_path):
     assert found.index.tolist() == expected.index.tolist()
     np.testing.assert_allclose(found["probability_odd"], expected["probability_odd"], atol=1e-9)
     np.testing.assert_allclose(found["surprise"], expected["surprise"], rtol=1e-9)
-    more = call(path, "--id", "name", *FEW, "--top", 1, "--fdr", 0.5)
+    more = call("outliers", path, "--id", "name", *FEW, "--top", 1, "--fdr", 0.5)
     assert f"{bsvdd.stand_out(est, X, fdr=0.5).listed.sum() - 20} more rows are" in more.output
 
 
@@ -117,16 +108,13 @@ def test_suspects_are_a_stratum_and_their_column_is_no_feature(tmp_path):
     who = np.repeat(["T3", "T1", "T2"], [25, 121, 4])
     frame = pd.DataFrame(X, columns=list("abc"))
     frame.assign(who=who).to_csv(path, index=False)
-    result = call(path, "--strata", "who", "--model", "SVDD", "--out", out)
-    assert result.exit_code == 0, result.output
+    result = call("outliers", path, "--strata", "who", "--model", "SVDD", "--out", out)
     expected = bsvdd.stand_out(bsvdd.SVDD(), pd.read_csv(path)[list("abc")], strata=who)
     sentence = next(s for s in str(expected).split(". ") if "rows odd" in s)
     assert sentence in " ".join(result.output.split()) and "others: " in sentence
     found = pd.read_csv(out)
     np.testing.assert_allclose(found["probability_odd"], expected.table["probability_odd"])
     assert "column_1" in found and "who" not in set(found["column_1"])
-    wrong = call(path, "--strata", "whom")
-    assert wrong.exit_code == 1 and "--strata='whom' is no column" in wrong.stderr
 
 
 @pytest.mark.filterwarnings("ignore:.*have gaps, in")
@@ -135,8 +123,7 @@ def test_filled_cells_are_named_row_by_row(table, tmp_path):
     gaps.loc[4, "size"] = gaps.loc[[4, 9], "city"] = np.nan
     gaps.to_csv(path, index=False)
     few = ["--model", "BDD", "--dictionary", 20, "--draws", 50]
-    result = call(path, "--id", "name", *few, "--out", out)
-    assert result.exit_code == 0, result.output
+    call("outliers", path, "--id", "name", *few, "--out", out)
     filled = pd.read_csv(out, index_col="name", keep_default_na=False)["filled"]
     assert filled[filled != ""].to_dict() == {"n04": "size, city", "n09": "city"}
 
@@ -145,11 +132,11 @@ def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
     path = tmp_path / "t.csv"
     rng = np.random.default_rng(0)
     pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd")).to_csv(path, index=False)
-    text = " ".join(call(path, *FEW).output.split())
+    text = " ".join(call("outliers", path, *FEW).output.split())
     assert "It is not .99 sure that a row stands out: P(no row is odd) = 0." in text
     assert "No row is listed." in text
     table.iloc[20:30].to_csv(path, index=False)
-    text = " ".join(call(path, "--id", "name", *FEW).output.split())
+    text = " ".join(call("outliers", path, "--id", "name", *FEW).output.split())
     assert "The rows have an order only: too few different rows." in text
 
 
@@ -161,8 +148,7 @@ def test_rows_that_a_sample_does_not_hold_are_decided_too(csv, table, tmp_path, 
     monkeypatch.setattr(training, "MOST_ROWS", 200)
     many = clump(table)
     many.to_csv(path, index=False)
-    result = call(path, "--id", "name", *FEW, "--out", out)
-    assert result.exit_code == 0, result.output
+    call("outliers", path, "--id", "name", *FEW, "--out", out)
     found = pd.read_csv(out).set_index("name")
     assert len(found) == found.index.nunique() == 285 and found["probability_odd"].notna().all()
     odd = found.loc[[f"r{i}" for i in range(20)]]
@@ -178,8 +164,7 @@ def test_the_first_screen_of_the_readme_is_what_the_command_prints(monkeypatch):
     readme = (root / "README.md").read_text(encoding="utf-8")
     command, shown = re.findall(r"```text\n\$ bsvdd outliers (.*?)\n\n(.*?)```", readme, re.S)[0]
     monkeypatch.chdir(root)
-    result = call(*command.split(), COLUMNS="92")
-    assert result.exit_code == 0, result.output
+    result = call("outliers", *command.split(), COLUMNS="92")
     words = [NUMBER.sub("#", text).split() for text in (shown, result.stdout)]
     assert words[0] == words[1]
     said, stored = ([float(n) for n in NUMBER.findall(text)] for text in (result.stdout, shown))
@@ -194,9 +179,7 @@ def test_score_says_how_many_rows_are_training_rows(table, tmp_path):
     mixed = pd.concat([table.iloc[:10], table.iloc[:1].assign(size=0.5)])
     for rows, said in ((mixed, True), (mixed.iloc[10:], False)):
         rows.to_csv(new, index=False)
-        arguments = ["score", str(model), str(new), "--out", str(out), "--fdr", "0.012"]
-        result = CliRunner().invoke(main, arguments)
-        assert result.exit_code == 0, result.output
+        result = call("score", model, new, "--out", out, "--fdr", 0.012)
         assert (known in result.stderr) == said
         why = f"selected none of {len(rows)} rows: k rows are selected if their p-values are at "
         assert f"{why}most k * {0.012 / len(rows):.3g}" in result.stderr

@@ -6,36 +6,19 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison import datasets
 from bsvdd.inference.warning import DataWarning
-from click.testing import CliRunner
 
 import bsvdd
-from bsvdd import SVDD, cutoffs, kernels, load, priors
-from bsvdd.cli import main
+from bsvdd import SVDD, cutoffs, load, priors
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
-    pytest.mark.filterwarnings("default::bsvdd.inference.warning.DataWarning"),
-]
-KINDS = ["--label", "kind", "--minor", "odd"]
-COLUMNS = [*KINDS, "--id", "name", "--drop", "city"]
+from .helpers import COLUMNS, KINDS, SHOWN, call, moon
 
-
-def call(*arguments, code=0):
-    result = CliRunner().invoke(main, [str(a) for a in arguments])
-    assert result.exit_code == code, result.output
-    return result
+pytestmark = SHOWN
 
 
 @pytest.fixture(scope="module")
 def table():
-    data = datasets.moon(n0=60, n1=12)
-    frame = pd.DataFrame(data.X, columns=["a", "b"]).round(3)
-    frame.insert(0, "name", [f"{i:03d}" for i in range(72)])
-    frame["city"] = ["Bonn", "Rom", "Oslo"] * 24
-    frame["kind"] = np.where(data.minority, "odd", "normal")
-    return frame
+    return moon().round(3)
 
 
 @pytest.fixture(scope="module")
@@ -95,12 +78,16 @@ def test_a_cell_that_cannot_be_read_is_a_gap_and_is_counted(folder, table, score
     np.testing.assert_array_equal(frame["selected"], selected)
 
 
-def test_a_table_with_other_signs_has_the_same_scores(folder, scores, tmp_path):
+def test_a_table_with_other_signs_has_the_same_scores(folder, table, scores, tmp_path):
+    """Answers have the signs of the table."""
     signs, model = ["--sep", ";", "--decimal", ","], tmp_path / "m"
     call("fit", folder / "g.csv", *COLUMNS, *signs, "--model", "SVDD", "--out", model)
     _, german = scores(model, folder / "g.csv", *signs, sep=";", decimal=",")
     _, plain = scores(folder / "SVDD", folder / "t.csv")
     pd.testing.assert_frame_equal(german, plain)
+    table.to_csv(tmp_path / "tabs.csv", index=False, sep="\t")
+    _, tabs = scores(folder / "SVDD", tmp_path / "tabs.csv", "--sep", "tab", sep="\t")
+    pd.testing.assert_frame_equal(tabs, plain)
     result = call("score", model, folder / "g.csv", "--sep", ";", code=1)
     assert "columns 'a', 'b' cannot be read; the first is " in result.output
     assert "is ',' the decimal sign, --decimal ','?" in result.output
@@ -187,18 +174,6 @@ def test_gaps_are_filled_and_a_row_without_a_label_is_refused(table, scores, tmp
     np.testing.assert_allclose(frame["surprise"][3], expected, rtol=1e-6)
 
 
-def test_a_table_with_tabs_is_answered_with_tabs(folder, table, tmp_path):
-    table.to_csv(tmp_path / "t.csv", index=False, sep="\t")
-    call("score", folder / "BDD", tmp_path / "t.csv", "--sep", "tab", "--out", tmp_path / "s.csv")
-    assert len(pd.read_csv(tmp_path / "s.csv", sep="\t")["p_value"]) == len(table)
-
-
-def test_a_model_of_a_kernel_matrix_is_for_python(folder, tmp_path):
-    SVDD(kernel=kernels.Precomputed()).fit(np.eye(9) + 1.0).save(tmp_path / "k")
-    result = call("score", tmp_path / "k", folder / "t.csv", code=1)
-    assert "its kernel is precomputed; use est.decision in Python" in result.output
-
-
 def test_a_closed_pipe_ends_quietly(folder):
     """As in ``bsvdd score ... | head -1``."""
     command = [sys.executable, "-c", "from bsvdd.cli import main; main()", "score"]
@@ -275,5 +250,3 @@ def test_what_the_cells_do_not_say_is_kept_with_the_model(table, scores, tmp_pat
     rows["day"] -= 10
     rows.to_csv(path, index=False)
     assert f"most of the {moved}" in scores(model, path)[0].stderr
-    wrong = call("fit", path, "--cyclic", "hour", "--out", model, code=1).output
-    assert wrong.startswith("Error: --cyclic COLUMN=PERIOD, such as hour=24")

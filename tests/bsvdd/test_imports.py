@@ -3,7 +3,6 @@
 import ast
 import importlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import bsvdd
+from tests.cases import run
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 STUB = Path(bsvdd.__file__).with_name("__init__.pyi")
@@ -59,10 +59,8 @@ def files(fitted, new_rows, tmp_path_factory):
 def test_what_is_imported(case, files):
     code, arguments, some, none = CASES[case]
     words = [files.get(word, word) for word in arguments.split()]
-    run = [sys.executable, "-c", f"{code}\n{SAY}", *words]
-    done = subprocess.run(run, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    said = run(sys.executable, "-c", f"{code}\n{SAY}", *words)
+    loaded = set(json.loads(said.splitlines()[-1]))
     assert some <= loaded and not loaded & {*HEAVY, *none}
     assert "OUT" not in arguments or Path(files["OUT"]).exists()
 

@@ -1,7 +1,5 @@
 """likelihood_scale="calibrated", the default: a posterior with the spread of samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from bsvdd.inference.warning import DiagnosticWarning
@@ -10,13 +8,12 @@ from bsvdd.models import calibrate
 import bsvdd
 from bsvdd import BDD, BSVDD, cutoffs, kernels, priors
 
-COLUMNS = 3
 MODELS = [BDD, BSVDD]
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return np.random.default_rng(0).normal(size=(90, COLUMNS))
+    return np.random.default_rng(0).normal(size=(90, 3))
 
 
 @pytest.fixture(scope="module", params=MODELS)

@@ -9,6 +9,7 @@ from scipy.stats import spearmanr
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, cutoffs, kernels, priors
+from tests.models.helpers import squared_distances
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
@@ -27,36 +28,13 @@ MODELS = {
 SAMPLED = {**MODELS, "BDDM": lambda **k: BDDM(**QUICK, **k)}
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    known = {}
-
-    def fitted(name, dictionary=20):
-        key = name, repr(dictionary)
-        if key not in known:
-            known[key] = MODELS[name](dictionary=dictionary).fit(X, Y)
-        return known[key]
-
-    return fitted
-
-
 @pytest.mark.parametrize("name", MODELS)
-def test_as_many_groups_as_rows_are_all_rows(fitted, name):
-    ours, theirs = fitted(name, 70), fitted(name, "all")
+def test_as_many_groups_as_rows_are_all_rows(name):
+    """What the points of fewer groups are: tests/models/test_points.py."""
+    ours, theirs = (MODELS[name](dictionary=d).fit(X, Y) for d in (70, "all"))
     np.testing.assert_array_equal(ours.gram_.K, theirs.gram_.K)
     np.testing.assert_array_equal(ours.score_samples(Z), theirs.score_samples(Z))
     assert ours.cutoff_ == theirs.cutoff_
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_row_counts(fitted, name):
-    gram, n1 = fitted(name).gram_, 12 if name == "BSVDDM" else 0
-    assert (gram.n0, gram.m, gram.n1) == (70, 20, n1)
-    inside = np.equal.outer(gram.of_row, np.arange(20 + n1))
-    mean = inside / inside.sum(axis=0)
-    np.testing.assert_allclose(gram.r, mean.T @ KERNEL(X, X[:70]).sum(axis=1), rtol=1e-12)
-    np.testing.assert_allclose(gram.K, mean.T @ KERNEL(X, X) @ mean, rtol=1e-12)
-    np.testing.assert_array_equal(inside.sum(axis=0), gram.sizes)
 
 
 @pytest.mark.long
@@ -114,8 +92,7 @@ def test_precomputed(dictionary):
     inside = np.equal.outer(est.gram_.of_row[:70], np.arange(len(est.gram_.K)))
     mean, w = inside / inside.sum(axis=0), est.idata_["posterior"]["w"].values
     np.testing.assert_allclose(est.gram_.K, mean.T @ KERNEL(X[:70], X[:70]) @ mean, rtol=1e-12)
-    squared = 1.0 - 2.0 * w @ mean.T @ KERNEL(X[:70], Z)
-    squared += np.einsum("cdg,gh,cdh->cd", w, est.gram_.K, w)[..., None]
+    squared = squared_distances(w, est.gram_.K, mean.T @ KERNEL(X[:70], Z), 1.0)
     rows = np.column_stack([KERNEL(Z, X), np.ones(len(Z))])
     np.testing.assert_allclose(est.distance(rows), np.sqrt(squared), rtol=1e-8)
 
@@ -129,14 +106,10 @@ def test_the_printed_rule_on_a_matrix_is_that_on_its_rows():
     np.testing.assert_array_equal(ours.predict(rows), theirs.predict(Z))
 
 
-@pytest.fixture
-def few(monkeypatch):
+@pytest.mark.parametrize("name", ["BDD", "BDDM", "BSVDDM"])
+def test_a_sample_of_many_rows_is_described_and_said(monkeypatch, tmp_path, name):
     monkeypatch.setattr(training, "MOST_ROWS", 30)
     monkeypatch.setattr(training, "MOST_MINORITY", 15)
-
-
-@pytest.mark.parametrize("name", ["BDD", "BDDM", "BSVDDM"])
-def test_a_sample_of_many_rows_is_described_and_said(few, tmp_path, name):
     X_, with_minority = np.concatenate([X, X + 0.01, X - 0.02]), name.endswith("M")
     held = 45 if with_minority else 60
     said = rf"246 rows are many: {held} of them, drawn at random, are described"

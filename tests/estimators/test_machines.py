@@ -215,10 +215,6 @@ def test_density_weights_are_taken_in_the_columns_of_the_kernel():
 # what all machines have, and what they have not
 
 
-def fitted(cls):
-    return cls().fit(X, Y)
-
-
 MACHINES = pytest.mark.parametrize("cls", [OCSVM, SVM, DSVM, LSSVM, IDLSSVM])
 
 

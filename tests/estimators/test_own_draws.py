@@ -1,10 +1,7 @@
 """Draws of the user take the place of those of the fit: ``est.with_draws``."""
 
-import re
-
 import numpy as np
 import pytest
-import xarray as xr
 from bsvdd.inference.warning import DiagnosticWarning
 
 import bsvdd
@@ -73,27 +70,19 @@ def test_points_are_matched_by_their_coordinate(est):
 # warnings
 
 
-def said(est, draws):
-    """Return the warnings of draws, joined."""
-    with pytest.warns(DiagnosticWarning) as caught:
+@quiet
+@pytest.mark.parametrize(
+    ("concentration", "words"),
+    [
+        (500.0, r"is 0\.\d+ times that between samples .* too narrow"),
+        (0.03, r"is [2-9].* times that between samples .* too wide"),
+    ],
+)
+def test_draws_of_another_width_than_samples_warn(est, concentration, words):
+    """Chains that disagree, divergences, collapsed weights: test_facts.py."""
+    draws = np.random.default_rng(3).dirichlet(np.full(40, concentration), (2, 500))
+    with pytest.warns(DiagnosticWarning, match=words):
         est.with_draws(draws)
-    return " ".join(str(each.message) for each in caught)
-
-
-def test_bad_draws_warn(est, w):
-    rng, sample = np.random.default_rng(3), ("chain", "draw")
-    apart = np.stack([rng.dirichlet(a, 400) for a in (np.arange(1, 41), np.arange(40, 0, -1))])
-    assert "the chains disagree" in said(est, apart)
-    tree = xr.DataTree.from_dict(
-        {
-            "posterior": xr.Dataset({"w": ((*sample, "point"), w)}),
-            "sample_stats": xr.Dataset({"diverging": (sample, np.eye(2, 300) > 0)}),
-        }
-    )
-    assert "2 divergent transitions" in said(est, tree)
-    narrow, wide = (rng.dirichlet(np.full(40, a), (2, 500)) for a in (500.0, 0.03))
-    assert re.search(r"is 0\.\d+ times that between samples .* too narrow", said(est, narrow))
-    assert re.search(r"is [2-9].* times that between samples .* too wide", said(est, wide))
 
 
 # what stays

@@ -132,7 +132,7 @@ def test_outliers_have_room_for_names_and_reasons(n, p, long):
     assert " ".join(headline.split()) == found.headline
 
 
-def test_explanation_has_the_shares_and_the_values_of_rows_like_it():
+def test_explanation_has_a_bar_for_each_share_and_fits_long_names():
     X = pd.DataFrame(RNG.normal(size=(60, 3)), columns=["a", "b", "$x$"])
     est = SVDD().fit(X)
     z = pd.DataFrame({"a": [0.0], "b": [7.0], "$x$": [0.0]}, index=["odd"])
@@ -141,6 +141,15 @@ def test_explanation_has_the_shares_and_the_values_of_rows_like_it():
         sorted(bar.get_width() for bar in ax.patches), np.sort(why.shares.to_numpy()[0])
     )
     assert texts(ax.get_yticklabels())[0] == "b = 7" and inside(ax.figure)
+    X = pd.DataFrame(RNG.normal(size=(80, 20))).add_prefix("a very long name of column number ")
+    z = X.iloc[[0]].assign(**{X.columns[3]: 9.0})
+    est = SVDD().fit(X)
+    ax, row = plots.plot_explanation(est, z, most=12), plots.plot_explanation(est, row=3, most=2)
+    assert len(ax.patches) == 12 and len(ax.lines) == 11
+    first = texts(ax.get_yticklabels())[0]
+    assert first.startswith("a very") and first.endswith("number 3 = 9") and len(first) < 60
+    assert ax.patches[0].get_width() == pytest.approx(bsvdd.explain(est, z).shares.max(axis=1)[0])
+    assert row.get_title(loc="left").startswith("3: ") and len(row.patches) == 2
 
 
 @pytest.mark.parametrize("name", ["$x$", "a_b", "kg\nper m", "ü漢", "%"])

@@ -18,14 +18,14 @@ import xarray as xr
 from bsvdd.estimators.labels import read_minority
 from bsvdd.estimators.tables.files import Layout, read_features, read_own
 from bsvdd.inference.warning import DataWarning
-from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
 
 from bsvdd import BDD, BSVDD, SVDD, explain, kernels, load, p_value, read_table, select
-from bsvdd.cli import main
+from tests.bsvdd.helpers import call
+from tests.cases import warned
 
 pytestmark = pytest.mark.filterwarnings("ignore:. rows are few")
 quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
@@ -65,10 +65,9 @@ def test_files_that_are_read(name, tmp_path):
     make, line = WAYS[name]
     path = make(tmp_path / name)
     layout = Layout("kind", "nr", sep="\t" if name == "x.tsv" else ",")
-    with warnings.catch_warnings(record=True, action="always") as said:
-        X, y = read_table(path, "kind", text=["nr"])
-        features, minority = read_features(path, layout)
-    assert all(line and line in str(each.message) for each in said) and len(said) == 2 * bool(line)
+    (X, y), said = warned(partial(read_table, text=["nr"]), path, "kind")
+    (features, minority), more = warned(read_features, path, layout)
+    assert [line in each for each in [*said, *more]] == [True, True] * bool(line)
     assert y.tolist() == TABLE["kind"].tolist() and list(X) == ["nr", "a", "place", "day"]
     assert X["nr"].tolist() == TABLE["nr"].tolist() and X["place"].tolist() == list(TABLE["place"])
     np.testing.assert_allclose(X["a"], TABLE["a"])
@@ -87,8 +86,7 @@ def test_the_commands_read_every_file(tmp_path):
             ("fit", path, "--id", "nr", "--label", "kind", "--model", "SVDD", "--out", model),
             ("score", model, path, "--id", "nr", "--out", out),
         ):
-            done = CliRunner().invoke(main, list(map(str, arguments)))
-            assert done.exit_code == 0, done.output
+            call(*arguments)
         scores = pd.read_csv(out, dtype={"nr": str})
         assert scores["nr"].tolist() == TABLE["nr"].tolist()
         surprises.append(scores["surprise"])
@@ -256,12 +254,11 @@ def test_a_sign_that_is_read_as_a_gap_is_named(case, tmp_path):
     frame.to_csv(tmp_path / "x.csv", index=False)
     frame.to_excel(tmp_path / "x.xlsx", index=False)
     for name in ("x.csv", "x.xlsx"):
-        with warnings.catch_warnings(record=True, action="always") as said:
-            column = read_table(tmp_path / name)["c"]
-        lines = " ".join(str(each.message) for each in said)
+        X, lines = warned(read_table, tmp_path / name)
+        column = X["c"]
         for sign, n in signs.items():
-            assert f"column 'c': '{sign}' in {n} rows is read as a gap; " in lines
-        assert len(said) == len(signs)
+            assert f"column 'c': '{sign}' in {n} rows is read as a gap; " in " ".join(lines)
+        assert len(lines) == len(signs)
         gaps = {*signs, "", *(["NA", "None"] if case == "numbers" else [])}
         assert column.isna().tolist() == [cell in gaps for cell in cells]
         with warnings.catch_warnings(action="error"):

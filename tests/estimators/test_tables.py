@@ -14,6 +14,7 @@ from bsvdd.estimators.tables.files import Layout, read_features
 
 import bsvdd
 from bsvdd import SVDD, Table, kernels
+from tests.cases import warned
 
 N = 40
 RNG = np.random.default_rng(3)
@@ -142,12 +143,6 @@ def by_files(cells, folder):
     return frame, *(bsvdd.read_table(folder / name) for name in ("x.csv", "x.parquet"))
 
 
-def fit_with_lines(X, **parameters):
-    with warnings.catch_warnings(record=True, action="always") as lines:
-        est = SVDD(**parameters).fit(X)
-    return est, " ".join(str(line.message) for line in lines)
-
-
 def pasted(text):
     """Return the lines of Python in a message: each as long as it is one."""
     found = []
@@ -172,19 +167,13 @@ def require_lines_that_work(text, X):
         eval(code).fit(X)
 
 
-def table_with_lines(X, table=None):
-    with warnings.catch_warnings(record=True, action="always") as lines:
-        found = (table or Table()).fit(X)
-    return found, " ".join(str(line.message) for line in lines)
-
-
 @pytest.mark.parametrize("case", READ)
 def test_forms_that_are_read(case, tmp_path):
     cells, expected, line = READ[case]
     tables = by_files(cells, tmp_path)
     for X in tables:
-        table, lines = table_with_lines(X)
-        assert (line in lines) if line else not lines
+        table, lines = warned(Table().fit, X)
+        assert any(line in each for each in lines) if line else not lines
         for rows in tables:
             np.testing.assert_allclose(table.floats(rows)[:, 2], expected, rtol=1e-12)
         np.testing.assert_allclose(table.floats(table.frame(table.floats(X)))[:, 2], expected)
@@ -195,10 +184,10 @@ def test_forms_that_are_read(case, tmp_path):
 def test_forms_that_are_text(case, tmp_path):
     cells, kind = TEXTS[case]
     for X in by_files(cells, tmp_path):
-        table, lines = table_with_lines(X)
+        table, lines = warned(Table().fit, X)
         floats = table.floats(X)[:, 2]
         assert table.kinds["x"] == kind
-        assert ("column 'x' names the rows" in lines) == (kind == "names")
+        assert any("column 'x' names the rows" in each for each in lines) == (kind == "names")
         if kind == "names":
             assert not floats.any()  # it does not count
         else:
@@ -352,17 +341,17 @@ SAID = {  # a column of numbers or dates, and the line
 @pytest.mark.parametrize("case", SAID)
 def test_what_is_said_of_values(case):
     cells, line = SAID[case]
-    _, lines = table_with_lines(BASE.assign(x=cells))
+    lines = "\n".join(warned(Table().fit, BASE.assign(x=cells))[1])
     assert re.search(f"column 'x'.*{line}", lines) if line else "column 'x'" not in lines
 
 
 def test_values_that_stand_for_not_known_are_gaps():
     """The line that is said, pasted: in training, in new rows, in arrays and in a saved fit."""
     X = BASE.assign(x=SAID["a code"][0])
-    _, lines = fit_with_lines(X)
-    table = eval(re.search(r"table=(bsvdd\.Table\(.*?\]\))", lines)[1])
-    est, lines = fit_with_lines(X, table=table)
-    assert "5 of 40 rows have gaps, in 'x' (5)" in lines and "alone" not in lines
+    _, lines = warned(SVDD().fit, X)
+    table = eval(re.search(r"table=(bsvdd\.Table\(.*?\]\))", "\n".join(lines))[1])
+    est, (line,) = warned(SVDD(table=table).fit, X)
+    assert "5 of 40 rows have gaps, in 'x' (5)" in line
     with warnings.catch_warnings(action="ignore"):
         expected = SVDD().fit(X.replace(-999, np.nan)).decision(X.replace(-999, np.nan))
         for of, rows in (
@@ -403,17 +392,6 @@ def test_a_cyclic_column_has_two_coordinates_and_one_name(tmp_path):
     X.loc[7, "hour"] = 12.0
     found = bsvdd.stand_out(SVDD(table=Table(cyclic={"hour": 24})), X.drop(index=5))
     assert found.table.index[0] == 7
-    for table, words in (({"c": 2}, "'c' is none of the columns of n"), ({"d": 2}, "'d' is none")):
-        with pytest.raises(ValueError, match=words):
-            SVDD(table=Table(cyclic=table)).fit(X)
-    for wrong, words in (
-        ({"cyclic": {"hour": 0}}, "periods must be positive"),
-        ({"cyclic": {"hour": "24"}}, "periods must be positive"),
-        ({"missing": -999}, "missing must be a list, such as .-999., got -999"),
-        ({"missing": "?"}, "missing must be a list"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            Table(**wrong)
     of_array = SVDD(table=Table(cyclic={1: 24})).fit(X[["a", "hour"]].to_numpy())
     assert of_array.predict([[0.0, 0.0], [0.0, 12.0]]).tolist() == [1, -1]
 

@@ -1,8 +1,6 @@
 """A new model enters the house by one file with one class."""
 
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from bsvdd.models.units import Units
 
 from bsvdd import kernels, priors
 from docs import example_model
+from tests.cases import run
 
 ROOT = Path(__file__).parents[2]
 FLOORS = ["models", "inference", "estimators", "comparison"]
@@ -55,18 +54,10 @@ def house(tmp_path_factory):
     return copy
 
 
-def run(house, *command):
-    environment = {**os.environ, "PYTHONPATH": str(house)}
-    done = subprocess.run(
-        [sys.executable, *command], cwd=house, env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.mark.slow
 def test_estimator_study_and_files_know_it(house, tmp_path):
-    run(house, "-W", "ignore", "-c", USE, str(tmp_path))
+    words = [sys.executable, "-W", "ignore", "-c", USE, tmp_path]
+    run(*words, cwd=house, PYTHONPATH=str(house))
 
 
 def test_the_example_model_against_a_quadrature(worst_z):

@@ -13,12 +13,13 @@ from scipy.special import logsumexp
 from scipy.stats import gamma, ks_2samp, kstest
 
 from bsvdd import BSVDDM, cutoffs
+from tests.models.helpers import left_out, rbf, squared_distances
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
 
 RNG = np.random.default_rng(61)
 ROWS, NEW = RNG.normal(size=(99, 2)), 1.5 * RNG.normal(size=(200, 2))
-K = np.exp(-((ROWS[:, None] - ROWS) ** 2).sum(axis=2) / (2 * 0.8**2))
+K = rbf(ROWS, ROWS, 0.8)
 CASES = {
     "rows": (np.ones(99), np.arange(99)),
     "weights": (RNG.exponential(size=99), np.arange(99)),
@@ -35,15 +36,10 @@ def fit_of(case, rate=0.1, draws=2000):
     return Fit.of(data, Learned(Centre(w, 0)), cutoffs.FalseAlarm(rate))
 
 
-def left_out(fit, case):
-    """Return the lower median of s_z of rows without their units, whose weight the others take."""
-    t, unit = CASES[case]
-    w, data = fit.learned.centre.w, fit.data
-    of_rows = w[:, data.points.of_row] * t / np.bincount(data.points.of_row, t)[data.points.of_row]
-    s = np.empty((len(w), 99))
-    for i in range(99):
-        stay = of_rows * (unit != unit[i])
-        s[:, i] = stay @ K[i] * of_rows.sum(axis=1) / stay.sum(axis=1)
+def middle_left_out(fit, case):
+    """Return the lower median of s_z of rows without their units."""
+    (t, unit), w, of_row = CASES[case], fit.learned.centre.w, fit.data.points.of_row
+    s = left_out(w[:, of_row] * t / np.bincount(of_row, t)[of_row], K, unit)
     return np.sort(s, axis=0)[(len(s) - 1) // 2]
 
 
@@ -56,7 +52,7 @@ def mass_of(case):
 
 def unseen_by_hand(fit, case, rate):
     """Return u, m_* and r of rows, from the left-out rows near the cutoff, row by row."""
-    (t, unit), s, mass = CASES[case], left_out(fit, case), mass_of(case)
+    (t, unit), s, mass = CASES[case], middle_left_out(fit, case), mass_of(case)
     weight, order, close, nearest = t / t.mean(), np.argsort(s), [], np.empty(99)
     kappa, end = np.empty(99), 0.0
     for j in range(99):
@@ -85,7 +81,7 @@ def test_the_unseen_row_and_the_cutoffs_are_those_by_hand(case, rate):
     found = np.exp([boundary.unseen.log_u, boundary.unseen.log_near])
     np.testing.assert_allclose(found, [u, nearest], rtol=1e-9)
     assert kstest(np.exp(boundary.log_g), gamma(0.5).cdf).pvalue > 1e-3
-    s, rng, theta = left_out(fit, case), np.random.default_rng(7), np.empty(2000)
+    s, rng, theta = middle_left_out(fit, case), np.random.default_rng(7), np.empty(2000)
     for t in range(len(theta)):
         raised = s + rng.standard_normal(99) ** 2 / 2.0 * u * r  # Gamma(1/2)
         order, weight = np.argsort(raised), mass * rng.exponential(size=99)[unit]
@@ -108,8 +104,7 @@ def test_answers_are_the_lower_quantiles_of_the_margins_of_the_draws():
     d = np.sort(fit.distances(NEW), axis=0)[250]
     np.testing.assert_allclose(distance, d, rtol=1e-12)
     w, points = fit.learned.centre.w, ROWS[fit.data.points.members]
-    k = np.exp(-((NEW[:, None] - points) ** 2).sum(axis=2) / (2 * 0.8**2))
-    d2 = 1.0 - 2.0 * w @ k.T + np.vecdot(w @ fit.data.gram.K, w)[:, None]
+    d2 = squared_distances(w, fit.data.gram.K, rbf(points, NEW, 0.8), 1.0)
     np.testing.assert_allclose(fit.distances(NEW) ** 2, d2, rtol=1e-9, atol=1e-12)
 
 
@@ -181,6 +176,3 @@ def test_left_out_and_far_rows_have_all_digits(kernel, spread):
     assert clear.mean() > 0.8 and (log_q < log_p).all()
     far = data.new(np.array([[1e4], [1e5], [1e6]]) * spread)
     assert (np.diff(Centre(w, 0).parts(far).log_p, axis=1) < -1e3).all()
-
-
-# rows with gaps: draw t answers version t mod c

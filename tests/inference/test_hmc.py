@@ -3,38 +3,31 @@
 from dataclasses import replace
 
 import numpy as np
-import pymc as pm
 import pytest
 from bsvdd.inference import hmc, sampling
 from bsvdd.models import bdd_m, bsvdd, bsvdd_m
-from bsvdd.models.data import Data
 from bsvdd.models.kernels import RBF
-from bsvdd.models.units import Units
 
 from bsvdd import priors
-from tests.models.helpers import covariance, softmax, student
+from tests.models.helpers import covariance, gram_of, hierarchical, rbf, softmax, student
 
 ROWS = np.random.default_rng(80).normal(size=(12, 2))
 Y = np.arange(12) >= 9
 
 
-def gram_of(n=12, y=None):
-    t = 1.0 + (np.arange(n) == n - 1)  # the last row counts twice
-    y = np.zeros(n, dtype=bool) if y is None else y
-    return Data.of(RBF(1.0), Units.of(ROWS[:n], y, t), minority=True).gram
-
-
-ALONE = Data.of(RBF(1.0), Units.of(ROWS)).gram
+TWICE = 1.0 + (np.arange(12) == 11)  # the last row
+GRAM, BOTH = gram_of(RBF(1.0), ROWS, None, TWICE), gram_of(RBF(1.0), ROWS, Y, TWICE)
+ALONE = gram_of(RBF(1.0), ROWS)
 CORRELATED = priors.Normal(sigma=covariance(1, 12))
 STANDARD = priors.StandardizedRowSum()
 MODELS = {
-    "skewed": bsvdd.BSVDD(gram_of(), STANDARD, 20.0),
+    "skewed": bsvdd.BSVDD(GRAM, STANDARD, 20.0),
     "correlated": bsvdd.BSVDD(ALONE, CORRELATED, 20.0),
     "far apart": bsvdd.BSVDD(ALONE, priors.Normal(m=np.linspace(0.0, 40.0, 12)), 20.0),
-    "narrow": bsvdd.BSVDD(gram_of(), STANDARD, 3000.0),
-    "both": bsvdd_m.BSVDDM(gram_of(12, Y), STANDARD, priors.Beta(2, 3), 20.0),
-    "on a cube": bdd_m.BDDM(gram_of(12, Y), STANDARD, priors.TruncatedNormal(0.3), 2.0),
-    "of the user": bsvdd.BSVDD(gram_of(), student, 2.0),
+    "narrow": bsvdd.BSVDD(GRAM, STANDARD, 3000.0),
+    "both": bsvdd_m.BSVDDM(BOTH, STANDARD, priors.Beta(2, 3), 20.0),
+    "on a cube": bdd_m.BDDM(BOTH, STANDARD, priors.TruncatedNormal(0.3), 2.0),
+    "of the user": bsvdd.BSVDD(GRAM, student, 2.0),
 }
 
 
@@ -55,15 +48,15 @@ def test_the_error_of_the_energy_is_of_second_order(name, monkeypatch):
     assert min(errors[0] / errors[1], errors[1] / errors[2]) > 3.0
 
 
+def nothing(z):
+    """A density that is 1, and its gradient."""
+    return np.zeros(len(z)), np.zeros_like(z)
+
+
 def test_a_trajectory_turns_by_the_angle_that_was_drawn(monkeypatch):
     """A quarter of a turn brings the velocity into the place of the state."""
     monkeypatch.setattr(hmc, "QUARTERS", (1.0, 1.0))
-    walk = hmc.Walk(
-        lambda z: (np.zeros(len(z)), np.zeros_like(z)),
-        np.random.default_rng(3),
-        np.zeros(4),
-        np.ones(4),
-    )
+    walk = hmc.Walk(nothing, np.random.default_rng(3), np.zeros(4), np.ones(4))
     start = walk.state(np.full((5, 4), 2.0))
     (y, _, _), accept = walk.moved(start, 1.2, 64)
     np.testing.assert_allclose(y, np.random.default_rng(3).standard_normal((5, 4)), atol=1e-12)
@@ -83,13 +76,9 @@ def test_trajectories_that_leave_the_density_are_rejected():
     assert (y[:, 0] > 0.0).all() and np.isfinite(log_p).all() and np.isfinite(force).all()
 
 
-def scaled(gram, name, dims):
-    return pm.Normal(name, 0.0, pm.HalfNormal(f"{name}_scale"), dims=dims)
-
-
 def test_a_state_whose_parameters_pymc_refuses_has_density_0():
     """The scale of a hierarchical prior, e^-999, is 0 to a computer; the others stay."""
-    f = sampling.density(bsvdd.BSVDD(gram_of(), scaled, 2.0))
+    f = sampling.density(bsvdd.BSVDD(GRAM, hierarchical, 2.0))
     z = np.zeros((2, f.size))
     (scale,) = np.flatnonzero(f.prior(f.start[None], np.zeros((1, f.size - 1)))[1][0])
     z[1, scale] = -999.0
@@ -99,9 +88,6 @@ def test_a_state_whose_parameters_pymc_refuses_has_density_0():
 
 
 def test_without_a_likelihood_draws_are_standard_normal(worst_z):
-    def nothing(z):
-        return np.zeros(len(z)), np.zeros_like(z)
-
     z, rate = hmc.hmc(nothing, 3, 1500, 100, 2, np.random.default_rng(0))
     assert z.shape == (2, 1500, 3) and rate.shape == (2, 1500)
     assert worst_z(z, np.zeros(3)) < 4.5 and worst_z(z**2, np.ones(3)) < 4.5
@@ -135,9 +121,8 @@ def of_prior(name, rng, n):
 def small(name):
     rows, scale = ROWS[SMALL], 3.0
     if name == "BSVDD, user":
-        units = Units.of(rows[:3])
-        return bsvdd.BSVDD(Data.of(RBF(1.0), units).gram, student, scale)
-    gram = Data.of(RBF(1.0), Units.of(rows, SMALL_Y, T), minority=True).gram
+        return bsvdd.BSVDD(gram_of(RBF(1.0), rows[:3]), student, scale)
+    gram = gram_of(RBF(1.0), rows, SMALL_Y, T)
     if name == "BSVDD-M":
         return bsvdd_m.BSVDDM(gram, priors.Flat(1.3), priors.Beta(2, 3, total=1.0), scale)
     return bdd_m.BDDM(gram, priors.Flat(0.7), priors.Beta(), scale)
@@ -146,7 +131,7 @@ def small(name):
 @pytest.mark.parametrize("name", ["BSVDD, user", "BSVDD-M", "BDD-M"])
 def test_draws_are_of_the_prior_times_the_likelihood(name, worst_z):
     rng, rows, model = np.random.default_rng(2), ROWS[SMALL], small(name)
-    K = np.exp(-((rows[:, None] - rows) ** 2).sum(axis=2) / 2.0)
+    K = rbf(rows, rows)
     w = of_prior(name, rng, 600_000)
     squares = 3.0 - 2.0 * w @ K[:, :3].sum(axis=1) + 3.0 * np.einsum("ni,ij,nj->n", w, K, w)
     log_L = -3.0 / 2.0 * squares

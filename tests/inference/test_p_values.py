@@ -6,7 +6,6 @@ from bsvdd.estimators.questions.selection import discoveries
 from bsvdd.inference.p_values import p_values
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import clone
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, SVDDM, cutoffs, kernels, priors
@@ -79,16 +78,11 @@ ONE_CLASS = [SVDD(), BDD(**QUICK), BSVDD(**QUICK), BSVDD(dictionary=12, **QUICK)
 TWO_CLASS = [SVDDM(), BDDM(**QUICK), BSVDDM(minority_prior=priors.Beta(total=1), **QUICK)]
 
 
-@pytest.fixture(scope="module", params=ONE_CLASS + TWO_CLASS, ids=range(7))
-def est(request):
-    y = np.arange(25) >= 19
-    if request.param in TWO_CLASS:
-        return clone(request.param).fit(X + 3.0 * y[:, None], y)
-    return clone(request.param).fit(X)
-
-
+@pytest.mark.parametrize("est", ONE_CLASS + TWO_CLASS, ids=repr)
 @pytest.mark.filterwarnings("ignore:no row is selected")
 def test_the_cutoff_of_a_rate_and_p_values_order_alike(est):
+    y = np.arange(25) >= 19
+    est = est.fit(X + 3.0 * y[:, None], y) if est in TWO_CLASS else est.fit(X)
     for rate in (0.1, 0.2, 0.5):
         new = est.with_cutoff(cutoffs.FalseAlarm(rate))
         flagged, p = new.predict(NEW) == -1, bsvdd.p_value(new, NEW)

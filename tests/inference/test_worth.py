@@ -15,6 +15,7 @@ from bsvdd.models.kernels import RBF
 from bsvdd.models.units import Units
 
 from tests.cases import BATCHES, T, X, close
+from tests.models.helpers import left_out, near_cutoff, without_unit
 
 
 @pytest.mark.parametrize("shape", [(2, 200, 3), (4, 101, 2), (3, 8, 2)])
@@ -70,23 +71,9 @@ def test_support_is_the_number_of_rows_that_weights_rest_on():
 def near_by_hand(t, unit, draws):
     """Return s_z (S, c), sigma_z n0 and the mean similarity (c,) of rows near the cutoff."""
     K, t = RBF(1.0)(X, X), t / t.mean()
-    closeness, s, sigma, mean = np.empty(60), np.empty((len(draws), 60)), np.empty(60), np.empty(60)
-    for i in range(60):
-        stay = np.where(unit == unit[i], 0.0, t)
-        mean[i] = stay @ K[i] / stay.sum()
-        closeness[i] = mean[i]
-        apart = np.bincount(unit, stay * (K[i] - mean[i]))
-        few = 1.0 - (np.bincount(unit, stay) ** 2).sum() / stay.sum() ** 2
-        sigma[i] = np.sqrt(t.sum() / stay.sum() * (apart**2).sum() / few)
-        left = draws * (unit != unit[i])
-        stays = left.sum(axis=1) / draws.sum(axis=1)
-        s[:, i] = np.where(stays >= 0.1, left @ K[i] / stays, np.nan)
+    mean, variance = np.transpose([without_unit(K, t, unit, i) for i in range(60)])
     mass = np.array([t[unit == u].mean() for u in unit]) * t / np.bincount(unit, t)[unit]
-    order = np.argsort(closeness)
-    place = np.empty(60)
-    place[order] = (np.cumsum(mass[order]) - mass[order] / 2) / mass.sum()
-    which = order[(place[order] >= 0.03) & (place[order] <= 0.33)]
-    return which, s, sigma, mean
+    return near_cutoff(mean, mass), left_out(draws, K, unit, 0.1), np.sqrt(variance), mean
 
 
 @pytest.mark.parametrize("of", ["rows", "weights", "batches"])

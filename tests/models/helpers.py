@@ -3,6 +3,8 @@
 import cvxopt
 import numpy as np
 import pymc as pm
+from bsvdd.models.data import Data
+from bsvdd.models.units import Units
 
 OPTIONS = {"show_progress": False, "abstol": 1e-13, "reltol": 1e-13, "feastol": 1e-12}
 
@@ -28,6 +30,11 @@ def quadratic_program(P, q, lower, upper, a=None):
     return x
 
 
+def gram_of(kernel, rows, y=None, weight=None):
+    """Return the Gram statistics of rows, those of the minority as points too."""
+    return Data.of(kernel, Units.of(rows, y, weight), minority=True).gram
+
+
 def by_loops(k, A, B):
     """Return the matrix k(a, b), one pair at a time."""
     return np.array([[k(a, b) for b in B] for a in A])
@@ -48,6 +55,11 @@ def student(gram, name, dims):
     return pm.StudentT(name, nu=4, mu=0, sigma=1.0, dims=dims)
 
 
+def hierarchical(gram, name, dims):
+    """Another prior of the user's."""
+    return pm.Normal(name, 0.0, pm.HalfNormal(f"{name}_sd"), dims=dims)
+
+
 def softmax(b):
     e = np.exp(b - b.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
@@ -58,7 +70,40 @@ def squared_norm(w, K):
 
 
 def squared_distances(w, K, k_uz, k_zz):
-    return k_zz - 2 * w @ k_uz + squared_norm(w, K)
+    """Return d^2 (..., z) of weights (..., u), by the formula."""
+    return k_zz - 2 * w @ k_uz + squared_norm(w, K)[..., None]
+
+
+def without_unit(K, t, unit, i):
+    """Return the mean of similarities of row i to rows of other units, and n0 times its variance.
+
+    n0 / n sum_u [sum_{i in u} t_i (k_i - mean)]^2 / (1 - sum_u t_u^2 / n^2), over what stays.
+    """
+    stay = np.where(unit == unit[i], 0.0, t)
+    n, mean = stay.sum(), stay @ K[i] / stay.sum()
+    apart = np.bincount(unit, stay * (K[i] - mean))
+    few = 1.0 - (np.bincount(unit, stay) ** 2).sum() / n**2
+    return mean, t.sum() / n * (apart**2).sum() / few
+
+
+def left_out(w, K, unit, least=-np.inf):
+    """Return s_z (draws, rows) of rows without their units, whose weight the others take.
+
+    It is NaN where these have less than a share.
+    """
+    s = np.empty(w.shape)
+    for i, k in enumerate(K):
+        stay = w * (unit != unit[i])
+        share = stay.sum(axis=1) / w.sum(axis=1)
+        s[:, i] = np.where(share >= least, stay @ k / share, np.nan)
+    return s
+
+
+def near_cutoff(closeness, mass):
+    """Return the rows of which the places lie in [.03, .33] of the mass, the least close first."""
+    order = np.argsort(closeness)
+    place = (np.cumsum(mass[order]) - mass[order] / 2) / mass.sum()
+    return order[(place >= 0.03) & (place <= 0.33)]
 
 
 def covariance(seed, n):

@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 from bsvdd.inference import sampling
 from bsvdd.models import bdd, bdd_m
-from bsvdd.models.data import Data
 from bsvdd.models.kernels import RBF, Linear, Polynomial
-from bsvdd.models.units import Units
 from scipy.linalg import block_diag
 
 from bsvdd import priors
 
-from .helpers import covariance, moments_z, quadratic_program
+from .helpers import covariance, gram_of, moments_z, quadratic_program
 
 RNG = np.random.default_rng(5)
 N = 12
@@ -19,10 +17,6 @@ ROWS = RNG.normal(size=(N, 2)) * [1.0, 1.6] + 0.4
 ROW_SUM = priors.RowSum(sd=0.7, exponent=0.5)  # whose mean is that of all rows
 M1, S1 = RNG.normal(size=N), covariance(10, N)
 CORRELATED = priors.Normal(sd=0.8, m=M1, sigma=S1)
-
-
-def gram_of(kernel, rows=ROWS, y=None):
-    return Data.of(kernel, Units.of(rows, y), minority=True).gram
 
 
 def by_row(gram, values):
@@ -43,7 +37,7 @@ def by_row(gram, values):
 )
 def test_posterior_is_the_normal_of_likelihood_and_prior(kernel, prior, scale, worst_z):
     """And its mode on the simplex is that of interior points."""
-    K, gram = kernel(ROWS, ROWS), gram_of(kernel)
+    K, gram = kernel(ROWS, ROWS), gram_of(kernel, ROWS)
     model = bdd.BDD(gram, prior, scale)
     S = 0.64 * S1 if prior is CORRELATED else prior.sd**2 * np.eye(N)
     m = {CORRELATED: M1, ROW_SUM: -np.sqrt(np.abs(K.sum(axis=1)))}.get(prior, np.zeros(N))
@@ -60,7 +54,7 @@ def test_posterior_is_the_normal_of_likelihood_and_prior(kernel, prior, scale, w
 
 
 def test_only_a_normal_prior_has_a_normal_posterior():
-    model = bdd.BDD(gram_of(RBF(1.1)), lambda gram, name, dims: None)
+    model = bdd.BDD(gram_of(RBF(1.1), ROWS), lambda gram, name, dims: None)
     with pytest.raises(TypeError, match="posterior of BDD is normal for a normal prior only"):
         model.draw(3, RNG)
 

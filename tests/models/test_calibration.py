@@ -10,6 +10,8 @@ from bsvdd.models.units import Units
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
+from .helpers import near_cutoff, without_unit
+
 N = 40
 ROWS = np.random.default_rng(0).normal(size=(N, 2))
 KERNELS = [RBF(0.3), RBF(0.8), RBF(3.0), Laplacian(1.0), Linear()]
@@ -82,17 +84,11 @@ def root_by_inverses(data, scale, on_simplex):
         tau = np.minimum((gram.sizes * gone / root) ** 2, 1.0)
         of_prior = precision * (1.0 + tau / np.maximum(1.0 - tau, 1e-13))
         P = np.linalg.inv(c * B + np.diag(of_prior))
-        n, mean = stay.sum(), stay @ K[i] / stay.sum()
-        apart = np.bincount(unit, stay * (K[i] - mean))
-        few = 1.0 - (np.bincount(unit, stay) ** 2).sum() / n**2
-        spread = t.sum() / n * (apart**2).sum() / few
+        mean, spread = without_unit(K, t, unit, i)
         ratio[i] = (k @ P @ k - (k @ P @ root) ** 2 / (root @ P @ root) * on_simplex) / spread
         closeness[i] = 2 * mean - K[i, i]
     mass = t / np.bincount(unit)[unit]
-    order = np.argsort(closeness)
-    place = np.empty(len(X))
-    place[order] = (np.cumsum(mass[order]) - mass[order] / 2) / mass.sum()
-    return np.median(np.log(ratio[(place >= 0.03) & (place <= 0.33)]))
+    return np.median(np.log(ratio[near_cutoff(closeness, mass)]))
 
 
 CASES = {

@@ -10,7 +10,7 @@ from bsvdd.models.kernels import bandwidth
 from scipy.special import ndtri
 from sklearn.base import clone
 
-from bsvdd import kernels
+from bsvdd import SVDD, kernels
 
 from .helpers import by_loops, cauchy
 
@@ -114,7 +114,6 @@ FORMULAS = [
     ),
 ]
 FITTED = [fit(kernel) for kernel, _ in FORMULAS]
-all_kernels = pytest.mark.parametrize("kernel", FITTED, ids=repr)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +127,7 @@ def test_values_and_diagonal_are_the_formula(kernel, k):
         np.testing.assert_allclose(logs(kernel, X, Y), np.log(expected), rtol=1e-9, atol=1e-12)
 
 
-@all_kernels
+@pytest.mark.parametrize("kernel", FITTED, ids=repr)
 def test_identities_of_every_kernel(kernel):
     """Symmetric, positive semi-definite, and a value that copies and files keep."""
     K = values(kernel, X, X)
@@ -315,3 +314,7 @@ def test_parameters_by_name():
     assert (kernel.kernel.bandwidth, kernel.rho, kernel.categorical) == (2.0, 0.1, (1, 3))
     assert kernel.get_params()["kernel__bandwidth"] == 2.0
     assert kernels.Tabular(categorical=[3, np.int64(1)]).categorical == (1, 3)
+    est = SVDD(kernel=kernels.RBF(2.0))
+    assert est.get_params()["kernel__bandwidth"] == 2.0
+    new = clone(est).set_params(kernel__bandwidth=0.5, C=0.3)
+    assert new.kernel == kernels.RBF(0.5) and est.kernel == kernels.RBF(2.0)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import preliz
-import pymc as pm
 import pytest
 from bsvdd.inference import sampling
 from bsvdd.inference.user_priors import OfPyMC
@@ -13,22 +12,18 @@ from bsvdd.models.units import Units
 from pytensor.compile.mode import Mode
 
 from tests.cases import close
-from tests.models.helpers import student
+from tests.models.helpers import gram_of, hierarchical, student
 
 MODE = Mode(linker="py", optimizer="fast_compile")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(12, 2))
 X[7] = X[6]  # a point of two rows
 Y = np.arange(12) < 3
-UNITS = Units.of(X, Y, np.where(Y, 2.0, 1.0 + (np.arange(12) == 9)))
-GRAM = Data.of(RBF(1.0), UNITS, minority=True).gram
-ALONE = Data.of(RBF(1.0), Units.of(X[[*range(7), *range(8, 12)]], Y[:11]), minority=True).gram
+WEIGHT = np.where(Y, 2.0, 1.0 + (np.arange(12) == 9))
+GRAM = gram_of(RBF(1.0), X, Y, WEIGHT)
+SINGLE = np.delete(X, 7, axis=0)  # each row is a point
+ALONE = gram_of(RBF(1.0), SINGLE, Y[:11])
 SIGMA = 0.5 * np.eye(11) + 0.5
-
-
-def hierarchical(gram, name, dims):
-    sd = pm.HalfNormal(f"{name}_sd", 1.0)
-    return pm.Normal(name, 0.0, sd, dims=dims)
 
 
 MAJORITY = {
@@ -74,8 +69,7 @@ def models():
 
 
 def one_class(gram):
-    rows = X if gram is GRAM else X[[*range(7), *range(8, 12)]]
-    weight = UNITS.weight if gram is GRAM else None
+    rows, weight = (X, WEIGHT) if gram is GRAM else (SINGLE, None)
     return Data.of(RBF(1.0), Units.of(rows, Y[: len(rows)], weight)).gram
 
 
@@ -104,18 +98,14 @@ def prior_of(f, z):
     """Return minus the log density of z that HMC adds, and the log slopes of the variables."""
     if isinstance(f, OfPyMC):
         return (z**2).sum() / 2.0
-    slopes = 0.0
-    for (prior, n), part in zip(
-        f.model.variables.values(), np.split(z, cuts(f), axis=1), strict=True
-    ):
-        _, pull = prior.of_normal(part)
+    slopes, at = 0.0, 0
+    for prior, n in f.model.variables.values():
+        _, pull = prior.of_normal(z[:, at : at + n])
         jacobian = np.vstack([pull(row[None])[0] for row in np.eye(n)])
         slopes += np.linalg.slogdet(jacobian)[1]
+        at += n
+    assert at == f.size
     return (z**2).sum() / 2.0 + slopes
-
-
-def cuts(f):
-    return np.cumsum([n for _, n in f.model.variables.values()])[:-1]
 
 
 def point_of(built, f, z):

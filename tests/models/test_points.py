@@ -8,6 +8,7 @@ from bsvdd.models.kernels.tabular import Column
 from bsvdd.models.units import Units
 
 from tests.cases import BATCHES, T, X, Y, close, fitted
+from tests.models.helpers import without_unit
 
 # few draws
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
@@ -89,17 +90,12 @@ def test_a_batch_is_one_point_as_sure_as_one_unit():
 
 @pytest.mark.parametrize("groups", [np.arange(60), BATCHES], ids=["rows", "batches"])
 def test_the_spread_of_similarities_is_that_of_units(groups):
-    """n0 / n sum_u [sum_{i in u} t_i (k_i - mean)]^2 / (1 - sum_u t_u^2 / n^2), over what stays."""
     t = T / T.mean()
     data = Data.of(RBF(1.0), Units.of(X, None, T, groups))
     K = RBF(1.0)(X, X)
     for which, found in data.by_fold(data.points.spread, np.arange(60)):
         for i, value in zip(which, found, strict=True):
-            stay = np.where(groups == groups[i], 0.0, t)
-            n = stay.sum()
-            apart = stay * (K[i] - stay @ K[i] / n)
-            few = 1.0 - (np.bincount(groups, stay) ** 2).sum() / n**2
-            close(value, t.sum() / n * (np.bincount(groups, apart) ** 2).sum() / few)
+            close(value, without_unit(K, t, groups, i)[1])
 
 
 def test_remote_rows_do_not_underflow():

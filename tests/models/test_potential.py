@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 from bsvdd.models import bdd, bdd_m, bsvdd, bsvdd_m, likelihood
-from bsvdd.models.data import Data
 from bsvdd.models.kernels import RBF, Linear, Polynomial
-from bsvdd.models.units import Units
 
 from bsvdd import priors
 
@@ -29,10 +27,6 @@ KERNELS = {"linear": Linear(), "polynomial": Polynomial(2, gamma=0.6, coef0=1.5)
 FEATURES = {"linear": np.asarray, "polynomial": quadratic}
 
 
-def gram_of(space, y=Y):
-    return Data.of(KERNELS[space], Units.of(ROWS[: len(y)], y, T[: len(y)]), minority=True).gram
-
-
 def squared_distances(w, points, space):
     """d^2 of the majority rows to the centre sum_j w_j phi(u_j), by the definition."""
     if space == "RBF":
@@ -44,7 +38,7 @@ def squared_distances(w, points, space):
 
 @pytest.mark.parametrize("space", KERNELS)
 def test_likelihood_is_of_weighted_squared_distances(space):
-    gram = gram_of(space)
+    gram = helpers.gram_of(KERNELS[space], ROWS, Y, T)
     w = RNG.normal(size=(4, 15))
     value, _ = likelihood.value_and_gradient(w, gram, SCALE)
     points = ROWS[np.argsort(gram.of_row)]
@@ -63,7 +57,8 @@ NAMES = {
 @pytest.mark.parametrize("name", NAMES)
 def test_variables_have_the_names_of_the_papers_and_the_likelihood_is_one_potential(name):
     of_both = name.endswith("_m")
-    gram = gram_of("RBF", Y if of_both else Y[:12])
+    n = 15 if of_both else 12
+    gram = helpers.gram_of(RBF(1.3), ROWS[:n], Y[:n], T[:n])
     module = {"bdd": bdd, "bsvdd": bsvdd, "bsvdd_m": bsvdd_m, "bdd_m": bdd_m}[name]
     model = module.build(gram, priors.Flat(), *[priors.TruncatedNormal()] * of_both, SCALE)
     assert model.named_vars_to_dims == {k: (v,) for k, v in NAMES[name].items()} | {"w": ("point",)}

@@ -6,25 +6,19 @@ import pymc as pm
 import pytest
 from bsvdd.inference import sampling
 from bsvdd.models import bdd, bsvdd, bsvdd_m
-from bsvdd.models.data import Data
 from bsvdd.models.kernels import RBF, Linear
 from bsvdd.models.priors import Shares, describe, of_log_sums, of_minority, of_sums
-from bsvdd.models.units import Units
 from scipy import stats
 from sklearn.svm import OneClassSVM
 
 from bsvdd import priors as P
 
-from .helpers import covariance
+from .helpers import covariance, gram_of, hierarchical
 
 RNG = np.random.default_rng(50)
 N0, N1 = 12, 3
 MAJORITY = RNG.normal(size=(N0, 2))
 ROWS, Y = np.concatenate([MAJORITY, RNG.normal(size=(N1, 2)) + 2]), np.arange(15) >= N0
-
-
-def gram_of(kernel, rows, y=None, weight=None, groups=None, most=600):
-    return Data.of(kernel, Units.of(rows, y, weight, groups), minority=True, most=most).gram
 
 
 GRAM, TWO = gram_of(RBF(1.5), MAJORITY), gram_of(RBF(1.5), ROWS, Y)
@@ -143,15 +137,6 @@ def test_a_beta_has_its_law_and_its_total(a, b, total):
 
 
 # of the user, and draws beside PyMC's
-
-
-def student(gram, name, dims):
-    # of PyTensor, log Gamma of a small constant has 8 digits
-    return pm.StudentT(name, nu=np.float64(4.0), mu=0.5, sigma=2.0, dims=dims)
-
-
-def hierarchical(gram, name, dims):
-    return pm.Normal(name, 0.0, pm.HalfNormal(f"{name}_sd", 1.0), dims=dims)
 
 
 DRAWN = {

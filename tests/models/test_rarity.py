@@ -17,7 +17,7 @@ ROWS = np.column_stack(
         RNG.integers(0, 4, N),
     ]
 )
-NUMBERS, CATEGORY = range(4), 4
+CATEGORY = 4
 NEW = np.vstack([ROWS[:7] + 0.01, [[1e6, 99.0, -50.0, 0.2, 7.0]], [[-3.0, 2.5, 0.0, 0.1, 1.0]]])
 
 

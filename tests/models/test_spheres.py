@@ -4,20 +4,14 @@ import numpy as np
 import pytest
 from bsvdd.inference.learners import Ball, without
 from bsvdd.models import svdd
-from bsvdd.models.data import Data
 from bsvdd.models.kernels import RBF, Laplacian, Linear, Polynomial
-from bsvdd.models.units import Units
 from scipy import sparse
 
 from bsvdd import SVDD, cutoffs
 
-from .helpers import quadratic_program
+from .helpers import gram_of, quadratic_program
 
 KERNELS = [RBF(1.3), Laplacian(1.0), Linear(), Polynomial(2, 0.3)]
-
-
-def gram_of(kernel, rows, y, weight=None):
-    return Data.of(kernel, Units.of(rows, y, weight), minority=True).gram
 
 
 def instance(seed, n0=30, n1=6):

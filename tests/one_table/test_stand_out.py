@@ -1,7 +1,6 @@
 """One table with odd rows inside: what is listed by each description."""
 
 import math
-import re
 
 import numpy as np
 import pandas as pd
@@ -373,29 +372,9 @@ def test_rows_of_weight_0_are_never_in_the_core_and_weights_and_groups_are_those
     np.testing.assert_allclose(equal.probability, stand_out(QUICK, X).probability, rtol=1e-6)
 
 
-# what cannot be answered
-
-
 def test_few_or_equal_rows_have_an_order_only():
     for X in (np.random.default_rng(0).normal(size=(30, 2)), np.repeat(np.eye(3), 30, axis=0)):
         found = stand_out(QUICK, X)
         assert np.isnan(found.probability).all() and not found.listed.any()
         assert str(found) == "The rows have an order only: too few different rows."
         assert len(found.table) == len(X) and math.isnan(found.none)
-
-
-def test_bad_strata_weights_and_groups_get_a_sentence():
-    X = table()
-    frame, gap = pd.DataFrame(X, columns=list("abcd")), np.array(["u"] * 299 + [None])
-    for rows, how, words in [
-        (frame, {"strata": "e"}, "strata='e' is no column of the data frame"),
-        (X, {"strata": "who"}, "strata='who': the name of a column is for"),
-        (X, {"strata": ["u"] * 9}, "strata must be 300 labels, one for each row, got 9"),
-        (X, {"strata": np.arange(300)}, "strata: none of 300 levels has 5 rows or more"),
-        (X, {"strata": gap}, "strata: row 299 has no level; name it, or give such rows a level"),
-        (X, {"sample_weight": np.ones(9)}, "sample_weight must be 300 numbers"),
-        (X, {"sample_weight": np.arange(300) < 4}, "one table needs 5 rows that count, got 4"),
-        (X, {"groups": ["u"] * 9}, "groups must be 300 labels"),
-    ]:
-        with pytest.raises(ValueError, match=re.escape(words)):
-            stand_out(QUICK, rows, **how)

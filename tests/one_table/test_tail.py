@@ -18,27 +18,37 @@ def tail_of(seed=3, odd=(1.25, 1.4, 1.55)):
     return Tail.of(np.exp(log_t))
 
 
-def quadrature(tail, n=30_000):
-    """P(no row is odd) and P(odd) by random points of the prior, the densities written again."""
-    rng, x, m = np.random.default_rng(0), tail.x, len(tail.x)
-    log_h = math.log(1.0 / np.median(x)) + rng.uniform(-1.5, 1.5, (n, 1))
-    xi, a = rng.normal(-0.05, 0.1, (n, 1)), np.exp(rng.uniform(*np.log([2.0, 32.0]), (n, 1)))
-    e = np.exp(rng.uniform(math.log(0.5 / len(tail.u)), math.log(0.3), (n, 1))) * len(tail.u) / m
-    y, U = np.maximum(1.0 + xi * np.exp(log_h) * x, 1e-300), x.max() * (1.0 + 1.0 / m)
-    normal = np.exp(log_h) * y ** (-1.0 / xi - 1.0) * (y > 1e-300)
-    odd = e * a * x ** (a - 1.0) / U**a
-    with np.errstate(divide="ignore"):
-        some, none = (np.log(d).sum(axis=1) for d in ((1.0 - e) * normal + odd, normal))
-    some, none = (np.exp(d - max(some.max(), none.max())) for d in (some, none))
-    share = some @ (odd / ((1.0 - e) * normal + odd)) / some.sum()
-    nobody = none.mean() / (none.mean() + some.mean())
-    return nobody, (1.0 - nobody) * share
+def quadrature(tail, level, n=60_000):
+    """P(nobody is odd), and P(odd) of the rows of each stratum, by random points of the prior.
+
+    The densities are written again.
+    """
+    rng, inside = np.random.default_rng(0), (tail.u > 0)
+    U = tail.u.max() * (1.0 + 1.0 / inside.sum())
+    off, middle = rng.normal(0.0, 0.25, (n, 1)), math.log(math.log(2.0) / np.median(tail.x))
+    h, xi = np.exp(middle + off), rng.normal(-0.05, 0.1, (n, 1))
+    a = np.exp(rng.uniform(*np.log([2.0, 32.0]), (n, 1)))
+    none, some, share, p = [], [], [], 0.5 ** (1.0 / len(set(level)))
+    for each in set(level):
+        x, n_l = np.sort(tail.u[inside & (level == each)]), (level == each).sum()
+        largest = min(0.3 * len(level) / n_l, 0.99 * len(x) / n_l)
+        e = np.exp(rng.uniform(math.log(0.5 / n_l), math.log(largest), (n, 1))) * n_l / len(x)
+        y = np.maximum(1.0 + xi * h * x, 1e-300)
+        normal, odd = h * y ** (-1.0 / xi - 1.0) * (y > 1e-300), e * a * x ** (a - 1.0) / U**a
+        none.append(p * normal.prod(axis=1))
+        some.append((1.0 - p) * ((1.0 - e) * normal + odd).prod(axis=1))
+        share.append(odd / ((1.0 - e) * normal + odd))
+    weight = np.exp(0.5 * (off[:, 0] / 0.25) ** 2)  # of which the density is divided out
+    both = [a + b for a, b in zip(none, some, strict=True)]
+    total = weight * np.prod(both, axis=0)
+    shares = [(total * s / b) @ p / total.sum() for s, b, p in zip(some, both, share, strict=True)]
+    return (weight * np.prod(none, axis=0)).sum() / total.sum(), shares
 
 
 @pytest.mark.parametrize("odd", [(), (1.25, 1.4, 1.55)])
 def test_the_grid_is_the_integral(odd):
     tail = tail_of(odd=odd)
-    posterior, (none, share) = Posterior.of(tail), quadrature(tail)
+    posterior, (none, (share,)) = Posterior.of(tail), quadrature(tail, np.zeros(len(tail.u)))
     assert posterior.none == pytest.approx(none, abs=0.03)
     np.testing.assert_allclose(posterior.padded(tail.strata[0]), share, atol=0.03)
 
@@ -51,35 +61,11 @@ def two_strata(odd):
     return np.exp(log_t), np.repeat([0, 1], [60, 200])
 
 
-def quadrature_of_strata(tail, level, n=60_000):
-    """P(nobody is odd), and P(odd) of the rows of each stratum, by random points of the prior."""
-    rng, inside = np.random.default_rng(0), (tail.u > 0)
-    U = tail.u.max() * (1.0 + 1.0 / inside.sum())
-    off, middle = rng.normal(0.0, 0.25, (n, 1)), math.log(math.log(2.0) / np.median(tail.x))
-    h, xi = np.exp(middle + off), rng.normal(-0.05, 0.1, (n, 1))
-    a = np.exp(rng.uniform(*np.log([2.0, 32.0]), (n, 1)))
-    none, some, share, p = [], [], [], math.sqrt(0.5)
-    for each in (0, 1):
-        x, n_l = np.sort(tail.u[inside & (level == each)]), (level == each).sum()
-        largest = min(0.3 * len(level) / n_l, 0.99 * len(x) / n_l)
-        e = np.exp(rng.uniform(math.log(0.5 / n_l), math.log(largest), (n, 1))) * n_l / len(x)
-        y = np.maximum(1.0 + xi * h * x, 1e-300)
-        normal, odd = h * y ** (-1.0 / xi - 1.0) * (y > 1e-300), e * a * x ** (a - 1.0) / U**a
-        none.append(p * normal.prod(axis=1))
-        some.append((1.0 - p) * ((1.0 - e) * normal + odd).prod(axis=1))
-        share.append(odd / ((1.0 - e) * normal + odd))
-    weight = np.exp(0.5 * (off[:, 0] / 0.25) ** 2)  # of which the density is divided out
-    total = weight * (none[0] + some[0]) * (none[1] + some[1])
-    both = [weight * some[0] * (none[1] + some[1]), weight * some[1] * (none[0] + some[0])]
-    shares = [w @ of / total.sum() for w, of in zip(both, share, strict=True)]
-    return (weight * none[0] * none[1]).sum() / total.sum(), shares
-
-
 @pytest.mark.parametrize("odd", [0, 6, 25])
 def test_strata_have_shares_of_their_own_by_the_whole_integral(odd):
     t, level = two_strata(odd)
     tail = Tail.of(t, level=level)
-    posterior, (none, shares) = Posterior.of(tail), quadrature_of_strata(tail, level)
+    posterior, (none, shares) = Posterior.of(tail), quadrature(tail, level)
     assert posterior.none == pytest.approx(none, abs=0.03)
     for stratum, share in zip(tail.strata, shares, strict=True):
         np.testing.assert_allclose(posterior.odd[stratum.level], share, atol=0.06)
