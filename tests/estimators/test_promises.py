@@ -41,7 +41,7 @@ def test_stored_posteriors_have_the_spread_of_samples():
 def test_a_stored_probability_is_the_share_inside():
     bins = stored_table("probability", "bins")
     p, inside = (bins[f"BSVDD: {name}"].astype(float) for name in ("P(normal)", "share inside"))
-    assert np.abs(p - inside).max() <= 0.15
+    assert np.abs(p - inside).round(2).max() <= 0.15  # both have two digits
 
 
 def test_the_stored_list_keeps_its_promises():
