@@ -116,6 +116,7 @@ def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
     >>> np.flatnonzero(bsvdd.select(est, batch, fdr=0.1)).tolist()
     [20, 21, 22]
     """
+    check_rate("fdr", fdr)  # before all rows are answered
     p = p_value(est, X)
     found = discoveries(p, fdr)
     if len(p) and not found.any():
