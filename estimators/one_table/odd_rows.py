@@ -3,10 +3,20 @@ r"""Which rows of a table are odd, by the posterior of its tail.
 Wild rows stretch a tail and hide others. So all is averaged over models :math:`M_r`, r = 0, 1, ...,
 5, in which the r largest rows of the tail are wild and not of it:
 
-.. math:: p(M_r) = 2^{-r-1}, \qquad p(u \mid M_r) = \frac{U_r}{m u^2} \text{ of each wild row},
+.. math:: p(M_r) \propto 2^{-r-1}, \qquad
+    p(u \mid M_r) = \frac{U_r}{m u^2} \text{ of each wild row},
 
-with :math:`U_r` the end of the tail of the others. The posterior of :mod:`.tail` is a sum over a
-grid of midpoints, which is made finer where the posterior is narrow.
+with :math:`U_r` the end of the tail of the others. Alike rows far away hide others too. So for each
+gap of log 2 in the tail there is a model :math:`G`, in which the r rows beyond it are a second
+group of odd rows, anywhere beyond the others, and as near each other as a says:
+
+.. math:: p(G) \propto \tfrac12, \qquad p(u \mid G) = \frac{B(r, m - r + 1)}{\log(.6\, n)}
+    \int \frac{d \log a}{\log 16} \int_{\max u}^\infty \frac{U_G}{U^2}
+    \prod_i \frac{a u_i^{a - 1}}{U^a}\, dU \text{ of these},
+
+with :math:`U_G` as :math:`U_r`, and a share of all rows that is log-uniform, over which the first
+factor is the integral. The posterior of :mod:`.tail` is a sum over a grid of midpoints, which is
+made finer where the posterior is narrow.
 """
 
 from __future__ import annotations
@@ -182,8 +192,10 @@ class Posterior:
             has = (first <= place) & (own <= last)
             number[:, stratum.level] = rng.binomial(count, share[:, some]).sum(axis=1) * has
         number[rng.random(draws) < self.none] = 0
-        for level, values in among.items():
-            number[:, level] += values[len(self.odd.get(level, ())) :].sum()
+        for stratum in tail.strata:
+            beyond = slice(len(self.odd.get(stratum.level, ())), None)
+            sure = stratum.count[beyond] @ among[stratum.level][beyond]
+            number[:, stratum.level] += int(sure)
         return number
 
 
@@ -241,16 +253,19 @@ Parts = tuple[list[np.ndarray], list[np.ndarray]]
 
 
 def averaged(tail: Tail) -> Models:
-    """Return weight and posterior of each M_r, up to the first that has lost e^5 to the best."""
-    models, log_weight = [], np.empty(0)
+    """Return weight and posterior of each M_r, up to the first that has lost e^5, and of each G."""
+    models: list[Posterior] = []
+    log_weight: list[float] = []
     for r in range(min(MOST_WILD, len(tail.x) - FEWEST) + 1):
-        others = tail.without_largest(r)
+        others = tail.until(len(tail.x) - r)
         models.append(Posterior.of(others))
         wild = np.log(others.end / tail.m) - 2.0 * np.log(tail.x[len(tail.x) - r :])
-        new = models[-1].evidence + wild.sum() - (r + 1) * math.log(2.0)
-        log_weight = np.append(log_weight, new)
-        if new < log_weight.max() - LOST:
+        log_weight.append(models[-1].evidence + wild.sum() - (r + 1) * math.log(2.0))
+        if log_weight[-1] < max(log_weight) - LOST:
             break
+    for v in tail.gaps:
+        models.append(Posterior.of(tail.until(v)))
+        log_weight.append(models[-1].evidence + tail.log_group(v) - math.log(2.0))
     weight = np.exp(log_weight - logsumexp(log_weight))
     return list(zip(weight.tolist(), models, strict=True))
 

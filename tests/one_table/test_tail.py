@@ -104,13 +104,37 @@ def test_a_stratum_whose_rows_are_all_wild_or_all_inside_has_an_answer():
     assert more.numbers[2].tolist() == [1, 1, 1] and more.at_least == found.at_least + 1
 
 
-def test_alike_rows_far_away_hide_no_nearer_ones():
-    """As fifteen codes for "not known" beside six errors: all of these had P(odd) = 0."""
-    rng = np.random.default_rng(0)
-    nearer = [12.0, 5.2, 3.9, 3.9, 3.8, 3.7]
+@pytest.mark.parametrize("nearer", [[12.0, 5.2, 3.9, 3.9, 3.8, 3.7], 5.0 + np.arange(20) / 20.0])
+def test_alike_rows_far_away_hide_no_nearer_ones(nearer):
+    """As fifteen codes for "not known" beside six errors, or twenty: these had P(odd) = 0."""
+    rng, odd = np.random.default_rng(0), len(nearer) + 15
     t = np.r_[np.exp(0.2 * rng.normal(size=580)), nearer, 77.0 + rng.normal(size=15)]
-    found = OddRows.of(Tail.of(t), np.zeros(601, dtype=bool))
+    found = OddRows.of(Tail.of(t), np.zeros(len(t), dtype=bool))
     assert found.probability[580:].min() > 0.9 and found.probability[:580].max() < 0.5
+    assert odd - 2 <= found.at_least <= odd and found.none < 1e-9
+
+
+def test_the_density_of_a_group_beyond_a_gap_is_its_integral():
+    tail = tail_of(odd=(2.1, 2.15, 2.2))
+    (v,), U, m = tail.gaps, tail.until(tail.gaps[0]).end, tail.m
+    x = tail.x[v:]
+    assert len(x) == 3 and pytest.approx(tail.x[v - 1] * (1.0 + 1.0 / (m - 3.0))) == U
+    share, a = (np.linspace(*np.log(ends), 4000) for ends in ((1e-9, 1.0), POWER))
+    of_share = np.exp(3.0 * share) * (1.0 - np.exp(share)) ** (m - 3.0)
+    end = x[-1] / np.linspace(1e-6, 1.0, 4000)  # U / end^2 d end is U / x[-1] of these
+    of_a = np.prod(np.exp(a) * x[:, None] ** np.expm1(a), axis=0)
+    of_end = np.trapezoid(end[:, None] ** (-3.0 * np.exp(a)), x[-1] / end, axis=0) * U / x[-1]
+    group = np.trapezoid(of_share, share) / np.log(0.6 * len(tail.u))
+    group *= np.trapezoid(of_a * of_end, a) / np.log(16.0)
+    assert tail.log_group(v) == pytest.approx(np.log(group), abs=0.02)
+
+
+def test_rows_beyond_a_gap_count_by_their_numbers_where_a_tail_has_bins(monkeypatch):
+    rng = np.random.default_rng(1)
+    t = np.r_[np.exp(0.2 * rng.normal(size=2000)), 40.0 + rng.normal(size=300)]
+    monkeypatch.setattr("bsvdd.estimators.one_table.tail.EXACT", 100)
+    found = OddRows.of(Tail.of(t), np.zeros(2300, dtype=bool))
+    assert found.probability[2000:].min() > 0.99 and 295 <= found.at_least <= 300
 
 
 def in_pymc(tail):
@@ -127,7 +151,7 @@ def in_pymc(tail):
         normal = log_h - (1.0 / xi + 1.0) * pt.log(pt.switch(inside, y, 1.0))
         normal = pt.switch(inside, normal, -np.inf)
         a, end = pt.exp(log_a), tail.end
-        odd = pt.log(0.9 * a * x ** (a - 1.0) / end**a + 0.1 * 2.0 * x / end**2)
+        odd = log_a + (a - 1.0) * np.log(x / end) - np.log(end)
         both = pt.logaddexp(pt.log1p(-pt.exp(log_e)) + normal, log_e + odd)
         somebody = math.log1p(-NONE) + (both * count).sum()
         total = pt.logaddexp(somebody, math.log(NONE) + (normal * count).sum())
