@@ -7,8 +7,8 @@ Wild rows stretch a tail and hide others. So all is averaged over models :math:`
     p(u \mid M_r) = \frac{U_r}{m u^2} \text{ of each wild row},
 
 with :math:`U_r` the end of the tail of the others. Alike rows far away hide others too. So for each
-gap of log 2 in the tail there is a model :math:`G`, in which the r rows beyond it are a second
-group of odd rows, anywhere beyond the others, and as near each other as a says:
+gap of log 2 in the tail there is a model :math:`G`, in which the r rows beyond it, 2 to .3 n, are
+a group of odd rows of their own, anywhere beyond the others, and as near each other as a says:
 
 .. math:: p(G) \propto \tfrac12, \qquad p(u \mid G) = \frac{B(r, m - r + 1)}{\log(.6\, n)}
     \int \frac{d \log a}{\log 16} \int_{\max u}^\infty \frac{U_G}{U^2}
@@ -30,7 +30,7 @@ from typing import Self
 import numpy as np
 from scipy.special import logsumexp
 
-from .tail import FEWEST, NONE, POWER, SHAPE, Stratum, Tail
+from .tail import NONE, POWER, SHAPE, Stratum, Tail
 
 RATES = 0.1, 20.0  # of h, relative to 1/median u: beyond them the data leave nothing
 CELLS = np.array([10, 20, 20, 8])  # xi, log h, log share, log a
@@ -74,8 +74,9 @@ class OddRows:
         All rows are one stratum without ``level`` (n,), from 0.
         """
         level = np.zeros(len(aside), dtype=int) if level is None else level
+        strata = int(level.max()) + 1
         if tail is None:
-            unknown = np.full((level.max() + 1, len(NUMBERS)), np.nan)
+            unknown = np.full((strata, len(NUMBERS)), np.nan)
             return cls(np.where(aside, 1.0, np.nan), int(aside.sum()), math.nan, unknown)
         models, of_values, inside = averaged(tail), {}, np.zeros(len(tail.u))
         for stratum in tail.strata:
@@ -88,12 +89,13 @@ class OddRows:
         probability[~aside] = np.where(tail.far, 1.0, inside)
         beyond = aside.copy()
         beyond[~aside] = tail.far
-        sure = np.bincount(level[beyond], minlength=level.max() + 1)
+        sure = np.bincount(level[beyond], minlength=strata)
         none = 0.0 if beyond.any() else models[0][0] * models[0][1].none
         # how many hide among the others hangs on the form of the tail
         rather = _drawn(models, tail, {at: odd >= RATHER for at, odd in of_values.items()})
         at_least = np.quantile(rather.sum(axis=1), AT_LEAST, method="inverted_cdf")
         every = _drawn(models, tail, {at: odd >= 0.0 for at, odd in of_values.items()})
+        every = np.pad(every, ((0, 0), (0, strata - every.shape[1])))  # the last may all be aside
         numbers = np.quantile(every + sure, NUMBERS, axis=0, method="inverted_cdf").T
         found = int(sure.sum()) + int(at_least)
         return cls(probability, found, float(none), numbers)
@@ -256,7 +258,7 @@ def averaged(tail: Tail) -> Models:
     """Return weight and posterior of each M_r, up to the first that has lost e^5, and of each G."""
     models: list[Posterior] = []
     log_weight: list[float] = []
-    for r in range(min(MOST_WILD, len(tail.x) - FEWEST) + 1):
+    for r in range(min(MOST_WILD, len(tail.x) - tail.least) + 1):
         others = tail.until(len(tail.x) - r)
         models.append(Posterior.of(others))
         wild = np.log(others.end / tail.m) - 2.0 * np.log(tail.x[len(tail.x) - r :])

@@ -6,7 +6,8 @@ tail, m of n. Normal rows have a smooth tail, a generalised Pareto distribution 
 rows lie anywhere in it, or all far away. Each stratum l of the rows, with :math:`n_l` rows and
 :math:`m_l` in the tail, has its own share :math:`\varepsilon_l` of odd rows:
 
-.. math:: u \sim (1 - e_l)\, \mathrm{GPD}(h, \xi) + e_l\, \frac{a u^{a - 1}}{U^a}, \qquad
+.. math:: u \sim (1 - e_l)\, \mathrm{GPD}(h, \xi)
+    + e_l \left(.9\, \frac{a u^{a - 1}}{U^a} + .1\, \frac{2 u}{U^2}\right), \qquad
     e_l = \varepsilon_l n_l / m_l, \qquad U = (1 + 1/m) \max_i u_i,
 
 with the density :math:`h (1 + \xi h u)^{-1/\xi - 1}` of the first. By default all rows are one
@@ -22,8 +23,9 @@ strata. At most .3 of all rows are odd, and :math:`e_l` is at most .99.
 The logarithm of a surprise has a tail that is light for rows of a normal distribution and heavier
 for skewed ones; the prior of :math:`\xi` has both. With a = 2 alone, odd rows that all lie far away
 would make the model count hidden ones near its beginning. With one a for all, alike rows that lie
-far away would make all nearer ones normal, so rows beyond a gap may be of another group
-(:mod:`.odd_rows`). A row 100 times as surprising as the quantile is beyond any tail, and not in it.
+far away would make all nearer ones normal. So a tenth of the odd rows lies anywhere, and rows
+beyond a gap may be a group of their own (:mod:`.odd_rows`). A row 100 times as surprising as the
+quantile is beyond any tail, and not in it.
 
 **References**
 
@@ -38,16 +40,17 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.special import betaln, logsumexp
+from scipy.special import betaln
 
 NONE = 0.5  # prior probability that no row is odd
 LEAST_ROWS, LARGEST_SHARE = 0.5, 0.3  # ends of the share of odd rows: so many of the n, and a share
 SHAPE = -0.05, 0.1  # prior mean and sd of xi
 POWER = 2.0, 32.0  # ends of a
+ANYWHERE = 0.1  # share of the odd rows that has the least a, whatever that of the others
 SMALLEST_SHAPE = 1e-6  # xi for a smaller one, whose formula would be 0 / 0
 FAR = math.log(100.0)  # u beyond any tail
 GAP = math.log(2.0)  # between u of two groups of odd rows
-POWERS = 100  # values of a of a group beyond a gap
+FEWEST_BEYOND, POWERS = 2, 1000  # rows of a group beyond a gap, and values of its a
 FEWEST = 20  # different surprises in a tail
 BELOW, MOST_BELOW, MOST_ROWS = 0.5, 0.7, 1000  # b, larger where the tail has so many rows
 LEAST_APART = 0.05  # of b from the share of rows with the smallest surprise
@@ -100,9 +103,10 @@ class Stratum:
 
     def log_odd(self, log_share: np.ndarray, log_a: np.ndarray) -> np.ndarray:
         """Return the log of e times the density of odd rows, (share, a, v)."""
-        log_a = log_a[:, None]
-        density = log_a + np.expm1(log_a) * np.log(self.x / self.end)
-        density += math.log(self.n / self.m / self.end)
+        log_a, log_x = log_a[:, None], np.log(self.x / self.end)
+        far = math.log1p(-ANYWHERE) + log_a + np.expm1(log_a) * log_x
+        anywhere = math.log(ANYWHERE * POWER[0]) + (POWER[0] - 1.0) * log_x
+        density = np.logaddexp(far, anywhere) + math.log(self.n / self.m / self.end)
         return np.asarray(log_share[:, None, None] + density)
 
     def without_odd(self, xi: np.ndarray, log_h: np.ndarray) -> np.ndarray:
@@ -175,12 +179,18 @@ class Tail:
         return type(self)(self.u[kept], self.level[kept], self.x[:v], self.count[:, :v])
 
     @property
+    def least(self) -> int:
+        """The number of values of the shortest tail, in which enough of them differ."""
+        first = np.unique(self.x.round(9), return_index=True)[1]
+        return int(first[FEWEST - 1]) + 1 if len(first) >= FEWEST else len(self.x)
+
+    @property
     def gaps(self) -> list[int]:
-        """The numbers of values before which at most .3 of the rows lie beyond a gap."""
+        """The numbers of values beyond which there is a gap, and then 2 to .3 n rows."""
         before = np.flatnonzero(np.diff(self.x) >= GAP) + 1
         beyond = self.m - self.count.sum(axis=0).cumsum()[before - 1]
-        enough = (before >= FEWEST) & (beyond <= LARGEST_SHARE * len(self.u))
-        return before[enough].tolist()
+        some = (beyond >= FEWEST_BEYOND) & (beyond <= LARGEST_SHARE * len(self.u))
+        return before[some & (before >= self.least)].tolist()
 
     def log_group(self, v: int) -> float:
         """Return the log density of the rows beyond the first v values, if these are a group."""
@@ -190,7 +200,9 @@ class Tail:
         widest = LARGEST_SHARE * len(self.u) / LEAST_ROWS
         log_share = betaln(r, self.m - r + 1.0) - math.log(math.log(widest))
         one_place = math.log(end) - (r + 1.0) * math.log(x[-1])
-        return float(log_share + one_place + logsumexp(of_a) - math.log(POWERS))
+        largest = of_a.max()
+        mean = np.trapezoid(np.exp(of_a - largest), dx=1.0 / (POWERS - 1))
+        return float(log_share + one_place + largest + np.log(mean))
 
     @property
     def far(self) -> np.ndarray:

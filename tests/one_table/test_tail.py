@@ -100,18 +100,28 @@ def test_a_stratum_whose_rows_are_all_wild_or_all_inside_has_an_answer():
     assert found.probability[200:202].min() > 0.9 and not found.probability[202:].any()
     assert found.numbers[1].tolist() == [2, 2, 2] and found.numbers[2].tolist() == [0, 0, 0]
     aside = np.arange(205) == 204
-    more = OddRows.of(Tail.of(t, level=level), aside, np.append(level, 2))
-    assert more.numbers[2].tolist() == [1, 1, 1] and more.at_least == found.at_least + 1
+    for last in (2, 3):  # one of a stratum, or all
+        more = OddRows.of(Tail.of(t, level=level), aside, np.append(level, last))
+        assert more.numbers[last].tolist() == [1, 1, 1] and len(more.numbers) == last + 1
+        assert more.at_least == found.at_least + 1
 
 
-@pytest.mark.parametrize("nearer", [[12.0, 5.2, 3.9, 3.9, 3.8, 3.7], 5.0 + np.arange(20) / 20.0])
+@pytest.mark.parametrize(
+    "nearer",
+    [
+        [12.0, 5.2, 3.9, 3.9, 3.8, 3.7],
+        5.0 + np.arange(20) / 20.0,
+        [5.2, 3.9, 3.9, 3.8, 3.7, 3.6, 7.0, 13.0, 25.0, 45.0],
+    ],
+    ids=["six errors", "twenty alike", "no gap"],
+)
 def test_alike_rows_far_away_hide_no_nearer_ones(nearer):
-    """As fifteen codes for "not known" beside six errors, or twenty: these had P(odd) = 0."""
+    """As fifteen codes for "not known" beside errors: these had P(odd) = 0."""
     rng, odd = np.random.default_rng(0), len(nearer) + 15
     t = np.r_[np.exp(0.2 * rng.normal(size=580)), nearer, 77.0 + rng.normal(size=15)]
     found = OddRows.of(Tail.of(t), np.zeros(len(t), dtype=bool))
     assert found.probability[580:].min() > 0.9 and found.probability[:580].max() < 0.5
-    assert odd - 2 <= found.at_least <= odd and found.none < 1e-9
+    assert odd - 6 <= found.at_least <= odd and found.none < 1e-9
 
 
 def test_the_density_of_a_group_beyond_a_gap_is_its_integral():
@@ -127,6 +137,14 @@ def test_the_density_of_a_group_beyond_a_gap_is_its_integral():
     group = np.trapezoid(of_share, share) / np.log(0.6 * len(tail.u))
     group *= np.trapezoid(of_a * of_end, a) / np.log(16.0)
     assert tail.log_group(v) == pytest.approx(np.log(group), abs=0.02)
+
+
+def test_no_tail_is_of_equal_rows():
+    """A tail of which 41 rows are equal, before 59 beyond a gap: all 100 were odd."""
+    t = np.r_[np.linspace(0.5, 1.0, 100), np.full(41, math.exp(0.6)), np.linspace(6.0, 8.0, 59)]
+    tail = Tail.of(t)
+    assert tail.gaps == [] and tail.least == 60
+    assert OddRows.of(tail, np.zeros(200, dtype=bool)).probability[:141].max() < 0.5
 
 
 def test_rows_beyond_a_gap_count_by_their_numbers_where_a_tail_has_bins(monkeypatch):
@@ -151,7 +169,7 @@ def in_pymc(tail):
         normal = log_h - (1.0 / xi + 1.0) * pt.log(pt.switch(inside, y, 1.0))
         normal = pt.switch(inside, normal, -np.inf)
         a, end = pt.exp(log_a), tail.end
-        odd = log_a + (a - 1.0) * np.log(x / end) - np.log(end)
+        odd = pt.log(0.9 * a * x ** (a - 1.0) / end**a + 0.1 * 2.0 * x / end**2)
         both = pt.logaddexp(pt.log1p(-pt.exp(log_e)) + normal, log_e + odd)
         somebody = math.log1p(-NONE) + (both * count).sum()
         total = pt.logaddexp(somebody, math.log(NONE) + (normal * count).sum())
