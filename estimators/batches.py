@@ -115,8 +115,9 @@ def correlation(X: np.ndarray, level: np.ndarray) -> float:
 
 def similarity(fitted: Fitted, rows: np.ndarray) -> np.ndarray:
     """Return the similarities (n, n) of rows, 0 of a row to itself."""
-    Z = fitted.data.Z[0][rows]
-    k: np.ndarray = fitted.data.kernel(Z, Z)
+    kernel = fitted.data.kernel
+    Z = kernel.inputs(fitted.data.units.X[rows])
+    k: np.ndarray = kernel(Z, Z)
     np.fill_diagonal(k, 0.0)
     return k
 

@@ -78,12 +78,13 @@ class Boundary:
         Units are drawn by the Bayesian bootstrap. The seed is always the same, and what is drawn
         for a unit depends on the rank of its rows.
         """
-        units, nearest = data.units, data.rows.nearest[data.row]
-        order = np.lexsort((units.rank, units.minority, nearest, middle))
-        order = order[units.weight[order] > 0.0]
+        units, i = data.units, np.flatnonzero(data.units.weight)
+        nearest = data.rows.nearest[data.row[i]]
+        order = np.lexsort((units.rank[i], units.minority[i], nearest, middle[i]))
+        order, nearest = i[order], nearest[order]
         unit, minority = pd.factorize(units.unit[order])[0], units.minority[order]
         rng, c, found = np.random.default_rng(0), len(order), []
-        log_g, added = log_gamma(rng, draws), unseen.log_added(nearest[order])
+        log_g, added = log_gamma(rng, draws), unseen.log_added(nearest)
         log_p, log_q = split(middle[order])
         step = max(1, MOST_VALUES // c)
         for start in range(0, draws, step):

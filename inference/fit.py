@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 
 from ..models.calibrate import Calibrated
 from ..models.data import Data, Filled
@@ -32,9 +33,9 @@ class Learned:
     ----------
     centre : Centre
     chains : int, default=1
-    left_out : ndarray of shape (a, M), optional
-        The weights without what leaves with each answer of ``Data.rows``, of a centre without a
-        posterior; by default the other weights keep their sum.
+    left_out : ndarray of shape (a + 1, M), optional
+        The weights without what leaves with each answer of ``Data.rows``, and if nothing leaves, of
+        a centre without a posterior; by default the other weights keep their sum.
     radius : float, optional
         The model's own boundary, on the scale of d_z.
     scale : Calibrated, optional
@@ -67,7 +68,7 @@ class Learned:
         """Return the parts of left-out rows in the place of some answers of the data."""
         if self.left_out is None:
             return self.centre[draws].parts(rows)
-        w, m = self.left_out[answers], self.centre.m
+        w, m = self.left_out[np.minimum(answers, len(self.left_out) - 1)], self.centre.m
         of_majority = np.vecdot(rows.k[:, :m], w[:, :m])[None]
         of_minority = np.vecdot(rows.k[:, m:], w[:, m:])[None]
         return for_and_against(of_majority, of_minority, rows, self.centre.norm)
@@ -119,7 +120,7 @@ class Fit:
         """The boundary in each draw."""
         if isinstance(self.rule, Printed):
             return Boundary.printed(self.D_opt, self._offset)
-        (middle,) = self._training(lambda parts: (median(signed(parts.log_p, parts.log_q)),))
+        middle = self._of_counted(lambda parts: (median(signed(parts.log_p, parts.log_q)),))
         return Boundary.drawn(
             self.rule, middle, self.data, self._unseen(middle), self.learned.draws
         )
@@ -183,27 +184,40 @@ class Fit:
         units = self.data.units
         i = np.flatnonzero(units.weight)
         training = Filled.whole(units.X[i])
-        d = self.distance()[i] if self.rule.of == "left-out" else self.distance(training)
+        left_out = self.rule.of == "left-out"
+        d = self._of_counted(self._distance)[i] if left_out else self.distance(training)
         return self.rule.distance(d, units.mass[i], units.minority[i])
 
     # answers
 
-    def _training(self, answer: OfParts) -> Arrays:
-        """Return a function's arrays of the parts of training rows, left out."""
+    def _training(self, answer: OfParts, which: np.ndarray | None = None) -> Arrays:
+        """Return a function's arrays of the parts of training rows ``which`` (m,), left out."""
         data, learned = self.data, self.learned
+        which = np.arange(len(data.row)) if which is None else which
+        needed, place = np.unique(data.row[which], return_inverse=True)
+        leaving = np.searchsorted(needed, len(data.rows.L))
 
         def of_block(i: np.ndarray) -> Arrays:
-            rows = data.rows[i]
-            return answer(learned.parts(rows, i))
+            return answer(learned.parts(data.rows[i], i))
 
-        width = max(DRAWS, learned.draws)
-        found = tuple(
-            each[data.row] for each in in_blocks(of_block, np.arange(len(data.first)), width)
-        )
+        found = in_blocks(of_block, needed[:leaving], max(DRAWS, learned.draws))
+        if len(needed) > leaving:  # nothing leaves with a row: it is as a new one
+            others = Filled.whole(data.units.X[data.first[needed[leaving:]]])
+            both = zip(found, self._new(answer, others), strict=True)
+            found = tuple(map(np.concatenate, both))
+        found = tuple(each[place] for each in found)
         if self.versions is not None:
             of_versions = self.versions.rows, data.row[self.versions.which]
+            at = pd.Index(which).get_indexer(self.versions.which)
             for each, new in zip(found, answer(self._by_turns(*of_versions)), strict=True):
-                each[self.versions.which] = new
+                each[at[at >= 0]] = new[at >= 0]
+        return found
+
+    def _of_counted(self, answer: OfParts) -> np.ndarray:
+        """Return a function's values (n,) of training rows, left out; NaN for the weight 0."""
+        i = np.flatnonzero(self.data.units.weight)
+        found = np.full(len(self.data.row), np.nan)
+        (found[i],) = self._training(answer, i)
         return found
 
     def _by_turns(self, versions: Sequence[Rows], answers: np.ndarray | None = None) -> Parts:
@@ -279,8 +293,8 @@ class Fit:
 
     @cached_property
     def left_out_scores(self) -> np.ndarray:
-        """The scores of the training rows, each left out, (n,)."""
-        return self.answers(lambda margins: (median(margins),))[0]
+        """The scores of the training rows, each left out, (n,); NaN for the weight 0."""
+        return self._of_counted(lambda parts: (median(self.boundary.margins(parts)),))
 
     def p_values(self, scores: np.ndarray) -> np.ndarray:
         """Return the p-values (m,) of new rows with these scores."""

@@ -93,7 +93,7 @@ class Ball:
         sphere = self.solve(data.gram)
         return Learned(
             centre_of(data, sphere.weights[None]),
-            left_out=without(sphere, data.rows.gone),
+            left_out=np.vstack([without(sphere, data.rows.gone), sphere.weights]),
             radius=sphere.boundary,
         )
 

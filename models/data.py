@@ -52,7 +52,8 @@ class Data:
         all majority rows.
     points : Points
     first, row : ndarray of int, shape (a,) and (n,)
-        Rows whose answers differ when they leave, and the number of each row among them.
+        Rows whose answers differ, and the number of each row among them. Rows with which nothing
+        leaves are the last ones.
     """
 
     units: Units
@@ -85,15 +86,16 @@ class Data:
         return self.kernels[0]
 
     @cached_property
-    def Z(self) -> tuple[np.ndarray, ...]:
-        """The coordinates of the training rows by each kernel, (n, q)."""
-        return tuple(kernel.inputs(self.units.X) for kernel in self.kernels)
+    def Y(self) -> tuple[np.ndarray, ...]:
+        """The coordinates of the members of the points by each kernel, (R, q)."""
+        members = self.units.X[self.points.members]
+        return tuple(kernel.inputs(members) for kernel in self.kernels)
 
     @cached_property
     def gram(self) -> Gram:
         """The Gram statistics; a ValueError if the kernel has no finite values."""
         with np.errstate(over="ignore", invalid="ignore"):
-            gram = Gram.of(self.kernel, self.Z[0], self.points)
+            gram = Gram.of(self.kernel, self.Y[0], self.points)
         if not np.isfinite(gram.K).all():
             raise ValueError(
                 f"{self.kernel!r} returned values that are not finite; scale the columns of X"
@@ -102,13 +104,13 @@ class Data:
 
     @cached_property
     def rows(self) -> Rows:
-        """The answers of training rows that differ, each left out."""
-        return self.left_out(self.first)
+        """The training rows whose answers differ and with which something leaves, each left out."""
+        return self.left_out(self.first[self.units.unit[self.first] >= 0])
 
     def new(self, X: np.ndarray) -> Rows:
         """Return new rows X (m, p)."""
         Z = self.kernel.inputs(X)
-        return self.points.rows(self.kernel, self.Z[0], Z, np.full(len(Z), -1))
+        return self.points.rows(self.kernel, self.Y[0], Z, np.full(len(Z), -1))
 
     def left_out(self, which: np.ndarray, X: np.ndarray | None = None) -> Rows:
         """Return training rows ``which`` (m,), or X (m, p) in their place, each left out.
@@ -123,9 +125,8 @@ class Data:
         which: np.ndarray,
         X: np.ndarray | None = None,
     ) -> Iterator[tuple[np.ndarray, Answer]]:
-        """Yield the places in ``which`` of each fold, and of_rows(kernel, Z, rows, units) there."""
-        fold = self.units.fold[which]
+        """Yield the places in ``which`` of each fold, and of_rows(kernel, Y, rows, units) there."""
+        fold, X = self.units.fold[which], self.units.X[which] if X is None else X
         for f in np.unique(fold):
-            i, kernel, Z = np.flatnonzero(fold == f), self.kernels[f], self.Z[f]
-            rows = Z[which[i]] if X is None else kernel.inputs(X[i])
-            yield i, of_rows(kernel, Z, rows, self.units.unit[which[i]])
+            i, kernel = np.flatnonzero(fold == f), self.kernels[f]
+            yield i, of_rows(kernel, self.Y[f], kernel.inputs(X[i]), self.units.unit[which[i]])

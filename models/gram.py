@@ -46,10 +46,9 @@ class Gram:
     of_row: np.ndarray
 
     @classmethod
-    def of(cls, kernel: Kernel, Z: np.ndarray, points: Points) -> Self:
-        """Return those of the points of training rows with coordinates Z (n, q)."""
-        members = Z[points.members]
-        rows = points.rows(kernel, Z, members, np.full(len(members), -1))
+    def of(cls, kernel: Kernel, Y: np.ndarray, points: Points) -> Self:
+        """Return those of the points of members with coordinates Y (R, q)."""
+        rows = points.rows(kernel, Y, Y, np.full(len(Y), -1))
         A, majority = points.share.T * points.weights, points.majority
         K = A @ (rows.k * np.exp(rows.L)[:, None])
         T = float(points.weights[majority] @ rows.diag[majority])

@@ -156,9 +156,9 @@ class Points:
         """The weights of the members that leave with each unit, and none, (U + 1, R)."""
         return sparse.vstack([self.C.T, sparse.csr_array((1, len(self.point)))], format="csr")
 
-    def rows(self, kernel: Kernel, Z: np.ndarray, rows: np.ndarray, unit: np.ndarray) -> Rows:
-        """Return rows (m, q) beside training rows Z (n, q); ``unit`` (m,) leaves, -1 for none."""
-        Y, leaving = Z[self.members], self.leaving[unit]
+    def rows(self, kernel: Kernel, Y: np.ndarray, rows: np.ndarray, unit: np.ndarray) -> Rows:
+        """Return rows (m, q) beside the members Y (R, q); ``unit`` (m,) leaves, -1 for none."""
+        leaving = self.leaving[unit]
 
         def of_block(i: np.ndarray) -> Arrays:
             return self._rows(kernel, Y, rows[i], leaving[i])
@@ -186,7 +186,7 @@ class Points:
         return pooled, L, kernel.diag(Z), nearest, sums, squares
 
     def spread(
-        self, kernel: Kernel, Z: np.ndarray, rows: np.ndarray, unit: np.ndarray
+        self, kernel: Kernel, Y: np.ndarray, rows: np.ndarray, unit: np.ndarray
     ) -> np.ndarray:
         r"""Return n0^2 times the variance (m,) of a row's mean similarity between samples of units.
 
@@ -198,7 +198,7 @@ class Points:
         some = np.flatnonzero(C.sum(axis=0) > 0.0)  # so that minority units change no sum
         C, stay = C[:, some], np.ones((len(rows), len(some)))
         stay[np.arange(len(rows)), np.searchsorted(some, unit)] = 0.0
-        sums, sizes = kernel(rows, Z[self.members[self.majority]]) @ C, C.sum(axis=0)
+        sums, sizes = kernel(rows, Y[self.majority]) @ C, C.sum(axis=0)
         n = stay @ sizes
         mean = np.vecdot(stay, sums) / n
         squares = np.vecdot(stay, (sums - mean[:, None] * sizes) ** 2)

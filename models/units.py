@@ -124,10 +124,10 @@ class Units:
         return np.append(0, np.cumsum(new))[self.rank]
 
     def answers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows whose answers differ when they leave, and the number (n,) of each."""
+        """Return rows whose answers differ, and the number (n,) of each; the last leave nothing."""
         alone = np.bincount(self.unit + 1)[self.unit + 1] == 1
         kind = np.column_stack(
-            [self.minority, self.value, np.where(alone, -1, self.unit), self.weight]
+            [self.unit < 0, self.minority, self.value, np.where(alone, -1, self.unit), self.weight]
         )
         order = np.argsort(self.rank)
         _, first, row = np.unique(kind[order], axis=0, return_index=True, return_inverse=True)
