@@ -22,7 +22,7 @@ import pandas as pd
 
 from ..models.data import Data
 from ..models.points import Rows
-from ..models.scale import TINY, log, signed, split
+from ..models.scale import TINY, ZERO, log, signed, split
 from ..models.units import Units
 from .centre import Parts
 from .cutoffs import Rule
@@ -111,8 +111,8 @@ class Boundary:
         if np.isfinite(below).any():
             inside = np.logaddexp(inside, below)
         outside = np.broadcast_to(above, inside.shape).copy()
-        some = (parts.q > 0.0) | np.isinf(above)  # q is mostly 0
-        np.logaddexp(parts.log_q, above, out=outside, where=some)
+        np.logaddexp(parts.log_q, above, out=outside, where=parts.q > 0.0)  # q is mostly 0
+        outside[np.isneginf(outside)] = -ZERO  # a cutoff beyond all distances
         inside -= outside
         inside[np.abs(inside) <= TIE] = 0.0  # at the cutoff, but for rounding
         return inside

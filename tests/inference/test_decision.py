@@ -6,7 +6,7 @@ from bsvdd.models.data import Filled
 from bsvdd.models.kernels import RBF, Custom, Laplacian, Linear, Polynomial, Tabular
 from bsvdd.models.scale import signed, split
 
-from bsvdd import cutoffs
+from bsvdd import BDD, cutoffs
 from tests.cases import ALL, BATCHES, T, X, Z, close, fitted
 from tests.models.helpers import cauchy, squared_distances
 
@@ -56,6 +56,21 @@ KERNELS = (RBF(), Laplacian(), Linear(), Polynomial(), Custom(cauchy), Tabular(L
 def test_every_kernel_is_finite(name, kernel):
     est = fitted(name, kernel=kernel, groups=np.arange(60) % 20)
     assert np.isfinite(est.margins(Z)).all() and np.isfinite(est.margins()).all()
+
+
+def test_a_row_is_answered_as_itself_whatever_rows_are_asked_beside_it():
+    """Beyond all distances q = 0 had another logarithm where a row beside it had q > 0."""
+    rng, weight = np.random.default_rng(0), np.ones(60)
+    rows = rng.normal(size=(60, 3))
+    rows[50:] += 2.5
+    weight[[8, 20]] = 0.0
+    est = BDD(kernel=RBF(1.0), draws=100, cutoff=cutoffs.Printed(1.2)).fit(
+        rows, sample_weight=weight
+    )
+    alone = est.decision(rows[[8, 20]])
+    for others in (est.decision(rows), est.decision()):
+        among = others.iloc[[8, 20]].to_numpy(float)
+        np.testing.assert_allclose(among, alone[others.columns].to_numpy(float), rtol=1e-9)
 
 
 def test_printed_rules_compare_distances_with_one_number():
