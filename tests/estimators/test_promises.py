@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks.measure import stored_table
 
-RATES = {"flagged, .05 asked": 0.05, "flagged, .10 asked": 0.1, "flagged, .20 asked": 0.2}
+RATES = {"flagged, .05 asked": (0.04, 0.0625), "flagged, .10 asked": (0.085, 0.115)}
+RATES |= {"flagged, .20 asked": (0.18, 0.22)}
 
 
 def numbers(text: str) -> list[float]:
@@ -19,13 +20,14 @@ def numbers(text: str) -> list[float]:
 
 @pytest.mark.parametrize("column", RATES)
 def test_stored_rates_are_those_asked(column):
-    """Within a fifth for 50 rows and more; 19 rows are the fewest for .05. SVDD flags fewer."""
-    table, asked = stored_table("false_alarms", "generated"), RATES[column]
+    """19 rows are the fewest for .05, and SVDD flags fewer than .2."""
+    table, (low, high) = stored_table("false_alarms", "generated"), RATES[column]
     for model, line in table.iterrows():
         mean, least, most = numbers(line[column])
-        assert least <= mean <= most <= 2.0 * asked
-        assert mean <= (1.5 if line["n"] == "20" else 1.25) * asked
-        assert model == "SVDD" or mean >= 0.8 * asked
+        few = line["n"] == "20"
+        assert least <= mean <= most <= (1.55 if few else 1.4) * high
+        assert mean <= (1.2 if few else 1.0) * high
+        assert mean >= (0.9 if model == "SVDD" else 1.0) * low
 
 
 def test_stored_posteriors_have_the_spread_of_samples():
@@ -33,7 +35,8 @@ def test_stored_posteriors_have_the_spread_of_samples():
         lambda text: numbers(text)[0]
     )
     assert table.loc["posterior sd / sd of samples, median"].between(0.9, 1.1).all()
-    assert table.loc["largest gap of a tenth", "BSVDD"] <= 0.15
+    gaps = table.loc["largest gap of a tenth"]
+    assert (gaps <= [0.15, 0.19]).all()  # .15 is missed by BDD
     brier, hard = table.loc["Brier score of P(normal)"], table.iloc[-2]
     assert (brier <= 0.8 * hard).all()
 
