@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from bsvdd.comparison.models import Yardstick
 from scipy.stats import betabinom
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from bsvdd import BDD, BSVDD, OCSVM, SVDD, Views, kernels
+from bsvdd.comparison.models import Yardstick
 
 from .measure import Rows, Run, clean_set, collection, set_names, texts
 

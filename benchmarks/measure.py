@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bsvdd.comparison import datasets
-from bsvdd.estimators.atomic import write
-from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from joblib import Parallel, delayed
 from rich.progress import track
+
+from bsvdd.base.atomic import write
+from bsvdd.base.warning import DataWarning, DiagnosticWarning
+from bsvdd.comparison import datasets
 
 STORED = Path(__file__).parents[1] / "docs" / "evidence"
 Rows = list[dict[str, Any]]

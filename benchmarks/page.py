@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bsvdd.estimators.atomic import write as write_file
+from bsvdd.base.atomic import write as write_file
 
 from .measure import STORED, stored
 

@@ -119,7 +119,7 @@ def spreads(est: Any, X: np.ndarray, Z: np.ndarray, s: np.ndarray, truly: np.nda
     kernel = est.kernel_
     k = kernel(kernel.inputs(Z[near]), kernel.inputs(X))
     spread = np.exp(est.log_similarity(Z[near])).std(axis=0) / np.sqrt(k.var(axis=1) / (len(X) + 1))
-    log_cut, _ = split(est.fit_.fit.boundary.threshold)
+    log_cut, _ = split(est.fit_.boundary.threshold)
     low, high = np.quantile(est.margins(Z[truly]) + log_cut[:, None], (0.05, 0.95), axis=0)
     held = ((low <= np.log(s[truly])) & (np.log(s[truly]) <= high)).mean()
     return {"spread": np.median(spread) if near.any() else None, "covered": held}

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bsvdd.comparison import reproduction, studies
-from bsvdd.comparison.slides import Slides
 from bsvdd.inference.metrics import evaluate
 
 from bsvdd import BDD, SVDD, as_published, cutoffs, kernels
+from bsvdd.comparison import reproduction, studies
+from bsvdd.comparison.slides import Slides
 
 from .measure import Rows, Run, number, texts
 from .models import of_study

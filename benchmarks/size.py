@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bsvdd.comparison.models import Yardstick
 from scipy.special import logsumexp
 from sklearn.ensemble import IsolationForest
 from sklearn.kernel_approximation import Nystroem
@@ -25,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import OneClassSVM
 
 from bsvdd import BSVDD, SVDD, facts
+from bsvdd.comparison.models import Yardstick
 
 from .clean import PLAIN
 from .measure import Rows, Run, clean_set, collection, number, real_set, set_names, texts

@@ -1,4 +1,4 @@
-from .estimators import plots as plots
+from . import plots as plots
 from .estimators import scorers as scorers
 from .estimators.as_published import as_published as as_published
 from .estimators.bayesian import BDD as BDD
@@ -6,29 +6,29 @@ from .estimators.bayesian import BDDM as BDDM
 from .estimators.bayesian import BSVDD as BSVDD
 from .estimators.bayesian import BSVDDM as BSVDDM
 from .estimators.bayesian import prior_draws as prior_draws
+from .estimators.facts import facts as facts
 from .estimators.files import load as load
 from .estimators.machines import DSVM as DSVM
 from .estimators.machines import IDLSSVM as IDLSSVM
 from .estimators.machines import LSSVM as LSSVM
 from .estimators.machines import OCSVM as OCSVM
 from .estimators.machines import SVM as SVM
-from .estimators.one_table.stand_out import stand_out as stand_out
-from .estimators.questions.elpd import elpd as elpd
-from .estimators.questions.facts import facts as facts
-from .estimators.questions.methods import methods as methods
-from .estimators.questions.relations import relations as relations
-from .estimators.questions.selection import p_value as p_value
-from .estimators.questions.selection import select as select
-from .estimators.questions.why import explain as explain
-from .estimators.report import report as report
 from .estimators.svdd import SVDD as SVDD
 from .estimators.svdd import SVDDM as SVDDM
-from .estimators.tables.files import read_table as read_table
-from .estimators.tables.table import Table as Table
 from .estimators.views import Views as Views
 from .explorer import explore as explore
 from .inference import cutoffs as cutoffs
 from .models import kernels as kernels
 from .models import priors as priors
+from .outliers.stand_out import stand_out as stand_out
+from .plots.report import report as report
+from .questions.elpd import elpd as elpd
+from .questions.methods import methods as methods
+from .questions.relations import relations as relations
+from .questions.selection import p_value as p_value
+from .questions.selection import select as select
+from .questions.why import explain as explain
+from .tables.files import read_table as read_table
+from .tables.table import Table as Table
 
 __version__: str

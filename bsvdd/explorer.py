@@ -20,14 +20,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from sklearn.base import clone
 
+from .base.messages import of_value
 from .estimators.bayesian import BSVDD, BSVDDM, Bayesian
-from .estimators.labels import classes_of
-from .estimators.messages import of_value
-from .estimators.plots.common import MAJORITY, MINORITY, P_NORMAL, PRIOR, by_class, points
 from .inference import cutoffs
 from .inference.cutoffs import FalseAlarm
 from .models import kernels, priors
 from .models.kernels import Tabular
+from .plots.common import MAJORITY, MINORITY, P_NORMAL, PRIOR, by_class, points
+from .tables.labels import classes_of
 
 FAMILIES = ("StandardizedRowSum", "Flat", "EqualWeights", "RowSum", "InverseRowSum", "SVDDWeights")
 SHAPES = {"RBF": kernels.RBF, "Laplacian": kernels.Laplacian}

@@ -16,10 +16,11 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from bsvdd.estimators.bayesian import Bayesian
 from bsvdd.models import likelihood
 from bsvdd.models.gram import Gram
 from bsvdd.models.priors import Flat, make, of_log_sums
+
+from bsvdd.estimators.bayesian import Bayesian
 
 
 @dataclass(frozen=True, eq=False)

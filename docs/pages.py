@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-from bsvdd.estimators.as_published import CALLS, as_published
-from bsvdd.estimators.registry import REGISTRY, Record
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.util.inspect import object_description
 
 from bsvdd.cli import main
+from bsvdd.estimators.as_published import CALLS, as_published
+from bsvdd.estimators.registry import REGISTRY, Record
 
 WIDTH = 96  # of the help of commands
 FORMULAS = {  # of the models without a posterior

@@ -11,15 +11,15 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from bsvdd.comparison import datasets
-from bsvdd.comparison.models import model
-from bsvdd.estimators.atomic import atomic
-from bsvdd.estimators.plots.common import figure_of
-from bsvdd.estimators.registry import REGISTRY
 from matplotlib.figure import Figure
 from PIL import Image
 
 from bsvdd import BSVDD, SVDD, cutoffs, kernels, plots, stand_out
+from bsvdd.base.atomic import atomic
+from bsvdd.comparison import datasets
+from bsvdd.comparison.models import model
+from bsvdd.estimators.registry import REGISTRY
+from bsvdd.plots.common import figure_of
 
 FOLDER = Path(__file__).parent
 SEED = 0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..models.calibrate import Calibrated
 from ..models.data import Data, Filled
-from ..models.points import Arrays, Rows, in_blocks
+from ..models.points import Rows, blocks
 from ..models.scale import signed, split
 from .centre import Centre, Parts, for_and_against
 from .cutoffs import Printed, Rule, resolved
@@ -21,8 +21,8 @@ from .p_values import p_values
 
 GAPS = 1000  # rows with gaps at once
 DRAWS = 2000  # of the boundary of a centre without a posterior
-OfMargins = Callable[[np.ndarray], Arrays]  # of margins (draws, rows)
-OfParts = Callable[[Parts], Arrays]
+Answer = Callable[[Parts], np.ndarray]  # (rows, ...)
+Blocks = Iterator[tuple[np.ndarray, Parts]]  # places of rows, and their parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,19 +108,27 @@ class Fit:
     versions: Versions | None = None
 
     @classmethod
-    def of(cls, data: Data, learned: Learned, rule: Any = None, versions: Any = None) -> Self:
+    def of(
+        cls, data: Data, learned: Learned, rule: Any = None, versions: Any = None, **more: Any
+    ) -> Self:
         """Return a fit, whose boundary is chosen; ``None`` is the default rule."""
         minority = data.units.minority & (data.units.weight > 0.0)
-        found = cls(data, learned, resolved(rule, int(minority.sum())), versions)
+        found = cls(data, learned, resolved(rule, int(minority.sum())), versions, **more)
         _ = found.boundary
         return found
+
+    def changed(self, **parts: Any) -> Self:
+        """Return the fit with other parts, such as ``learned`` or ``rule``; its boundary anew."""
+        return type(self).of(
+            **{each.name: getattr(self, each.name) for each in fields(self)} | parts
+        )
 
     @cached_property
     def boundary(self) -> Boundary:
         """The boundary in each draw."""
         if isinstance(self.rule, Printed):
             return Boundary.printed(self.D_opt, self._offset)
-        middle = self._of_counted(lambda parts: (median(signed(parts.log_p, parts.log_q)),))
+        middle = self._of_counted(lambda parts: median(signed(parts.log_p, parts.log_q)))
         return Boundary.drawn(
             self.rule, middle, self.data, self._unseen(middle), self.learned.draws
         )
@@ -149,26 +157,22 @@ class Fit:
         half = (1.0 + norm) / 2.0 if self.data.kernel.normalized else np.zeros(len(norm))
         return np.broadcast_to(half, (self.learned.draws,))
 
-    def _squared(self, parts: Parts) -> np.ndarray:
-        """Return d^2 of rows in each draw, (S, rows)."""
-        against = parts.against
-        return 2.0 * (self._offset[: len(against), None] + against)
+    def _distances(self, parts: Parts) -> np.ndarray:
+        """Return d of rows in each draw, (S, rows)."""
+        squared = 2.0 * (self._offset[: len(parts.against), None] + parts.against)
+        return np.sqrt(np.maximum(squared, 0.0))
 
-    def _distance(self, parts: Parts) -> Arrays:
-        """Return the median distance d of rows."""
-        return (np.sqrt(np.maximum(median(self._squared(parts)), 0.0)),)
+    def _distance(self, parts: Parts) -> np.ndarray:
+        """Return the median d of rows, (rows,)."""
+        return median(self._distances(parts))
 
     def distance(self, X: Filled | None = None) -> np.ndarray:
         """Return the median d of new rows, or of the training rows, each left out; (rows,)."""
-        return (self._training(self._distance) if X is None else self._new(self._distance, X))[0]
+        return self.ask(self._distance, X)
 
     def distances(self, X: np.ndarray) -> np.ndarray:
         """Return d of new rows (m, p) in each draw of the weights, (S, m)."""
-
-        def of_parts(parts: Parts) -> Arrays:
-            return (np.sqrt(np.maximum(self._squared(parts), 0.0)).T,)
-
-        return self._new(of_parts, Filled.whole(X))[0].T
+        return self.ask(lambda parts: self._distances(parts).T, Filled.whole(X)).T
 
     @cached_property
     def D_opt(self) -> float:
@@ -188,36 +192,46 @@ class Fit:
         d = self._of_counted(self._distance)[i] if left_out else self.distance(training)
         return self.rule.distance(d, units.mass[i], units.minority[i])
 
-    # answers
+    # answers: what a function says of the parts of rows, an array (rows, ...)
 
-    def _training(self, answer: OfParts, which: np.ndarray | None = None) -> Arrays:
-        """Return a function's arrays of the parts of training rows ``which`` (m,), left out."""
+    def ask(self, answer: Answer, X: Filled | None = None) -> np.ndarray:
+        """Return the answers to new rows, or to the training rows, each left out."""
+        if X is not None:
+            return gathered(answer, self._new(X), len(X.rows))
+        return self._left_out(answer, np.arange(len(self.data.row)))
+
+    def _new(self, X: Filled) -> Blocks:
+        """Yield new rows with their parts, and then those with gaps again, in their versions."""
+        for i in blocks(len(X.rows), max(self.learned.draws, len(self.data.points.members))):
+            yield i, self.learned.centre.parts(self.data.new(X.rows[i]))
+        for i in np.split(X.which, range(GAPS, len(X.which), GAPS)) if len(X.which) else ():
+            at = np.searchsorted(X.which, i)
+            yield i, self._by_turns([self.data.new(V[at]) for V in X.versions])
+
+    def _answers(self, needed: np.ndarray) -> Blocks:
+        """Yield answers ``needed`` (a,) of the data with their parts, the last ones as new rows."""
         data, learned = self.data, self.learned
-        which = np.arange(len(data.row)) if which is None else which
-        needed, place = np.unique(data.row[which], return_inverse=True)
-        leaving = np.searchsorted(needed, len(data.rows.L))
-
-        def of_block(i: np.ndarray) -> Arrays:
-            return answer(learned.parts(data.rows[i], i))
-
-        found = in_blocks(of_block, needed[:leaving], max(DRAWS, learned.draws))
-        if len(needed) > leaving:  # nothing leaves with a row: it is as a new one
+        leaving = int(np.searchsorted(needed, len(data.rows.L)))
+        for i in blocks(leaving, max(DRAWS, learned.draws)):
+            yield i, learned.parts(data.rows[needed[i]], needed[i])
+        if leaving < len(needed):  # nothing leaves
             others = Filled.whole(data.units.X[data.first[needed[leaving:]]])
-            both = zip(found, self._new(answer, others), strict=True)
-            found = tuple(map(np.concatenate, both))
-        found = tuple(each[place] for each in found)
+            yield from ((leaving + i, parts) for i, parts in self._new(others))
+
+    def _left_out(self, answer: Answer, which: np.ndarray) -> np.ndarray:
+        """Return the answers to training rows ``which`` (m,); equal rows have one answer."""
+        needed, place = np.unique(self.data.row[which], return_inverse=True)
+        found = gathered(answer, self._answers(needed), len(needed))[place]
         if self.versions is not None:
-            of_versions = self.versions.rows, data.row[self.versions.which]
             at = pd.Index(which).get_indexer(self.versions.which)
-            for each, new in zip(found, answer(self._by_turns(*of_versions)), strict=True):
-                each[at[at >= 0]] = new[at >= 0]
+            parts = self._by_turns(self.versions.rows, self.data.row[self.versions.which])
+            found[at[at >= 0]] = answer(parts)[at >= 0]
         return found
 
-    def _of_counted(self, answer: OfParts) -> np.ndarray:
-        """Return a function's values (n,) of training rows, left out; NaN for the weight 0."""
-        i = np.flatnonzero(self.data.units.weight)
-        found = np.full(len(self.data.row), np.nan)
-        (found[i],) = self._training(answer, i)
+    def _of_counted(self, answer: Answer) -> np.ndarray:
+        """Return the answers (n,) to training rows, left out; NaN for the weight 0."""
+        i, found = np.flatnonzero(self.data.units.weight), np.full(len(self.data.row), np.nan)
+        found[i] = self._left_out(answer, i)
         return found
 
     def _by_turns(self, versions: Sequence[Rows], answers: np.ndarray | None = None) -> Parts:
@@ -238,45 +252,33 @@ class Fit:
                 part[turn] = value
         return Parts(*found)
 
-    def _new(self, answer: OfParts, X: Filled) -> Arrays:
-        """Return a function's arrays of the parts of new rows."""
+    def decided(self, prob: float, X: Filled | None = None) -> np.ndarray:
+        """Return score, P(normal), the ends of the score's interval, and distance, (5, rows)."""
 
-        def of_block(block: np.ndarray) -> Arrays:
-            return answer(self.learned.centre.parts(self.data.new(block)))
-
-        width = max(self.learned.draws, len(self.data.points.members))
-        found = in_blocks(of_block, X.rows, width)
-        for start in range(0, len(X.which), GAPS):
-            which = X.which[start : start + GAPS]
-            versions = [self.data.new(V[start : start + GAPS]) for V in X.versions]
-            for each, new in zip(found, answer(self._by_turns(versions)), strict=True):
-                each[which] = new
-        return found
-
-    def answers(self, of_margins: OfMargins, X: Filled | None = None) -> Arrays:
-        """Return arrays of a function of margins (draws, rows), of new rows or of training rows."""
-
-        def of_parts(parts: Parts) -> Arrays:
-            return of_margins(self.boundary.margins(parts))
-
-        return self._training(of_parts) if X is None else self._new(of_parts, X)
-
-    def decided(self, prob: float, X: Filled | None = None) -> Arrays:
-        """Return score, P(normal), the ends of the score's interval, and distance of rows."""
-
-        def of_parts(parts: Parts) -> Arrays:
+        def of_parts(parts: Parts) -> np.ndarray:
             margins = self.boundary.margins(parts)
             P = (margins >= 0.0).mean(axis=0)
             shares = np.array([(1.0 - prob) / 2.0, 0.5, (1.0 + prob) / 2.0])
             places = (shares * (len(margins) - 1)).round(6).astype(int)
             low, score, high = np.sort(margins, axis=0)[places]
-            return score, P, low, high, *self._distance(parts)
+            return np.stack([score, P, low, high, self._distance(parts)], axis=1)
 
-        return self._training(of_parts) if X is None else self._new(of_parts, X)
+        return self.ask(of_parts, X).T
+
+    def scores(self, X: Filled | None = None) -> np.ndarray:
+        """Return the median log(inside / outside) of rows, (rows,)."""
+        return self.ask(self._score, X)
+
+    def _score(self, parts: Parts) -> np.ndarray:
+        return median(self.boundary.margins(parts))
+
+    def probability_normal(self, X: Filled | None = None) -> np.ndarray:
+        """Return the share of the draws in which rows are normal, (rows,)."""
+        return self.ask(lambda parts: (self.boundary.margins(parts) >= 0.0).mean(axis=0), X)
 
     def margins(self, X: Filled | None = None) -> np.ndarray:
         """Return log(inside / outside) of rows, (draws, rows)."""
-        return self.answers(lambda margins: (margins.T,), X)[0].T
+        return self.ask(lambda parts: self.boundary.margins(parts).T, X).T
 
     def log_similarity(self, X: Filled | None = None) -> np.ndarray:
         """Return log s_A of rows, whatever the cutoff, (draws, rows).
@@ -285,28 +287,28 @@ class Fit:
         """
         draws, normalized = self.learned.draws, self.data.kernel.normalized
 
-        def of_parts(parts: Parts) -> Arrays:
+        def of_parts(parts: Parts) -> np.ndarray:
             found = parts.log_p if normalized else -parts.log_q
-            return (np.array(np.broadcast_to(found, (draws, found.shape[1]))).T,)
+            return np.broadcast_to(found, (draws, found.shape[1])).T
 
-        return (self._training(of_parts) if X is None else self._new(of_parts, X))[0].T
+        return self.ask(of_parts, X).T
 
     @cached_property
     def left_out_scores(self) -> np.ndarray:
         """The scores of the training rows, each left out, (n,); NaN for the weight 0."""
-        return self._of_counted(lambda parts: (median(self.boundary.margins(parts)),))
+        return self._of_counted(self._score)
 
     def p_values(self, scores: np.ndarray) -> np.ndarray:
         """Return the p-values (m,) of new rows with these scores."""
         i, units = self.data.units.majority, self.data.units
         return p_values(scores, self.left_out_scores[i], units.mass[i])
 
-    # other fits
 
-    def with_learned(self, learned: Learned) -> Fit:
-        """Return the fit of other draws."""
-        return Fit.of(self.data, learned, self.rule, self.versions)
-
-    def with_rule(self, rule: Any) -> Fit:
-        """Return the fit with another cutoff."""
-        return Fit.of(self.data, self.learned, rule, self.versions)
+def gathered(answer: Answer, blocks: Blocks, n: int) -> np.ndarray:
+    """Return the answers to n rows; a later block has the last word on its rows."""
+    found = np.empty(0)
+    for block, (rows, parts) in enumerate(blocks):
+        values = answer(parts)
+        found = found if block else np.empty((n, *values.shape[1:]))
+        found[rows] = values
+    return found

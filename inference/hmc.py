@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import threads
+from ..base import threads
 
 RATE, LARGEST, LONGEST = 0.8, 1.2, 64  # accepted; angle; steps of a trajectory
 QUARTERS = 0.8, 1.4  # of a turn: a longer one is no new draw of squares

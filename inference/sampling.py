@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..base import threads
 from ..models.priors import Pull
-from . import threads
 from .hmc import hmc
 
 TUNE = {"auto": 100, "nuts": 500, "metropolis": 1000}  # of each sampler, by default

@@ -11,50 +11,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from . import likelihood
 from .gram import Gram
-from .priors import Gaussian, make, of_sums
+from .priors import Gaussian
 from .quadratic_program import minimize
+from .weights import Arrays, Weights
 
 
 @dataclass(frozen=True, eq=False)
-class BDD:
+class BDD(Weights):
     """The model with Gram statistics, the prior of alpha0, and lambda."""
 
     gram: Gram
     prior: Any
     scale: float = 1.0
 
-    on_simplex: ClassVar[bool] = False
+    variable = "alpha0"
 
-    @cached_property
-    def variables(self) -> dict[str, tuple[Any, int]]:
-        """The prior and the number of values of each variable."""
-        return {"alpha0": (of_sums(self.prior, self.gram), self.gram.m)}
-
-    def build(self) -> Any:
-        """Return the PyMC model."""
-        import pymc as pm
-
-        with pm.Model(coords={"point": range(self.gram.m)}) as model:
-            alpha0 = make(self.variables["alpha0"][0], self.gram, "alpha0", "point")
-            w = pm.Deterministic("w", alpha0, dims="point")
-            likelihood.potential(w, self.gram, self.scale)
-        return model
-
-    def weights(self, alpha0: np.ndarray) -> np.ndarray:
-        """Return w (S, M)."""
+    def of(self, alpha0: Any) -> Any:
         return alpha0
 
-    def value_and_gradient(self, alpha0: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-        """Return log L (S,) and its gradient."""
-        value, g = likelihood.value_and_gradient(alpha0, self.gram, self.scale)
-        return value, (g,)
+    def weights(self, alpha0: np.ndarray) -> np.ndarray:
+        return alpha0
+
+    def pulled(self, g: np.ndarray, w: np.ndarray, alpha0: np.ndarray) -> Arrays:
+        return (g,)
 
     @property
     def normal_prior(self) -> Gaussian | None:

@@ -6,51 +6,36 @@ r"""BSVDD, Bayesian support vector data description (Oh 2023).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from . import likelihood
 from .gram import Gram
-from .priors import make, of_log_sums
+from .weights import Arrays, Weights
 
 
 @dataclass(frozen=True, eq=False)
-class BSVDD:
+class BSVDD(Weights):
     """The model with Gram statistics, the prior of beta, and lambda."""
 
     gram: Gram
     prior: Any
     scale: float = 1.0
 
-    on_simplex: ClassVar[bool] = True
+    on_simplex, variable = True, "beta"
 
-    @cached_property
-    def variables(self) -> dict[str, tuple[Any, int]]:
-        """The prior and the number of values of each variable."""
-        return {"beta": (of_log_sums(self.prior, self.gram), self.gram.m)}
-
-    def build(self) -> Any:
-        """Return the PyMC model."""
+    def of(self, beta: Any) -> Any:
         import pymc as pm
 
-        with pm.Model(coords={"point": range(self.gram.m)}) as model:
-            beta = make(self.variables["beta"][0], self.gram, "beta", "point")
-            w = pm.Deterministic("w", pm.math.softmax(beta), dims="point")
-            likelihood.potential(w, self.gram, self.scale)
-        return model
+        return pm.math.softmax(beta)
 
     def weights(self, beta: np.ndarray) -> np.ndarray:
-        """Return w (S, M)."""
         return softmax(beta)
 
-    def value_and_gradient(self, beta: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-        """Return log L (S,) and its gradient w (g - w'g)."""
-        w = softmax(beta)
-        value, g = likelihood.value_and_gradient(w, self.gram, self.scale)
+    def pulled(self, g: np.ndarray, w: np.ndarray, beta: np.ndarray) -> Arrays:
+        """Return w (g - w'g)."""
         g -= np.vecdot(w, g)[:, None]
-        return value, (w * g,)
+        return (w * g,)
 
 
 def softmax(beta: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ point is as sure. Minority points are the last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -225,11 +225,16 @@ def scaled(
     return np.exp(k, out=k), L
 
 
+def blocks(n: int, width: int) -> Iterator[np.ndarray]:
+    """Yield the numbers 0, ..., n - 1 in blocks, one empty block for n = 0."""
+    step = max(1, BLOCK // max(1, width))
+    for start in range(0, max(1, n), step):
+        yield np.arange(start, min(start + step, n))
+
+
 def in_blocks(function: Callable[[np.ndarray], Arrays], rows: np.ndarray, width: int) -> Arrays:
     """Return the joined arrays of a function of blocks of rows that returns several."""
-    step = max(1, BLOCK // max(1, width))
-    starts = range(0, max(1, len(rows)), step)
-    parts = [function(rows[start : start + step]) for start in starts]
+    parts = [function(rows[i]) for i in blocks(len(rows), width)]
     return parts[0] if len(parts) == 1 else tuple(map(np.concatenate, zip(*parts, strict=True)))
 
 

@@ -38,11 +38,11 @@ import os
 import numpy as np
 import pandas as pd
 import xarray as xr
-from bsvdd.comparison import datasets
 from bsvdd.inference.metrics import evaluate
 from sklearn.model_selection import train_test_split
 
 from bsvdd import BSVDD, cutoffs, plots
+from bsvdd.comparison import datasets
 
 DRAWS = int(os.environ.get("BSVDD_DRAWS", "500"))  # of each chain; tests take fewer
 

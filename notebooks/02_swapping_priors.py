@@ -27,11 +27,11 @@ import arviz as az
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from bsvdd.comparison import datasets
 from bsvdd.inference.metrics import evaluate
 from sklearn.model_selection import train_test_split
 
 from bsvdd import BSVDD, as_published, cutoffs, kernels, priors
+from bsvdd.comparison import datasets
 
 DRAWS = int(os.environ.get("BSVDD_DRAWS", "500"))  # of each chain; tests take fewer
 

@@ -30,10 +30,10 @@ import arviz as az
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from bsvdd.comparison import datasets
 
 import bsvdd
 from bsvdd import BSVDD, priors
+from bsvdd.comparison import datasets
 
 DRAWS = int(os.environ.get("BSVDD_DRAWS", "500"))  # of each chain; tests take fewer
 plt.rcParams["figure.dpi"] = 72

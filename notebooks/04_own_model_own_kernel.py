@@ -32,13 +32,13 @@ import numpy as np
 import pandas as pd
 import preliz
 import pymc as pm
-from bsvdd.comparison import datasets
 from bsvdd.inference.metrics import evaluate
 from bsvdd.models.bsvdd import build
 from scipy.spatial.distance import cdist
 from sklearn.model_selection import train_test_split
 
 from bsvdd import BSVDD, SVDD, kernels, plots
+from bsvdd.comparison import datasets
 
 DRAWS = int(os.environ.get("BSVDD_DRAWS", "500"))  # of each chain; tests take fewer
 

@@ -37,10 +37,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import xarray as xr
-from bsvdd.comparison import datasets, reproduction, slides
 from bsvdd.inference.metrics import evaluate
 
 from bsvdd import BDD, SVDD, as_published, cutoffs, kernels
+from bsvdd.comparison import datasets, reproduction, slides
 
 DRAWS = int(os.environ.get("BSVDD_DRAWS", "2000"))  # of each chain; tests take fewer
 plt.rcParams["figure.dpi"] = 72

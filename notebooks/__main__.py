@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
-from bsvdd.estimators.atomic import atomic
 from nbclient import NotebookClient
+
+from bsvdd.base.atomic import atomic
 
 FOLDER = Path(__file__).parent
 NAMES = sorted(path.stem for path in FOLDER.glob("[0-9][0-9]_*.py"))

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bsvdd.comparison.datasets import embedded, names
 from sklearn.metrics import roc_auc_score
 
 import bsvdd
+from bsvdd.comparison.datasets import embedded, names
 
 FILE = Path(__file__).with_name("goldens.json")
 SEEDS = range(5)

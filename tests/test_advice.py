@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
-from bsvdd.estimators.doubts import doubts
 from bsvdd.inference.worth import Chains
 from click.testing import CliRunner
 from sklearn import model_selection
 
 import bsvdd
 from bsvdd import BSVDD, SVDD, cli, cutoffs, kernels, priors
+from bsvdd.estimators.doubts import doubts
 
 RNG, n = np.random.default_rng(0), np.arange(60)
 X, Y = RNG.normal(size=(60, 3)), (n >= 50).astype(int)
@@ -122,9 +122,9 @@ def chosen(k, fdr):
 def after_nuts():
     """Return the doubts of a short run by NUTS: few draws, as that sampler's."""
     with warnings.catch_warnings(action="ignore"):
-        fit = BSVDD(draws=60, tune=10).fit(X).fit_.changed(sampler="nuts")
+        fit = BSVDD(draws=60, tune=10).fit(X).fit_.of_parameters(sampler="nuts")
     learned = replace(fit.learned, sampler="nuts")
-    return " ".join(doubts(replace(fit, fit=fit.fit.with_learned(learned))))
+    return " ".join(doubts(fit.changed(learned=learned)))
 
 
 def of_r_hat(wanted):

@@ -35,8 +35,8 @@ from tests.cases import run
 from tests.models.helpers import squared_distances
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
-    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning"),
+    pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning"),
+    pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning"),
 ]
 

@@ -14,15 +14,15 @@ import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
-from bsvdd.inference.warning import DiagnosticWarning
 from scipy import stats
 from sklearn.svm import OneClassSVM
 
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, as_published, cutoffs, kernels, prior_draws, priors
+from bsvdd.base.warning import DiagnosticWarning
 from tests.models.helpers import quadratic_program, rbf, softmax, squared_distances, squared_norm
 from tests.references import MODELS, STORE, statistics
 
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 
 RNG = np.random.default_rng(21)
 N0, N1, S = 40, 12, 1.3

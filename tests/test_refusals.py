@@ -14,11 +14,6 @@ import preliz
 import pymc as pm
 import pytest
 import xarray as xr
-from bsvdd.comparison import datasets, models, runner
-from bsvdd.comparison.datasets import Shape
-from bsvdd.comparison.models import Yardstick
-from bsvdd.comparison.slides import Slides
-from bsvdd.inference.warning import DataWarning
 from bsvdd.models import svdd
 from bsvdd.models.data import Data
 from bsvdd.models.units import Units
@@ -49,11 +44,16 @@ from bsvdd import (
     priors,
     scorers,
 )
+from bsvdd.base.warning import DataWarning
+from bsvdd.comparison import datasets, models, runner
+from bsvdd.comparison.datasets import Shape
+from bsvdd.comparison.models import Yardstick
+from bsvdd.comparison.slides import Slides
 from tests.models.helpers import cauchy
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
-    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning"),
+    pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning"),
+    pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning"),
     pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning"),
     pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning"),
 ]
@@ -572,7 +572,7 @@ WARNINGS = [
 
 
 @pytest.mark.parametrize(("call", "words"), WARNINGS, ids=range(len(WARNINGS)))
-@pytest.mark.filterwarnings("default::bsvdd.inference.warning.DataWarning")
+@pytest.mark.filterwarnings("default::bsvdd.base.warning.DataWarning")
 def test_what_is_said_of_rows(call, words):
     with pytest.warns(DataWarning, match=words):
         call()

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison import models, studies
-from bsvdd.comparison.runner import Cell
-from bsvdd.comparison.slides import Slides
 
 import bsvdd
 from bsvdd import BSVDD, SVDD, cutoffs
-from tests.bsvdd.helpers import SHOWN, call
+from bsvdd.comparison import models, studies
+from bsvdd.comparison.runner import Cell
+from bsvdd.comparison.slides import Slides
+from tests.cli.helpers import SHOWN, call
 
 pytestmark = SHOWN
 

@@ -12,8 +12,8 @@ import bsvdd
 from bsvdd import BDD, BSVDD, SVDD
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning"),
-    pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning"),
+    pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning"),
+    pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning"),
 ]
 SMALL = {"draws": 250, "tune": 250}
 RATE = 0.1

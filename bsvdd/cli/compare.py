@@ -16,7 +16,7 @@ from .console import print_lines, progress, save_table, table_of
 from .errors import plain_errors
 
 if TYPE_CHECKING:
-    from ..estimators.tables.files import Layout
+    from ..tables.files import Layout
 
 REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 

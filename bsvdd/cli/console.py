@@ -18,16 +18,16 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
-from ..estimators.atomic import atomic
-from ..estimators.messages import as_cell, printable
-from ..inference.threads import HEARTBEAT, PATIENCE, duration, steps
+from ..base.atomic import atomic
+from ..base.messages import as_cell, printable
+from ..base.threads import HEARTBEAT, PATIENCE, duration, steps
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
 
-    from ..estimators.tables.files import Layout
+    from ..tables.files import Layout
 
 WIDE = 1000  # characters
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from ..estimators.atomic import require_replaceable
-from ..estimators.messages import printable
+from ..base.atomic import require_replaceable
+from ..base.messages import printable
 
 
 @contextmanager

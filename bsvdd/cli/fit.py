@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..estimators import messages, tables
-from ..inference.warning import DataWarning, warn
+from .. import tables
+from ..base import messages
+from ..base.warning import DataWarning, warn
 from . import options, rows
 from .console import HEARTBEAT, waiting
 from .errors import check_outputs, plain_errors
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..estimators.description import Description
-    from ..estimators.tables.files import Layout
+    from ..tables.files import Layout
 
 
 @click.command()
@@ -59,7 +60,7 @@ def fit(
     with waiting(f"fit of {type(est).__name__}", HEARTBEAT):
         est.fit(X, y, **of_rows)
     est.save(out)
-    from ..estimators.questions import facts  # a fit needs no sentences
+    from ..estimators import facts  # a fit needs no sentences
 
     found = facts.facts(est)
     read = "; ".join([_read(est, X, y, layout), *known.said])
@@ -69,7 +70,7 @@ def fit(
         import matplotlib
 
         matplotlib.use("agg")
-        from ..estimators.report import report as write_report
+        from ..plots.report import report as write_report
 
         write_report(est, report)
         click.echo(f"report: {report}")

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import comparison
-from ..estimators import messages, registry, tables
+from .. import comparison, tables
+from ..base import messages
+from ..estimators import registry
 from .prior import read_prior
 
 if TYPE_CHECKING:

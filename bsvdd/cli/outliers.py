@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..estimators import atomic, messages, registry, tables
+from .. import tables
+from ..base import atomic, messages
+from ..estimators import registry
 from . import console, options, rows
 from .errors import check_outputs, plain_errors
 from .fit import prepared
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from ..estimators.one_table.stand_out import StandOut
-    from ..estimators.tables.files import Layout
+    from ..outliers.stand_out import StandOut
+    from ..tables.files import Layout
 
 UNUSED = "Column {!r} is left out: no label is used."
 BELOW = 20  # rows of a group that are named below the table
@@ -97,8 +99,8 @@ def outliers(
     with console.waiting("outliers") as step:
         import numpy as np
 
-        from ..estimators.one_table.stand_out import stand_out
-        from ..estimators.questions.why import explain
+        from ..outliers.stand_out import stand_out
+        from ..questions.why import explain
 
         step("which rows stand out")
         found = stand_out(est, X, fdr=fdr, **of_rows)
@@ -140,7 +142,7 @@ def _followed(X: pd.DataFrame, command: str) -> list[str]:
 
     Of more than 10 columns nothing is counted, as it would take as long as the fit.
     """
-    from ..estimators.questions.relations import relations
+    from ..questions.relations import relations
 
     if X.shape[1] > MOST_COLUMNS or not (n := len((found := relations(X)).follows)):
         return []
@@ -154,9 +156,9 @@ def _draw(picture: Path, found: StandOut, names: np.ndarray, *said: Any) -> None
     import matplotlib
 
     matplotlib.use("agg")
-    from ..estimators.plots.common import figure_of
-    from ..estimators.plots.outliers import draw_outliers
-    from ..estimators.report import png
+    from ..plots.common import figure_of
+    from ..plots.outliers import draw_outliers
+    from ..plots.report import png
 
     atomic.write(picture, png(figure_of(draw_outliers(found, names, *said))))
     click.echo(f"saved {picture}")
@@ -166,7 +168,7 @@ def print_relations(
     csv: Path, table: Layout, label: str | None, top: int, out: Path | None
 ) -> None:
     """Print which columns follow from others, and the rows that are farthest from that."""
-    from ..estimators.questions.relations import relations
+    from ..questions.relations import relations
 
     if unused := options.given(*options.OF_FIT, *rows.OF_ROWS, "strata", "fdr", "picture"):
         named = ", ".join(map(options.as_option, unused))

@@ -35,7 +35,7 @@ def read_prior(text: str, minority: bool = False) -> Any:
     >>> read_prior("InverseRowSum(sd=0.5)")
     InverseRowSum(sd=0.5, power=0.5)
     """
-    from ..estimators.messages import did_you_mean, quoted
+    from ..base.messages import did_you_mean, quoted
     from ..models import priors
 
     kind, parameters = _described(text)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..estimators import messages, tables
-from ..inference.warning import collected
+from .. import tables
+from ..base import messages
+from ..base.warning import collected
 from .options import Options, grouped, repeatable
 
 if TYPE_CHECKING:

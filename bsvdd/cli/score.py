@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import estimators
-from ..estimators import messages, tables
+from .. import estimators, tables
+from ..base import messages
 from . import options
 from .console import save_table, waiting, with_filled, with_names
 from .errors import check_outputs, plain_errors
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..estimators.description import Description
-    from ..estimators.tables.files import Layout
-    from ..estimators.training import TrainingTable
+    from ..tables.files import Layout
+    from ..tables.training import TrainingTable
 
 MOVED = 0.5  # share of new rows beyond all training rows, above which a column has moved
 
@@ -63,8 +63,8 @@ def score(
     the nearest training rows, and the column filled names them. A row without any value is left
     out.
     """
-    from ..estimators.messages import check_rate
-    from ..estimators.questions.selection import discoveries
+    from ..base.messages import check_rate
+    from ..questions.selection import discoveries
 
     if fdr is not None:
         check_rate("fdr", fdr)
@@ -167,7 +167,7 @@ def _left_out(X: pd.DataFrame) -> np.ndarray:
 
 def _reasons(est: Description, given: Any, X: pd.DataFrame, normal: pd.Series) -> pd.DataFrame:
     """Return the most important columns of abnormal rows, by their names in the file."""
-    from ..estimators.questions.why import explain
+    from ..questions.why import explain
 
     asked = ~normal.to_numpy()
     asked[:1] = True  # the columns are there if all rows are normal

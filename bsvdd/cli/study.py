@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 
 from .. import comparison
-from ..estimators.atomic import write
+from ..base.atomic import write
 from . import options
 from .console import progress, save_table
 from .errors import plain_errors

@@ -7,14 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison import datasets, models, runner, slides
-from bsvdd.comparison.datasets import DATA, MODES, SHAPES, Halves, Shape
-from bsvdd.comparison.slides import Slides
-from bsvdd.estimators.tables.files import Layout
 from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import kstest, norm
 from sklearn.metrics import roc_auc_score
+
+from bsvdd.comparison import datasets, models, runner, slides
+from bsvdd.comparison.datasets import DATA, MODES, SHAPES, Halves, Shape
+from bsvdd.comparison.slides import Slides
+from bsvdd.tables.files import Layout
 
 ROW = re.compile(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \| ([\d.]+)% \|", re.MULTILINE)
 TABLE = {row[0]: row[1:] for row in ROW.findall((DATA / "README.md").read_text(encoding="utf-8"))}

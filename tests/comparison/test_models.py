@@ -3,9 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison import models
-from bsvdd.comparison.models import YARDSTICKS, Yardstick
-from bsvdd.estimators.registry import REGISTRY
 from scipy.stats import gaussian_kde
 from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf
@@ -17,6 +14,9 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.utils import check_random_state
 
 from bsvdd import cutoffs, kernels
+from bsvdd.comparison import models
+from bsvdd.comparison.models import YARDSTICKS, Yardstick
+from bsvdd.estimators.registry import REGISTRY
 
 RNG = np.random.default_rng(70)
 X = RNG.normal(size=(60, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 1.0]

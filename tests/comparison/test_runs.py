@@ -12,15 +12,15 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import average_precision_score, brier_score_loss, f1_score, roc_auc_score
+
+from bsvdd import BDD, DSVM, OCSVM, SVDD, kernels, priors
 from bsvdd.comparison import datasets, models, runner
 from bsvdd.comparison.datasets import Dataset, Halves, Shape
 from bsvdd.comparison.runner import Cell, Study, measure
 from bsvdd.comparison.slides import Slides
-from sklearn.metrics import average_precision_score, brier_score_loss, f1_score, roc_auc_score
 
-from bsvdd import BDD, DSVM, OCSVM, SVDD, kernels, priors
-
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 TIMES = ["fit_seconds", "score_seconds"]
 SMALL = {"SVDD": SVDD(), "BDD": BDD(draws=50, chains=2)}
 STUDY = Study([Shape("ring", 60, 80), Slides(v=0, n_train=60, n_test=50, p=5)], SMALL, 2)

@@ -3,15 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.comparison import advice, datasets, reproduction, studies, table
-from bsvdd.comparison.advice import Advice
-from bsvdd.comparison.slides import Slides
 from bsvdd.inference.metrics import evaluate
 from scipy.stats import studentized_range, ttest_rel
 from scipy.stats import t as student
 from sklearn.metrics import precision_recall_curve
 
 from bsvdd import cutoffs
+from bsvdd.comparison import advice, datasets, reproduction, studies, table
+from bsvdd.comparison.advice import Advice
+from bsvdd.comparison.slides import Slides
 
 VALUES = pd.DataFrame(
     np.random.default_rng(1).normal([0.5, 0.7, 0.4, 0.68], 0.05, size=(12, 4)), columns=list("ABCD")

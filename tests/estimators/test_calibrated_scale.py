@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd.models import calibrate
 
 import bsvdd
 from bsvdd import BDD, BSVDD, cutoffs, kernels, priors
+from bsvdd.base.warning import DiagnosticWarning
 
 MODELS = [BDD, BSVDD]
 
@@ -96,7 +96,7 @@ def test_single_estimates_have_the_lambda_of_the_draws(rows):
     ],
     ids=["few", "wide", "equal"],
 )
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning")
 @pytest.mark.filterwarnings("ignore:6 rows are few")
 def test_without_a_root_a_fit_says_so(X, kernel):
     with pytest.warns(DiagnosticWarning, match="found .*fewer than 3 rows near the cutoff"):

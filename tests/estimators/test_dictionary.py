@@ -3,15 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators import training
-from bsvdd.inference.warning import DataWarning
 from scipy.stats import spearmanr
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, cutoffs, kernels, priors
+from bsvdd.base.warning import DataWarning
+from bsvdd.tables import training
 from tests.models.helpers import squared_distances
 
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 
 KERNEL = kernels.RBF(1.5)
 QUICK = dict(kernel=KERNEL, draws=40, tune=60, chains=2)

@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from bsvdd.estimators.questions.facts import share
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, cutoffs, kernels, priors
+from bsvdd.estimators.facts import share
 from tests.cases import warned
 from tests.models.helpers import left_out
 
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 RNG = np.random.default_rng(90)
 ROWS = np.concatenate([RNG.normal(size=(20, 2)), RNG.normal(2.0, 1.0, size=(5, 2))])
 Y = np.repeat([0, 1], [20, 5])

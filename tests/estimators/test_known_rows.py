@@ -5,15 +5,15 @@ from contextlib import nullcontext
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators import batches
-from bsvdd.inference.warning import DataWarning, DiagnosticWarning
 from scipy.stats import f_oneway
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import bsvdd
 from bsvdd import BSVDD, SVDD, scorers
+from bsvdd.base.warning import DataWarning, DiagnosticWarning
 from bsvdd.cli.rows import RowOptions
+from bsvdd.estimators import batches
 
 ALIKE = "rows of one 'batch' are alike"
 
@@ -44,7 +44,7 @@ def test_columns_of_rows_are_no_features(tmp_path):
     assert "20 batches, each of which was left out whole" in bsvdd.methods(est)
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 def test_rows_that_hang_together_are_told_of():
     """The rate is about the truth: of rows of new batches so many are flagged."""
     with pytest.warns(DataWarning, match=ALIKE) as caught:

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.inference.warning import DataWarning
 from bsvdd.models.machines import Classes, density_weights
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from bsvdd import DSVM, IDLSSVM, LSSVM, OCSVM, SVM, kernels, scorers
+from bsvdd.base.warning import DataWarning
 from tests.models import helpers
 
 S = 1.2  # bandwidth

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from bsvdd.inference.warning import DiagnosticWarning
 
 import bsvdd
 from bsvdd import BDD, BSVDD, BSVDDM, cutoffs, kernels, priors
+from bsvdd.base.warning import DiagnosticWarning
 
-quiet = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+quiet = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 RNG = np.random.default_rng(21)
 ROWS, NEW = RNG.normal(size=(40, 2)), RNG.normal(0.3, 1.3, size=(25, 2))
 FEW = {"kernel": kernels.RBF(1.2), "draws": 300, "tune": 200, "chains": 2}

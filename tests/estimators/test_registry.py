@@ -3,13 +3,13 @@
 import inspect
 
 import pytest
+
+import bsvdd
+from bsvdd import SVDD
 from bsvdd.estimators import bayesian, machines, svdd
 from bsvdd.estimators.description import Description
 from bsvdd.estimators.machines import Machine
 from bsvdd.estimators.registry import REGISTRY, find
-
-import bsvdd
-from bsvdd import SVDD
 
 
 def test_every_estimator_of_the_package_has_its_record():

@@ -13,15 +13,15 @@ import time
 import numpy as np
 import pytest
 import xarray as xr
-from bsvdd.estimators.atomic import atomic
-from bsvdd.estimators.files import UnreadableFileError, digest
 from safetensors import numpy as safetensors
 
 import bsvdd
 from bsvdd import BDD, BSVDD, SVDD, cutoffs, kernels, priors
+from bsvdd.base.atomic import atomic
+from bsvdd.estimators.files import UnreadableFileError, digest
 from tests.models.helpers import cauchy, student
 
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 
 
 # what comes back
@@ -350,7 +350,7 @@ def test_a_name_as_long_as_a_file_system_takes(path, tmp_path, name):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from bsvdd.estimators.atomic import atomic
+from bsvdd.base.atomic import atomic
 with atomic(Path(sys.argv[1])) as temporary:
     temporary.write_bytes(b"half")
     os.kill(os.getpid(), signal.SIGKILL)

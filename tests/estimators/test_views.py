@@ -6,14 +6,14 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.estimators.views import BEYOND, DRAWS, WEIGHTS
-from bsvdd.inference.warning import DataWarning
 from sklearn.base import clone
 
 import bsvdd
 from bsvdd import BSVDD, SVDD, SVDDM, Views, kernels
+from bsvdd.base.warning import DataWarning
+from bsvdd.estimators.views import BEYOND, DRAWS, WEIGHTS
 
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 
 RNG = np.random.default_rng(43)
 N = 150
@@ -110,7 +110,7 @@ BAD = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DataWarning")
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning")
 @pytest.mark.parametrize("case", BAD)
 def test_tables_with_little_in_them(case):
     rows, odd = BAD[case]

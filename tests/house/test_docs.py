@@ -14,12 +14,12 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from bsvdd.estimators.registry import REGISTRY
 from bsvdd.models.kernels import bandwidth
 from sphinx.util.inventory import InventoryFile
 
 import bsvdd
 from bsvdd import cutoffs, kernels, plots, priors
+from bsvdd.estimators.registry import REGISTRY
 from docs.pages import mathml
 from tests.house.test_arrows import MODULES
 

@@ -15,7 +15,7 @@ from docs import example_model
 from tests.cases import run
 
 ROOT = Path(__file__).parents[2]
-FLOORS = ["models", "inference", "estimators", "comparison"]
+FLOORS = ["models", "inference"]
 USE = """
 import sys
 from pathlib import Path

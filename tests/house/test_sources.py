@@ -16,10 +16,10 @@ OH = "이상치 탐지를 위한 베이지안 Support vector data description"
 BAE = "Minor class를 이용한 베이지안 Support vector data description"
 TITLES = {
     "paper/paper.bib": [TURKOZ, OH, BAE],
-    "estimators/bayesian.py": [TURKOZ, OH, BAE],
+    "bsvdd/estimators/bayesian.py": [TURKOZ, OH, BAE],
 }
 STATEMENTS = {
-    "estimators/as_published.py": [
+    "bsvdd/estimators/as_published.py": [
         ("mode on the convex set (sum 1, all in", "Σα = 1", 14),
         ("Sigma = I (slide 14 of Kim 2024)", "Σ = I", 14),
         ("Sigma = I (slide 15 of Kim 2024)", "Σ = I", 15),
@@ -53,12 +53,12 @@ STATEMENTS = {
         ("is the rule of slide 19 of Kim (2024)", "P(d_z ≤ D_opt | data) > .5", 19),
         ("Slide 20 of Kim (2024) says cross-validation", "cross-validation", 20),
     ],
-    "comparison/slides.py": [
+    "bsvdd/comparison/slides.py": [
         ("Slide 29 defines the imbalance ratio", "abnormal/all", 29),
         ("Slide 47 has beta_j ~ N(b_j, v)", "β_1 ~ N(.96, v)", 47),
         ("slide 4 has x_0 as the rows with y = 0", "rows with Y = 0", 4),
     ],
-    "estimators/bayesian.py": [("the rule of BDD (slide 12 of Kim 2024)", "d ≤ d_(c)", 12)],
+    "bsvdd/estimators/bayesian.py": [("the rule of BDD (slide 12 of Kim 2024)", "d ≤ d_(c)", 12)],
 }
 UNSUPPORTED = [  # what no source says
     *("authors' code", "author's code", 'in the code"', "epsilon only (as in the note"),
@@ -68,7 +68,7 @@ UNSUPPORTED = [  # what no source says
     *("Oh, Bayesian support vector data description", "Bae (2024), Bayesian"),
     "Turkoz and Kim (2022), Bayesian data description",
 ]
-ROOMS = ("models", "inference", "estimators", "comparison", "bsvdd", "notebooks")
+ROOMS = ("models", "inference", "bsvdd", "notebooks")
 TEXTS = [
     path.relative_to(ROOT).as_posix()
     for path in [

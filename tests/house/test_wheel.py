@@ -11,9 +11,7 @@ import pytest
 from tests.cases import run
 
 ROOT, PYTHON = Path(__file__).parents[2], sys.executable
-FOLDERS = {"bsvdd": "bsvdd"} | {
-    each: f"bsvdd/{each}" for each in ("models", "inference", "estimators", "comparison")
-}
+FOLDERS = {"bsvdd": "bsvdd"} | {each: f"bsvdd/{each}" for each in ("models", "inference")}
 # what decides the wheel, and folders that must stay out of it
 COPIED = [*FOLDERS, "tests", "notebooks", "benchmarks", "docs"]
 IGNORED = shutil.ignore_patterns("__pycache__", ".*", "_build")

@@ -15,7 +15,7 @@ from scipy.stats import gamma, ks_2samp, kstest
 from bsvdd import BSVDDM, cutoffs
 from tests.models.helpers import left_out, rbf, squared_distances
 
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 
 RNG = np.random.default_rng(61)
 ROWS, NEW = RNG.normal(size=(99, 2)), 1.5 * RNG.normal(size=(200, 2))

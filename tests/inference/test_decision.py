@@ -11,7 +11,7 @@ from tests.cases import ALL, BATCHES, T, X, Z, close, fitted
 from tests.models.helpers import cauchy, squared_distances
 
 # few draws
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 
 FAR = np.array([[5.0], [10.0], [50.0], [500.0]]) * np.ones(3)
 
@@ -21,7 +21,7 @@ FAR = np.array([[5.0], [10.0], [50.0], [500.0]]) * np.ones(3)
 def test_a_row_is_normal_in_a_draw_if_it_is_within_the_cutoff(name, kernel):
     """s_A + g u r_z - s_B >= theta, or d_z^2 <= D^2 of other kernels."""
     est = fitted(name, kernel=kernel)
-    fit, new = est.fit_.fit, Z / 2.0
+    fit, new = est.fit_, Z / 2.0
     w, boundary, data = fit.learned.centre.w, fit.boundary, fit.data
     above, below = split(boundary.threshold)
     theta = (np.exp(above) - np.exp(below))[:, None]
@@ -43,7 +43,7 @@ def test_remote_rows_are_odder_the_farther_they_are(name):
     est = fitted(name)
     found = est.decision(FAR)
     assert (np.diff(found["surprise"]) > 1.0).all() and not found["normal"].any()
-    units = est.fit_.fit.data.units
+    units = est.fit_.data.units
     close(found["p_value"], 1.0 / (1.0 + units.mass[units.majority].sum()))
     assert (est.decision(Z)["p_value"] >= found["p_value"].min() - 1e-12).all()
 
@@ -75,26 +75,26 @@ def test_a_row_is_answered_as_itself_whatever_rows_are_asked_beside_it():
 
 def test_printed_rules_compare_distances_with_one_number():
     est = fitted("BSVDD")
-    fit = est.fit_.fit
+    fit = est.fit_
     rows = fit.data.new(Z)
     k = (rows.k * np.exp(rows.L)[:, None]).T
     d2 = squared_distances(fit.learned.centre.w, fit.data.gram.K, k, 1.0)
     given = est.with_cutoff(cutoffs.Printed(0.9))
     np.testing.assert_array_equal(given.margins(Z) >= 0.0, d2 <= 0.81)
-    training = est.with_cutoff(cutoffs.Printed(cutoffs.FalseAlarm(0.2), of="training")).fit_.fit
-    left_out = est.with_cutoff(cutoffs.Printed(cutoffs.FalseAlarm(0.2))).fit_.fit
+    training = est.with_cutoff(cutoffs.Printed(cutoffs.FalseAlarm(0.2), of="training")).fit_
+    left_out = est.with_cutoff(cutoffs.Printed(cutoffs.FalseAlarm(0.2))).fit_
     assert (fit.distance(Filled.whole(X)) > training.D_opt).mean() == pytest.approx(0.2, abs=0.03)
     assert (fit.distance() > left_out.D_opt).mean() == pytest.approx(0.2, abs=0.03)
     assert left_out.D_opt > training.D_opt
     ball = fitted("SVDD", kernel=RBF(1.0), C=1.0).with_cutoff(cutoffs.Printed(of="own"))
-    inside = ball.fit_.fit.distance(Filled.whole(X)) <= ball.fit_.fit.D_opt
+    inside = ball.fit_.distance(Filled.whole(X)) <= ball.fit_.D_opt
     assert inside.all()  # a hard ball has all rows
 
 
 def test_the_default_cutoff_is_one_of_false_alarms_below_20_labels():
     y = np.repeat([1, 0], [20, 40])
-    assert fitted("BSVDDM").fit_.fit.rule == cutoffs.FalseAlarm()
-    assert fitted("BSVDDM", labels=y).fit_.fit.rule == cutoffs.Best()
+    assert fitted("BSVDDM").fit_.rule == cutoffs.FalseAlarm()
+    assert fitted("BSVDDM", labels=y).fit_.rule == cutoffs.Best()
 
 
 def test_one_number_for_a_difference():
@@ -110,7 +110,7 @@ def test_one_number_for_a_difference():
 def test_the_similarity_has_no_cutoff_in_it(kernel):
     """log s_A, or -log(d^2 / 2)."""
     est = fitted("BSVDD", kernel=kernel)
-    w, data = est.fit_.fit.learned.centre.w, est.fit_.fit.data
+    w, data = est.fit_.learned.centre.w, est.fit_.data
     k = kernel(data.units.X[data.points.members], Z)
     d2 = squared_distances(w, data.gram.K, k, kernel.diag(Z))
     wanted = np.log(w @ k) if kernel.normalized else -np.log(d2 / 2.0)
@@ -123,7 +123,7 @@ def test_svdd_left_out_is_nearly_a_refit():
     apart = []
     for groups, weight in ((BATCHES, None), (np.arange(60), T)):
         est = fitted("SVDD", kernel=RBF(1.0), groups=groups, weight=weight)
-        left = est.fit_.fit.log_similarity()[0]
+        left = est.fit_.log_similarity()[0]
         for unit in range(groups.max() + 1):
             stay = groups != unit
             more = {"weight": None if weight is None else weight[stay], "groups": groups[stay]}
@@ -139,5 +139,5 @@ def test_batches_make_lambda_small_and_bandwidths_wide():
     apart, told = fitted("BDD", rows=rows), fitted("BDD", rows=rows, groups=batch)
     new = rng.normal(size=(200, 4)).repeat(5, axis=0) + 0.3 * rng.normal(size=(1000, 4))
     alarms = [(est.predict(new) == -1).mean() for est in (apart, told)]
-    assert told.fit_.fit.data.kernel.inner.s > apart.fit_.fit.data.kernel.inner.s
+    assert told.fit_.data.kernel.inner.s > apart.fit_.data.kernel.inner.s
     assert alarms[0] > 0.4 and alarms[1] < 0.25

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from bsvdd.estimators.questions.selection import discoveries
 from bsvdd.inference.p_values import p_values
 from hypothesis import given
 from hypothesis import strategies as st
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, SVDDM, cutoffs, kernels, priors
+from bsvdd.questions.selection import discoveries
 
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 
 RNG = np.random.default_rng(70)
 X = RNG.normal(size=(25, 2))
@@ -100,7 +100,7 @@ def test_nothing_is_selected_under_a_kernel_matrix_too():
     est = SVDD(kernel=kernels.Precomputed(diagonal=1.0)).fit(KERNEL(X, X))
     p = bsvdd.p_value(est, KERNEL(NEW[-2:], X))
     assert p.min() == 1.0 / 26
-    with pytest.warns(bsvdd.inference.warning.DataWarning, match="no row is selected, though"):
+    with pytest.warns(bsvdd.base.warning.DataWarning, match="no row is selected, though"):
         assert not bsvdd.select(est, KERNEL(NEW[-2:], X), fdr=0.01).any()
 
 

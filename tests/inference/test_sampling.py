@@ -50,7 +50,7 @@ def test_draws_of_a_normal_posterior_are_independent():
         sampling.draw(MODEL, "hmc")
 
 
-@pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")  # few draws
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")  # few draws
 def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch, table):
     """Draws of a part of the run are never returned."""
     est, new = BSVDD(**QUICK).fit(*table), BSVDD(**QUICK)

@@ -6,14 +6,14 @@ import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
-from bsvdd.inference import warning
 from bsvdd.inference.centre import Centre
-from bsvdd.inference.warning import DiagnosticWarning
 from bsvdd.inference.worth import Chains, Near, effective_support
 from bsvdd.models.data import Data
 from bsvdd.models.kernels import RBF
 from bsvdd.models.units import Units
 
+from bsvdd.base import warning
+from bsvdd.base.warning import DiagnosticWarning
 from tests.cases import BATCHES, T, X, close
 from tests.models.helpers import left_out, near_cutoff, without_unit
 

@@ -11,7 +11,7 @@ from tests.cases import BATCHES, T, X, Y, close, fitted
 from tests.models.helpers import without_unit
 
 # few draws
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 
 
 def by_hand(est, y, t, unit):
@@ -56,7 +56,7 @@ def test_units_leave_with_all_that_they_have(name, groups):
     est = fitted(name, weight=t, groups=unit)
     y = Y if name.endswith("M") else np.zeros(60, dtype=int)
     assert len(est.fit_.data.rows.L) == (57 if groups == 1 else 60)  # three leave nothing
-    (against,) = est.fit_.fit._training(lambda parts: (parts.against.T,))
+    against = est.fit_.ask(lambda parts: parts.against.T)
     close(-against.T, by_hand(est, y, t, unit), 1e-10)
 
 

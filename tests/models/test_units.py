@@ -7,7 +7,7 @@ from bsvdd.models.units import Units
 from tests.cases import ALL, BATCHES, OF_ONE_CLASS, T, X, Y, Z, close, fitted
 
 # few draws
-pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.inference.warning.DiagnosticWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 
 
 @pytest.mark.parametrize("groups", [None, BATCHES], ids=["rows", "batches"])
@@ -37,7 +37,7 @@ def test_weight_zero_is_left_away_and_answered(name, group):
     if group.max() == 59:
         close(a.margins()[:, 50:], b.margins(X[50:]), tol)
     else:  # it leaves with its batch
-        fit, like = b.fit_.fit, np.flatnonzero(group == group[50])[:1]
+        fit, like = b.fit_, np.flatnonzero(group == group[50])[:1]
         rows = fit.data.left_out(like, X[[50]])
         parts = fit.learned.parts(rows, fit.data.row[like])
         close(a.margins()[:, [50]], fit.boundary.margins(parts), tol)

@@ -1,0 +1,113 @@
+"""Long computations: one thread of BLAS, and lines of progress.
+
+NumPy and SciPy each bring a BLAS
+with threads of its own, which wait for each other by counting. Two of them save a tenth of a fit of
+12,000 rows, and beside one other process a fit of 500 rows takes 20 times as long with two. So fits
+and answers have one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+HEARTBEAT = 10.0  # seconds between two lines of a log
+PATIENCE = 3.0  # seconds that nobody is told about
+
+_lock = threading.Lock()
+_users = 0  # computations that run now, in several threads of Python
+_limiter: Any = None
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()  # searches all loaded libraries, which takes some milliseconds
+
+
+@contextmanager
+def one() -> Iterator[None]:
+    """Limit BLAS to one thread.
+
+    The limit is that of the process. It ends with the last of the computations that need it, so
+    that threads that overlap leave the number of threads as it was.
+    """
+    global _users, _limiter
+    with _lock:
+        if not _users:
+            _limiter = _controller().limit(limits=1, user_api="blas")
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if not _users:
+                _limiter.restore_original_limits()
+
+
+# a line on stderr each few seconds, while a task runs
+
+
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
+
+
+@contextmanager
+def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
+    """Give a function that names the step of a task that begins.
+
+    Each ``every`` seconds the step and the time so far are written to stderr; a task that takes
+    less writes nothing. With ``said_already=True`` the step was told already, and the seconds count
+    anew. A task inside another one says nothing, and neither does a worker process.
+
+    Examples
+    --------
+    >>> from bsvdd.base.threads import steps
+    >>> with steps("report") as step:
+    ...     step("distances")
+    """
+    if _inside.get() or multiprocessing.parent_process() is not None:
+        yield lambda *_, **__: None
+        return
+    start, current, done, said = time.monotonic(), "", False, threading.Event()
+
+    def named(name: str, said_already: bool = False) -> None:
+        nonlocal current
+        current = name
+        if said_already:
+            said.set()
+
+    def beat() -> None:
+        while not done:
+            if not said.wait(every):
+                so_far = f"{duration(time.monotonic() - start)} so far"
+                text = f"{task}: {current}, {so_far}" if current else f"{task}: {so_far}"
+                print(text, file=sys.stderr, flush=True)
+            elif not done:
+                said.clear()
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    token = _inside.set(True)
+    try:
+        yield named
+    finally:
+        _inside.reset(token)
+        done = True
+        said.set()
+        thread.join()
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words, such as 40 s, 3 min or 2.5 h."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

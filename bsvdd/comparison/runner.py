@@ -1,0 +1,306 @@
+"""Runs each model on each pair of data sets once, and keeps one file for each finished cell.
+
+A cell is one model on one replicate of a scenario. Its file is written whole or not at all, so a
+run that was stopped goes on from there. Cells run by joblib: in processes of this machine, or by
+``joblib.parallel_config("dask")`` on a cluster.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from ..base import threads
+from ..base.atomic import write
+from ..base.warning import DataWarning, DiagnosticWarning
+from ..inference.metrics import evaluate
+from .datasets import Dataset, Halves, Pair
+from .models import NAMES, by_name
+
+Row = dict[str, Any]
+KEY = ("data", "model", "replicate")
+IDLE = 10  # seconds after which a process without work ends, as those of a killed run
+
+
+class Scenario(Protocol):
+    """A source of pairs of data sets: equal seeds give equal pairs, and ``repr`` tells all."""
+
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+
+    def pair(self, seed: int) -> Pair:
+        """Return the training and the test set of ``seed``."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One model on one replicate of a scenario: the unit of work.
+
+    Its random numbers follow from ``seed`` and ``replicate`` alone, and it has one thread, so its
+    result does not depend on what else is running.
+    """
+
+    scenario: Scenario
+    model: str
+    estimator: Any
+    replicate: int
+    seed: int
+
+    @property
+    def names(self) -> Row:
+        """Scenario, model and replicate, as a row of results has them."""
+        return dict(zip(KEY, (self.scenario.name, self.model, self.replicate), strict=True))
+
+    def run(self) -> Row:
+        """Fit, answer the test rows, and return one row of results; a failure is its ``error``."""
+        try:
+            with threads.one():
+                found = self._measured()
+        except Exception as error:  # whatever it is, it belongs to this cell
+            found = {"error": f"{type(error).__name__}: {error}"}
+        return self.names | found
+
+    def _measured(self) -> Row:
+        seed = int(np.random.SeedSequence([self.seed, self.replicate]).generate_state(1)[0] >> 1)
+        pair, est = self.scenario.pair(seed), clone(self.estimator)
+        if "random_state" in est.get_params(deep=False):
+            est.set_params(random_state=seed)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            start = time.process_time()  # processor time: what else runs does not count
+            fit(est, pair.train)
+            fitted = time.process_time()
+            found = measure(est, pair.test)
+        ours = (w for w in caught if issubclass(w.category, DataWarning | DiagnosticWarning))
+        return {
+            **{key: value if math.isfinite(value) else None for key, value in found.items()},
+            "base_rate": pair.test.base_rate,
+            "n": len(pair.train.X),
+            "p": pair.train.X.shape[1],
+            "n1": int(pair.train.minority.sum()),
+            "fit_seconds": fitted - start,
+            "score_seconds": time.process_time() - fitted,
+            "notes": "\n".join(dict.fromkeys(str(w.message) for w in ours)),
+        }
+
+    def file(self, folder: Path) -> Path:
+        """Return the file of the result, named by a hash of all that the cell depends on.
+
+        Raises
+        ------
+        ValueError
+            A parameter is a function, which has no permanent name.
+        """
+        est = self.estimator
+        with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+            parameters = repr(sorted(est.get_params(deep=False).items()))
+        if " at 0x" in parameters:
+            raise ValueError(
+                f"{self.model}: results of a model with a function cannot be stored, as it has no "
+                "permanent name; run without a folder, or use the kernels and priors of bsvdd"
+            )
+        kind = f"{type(est).__module__}.{type(est).__qualname__}"
+        parts = [version("bsvdd"), repr(self.scenario), self.model, kind, parameters]
+        text = json.dumps([*parts, self.replicate, self.seed])
+        return folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+
+    def stored(self, folder: Path) -> Row | None:
+        """Return the stored result; None if there is none, or its file is damaged."""
+        file = self.file(folder)
+        try:
+            row = json.loads(file.read_text(encoding="utf-8"))
+            return row if {key: row[key] for key in KEY} == self.names else None
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            return None
+
+
+def fit(est: Any, train: Dataset) -> None:
+    """Fit an estimator to a data set; one that takes no weights takes the rows that have one."""
+    if has_fit_parameter(est, "sample_weight"):
+        est.fit(train.X, train.minority, **train.of_rows)
+    else:
+        some = train.take(np.flatnonzero(train.counts))
+        est.fit(some.X, some.minority)
+
+
+def measure(est: Any, test: Dataset) -> dict[str, float]:
+    """Return the metrics of a fitted estimator on test rows.
+
+    They are those of :func:`bsvdd.inference.metrics.evaluate`, ``found`` = 1 - FNR, the average
+    precision of the minority, and the Brier score of P(abnormal) where the estimator has it.
+    """
+    from sklearn.metrics import average_precision_score, brier_score_loss
+
+    y = test.minority
+    more: dict[str, float] = {}
+    if hasattr(est, "decision"):
+        found = est.decision(test.X)
+        flagged, score = ~found["normal"].to_numpy(), found["surprise"].to_numpy()
+        abnormal = 1.0 - found["probability_normal"].to_numpy()
+        more["brier"] = float(brier_score_loss(y.astype(int), abnormal, pos_label=1))
+    else:
+        flagged, score = est.predict(test.X) == -1, -est.decision_function(test.X)
+    more["average_precision"] = float(average_precision_score(y, score))
+    rates = evaluate(y, flagged, score)
+    return {**rates, "found": 1.0 - rates["fnr"], **more}
+
+
+@dataclass(frozen=True)
+class Study:
+    """Scenarios x models x replicates.
+
+    Parameters
+    ----------
+    scenarios : list of Scenario
+    models : dict
+        Unfitted estimators by their names in tables. ``predict`` gives +1 or -1, and
+        ``decision_function`` is larger for more normal rows.
+    replicates : int, default=5
+    seed : int, default=0
+
+    Examples
+    --------
+    >>> from bsvdd.comparison import datasets, models, runner
+    >>> halves = [datasets.Halves(datasets.embedded("wine_cultivar3"))]
+    >>> results = runner.Study(halves, models.by_name(["SVDD", "logistic"]), replicates=2).run()
+    >>> results["model"].tolist()
+    ['SVDD', 'logistic', 'SVDD', 'logistic']
+    """
+
+    scenarios: Sequence[Scenario]
+    models: Mapping[str, Any]
+    replicates: int = 5
+    seed: int = 0
+
+    def cells(self) -> list[Cell]:
+        """Return the cells, in the order of the table.
+
+        Raises
+        ------
+        ValueError
+            Two scenarios have one name.
+        """
+        name, n = Counter(each.name for each in self.scenarios).most_common(1)[0]
+        if n > 1:
+            raise ValueError(f"data set {name!r} is given twice")
+        return [
+            Cell(scenario, name, est, replicate, self.seed)
+            for scenario in self.scenarios
+            for replicate in range(self.replicates)
+            for name, est in self.models.items()
+        ]
+
+    def run(
+        self,
+        folder: str | Path | None = None,
+        jobs: int | None = None,
+        on_cell: Callable[[Row, bool], None] = lambda row, stored: None,
+    ) -> pd.DataFrame:
+        """Return the results, one row for each cell, in an order that does not depend on workers.
+
+        Parameters
+        ----------
+        folder : path, optional
+            Has a file for each finished cell, which is not computed again. Failed cells are.
+        jobs : int, optional
+            Processes, -1 for one a processor. Default: as ``joblib.parallel_config`` says, else 1.
+        on_cell : callable, optional
+            Called with each row of results, and whether it was stored.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Scenario, model, replicate, metrics, sizes, seconds of the processor, ``notes``
+            (warnings of the fit) and ``error``; a fit that failed has the last alone.
+        """
+        cells, rows = self.cells(), dict[int, Row]()
+        if folder is not None:
+            folder = Path(folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            rows = {i: row for i, cell in enumerate(cells) if (row := cell.stored(folder))}
+        for row in list(rows.values()):
+            on_cell(row, True)
+        missing = (delayed(_run)(i, cell) for i, cell in enumerate(cells) if i not in rows)
+        how = {"batch_size": 1, "return_as": "generator_unordered", "idle_worker_timeout": IDLE}
+        pool = Parallel(jobs, **how)
+        with closing(pool(missing)) as computed:
+            for i, row in computed:
+                if folder is not None and "error" not in row:
+                    write(cells[i].file(folder), json.dumps(row).encode())
+                rows[i] = row
+                on_cell(row, False)
+        return frame([rows[i] for i in range(len(cells))])
+
+
+def _run(i: int, cell: Cell) -> tuple[int, Row]:
+    return i, cell.run()
+
+
+def frame(rows: list[Row]) -> pd.DataFrame:
+    """Return rows of results as a table of numbers and texts; a missing number is NaN."""
+    table = pd.DataFrame(rows)
+    for name in ("notes", "error"):
+        table[name] = table[name].fillna("") if name in table else ""
+    numbers = [name for name in table if name not in (*KEY, "notes", "error")]
+    return table.astype(dict.fromkeys(numbers, float))
+
+
+def compare(
+    data: Sequence[Dataset],
+    models: Mapping[str, Any] | Sequence[str] | None = None,
+    replicates: int = 5,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> pd.DataFrame:
+    """Return the results of models on random halves of data sets, as ``bsvdd compare`` does.
+
+    Parameters
+    ----------
+    data : list of Dataset
+    models : list of str or dict, optional
+        Names of models, or unfitted estimators by name. Default: all models and yardsticks.
+    replicates : int, default=5
+        Random halves, the same for all models.
+    seed : int, default=0
+    jobs : int, optional
+        As in :meth:`Study.run`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As in :meth:`Study.run`; :mod:`bsvdd.comparison.table` reads it.
+
+    Raises
+    ------
+    ValueError
+        A model is unknown, a data set is given twice, or has too few rows. A fit that fails raises
+        nothing: its row has the ``error``.
+
+    Examples
+    --------
+    >>> from bsvdd.comparison import datasets, runner
+    >>> results = runner.compare([datasets.embedded("wine_cultivar3")], ["SVDD"], replicates=2)
+    >>> bool((results["auc"] > 0.9).all())
+    True
+    """
+    if not isinstance(models, Mapping):
+        models = by_name(NAMES if models is None else models)
+    return Study([Halves(each) for each in data], models, replicates, seed).run(jobs=jobs)

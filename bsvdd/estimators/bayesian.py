@@ -1,0 +1,624 @@
+"""Descriptions with a posterior of the weights: BSVDD and BDD, without and with minority rows."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+
+import numpy as np
+import pandas as pd
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import threads
+from ..inference import sampling
+from ..inference.cutoffs import FalseAlarm
+from ..inference.fit import Fit, Learned
+from ..inference.learners import CALIBRATED, Posterior, centre_of
+from ..inference.sampling import TUNE
+from ..models import bdd, bdd_m, bsvdd, bsvdd_m
+from ..models.data import Data
+from ..models.priors import Beta, EqualWeights, Flat, TruncatedNormal, describe
+from ..tables.training import Training
+from .description import Description, seed_of
+from .fitted import PRIOR_DRAWS
+from .of_rows import clone
+
+if TYPE_CHECKING:
+    import pymc as pm
+    import xarray as xr
+
+MODE = "mode"
+WORTH = "variance_ratio", "spread", "pull", "r_hat", "ess"  # one number each in a summary
+MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the weights
+MOST_DRAWS, MOST_CHAINS = 10**6, 1000  # more would fill memory, or never end
+SCALE = [Interval(Real, 0, MOST_SCALE, closed="right")]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Bayesian(Description):
+    """A description with a posterior of the weights: a PyMC model and a sampler.
+
+    A subclass names its model, ``_Model``; its priors are the parameters ``_priors``.
+
+    Attributes
+    ----------
+    model_ : pymc.Model
+        The model of ``gram_`` and the priors, built anew at each access.
+    likelihood_scale_ : float
+        lambda, the weight of the likelihood: the number that was given, or the calibrated one.
+    """
+
+    prior: Any = None
+    likelihood_scale: float | str = CALIBRATED
+    sampler: str = "auto"
+    draws: int = 500
+    tune: int | None = None
+    chains: int = 4
+    random_state: Any = 0
+
+    _Model: ClassVar[Any]
+    _priors: ClassVar[tuple[str, ...]] = ("prior",)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Description._parameter_constraints,
+        "likelihood_scale": [*SCALE, StrOptions({CALIBRATED})],
+        "sampler": [StrOptions(set(TUNE))],
+        "draws": [Interval(Integral, 1, MOST_DRAWS, closed="both")],
+        "tune": [Interval(Integral, 0, MOST_DRAWS, closed="both"), None],
+        "chains": [Interval(Integral, 1, MOST_CHAINS, closed="both")],
+    }
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Show the priors, and the other parameters that differ from their defaults."""
+        defaults = inspect.signature(type(self)).parameters
+        parameters = self.get_params(deep=False)
+        priors = sorted((p for p in parameters if p.endswith("prior")), key=lambda p: p != "prior")
+        shown = {name: describe(parameters[name]) for name in priors} | {
+            name: repr(value)
+            for name, value in parameters.items()
+            if name not in priors and repr(value) != repr(defaults[name].default)
+        }
+        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in shown.items())})"
+
+    @override
+    def _learner(self, seed: int) -> Posterior:
+        names = ("sampler", "draws", "tune", "chains")
+        how = {name: getattr(self, name) for name in names} | {"seed": seed}
+        priors = tuple(getattr(self, name) for name in self._priors)
+        return Posterior(self._Model, priors, self.likelihood_scale, how)
+
+    # what was fitted
+
+    @property
+    def likelihood_scale_(self) -> float:
+        """lambda, the weight of the likelihood: the number that was given, or the calibrated."""
+        scale = self.fit_.learned.scale
+        assert scale is not None  # of a posterior
+        return scale.scale
+
+    @property
+    def model_(self) -> pm.Model:
+        """The PyMC model of ``gram_`` and the priors, built anew at each access."""
+        return self.fit_.model.build()
+
+    # another prior
+
+    def with_prior(self, prior: Any = None, minority_prior: Any = None, **others: Any) -> Self:
+        """Return the estimator fitted to the same rows with another prior.
+
+        It is a fresh fit to these rows with that prior: the cutoff is chosen anew by its rule.
+        Kernel and Gram statistics are used again. Where the rule compares the classes, as the
+        G-mean does, ``with_cutoff(cutoffs.FalseAlarm(r))`` gives fits with several priors the same
+        rate of false alarms.
+
+        Parameters
+        ----------
+        prior : prior, optional
+            Prior of the majority's weights. Default: the present one.
+        minority_prior : prior, optional
+            Prior of the minority's weights, for models that have one. Default: the present one.
+        **others : prior
+            Other priors of the model, by the names of their parameters.
+
+        Raises
+        ------
+        ValueError
+            No prior is given, the model has no prior of that name, or the prior does not suit the
+            rows.
+        TypeError
+            The argument is not a prior.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BDD, priors
+        >>> X = np.random.default_rng(0).normal(size=(50, 2))
+        >>> est = BDD().fit(X)
+        >>> other = est.with_prior(priors.Flat(sd=0.5))
+        >>> other.prior, other.kernel_ == est.kernel_
+        (Flat(sd=0.5), True)
+        """
+        check_is_fitted(self)
+        given = {"prior": prior, "minority_prior": minority_prior, **others}
+        changes = {name: value for name, value in given.items() if value is not None}
+        if not changes:
+            needed = ", ".join(f"{name}=..." for name in self._priors)
+            raise ValueError(f"another prior needs at least one of {needed}")
+        if unknown := sorted(set(changes) - set(self._priors)):
+            raise ValueError(
+                f"{type(self).__name__} has no parameter {unknown[0]!r}; its priors are "
+                f"{', '.join(self._priors)}"
+            )
+        with threads.one():
+            return self._with(self.fit_.of_parameters(**changes).sampled())
+
+    def with_draws(self, draws: Any) -> Self:
+        """Return this estimator with draws of the weights that you made yourself.
+
+        For instance of ``est.model_`` with a hierarchical prior that you added, by ``pm.sample`` or
+        nutpie. Distances, cutoff, P(normal), decisions and ``idata_`` are those of your draws. The
+        rows, the kernel and the likelihood are those of the fit. A row is left out by rescaling
+        the other weights of each draw.
+
+        Parameters
+        ----------
+        draws : xarray.DataTree, xarray.Dataset or array of shape (draws, points)
+            The weights ``w``. Of a tree, that of the group ``posterior``, and divergences in
+            ``sample_stats``. Points are matched by their coordinate ``point``, and by their order
+            where there is none.
+
+        Returns
+        -------
+        estimator
+            ``with_cutoff`` keeps its draws, and ``with_prior`` samples anew.
+
+        Raises
+        ------
+        ValueError, TypeError
+            The draws have another shape or other points, are not finite, or are weights that do
+            not sum to one where those of the model do.
+
+        Warns
+        -----
+        DiagnosticWarning
+            Chains that disagree, few effective draws, divergences, collapsed weights, or a spread
+            that is not that of samples of this size.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> est = BSVDD().fit(np.random.default_rng(0).normal(size=(50, 2)))
+        >>> w = np.random.default_rng(1).dirichlet(np.ones(50), size=1000)
+        >>> own = est.with_draws(w)
+        >>> own.predict([[0.0, 0.0], [9.0, 9.0]])
+        array([ 1, -1])
+        """
+        check_is_fitted(self)
+        from .tree import with_draws
+
+        with threads.one():
+            return self._with(with_draws(self.fit_, draws))
+
+    # what the posterior is worth
+
+    def summary(self) -> pd.DataFrame:
+        """Return what the posterior is worth: a short table of numbers.
+
+        Median of the prior, median and 90 % interval of the posterior of ``effective_support``,
+        ``largest_weight``, ``minority_total`` (with minority points), ``squared_norm`` of the
+        centre and ``typical_distance`` (the median of d over the majority's training rows), which
+        are variables of ``idata_`` too; and one number for ``variance_ratio`` (1: the posterior is
+        its prior), ``spread`` (1: as wide as samples of this size vary), ``pull`` of the prior in
+        posterior sd, ``r_hat`` and ``ess``. See
+        :mod:`bsvdd.estimators.facts` for the formulas;
+        ``az.plot_prior_posterior(est.idata_, var_names=[...])`` shows them.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each quantity; the columns are ``prior``, ``posterior``, ``low`` and ``high``.
+            An improper prior has NaN, and a number without draws has ``posterior`` alone.
+
+        Raises
+        ------
+        ValueError
+            There is no posterior.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BDD, priors
+        >>> est = BDD(prior=priors.Flat(sd=0.5)).fit(np.random.default_rng(0).normal(size=(50, 2)))
+        >>> table = est.summary()
+        >>> bool(table.loc["effective_support", "posterior"] > 1)
+        True
+        >>> table.index[table["low"].isna()].tolist()
+        ['variance_ratio', 'spread', 'pull', 'r_hat', 'ess']
+        """
+        from . import facts  # a fit needs no summary
+
+        found = facts.facts(self)
+        if "quantities" not in found:
+            raise ValueError(f"{found['model']} has one estimate of the weights and no posterior")
+        numbers = {name: {"posterior": found[name]} for name in WORTH}
+        table = pd.DataFrame.from_dict({**found["quantities"], **numbers}, orient="index")
+        return table.rename_axis("quantity")
+
+
+# of models that learn from both classes, of which no lambda is calibrated
+OF_BOTH = {**Bayesian._parameter_constraints, "likelihood_scale": SCALE}
+
+
+def prior_draws(
+    est: Bayesian, X: Any, y: Any = None, Z: Any = None, draws: int = PRIOR_DRAWS
+) -> xr.Dataset:
+    """Return draws of the weights and of d_z from the prior, without a fit.
+
+    Parameters
+    ----------
+    est : estimator with a posterior
+        Its parameters count; it need not be fitted.
+    X, y
+        Training rows and labels, as in ``fit``.
+    Z : array-like of shape (m, p), optional
+        The rows z. Default: the training rows.
+    draws : int, default=1000
+
+    Returns
+    -------
+    xarray.Dataset
+        ``w`` of dims (chain, draw, point), and ``d`` of dims (chain, draw, obs).
+
+    Raises
+    ------
+    TypeError
+        The estimator has no prior.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bsvdd
+    >>> prior = bsvdd.prior_draws(bsvdd.BSVDD(), np.random.default_rng(0).normal(size=(50, 2)))
+    >>> prior["w"].dims, bool(np.allclose(prior["w"].sum("point"), 1.0))
+    (('chain', 'draw', 'point'), True)
+    """
+    import xarray as xr
+
+    from .tree import by_draw
+
+    if not isinstance(est, Bayesian):
+        raise TypeError(f"{type(est).__name__} has no prior; use BSVDD, BDD, BSVDDM or BDDM")
+    est = clone(est)
+    est._validate_params()
+    seed = seed_of(est)
+    learner = est._learner(seed)
+    training = Training.read(est, X, y).thinned(est._learns_from_minority, seed).without_gaps()
+    rows = training.filled.rows if Z is None else training.new(Z).rows
+    with threads.one():
+        most = est._most(len(training.minority))
+        data = Data.of(training.kernel, training.units, est._learns_from_minority, most)
+        w = sampling.of_prior(learner.model(data, learner.scale(data).scale), draws, seed)
+        learned = Learned(centre_of(data, w))
+        d = Fit(data, learned, FalseAlarm()).distances(rows)
+    return xr.Dataset({"w": by_draw(learned, w, "point"), "d": by_draw(learned, d, "obs")})
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BSVDD(Bayesian):
+    r"""Bayesian support vector data description.
+
+    .. math::
+        w = \mathrm{softmax}(\beta), \quad \beta \sim N(m, \Sigma), \quad
+        \log p(x \mid w) = -\frac{\lambda}{2} \sum_i \|\phi(x_i) - \textstyle\sum_j w_j
+        \phi(u_j)\|^2
+
+    Parameters
+    ----------
+    kernel : Kernel or callable, default=Tabular()
+        How rows resemble each other, see :class:`bsvdd.kernels.Tabular` and :mod:`bsvdd.kernels`.
+    prior : prior or callable, default=Flat(sd=1.5)
+        Prior of beta, see :mod:`bsvdd.priors`.
+    likelihood_scale : float or "calibrated", default="calibrated"
+        lambda, the weight of the quasi-likelihood relative to the prior. ``"calibrated"`` is the
+        lambda at which, under the default prior, the posterior spread of the similarity of rows
+        near the cutoff is that of samples of this size from the population
+        (:mod:`bsvdd.models.calibrate`). It is computed once, from the training rows, and does not
+        depend on the prior, so fits with other priors can be compared. ``likelihood_scale_`` is its
+        value. A number is taken as it is, and 1 is the published one; intervals of d_z then have no
+        frequency meaning: they are often several times too wide or too narrow.
+    dictionary : "auto", "all" or int, default="auto"
+        The points of the centre. Rows that are equal are one point, and so are rows of one batch.
+        "auto": of up to 600 distinct rows (batches) each is a point; more are so many means of
+        near rows in kernel space, in which every row counts. "all": each distinct row is a point.
+        A number: at most so many. Of more than 12,000 rows a random sample of so many is described,
+        and the others are answered as new rows; a warning says so.
+    sampler : {"auto", "nuts", "metropolis"}, default="auto"
+        "auto" is the package's Hamiltonian Monte Carlo (without a compiler), or independent draws
+        where the posterior is normal; "nuts" is nutpie, and "metropolis" PyMC's random walk, both
+        of ``model_``. See :mod:`bsvdd.inference.sampling`.
+    draws, chains : int, default=500, 4
+        Draws per chain that are kept, and chains.
+    tune : int, optional
+        Draws (trajectories) per chain that only tune the sampler. By default what it needs: 100 for
+        "auto", 500 for "nuts", 1,000 for "metropolis".
+    cutoff : object of bsvdd.cutoffs or None, default=None
+        How the cutoff is chosen, from left-out training rows. ``None`` is ``Best("g_mean")`` with
+        20 minority rows or more, else ``FalseAlarm(0.1)``.
+    minor_label : optional
+        Label of the minority in y. Not needed for {-1, 1} (-1 is minority), {0, 1} (1 is minority)
+        and booleans (True is minority).
+    table : Table, optional
+        How columns are read, beside what they say themselves, see :class:`bsvdd.Table`.
+    random_state : int, RandomState or None, default=0
+
+    Attributes
+    ----------
+    idata_ : xarray.DataTree
+        Groups ``posterior`` (``w`` and its parameters), ``sample_stats``, ``prior`` (the
+        same), ``distance`` (d of the training rows), ``log_likelihood`` (one sum over the
+        majority rows, whose terms are in ``potential``), ``decision``, ``diagnostics``,
+        ``constant_data``; see :mod:`bsvdd.estimators.tree`.
+    model_ : pymc.Model
+    gram_ : Gram
+    cutoff_ : float
+        The median of D_opt over the draws, on the scale of d_z.
+    likelihood_scale_ : float
+        lambda.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    BSVDDM : learns from minority rows too.
+
+    References
+    ----------
+    Oh (2023), 이상치 탐지를 위한 베이지안 Support vector data description (our translation:
+    Bayesian support vector data description for outlier detection). Master's thesis.
+
+    Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. Machine
+    Learning 54, 45-66. doi:10.1023/B:MACH.0000008084.60811.49
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BSVDD
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> est = BSVDD().fit(X)
+    >>> est.predict([[0.0, 0.0], [9.0, 9.0]])
+    array([ 1, -1])
+    """
+
+    prior: Any = Flat(sd=1.5)
+
+    _Model: ClassVar[Any] = bsvdd.BSVDD
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BSVDDM(BSVDD):
+    r"""Bayesian support vector data description that learns from minority rows.
+
+    .. math::
+        w = [(1 + \textstyle\sum \alpha_1)\, \mathrm{softmax}(\tau), -\alpha_1], \quad
+        \tau \sim N(m, \Sigma), \quad \alpha_{1j} \sim \mathrm{Beta}(a, b)
+
+    Parameters
+    ----------
+    likelihood_scale : float, default=1
+        lambda. A large lambda switches the labels off: the optimum of the published likelihood is
+        the mean of the majority rows. With many minority rows 1 may be too large for the spread
+        that samples have; then the fit warns.
+    kernel, sampler, draws, tune, chains : optional
+        As in :class:`BSVDD`.
+    dictionary : "auto", "all" or int, default="auto"
+        As in :class:`BSVDD`; up to 1,000 minority rows are points too.
+    cutoff, minor_label, table, random_state : optional
+        As in :class:`BSVDD`.
+    prior : prior or callable, default=Flat(sd=0.83)
+        Prior of tau. With this sd, about the square root of log 2, the weights have the variance
+        that a bootstrap gives them, so that the posterior has about the spread of samples of this
+        size.
+    minority_prior : prior or callable, default=Beta(1, 1)
+        Prior of the minority weights, as published. Their total can grow with n1; ``Beta(total=1)``
+        bounds it. With the published prior of tau, ``RowSum()``, and a wide kernel, the posterior
+        can have several modes, between which chains rarely move; then the fit warns.
+
+    Attributes
+    ----------
+    idata_, model_, kernel_, gram_, cutoff_
+        As in :class:`BSVDD`. Minority rows are the last dictionary points; their weights, at most
+        0, come last in ``w``.
+
+    See Also
+    --------
+    BSVDD : learns from majority rows only.
+
+    Notes
+    -----
+    It needs y, so scikit-learn does not count it as an outlier detector (its checks fit without
+    y), although it has the methods of one.
+
+    References
+    ----------
+    Bae (2024), Minor class를 이용한 베이지안 Support vector data description (our translation:
+    Bayesian support vector data description that uses the minor class). Master's thesis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BSVDDM
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = X[:, 0] > 1.2
+    >>> est = BSVDDM().fit(X, y)
+    >>> est.predict([[-0.5, 0.0], [1.8, 0.0]])
+    array([ 1, -1])
+    """
+
+    prior: Any = Flat(sd=0.83)
+    likelihood_scale: float | str = 1.0
+    minority_prior: Any = Beta()
+
+    _learns_from_minority = True
+    _Model = bsvdd_m.BSVDDM
+    _priors = ("prior", "minority_prior")
+    _parameter_constraints = OF_BOTH
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BDD(Bayesian):
+    r"""Bayesian data description: a normal posterior of free weights.
+
+    .. math::
+        w \sim N(m, \Sigma), \qquad w \mid x \sim N(\Lambda^{-1}(\lambda r + \Sigma^{-1} m),
+        \Lambda^{-1}), \qquad \Lambda = \lambda n_0 K + \Sigma^{-1}
+
+    Parameters
+    ----------
+    likelihood_scale : float or "calibrated", default="calibrated"
+        lambda, as in :class:`BSVDD`, calibrated under the default prior of this model. A single
+        estimate, as with ``simplex=True``, has the same lambda.
+    kernel, dictionary, draws, tune, chains : optional
+        As in :class:`BSVDD`.
+    cutoff, minor_label, table, random_state : optional
+        As in :class:`BSVDD`.
+    prior : prior or callable, default=EqualWeights(sd=1.5)
+        Prior of the weights.
+    simplex : bool, default=False
+        Use the posterior mode under sum w = 1, w >= 0 instead of draws. There is then one w, and
+        P(normal) counts the uncertainty of the cutoff and of unseen rows only.
+    sampler : {"auto", "mode", "nuts", "metropolis"}, default="auto"
+        "auto" makes independent draws of the normal posterior; with a prior that is not normal it
+        is as in :class:`BSVDD`. "mode" makes none: w is the mode, the centre of the source.
+
+    Attributes
+    ----------
+    map_weights_ : ndarray of shape (M,)
+        The mode of the normal posterior, for every sampler.
+    idata_, model_, kernel_, gram_, cutoff_
+        As in :class:`BSVDD`.
+
+    Notes
+    -----
+    The mode solves :math:`(\lambda n_0 K + \Sigma^{-1}) w = \lambda r + \Sigma^{-1} m`. With
+    ``sampler="mode"`` and ``Printed(FalseAlarm(r), of="training")`` a row is normal if
+    :math:`d_z \le d_{(c)}`, the c-th smallest training distance, c = (1 - r) n0, the rule of BDD
+    (slide 12 of Kim 2024). ``bsvdd.as_published("BDD")`` has both. New normal rows are farther than
+    training rows, so more than the share 1 - c/n0 of them is abnormal.
+
+    References
+    ----------
+    Ghasemi, A., Rabiee, H. R., Manzuri, M. T. and Rohban, M. H. (2012). A Bayesian approach to
+    the data description problem. AAAI Conference on Artificial Intelligence 26.
+    doi:10.48550/arXiv.1602.07507
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDD
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> est = BDD(simplex=True).fit(X)
+    >>> est.predict([[0.0, 0.0], [9.0, 9.0]])
+    array([ 1, -1])
+
+    The centre and the rule of the source:
+
+    >>> from bsvdd import cutoffs
+    >>> rule = cutoffs.Printed(cutoffs.FalseAlarm(0.1), of="training")
+    >>> mode = BDD(sampler="mode", cutoff=rule).fit(X)
+    >>> int((mode.predict(X + 1e-9) == 1).sum())
+    90
+
+    The draws of the normal posterior do not sum to one:
+
+    >>> w = BDD().fit(X).idata_["posterior"]["w"]
+    >>> bool((abs(w.sum("point") - 1) > 1e-6).all())
+    True
+    """
+
+    prior: Any = EqualWeights()
+    simplex: bool = False
+
+    _Model = bdd.BDD
+    _most_points = 1000
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Bayesian._parameter_constraints,
+        "sampler": [StrOptions({MODE, *TUNE})],
+        "simplex": ["boolean"],
+    }
+
+    @override
+    def _learner(self, seed: int) -> Posterior:
+        mode = "simplex_mode" if self.simplex else MODE if self.sampler == MODE else ""
+        return replace(super()._learner(seed), mode=mode)
+
+    @property
+    def map_weights_(self) -> np.ndarray:
+        """The mode of the normal posterior of free weights, shape (M,), for a normal prior."""
+        return np.asarray(self.fit_.model.mode())
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BDDM(Bayesian):
+    r"""Bayesian data description with minority rows, for one target class.
+
+    .. math::
+        w = [\alpha_0, -\alpha_1], \quad \alpha_1 \sim N(m_2, \sigma_2^2 I) \text{ on }
+        [0, 1]^{n_1}, \quad \alpha_0 \mid \alpha_1 \sim N(m_1, \Sigma_1), \quad \sum w_j = 1
+
+    Parameters
+    ----------
+    kernel, likelihood_scale, dictionary, draws, tune, chains : optional
+        As in :class:`BSVDDM`: lambda is 1.
+    cutoff : object of bsvdd.cutoffs or None, default=None
+        As in :class:`BSVDD`.
+    minor_label, table, random_state : optional
+        As in :class:`BSVDD`.
+    prior : prior, default=EqualWeights()
+        Prior of alpha0, before the condition on its sum. With one that is not normal, alpha0 is
+        shifted to this sum, in equal shares of units.
+    minority_prior : prior or callable, default=TruncatedNormal(0, 1)
+        Prior of alpha1.
+    sampler : {"auto", "nuts", "metropolis"}, default="auto"
+        As in :class:`BSVDD`.
+
+    Attributes
+    ----------
+    idata_, model_, kernel_, gram_, cutoff_
+        As in :class:`BSVDDM`.
+
+    Notes
+    -----
+    The prior of alpha0 is conditional on alpha1, so it leaves that of alpha1 as it is. Rows leave
+    the centre by rescaling the other weights, as in BSVDDM.
+
+    References
+    ----------
+    Turkoz and Kim (2022), Multi-class Bayesian support vector data description with anomalies.
+    Annals of Operations Research.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import BDDM
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = X[:, 0] > 1.2
+    >>> est = BDDM().fit(X, y)
+    >>> est.predict([[-0.5, 0.0], [1.8, 0.0]])
+    array([ 1, -1])
+    >>> float(est.idata_["posterior"]["w"].sum("point").mean().round(6))
+    1.0
+    """
+
+    prior: Any = EqualWeights()
+    likelihood_scale: float | str = 1.0
+    minority_prior: Any = TruncatedNormal()
+
+    _learns_from_minority = True
+    _most_points = 1000
+    _Model = bdd_m.BDDM
+    _priors = ("prior", "minority_prior")
+    _parameter_constraints = OF_BOTH

@@ -1,0 +1,546 @@
+"""The one class of all descriptions: they fit rows, and decide by a score and a cutoff."""
+
+from __future__ import annotations
+
+import pkgutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import threads
+from ..base.messages import check_rate
+from ..base.warning import DataWarning, DiagnosticWarning, collected, warn
+from ..inference.cutoffs import Best, Cost, FalseAlarm, Printed, resolved
+from ..inference.fit import Versions
+from ..inference.learners import Ball, Posterior
+from ..models.data import Data, Filled
+from ..models.gram import Gram
+from ..models.kernels import Kernel, Tabular, as_kernel
+from ..models.kernels.base import is_number
+from ..tables import inputs
+from ..tables.labels import LABELS_OF_PREDICT
+from ..tables.table import Table
+from ..tables.training import Training
+from . import decisions
+from .batches import untold
+from .doubts import doubts
+from .fitted import Fitted, warn_of_training
+from .of_rows import OfRows, OutlierMixin, clone
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+LARGEST = float(np.finfo(float).max)
+RULES = FalseAlarm, Best, Cost, Printed
+LARGEST_SEED = 2**31 - 1
+PACKAGE = __name__.partition(".")[0]
+ONE_TABLE = "outliers.stand_out:stand_out"  # by name, as it stands above the descriptions
+EVERY = "all"  # each distinct row is a point
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Description(OutlierMixin, OfRows):
+    """A centre in kernel space, and a cutoff that left-out rows choose.
+
+    A subclass says in ``_learner`` what learns; the rest of this class is the same for all models.
+    What a fitted estimator answers depends on ``fit_`` alone, and not on parameters that are set
+    afterwards. Questions beside those of its methods are functions of :mod:`bsvdd`, such as
+    ``bsvdd.p_value(est, X)`` and ``bsvdd.explain(est, X)``.
+
+    Attributes
+    ----------
+    fit_ : Fitted
+        Rows, Gram statistics, draws, boundary; it never changes.
+    kernel_ : Kernel
+        With its bandwidth as a number, and the criterion that gave it.
+    gram_ : Gram
+        The Gram statistics of the training rows.
+    cutoff_, offset_ : float
+        D_opt; and the score of the cutoff, 0.
+    labels_ : tuple
+        The labels of y in ``fit``, those of the minority first; empty without y.
+    idata_ : xarray.DataTree
+        See :mod:`bsvdd.estimators.tree`.
+    """
+
+    kernel: Kernel | Callable[..., Any] = Tabular()
+    cutoff: FalseAlarm | Best | Cost | Printed | None = None
+    minor_label: Any = None
+    table: Table | None = None
+    dictionary: str | int = "auto"
+
+    _most_points: ClassVar[int] = 600  # distinct rows that are points by themselves
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "dictionary": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto", EVERY})],
+        "random_state": ["random_state"],
+    }
+
+    def _learner(self, seed: int) -> Posterior | Ball:
+        """Return what learns: the model of these parameters, a frozen value."""
+        raise NotImplementedError
+
+    # the fit
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the model and choose the cutoff.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or data frame
+            Training rows; with ``kernels.Precomputed``, their kernel matrix (n, n). Columns of text
+            are numbers, dates or categories, see :class:`bsvdd.Table`.
+        y : array-like of shape (n,), or name of a column of the data frame, optional
+            Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
+            ``minor_label`` otherwise. Without y, all rows are majority. One-class models learn
+            from the majority rows; minority rows only tune their cutoff.
+        sample_weight : array-like of shape (n,), or name of a column of the data frame, optional
+            What rows count beside each other; only ratios count. A row of weight 0 teaches
+            nothing, and is answered.
+        groups : array-like of shape (n,), or name of a column of the data frame, optional
+            Rows of one label are a batch: they leave together, so that scores and cutoff are
+            those of rows of a new batch. By default each row leaves alone. Columns that y,
+            ``sample_weight`` and ``groups`` name are no features, and new rows need not have them.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Infinite or masked values, NaN under a kernel that is not for tables, too few rows,
+            ambiguous labels, rows without a label, one class only if a model or a cutoff needs two,
+            weights or groups that cannot be, an invalid kernel, or a parameter out of its range.
+            The message says what to do.
+        TypeError
+            X is no table of rows and columns, or a parameter has the wrong type.
+
+        Warns
+        -----
+        DataWarning
+            Equal rows, columns that the kernel compares badly (constant ones, very different
+            scales), more rows than are described.
+        DiagnosticWarning
+            Chains that disagree, few effective draws, divergences, or weights that have collapsed
+            on a few rows.
+        """
+        self._validate_params()
+        own = clone(self)  # whose parameters nobody else can change
+        seed = seed_of(own)
+        training = Training.read(own, X, y, sample_weight=sample_weight, groups=groups)
+        training = training.thinned(self._learns_from_minority, seed).without_gaps()
+        self._require_rows(training.minority & training.counts, y is not None)
+        with threads.one():
+            fitted = own._fitted(training, seed)
+            if said := untold(fitted):
+                warn(said, DataWarning)
+        for doubt in doubts(fitted):
+            warn(doubt, DiagnosticWarning)
+        self.fit_ = fitted  # last: a fit that fails leaves this estimator unchanged
+        return self
+
+    def _fitted(self, training: Training, seed: int) -> Fitted:
+        """Return the fit to training rows."""
+        units, learner, start = training.units, self._learner(seed), time.process_time()
+        chosen = not (isinstance(self.cutoff, Printed) and is_number(self.cutoff.rule))
+        majority, names = units.X[units.majority], training.row_names[units.majority]
+        inputs.warn_of_columns(training.kernel, majority, training.table.labels, names, chosen)
+        data = Data.of(training.kernel, units, self._learns_from_minority, self._most(len(units)))
+        learned = learner.learn(data)
+        seconds = time.process_time() - start
+        known = {"estimator": self, "training": training, "learner": learner, "seed": seed}
+        versions = Versions.of(data, training.filled)
+        return Fitted.of(data, learned, self.cutoff, versions, seconds=seconds, **known)
+
+    def _most(self, n: int) -> int:
+        """Return how many points there are at most, of n rows."""
+        if isinstance(self.dictionary, str):
+            return max(n, 1) if self.dictionary == EVERY else self._most_points
+        return int(self.dictionary)
+
+    @override
+    def _require_rows(self, minority: np.ndarray, labelled: bool) -> None:
+        super()._require_rows(minority, labelled)
+        resolved(self.cutoff, int(minority.sum()))
+
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
+        """Fit, and return +1 (normal) or -1 (abnormal) for each row of X, left out.
+
+        Without y, odd rows are among those of X: -1 are the rows of the list of
+        :func:`bsvdd.stand_out`, often none. ``predict`` then describes new rows by all of X, each
+        row with the weight 1 - P(odd). With y the cutoff decides.
+        """
+        if y is not None:
+            normal = self.fit(X, y, **fit_params).decision()["normal"]
+            return np.where(normal, 1, -1)
+        found = pkgutil.resolve_name(f"{PACKAGE}.{ONE_TABLE}")(self, X)
+        odd = np.where(np.isnan(found.probability), 1.0 - found.weight, found.probability)
+        with collected():  # what is to be known of these rows was said
+            own = clone(found.estimator).fit(X, sample_weight=1.0 - odd)
+        self.fit_ = own.fit_
+        return np.where(found.listed, -1, 1)
+
+    def with_cutoff(self, cutoff: Any) -> Self:
+        """Return this fitted estimator with another cutoff; the model is not fitted again.
+
+        Parameters
+        ----------
+        cutoff : object of bsvdd.cutoffs or None
+            As in the constructor.
+
+        Raises
+        ------
+        ValueError
+            The cutoff needs minority rows and the fit has none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import SVDD, cutoffs
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> est = SVDD().fit(X)
+        >>> strict = est.with_cutoff(cutoffs.FalseAlarm(0.2))
+        >>> bool(strict.cutoff_ < est.cutoff_)
+        True
+        """
+        check_is_fitted(self)
+        new = self.fit_.of_parameters(cutoff=cutoff)
+        new.estimator._validate_params()
+        with threads.one():
+            return self._with(new.changed(rule=cutoff))
+
+    def _with(self, fitted: Fitted) -> Self:
+        """Return the estimator of a fit, with the parameters of the fit."""
+        new: Self = clone(fitted.estimator)
+        said = set(doubts(self.fit_))
+        for doubt in doubts(fitted):
+            if doubt not in said:
+                warn(doubt, DiagnosticWarning)
+        new.fit_ = fitted
+        return new
+
+    # what was fitted
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel, with its bandwidth as a number."""
+        return self.fit_.data.kernel
+
+    @property
+    def gram_(self) -> Gram:
+        """The Gram statistics of the training rows."""
+        return self.fit_.gram
+
+    @property
+    def cutoff_(self) -> float:
+        """The cutoff D_opt."""
+        return self.fit_.D_opt
+
+    @property
+    def offset_(self) -> float:
+        """The score of the cutoff, 0."""
+        return 0.0
+
+    @property
+    def idata_(self) -> xr.DataTree:
+        """The fit as an xarray.DataTree, made when it is first asked for."""
+        from . import tree
+
+        check_is_fitted(self)
+        return tree.of_fit(self.fit_)
+
+    @idata_.setter
+    def idata_(self, value: Any) -> None:
+        raise AttributeError("idata_ cannot be set; est.with_draws(draws) takes your own draws")
+
+    # answers
+
+    def _rows(self, X: Any, warned: bool = True) -> Filled | None:
+        """Return new rows as they are answered; None for the training rows, each left out.
+
+        And say how many of the new rows are training rows, if the caller is to be ``warned``.
+        """
+        check_is_fitted(self)
+        if X is None:
+            return None
+        training = self.fit_.training
+        floats = training.floats(X)
+        if warned and not training.kernel.pairwise:
+            warn_of_training(self.fit_.hashes, floats)  # with their gaps, as hashed
+        return training.of_floats(floats)
+
+    def decision(self, X: Any = None, prob: float = 0.9) -> decisions.DecisionTable:
+        r"""Return the decision on each row, with its p-value, P(normal) and surprise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), optional
+            By default the training rows, each left out.
+        prob : float, default=0.9
+            Probability of the interval of the surprise.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the index of X if X is a data frame, or the names of the training rows:
+
+            - ``p_value`` of new rows, as :func:`bsvdd.p_value`: the rank of a row among the rows
+              of its own table is no evidence;
+            - ``probability_normal``, as :meth:`probability_normal`;
+            - ``surprise``, log(outside / inside) in nats, minus :meth:`score_samples`: 0 at the
+              cutoff, about .69 for a row that is half as similar to the training rows, negative
+              for normal rows;
+            - ``low``, ``high``, the ends of its interval;
+            - ``normal``, as :meth:`predict`;
+            - ``distance``, the posterior median of d_z, which tells odd rows apart worse than the
+              surprise does.
+
+        Raises
+        ------
+        ValueError
+            X has another number of columns than in ``fit``, infinite values, or NaN under a kernel
+            that is not for tables; prob does not lie between 0 and 1.
+        sklearn.exceptions.NotFittedError
+
+        Warns
+        -----
+        DataWarning
+            X has many training rows, which are answered as new ones.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BDD
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> BDD().fit(X).decision([[0.0, 0.0], [9.0, 9.0]])["normal"].tolist()
+        [True, False]
+        >>> X[7] = 9.0
+        >>> bool(BDD().fit(X).decision()["normal"][7])  # of a training row, left out
+        False
+        """
+        check_rate("prob", prob)
+        rows = self._rows(X)
+        with threads.one():
+            return decisions.of_fit(self.fit_, rows, X, prob)
+
+    def probability_normal(self, X: Any) -> np.ndarray:
+        r"""Return :math:`P(d_z \le D_{\mathrm{opt}} \mid \mathrm{data})` for each row of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or data frame
+            As in ``fit``; columns of a data frame are taken by their names. If the labels of the
+            fit were a column of a data frame, this column is ignored.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The share of the draws in which the row is normal, in [0, 1]. It counts what is
+            uncertain: the weights of the centre, the cutoff, and rows that the sample has not
+            shown, see :mod:`bsvdd.inference.decision`. A model with one estimate of the weights
+            has the last two. With ``cutoffs.Printed`` the cutoff is one number.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`decision`.
+        sklearn.exceptions.NotFittedError
+
+        Warns
+        -----
+        DataWarning
+            As :meth:`decision`.
+        """
+        rows = self._rows(given(X))
+        with threads.one():
+            return self.fit_.probability_normal(rows)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        r"""Return the score of each row, shape (n,); larger is more normal, at least 0 is normal.
+
+        It is the posterior median of log(inside / outside), minus the surprise of the row (Hyndman
+        2026). With :math:`s_A` the similarity to the majority's part of the centre, :math:`s_B \ge
+        0` that to the minority's, and :math:`\theta` the cutoff,
+
+        .. math:: \mathrm{inside} = s_A + \mathrm{unseen}, \qquad
+            \mathrm{outside} = \theta + s_B.
+
+        For kernels that are no similarity in [0, 1] it is :math:`\log(D^2 / d_z^2)`. X and errors
+        are those of :meth:`decision`.
+
+        References
+        ----------
+        Hyndman, R. J. (2026). arXiv:2603.09318.
+        """
+        rows = self._rows(given(X))
+        with threads.one():
+            return self.fit_.scores(rows)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return ``score_samples(X)``, shape (n,): at least 0 for normal rows."""
+        return self.score_samples(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return +1 (normal) where the score is at least 0, so P(normal) above .5, else -1.
+
+        Shape (n,). X and errors are those of :meth:`decision`.
+        """
+        return np.where(self.score_samples(X) >= 0.0, 1, -1)
+
+    def margins(self, X: Any = None) -> np.ndarray:
+        r"""Return log(inside / outside) of each row in each draw, shape (draws, m).
+
+        A row is normal in a draw if its margin is at least 0; P(normal) is the share of such draws,
+        and the score their median.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), optional
+            By default the training rows, each left out.
+        """
+        rows = self._rows(X, warned=False)
+        with threads.one():
+            return self.fit_.margins(rows)
+
+    def log_similarity(self, X: Any = None) -> np.ndarray:
+        r"""Return :math:`\log s_A` in each draw, shape (draws, m), whatever the cutoff is.
+
+        With :math:`s_A = \sum_g w_g k(u_g, z)` over the points of the majority, and the smallest
+        positive number in place of a sum that is not positive. For kernels that are no similarity
+        in [0, 1] it is :math:`-\log(d_z^2 / 2)`.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), optional
+            By default the training rows, each left out.
+
+        Warns
+        -----
+        DataWarning
+            X has many training rows, which are answered as new ones.
+        """
+        rows = self._rows(X)
+        with threads.one():
+            return self.fit_.log_similarity(rows)
+
+    def distance(self, X: Any) -> xr.DataArray:
+        r"""Return the draws of d_z for each row of X.
+
+        .. math:: d_z^2 = k(z, z) - 2 \sum_g w_g k(u_g, z) + \|a\|^2
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            The middle value stands in a gap.
+
+        Returns
+        -------
+        xarray.DataArray of dims (chain, draw, obs)
+            d_z is a norm in kernel space, so it does not have the units of X. For a kernel with
+            values in [0, 1], k(z, z) = 1 and weights on the simplex, it lies between 0 and the
+            square root of 2.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`decision`.
+        """
+        from .tree import by_draw
+
+        rows = self._rows(given(X), warned=False)
+        assert rows is not None
+        with threads.one():
+            d = self.fit_.distances(rows.rows)
+        return by_draw(self.fit_.learned, d, "obs")
+
+    def save(self, path: Any) -> None:
+        """Write the fitted estimator to one safetensors file; see :func:`bsvdd.load`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file is complete or absent: it is written under another name and then renamed.
+
+        Raises
+        ------
+        TypeError
+            A parameter is an object that JSON cannot store.
+        """
+        from .files import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    # scikit-learn
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; those of the kernel too, as in ``kernel__kernel__bandwidth``.
+
+        Raises
+        ------
+        ValueError
+            There is no parameter of that name.
+
+        Examples
+        --------
+        >>> from bsvdd import SVDD
+        >>> SVDD().set_params(kernel__kernel__bandwidth=0.5, kernel__rho=0.1).kernel
+        Tabular(RBF(bandwidth=0.5), rho=0.1)
+        """
+        nested = {name: v for name, v in params.items() if name.startswith("kernel__")}
+        super().set_params(**{name: v for name, v in params.items() if name not in nested})
+        if nested:
+            of_kernel = {name.removeprefix("kernel__"): v for name, v in nested.items()}
+            kernel = as_kernel(self.get_params(deep=False)["kernel"])
+            super().set_params(kernel=kernel.with_params(**of_kernel))
+        return self
+
+    def _validate_params(self) -> None:
+        if not (self.cutoff is None or isinstance(self.cutoff, RULES)):
+            raise TypeError(
+                "cutoff must be None or one of bsvdd.cutoffs, such as FalseAlarm(0.1), got "
+                f"{self.cutoff!r:.80}; a distance is Printed(0.8)"
+            )
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, int) and abs(value) > LARGEST and name != "minor_label":
+                raise ValueError(f"{name} is a whole number that is too large for any float")
+        super()._validate_params()
+
+    def __str__(self) -> str:
+        """Return what the fit is and what to ask it; before the fit, its parameters as ``repr``."""
+        if not self.__sklearn_is_fitted__():
+            return repr(self)
+        from . import facts  # a fit needs no sentences
+
+        return facts.described(facts.facts(self))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self._learns_from_minority:
+            tags.estimator_type = None  # scikit-learn's outlier detectors must fit without labels
+        if self.__sklearn_is_fitted__() and self.labels_ not in LABELS_OF_PREDICT:
+            tags.estimator_type = "classifier"  # so scikit-learn's scorers ask for classes_
+        return tags
+
+
+def given(X: Any) -> Any:
+    """Return new rows; a ValueError for None."""
+    if X is None:
+        raise ValueError("X is None, expected rows; est.decision() answers the training rows")
+    return X
+
+
+def seed_of(est: Any) -> int:
+    """Return the seed of an estimator, whose ``random_state`` becomes a number that gives it."""
+    state = est.get_params(deep=False).get("random_state", 0)
+    if not isinstance(state, Integral):
+        state = int(check_random_state(state).randint(LARGEST_SEED))
+        est.set_params(random_state=state)
+    return int(check_random_state(state).randint(LARGEST_SEED))

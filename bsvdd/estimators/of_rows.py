@@ -1,0 +1,110 @@
+"""What every estimator knows of its training rows, and what scikit-learn asks of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..tables.labels import LABELS_OF_PREDICT, minority_of
+from ..tables.training import TrainingTable
+
+if TYPE_CHECKING:
+    # scikit-learn has no types, and a base of unknown type takes any keyword argument
+
+    class BaseEstimator:
+        """The part of scikit-learn's that is used."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
+        def set_params(self, **params: Any) -> Self: ...  # noqa: D102
+        def _validate_params(self) -> None: ...
+        def __sklearn_tags__(self) -> Any: ...
+
+    class OutlierMixin:
+        """It has fit_predict only, which is overridden."""
+
+    def clone(est: Any) -> Any: ...  # noqa: D103
+
+else:
+    from sklearn.base import BaseEstimator, OutlierMixin, clone
+
+__all__ = ["BaseEstimator", "OfRows", "OutlierMixin", "clone"]
+
+
+class OfRows(BaseEstimator):
+    """An estimator whose fit, the frozen value ``fit_``, has training rows."""
+
+    fit_: Any
+
+    _learns_from_minority: ClassVar[bool] = False
+
+    def _require_rows(self, minority: np.ndarray, labelled: bool) -> None:
+        """Raise a ValueError if so many rows of each class cannot be fitted."""
+        if self._learns_from_minority and not minority.any():
+            raise ValueError(
+                f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0)"
+                + ("" if labelled else "; it requires y to be passed, but the target y is None")
+                + "; give y with at least one minority row, or use a one-class model such as BSVDD"
+            )
+
+    @property
+    def table_(self) -> TrainingTable:
+        """The training rows as they were given, and what each column is."""
+        check_is_fitted(self)
+        return self.fit_.training.given
+
+    @property
+    def labels_(self) -> tuple[Any, ...]:
+        """The labels of y in ``fit``, those of the minority first; empty without y."""
+        return self.fit_.training.labels
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns in ``fit``."""
+        return self.fit_.training.n_columns
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """The names of the columns in ``fit``, if they have names."""
+        names = self.fit_.training.table.names
+        if names is None:
+            raise AttributeError("the columns in fit had no names")
+        return np.array(names, dtype=object)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The values of ``predict``, [-1, 1], for scikit-learn's scorers and calibration.
+
+        Raises
+        ------
+        AttributeError
+            y had other labels in ``fit``; scikit-learn's tools would read scores and decisions the
+            wrong way round.
+        """
+        check_is_fitted(self)
+        if self.labels_ not in LABELS_OF_PREDICT:
+            minor, *others = self.labels_
+            shown = ", ".join(map(repr, others[:3])) + (", ..." if len(others) > 3 else "")
+            raise AttributeError(
+                "scikit-learn's own scorers and calibration need the labels of predict, -1 for "
+                f"abnormal and 1 for normal; this fit has {minor!r} for abnormal and {shown} for "
+                "normal, which they would read the wrong way round: use scoring=scorers.roc_auc, "
+                f"or another of bsvdd.scorers, or fit with np.where(y == {minor!r}, -1, 1)"
+            )
+        return np.array([-1, 1])
+
+    def minority_of(self, y: Any, n: int) -> np.ndarray:
+        """Return which of n rows with labels y are minority, by the labels of the fit."""
+        training = self.fit_.training
+        return minority_of(training.labels, training.minor_label, y, n)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "fit_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, kernel = super().__sklearn_tags__(), self.get_params(deep=False)["kernel"]
+        tags.input_tags.pairwise = getattr(kernel, "pairwise", False)
+        tags.input_tags.allow_nan = getattr(kernel, "of_tables", False)
+        tags.target_tags.required = self._learns_from_minority
+        return tags

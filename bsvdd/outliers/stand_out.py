@@ -1,0 +1,346 @@
+"""Which rows of one table stand out, how many do, and which of them are alike."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any, Self, cast
+
+import numpy as np
+import pandas as pd
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import clone
+
+from ..base.messages import check_rate
+from ..base.warning import collected
+from ..inference.decision import median
+from ..models.kernels import Tabular, as_kernel
+from ..models.kernels.decorrelated import Decorrelated
+from ..tables.table import frame_of
+from ..tables.training import Training, without_columns
+from .core_rows import SHARE, core_of
+from .odd_rows import OddRows
+from .strata import Strata, sentence
+from .tail import Tail
+
+PASSES = 3  # in which rows beyond any tail are set aside
+FEWEST = 5  # rows of a table
+ALIKE = 0.25  # of the squared distance to the nearest core row: half as far from each other
+FEWEST_ALIKE, MOST_ALIKE = 3, 5000  # rows that are a clump, and that are compared with each other
+BLOCK_VALUES = 2**21  # distances at once: 16 MB
+TOO_FEW = "too few different rows"
+
+
+@dataclass(frozen=True, eq=False)
+class StandOut:
+    """The rows of one table that stand out.
+
+    Attributes
+    ----------
+    probability : ndarray of shape (n,)
+        P(odd) of each row; NaN where there are too few different rows for a tail.
+    surprise : ndarray of shape (n,)
+        -log of the similarity of the row, left out, to the core; at least 0.
+    listed : ndarray of bool, shape (n,)
+        The rows that are called odd: of these a share ``fdr`` is expected to be normal.
+    clump : ndarray of int, shape (n,)
+        The number of the clump of listed rows that are alike, from 0; -1 for none.
+    at_least : int
+        So many rows are odd with a probability of .99.
+    none : float
+        The probability that no row is odd.
+    fdr : float
+    names : pandas.Index of length n
+        The names of the rows.
+    weight : ndarray of shape (n,)
+        1, or the row's ``sample_weight`` (of mean 1), for the rows of the core, which the estimator
+        was fitted to, and 0 for the others.
+    estimator : estimator
+        Fitted with these weights and the kernel of the core.
+    reason : str
+        Why there is no P(odd); empty if there is.
+    strata : pandas.DataFrame
+        Of each stratum ``level``, ``rows``, and how many of them are ``odd``: the median, and
+        ``low`` and ``high`` of the interval of .9. They count rows that hide amid the others too.
+    """
+
+    probability: np.ndarray
+    surprise: np.ndarray
+    listed: np.ndarray
+    clump: np.ndarray
+    at_least: int
+    none: float
+    fdr: float
+    names: pd.Index
+    weight: np.ndarray
+    estimator: Any
+    reason: str = ""
+    strata: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    @property
+    def order(self) -> np.ndarray:
+        """Positions of the rows by P(odd), then by the surprise, the oddest first; shape (n,)."""
+        return np.lexsort([-self.surprise, -np.nan_to_num(self.probability)])
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The rows in this order."""
+        columns = {
+            "probability_odd": self.probability,
+            "surprise": self.surprise,
+            "listed": self.listed,
+            "clump": self.clump,
+            "weight": self.weight,
+        }
+        return pd.DataFrame(columns, self.names).iloc[self.order]
+
+    def lines(self, most: int) -> list[np.ndarray]:
+        """Return the rows of each of the first lines of a table: one row, or those of a clump."""
+        number = pd.Series(self.clump[self.order], self.order)
+        first = number[(number < 0) | ~number.duplicated()].head(most)
+        return [
+            self.order[number == clump] if clump >= 0 else np.array([row])
+            for row, clump in first.items()
+        ]
+
+    def title(self, rows: np.ndarray, names: Any = None, most: int = 3) -> str:
+        """Return the names of some rows, and how many there are if these are not all."""
+        names = self.names if names is None else names
+        shown = ", ".join(str(names[i]) for i in rows[:most])
+        return shown if len(rows) <= most else f"{shown}, ... ({len(rows)} rows)"
+
+    @property
+    def headline(self) -> str:
+        """How many rows stand out."""
+        if self.at_least > 1:
+            return f"At least {self.at_least} of {len(self.listed)} rows stand out"
+        if self.at_least:
+            return f"At least one of {len(self.listed)} rows stands out"
+        if self.reason:
+            return f"The rows have an order only: {self.reason}"
+        return f"It is not .99 sure that a row stands out: P(no row is odd) = {self.none:.2g}"
+
+    def __str__(self) -> str:
+        """Return what stands out, in sentences."""
+        if self.reason:
+            more = f". The others have an order only: {self.reason}" if self.at_least else ""
+            return f"{self.headline}{more}."
+        found = int(self.listed.sum())
+        if found > 1:
+            listed = f"{found} rows are listed, of which a share of {self.fdr:g} may be normal"
+        elif found:
+            listed = f"One row is listed, with P(odd) = {self.probability[self.listed][0]:.2f}"
+        else:
+            listed = "No row is listed"
+        assumed = (
+            "This assumes that the surprises of normal rows have a smooth tail; a clump above a "
+            "fifth of the rows, or one amid the others, counts as normal."
+        )
+        parts = [f"{self.headline}.", f"{listed}.", sentence(self.strata), assumed]
+        return " ".join(filter(None, parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """A table described by the core of the rows that count.
+
+    Attributes
+    ----------
+    estimator : estimator
+    kernel : Decorrelated
+    core : ndarray of bool, shape (n,)
+    surprise : ndarray of shape (n,)
+    """
+
+    estimator: Any
+    kernel: Decorrelated
+    core: np.ndarray
+    surprise: np.ndarray
+
+    @classmethod
+    def of(cls, est: Any, X: Any, rows: Training, aside: np.ndarray) -> Self:
+        """Return the table X, which is ``rows`` as numbers, without rows set ``aside`` (n,)."""
+        weight = rows.units.weight
+        counted = ~aside & (weight > 0.0)
+        core, asked = np.zeros(len(counted), dtype=bool), cast(Tabular, rows.kernel)
+        core[counted], kernel = core_of(rows.filled.rows[counted], asked)
+        fitted = clone(est).set_params(kernel=kernel)
+        fitted.fit(X, sample_weight=core * weight, groups=rows.groups)
+        return cls(fitted, kernel, core, np.maximum(-median(fitted.log_similarity()), 0.0))
+
+    def clumps(self, X: np.ndarray, listed: np.ndarray) -> np.ndarray:
+        """Return the number of the clump that each listed row of X is in, (n,); -1 for none.
+
+        Two rows are alike if they are half as far from each other as each is from the nearest row
+        of the core. The largest clump is number 0. Of more than 5,000 listed rows the most
+        surprising are compared.
+        """
+        found, rows = np.full(len(listed), -1), np.flatnonzero(listed)
+        rows = rows[np.argsort(-self.surprise[rows], kind="stable")[:MOST_ALIKE]]
+        if len(rows) < FEWEST_ALIKE:
+            return found
+        Z = self.kernel.inputs(X[rows])
+        nearest = self._nearest(Z, X, rows)
+        alike = -self.kernel.log(Z, Z) <= ALIKE * np.minimum(nearest[:, None], nearest)
+        _, number = connected_components(alike, directed=False)
+        count = np.bincount(number)
+        order = np.argsort(-count, kind="stable")
+        place = np.full(len(count), -1)
+        place[order] = np.where(count[order] >= FEWEST_ALIKE, np.arange(len(count)), -1)
+        found[rows] = place[number]
+        return found
+
+    def _nearest(self, Z: np.ndarray, X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return -log k of the nearest row of the core of X but itself, for each of some rows."""
+        core = self.kernel.inputs(X[self.core])
+        own = rows[:, None] == np.flatnonzero(self.core)
+        blocks = np.array_split(np.arange(len(Z)), -(-own.size // BLOCK_VALUES))
+        far = (np.where(own[i], np.inf, -self.kernel.log(Z[i], core)).min(axis=1) for i in blocks)
+        return np.concatenate(list(far))
+
+
+def stand_out(
+    est: Any,
+    X: Any,
+    *,
+    fdr: float = 0.1,
+    strata: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+) -> StandOut:
+    r"""Return which rows of one table stand out, and how many do.
+
+    The rows that are most alike are the core. The estimator describes them: a clone of it is fitted
+    to all rows with the weights 1 and 0. A model of the tail of the surprises
+    (:mod:`bsvdd.outliers.tail`) says how probable it is that a row is odd. The list is
+    the longest head of the rows, in the order of this probability, of which a share ``fdr`` is
+    expected to be normal; each of its rows is rather odd than normal. Rows beyond any tail are set
+    aside, and the table is described again without them.
+
+    Parameters
+    ----------
+    est : estimator
+        A description such as BSVDD, BDD or SVDD, fitted or not: its parameters count. The kernel is
+        :class:`~bsvdd.models.kernels.decorrelated.Decorrelated`, taught by the core, in place
+        of any other one; ``rho``, ``scale`` and ``categorical`` of a Tabular stay.
+    X : array-like of shape (n, p)
+        The table, with odd rows inside.
+    fdr : float, default=0.1
+    strata : array-like of shape (n,), or name of a column of the data frame, optional
+        Rows of one label, such as those of one technician, have a share of odd rows of their own,
+        about which nothing is known; levels of fewer than 5 rows are one, and those beyond the 50
+        largest. P(odd) and the list use it.
+    sample_weight : array-like of shape (n,), or name of a column of the data frame, optional
+        What rows count in the description, as in ``fit``. Rows of weight 0 are never in the core,
+        and are answered.
+    groups : array-like of shape (n,), or name of a column of the data frame, optional
+        Rows of one label leave the description together, as in ``fit``. Columns that are named are
+        no features.
+
+    Returns
+    -------
+    StandOut
+        Print it for the answer in sentences; ``table`` has the rows in order.
+
+    Raises
+    ------
+    TypeError
+        The estimator is no description.
+    ValueError
+        Its kernel is precomputed, ``fdr`` does not lie between 0 and 1, a row has no value or no
+        stratum, there is no such column, a length differs, or fewer than 5 rows count.
+
+    Notes
+    -----
+    A rank of a row among the rows of its own table is no evidence: one row of any table has the
+    smallest. There is no P(odd), and nothing is listed, with fewer than 20 different surprises
+    in the tail, so below some 40 rows (SVDD: 100), or where more than .45 (.75) of the rows have
+    the smallest surprise.
+
+    With strata, P(odd) of a row counts how many rows of its stratum lie far in the tail:
+
+    .. math:: P(\mathrm{odd}_i) = E\left[\frac{e_l\, a u_i^{a-1} / U^a}
+        {(1 - e_l)\, \mathrm{GPD}(u_i) + e_l\, a u_i^{a-1} / U^a}\right], \qquad l = l(i).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDD, stand_out
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> X[7] = 20.0
+    >>> found = stand_out(SVDD(), X)
+    >>> int(found.table.index[0])
+    7
+    >>> X[:20] += [3.0, -3.0]
+    >>> stand_out(SVDD(), X, strata=["T3"] * 30 + ["T1"] * 270).strata["level"].tolist()
+    ['T1', 'T3']
+    """
+    check_rate("fdr", fdr)
+    of_rows = {"strata": strata, "sample_weight": sample_weight, "groups": groups}
+    X, of, _ = without_columns(X, **of_rows)
+    rows = _rows(est, X, of["sample_weight"], of["groups"])
+    known = Strata.of(of["strata"], len(rows.minority))
+    found, tail, aside = described(est, X, rows, known.level)
+    odd = OddRows.of(tail, aside, known.level)
+    listed = odd.listed(fdr)
+    return StandOut(
+        probability=odd.probability,
+        surprise=found.surprise,
+        listed=listed,
+        clump=found.clumps(rows.filled.rows, listed),
+        at_least=odd.at_least,
+        none=odd.none,
+        fdr=float(fdr),
+        names=frame_of(X).index,
+        weight=found.core * rows.units.weight,
+        estimator=found.estimator,
+        reason="" if tail else TOO_FEW,
+        strata=known.table(odd.numbers),
+    )
+
+
+def _rows(est: Any, X: Any, weight: Any, groups: Any) -> Training:
+    """Return the rows of a table with their gaps filled."""
+    kernel = _asked(est)
+    asked = clone(est).set_params(kernel=kernel)
+    rows = Training.read(asked, X, sample_weight=weight, groups=groups)
+    if (n := len(rows.minority)) < FEWEST:
+        raise ValueError(f"one table needs {FEWEST} rows or more, got {n}")
+    if (n := int((rows.units.weight > 0.0).sum())) < FEWEST:
+        raise ValueError(f"one table needs {FEWEST} rows that count, got {n}")
+    with collected():  # the fit says which gaps are filled
+        return rows.without_gaps()
+
+
+def described(
+    est: Any, X: Any, rows: Training, level: np.ndarray
+) -> tuple[Described, Tail | None, np.ndarray]:
+    """Return the last description of a table, its tail, and which rows (n,) were set aside."""
+    aside = np.zeros(len(level), dtype=bool)
+    # a sphere has a share of rows outside: all its points lie at one distance, so its tail begins
+    # beyond the share of the core
+    below = SHARE if "outlier_fraction" in est.get_params(deep=False) else None
+    passes = 0
+    while True:
+        with collected() if passes else nullcontext():  # each pass has the same warnings
+            found = Described.of(est, X, rows, aside)
+        tail, passes = Tail.of(found.surprise[~aside], below, level[~aside]), passes + 1
+        if tail is None or passes == PASSES or not tail.far.any():
+            return found, tail, aside
+        aside[np.flatnonzero(~aside)[tail.far]] = True
+
+
+def _asked(est: Any) -> Tabular:
+    """Return the kernel of a table that an estimator asks for."""
+    if not hasattr(est, "log_similarity"):
+        raise TypeError(
+            f"{type(est).__name__} has no similarities of left-out rows; use a description such "
+            "as BSVDD, BDD or SVDD"
+        )
+    kernel = as_kernel(est.kernel)
+    if kernel.pairwise:
+        raise ValueError(
+            f"one table needs its rows, and {kernel!r} has kernel values in their place; use "
+            "kernel=kernels.Tabular()"
+        )
+    return kernel if isinstance(kernel, Tabular) else Tabular()

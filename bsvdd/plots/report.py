@@ -1,0 +1,139 @@
+"""The report of one fitted model, as one HTML page."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from matplotlib.figure import Figure
+
+from .. import plots
+from ..base.atomic import write
+from ..estimators import facts
+from ..estimators.description import Description
+from ..outliers.stand_out import stand_out
+from ..questions.methods import methods
+from ..questions.why import explain
+from ..tables.table import as_frame
+from .common import boxes_for_letters, figure_of
+
+LISTED, EXPLAINED = 10, 3  # oddest rows in the table, and those with a picture
+LEFT_AWAY = ["distance"]  # columns of a decision
+
+
+def report(est: Description, path: Any, X: Any = None, y: Any = None) -> Path:
+    """Write a report of this fit as one HTML file, which needs no network.
+
+    It has what the fit is worth (:func:`bsvdd.facts`), the paragraph for a paper
+    (:func:`bsvdd.methods`), the oddest rows with the reasons, pictures of the rows, ROC where
+    there are labels, and the code that fits the model again.
+
+    Parameters
+    ----------
+    est : fitted estimator
+    path : str or path
+        The file is complete or absent. Its folder must exist.
+    X : array-like of shape (m, p), optional
+        New rows to report. By default the training rows are reported, each left out.
+    y : array-like of shape (m,), optional
+        Labels of X, with the rules of ``fit``. They are only compared with the decisions.
+
+    Returns
+    -------
+    path
+
+    Raises
+    ------
+    ValueError
+        y is given without X; X and y as in ``est.decision`` and ``fit``.
+    OSError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from bsvdd import SVDD, report
+    >>> est = SVDD().fit(np.random.default_rng(0).normal(size=(50, 2)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = report(est, Path(folder) / "model.html")
+    ...     "What P(normal) is" in page.read_text(encoding="utf-8")
+    True
+    """
+    found, path = facts.facts(est), Path(path)
+    if X is None and y is not None:
+        raise ValueError("y has the labels of X, but X is not given: report(est, path, X, y)")
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"the folder {path.absolute().parent} does not exist; make it")
+    X = None if X is None else pd.DataFrame(as_frame(X))
+    decided = est.decision(X)
+    order = np.argsort(-decided["surprise"].to_numpy(), kind="stable")[:LISTED]
+    odd, why_none = decided.iloc[order].drop(columns=LEFT_AWAY, errors="ignore"), ""
+    try:
+        why = explain(est, rows=order) if X is None else explain(est, X.iloc[order])
+        odd = odd.assign(reasons=[why.reason(i) for i in range(len(odd))])
+    except ValueError as error:  # a kernel matrix has no columns
+        why_none = f"There are no reasons: {error}."
+    page = {"odd": odd, "why_none": why_none, "new": X is not None, "lines": facts.lines(found)}
+    page |= {"size": len(decided), "normal": int(decided["normal"].sum()), "methods": methods(est)}
+    page["summary"] = est.summary() if "quantities" in found else None
+    drawn = _pictures(est, found, X, y, order[:EXPLAINED], explained=not why_none)
+    pictures = {name: image(name, picture) for name, picture in drawn}
+    write(path, render("page.html", __package__, found=found, pictures=pictures, **page))
+    return path
+
+
+def _pictures(
+    est: Description, found: dict[str, Any], X: Any, y: Any, odd: np.ndarray, explained: bool
+) -> Iterator[tuple[str, Any]]:
+    """Yield the pictures of a page with their names."""
+    yield "distances", plots.plot_distances(est, X, y)
+    if "one_table" in found and X is None:
+        yield "outliers", plots.plot_outliers(stand_out(est, est.table_.frame))
+    elif found["uncertain"]:
+        given = {"rows": odd} if X is None else {"X": X.iloc[odd]}
+        yield "margins", plots.plot_margin(est, **given)
+    if (0 < found["minority"] < found["rows"]) if X is None else len(np.unique(y)) > 1:
+        yield "roc", plots.plot_roc(est, X, y)
+    for j in odd if explained else ():
+        row = {"row": j} if X is None else {"z": X.iloc[[j]]}
+        yield f"row {j}", plots.plot_explanation(est, **row)
+
+
+# pages, of this and other packages
+
+
+def render(template: str, package: str, **values: Any) -> bytes:
+    """Return a page as bytes; all texts are escaped.
+
+    ``package`` is the one with the template, which may extend ``page.html`` of this one.
+    """
+    loader = ChoiceLoader([PackageLoader(each, "") for each in (package, __package__)])
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    own = {"version": version("bsvdd"), "date": date.today().isoformat()}
+    return environment.get_template(template).render(own | values).encode()
+
+
+def image(name: str, picture: Any, caption: str = "") -> dict[str, str]:
+    """Return a picture, by its figure or axes, as texts for the macro ``figure``."""
+    content = base64.b64encode(png(figure_of(picture))).decode()
+    return {"name": name, "image": content, "caption": caption}
+
+
+def png(figure: Figure) -> bytes:
+    """Return ``figure`` as PNG and close it."""
+    buffer = io.BytesIO()
+    with boxes_for_letters():
+        figure.savefig(buffer, format="png", dpi=120)
+    plt.close(figure)
+    return buffer.getvalue()

@@ -1,0 +1,250 @@
+"""Rows that users give, of a fit and new ones: checks, errors, warnings, and their form inside."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from ..base.messages import listed
+from ..base.warning import DataWarning, warn
+from ..models.kernels import Kernel, Tabular
+from ..models.kernels.numeric import OfDistance
+from .reading import EXACT
+from .table import Table
+
+LARGEST_FLOAT = int(np.finfo(float).max)
+LARGEST = 2**63  # below it a whole number has 64 bits
+SCALED_BY = 10.0  # standard deviation with a row over that without it, above which it is named
+FEWEST_ROWS = 10  # of which one can be called far
+BY_SD = "both", "standardised"  # scales of a kernel.Tabular
+ROUNDING = 1e-6  # of a standard deviation
+SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
+
+
+def training_rows(estimator: str, table: Table, kernel: Kernel, X: Any) -> tuple[Table, np.ndarray]:
+    """Return the table that training rows teach, and the rows as floats (n, p).
+
+    ``estimator`` is the name of a class, for errors.
+
+    Raises
+    ------
+    ValueError, TypeError
+        X is not a table; the message says what X is, and what to do.
+    """
+    refuse(X)
+    is_frame = isinstance(X, pd.DataFrame) and not kernel.pairwise
+    named = kernel.categorical_columns
+    if is_frame:
+        table = table.fit(X, named)
+        others = [n for n, kind in table.kinds.items() if kind in ("category", "names")]
+        if others and not kernel.of_tables:
+            raise ValueError(
+                f"{listed(others, 'is', 'are')} not numeric: for columns of categories use "
+                "kernel=kernels.Tabular(), else convert or drop them; if one has the labels, name "
+                "it: y='name'"
+            )
+        X = pd.DataFrame(table.floats(X), columns=X.columns)
+    rows = _validated(_checking(estimator), X, kernel, None if is_frame else table, 2)
+    if max(named, default=0) >= rows.shape[1]:
+        raise ValueError(f"categorical={named}: there are {rows.shape[1]} columns, from 0 on")
+    if is_frame or kernel.pairwise:
+        return table, rows
+    return table.fit(rows, named), rows
+
+
+def new_rows(estimator: str, table: Table, kernel: Kernel, X: Any, n: int) -> np.ndarray:
+    """Return new rows as floats (m, p), by the table and the n columns of training."""
+    refuse(X)
+    checking = _checking(estimator)
+    checking.n_features_in_ = n
+    if table.names is not None:
+        checking.feature_names_in_ = np.array(table.names, dtype=object)
+    if isinstance(X, pd.DataFrame) and not kernel.pairwise:
+        X = table.matched(X)
+        if X.shape[1] == n:
+            X = pd.DataFrame(table.floats(X), columns=X.columns)
+        return _validated(checking, X, kernel)
+    return _validated(checking, X, kernel, table)
+
+
+def _checking(estimator: str) -> Any:
+    """Return an object for scikit-learn's ``validate_data``, which names the estimator."""
+    return type(estimator, (BaseEstimator,), {})()
+
+
+def _validated(
+    checking: Any, X: Any, kernel: Kernel, table: Table | None = None, least: int = 0
+) -> np.ndarray:
+    """Return X as float64; ``checking`` learns the columns of a fit, of ``least`` rows.
+
+    ``table`` says which numbers of an array stand for "not known".
+    """
+    how: Any = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": least or 1}
+    try:
+        found = check_array(X, input_name="X", estimator=checking, **how)
+    except OverflowError as error:
+        raise ValueError(f"X has a number that is too large for any float: {error}") from error
+    except (TypeError, ValueError) as error:
+        text = f"X must be a table of numbers (rows, columns): {error}"
+        if hasattr(checking, "feature_names_in_") and not (least or isinstance(X, pd.DataFrame)):
+            text = text.removesuffix(".")
+            text += "; the fit had named columns: give a data frame (one row: new.iloc[[0]])"
+        raise (ValueError if isinstance(error, ValueError) else TypeError)(text) from error
+    if least or not kernel.pairwise:  # names and number of the columns
+        validate_data(checking, X, reset=bool(least), skip_check_array=True)
+    rows: np.ndarray = found if table is None or kernel.pairwise else table.known(found)
+    _require_finite(rows, kernel.of_tables)
+    return rows
+
+
+def _require_finite(X: np.ndarray, may_lack: bool) -> None:
+    """Raise a ValueError that names the first infinite value, or missing one if none may be."""
+    bad = np.isinf(X) if may_lack else ~np.isfinite(X)
+    if bad.any():
+        i, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"X contains NaN or infinity: X[{i}, {column}] is {X[i, column]} "
+            f"({int(bad.any(axis=1).sum())} such rows); drop or impute these rows"
+            + ("" if may_lack else "; kernels.Tabular() fills them")
+        )
+
+
+def _require_digits(rows: np.ndarray) -> None:
+    """Raise a ValueError if whole numbers (n, p) that differ would be the same floats."""
+    if rows.dtype.kind not in "iuO" or not rows.size:
+        return
+    for i, column in enumerate(rows.T):
+        if column.dtype == object and not all(isinstance(v, int) for v in column):
+            continue
+        largest = max(abs(int(column.min())), abs(int(column.max())))
+        if largest < EXACT or largest > LARGEST_FLOAT:  # no float at all is told elsewhere
+            continue
+        if len(np.unique(column)) > len(np.unique(column.astype(float))):
+            raise ValueError(
+                f"column {i} (counted from 0) of X has whole numbers of 2^53 or more that floats "
+                "cannot tell apart; if they name something, give a data frame with "
+                f"X[{i}].astype('category'), else leave the column out"
+            )
+
+
+def refuse(X: Any) -> None:
+    """Raise an error for a path, a lazy table, and values that would become other numbers."""
+    if isinstance(X, str | os.PathLike):
+        raise TypeError(
+            f"X={str(X)!r:.200} is text, expected rows; read a file by bsvdd.read_table(path) "
+            "(CSV, Parquet), or by numpy.load(path) (.npy)"
+        )
+    graph = getattr(X, "__dask_graph__", None)
+    if callable(graph) and graph() is not None:  # an xarray object may hold a dask array
+        raise TypeError(
+            "X is a dask collection, and rows must be in memory: fit a sample of a data frame, "
+            "X.sample(frac=0.01).compute(), and answer all its rows partition by partition, "
+            "X.map_partitions(est.decision)"
+        )
+    if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
+        raise ValueError(
+            f"X has {np.ma.count_masked(X)} masked values, which would count as if they were not "
+            "masked; drop or impute these rows"
+        )
+    if isinstance(X, list | tuple):
+        with suppress(ValueError):  # rows of different lengths, for which the next check has words
+            X = np.asarray(X)
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        _require_digits(X)
+    if isinstance(X, pd.DataFrame):
+        return
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    cells = {type(v) for v in np.ravel(np.asarray(X))} if kind == "O" else set()
+    if kind in ("m", "M") or cells & {np.datetime64, np.timedelta64}:
+        raise TypeError(
+            "X must be numbers, got datetime64 or timedelta64; give a data frame, in which dates "
+            "are days since the first"
+        )
+
+
+def warn_of_columns(
+    kernel: Kernel, X: np.ndarray, columns: list[Any], rows: Any, chosen: bool
+) -> None:
+    """Warn of columns of the majority rows X that ``kernel`` compares badly, and of equal rows.
+
+    ``columns`` and ``rows`` are the names. Equal rows are for cutoffs ``chosen`` from rows.
+    """
+    if kernel.pairwise:
+        return
+    spread = np.ptp(X, axis=0)
+    constant = np.flatnonzero(spread == 0.0)
+    if len(constant) == X.shape[1]:
+        if chosen:
+            warn(
+                f"all {len(X)} majority rows are equal: their distances are 0 up to rounding, so "
+                "a cutoff chosen from them calls such rows normal or abnormal by chance; give "
+                "rows that differ, or the cutoff as a distance, cutoffs.Printed(0.5)",
+                DataWarning,
+            )
+        return
+    if len(constant) and not isinstance(kernel, Tabular):  # it knows what they are worth
+        shown = ", ".join(map(str, constant[:5])) + (", ..." if len(constant) > 5 else "")
+        warn(
+            f"{len(constant)} column(s) of X are constant over the majority rows ({shown}), and "
+            "this kernel has no scale for another value there; kernels.Tabular(), the default, "
+            "puts a new row with another value 5 standard deviations away",
+            DataWarning,
+        )
+    if isinstance(kernel, OfDistance):
+        varies = np.flatnonzero(spread)
+        sd = (spread[varies] * (X[:, varies] / spread[varies]).std(axis=0)).tolist()
+        least, most = int(np.argmin(sd)), int(np.argmax(sd))
+        if sd[most] > SCALES * sd[least]:
+            warn(
+                f"the standard deviation of column {varies[most]} of X is {sd[most]:.3g}, that of "
+                f"column {varies[least]} {sd[least]:.3g}: {kernel!r} takes columns as they are, so "
+                f"the second hardly counts; use kernels.Tabular(kernels.{kernel!r})",
+                DataWarning,
+            )
+    _warn_of_far_values(kernel, X, columns, rows)
+
+
+def _warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: list[Any], rows: Any) -> None:
+    """Warn of values of majority rows X, each of which alone makes the scale of its column."""
+    if getattr(kernel, "scale", None) not in BY_SD or len(X) < FEWEST_ROWS:
+        return
+    found, spread = [], np.ptp(X, axis=0)
+    for f in np.setdiff1d(np.flatnonzero(spread), kernel.categorical_columns):
+        x = X[:, f] / spread[f]
+        far = int(np.abs(x - x.mean()).argmax())
+        sd, left = float(x.std()), float(np.delete(x, far).std())
+        if sd > SCALED_BY * left > ROUNDING * sd:
+            found.append((sd / left, int(f), far))
+    if not found:
+        return
+    ratio, f, far = max(found)
+    more = f" ({len(found) - 1} more columns have such a row)" if len(found) > 1 else ""
+    warn(
+        f"row {rows[far]} moves the scale of {str(columns[f])!r}: its value, "
+        f"{X[far, f]:.6g}, makes the standard deviation {ratio:.3g} times that of the "
+        f"other rows, which then differ little in this column{more}; if the value is wrong, mend "
+        "it or leave out the row",
+        DataWarning,
+    )
+
+
+def training_names(X: Any, n: int) -> np.ndarray | None:
+    """Return the names of the rows of a data frame, whole numbers of 64 bits or objects.
+
+    Texts are objects: NumPy's own have the length of the longest, each. None stands for 0, 1, ...,
+    n - 1.
+    """
+    if not isinstance(X, pd.DataFrame):
+        return None
+    found = X.index.to_flat_index().tolist()  # tuples for several levels
+    if not all(isinstance(v, int) and -LARGEST <= v < LARGEST for v in found):
+        return np.array([str(name) for name in found], dtype=object)
+    names = np.array(found, dtype=np.int64)
+    return None if np.array_equal(names, np.arange(n)) else names

@@ -1,0 +1,56 @@
+"""BLAS has one thread beside threads of Python; and what a long task says on stderr."""
+
+import re
+import time
+
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from bsvdd.base import threads
+
+
+def blas_threads():
+    """Return the most threads; a library may be built for one only."""
+    return max(lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas")
+
+
+@pytest.fixture
+def two_threads():
+    with threadpool_limits(2, user_api="blas"):
+        if blas_threads() != 2:
+            pytest.skip("this BLAS does not take a number of threads")
+        yield
+
+
+def test_one_thread_until_the_last_of_several_computations(two_threads):
+    first, second = threads.one(), threads.one()
+    first.__enter__()
+    second.__enter__()
+    assert blas_threads() == 1
+    first.__exit__(None, None, None)
+    assert blas_threads() == 1
+    second.__exit__(None, None, None)
+    assert blas_threads() == 2
+    with pytest.raises(KeyboardInterrupt), threads.one():
+        raise KeyboardInterrupt
+    assert blas_threads() == 2
+
+
+def test_steps_say_what_runs_and_a_quick_task_says_nothing(capsys):
+    with threads.steps("report", every=0.05) as step:
+        for name in ("first", "second"):
+            step(name)
+            time.sleep(0.2)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines and all(re.fullmatch(r"report: (first|second), [01] s so far", a) for a in lines)
+    assert [any(name in a for a in lines) for name in ("first", "second")] == [True, True]
+    with threads.steps("report", every=0.3) as step:
+        for i in range(8):  # each was told already: the seconds count anew
+            time.sleep(0.05)
+            step(f"cell {i}", said_already=True)
+    assert capsys.readouterr().err == ""
+    with threads.steps("report", every=0.2), threads.steps("draws", every=0.01) as step:
+        step("warm-up")
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""  # of a task inside another
+    assert [threads.duration(t) for t in (4.4, 200, 9000)] == ["4 s", "3 min", "2.5 h"]

@@ -1,0 +1,187 @@
+"""``bsvdd outliers``: the odd rows of one table, as its user asks for them."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bsvdd
+from bsvdd import BSVDD
+from tests.test_screens import NUMBER
+
+from .helpers import call
+
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
+FEW = ["--draws", 50, "--tune", 100]
+ODD = {3: ("cost", 250.0), 17: ("version", 40), 41: ("size", -15.0)}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "name": [f"n{i:02d}" for i in range(60)],
+            "cost": np.exp(rng.normal(size=60)).round(2),
+            "size": rng.normal(size=60).round(3),
+            "city": rng.choice(["Bonn", "Rom", "Oslo"], 60),
+            "version": 3 + np.arange(60) % 4,
+        }
+    )
+    for row, (column, value) in ODD.items():
+        frame.loc[row, column] = value
+    return frame
+
+
+@pytest.fixture(scope="module")
+def csv(table, tmp_path_factory):
+    path = tmp_path_factory.mktemp("outliers") / "t.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_oddest_rows_are_printed_first_with_their_columns(csv, width):
+    result = call("outliers", csv, "--id", "name", "--top", 3, *FEW, COLUMNS=str(width))
+    lines = result.output.splitlines()
+    assert max(map(len, lines)) <= width
+    assert "label" not in result.stderr  # a column with two values is none here
+    shown = [line.split() for line in lines if re.match(r"n\d", line.strip())]
+    assert sorted(each[0] for each in shown) == ["n03", "n17", "n41"]
+    for name, odd, _, *reason in shown:
+        column, value = ODD[int(name[1:])]
+        assert reason[:3] == [column, "=", f"{value:g}"]
+        assert 0.0 <= float(odd) <= 1.0
+    text = " ".join(result.output.split())
+    for words in ("At least one of 60 rows stands out. ", "listed", "a smooth tail"):
+        assert words in text
+
+
+def clump(table):
+    """Return a table of 285 rows with 20 alike odd rows, and some odd ones by a long tail."""
+    rng = np.random.default_rng(1)
+    many = pd.concat([table.drop(index=list(ODD))] * 5, ignore_index=True)
+    many["cost"] = np.exp(rng.normal(size=len(many))).round(2)
+    many["size"] = rng.normal(size=len(many)).round(3)
+    many.loc[:19, ["cost", "size", "city"]] = 9.0, -4.0, "Rom"
+    many.loc[:19, "cost"] += rng.normal(0.0, 0.2, 20).round(2)
+    many["name"] = [f"r{i}" for i in range(len(many))]
+    return many.sample(frac=1.0, random_state=0)
+
+
+def test_alike_odd_rows_are_one_line(table, tmp_path):
+    path, out, picture = tmp_path / "t.csv", tmp_path / "o.csv", tmp_path / "o.png"
+    many = clump(table)
+    many.to_csv(path, index=False)
+    files = ["--out", out, "--picture", picture]
+    result = call("outliers", path, "--id", "name", *FEW, *files, "--label", "version")
+    assert result.stdout.endswith(f"saved {out}\nsaved {picture}\n")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    found = pd.read_csv(out, index_col="name")
+    group = found.index[found["clump"] == 0]
+    assert found["probability_odd"].is_monotonic_decreasing
+    assert set(group) == {f"r{i}" for i in range(20)} and found["listed"][group].all()
+    text = " ".join(result.output.split())
+    assert f"Alike: {', '.join(group)}." in text and "... (20 rows)" in text
+    assert "Column 'version' is left out: no label is used." in text
+    line = next(line for line in result.output.splitlines() if "(20 rows)" in line)
+    assert "cost = 8." in line and " to 9." in line
+    # as Python has them
+    X = many.drop(columns=["version"]).set_index("name")
+    est = BSVDD(draws=50, tune=100)
+    assert (est.fit_predict(X) == np.where(found["listed"][X.index], -1, 1)).all()
+    expected = bsvdd.stand_out(est, X).table
+    assert found["column_1"].notna()[found["listed"]].all()
+    assert found.index.tolist() == expected.index.tolist()
+    np.testing.assert_allclose(found["probability_odd"], expected["probability_odd"], atol=1e-9)
+    np.testing.assert_allclose(found["surprise"], expected["surprise"], rtol=1e-9)
+    more = call("outliers", path, "--id", "name", *FEW, "--top", 1, "--fdr", 0.5)
+    assert f"{bsvdd.stand_out(est, X, fdr=0.5).listed.sum() - 20} more rows are" in more.output
+
+
+def test_suspects_are_a_stratum_and_their_column_is_no_feature(tmp_path):
+    rng, path, out = np.random.default_rng(0), tmp_path / "t.csv", tmp_path / "o.csv"
+    X, away = rng.normal(size=(150, 3)), rng.normal(size=(12, 3))
+    X[:12] += 4.5 * away / np.linalg.norm(away, axis=1, keepdims=True)
+    who = np.repeat(["T3", "T1", "T2"], [25, 121, 4])
+    frame = pd.DataFrame(X, columns=list("abc"))
+    frame.assign(who=who).to_csv(path, index=False)
+    result = call("outliers", path, "--strata", "who", "--model", "SVDD", "--out", out)
+    expected = bsvdd.stand_out(bsvdd.SVDD(), pd.read_csv(path)[list("abc")], strata=who)
+    sentence = next(s for s in str(expected).split(". ") if "rows odd" in s)
+    assert sentence in " ".join(result.output.split()) and "others: " in sentence
+    found = pd.read_csv(out)
+    np.testing.assert_allclose(found["probability_odd"], expected.table["probability_odd"])
+    assert "column_1" in found and "who" not in set(found["column_1"])
+
+
+@pytest.mark.filterwarnings("ignore:.*have gaps, in")
+def test_filled_cells_are_named_row_by_row(table, tmp_path):
+    gaps, path, out = table.copy(), tmp_path / "t.csv", tmp_path / "o.csv"
+    gaps.loc[4, "size"] = gaps.loc[[4, 9], "city"] = np.nan
+    gaps.to_csv(path, index=False)
+    few = ["--model", "BDD", "--dictionary", 20, "--draws", 50]
+    call("outliers", path, "--id", "name", *few, "--out", out)
+    filled = pd.read_csv(out, index_col="name", keep_default_na=False)["filled"]
+    assert filled[filled != ""].to_dict() == {"n04": "size, city", "n09": "city"}
+
+
+def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
+    path = tmp_path / "t.csv"
+    rng = np.random.default_rng(0)
+    pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd")).to_csv(path, index=False)
+    text = " ".join(call("outliers", path, *FEW).output.split())
+    assert "It is not .99 sure that a row stands out: P(no row is odd) = 0." in text
+    assert "No row is listed." in text
+    table.iloc[20:30].to_csv(path, index=False)
+    text = " ".join(call("outliers", path, "--id", "name", *FEW).output.split())
+    assert "The rows have an order only: too few different rows." in text
+
+
+@pytest.mark.filterwarnings("ignore:60 rows are many", "ignore:285 rows are many")
+def test_rows_that_a_sample_does_not_hold_are_decided_too(csv, table, tmp_path, monkeypatch):
+    from bsvdd.tables import training
+
+    out, path = tmp_path / "o.csv", tmp_path / "t.csv"
+    monkeypatch.setattr(training, "MOST_ROWS", 200)
+    many = clump(table)
+    many.to_csv(path, index=False)
+    call("outliers", path, "--id", "name", *FEW, "--out", out)
+    found = pd.read_csv(out).set_index("name")
+    assert len(found) == found.index.nunique() == 285 and found["probability_odd"].notna().all()
+    odd = found.loc[[f"r{i}" for i in range(20)]]
+    assert (odd["clump"] == 0).all() and odd["column_1"].notna().all()
+    X = many.set_index("name")
+    est = BSVDD(draws=50, tune=100)
+    assert ((est.fit_predict(X) == -1) == found["listed"][X.index]).all()
+
+
+@pytest.mark.filterwarnings("ignore:column 'date' has dates")
+def test_the_first_screen_of_the_readme_is_what_the_command_prints(monkeypatch):
+    root = Path(__file__).parents[2]
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    command, shown = re.findall(r"```text\n\$ bsvdd outliers (.*?)\n\n(.*?)```", readme, re.S)[0]
+    monkeypatch.chdir(root)
+    result = call("outliers", *command.split(), COLUMNS="92")
+    words = [NUMBER.sub("#", text).split() for text in (shown, result.stdout)]
+    assert words[0] == words[1]
+    said, stored = ([float(n) for n in NUMBER.findall(text)] for text in (result.stdout, shown))
+    np.testing.assert_allclose(said, stored, rtol=0.02, atol=0.02)
+
+
+@pytest.mark.filterwarnings("always:.*are training rows")
+def test_score_says_how_many_rows_are_training_rows(table, tmp_path):
+    model, new, out = tmp_path / "m", tmp_path / "new.csv", tmp_path / "s.csv"
+    BSVDD(draws=50, tune=100).fit(table.drop(columns="name")).save(model)
+    known = "10 of 11 rows are training rows; decision() answers them left out"
+    mixed = pd.concat([table.iloc[:10], table.iloc[:1].assign(size=0.5)])
+    for rows, said in ((mixed, True), (mixed.iloc[10:], False)):
+        rows.to_csv(new, index=False)
+        result = call("score", model, new, "--out", out, "--fdr", 0.012)
+        assert (known in result.stderr) == said
+        why = f"selected none of {len(rows)} rows: k rows are selected if their p-values are at "
+        assert f"{why}most k * {0.012 / len(rows):.3g}" in result.stderr
+        smallest = pd.read_csv(out)["p_value"].nsmallest(3)
+        assert f"smallest are {', '.join(f'{p:.3g}' for p in smallest)}" in result.stderr

@@ -1,0 +1,380 @@
+"""One table with odd rows inside: what is listed by each description."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from bsvdd.models.kernels.decorrelated import Decorrelated, inverse_root, of_nearest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bsvdd import BDD, BSVDD, SVDD, explain, facts, kernels, load, stand_out
+from bsvdd.outliers.core_rows import core_of
+
+# few draws
+pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
+
+QUICK = BDD(simplex=True)
+ALL = {"SVDD": SVDD(), "BDD": BDD(draws=50, tune=60), "mode": QUICK}
+ALL["BSVDD"] = BSVDD(draws=50, tune=60)
+ODD = np.arange(8)
+
+
+def table(seed=0, n=300, p=4):
+    """Rows of a correlated normal distribution, the first 8 with one value 7 sd away."""
+    rng = np.random.default_rng([seed, n, p])
+    X = 0.6 * rng.normal(size=(n, p)) + 0.8 * rng.normal(size=(n, 1))
+    X[ODD, rng.integers(0, p, 8)] = 7.0 * rng.choice([-1.0, 1.0], 8)
+    return X
+
+
+# what is listed
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_planted_rows_are_listed_and_the_estimator_has_the_weights_of_the_core(name):
+    X, est = table(), ALL[name]
+    found = stand_out(est, X)
+    assert found.listed[ODD].all() and found.listed.sum() <= 11
+    assert 4 <= found.at_least <= 8 and found.none < 0.01 and not found.reason
+    assert not found.weight[ODD].any() and 0.8 <= found.weight.mean() < 0.85
+    assert not hasattr(est, "fit_") and type(found.estimator) is type(est)
+    assert isinstance(found.estimator.kernel, Decorrelated)
+    # weights 0 and 1 are those of a fit to the rows of the core
+    again = type(est)(**found.estimator.get_params(deep=False)).fit(X[found.weight > 0])
+    inside = found.estimator.log_similarity()[:, found.weight > 0]
+    np.testing.assert_allclose(again.log_similarity(), inside, rtol=1e-6)
+    new = -np.median(again.log_similarity(X[ODD]), axis=0)
+    np.testing.assert_allclose(found.surprise[ODD], new, rtol=0.01)
+
+
+def test_a_clean_table_has_hardly_ever_a_list():
+    tables = (np.random.default_rng([seed, 5]).normal(size=(200, 4)) for seed in range(5))
+    found = [stand_out(QUICK, X) for X in tables]
+    assert sum(each.listed.any() for each in found) <= 1
+    assert all(each.at_least == 0 and each.none > 0.2 for each in found if not each.listed.any())
+
+
+@pytest.mark.parametrize("far", [10.0, 25.0, 1000.0, 1e6])
+def test_one_wild_value_hides_no_planted_rows(far):
+    plain, power = 0, 0
+    for seed in range(3):
+        X = table(seed, n=150)
+        plain += stand_out(QUICK, X).listed[ODD].sum()
+        X[149, 1] = far * (-1.0) ** seed
+        found = stand_out(QUICK, X)
+        power += found.listed[ODD].sum()
+        assert found.listed[149] and found.probability[149] > 0.99 and found.listed.sum() <= 12
+    assert plain >= 20 and power >= 0.9 * plain
+
+
+def amounts(rng, n, share):
+    return np.where(rng.random(n) < share, np.exp(rng.normal(3.0, 1.0, n)), 0.0)
+
+
+COLUMNS = {
+    **{f"flag {s}": lambda r, n, s=s: 1.0 * (r.random(n) < s) for s in (0.01, 0.1, 0.4)},
+    "four flags": lambda r, n: 1.0 * (r.random((n, 4)) < 0.1),
+    "amounts": lambda r, n: amounts(r, n, 0.3),
+    "rare amounts": lambda r, n: amounts(r, n, 0.05),
+    "counts": lambda r, n: 1.0 * r.poisson(0.4, n),
+    "three values": lambda r, n: r.choice([0.0, 1.0, 2.0], n, p=[0.8, 0.15, 0.05]),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_a_column_in_which_most_rows_are_equal_makes_no_other_row_odd(kind):
+    X = table(1, n=400)
+    more = COLUMNS[kind](np.random.default_rng(2), 400)
+    found = stand_out(QUICK, np.column_stack([X, more]))
+    assert found.listed[ODD].sum() >= 7 and found.listed[8:].sum() <= 2
+
+
+def test_a_rare_amount_that_is_far_from_the_others_is_listed():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(300, 2)), amounts(rng, 300, 0.3)])
+    X[0, 2] = 1e6
+    found = stand_out(QUICK, X)
+    assert np.flatnonzero(found.listed).tolist() == [0]
+    assert "One row is listed, with P(odd) = 1.00." in str(found)
+
+
+def test_clumps_are_listed_rows_that_are_alike():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    X[:12] = [4.0, -4.0, 4.0] + 0.1 * X[:12]
+    X[12:16] = [-5.0, -5.0, 0.0] + 0.1 * X[12:16]
+    X[16] = 0.0, 0.0, 7.0
+    found = stand_out(QUICK, X)
+    assert found.listed[:17].all()
+    assert found.clump[:17].tolist() == [0] * 12 + [1] * 4 + [-1]
+    assert [len(rows) for rows in found.lines(3)].count(12) == 1
+    assert len(np.concatenate(found.lines(300))) == 300
+
+
+# tables, order, names, words
+
+
+def mixed(n=200):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n)})
+    frame["place"] = rng.choice(list("uvw"), n)
+    frame.loc[3, "a"], frame.loc[5, "place"], frame.loc[7, "b"] = 9.0, "abroad", None
+    return frame.set_axis(pd.Index([f"r{i}" for i in range(n)], name="row"))
+
+
+@pytest.mark.filterwarnings("ignore:1 of 200 rows have gaps")
+def test_a_table_of_numbers_categories_and_gaps():
+    X = mixed()
+    found = stand_out(QUICK, X)
+    assert found.listed[3] and found.table.index[0] == "r3" and found.table.index.name == "row"
+    columns = ["probability_odd", "surprise", "listed", "clump", "weight"]
+    assert found.table.columns.tolist() == columns
+    order = found.table[["probability_odd", "surprise"]].apply(tuple, axis=1)
+    assert order.is_monotonic_decreasing
+    assert found.probability[np.argsort(found.surprise)].tolist() == sorted(found.probability)
+    assert str(found).startswith(found.headline) and "smooth tail" in str(found)
+    assert found.title(found.order, most=2) == f"r3, {found.table.index[1]}, ... (200 rows)"
+
+
+@pytest.mark.filterwarnings("ignore:(1 of 200 rows have gaps|column 'a' has 9 in 5 rows, alone)")
+def test_no_answer_depends_on_the_order_of_the_rows_and_equal_rows_are_alike():
+    X = mixed()
+    X.iloc[10:14] = X.iloc[3].tolist()
+    X.iloc[20:23] = X.iloc[30].tolist()
+    order = np.random.default_rng(1).permutation(len(X))
+    found, moved = stand_out(QUICK, X), stand_out(QUICK, X.iloc[order])
+    names = X.index
+    for name in ("probability_odd", "surprise", "listed", "weight"):
+        one, other = (each.table[name].loc[names].to_numpy(float) for each in (found, moved))
+        np.testing.assert_allclose(one, other, rtol=1e-9, err_msg=name)
+        for equal in ([3, 10, 11, 12, 13], [20, 21, 22, 30]):
+            assert np.ptp(one[equal]) < 1e-9
+
+
+def test_the_kernel_keeps_what_was_asked_and_is_taught_by_the_core_alone():
+    X = table()
+    X[:, 3] = np.arange(300) % 5
+    asked = kernels.Tabular(rho=0.1, categorical=(3,), scale="standardised")
+    kernel = stand_out(BDD(simplex=True, kernel=asked), X).estimator.kernel
+    assert (kernel.rho, kernel.categorical, kernel.scale) == (0.1, (3,), "standardised")
+    assert kernel.q == 3 and kernel.fit(X[:9], np.ones(9), np.arange(9)) is kernel
+    assert kernel.taught(X[:9], np.ones(9)) is kernel and "Decorrelated(RBF" in repr(kernel)
+    plain = stand_out(BDD(simplex=True, kernel=kernels.RBF()), X).surprise
+    np.testing.assert_array_equal(plain, stand_out(QUICK, X).surprise)
+
+
+def test_coordinates_of_the_core_are_not_correlated():
+    X = table(n=600)
+    core, kernel = core_of(X, kernels.Tabular())
+    Z = kernel.inputs(X[core])[:, :4] * math.sqrt(2.0)
+    between = ~np.eye(4, dtype=bool)
+    assert np.corrcoef(Z.T)[between].max() < 0.2 < 0.4 < np.corrcoef(X[core].T)[between].min()
+    root, eta = inverse_root(X[core], np.ones(4, dtype=bool)), 0.1 + 8.0 / core.sum()
+    S = (1.0 - eta) * np.cov(X[core].T) + eta * np.eye(4)
+    np.testing.assert_allclose(root @ S @ root, np.eye(4), atol=1e-10)
+    drawn = np.random.default_rng(0).normal(2, 3, 9999)
+    np.testing.assert_allclose(of_nearest(drawn), (2, 3), 0.03)
+
+
+def test_many_rows_are_judged_by_the_core_of_a_sample():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 3))
+    X[:100] = [4.0, -4.0, 4.0] + 0.1 * X[:100]
+    core, _ = core_of(X, kernels.Tabular())
+    assert not core[:100].any() and core.mean() == pytest.approx(0.8, abs=0.001)
+
+
+# tables with little in them, flags
+
+
+def bad_tables():
+    rng = np.random.default_rng(4)
+    normal = rng.normal(size=(200, 3))
+    scattered, alike, two, almost, equal = (normal.copy() for _ in range(5))
+    scattered[:80] = rng.uniform(-8.0, 8.0, (80, 3))
+    alike[:80] = 6.0 + 0.2 * normal[:80]
+    two[:100] += 8.0
+    almost[1:] = 0.0
+    equal[:160] = equal[0]
+    letters = pd.DataFrame(rng.choice(list("abc"), (200, 3)), columns=list("xyz"))
+    return {
+        "no odd row": normal,
+        "40 % scattered": scattered,
+        "40 % alike": alike,
+        "two clusters": two,
+        "all equal but one": almost,
+        "80 % equal": equal,
+        "three binary columns": rng.integers(0, 2, (200, 3)).astype(float),
+        "one column": normal[:, :1],
+        "12 rows": normal[:12],
+        "categories only": letters,
+    }
+
+
+BAD_TABLES = bad_tables()
+ORDER_ONLY = "80 % equal", "three binary columns", "all equal but one", "12 rows", "categories only"
+
+
+@pytest.mark.parametrize("name", BAD_TABLES)
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning")
+def test_a_table_of_any_kind_has_an_answer_and_never_a_list_of_half_of_it(name):
+    X = BAD_TABLES[name]
+    found = stand_out(SVDD(), X)
+    assert len(found.listed) == len(X) and np.isfinite(found.surprise).all()
+    assert found.listed.sum() <= (0.4 if name == "40 % scattered" else 0.02) * len(X)
+    assert str(found).endswith(".")
+    assert np.isnan(found.none) == (name in ORDER_ONLY)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+@pytest.mark.parametrize("name", ["mode", "SVDD"])
+def test_few_columns_without_odd_rows_have_no_list(name, p):
+    """The points of a sphere have one surprise: the smooth tail begins beyond them."""
+    for seed in range(3):
+        found = stand_out(ALL[name], np.random.default_rng(seed).normal(size=(200, p)))
+        assert found.listed.sum() <= 1
+
+
+FLAGS = {
+    "int64": lambda v: v,
+    "bool": lambda v: v.astype(bool),
+    "Int64": lambda v: pd.array(v, dtype="Int64"),
+    "float64": lambda v: v.astype(float),
+}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shares"),
+    [(dtype, [0.1]) for dtype in [*FLAGS, "array"]]
+    + [("int64", [share]) for share in (0.01, 0.05, 0.2)]
+    + [("int64", [0.01, 0.05, 0.1, 0.2])],
+)
+def test_rows_with_the_rarer_value_of_a_flag_are_no_odd_rows(dtype, shares):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd"))
+    frame.iloc[:5] += 10.0 * np.eye(5, 4) + 10.0 * np.eye(5, 4, -1)
+    for j, share in enumerate(shares):
+        flag = (rng.random(400) < share).astype(int)
+        flag[5] = 1  # a flag that nobody has would be a constant
+        frame[f"flag{j}"] = FLAGS.get(dtype, FLAGS["int64"])(flag)
+    found = stand_out(SVDD(), frame.to_numpy(float) if dtype == "array" else frame)
+    assert found.listed[:5].all()
+    assert found.listed[5:].sum() <= 1
+    assert found.at_least <= 5
+
+
+# fit_predict, and the fit to the core
+
+
+@pytest.mark.parametrize("name", ["BSVDD", "mode", "SVDD"])
+def test_fit_predict_returns_the_list_and_describes_new_rows_by_all_that_are_not_odd(name):
+    X, est = table(), clone(ALL[name])
+    answer = stand_out(est, X)
+    np.testing.assert_array_equal(est.fit_predict(X) == -1, answer.listed)
+    new, weight = table(9, n=50), 1.0 - answer.probability
+    same = clone(answer.estimator).fit(X, sample_weight=weight)
+    np.testing.assert_array_equal(est.score_samples(new), same.score_samples(new))
+    assert facts(est)["one_table"] and "one table: odd rows may be among its 300" in str(est)
+    assert (clone(est).fit_predict(X, np.isin(np.arange(300), ODD))[ODD] == -1).all()
+    assert (make_pipeline(StandardScaler(), clone(est)).fit_predict(X)[ODD] == -1).all()
+    assert stand_out(est, X, fdr=0.3).listed.sum() >= answer.listed.sum()
+
+
+@pytest.mark.parametrize("skewed", [False, True])
+def test_a_saved_fit_to_the_core_answers_the_same(skewed, tmp_path):
+    X = np.exp(0.8 * table()) if skewed else table()
+    found = stand_out(ALL["BSVDD"], X).estimator
+    assert any(found.kernel_.sides) == skewed
+    found.save(tmp_path / "fit")
+    same = load(tmp_path / "fit")
+    np.testing.assert_array_equal(same.kernel_(X, X), found.kernel_(X, X))
+    np.testing.assert_allclose(same.score_samples(X[:20]), found.score_samples(X[:20]), atol=1e-5)
+
+
+def test_reasons_are_those_of_the_fit_to_the_core():
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    X[:8] = [4.0, 0.0, -5.0] + 0.1 * X[:8]
+    why = explain(stand_out(ALL["BSVDD"], X).estimator, rows=range(8))
+    assert why.nearest.to_numpy().min() >= 8  # odd rows that are alike are not the rows like them
+    assert (why.top_columns(2)[["column_1", "column_2"]].sum(axis=1) == 2).all()  # 0 and 2
+    said = why.reason(range(8))
+    assert said.count("; rows like it: ") == 2 and " to " in said.split(" (")[0]
+
+
+# strata, weights, groups
+
+
+def suspects(seed=0, bad=12):
+    """150 rows, 25 of T3, the first of which are 4.5 sd away, each in a direction of its own."""
+    rng = np.random.default_rng(seed)
+    X, away = rng.normal(size=(150, 3)), rng.normal(size=(bad, 3))
+    X[:bad] += 4.5 * away / np.linalg.norm(away, axis=1, keepdims=True)
+    return X, np.repeat(["T3", "T1"], [25, 125])
+
+
+def test_suspects_have_a_share_of_odd_rows_of_their_own():
+    found = {}
+    for seed in range(4):
+        X, who = suspects(seed)
+        for strata in (None, who):
+            each = stand_out(QUICK, X, strata=strata)
+            found[seed, strata is not None] = each.listed[:12].sum(), each.listed[12:].sum()
+        row = each.strata.set_index("level").loc["T3"]
+        assert row["rows"] == 25 and row["low"] <= 12 <= row["high"]
+        said = f"T3: {row['odd']} of 25 rows odd ({row['low']} to {row['high']}); T1: "
+        assert said in str(each)
+    alone, told = (
+        np.sum([v for (_, t), v in found.items() if t == is_told], axis=0) for is_told in (0, 1)
+    )
+    assert told[0] >= 40 and told[1] <= 2 and alone[0] <= told[0] / 2
+    clean, who = suspects(bad=0)
+    assert not stand_out(QUICK, clean, strata=who).listed.any()
+
+
+def test_levels_are_labels_or_a_column_and_small_ones_are_joined():
+    X, who = suspects()
+    frame = pd.DataFrame(X, columns=list("abc")).assign(who=who)
+    named, given = stand_out(QUICK, frame, strata="who"), stand_out(QUICK, X, strata=who)
+    assert list(named.estimator.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_array_equal(named.probability, given.probability)
+    none = stand_out(QUICK, X)
+    same = stand_out(QUICK, X, strata=["all"] * 150)
+    np.testing.assert_array_equal(same.probability, none.probability)
+    assert (same.none, same.at_least, str(same)) == (none.none, none.at_least, str(none))
+    few = np.r_[["x"] * 3, ["y"] * 4, ["z"] * 143]
+    assert stand_out(QUICK, X, strata=few).strata[["level", "rows"]].to_numpy().tolist() == [
+        ["others", 7],
+        ["z", 143],
+    ]
+    order = np.random.default_rng(1).permutation(150)
+    moved, known = stand_out(QUICK, X[order], strata=who[order]), stand_out(QUICK, X, strata=who)
+    np.testing.assert_allclose(moved.probability, known.probability[order], rtol=1e-9)
+    pd.testing.assert_frame_equal(moved.strata, known.strata)
+    many = stand_out(QUICK, X, strata=np.arange(150) // 15)
+    assert "; 5 more strata." in str(many) and len(many.strata) == 10
+
+
+def test_rows_of_weight_0_are_never_in_the_core_and_weights_and_groups_are_those_of_the_fit():
+    X, _ = suspects()
+    t, groups = np.r_[np.zeros(25), 0.5 + np.random.default_rng(0).random(125)], np.arange(150) // 3
+    found = stand_out(QUICK, X, sample_weight=t, groups=groups)
+    assert not found.weight[:25].any() and np.isfinite(found.probability).all()
+    core = found.weight > 0
+    np.testing.assert_allclose(found.weight[core], t[core] / t[25:].mean())
+    same = clone(found.estimator).fit(X, sample_weight=core * t, groups=groups)
+    np.testing.assert_allclose(
+        found.surprise, np.maximum(-np.median(same.log_similarity(), axis=0), 0.0), rtol=1e-6
+    )
+    equal = stand_out(QUICK, X, sample_weight=np.full(150, 7.0), groups=np.arange(150))
+    np.testing.assert_allclose(equal.probability, stand_out(QUICK, X).probability, rtol=1e-6)
+
+
+def test_few_or_equal_rows_have_an_order_only():
+    for X in (np.random.default_rng(0).normal(size=(30, 2)), np.repeat(np.eye(3), 30, axis=0)):
+        found = stand_out(QUICK, X)
+        assert np.isnan(found.probability).all() and not found.listed.any()
+        assert str(found) == "The rows have an order only: too few different rows."
+        assert len(found.table) == len(X) and math.isnan(found.none)
