@@ -1,8 +1,8 @@
 """This tree beside another one: ``uv run python -m benchmarks.before FOLDER``.
 
-The folder has an environment in .venv, such as ``git worktree add FOLDER COMMIT`` and ``uv sync``.
-Both sides are timed in turn in new processes, by public names; a ratio is the median of this tree
-over that of the other. Nothing is stored.
+The folder has an environment in .venv, such as ``git worktree add FOLDER COMMIT`` and
+``uv sync``. Both sides are timed in turn in new processes, by public names; a ratio is
+the median of this tree over that of the other. Nothing is stored.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ MEASURED = {
         f"processor seconds of a default fit, {n:,} x 10": GENERATED + FIT.format(n=n)
         for n in (300, 1000, 3000, 12_000)
     },
-    "processor seconds of with_prior and 1,000 probabilities, 300 rows": GENERATED + PRIOR,
+    "processor seconds of with_prior and 1,000 probabilities, 300 rows": GENERATED
+    + PRIOR,
     "processor seconds of predict of 60,000 x 20, 500 points": GENERATED + PREDICT,
     "seconds of import bsvdd; BSVDD": IMPORT,
     "MB at the peak of a fit, 12,000 x 10": GENERATED + MEMORY,

@@ -15,7 +15,13 @@ from bsvdd.comparison.models import Yardstick
 
 from .measure import Rows, Run, clean_set, collection, set_names, texts
 
-MODELS: dict[str, Any] = {"BSVDD": BSVDD, "BDD": BDD, "SVDD": SVDD, "Views": Views, "OCSVM": OCSVM}
+MODELS: dict[str, Any] = {
+    "BSVDD": BSVDD,
+    "BDD": BDD,
+    "SVDD": SVDD,
+    "Views": Views,
+    "OCSVM": OCSVM,
+}
 YARDSTICKS = {
     "kernel density": "KDE",
     "5th neighbour": "kNN",
@@ -39,7 +45,9 @@ def cell(folder: Path | None, name: str, split: int) -> Rows:
         flagged, score = est.predict(Z) == -1, -est.score_samples(Z)
         alarms = flagged[~y].mean()
         decided = {"found": flagged[y].mean(), "false alarms": alarms}
-        rows.append({"model": model} | decided | {"within": float(low <= alarms <= high)})
+        rows.append(
+            {"model": model} | decided | {"within": float(low <= alarms <= high)}
+        )
         rows[-1] |= ranked(y, score)
     for model, method in YARDSTICKS.items():
         score = -Yardstick(method, PLAIN).fit(X).score_samples(Z)
@@ -65,5 +73,7 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
     for sets, rows in frame.groupby("sets", sort=False):
         means = rows.groupby(["set", "model"], sort=False)[columns].mean()
         means = means.groupby("model", sort=False).mean()
-        found[str(sets)] = texts(means.rename(columns={"within": "within their 95 % band"}), 3)
+        found[str(sets)] = texts(
+            means.rename(columns={"within": "within their 95 % band"}), 3
+        )
     return found

@@ -75,7 +75,9 @@ def of_sample(n: int, sample: int) -> Rows:
 def measure(run: Run) -> dict[str, pd.DataFrame]:
     """Return the rates of each model and number of rows, with their range over kinds, and FDR."""
     frame = run.cells(cell, product(MODELS, KINDS, SIZES, COLUMNS))
-    titles = {str(rate): f"flagged, {number(rate)} asked" for rate in ASKED} | {"p": "p ≤ .10"}
+    titles = {str(rate): f"flagged, {number(rate)} asked" for rate in ASKED} | {
+        "p": "p ≤ .10"
+    }
     of = frame.groupby(["model", "n"], sort=False)[list(titles)]
     mean, low, high = (
         each.map(partial(number, digits=3)) for each in (of.mean(), of.min(), of.max())
@@ -88,7 +90,9 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
     of = run.cells(of_sample, product(NEEDED, range(SAMPLES))).groupby("rows")
     mean, sd = (each["alarms"].map(number) for each in (of.mean(), of.std()))
     needed = (
-        of.mean().drop(columns="alarms").assign(**{"false alarms, .10 asked": mean + " ± " + sd})
+        of.mean()
+        .drop(columns="alarms")
+        .assign(**{"false alarms, .10 asked": mean + " ± " + sd})
     )
     return {
         "generated": texts(shown),

@@ -28,11 +28,15 @@ STORED = Path(__file__).parents[1] / "docs" / "evidence"
 Rows = list[dict[str, Any]]
 
 
-class quietly(ContextDecorator):  # a class, so that processes can be sent what it decorates
+class quietly(
+    ContextDecorator
+):  # a class, so that processes can be sent what it decorates
     """Leave out our own warnings, which are about small samples; a decorator too."""
 
     def __enter__(self) -> None:
-        self.caught = warnings.catch_warnings(action="ignore", category=DiagnosticWarning)
+        self.caught = warnings.catch_warnings(
+            action="ignore", category=DiagnosticWarning
+        )
         self.caught.__enter__()
         warnings.simplefilter("ignore", DataWarning)
 
@@ -66,7 +70,9 @@ class Run:
     jobs: int
     few: int = 0
 
-    def cells(self, cell: Callable[..., Rows], arguments: Iterable[tuple[Any, ...]]) -> Any:
+    def cells(
+        self, cell: Callable[..., Rows], arguments: Iterable[tuple[Any, ...]]
+    ) -> Any:
         """Return the rows of ``cell(*each)`` for all arguments, as one table in their order.
 
         What a file has is not computed again.
@@ -80,7 +86,9 @@ class Run:
         pool = Parallel(self.jobs, batch_size=1, return_as="generator_unordered")
         for _ in track(pool(work), f"{self.name}, {cell.__name__}", total=len(missing)):
             pass
-        return pd.DataFrame([r for f in files for r in json.loads(f.read_text(encoding="utf-8"))])
+        return pd.DataFrame(
+            [r for f in files for r in json.loads(f.read_text(encoding="utf-8"))]
+        )
 
     def file(self, cell: Callable[..., Rows], arguments: tuple[Any, ...]) -> Path:
         """Return the file of a cell."""
@@ -89,7 +97,9 @@ class Run:
 
 
 @quietly()
-def _computed(cell: Callable[..., Rows], arguments: tuple[Any, ...], file: Path) -> None:
+def _computed(
+    cell: Callable[..., Rows], arguments: tuple[Any, ...], file: Path
+) -> None:
     write(file, json.dumps(cell(*arguments), default=float).encode())
 
 
@@ -108,14 +118,16 @@ def real_set(folder: Path | None, name: str) -> tuple[np.ndarray, np.ndarray]:
         data = datasets.embedded(name)
         return data.X, data.minority
     train, test, odd = _of_file(folder, name)
-    return np.concatenate([train, test]), np.concatenate([np.zeros(len(train), bool), odd])
+    return np.concatenate([train, test]), np.concatenate(
+        [np.zeros(len(train), bool), odd]
+    )
 
 
 def clean_set(folder: Path | None, name: str, split: int = 0, most: int = 1000) -> Any:
     """Return normal rows to train on, other rows, and which of these are abnormal.
 
-    A random half of the normal rows of an embedded set trains, and the training rows of the others;
-    ``most`` of them at most, and of other rows twice as many.
+    A random half of the normal rows of an embedded set trains, and the training rows of
+    the others; ``most`` of them at most, and of other rows twice as many.
     """
     rng = np.random.default_rng(split)
     if folder is not None and name.startswith("other "):
@@ -130,14 +142,17 @@ def clean_set(folder: Path | None, name: str, split: int = 0, most: int = 1000) 
     if len(Z) > 2 * most:
         share = 2 * most / len(Z)
         of = [
-            rng.choice(i, max(1, int(share * len(i))), False) for i in map(np.flatnonzero, (~y, y))
+            rng.choice(i, max(1, int(share * len(i))), False)
+            for i in map(np.flatnonzero, (~y, y))
         ]
         Z, y = Z[np.concatenate(of)], y[np.concatenate(of)]
     return X, Z, y
 
 
 def _of_file(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    with np.load(sorted(folder.glob("*.npz"))[int(name.removeprefix("other "))]) as file:
+    with np.load(
+        sorted(folder.glob("*.npz"))[int(name.removeprefix("other "))]
+    ) as file:
         rows = np.nan_to_num(file["train"]), np.nan_to_num(file["test"])
         return *rows, file["test_labels"] > 0
 
@@ -188,7 +203,9 @@ def store(name: str, tables: dict[str, pd.DataFrame]) -> None:
 
 def stored(name: str) -> dict[str, Any]:
     """Return what :func:`store` wrote."""
-    found: dict[str, Any] = json.loads((STORED / f"{name}.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        (STORED / f"{name}.json").read_text(encoding="utf-8")
+    )
     return found
 
 

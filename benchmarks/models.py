@@ -41,12 +41,19 @@ def ranks(results: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Return who is first by mean rank, and what is not told apart from it."""
     lines = []
     for study, rows in results.items():
-        for group, of in (("all models", rows), ("without labels", without_labels(rows))):
+        for group, of in (
+            ("all models", rows),
+            ("without labels", without_labels(rows)),
+        ):
             for metric in ("g_mean", "auc"):
                 values = table.values_of(of, metric)
                 found, p = table.ranks(values), table.friedman(values)
                 same = table.not_told_apart(found)
-                told = "all others" if len(same) == len(found) - 1 else ", ".join(same) or "none"
+                told = (
+                    "all others"
+                    if len(same) == len(found) - 1
+                    else ", ".join(same) or "none"
+                )
                 line = {"models, metric": f"{study}, {group}, {METRICS[metric]}"}
                 line |= {"first": found.index[0]}
                 line["mean rank"] = f"{found['mean rank'].iloc[0]:.1f} of {len(found)}"
@@ -64,12 +71,18 @@ def when(results: dict[str, pd.DataFrame], quick: bool) -> pd.DataFrame:
             once[tuple(names)] = BASE if tuple(names) in once else at
         levels = {at: list(names) for names, at in once.items()}
         groups = {"of all": rows, "without labels": without_labels(rows)}
-        of = {name: table.situations(each, levels, "g_mean") for name, each in groups.items()}
+        of = {
+            name: table.situations(each, levels, "g_mean")
+            for name, each in groups.items()
+        }
         for situation in of["of all"].index:
             line = {"situation": f"{study}, {': '.join(situation)}"}
             for name, found in of.items():
                 best, mean, same = found.loc[situation]
-                few, others = same.startswith("too few"), len(same.split(", ")) if same else 0
+                few, others = (
+                    same.startswith("too few"),
+                    len(same.split(", ")) if same else 0,
+                )
                 line[f"best {name}"] = best if few else f"{best}; {others} as good"
                 line[f"G-mean, {name}"] = number(mean)
             lines.append(line)
@@ -78,7 +91,9 @@ def when(results: dict[str, pd.DataFrame], quick: bool) -> pd.DataFrame:
 
 def measure(run: Run) -> dict[str, pd.DataFrame]:
     """Return means, ranks, and which model when."""
-    results = {name: of_study(run, getattr(studies, name)) for name in ("settings", "real")}
+    results = {
+        name: of_study(run, getattr(studies, name)) for name in ("settings", "real")
+    }
     return {
         "means": means(results),
         "ranks": ranks(results),

@@ -43,7 +43,9 @@ def by_neighbours(X: Any) -> np.ndarray:
 
 RANKINGS: dict[str, Callable[[Any], np.ndarray]] = {  # larger for odder rows
     "`stand_out(BSVDD(), X)`": lambda X: -np.argsort(stand_out(BSVDD(), X).order),
-    "BSVDD, all rows normal": lambda X: BSVDD().fit(X).decision()["surprise"].to_numpy(),
+    "BSVDD, all rows normal": lambda X: (
+        BSVDD().fit(X).decision()["surprise"].to_numpy()
+    ),
     "isolation forest": lambda X: (
         -IsolationForest(random_state=0).fit(numbers(X)).score_samples(numbers(X))
     ),
@@ -64,7 +66,9 @@ def of_set(folder: Path | None, name: str) -> Rows:
     n = min(MOST_ROWS, n0 + n1, int(n0 / (1.0 - MOST_ODD)))
     k1 = min(n1, max(1, int(min(MOST_ODD, n1 / (n0 + n1)) * n)))
     sizes = zip(map(np.flatnonzero, (~odd, odd)), (min(n0, n - k1), k1), strict=True)
-    kept = rng.permutation(np.concatenate([rng.choice(i, k, replace=False) for i, k in sizes]))
+    kept = rng.permutation(
+        np.concatenate([rng.choice(i, k, replace=False) for i, k in sizes])
+    )
     found = []
     for ranking, rank in RANKINGS.items():
         score = rank(X[kept])
@@ -87,7 +91,9 @@ def alike_table(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
     X.iloc[:, 0] = np.exp(X.iloc[:, 0])
     names, rows = list(X.columns), rng.choice(n, n1, replace=False)
     for name, letters in (("kind", "abcde"), ("place", "uvw")):
-        X[name] = rng.choice(list(letters), n, p=rng.dirichlet(np.full(len(letters), 5.0)))
+        X[name] = rng.choice(
+            list(letters), n, p=rng.dirichlet(np.full(len(letters), 5.0))
+        )
     sd = X[names].std()
     at = X[names].median() + 0.5 * sd * rng.normal(size=p)
     for column in rng.choice(p, int(rng.integers(2, p + 1)), replace=False):
@@ -102,7 +108,9 @@ def alike_table(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 def of_alike(seed: int) -> Rows:
     """Return the share of alike rows among the first n1 of each ranking."""
     X, odd = alike_table(seed)
-    first = {name: np.argsort(-rank(X), kind="stable") for name, rank in RANKINGS.items()}
+    first = {
+        name: np.argsort(-rank(X), kind="stable") for name, rank in RANKINGS.items()
+    }
     return [
         {"ranking": name, "alike odd rows first": odd[order[: odd.sum()]].mean()}
         for name, order in first.items()
@@ -119,10 +127,14 @@ def normal_rows(kind: str, n: int, rng: np.random.Generator) -> pd.DataFrame:
         return pd.DataFrame((0.6 * noise + 0.8 * common) * [1, 20, 0.1, 3, 5, 2])
     if kind == "clusters":
         centres = np.array([[0, 0, 0, 0], [6, -4, 0, 3], [-5, 5, 4, 0]])
-        return pd.DataFrame(centres[rng.choice(3, n, p=[0.5, 0.3, 0.2])] + rng.normal(size=(n, 4)))
+        return pd.DataFrame(
+            centres[rng.choice(3, n, p=[0.5, 0.3, 0.2])] + rng.normal(size=(n, 4))
+        )
     if kind == "amounts":
         size = rng.normal(size=(n, 1))
-        return pd.DataFrame(np.exp(0.5 * size + 0.6 * rng.normal(size=(n, 4))) * [1, 100, 10, 5])
+        return pd.DataFrame(
+            np.exp(0.5 * size + 0.6 * rng.normal(size=(n, 4))) * [1, 100, 10, 5]
+        )
     if kind == "ring":
         angle, radius = rng.uniform(0.0, 2.0 * np.pi, n), 4.0 + 0.4 * rng.normal(size=n)
         around = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
@@ -135,9 +147,13 @@ def normal_rows(kind: str, n: int, rng: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame({**columns, "product": product_, "unit": unit})
 
 
-def table(kind: str, odd: str, n: int, share: float, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+def table(
+    kind: str, odd: str, n: int, share: float, seed: int
+) -> tuple[pd.DataFrame, np.ndarray]:
     """Return a table of n rows, and which of them are odd."""
-    rng = np.random.default_rng([NORMAL.index(kind), ODD.index(odd), n, round(1000 * share), seed])
+    rng = np.random.default_rng(
+        [NORMAL.index(kind), ODD.index(odd), n, round(1000 * share), seed]
+    )
     n1, X = round(share * n), normal_rows(kind, n, rng)
     many = normal_rows(kind, 4000, np.random.default_rng(0)).select_dtypes("number")
     names, mean, sd = many.columns, many.mean().to_numpy(), many.std().to_numpy()
@@ -167,7 +183,9 @@ def of_table(kind: str, odd: str, n: int, share: float, seed: int) -> Rows:
         {
             **{"kind": kind, "odd": odd, "share": share, "lists": found.listed.any()},
             "fdp": false / max(1, found.listed.sum()),
-            "power": (found.listed & truth).sum() / truth.sum() if truth.any() else None,
+            "power": (found.listed & truth).sum() / truth.sum()
+            if truth.any()
+            else None,
             "true L": found.at_least <= truth.sum(),
             "brier": np.square(p - truth).mean(),
             "of bin": np.bincount(bins, minlength=BINS).tolist(),
@@ -189,15 +207,21 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
     """Return the rankings, and what the list holds."""
     sets = run.cells(of_set, product([run.sets], set_names(run.sets)))
     means = sets.pivot_table(["AUC", "AP"], "ranking", "sets", sort=False)
-    means = means.swaplevel(axis=1).sort_index(axis=1, ascending=False, sort_remaining=True)
+    means = means.swaplevel(axis=1).sort_index(
+        axis=1, ascending=False, sort_remaining=True
+    )
     rankings = means.set_axis([", ".join(pair) for pair in means.columns], axis=1)
     alike = run.cells(of_alike, product(range(10))).groupby("ranking").mean()
     cells = product(NORMAL, ODD, SIZES, SHARES, range(TABLES))
-    cells = [c for c in cells if c[3] or c[1] == ODD[0]]  # without odd rows they have no kind
+    cells = [
+        c for c in cells if c[3] or c[1] == ODD[0]
+    ]  # without odd rows they have no kind
     frame = run.cells(of_table, cells)
     wild = run.cells(of_wild, product(NORMAL, ODD, SIZES, (0.0, *WILD)))
     wild = wild.groupby("sd")["listed"].mean()
-    count, odd = (np.sum(frame[name].tolist(), axis=0) for name in ("of bin", "odd of bin"))
+    count, odd = (
+        np.sum(frame[name].tolist(), axis=0) for name in ("of bin", "odd of bin")
+    )
 
     def by(name: str, key: str, digits: int = 2) -> str:
         of = frame.groupby(key, sort=False)[name].mean()
@@ -210,10 +234,14 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
         "share of the odd rows that are listed": number(some["power"].mean()),
         "listed, by the kind of normal rows": by("power", "kind"),
         "listed, by the kind of odd rows": by("power", "odd"),
-        "tables without odd rows with a list": number(frame[frame["share"] == 0]["lists"].mean()),
+        "tables without odd rows with a list": number(
+            frame[frame["share"] == 0]["lists"].mean()
+        ),
         '"at least L" is true, by the share of odd rows': by("true L", "share"),
         "Brier score of P(odd)": number(frame["brier"].mean(), 3),
-        "share of odd rows, P(odd) in ten bins": " ".join(map(number, odd / np.maximum(count, 1))),
+        "share of odd rows, P(odd) in ten bins": " ".join(
+            map(number, odd / np.maximum(count, 1))
+        ),
         "listed of 5 % odd rows; the same beside one value at 10, 25, 1,000 sd": ", ".join(
             map(number, wild)
         ),

@@ -1,10 +1,10 @@
 """Whether P(normal) and the posterior say something: samples, and their population as the truth.
 
-The truth are 2,000 other rows: their mean in the kernel space of the fit is the centre, and a new
-row is inside if it is among the 90 % of rows that are most similar to this centre. Near the cutoff
-are rows between the 3 % and the 33 % quantile. The spread is the posterior's standard deviation of
-s_z over that of the Bayesian bootstrap (Rubin 1981): Dirichlet(1, ..., 1) weights of n rows have
-Var_x k(z, x) / (n + 1).
+The truth are 2,000 other rows: their mean in the kernel space of the fit is the centre,
+and a new row is inside if it is among the 90 % of rows that are most similar to this
+centre. Near the cutoff are rows between the 3 % and the 33 % quantile. The spread is
+the posterior's standard deviation of s_z over that of the Bayesian bootstrap (Rubin
+1981): Dirichlet(1, ..., 1) weights of n rows have Var_x k(z, x) / (n + 1).
 
 Rubin, D. B. (1981). The Bayesian bootstrap. Annals of Statistics 9, 130-134.
 """
@@ -72,7 +72,11 @@ def populations(folder: Path | None) -> list[str]:
     large = [name for name, (n, p) in sizes.items() if n >= LEAST and p > 1]
     large.sort(key=lambda name: -sizes[name][0])
     others = [name for name in large if collection(name) == "development"][:LARGEST]
-    return [*GENERATED, *(name for name in large if collection(name) == "embedded"), *others]
+    return [
+        *GENERATED,
+        *(name for name in large if collection(name) == "embedded"),
+        *others,
+    ]
 
 
 def cell(folder: Path | None, name: str, n: int, sample: int) -> Rows:
@@ -110,7 +114,9 @@ def of_fit(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str, A
     }
 
 
-def spreads(est: Any, X: np.ndarray, Z: np.ndarray, s: np.ndarray, truly: np.ndarray) -> Any:
+def spreads(
+    est: Any, X: np.ndarray, Z: np.ndarray, s: np.ndarray, truly: np.ndarray
+) -> Any:
     """Return the spread, and the share of 90 % intervals that contain the true s_z."""
     left_out = -est.decision()["surprise"]
     low, high = np.quantile(left_out, NEAR, method="inverted_cdf")
@@ -118,9 +124,13 @@ def spreads(est: Any, X: np.ndarray, Z: np.ndarray, s: np.ndarray, truly: np.nda
     near = (low <= score) & (score <= high)
     kernel = est.kernel_
     k = kernel(kernel.inputs(Z[near]), kernel.inputs(X))
-    spread = np.exp(est.log_similarity(Z[near])).std(axis=0) / np.sqrt(k.var(axis=1) / (len(X) + 1))
+    spread = np.exp(est.log_similarity(Z[near])).std(axis=0) / np.sqrt(
+        k.var(axis=1) / (len(X) + 1)
+    )
     log_cut, _ = split(est.fit_.boundary.threshold)
-    low, high = np.quantile(est.margins(Z[truly]) + log_cut[:, None], (0.05, 0.95), axis=0)
+    low, high = np.quantile(
+        est.margins(Z[truly]) + log_cut[:, None], (0.05, 0.95), axis=0
+    )
     held = ((low <= np.log(s[truly])) & (np.log(s[truly]) <= high)).mean()
     return {"spread": np.median(spread) if near.any() else None, "covered": held}
 
@@ -135,7 +145,9 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
             np.sum(rows[name].tolist(), axis=0) for name in ("count", "p", "inside")
         )
         bins[f"{model}: P(normal)"] = [number(v) for v in p / np.maximum(count, 1)]
-        bins[f"{model}: share inside"] = [number(v) for v in inside / np.maximum(count, 1)]
+        bins[f"{model}: share inside"] = [
+            number(v) for v in inside / np.maximum(count, 1)
+        ]
         figures[model] = {
             "posterior sd / sd of samples, median": number(median["spread"]),
             "90 % intervals that contain the population's s_z": number(mean["covered"]),

@@ -1,8 +1,9 @@
 """The table of the slides: ours beside the printed rows, readings of what they leave open.
 
-The slides name no kernel, C, c of BDD's rule, criterion of D_opt or positive class, and have two
-readings of which rows are of the major class. A reading makes all these choices. Its distance is
-the mean absolute difference from the printed row of its model, over six metrics and v = 5, 10, 20.
+The slides name no kernel, C, c of BDD's rule, criterion of D_opt or positive class, and
+have two readings of which rows are of the major class. A reading makes all these
+choices. Its distance is the mean absolute difference from the printed row of its model,
+over six metrics and v = 5, 10, 20.
 
 Kim (2024), A comparative study on Bayesian SVDD models, slides.
 """
@@ -38,13 +39,20 @@ CHOOSERS = {
     "accuracy": cutoffs.Cost(1),  # fewest errors
 }
 DISTANCES = {"left-out rows": "left-out", "training rows": "training"}
-STEPS = {"draws": 125, "tune": 125, "chains": 2}  # each proposes every weight once, in turn
+STEPS = {
+    "draws": 125,
+    "tune": 125,
+    "chains": 2,
+}  # each proposes every weight once, in turn
 LONGER = {"sampler": "auto", "draws": 500, "tune": None, "chains": 4}
 
 
 def one_class(pair: Any, kernel: Any) -> Iterator[tuple[str, np.ndarray]]:
     """Yield choices and flagged test rows of SVDD and of BDD's mode."""
-    for rows, members in (("y = 0", ~pair.train.minority), ("near component", ~pair.far[0])):
+    for rows, members in (
+        ("y = 0", ~pair.train.minority),
+        ("near component", ~pair.far[0]),
+    ):
         X = pair.train.X[members]
         for name, C in (("C = 1/(.1 n0)", None), ("hard margin", 1.0)):
             est = SVDD(kernel=kernel, C=C, cutoff=cutoffs.Printed(of="own")).fit(X)
@@ -60,7 +68,9 @@ def by_draws(pair: Any, kernel: Any, model: str) -> Iterator[tuple[str, np.ndarr
     """Yield choices and flagged test rows of a model with draws: D_opt by a criterion."""
     source = as_published(model)
     given = {n: v for n, v in source.get_params().items() if n.endswith("prior")}
-    est = type(source)(kernel=kernel, **given, draws=300, tune=100, random_state=0, minor_label=1)
+    est = type(source)(
+        kernel=kernel, **given, draws=300, tune=100, random_state=0, minor_label=1
+    )
     if isinstance(est, BDD):
         est.set_params(likelihood_scale=source.likelihood_scale)
     est.fit(pair.train.X, pair.train.minority.astype(int))
@@ -81,7 +91,9 @@ def reading(v: float, kernel: str, which: str) -> Rows:
             ("majority", evaluate(~minority, ~flagged)),
         ):
             key = {"model": how.partition(":")[0], "v": v}
-            key["reading"] = f"{how.partition(': ')[2]}; {kernel}; positive = {positive}"
+            key["reading"] = (
+                f"{how.partition(': ')[2]}; {kernel}; positive = {positive}"
+            )
             rows.append(key | {name: metrics[name] for name in METRICS})
     return rows
 
@@ -91,24 +103,45 @@ def sampled(model: str, sampler: str) -> Rows:
     pair = Slides(v=10.0).pair(seed=0)
     cutoff = cutoffs.Printed(cutoffs.Best("f1", max_fpr=1.0))
     how = STEPS if sampler == "Metropolis" else LONGER
-    est = as_published(model, kernel=kernels.RBF("scale"), cutoff=cutoff, minor_label=1, **how)
+    est = as_published(
+        model, kernel=kernels.RBF("scale"), cutoff=cutoff, minor_label=1, **how
+    )
     start = time.process_time()
     est.set_params(random_state=0).fit(pair.train.X, pair.train.minority.astype(int))
     row = {"model": model, "sampler": sampler, "seconds": time.process_time() - start}
     row |= {"R-hat": est.fit_.chains.r_hat, "ESS": est.fit_.chains.ess}
-    return [row | {"F1": evaluate(pair.test.minority, est.predict(pair.test.X) == -1)["f1"]}]
+    return [
+        row | {"F1": evaluate(pair.test.minority, est.predict(pair.test.X) == -1)["f1"]}
+    ]
 
 
 def nearest(readings: pd.DataFrame) -> pd.DataFrame:
     """Return the nearest and the farthest reading of each model."""
     printed = reproduction.published()[METRICS]
-    rows = printed.loc[[(m, v) for m, v in zip(readings["model"], readings["v"], strict=True)]]
-    gaps = readings[["model", "reading"]].join(np.abs(readings[METRICS] - rows.to_numpy(float)))
-    of = gaps.groupby(["model", "reading"])[METRICS].mean().mean(axis=1).rename("distance")
+    rows = printed.loc[
+        [(m, v) for m, v in zip(readings["model"], readings["v"], strict=True)]
+    ]
+    gaps = readings[["model", "reading"]].join(
+        np.abs(readings[METRICS] - rows.to_numpy(float))
+    )
+    of = (
+        gaps.groupby(["model", "reading"])[METRICS]
+        .mean()
+        .mean(axis=1)
+        .rename("distance")
+    )
     ordered = of.reset_index().sort_values("distance")
-    ends = pd.concat([ordered.groupby("model").head(1), ordered.groupby("model").tail(1)])
-    means = readings.groupby(["model", "reading"])[["f1", "g_mean"]].mean().reset_index()
-    found = ends.merge(means).sort_values(["model", "distance"]).set_index(["model", "reading"])
+    ends = pd.concat(
+        [ordered.groupby("model").head(1), ordered.groupby("model").tail(1)]
+    )
+    means = (
+        readings.groupby(["model", "reading"])[["f1", "g_mean"]].mean().reset_index()
+    )
+    found = (
+        ends.merge(means)
+        .sort_values(["model", "distance"])
+        .set_index(["model", "reading"])
+    )
     return texts(found.rename(columns={"f1": "F1", "g_mean": "G-mean"}), 3)
 
 
@@ -116,8 +149,12 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
     """Return ours beside the printed rows, the readings, and Metropolis beside our sampler."""
     ours, _ = reproduction.by_v(of_study(run, studies.slides))
     printed = reproduction.recast(reproduction.published())
-    both = pd.concat({"slides": printed[METRICS], "ours": ours[METRICS]}, names=["source"])
-    both = both.reorder_levels(["model", "v", "source"]).sort_index(sort_remaining=False)
+    both = pd.concat(
+        {"slides": printed[METRICS], "ours": ours[METRICS]}, names=["source"]
+    )
+    both = both.reorder_levels(["model", "v", "source"]).sort_index(
+        sort_remaining=False
+    )
     both["F1 of flagging all"] = (
         reproduction.flag_all_f1(ours["base_rate"])
         .reindex(both.index.droplevel("source"))

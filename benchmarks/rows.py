@@ -36,27 +36,48 @@ def flagged(est: Any, Z: np.ndarray) -> float:
 def of_batches(rng: Any, sizes: np.ndarray, within: float, q: int, t3: bool) -> Any:
     """Return rows of batches, and the batch of each."""
     batch, law = np.repeat(np.arange(len(sizes)), sizes), t(3.0) if t3 else norm()
-    middles, noise = (law.rvs((n, q), random_state=rng) for n in (len(sizes), len(batch)))
+    middles, noise = (
+        law.rvs((n, q), random_state=rng) for n in (len(sizes), len(batch))
+    )
     return middles[batch] + within * noise, batch
 
 
-def batches(model: str, k: int, within: float, q: int, unequal: bool, t3: bool, i: int) -> Rows:
+def batches(
+    model: str, k: int, within: float, q: int, unequal: bool, t3: bool, i: int
+) -> Rows:
     """Return what one table of k batches says of rows of new ones, and of rows 4 sd away."""
     rng = np.random.default_rng([i, k, q, unequal, t3, int(10 * within)])
-    X, batch = of_batches(rng, rng.integers(1, 13, k) if unequal else np.full(k, 6), within, q, t3)
+    X, batch = of_batches(
+        rng, rng.integers(1, 13, k) if unequal else np.full(k, 6), within, q, t3
+    )
     Z, _ = of_batches(rng, np.ones(NEW, dtype=int), within, q, t3)
     far, sd = Z.copy(), np.sqrt((1.0 + within**2) * (3.0 if t3 else 1.0))
     far[:, :2] += FAR * sd * rng.choice([-1.0, 1.0], (NEW, 2))
-    est, plain = MODELS[model](random_state=i).fit(X, groups=batch), MODELS[model]().fit(X)
+    est, plain = (
+        MODELS[model](random_state=i).fit(X, groups=batch),
+        MODELS[model]().fit(X),
+    )
     rates = {"without groups": flagged(plain, Z), "with groups": flagged(est, Z)}
-    return [{"model": model, "batches": k, **rates, "rows 4 sd away found": flagged(est, far)}]
+    return [
+        {
+            "model": model,
+            "batches": k,
+            **rates,
+            "rows 4 sd away found": flagged(est, far),
+        }
+    ]
 
 
 def doubt(clump: bool, q: int, i: int) -> Rows:
     """Return what is found of bad new rows: 12 of the 25 suspects of 150 rows are bad."""
-    rng, middle = np.random.default_rng([i, q, clump]), np.full(q, 3.5 / np.sqrt(q) + 1.0)
+    rng, middle = (
+        np.random.default_rng([i, q, clump]),
+        np.full(q, 3.5 / np.sqrt(q) + 1.0),
+    )
     width = 0.3 if clump else 1.2
-    X = np.concatenate([rng.normal(size=(138, q)), middle + width * rng.normal(size=(12, q))])
+    X = np.concatenate(
+        [rng.normal(size=(138, q)), middle + width * rng.normal(size=(12, q))]
+    )
     Z, new = rng.normal(size=(NEW, q)), middle + width * rng.normal(size=(500, q))
     suspect, bad = np.arange(150) >= 125, np.arange(150) >= 138
     weights = {"1": np.ones(150), ".1": np.where(suspect, 0.1, 1.0), "0": 1.0 - suspect}
@@ -64,7 +85,9 @@ def doubt(clump: bool, q: int, i: int) -> Rows:
     for name, weight in (weights | {"bad rows left out": 1.0 - bad}).items():
         est = BSVDD(random_state=i).fit(X, sample_weight=weight)
         row = {"suspects": "a clump" if clump else "scattered", "weight": name}
-        found.append(row | {"bad rows found": flagged(est, new), "false alarms": flagged(est, Z)})
+        found.append(
+            row | {"bad rows found": flagged(est, new), "false alarms": flagged(est, Z)}
+        )
     return found
 
 
@@ -74,7 +97,10 @@ def recent(q: int, i: int) -> Rows:
     X, Z = rng.normal(size=(300, q)), rng.normal(size=(NEW, q))
     X[:, 0] -= 2.0 * age
     half_life = BSVDD().fit(X, sample_weight=0.5 ** (age / 0.3))
-    rates = {"without weights": flagged(BSVDD().fit(X), Z), "with weights": flagged(half_life, Z)}
+    rates = {
+        "without weights": flagged(BSVDD().fit(X), Z),
+        "with weights": flagged(half_life, Z),
+    }
     return [{"what": "a drift of 2 sd; half-life .3 of the span", "columns": q} | rates]
 
 
@@ -82,11 +108,18 @@ def survey(q: int, i: int) -> Rows:
     """Return the share of the population that is flagged; rows are drawn by 1 / weight."""
     rng = np.random.default_rng([i, q])
     population = rng.normal(size=(20_000, q))
-    weight = np.exp(0.8 * (0.7 * population[:, 0] + np.sqrt(0.51) * rng.normal(size=20_000)))
-    some = rng.choice(20_000, 300, replace=False, p=(1.0 / weight) / (1.0 / weight).sum())
+    weight = np.exp(
+        0.8 * (0.7 * population[:, 0] + np.sqrt(0.51) * rng.normal(size=20_000))
+    )
+    some = rng.choice(
+        20_000, 300, replace=False, p=(1.0 / weight) / (1.0 / weight).sum()
+    )
     X, Z = population[some], population[rng.choice(20_000, NEW)]
     weighted = BSVDD().fit(X, sample_weight=weight[some])
-    rates = {"without weights": flagged(BSVDD().fit(X), Z), "with weights": flagged(weighted, Z)}
+    rates = {
+        "without weights": flagged(BSVDD().fit(X), Z),
+        "with weights": flagged(weighted, Z),
+    }
     return [{"what": "a survey; weights to the population", "columns": q} | rates]
 
 
@@ -96,11 +129,18 @@ def strata(kind: str, p: int, seed: int) -> Rows:
     rng = np.random.default_rng([seed, p, *STRATA[kind]])
     X, away = rng.normal(size=(n, p)), rng.normal(size=(1 if one else bad, p))
     X[:bad] += 4.5 * away / np.linalg.norm(away, axis=1, keepdims=True)
-    who, is_bad = np.minimum(np.arange(n) // of_first, technicians - 1), np.arange(n) < bad
+    who, is_bad = (
+        np.minimum(np.arange(n) // of_first, technicians - 1),
+        np.arange(n) < bad,
+    )
     rows = []
     for told in (None, np.char.zfill(who.astype(str), 2)):
         listed = stand_out(BSVDD(random_state=seed), X, strata=told).listed
-        row = {"table": kind, "strata": "no" if told is None else "yes", "has a list": listed.any()}
+        row = {
+            "table": kind,
+            "strata": "no" if told is None else "yes",
+            "has a list": listed.any(),
+        }
         row["bad rows listed"] = listed[is_bad].mean() if bad else None
         rows.append(row | {"FDP": (listed & ~is_bad).sum() / max(listed.sum(), 1)})
     return rows
@@ -108,14 +148,21 @@ def strata(kind: str, p: int, seed: int) -> Rows:
 
 def measure(run: Run) -> dict[str, pd.DataFrame]:
     """Return the means over tables."""
-    kinds = product(MODELS, BATCHES, WITHIN, COLUMNS, (False, True), (False, True), range(TABLES))
+    kinds = product(
+        MODELS, BATCHES, WITHIN, COLUMNS, (False, True), (False, True), range(TABLES)
+    )
     of_doubt = run.cells(doubt, product((True, False), COLUMNS, range(10)))
-    weighted = [run.cells(each, product(COLUMNS, range(20))) for each in (recent, survey)]
+    weighted = [
+        run.cells(each, product(COLUMNS, range(20))) for each in (recent, survey)
+    ]
     frames = {
         "batches": (run.cells(batches, kinds), ["model", "batches"]),
         "suspects": (of_doubt, ["suspects", "weight"]),
         "weights": (pd.concat(weighted), ["what", "columns"]),
-        "strata": (run.cells(strata, product(STRATA, COLUMNS, range(10))), ["table", "strata"]),
+        "strata": (
+            run.cells(strata, product(STRATA, COLUMNS, range(10))),
+            ["table", "strata"],
+        ),
     }
     return {
         name: texts(

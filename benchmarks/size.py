@@ -27,7 +27,16 @@ from bsvdd import BSVDD, SVDD, facts
 from bsvdd.comparison.models import Yardstick
 
 from .clean import PLAIN
-from .measure import Rows, Run, clean_set, collection, number, real_set, set_names, texts
+from .measure import (
+    Rows,
+    Run,
+    clean_set,
+    collection,
+    number,
+    real_set,
+    set_names,
+    texts,
+)
 
 SIZES, MANY = (300, 1000, 3000, 12_000), 3000  # normal rows of a large set
 LARGEST_EMBEDDED = ("landsat_cotton71", "musk", "ctg_pathologic", "digits_0")
@@ -49,12 +58,16 @@ def of_set(folder: Path | None, name: str) -> Rows:
             "BSVDD": -est.score_samples(Z),
             "density of all rows": -logsumexp(kernel.log(*inputs[::-1]), axis=1),
             "5 neighbours": -Yardstick("mean kNN", PLAIN).fit(train).score_samples(Z),
-            "one-class SVM": -OneClassSVM(nu=0.1).fit(inputs[0]).score_samples(inputs[1]),
+            "one-class SVM": -OneClassSVM(nu=0.1)
+            .fit(inputs[0])
+            .score_samples(inputs[1]),
         }
         row = {"sets": collection(name), "training rows, at most": n}
         row |= {model: roc_auc_score(y, score) for model, score in scores.items()}
         row |= {"points": float(len(est.gram_.K)), "seconds": seconds}
-        rows.append(row | {"spread": facts(est)["spread"], "R-hat": facts(est)["r_hat"]})
+        rows.append(
+            row | {"spread": facts(est)["spread"], "R-hat": facts(est)["r_hat"]}
+        )
     return rows
 
 
@@ -84,7 +97,11 @@ def speed(n: int) -> Rows:
             start = time.process_time()
             est = make().fit(X)
             fitted = time.process_time()
-            (est.score_samples if hasattr(est, "score_samples") else est.decision_function)(Z)
+            (
+                est.score_samples
+                if hasattr(est, "score_samples")
+                else est.decision_function
+            )(Z)
             spent[name].append((fitted - start, time.process_time() - fitted))
     found = {name: np.median(each[1:], axis=0) for name, each in spent.items()}
     return [{"n": n, "model": m, "fit": f, "score": s} for m, (f, s) in found.items()]
@@ -93,11 +110,14 @@ def speed(n: int) -> Rows:
 def million() -> Rows:
     """Return seconds and AUC of fits of 1,000,000 rows, float32.
 
-    The columns of normal rows are dependent, those of odd rows are not; all have the variance 1.
+    The columns of normal rows are dependent, those of odd rows are not; all have the
+    variance 1.
     """
     rng, mixed = np.random.default_rng(0), np.eye(COLUMNS) + 0.3
     mixed /= np.linalg.norm(mixed, axis=0)
-    X = (rng.normal(size=(MOST, COLUMNS)) @ mixed).astype(np.float32)  # float64: 8 GB on one side
+    X = (rng.normal(size=(MOST, COLUMNS)) @ mixed).astype(
+        np.float32
+    )  # float64: 8 GB on one side
     Z, y = rng.normal(size=(20_000, COLUMNS)), np.repeat([0, 1], 10_000)
     Z[y == 0] = Z[y == 0] @ mixed
     kernel = BSVDD().fit(X[:1000]).kernel_.kernel
@@ -136,12 +156,15 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
     seconds = timed.set_axis(columns, axis=1)
     least = frame["BSVDD"] - frame["density of all rows"]
     digits = dict.fromkeys(frame.columns, 3) | {"points": 0, "seconds": 1, "spread": 2}
-    all_rows = pd.DataFrame({"mean": [number(least.mean(), 4)], "least": [number(least.min(), 4)]})
+    all_rows = pd.DataFrame(
+        {"mean": [number(least.mean(), 4)], "least": [number(least.min(), 4)]}
+    )
     return {
         "sizes": texts(sizes, digits),
         "less the density": all_rows,
         "seconds": texts(seconds.loc[models], 3),
         "million": texts(
-            alone.cells(million, [()]).set_index("model"), {"processor seconds": 1, "AUC": 4}
+            alone.cells(million, [()]).set_index("model"),
+            {"processor seconds": 1, "AUC": 4},
         ),
     }

@@ -9,7 +9,9 @@ from typing import Any
 import lazy_loader
 
 _checkout = Path(__file__).parents[1]
-if (_checkout / "pyproject.toml").is_file():  # models/ and the other folders are beside bsvdd/
+if (
+    _checkout / "pyproject.toml"
+).is_file():  # models/ and the other folders are beside bsvdd/
     __path__.append(str(_checkout))
 
 _named, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

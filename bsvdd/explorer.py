@@ -29,7 +29,14 @@ from .models.kernels import Tabular
 from .plots.common import MAJORITY, MINORITY, P_NORMAL, PRIOR, by_class, points
 from .tables.labels import classes_of
 
-FAMILIES = ("StandardizedRowSum", "Flat", "EqualWeights", "RowSum", "InverseRowSum", "SVDDWeights")
+FAMILIES = (
+    "StandardizedRowSum",
+    "Flat",
+    "EqualWeights",
+    "RowSum",
+    "InverseRowSum",
+    "SVDDWeights",
+)
 SHAPES = {"RBF": kernels.RBF, "Laplacian": kernels.Laplacian}
 RATE = 0.1  # of the slider at its start, where the cutoff is that of the first fit
 GRID = 48  # points of the map along each axis
@@ -40,28 +47,29 @@ IMPORTS = "import bsvdd\nfrom bsvdd import cutoffs, kernels, priors"
 def explore(X: Any, y: Any = None, est: Any = None, *, own: bool = True) -> Explorer:
     """Show in Jupyter how prior, kernel and cutoff change posterior and decision.
 
-    The controls are the family of the prior and its numbers, a prior of one's own as code, the
-    kernel and its bandwidth, the rate of false alarms, and a row. The setting before is shown
-    in grey beside the setting now. A change of the prior samples anew, and a change of the cutoff
-    fits nothing.
+    The controls are the family of the prior and its numbers, a prior of one's own as
+    code, the kernel and its bandwidth, the rate of false alarms, and a row. The setting
+    before is shown in grey beside the setting now. A change of the prior samples anew,
+    and a change of the cutoff fits nothing.
 
     Parameters
     ----------
     X : array-like of shape (n, p), or data frame
-        Training rows. Two columns are shown as a map of P(normal), others by their surprises.
+        Training rows. Two columns are shown as a map of P(normal), others by their
+        surprises.
     y : array-like of shape (n,), optional
         Labels, with the rules of ``fit``.
     est : estimator with a posterior, optional
         Default: ``BSVDD()``, with labels ``BSVDDM()``.
     own : bool, default=True
-        Whether a prior can be typed as Python code, which is run. Switch it off where others open
-        the page.
+        Whether a prior can be typed as Python code, which is run. Switch it off where
+        others open the page.
 
     Returns
     -------
     Explorer
-        Shown as the last line of a cell. ``est`` is the fitted estimator of the setting now,
-        ``before`` that of the setting before, and ``code`` makes the former.
+        Shown as the last line of a cell. ``est`` is the fitted estimator of the setting
+        now, ``before`` that of the setting before, and ``code`` makes the former.
 
     Raises
     ------
@@ -83,8 +91,8 @@ def explore(X: Any, y: Any = None, est: Any = None, *, own: bool = True) -> Expl
     est = (BSVDD() if y is None else BSVDDM()) if est is None else est
     if not isinstance(est, Bayesian):
         raise TypeError(
-            f"explore shows a posterior, which {type(est).__name__} has not; use BSVDD, BDD, "
-            "BSVDDM or BDDM"
+            f"explore shows a posterior, which {type(est).__name__} has not; use "
+            "BSVDD, BDD, BSVDDM or BDDM"
         )
     return Explorer(est, X, y, own)
 
@@ -112,7 +120,8 @@ class Explorer:
     def __init__(self, est: Bayesian, X: Any, y: Any, own: bool) -> None:
         import ipywidgets as w
 
-        self.X, self.y = X, y
+        self.X = X
+        self.y = y
         self._w = w
         self._own: tuple[str, Any] = "", None
         self._first: Bayesian = clone(est).fit(X, y)
@@ -121,7 +130,9 @@ class Explorer:
         self.past: Setting | None = None
         self.controls = self._controls(own)
         self.numbers = w.VBox()
-        self._image, self._table, self._said = w.Image(format="png"), w.HTML(), w.HTML()
+        self._image = w.Image(format="png")
+        self._table = w.HTML()
+        self._said = w.HTML()
         self._code = w.Textarea(rows=5, layout=w.Layout(width="95%"), disabled=True)
         self._show_numbers()
         for name, control in self.controls.items():
@@ -147,26 +158,41 @@ class Explorer:
         return self.box._repr_mimebundle_(**how)
 
     def _controls(self, own: bool) -> dict[str, Any]:
-        w, how = self._w, {"style": {"description_width": "90px"}}
+        w = self._w
+        how = {"style": {"description_width": "90px"}}
         slow = {"continuous_update": False, **how}
-        family, shape = type(self.est.prior).__name__, type(_inner(self.est.kernel_)).__name__
+        family = type(self.est.prior).__name__
+        shape = type(_inner(self.est.kernel_)).__name__
         families = [family, *(f for f in FAMILIES if f != family)]
-        shapes = [shape, *(s for s in SHAPES if s != shape)] if shape in SHAPES else [shape]
+        shapes = (
+            [shape, *(s for s in SHAPES if s != shape)] if shape in SHAPES else [shape]
+        )
         steps: dict[str, Any] = {"min": -1.0, "max": 1.0, "step": 0.05}
         rates: dict[str, Any] = {"min": 0.01, "max": 0.5, "step": 0.01}
         found = {
             "prior": w.Dropdown(options=families, description="prior", **how),
-            "own": w.Text(description="own prior", placeholder="priors.Flat(sd=0.3)", **slow),
+            "own": w.Text(
+                description="own prior", placeholder="priors.Flat(sd=0.3)", **slow
+            ),
             "kernel": w.Dropdown(options=shapes, description="kernel", **how),
-            "bandwidth": w.FloatLogSlider(1.0, **steps, description="bandwidth ×", **slow),
+            "bandwidth": w.FloatLogSlider(
+                1.0, **steps, description="bandwidth ×", **slow
+            ),
             "rate": w.FloatSlider(RATE, **rates, description="false alarms", **slow),
-            "row": w.IntSlider(0, min=0, max=len(self.X) - 1, description="row", **slow),
+            "row": w.IntSlider(
+                0, min=0, max=len(self.X) - 1, description="row", **slow
+            ),
         }
-        return found if own else {name: each for name, each in found.items() if name != "own"}
+        return (
+            found
+            if own
+            else {name: each for name, each in found.items() if name != "own"}
+        )
 
     def _show_numbers(self) -> None:
         """Show a slider for each number of the family of priors."""
-        start, sliders = self._family, []
+        start = self._family
+        sliders = []
         for name in _numbers(start):
             slider = self._w.FloatLogSlider(
                 getattr(start, name), min=-2, max=1, step=0.1, description=name,
@@ -182,14 +208,17 @@ class Explorer:
     @property
     def _family(self) -> Any:
         """A prior of the family that is chosen, with the numbers of the first fit if it is its."""
-        name, first = self.controls["prior"].value, self._first.prior
+        name = self.controls["prior"].value
+        first = self._first.prior
         return first if type(first).__name__ == name else getattr(priors, name)()
 
     @property
     def _prior(self) -> Any:
         text = self.controls["own"].value.strip() if "own" in self.controls else ""
         if not text:
-            numbers = {slider.description: _short(slider) for slider in self.numbers.children}
+            numbers = {
+                slider.description: _short(slider) for slider in self.numbers.children
+            }
             return replace(self._family, **numbers) if numbers else self._family
         if text != self._own[0]:
             import pymc as pm
@@ -199,8 +228,10 @@ class Explorer:
 
     @property
     def _kernel(self) -> Any:
-        asked, inner = self._first.kernel, _inner(self._first.kernel_)
-        shape, factor = self.controls["kernel"].value, _short(self.controls["bandwidth"])
+        asked = self._first.kernel
+        inner = _inner(self._first.kernel_)
+        shape = self.controls["kernel"].value
+        factor = _short(self.controls["bandwidth"])
         if shape not in SHAPES or (shape == type(inner).__name__ and factor == 1.0):
             return asked
         new = SHAPES[shape](bandwidth=float(f"{factor * inner.bandwidth:.4g}"))
@@ -213,7 +244,10 @@ class Explorer:
 
     def _fitted(self) -> Bayesian:
         """Return the estimator of the controls, of which only what is new is made."""
-        est, prior, kernel, cutoff = self.est, self._prior, self._kernel, self._cutoff
+        est = self.est
+        prior = self._prior
+        kernel = self._kernel
+        cutoff = self._cutoff
         if repr(kernel) != repr(est.kernel):
             own = {"kernel": kernel, "prior": prior, "cutoff": cutoff}
             return clone(self._first).set_params(**own).fit(self.X, self.y)
@@ -240,16 +274,22 @@ class Explorer:
         self._say("\n".join(dict.fromkeys(str(each.message) for each in caught)))
 
     def _say(self, text: str) -> None:
-        self._said.value = f'<pre class="bsvdd-said">{html.escape(textwrap.fill(text, 45))}</pre>'
+        self._said.value = (
+            f'<pre class="bsvdd-said">{html.escape(textwrap.fill(text, 45))}</pre>'
+        )
 
     def _show(self) -> None:
         row = self.controls["row"].value
         both = {"before": self.past} if self.past else {}
         both["now"] = self.now
         self._image.value = self._picture.drawn(both, row)
-        of_row = pd.DataFrame({name: each.decision.iloc[row] for name, each in both.items()})
+        of_row = pd.DataFrame(
+            {name: each.decision.iloc[row] for name, each in both.items()}
+        )
         worth = pd.DataFrame({name: each.worth for name, each in both.items()})
-        tables = [each.map(of_value, digits=4).to_html(border=0) for each in (of_row, worth)]
+        tables = [
+            each.map(of_value, digits=4).to_html(border=0) for each in (of_row, worth)
+        ]
         self._table.value = f'<div style="display:flex;gap:3em">{"".join(tables)}</div>'
         self._code.value = self.code
 
@@ -273,12 +313,19 @@ class Picture:
         self.figure = Figure(figsize=(10.0, 3.8), dpi=90)
         FigureCanvasAgg(self.figure)
         self.left, self.right = self.figure.subplots(1, 2, width_ratios=[3, 2])
-        self.figure.subplots_adjust(left=0.1, right=0.98, bottom=0.14, top=0.93, wspace=0.08)
+        self.figure.subplots_adjust(
+            left=0.1, right=0.98, bottom=0.14, top=0.93, wspace=0.08
+        )
         self.minority = minority
         self.grid = pd.DataFrame()  # of a map
-        if not est.kernel_.pairwise and list(est.table_.kinds.values()) == ["numbers", "numbers"]:
-            self.rows, names = est.table_.frame.to_numpy(float), est.table_.frame.columns
-            low, high = np.nanmin(self.rows, axis=0), np.nanmax(self.rows, axis=0)
+        if not est.kernel_.pairwise and list(est.table_.kinds.values()) == [
+            "numbers",
+            "numbers",
+        ]:
+            self.rows = est.table_.frame.to_numpy(float)
+            names = est.table_.frame.columns
+            low = np.nanmin(self.rows, axis=0)
+            high = np.nanmax(self.rows, axis=0)
             ends = np.array([low, high]) + 0.15 * np.outer([-1.0, 1.0], high - low)
             self.mesh = np.meshgrid(*np.linspace(ends[0], ends[1], GRID).T)
             self.grid = pd.DataFrame(np.reshape(self.mesh, (2, -1)).T, columns=names)
@@ -303,7 +350,9 @@ class Picture:
                 how: dict[str, Any] = {"vmin": 0, "vmax": 1, "shading": "gouraud"}
                 self.left.pcolormesh(*self.mesh, P, cmap=P_NORMAL, **how)
             self.left.contour(*self.mesh, P, [0.5], colors=COLORS[name])
-        points(self.left, self.rows[:, 0], self.rows[:, 1], by_class(self.minority), s=9)
+        points(
+            self.left, self.rows[:, 0], self.rows[:, 1], by_class(self.minority), s=9
+        )
         self.left.scatter(*self.rows[row], s=90, facecolors="none", edgecolors="black")
         x, y = map(str, self.grid.columns)
         self.left.set(xlabel=x, ylabel=y, title="P(normal) and where it is .5")
@@ -312,7 +361,9 @@ class Picture:
         for name, each in both.items():
             surprise = each.decision["surprise"].to_numpy()
             colors = np.where(self.minority & (name == "now"), MINORITY, COLORS[name])
-            self.left.scatter(np.arange(len(surprise)), surprise, s=9, c=colors, label=name)
+            self.left.scatter(
+                np.arange(len(surprise)), surprise, s=9, c=colors, label=name
+            )
         self.left.axhline(0.0, color="black", linewidth=0.8)
         self.left.axvline(row, color="black", linewidth=0.8, linestyle=":")
         self.left.set_yscale("symlog", linthresh=5.0)
@@ -325,8 +376,12 @@ class Picture:
         for name, of_row in margins.items():
             shown = f"{name}: P(normal) {(of_row >= 0.0).mean():.2f}"
             inside = np.clip(of_row, bins[0], bins[-1])
-            how: dict[str, Any] = {"histtype": "step" if name == "before" else "stepfilled"}
-            self.right.hist(inside, bins, color=COLORS[name], alpha=0.7, label=shown, **how)
+            how: dict[str, Any] = {
+                "histtype": "step" if name == "before" else "stepfilled"
+            }
+            self.right.hist(
+                inside, bins, color=COLORS[name], alpha=0.7, label=shown, **how
+            )
         self.right.axvline(0.0, color="black", linewidth=0.8)
         self.right.set(xlabel="margin of the row; right of 0: normal", yticks=[])
         self.right.legend(fontsize=8)
@@ -348,7 +403,11 @@ def _short(slider: Any) -> float:
 
 def _qualified(text: str) -> str:
     """Return the repr of a kernel, a prior or a cutoff as code."""
-    for module, name in ((kernels, "kernels"), (priors, "priors"), (cutoffs, "cutoffs")):
+    for module, name in (
+        (kernels, "kernels"),
+        (priors, "priors"),
+        (cutoffs, "cutoffs"),
+    ):
         classes = "|".join(module.__all__)
         text = re.sub(rf"(?<![\w.])({classes})(?=\()", rf"{name}.\1", text)
     return text

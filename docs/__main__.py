@@ -1,7 +1,7 @@
 """Build the documentation: ``uv run python -m docs``, into docs/_build; warnings are errors.
 
-``uv run python -m docs pictures`` draws the pictures of the models, of the gallery and of the guide
-instead; they are committed.
+``uv run python -m docs pictures`` draws the pictures of the models, of the gallery and
+of the guide instead; they are committed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Build or draw."""
     parser = argparse.ArgumentParser("python -m docs", description=__doc__)
     parser.add_argument("what", nargs="?", choices=["site", "pictures"], default="site")
-    parser.add_argument("--out", type=Path, default=FOLDER / "_build", help="folder of the site")
+    parser.add_argument(
+        "--out", type=Path, default=FOLDER / "_build", help="folder of the site"
+    )
     chosen = parser.parse_args(arguments)
     if chosen.what == "pictures":
         from . import pictures

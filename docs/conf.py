@@ -6,7 +6,9 @@ from importlib.metadata import version as installed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the extension below
-logging.getLogger("pytensor").setLevel(logging.WARNING)  # the theme lets all loggers talk
+logging.getLogger("pytensor").setLevel(
+    logging.WARNING
+)  # the theme lets all loggers talk
 
 project = "bsvdd"
 author = "The bsvdd authors"

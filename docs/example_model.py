@@ -5,8 +5,8 @@ r"""A model in one file: data description with softplus weights.
     \beta \sim N(m, \Sigma), \qquad
     \log L(w) = -\frac{\lambda}{2} \sum_i t_i \|\phi(x_i) - a\|^2
 
-As BSVDD, but a large beta makes a weight larger in proportion, and not by its exponential, so that
-the published prior collapses less.
+As BSVDD, but a large beta makes a weight larger in proportion, and not by its
+exponential, so that the published prior collapses less.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ class Softplus:
         s = np.logaddexp(0.0, beta)
         return np.asarray(s / s.sum(axis=1, keepdims=True))
 
-    def value_and_gradient(self, beta: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    def value_and_gradient(
+        self, beta: np.ndarray
+    ) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
         """Return log L (S,) and its gradient s'(beta) (g - w'g) / sum s."""
         s = np.logaddexp(0.0, beta)
         total = s.sum(axis=1, keepdims=True)

@@ -40,7 +40,9 @@ def formula(record: Record) -> str:
     """Return the module whose docstring has the formula."""
     cls = record.estimator()
     name: str = (
-        cls._Model.__module__ if record.bayesian else f"bsvdd.models.{FORMULAS[record.name]}"
+        cls._Model.__module__
+        if record.bayesian
+        else f"bsvdd.models.{FORMULAS[record.name]}"
     )
     return name
 
@@ -162,7 +164,8 @@ model without a posterior has one boundary, and no shades beside it.
 def command_line() -> str:
     """Return the page of the commands, as they help themselves."""
     parts = "\n".join(
-        f"## {path}\n\n```text\n{text}\n```\n" for path, text in _commands(main, "bsvdd")
+        f"## {path}\n\n```text\n{text}\n```\n"
+        for path, text in _commands(main, "bsvdd")
     )
     return f"# Command line\n\n{parts}"
 
@@ -170,7 +173,11 @@ def command_line() -> str:
 def _commands(
     command: click.Command, name: str, parent: click.Context | None = None
 ) -> Iterator[tuple[str, str]]:
-    settings = {"terminal_width": WIDTH, "max_content_width": WIDTH, **command.context_settings}
+    settings = {
+        "terminal_width": WIDTH,
+        "max_content_width": WIDTH,
+        **command.context_settings,
+    }
     context = click.Context(command, info_name=name, parent=parent, **settings)
     yield context.command_path, command.get_help(context)
     for below, each in getattr(command, "commands", {}).items():
@@ -204,28 +211,41 @@ def write(app: Sphinx) -> None:
     folder = Path(app.srcdir)
     pages = {f"models/{r.class_name}.md": model(r) for r in REGISTRY.values()}
     pages |= {"models/index.md": models(), "reference/cli.md": command_line()}
-    for stale in {f"models/{path.name}" for path in folder.glob("models/*.md")} - set(pages):
+    for stale in {f"models/{path.name}" for path in folder.glob("models/*.md")} - set(
+        pages
+    ):
         (folder / stale).unlink()
     for name, text in pages.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def without_formula(app: Any, what: str, name: str, obj: Any, options: Any, lines: Any) -> None:
+def without_formula(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: Any
+) -> None:
     """Let the page of a model alone show the docstring of its module."""
     pages = [r for r in REGISTRY.values() if formula(r) == name]
     if what == "module" and pages:
         links = ", ".join(f":class:`bsvdd.{r.class_name}`" for r in pages)
-        lines[:] = [f"{lines[0]}", "", f"The formula stands on the page of {links}.", ""]
+        lines[:] = [
+            f"{lines[0]}",
+            "",
+            f"The formula stands on the page of {links}.",
+            "",
+        ]
 
 
 def mathml(tex: str, display: str) -> str:
     """Return TeX as MathML, ``display`` being "inline" or "block"."""
     if r"\\" in tex and r"\begin" not in tex:
         tex = rf"\begin{{split}}{tex}\end{{split}}"
-    tex = re.sub(r"\\(log|ln|max|min)(?= [\\\w])", r"\\\1\\,", tex)  # "log p", and not "logp"
+    tex = re.sub(
+        r"\\(log|ln|max|min)(?= [\\\w])", r"\\\1\\,", tex
+    )  # "log p", and not "logp"
     # latex2mathml has a tilde for the relation
-    return convert(tex, display=display).replace("<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>")
+    return convert(tex, display=display).replace(
+        "<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>"
+    )
 
 
 def inline(self: Any, node: nodes.math) -> None:

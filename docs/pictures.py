@@ -24,7 +24,11 @@ from bsvdd.plots.common import figure_of
 FOLDER = Path(__file__).parent
 SEED = 0
 COLOURS = 200  # a third of the bytes, and no difference to see
-THREE = {"A": (0.3, 0.2), "B": (1.8, 1.6), "C": (2.6, 2.2)}  # rows of the picture of three numbers
+THREE = {
+    "A": (0.3, 0.2),
+    "B": (1.8, 1.6),
+    "C": (2.6, 2.2),
+}  # rows of the picture of three numbers
 TONES = ("tab:green", "tab:orange", "tab:red")
 
 
@@ -79,12 +83,16 @@ def gallery() -> dict[str, Figure]:
     strict = bayes.with_cutoff(cutoffs.FalseAlarm(0.25))
     return {
         "gallery/plot_boundary": figure_of(plots.plot_boundary(half_moon, moon.X, y)),
-        "gallery/plot_margin": figure_of(plots.plot_margin(bayes, moon.X[three], titles)),
+        "gallery/plot_margin": figure_of(
+            plots.plot_margin(bayes, moon.X[three], titles)
+        ),
         "gallery/plot_decisions": figure_of(plots.plot_decisions(bayes, strict, new)),
         "gallery/plot_distances": figure_of(plots.plot_distances(est)),
         "gallery/plot_outliers": figure_of(plots.plot_outliers(est)),
         "gallery/plot_roc": figure_of(plots.plot_roc(est)),
-        "gallery/plot_explanation": figure_of(plots.plot_explanation(est, wines.iloc[[158]])),
+        "gallery/plot_explanation": figure_of(
+            plots.plot_explanation(est, wines.iloc[[158]])
+        ),
         "gallery/plot_weights": figure_of(plots.plot_weights(est)),
     }
 
@@ -131,8 +139,12 @@ def three_numbers() -> Figure:
     shape = (len(lines), len(lines))
     ax.plot(*X.T, ".", color="0.7")
     ax.contour(lines, lines, est.score_samples(mesh).reshape(shape), [0.0], colors="k")
-    ax.contour(lines, lines, of_mesh.reshape(shape), cut, colors="k", linestyles="dashed")
-    ax.set_title("line: the cutoff\ndashed: the cutoff of the population", fontsize="medium")
+    ax.contour(
+        lines, lines, of_mesh.reshape(shape), cut, colors="k", linestyles="dashed"
+    )
+    ax.set_title(
+        "line: the cutoff\ndashed: the cutoff of the population", fontsize="medium"
+    )
     ax.set_aspect("equal")
     panels = [figure.add_subplot(grid[0, 1])]
     panels += [figure.add_subplot(grid[i, 1], sharex=panels[0]) for i in (1, 2)]
@@ -140,12 +152,17 @@ def three_numbers() -> Figure:
     panels[0].hist(left_out, bins, color="0.7")
     for i, (name, tone) in enumerate(zip(THREE, TONES, strict=True)):
         ax.plot(*rows[i], "o", color=tone)
-        ax.annotate(name, rows[i], (6, 4), textcoords="offset points", color=tone, weight="bold")
+        ax.annotate(
+            name, rows[i], (6, 4), textcoords="offset points", color=tone, weight="bold"
+        )
         row = found.iloc[i]
         end = dict(color=tone, va="center", ha="left")
         panels[0].axvline(row["surprise"], color=tone)
         panels[0].text(
-            row["surprise"] + 0.05, 12 - 3 * i, f"{name}: p = {row['p_value']:.3f}", **end
+            row["surprise"] + 0.05,
+            12 - 3 * i,
+            f"{name}: p = {row['p_value']:.3f}",
+            **end,
         )
         panels[1].plot(row[["low", "high"]], [-i, -i], color=tone)
         panels[1].plot(row["surprise"], -i, "o", color=tone)
@@ -154,11 +171,18 @@ def three_numbers() -> Figure:
         height, _ = np.histogram(np.nextafter(inside, -np.inf), bins, density=True)
         panels[2].stairs(height, bins, color=tone)
         panels[2].stairs(
-            np.where(bins[1:] <= 0.0, height, 0.0), bins, fill=True, color=tone, alpha=0.5
+            np.where(bins[1:] <= 0.0, height, 0.0),
+            bins,
+            fill=True,
+            color=tone,
+            alpha=0.5,
         )
         at = float(np.median(draws[:, i]))
         panels[2].text(
-            at, 1.05 * height.max(), f"{name}: {row['probability_normal']:.2f}", color=tone
+            at,
+            1.05 * height.max(),
+            f"{name}: {row['probability_normal']:.2f}",
+            color=tone,
         )
     titles = (
         "p-value: the share of left-out training rows as far to the right",
@@ -170,6 +194,8 @@ def three_numbers() -> Figure:
         panel.set_title(title, loc="left", fontsize="medium")
         panel.set_yticks([])
     panels[1].set_ylim(-2.6, 0.6)
-    panels[2].set(xlabel="surprise, log(s_cut / s_z); 0 is the cutoff", xlim=(-2.6, 4.8))
+    panels[2].set(
+        xlabel="surprise, log(s_cut / s_z); 0 is the cutoff", xlim=(-2.6, 4.8)
+    )
     panels[2].margins(y=0.25)
     return figure

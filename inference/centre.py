@@ -1,7 +1,8 @@
 r"""Draws of a centre a = sum_g w_g u_g, and what speaks for a row and against it.
 
 :math:`s_z = \langle \phi(z), a \rangle = s_A - s_B`, of the points of the majority and of the
-minority. What speaks for z is p, and against it q, so that z is within a cutoff if p - q is:
+minority. What speaks for z is p, and against it q, so that z is within a cutoff if p -
+q is:
 
 - for a normalised kernel p - q = s_A - s_B, each class on the side of its sign;
 - else p = 0 and :math:`q = \|\phi(z) - a\|^2 / 2 = (k(z, z) - 2 s_z + \|a\|^2) / 2`.
@@ -83,10 +84,12 @@ class Centre:
     def parts(self, rows: Rows) -> Parts:
         """Return what speaks for rows and against them, each without what leaves with it.
 
-        With t the majority's weight, and :math:`v_A, v_B` the weights that leave, what the majority
-        adds is multiplied by :math:`(t + v_B) / (t - v_A)`: the weights keep their sum.
+        With t the majority's weight, and :math:`v_A, v_B` the weights that leave, what
+        the majority adds is multiplied by :math:`(t + v_B) / (t - v_A)`: the weights
+        keep their sum.
         """
-        m, t = self.m, self.total
+        m = self.m
+        t = self.total
         of_majority = self.w[:, :m] @ rows.k[:, :m].T
         if rows.gone.nnz:
             v_A = (rows.gone[:, :m] @ self.w[:, :m].T).T
@@ -96,7 +99,9 @@ class Centre:
         return for_and_against(of_majority, of_minority, rows, self.norm)
 
     def __getitem__(self, draws: Any) -> Centre:
-        return Centre(self.w[draws], self.n1, None if self.norm is None else self.norm[draws])
+        return Centre(
+            self.w[draws], self.n1, None if self.norm is None else self.norm[draws]
+        )
 
 
 def staying(t: np.ndarray, gone: np.ndarray) -> np.ndarray:
@@ -106,7 +111,10 @@ def staying(t: np.ndarray, gone: np.ndarray) -> np.ndarray:
 
 
 def for_and_against(
-    of_majority: np.ndarray, of_minority: np.ndarray, rows: Rows, norm: np.ndarray | None
+    of_majority: np.ndarray,
+    of_minority: np.ndarray,
+    rows: Rows,
+    norm: np.ndarray | None,
 ) -> Parts:
     """Return the parts, from what both classes add to e^-L s, (S, rows) each."""
     if norm is not None:

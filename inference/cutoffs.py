@@ -1,7 +1,8 @@
 """Cutoffs: rules that choose one value in each draw, from left-out values of the training rows.
 
-A row is normal if its value is at least the cutoff. A rule takes values (S, n), a weight of each
-row in each draw, and which rows are minority, and returns the cutoff of each draw (S,).
+A row is normal if its value is at least the cutoff. A rule takes values (S, n), a
+weight of each row in each draw, and which rows are minority, and returns the cutoff of
+each draw (S,).
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ class Rule(Protocol):
     def needs_minority(self) -> bool:
         """Whether there must be minority rows."""
 
-    def __call__(self, values: np.ndarray, weight: np.ndarray, minority: np.ndarray) -> np.ndarray:
+    def __call__(
+        self, values: np.ndarray, weight: np.ndarray, minority: np.ndarray
+    ) -> np.ndarray:
         """Return the cutoff of each draw (S,)."""
 
 
@@ -55,15 +58,25 @@ class FalseAlarm:
 
     def __post_init__(self) -> None:
         if not (is_number(self.rate) and 0.0 < self.rate < 1.0):
-            raise ValueError(f"FalseAlarm: rate must lie between 0 and 1, got {self.rate!r}")
+            raise ValueError(
+                f"FalseAlarm: rate must lie between 0 and 1, got {self.rate!r}"
+            )
 
-    def __call__(self, values: np.ndarray, weight: np.ndarray, minority: np.ndarray) -> np.ndarray:
+    def __call__(
+        self, values: np.ndarray, weight: np.ndarray, minority: np.ndarray
+    ) -> np.ndarray:
         """Return the cutoff of each draw (S,)."""
-        values, weight = values[:, ~minority], weight[:, ~minority]
+        values = values[:, ~minority]
+        weight = weight[:, ~minority]
         order = np.argsort(values, axis=1)
-        values, weight = (np.take_along_axis(each, order, 1) for each in (values, weight))
-        place, at = weight.cumsum(axis=1) - weight / 2.0, self.rate * weight.sum(axis=1)
-        return np.array([np.interp(*each) for each in zip(at, place, values, strict=True)])
+        values, weight = (
+            np.take_along_axis(each, order, 1) for each in (values, weight)
+        )
+        place = weight.cumsum(axis=1) - weight / 2.0
+        at = self.rate * weight.sum(axis=1)
+        return np.array(
+            [np.interp(*each) for each in zip(at, place, values, strict=True)]
+        )
 
 
 @dataclass(frozen=True)
@@ -94,18 +107,23 @@ class Best:
 
     def __post_init__(self) -> None:
         if self.metric not in METRICS:
-            raise ValueError(f"Best: metric must be one of {list(METRICS)}, got {self.metric!r}")
+            raise ValueError(
+                f"Best: metric must be one of {list(METRICS)}, got {self.metric!r}"
+            )
         if not (is_number(self.max_fpr) and 0.0 < self.max_fpr <= 1.0):
             raise ValueError(f"Best: max_fpr must lie in (0, 1], got {self.max_fpr!r}")
 
     def gain(self, fp: np.ndarray, tp: np.ndarray, n0: float, n1: float) -> np.ndarray:
         """Return the metric of numbers of false alarms and of minority rows found."""
-        tpr, tnr = tp / n1, 1.0 - fp / n0
+        tpr = tp / n1
+        tnr = 1.0 - fp / n0
         if self.metric == "f1":
             return 2.0 * tp / (tp + fp + n1)
         return np.sqrt(tpr * tnr) if self.metric == "g_mean" else (tpr + tnr) / 2.0
 
-    def __call__(self, values: np.ndarray, weight: np.ndarray, minority: np.ndarray) -> np.ndarray:
+    def __call__(
+        self, values: np.ndarray, weight: np.ndarray, minority: np.ndarray
+    ) -> np.ndarray:
         """Return the cutoff of each draw (S,)."""
         return best_cut(self, self.max_fpr, values, weight, minority)
 
@@ -142,7 +160,9 @@ class Cost:
         """Return minus the cost of numbers of false alarms and of minority rows found."""
         return -(fp + self.miss * (n1 - tp))
 
-    def __call__(self, values: np.ndarray, weight: np.ndarray, minority: np.ndarray) -> np.ndarray:
+    def __call__(
+        self, values: np.ndarray, weight: np.ndarray, minority: np.ndarray
+    ) -> np.ndarray:
         """Return the cutoff of each draw (S,)."""
         return best_cut(self, 1.0, values, weight, minority)
 
@@ -156,8 +176,8 @@ class Printed:
     rule : FalseAlarm, Best, Cost or float, default=FalseAlarm()
         D_opt, or what chooses it from distances of the training rows.
     of : {"left-out", "training", "own"}, default="left-out"
-        Whether these are left out, or are those of the rows in the centre; "own" is the radius of
-        SVDD's sphere, with no rule.
+        Whether these are left out, or are those of the rows in the centre; "own" is the
+        radius of SVDD's sphere, with no rule.
 
     Examples
     --------
@@ -183,8 +203,8 @@ class Printed:
         a_rule = isinstance(self.rule, FalseAlarm | Best | Cost)
         if not (a_rule or (is_number(self.rule) and self.rule >= 0.0)):  # type: ignore[operator]
             raise ValueError(
-                "Printed: rule must be FalseAlarm, Best, Cost or a distance of at least 0, got "
-                f"{self.rule!r}"
+                "Printed: rule must be FalseAlarm, Best, Cost or a distance of at "
+                f"least 0, got {self.rule!r}"
             )
 
     @property
@@ -196,8 +216,11 @@ class Printed:
         """Return D_opt from distances d (n,) of rows that count ``mass`` (n,)."""
         if isinstance(self.rule, int | float):
             return float(self.rule)
-        if isinstance(self.rule, FalseAlarm):  # of the majority, the distance number (1 - rate) n
-            beyond, weights = 1.0 - self.rule.rate, mass[~minority]
+        if isinstance(
+            self.rule, FalseAlarm
+        ):  # of the majority, the distance number (1 - rate) n
+            beyond = 1.0 - self.rule.rate
+            weights = mass[~minority]
             how: Any = {"method": "inverted_cdf", "weights": weights}
             return float(np.quantile(d[~minority], beyond, **how))
         return -float(self.rule(-d[None], mass[None], minority)[0])
@@ -215,8 +238,8 @@ def resolved(rule: FalseAlarm | Best | Cost | Printed | None, n1: int) -> Any:
         return Best() if n1 >= FEW_LABELS else FalseAlarm()
     if rule.needs_minority and not n1:
         raise ValueError(
-            f"{rule!r} needs minority rows, and there are none; give labels y, or a cutoff "
-            "such as cutoffs.FalseAlarm(0.1)"
+            f"{rule!r} needs minority rows, and there are none; give labels y, or a "
+            "cutoff such as cutoffs.FalseAlarm(0.1)"
         )
     return rule
 
@@ -241,9 +264,12 @@ def best_cut(
         below = (w * which[order]).cumsum(axis=1)
         return size, below[:, :-1] / below[:, -1:] * size
 
-    (n0, fp), (n1, tp) = counted(~minority), counted(minority)
+    (n0, fp) = counted(~minority)
+    (n1, tp) = counted(minority)
     may = (v[:, 1:] > v[:, :-1]) & (fp <= max_fpr * n0)
     best = np.where(may, of.gain(fp, tp, n0, n1), -np.inf).argmax(axis=1)[:, None]
-    cut = (np.take_along_axis(v, best, 1) + np.take_along_axis(v, best + 1, 1))[:, 0] / 2.0
+    cut = (np.take_along_axis(v, best, 1) + np.take_along_axis(v, best + 1, 1))[
+        :, 0
+    ] / 2.0
     found = (may & (tp > 0)).any(axis=1)
     return np.where(found, cut, FalseAlarm()(values, weight, minority))

@@ -34,8 +34,9 @@ class Learned:
     centre : Centre
     chains : int, default=1
     left_out : ndarray of shape (a + 1, M), optional
-        The weights without what leaves with each answer of ``Data.rows``, and if nothing leaves, of
-        a centre without a posterior; by default the other weights keep their sum.
+        The weights without what leaves with each answer of ``Data.rows``, and if
+        nothing leaves, of a centre without a posterior; by default the other weights
+        keep their sum.
     radius : float, optional
         The model's own boundary, on the scale of d_z.
     scale : Calibrated, optional
@@ -68,7 +69,8 @@ class Learned:
         """Return the parts of left-out rows in the place of some answers of the data."""
         if self.left_out is None:
             return self.centre[draws].parts(rows)
-        w, m = self.left_out[np.minimum(answers, len(self.left_out) - 1)], self.centre.m
+        w = self.left_out[np.minimum(answers, len(self.left_out) - 1)]
+        m = self.centre.m
         of_majority = np.vecdot(rows.k[:, :m], w[:, :m])[None]
         of_minority = np.vecdot(rows.k[:, m:], w[:, m:])[None]
         return for_and_against(of_majority, of_minority, rows, self.centre.norm)
@@ -109,11 +111,18 @@ class Fit:
 
     @classmethod
     def of(
-        cls, data: Data, learned: Learned, rule: Any = None, versions: Any = None, **more: Any
+        cls,
+        data: Data,
+        learned: Learned,
+        rule: Any = None,
+        versions: Any = None,
+        **more: Any,
     ) -> Self:
         """Return a fit, whose boundary is chosen; ``None`` is the default rule."""
         minority = data.units.minority & (data.units.weight > 0.0)
-        found = cls(data, learned, resolved(rule, int(minority.sum())), versions, **more)
+        found = cls(
+            data, learned, resolved(rule, int(minority.sum())), versions, **more
+        )
         _ = found.boundary
         return found
 
@@ -128,14 +137,17 @@ class Fit:
         """The boundary in each draw."""
         if isinstance(self.rule, Printed):
             return Boundary.printed(self.D_opt, self._offset)
-        middle = self._of_counted(lambda parts: median(signed(parts.log_p, parts.log_q)))
+        middle = self._of_counted(
+            lambda parts: median(signed(parts.log_p, parts.log_q))
+        )
         return Boundary.drawn(
             self.rule, middle, self.data, self._unseen(middle), self.learned.draws
         )
 
     def _unseen(self, middle: np.ndarray) -> Unseen:
         """Return what the sample has not shown, from medians t (n,) of left-out rows."""
-        data, centre = self.data, self.learned.centre
+        data = self.data
+        centre = self.learned.centre
         if not data.kernel.normalized:
             return Unseen()
         assert not isinstance(self.rule, Printed)
@@ -154,7 +166,9 @@ class Fit:
     def _offset(self) -> np.ndarray:
         """What d_z^2 / 2 is without p and q, (draws,)."""
         norm = self.squared_norm
-        half = (1.0 + norm) / 2.0 if self.data.kernel.normalized else np.zeros(len(norm))
+        half = (
+            (1.0 + norm) / 2.0 if self.data.kernel.normalized else np.zeros(len(norm))
+        )
         return np.broadcast_to(half, (self.learned.draws,))
 
     def _distances(self, parts: Parts) -> np.ndarray:
@@ -183,7 +197,9 @@ class Fit:
             return float(np.sqrt(np.maximum(squared, 0.0))[0])
         if self.rule.of == "own":
             if self.learned.radius is None:
-                raise ValueError("Printed(of='own') is for SVDD and SVDDM, which have a radius")
+                raise ValueError(
+                    "Printed(of='own') is for SVDD and SVDDM, which have a radius"
+                )
             return self.learned.radius
         units = self.data.units
         i = np.flatnonzero(units.weight)
@@ -202,15 +218,20 @@ class Fit:
 
     def _new(self, X: Filled) -> Blocks:
         """Yield new rows with their parts, and then those with gaps again, in their versions."""
-        for i in blocks(len(X.rows), max(self.learned.draws, len(self.data.points.members))):
+        for i in blocks(
+            len(X.rows), max(self.learned.draws, len(self.data.points.members))
+        ):
             yield i, self.learned.centre.parts(self.data.new(X.rows[i]))
-        for i in np.split(X.which, range(GAPS, len(X.which), GAPS)) if len(X.which) else ():
+        for i in (
+            np.split(X.which, range(GAPS, len(X.which), GAPS)) if len(X.which) else ()
+        ):
             at = np.searchsorted(X.which, i)
             yield i, self._by_turns([self.data.new(V[at]) for V in X.versions])
 
     def _answers(self, needed: np.ndarray) -> Blocks:
         """Yield answers ``needed`` (a,) of the data with their parts, the last ones as new rows."""
-        data, learned = self.data, self.learned
+        data = self.data
+        learned = self.learned
         leaving = int(np.searchsorted(needed, len(data.rows.L)))
         for i in blocks(leaving, max(DRAWS, learned.draws)):
             yield i, learned.parts(data.rows[needed[i]], needed[i])
@@ -224,22 +245,29 @@ class Fit:
         found = gathered(answer, self._answers(needed), len(needed))[place]
         if self.versions is not None:
             at = pd.Index(which).get_indexer(self.versions.which)
-            parts = self._by_turns(self.versions.rows, self.data.row[self.versions.which])
+            parts = self._by_turns(
+                self.versions.rows, self.data.row[self.versions.which]
+            )
             found[at[at >= 0]] = answer(parts)[at >= 0]
         return found
 
     def _of_counted(self, answer: Answer) -> np.ndarray:
         """Return the answers (n,) to training rows, left out; NaN for the weight 0."""
-        i, found = np.flatnonzero(self.data.units.weight), np.full(len(self.data.row), np.nan)
+        i = np.flatnonzero(self.data.units.weight)
+        found = np.full(len(self.data.row), np.nan)
         found[i] = self._left_out(answer, i)
         return found
 
-    def _by_turns(self, versions: Sequence[Rows], answers: np.ndarray | None = None) -> Parts:
+    def _by_turns(
+        self, versions: Sequence[Rows], answers: np.ndarray | None = None
+    ) -> Parts:
         """Return the parts of rows in c versions, (draws, g) each.
 
-        Draw t answers version t mod c. The rows are new, or in the place of some answers.
+        Draw t answers version t mod c. The rows are new, or in the place of some
+        answers.
         """
-        learned, c = self.learned, len(versions)
+        learned = self.learned
+        c = len(versions)
         found = np.empty((4, learned.draws, len(versions[0].L)))
         for i, rows in enumerate(versions):
             turn = slice(i, None, c)
@@ -274,7 +302,9 @@ class Fit:
 
     def probability_normal(self, X: Filled | None = None) -> np.ndarray:
         """Return the share of the draws in which rows are normal, (rows,)."""
-        return self.ask(lambda parts: (self.boundary.margins(parts) >= 0.0).mean(axis=0), X)
+        return self.ask(
+            lambda parts: (self.boundary.margins(parts) >= 0.0).mean(axis=0), X
+        )
 
     def margins(self, X: Filled | None = None) -> np.ndarray:
         """Return log(inside / outside) of rows, (draws, rows)."""
@@ -285,7 +315,8 @@ class Fit:
 
         It is -log(d^2 / 2) for a kernel that is not normalised.
         """
-        draws, normalized = self.learned.draws, self.data.kernel.normalized
+        draws = self.learned.draws
+        normalized = self.data.kernel.normalized
 
         def of_parts(parts: Parts) -> np.ndarray:
             found = parts.log_p if normalized else -parts.log_q
@@ -300,7 +331,8 @@ class Fit:
 
     def p_values(self, scores: np.ndarray) -> np.ndarray:
         """Return the p-values (m,) of new rows with these scores."""
-        i, units = self.data.units.majority, self.data.units
+        i = self.data.units.majority
+        units = self.data.units
         return p_values(scores, self.left_out_scores[i], units.mass[i])
 
 

@@ -9,9 +9,14 @@ import numpy as np
 
 from ..base import threads
 
-RATE, LARGEST, LONGEST = 0.8, 1.2, 64  # accepted; angle; steps of a trajectory
+# accepted; angle; steps of a trajectory
+RATE = 0.8
+LARGEST = 1.2
+LONGEST = 64
 QUARTERS = 0.8, 1.4  # of a turn: a longer one is no new draw of squares
-WALKERS, SHORT = 8, 8  # at least; steps of a trajectory of the warm-up, at most
+# at least; steps of a trajectory of the warm-up, at most
+WALKERS = 8
+SHORT = 8
 STAGES = np.array([0.12, 0.24, 0.48, 0.16])  # of the warm-up
 Density = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 State = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -28,10 +33,10 @@ def hmc(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return draws z (chains, draws, n), and how probable each was to be taken (chains, draws).
 
-    The standard normal is rotated exactly, and the rest kicks (Neal 2010, 5.5.1). Eight walkers,
-    or one for each chain, warm up for ``tune`` trajectories; after each stage but the last, z gets
-    a mean and a scale from them. The angle is adapted by dual averaging. The chains go on from the
-    first walkers.
+    The standard normal is rotated exactly, and the rest kicks (Neal 2010, 5.5.1). Eight
+    walkers, or one for each chain, warm up for ``tune`` trajectories; after each stage
+    but the last, z gets a mean and a scale from them. The angle is adapted by dual
+    averaging. The chains go on from the first walkers.
 
     Parameters
     ----------
@@ -41,13 +46,20 @@ def hmc(
     rng : Generator
     """
     walk = Walk(f, rng, np.zeros(n), np.ones(n))
-    last, z, angle = walk, rng.standard_normal((max(WALKERS, chains), n)), 0.5
+    last = walk
+    z = rng.standard_normal((max(WALKERS, chains), n))
+    angle = 0.5
     with threads.steps(f"{chains} chains of {draws} draws") as step:
-        for stage, trajectories in enumerate(np.maximum(np.round(STAGES * tune), 2).astype(int), 1):
+        for stage, trajectories in enumerate(
+            np.maximum(np.round(STAGES * tune), 2).astype(int), 1
+        ):
             z, angle, found = walk.adapted(z, trajectories, angle)
-            last, walk = walk, Walk(f, rng, found.mean(axis=0), found.std(axis=0) + 1e-9)
+            last = walk
+            walk = Walk(f, rng, found.mean(axis=0), found.std(axis=0) + 1e-9)
             step(f"stage {stage} of {len(STAGES)} of the warm-up")
-        state, states, rates = last.state(last.standard(z[:chains])), [], []
+        state = last.state(last.standard(z[:chains]))
+        states = []
+        rates = []
         for i in range(draws):
             state, accept = last.moved(state, angle, LONGEST)
             states.append(last.z(state[0]))
@@ -77,10 +89,12 @@ class Walk:
         """Return y, its log density, and the force beside the rotation."""
         z = self.z(y)
         value, gradient = self.f(z)
-        log_p, force = value - np.vecdot(z, z) / 2.0, self.scale * (gradient - z) + y
+        log_p = value - np.vecdot(z, z) / 2.0
+        force = self.scale * (gradient - z) + y
         finite = np.isfinite(log_p + force.sum(axis=1))
         if not finite.all():
-            log_p, force = np.where(finite, log_p, -np.inf), np.where(finite[:, None], force, 0.0)
+            log_p = np.where(finite, log_p, -np.inf)
+            force = np.where(finite[:, None], force, 0.0)
         return y, log_p, force
 
     def moved(self, start: State, angle: float, most: int) -> tuple[State, np.ndarray]:
@@ -91,7 +105,8 @@ class Walk:
         turn = self.rng.uniform(*QUARTERS) * np.pi / 2.0
         steps = min(most, int(np.ceil(turn / angle)))
         angle = min(angle, turn / steps)
-        cos, sin = np.cos(angle), np.sin(angle)
+        cos = np.cos(angle)
+        sin = np.sin(angle)
         v = v + angle / 2.0 * force
         for i in range(steps):
             y, v = cos * y + sin * v, cos * v - sin * y
@@ -112,8 +127,11 @@ class Walk:
         self, z: np.ndarray, trajectories: int, angle: float
     ) -> tuple[np.ndarray, float, np.ndarray]:
         """Return the last z, the angle, and the z of the second half."""
-        state, kept = self.state(self.standard(z)), []
-        error, mean, middle = 0.0, np.log(angle), np.log(10.0 * angle)
+        state = self.state(self.standard(z))
+        kept = []
+        error = 0.0
+        mean = np.log(angle)
+        middle = np.log(10.0 * angle)
         for t in range(1, trajectories + 1):
             state, accept = self.moved(state, angle, SHORT)
             rate = 1.0 / np.mean(1.0 / np.maximum(accept, 1e-10))

@@ -61,14 +61,20 @@ class Posterior:
         scale = self.scale(data) if scale is None else scale
         model = self.model(data, scale.scale)
         if self.mode:
-            return Learned(centre_of(data, getattr(model, self.mode)()[None]), scale=scale)
+            return Learned(
+                centre_of(data, getattr(model, self.mode)()[None]), scale=scale
+            )
         return of_draws(data, draw(model, **self.how), scale)
 
 
 def of_draws(data: Data, draws: Draws, scale: Calibrated | None) -> Learned:
     """Return what draws say."""
     w = draws.w.reshape(-1, draws.w.shape[-1])
-    how: dict[str, Any] = {"scale": scale, "sampler": draws.sampler, "stats": draws.stats}
+    how: dict[str, Any] = {
+        "scale": scale,
+        "sampler": draws.sampler,
+        "stats": draws.stats,
+    }
     return Learned(centre_of(data, w), len(draws.w), **how)
 
 
@@ -104,7 +110,9 @@ def without(sphere: svdd.Sphere, gone: sparse.csr_array) -> np.ndarray:
     One point leaves by the inverse of a fit to all; without several it is fitted anew.
     """
     number = np.diff(gone.indptr)
-    found, one, many = np.tile(sphere.weights, (gone.shape[0], 1)), number == 1, number > 1
+    found = np.tile(sphere.weights, (gone.shape[0], 1))
+    one = number == 1
+    many = number > 1
     found[one] = sphere.without(gone[one].indices, gone[one].data)
     several, same = np.unique(gone[many].toarray(), axis=0, return_inverse=True)
     if len(several):

@@ -6,20 +6,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 
-def rates(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> dict[str, np.ndarray]:
+def rates(
+    tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike
+) -> dict[str, np.ndarray]:
     r"""Return the metrics that follow from the four counts, elementwise for arrays.
 
-    A ratio with denominator 0 (PPV if no row is flagged, FNR without minority rows) is NaN.
+    A ratio with denominator 0 (PPV if no row is flagged, FNR without minority rows) is
+    NaN.
 
     Returns
     -------
     dict
-        ``accuracy``, ``f1`` = 2TP/(2TP+FP+FN), ``fpr`` = FP/(FP+TN) (majority rows flagged),
-        ``fnr`` = FN/(FN+TP) (minority rows missed), ``ppv`` = TP/(TP+FP),
-        ``g_mean`` = :math:`\sqrt{(1-FPR)(1-FNR)}`, ``balanced_accuracy`` = 1 - (FPR+FNR)/2.
+        ``accuracy``, ``f1`` = 2TP/(2TP+FP+FN), ``fpr`` = FP/(FP+TN) (majority rows
+        flagged), ``fnr`` = FN/(FN+TP) (minority rows missed), ``ppv`` = TP/(TP+FP),
+        ``g_mean`` = :math:`\sqrt{(1-FPR)(1-FNR)}`, ``balanced_accuracy`` = 1 -
+        (FPR+FNR)/2.
     """
     tp, fp, fn, tn = (np.asarray(n, dtype=float) for n in (tp, fp, fn, tn))
-    fpr, fnr = _ratio(fp, fp + tn), _ratio(fn, fn + tp)
+    fpr = _ratio(fp, fp + tn)
+    fnr = _ratio(fn, fn + tp)
     return {
         "accuracy": _ratio(tp + tn, tp + fp + fn + tn),
         "f1": _ratio(2 * tp, 2 * tp + fp + fn),

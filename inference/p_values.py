@@ -2,18 +2,21 @@ r"""Conformal p-values of "row z is normal".
 
 .. math:: p(z) = \frac{1 + \#\{j : s_j \le s_z\}}{n + 1}
 
-compares the score of a new row z with the scores of n left-out normal rows, the same that choose
-the cutoff. If z is normal, its score is as likely to have any rank among these n + 1 as any other,
-so :math:`P(p(z) \le \alpha)` is about :math:`\alpha` (Vovk, Gammerman and Shafer 2005).
+compares the score of a new row z with the scores of n left-out normal rows, the same
+that choose the cutoff. If z is normal, its score is as likely to have any rank among
+these n + 1 as any other, so :math:`P(p(z) \le \alpha)` is about :math:`\alpha` (Vovk,
+Gammerman and Shafer 2005).
 
-The probability is over training rows and z. It needs normal training rows and new normal rows from
-one distribution (exchangeable rows): abnormal training rows make p-values too large, and drift
-makes them too small. Bandwidth and scaling are chosen by all rows, and row sums in a prior are sums
-over all rows; no theorem covers this. Points of the user must not be training rows.
+The probability is over training rows and z. It needs normal training rows and new
+normal rows from one distribution (exchangeable rows): abnormal training rows make
+p-values too large, and drift makes them too small. Bandwidth and scaling are chosen by
+all rows, and row sums in a prior are sums over all rows; no theorem covers this. Points
+of the user must not be training rows.
 
-Rows of mass :math:`t_j` count by it, :math:`(1 + \sum_{s_j \le s_z} t_j) / (1 + \sum t_j)`; the
-mass of a batch is spread over its rows. Scores that rounding alone tells apart are equal, so the
-p-value of a row does not depend on the rows that it is asked with.
+Rows of mass :math:`t_j` count by it,
+:math:`(1 + \sum_{s_j \le s_z} t_j) / (1 + \sum t_j)`; the mass of a batch is spread
+over its rows. Scores that rounding alone tells apart are equal, so the p-value of a row
+does not depend on the rows that it is asked with.
 """
 
 from __future__ import annotations

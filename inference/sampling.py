@@ -27,7 +27,9 @@ class Model(Protocol):
     def weights(self, *values: np.ndarray) -> np.ndarray:
         """Return w (S, M)."""
 
-    def value_and_gradient(self, *values: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    def value_and_gradient(
+        self, *values: np.ndarray
+    ) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
         """Return log L (S,) and its gradients."""
 
 
@@ -44,7 +46,8 @@ class OfNormals:
 
     def values(self, z: np.ndarray) -> tuple[list[np.ndarray], list[Pull]]:
         """Return the values of each variable, and the pull of a gradient by each."""
-        start, found = 0, []
+        start = 0
+        found = []
         for prior, n in self.model.variables.values():
             found.append(prior.of_normal(z[:, start : start + n]))
             start += n
@@ -94,8 +97,8 @@ def draw(
     ----------
     model : model of :mod:`bsvdd.models`
     sampler : {"auto", "nuts", "metropolis"}
-        "auto" draws independently from a normal posterior, and else by HMC; "nuts" is nutpie, and
-        "metropolis" is PyMC's random walk.
+        "auto" draws independently from a normal posterior, and else by HMC; "nuts" is
+        nutpie, and "metropolis" is PyMC's random walk.
     draws, tune, chains, seed : int
         As in ``pymc.sample``; ``tune=None`` is what the sampler needs (``TUNE``).
 
@@ -111,10 +114,14 @@ def draw(
         return by_pymc(model.build(), sampler, draws, tune, chains, seed)
     rng = np.random.default_rng(seed)
     if getattr(model, "normal_prior", None) is not None:
-        return Draws(model.draw(chains * draws, rng).reshape(chains, draws, -1), {}, "exact")  # type: ignore[attr-defined]
+        return Draws(
+            model.draw(chains * draws, rng).reshape(chains, draws, -1), {}, "exact"
+        )  # type: ignore[attr-defined]
     f = density(model)
     z, rate = hmc(f, f.size, draws, tune, chains, rng)
-    return Draws(np.stack([f.weights(chain) for chain in z]), {"acceptance_rate": rate}, "hmc")
+    return Draws(
+        np.stack([f.weights(chain) for chain in z]), {"acceptance_rate": rate}, "hmc"
+    )
 
 
 def density(model: Model) -> Any:
@@ -127,21 +134,36 @@ def density(model: Model) -> Any:
         return OfPyMC.of(model)
 
 
-def by_pymc(built: Any, sampler: str, draws: int, tune: int, chains: int, seed: int) -> Draws:
+def by_pymc(
+    built: Any, sampler: str, draws: int, tune: int, chains: int, seed: int
+) -> Draws:
     """Return the draws of nutpie, or of PyMC's Metropolis algorithm."""
     import pymc as pm
 
-    with built, threads.steps(f"{chains} chains of {tune} + {draws} draws by {sampler}"):
+    with (
+        built,
+        threads.steps(f"{chains} chains of {tune} + {draws} draws by {sampler}"),
+    ):
         how: dict[str, Any] = {"nuts_sampler": "nutpie"}
         if sampler == "metropolis":
             how = {"step": pm.Metropolis(), "cores": 1}
         found = pm.sample(
-            draws, tune=tune, chains=chains, random_seed=seed, progressbar=False, quiet=True, **how
+            draws,
+            tune=tune,
+            chains=chains,
+            random_seed=seed,
+            progressbar=False,
+            quiet=True,
+            **how,
         )
     stats = found["sample_stats"]
     return Draws(
         found["posterior"]["w"].to_numpy(),
-        {str(name): stats[name].to_numpy() for name in stats.data_vars if stats[name].ndim == 2},
+        {
+            str(name): stats[name].to_numpy()
+            for name in stats.data_vars
+            if stats[name].ndim == 2
+        },
         sampler,
     )
 

@@ -1,7 +1,8 @@
 """Priors that make PyMC variables, asked through PyTensor on batches, without compiling.
 
-The likelihood is not in the graph: its gradient g by the variables v(x) that the model takes enters
-as an input, and the gradient of the posterior is that of log p(x) + <g, v(x)>.
+The likelihood is not in the graph: its gradient g by the variables v(x) that the model
+takes enters as an input, and the gradient of the posterior is that of log p(x) + <g,
+v(x)>.
 """
 
 from __future__ import annotations
@@ -41,13 +42,23 @@ class OfPyMC:
             point = built.initial_point()
         others = [v for v in built.potentials if v.name != "kernel"]
         named = [built[name] for name in model.variables]
-        outputs = [built.logp(vars=[*built.free_RVs, *others]), *built.replace_rvs_by_values(named)]
-        (log_p, *values), x = pm.pytensorf.join_nonshared_inputs(point, outputs, built.value_vars)
+        outputs = [
+            built.logp(vars=[*built.free_RVs, *others]),
+            *built.replace_rvs_by_values(named),
+        ]
+        (log_p, *values), x = pm.pytensorf.join_nonshared_inputs(
+            point, outputs, built.value_vars
+        )
         g = [v.type() for v in values]
         pulled = sum(pt.sum(v * each) for v, each in zip(values, g, strict=True))
         gradient = pt.grad(log_p + pulled, x)
         start = np.concatenate([np.ravel(point[v.name]) for v in built.value_vars])
-        found = cls(model, start, on_batches(values, [x]), on_batches([log_p, gradient], [x, *g]))
+        found = cls(
+            model,
+            start,
+            on_batches(values, [x]),
+            on_batches([log_p, gradient], [x, *g]),
+        )
         found._require_values()
         found._require_density()
         return found
@@ -55,11 +66,14 @@ class OfPyMC:
     def _require_values(self) -> None:
         """Raise a ValueError if a variable has not one value for each of its points."""
         made = self.values(self.start[None])
-        for (name, (_, n)), values in zip(self.model.variables.items(), made, strict=True):
+        for (name, (_, n)), values in zip(
+            self.model.variables.items(), made, strict=True
+        ):
             if values.shape != (1, n):
                 raise ValueError(
-                    f"prior of {name}: it must make one value for each of the {n} points (pass "
-                    f"dims=dims), but made values of shape {values.shape[1:]}"
+                    f"prior of {name}: it must make one value for each of the {n} "
+                    "points (pass dims=dims), but made values of shape "
+                    f"{values.shape[1:]}"
                 )
 
     def _require_density(self) -> None:
@@ -70,9 +84,13 @@ class OfPyMC:
             log_p = self.prior(x, *gradients)[0]
         except ParameterValueError as error:
             condition = str(error).partition("\n")[0]
-            raise ValueError(f"the parameters of a prior must meet {condition}") from error
+            raise ValueError(
+                f"the parameters of a prior must meet {condition}"
+            ) from error
         if not np.isfinite(value + log_p).all():
-            raise ValueError("the log density is not finite at the start; check the priors")
+            raise ValueError(
+                "the log density is not finite at the start; check the priors"
+            )
 
     @property
     def size(self) -> int:
@@ -90,7 +108,9 @@ class OfPyMC:
         log_p, gradient = self._of_prior(x, gradients)
         return value + log_p + np.vecdot(z, z) / 2.0, gradient + z
 
-    def _of_prior(self, x: np.ndarray, gradients: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    def _of_prior(
+        self, x: np.ndarray, gradients: Sequence[np.ndarray]
+    ) -> tuple[np.ndarray, ...]:
         """Return the log density at x (S, n) and its gradient; PyMC may refuse parameters there."""
         try:
             log_p, gradient = self.prior(x, *gradients)
@@ -108,4 +128,6 @@ def on_batches(outputs: Any, inputs: Any) -> Callable[..., Any]:
     batches = {v: v.type.clone(shape=(None, *v.type.shape))() for v in inputs}
     many = vectorize_graph(outputs, batches)
     with pytensor.config.change_flags(cxx=""):
-        return pytensor.function(list(batches.values()), many, mode=MODE, on_unused_input="ignore")
+        return pytensor.function(
+            list(batches.values()), many, mode=MODE, on_unused_input="ignore"
+        )

@@ -1,13 +1,14 @@
 r"""What a posterior is worth: agreement of its chains, support of its weights, spread of s_z.
 
-Three numbers are medians over up to 20 left-out rows z near the cutoff, of majority similarity s_z:
+Three numbers are medians over up to 20 left-out rows z near the cutoff, of majority
+similarity s_z:
 
 - the variance ratio, the posterior variance of s_z over its prior variance;
-- the spread, the posterior sd of s_z over its sd between samples of units, :math:`t\, \sigma_z /
-  n_0` with t the weight of the majority and :math:`\sigma_z` of
+- the spread, the posterior sd of s_z over its sd between samples of units,
+  :math:`t\, \sigma_z / n_0` with t the weight of the majority and :math:`\sigma_z` of
   :meth:`~bsvdd.models.points.Points.spread`;
-- the pull, the shift of the mean of s_z in posterior sd, away from that of equal weights, t times
-  the mean similarity of z to the others.
+- the pull, the shift of the mean of s_z in posterior sd, away from that of equal
+  weights, t times the mean similarity of z to the others.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from ..models.data import Data
 from ..models.points import Rows
 from .centre import Centre, staying
 
-MONITORED, MOST_NEAR = 50, 20  # points whose chains are compared; rows near the cutoff
+# points whose chains are compared; rows near the cutoff
+MONITORED = 50
+MOST_NEAR = 20
 EQUAL = np.finfo(float).resolution  # values of a smaller range never change
 FEW = 0.1  # share of free weights: without a unit they may sum to nothing
 FEWEST = 8  # draws of a chain, so 4 in each half
@@ -47,8 +50,8 @@ def effective_support(w: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 class Chains:
     """The largest R-hat and the smallest bulk effective sample size of several values.
 
-    By the normal scores of their ranks (Vehtari et al. 2021); NaN if a value never changes, and
-    R-hat of one chain.
+    By the normal scores of their ranks (Vehtari et al. 2021); NaN if a value never
+    changes, and R-hat of one chain.
     """
 
     r_hat: float = np.nan
@@ -85,11 +88,12 @@ def _r_hat(scores: np.ndarray) -> float:
 def _ess(scores: np.ndarray) -> float:
     """Return the smallest effective sample size of scores (chains, draws, q), as in ArviZ.
 
-    The autocorrelations are summed in pairs, up to the first pair that is not positive (Geyer
-    1992), and no pair counts more than one before it.
+    The autocorrelations are summed in pairs, up to the first pair that is not positive
+    (Geyer 1992), and no pair counts more than one before it.
     """
     chains, n, q = scores.shape
-    size, mean = chains * n, scores.mean(axis=1, keepdims=True)
+    size = chains * n
+    mean = scores.mean(axis=1, keepdims=True)
     frequencies = rfft(scores - mean, next_fast_len(2 * n), axis=1)
     power = frequencies * frequencies.conj()
     covariance = irfft(power, next_fast_len(2 * n), axis=1)[:, :n].mean(axis=0) / n
@@ -102,7 +106,8 @@ def _ess(scores: np.ndarray) -> float:
     ends[-1] = True
     end = ends.argmax(axis=0)  # of it only the first of the pair counts
     before = np.arange(len(pairs))[:, None] < end
-    last, pair = rho[2 * end, np.arange(q)], pairs[end, np.arange(q)]
+    last = rho[2 * end, np.arange(q)]
+    pair = pairs[end, np.arange(q)]
     tau = 2.0 * np.where(before, np.minimum.accumulate(pairs), 0.0).sum(axis=0) - 1.0
     tau += np.where(pair < 0.0, np.maximum(last, 0.0), last)
     found = size / np.maximum(tau, 1.0 / math.log10(size))
@@ -112,7 +117,9 @@ def _ess(scores: np.ndarray) -> float:
 def _scores(values: np.ndarray) -> np.ndarray:
     """Return normal scores of the ranks of values (chains, draws, q)."""
     ranks = rankdata(values.reshape(-1, values.shape[-1]), axis=0)
-    return np.asarray(ndtri((ranks - 0.375) / (len(ranks) + 0.25)).reshape(values.shape))
+    return np.asarray(
+        ndtri((ranks - 0.375) / (len(ranks) + 0.25)).reshape(values.shape)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +159,9 @@ class Near:
 
         NaN where of weights of both signs a smaller share than ``least`` stays.
         """
-        m, rows, t = centre.m, self.rows, centre.total
+        m = centre.m
+        rows = self.rows
+        t = centre.total
         s = centre.w[:, :m] @ rows.k[:, :m].T
         if rows.gone.nnz:
             stays = staying(t, (rows.gone[:, :m] @ centre.w[:, :m].T).T) / t
@@ -169,7 +178,8 @@ class Near:
     def variance_ratio(self, centre: Centre, prior: Centre) -> float:
         """Return the variance ratio of a posterior to its prior."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            after, before = self._scaled(centre, FEW), self._scaled(prior, FEW)
+            after = self._scaled(centre, FEW)
+            before = self._scaled(prior, FEW)
             ratio = np.nanvar(after, axis=0) / np.nanvar(before, axis=0)
         return float(np.median(ratio))
 

@@ -2,8 +2,10 @@ r"""BDD, Bayesian data description (Ghasemi et al. 2012).
 
 .. math:: w = \alpha_0, \qquad \alpha_0 \sim N(m, \Sigma)
 
-The posterior is normal, with the precision :math:`\Lambda = \lambda n_0 K + \Sigma^{-1}` and the
-mean :math:`\Lambda^{-1} (\lambda r + \Sigma^{-1} m)`. Its mode on the simplex, :math:`\sum w = 1, w
+The posterior is normal, with the precision
+:math:`\Lambda = \lambda n_0 K + \Sigma^{-1}` and the mean
+:math:`\Lambda^{-1} (\lambda r + \Sigma^{-1} m)`. Its mode on the simplex, :math:`\sum w
+= 1, w
 \ge 0`, is another estimator, a quadratic program.
 """
 
@@ -56,11 +58,13 @@ class BDD(Weights):
         TypeError
             The prior is not normal.
         """
-        prior, gram = self.normal_prior, self.gram
+        prior = self.normal_prior
+        gram = self.gram
         if prior is None:
             raise TypeError(
-                f"the posterior of BDD is normal for a normal prior only, got {self.prior!r}; use "
-                "draws, sampler='nuts' or 'auto', with simplex=False"
+                "the posterior of BDD is normal for a normal prior only, got "
+                f"{self.prior!r}; use draws, sampler='nuts' or 'auto', with "
+                "simplex=False"
             )
         D = prior.precision
         return self.scale * gram.n0 * gram.K + D, self.scale * gram.r + D @ prior.m

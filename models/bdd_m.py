@@ -46,20 +46,26 @@ class BDDM(Weights):
         import pymc as pm
 
         alpha1 = self.gram.minority_weights * alpha1
-        return pm.math.concatenate([x + self.c * (1.0 + alpha1.sum() - x.sum()), -alpha1])
+        return pm.math.concatenate(
+            [x + self.c * (1.0 + alpha1.sum() - x.sum()), -alpha1]
+        )
 
     def weights(self, x: np.ndarray, alpha1: np.ndarray) -> np.ndarray:
         alpha1 = self.gram.minority_weights * alpha1
         missing = 1.0 - x.sum(axis=1, keepdims=True) + alpha1.sum(axis=1, keepdims=True)
         return np.hstack([x + missing * self.c, -alpha1])
 
-    def pulled(self, g: np.ndarray, w: np.ndarray, x: np.ndarray, alpha1: np.ndarray) -> Arrays:
+    def pulled(
+        self, g: np.ndarray, w: np.ndarray, x: np.ndarray, alpha1: np.ndarray
+    ) -> Arrays:
         """Return g0 - c'g0 and t (c'g0 - g1)."""
         m = self.gram.m
         mean = (g[:, :m] @ self.c)[:, None]
         return g[:, :m] - mean, self.gram.minority_weights * (mean - g[:, m:])
 
 
-def build(gram: Gram, prior: Any, minority_prior: Any, likelihood_scale: float = 1.0) -> Any:
+def build(
+    gram: Gram, prior: Any, minority_prior: Any, likelihood_scale: float = 1.0
+) -> Any:
     """Return the PyMC model of the weights ``w``."""
     return BDDM(gram, prior, minority_prior, likelihood_scale).build()

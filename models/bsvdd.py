@@ -22,7 +22,8 @@ class BSVDD(Weights):
     prior: Any
     scale: float = 1.0
 
-    on_simplex, variable = True, "beta"
+    on_simplex = True
+    variable = "beta"
 
     def of(self, beta: Any) -> Any:
         import pymc as pm

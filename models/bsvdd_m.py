@@ -27,26 +27,36 @@ class BSVDDM(Weights):
     minority_prior: Any
     scale: float = 1.0
 
-    on_simplex, variable = True, "tau"
+    on_simplex = True
+    variable = "tau"
 
     def of(self, tau: Any, alpha1: Any) -> Any:
         import pymc as pm
 
         alpha1 = self.gram.minority_weights * alpha1
-        return pm.math.concatenate([(1.0 + alpha1.sum()) * pm.math.softmax(tau), -alpha1])
+        return pm.math.concatenate(
+            [(1.0 + alpha1.sum()) * pm.math.softmax(tau), -alpha1]
+        )
 
     def weights(self, tau: np.ndarray, alpha1: np.ndarray) -> np.ndarray:
         alpha1 = self.gram.minority_weights * alpha1
         return np.hstack([softmax(tau) * (1.0 + alpha1.sum(1, keepdims=True)), -alpha1])
 
-    def pulled(self, g: np.ndarray, w: np.ndarray, tau: np.ndarray, alpha1: np.ndarray) -> Arrays:
+    def pulled(
+        self, g: np.ndarray, w: np.ndarray, tau: np.ndarray, alpha1: np.ndarray
+    ) -> Arrays:
         """Return alpha0 (g0 - p'g0) and t (p'g0 - g1), p = softmax(tau)."""
-        m, t = self.gram.m, self.gram.minority_weights
-        alpha0, g0, g1 = w[:, :m], g[:, :m], g[:, m:]
+        m = self.gram.m
+        t = self.gram.minority_weights
+        alpha0 = w[:, :m]
+        g0 = g[:, :m]
+        g1 = g[:, m:]
         mean = (np.vecdot(alpha0, g0) / alpha0.sum(axis=1))[:, None]
         return alpha0 * (g0 - mean), t * (mean - g1)
 
 
-def build(gram: Gram, prior: Any, minority_prior: Any, likelihood_scale: float = 1.0) -> Any:
+def build(
+    gram: Gram, prior: Any, minority_prior: Any, likelihood_scale: float = 1.0
+) -> Any:
     """Return the PyMC model of the weights ``w``."""
     return BSVDDM(gram, prior, minority_prior, likelihood_scale).build()

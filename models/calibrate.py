@@ -1,17 +1,20 @@
 r"""The likelihood scale at which the posterior of s_z is as wide as s_z varies between samples.
 
-At lambda, the median ratio of the posterior's variance of s_z to that between samples of units is 1
-over left-out rows near the cutoff.
+At lambda, the median ratio of the posterior's variance of s_z to that between samples
+of units is 1 over left-out rows near the cutoff.
 
-The weight of a unit, divided by its prior mean, has in mean field the precision Lambda of its
-prior: :math:`\sigma^{-2}` for free weights, and for those of the simplex 1 / V - A, where V is the
-variance of :math:`e^\beta / E e^\beta` under the density :math:`e^{-\beta^2 / 2 \sigma^2 - a e^{2
+The weight of a unit, divided by its prior mean, has in mean field the precision Lambda
+of its prior: :math:`\sigma^{-2}` for free weights, and for those of the simplex 1 / V -
+A, where V is the variance of :math:`e^\beta / E e^\beta` under the density
+:math:`e^{-\beta^2 / 2 \sigma^2 - a e^{2
 \beta} + b e^\beta}` with :math:`E \beta = 0`, and :math:`A = 2 a (E e^\beta)^2`. The e_g units of a
-point have one place in kernel space, so :math:`n_0 w_g = N_g y_g / \sqrt{e_g}`, and y has the
-covariance :math:`(c B + \Lambda)^{-1}`, :math:`c = \lambda / n_0`, :math:`B_{gh} = N_g N_h K_{gh} /
+point have one place in kernel space, so :math:`n_0 w_g = N_g y_g / \sqrt{e_g}`, and y
+has the covariance :math:`(c B + \Lambda)^{-1}`, :math:`c = \lambda / n_0`,
+:math:`B_{gh} = N_g N_h K_{gh} /
 \sqrt{e_g e_h}`. All but M of :math:`\sum e_g` units have an eigenvalue 0, and A is such that the
-mean variance is V. A unit that leaves takes a share :math:`\tau` of the prior variance of y_g with
-it, so the precision of y_g gains :math:`\Lambda \tau / (1 - \tau)`: a row alone leaves entirely.
+mean variance is V. A unit that leaves takes a share :math:`\tau` of the prior variance
+of y_g with it, so the precision of y_g gains :math:`\Lambda \tau / (1 - \tau)`: a row
+alone leaves entirely.
 """
 
 from __future__ import annotations
@@ -29,8 +32,11 @@ from .points import NONE, Rows
 from .scale import TINY
 
 SD = 1.5  # of the log weight of a row
-NEAR, FEWEST, MOST_NEAR = (0.03, 0.33), 3, 500
-CURVATURES, LAMBDAS = np.geomspace(1e-6, 1.5, 80), np.geomspace(1e-6, 1e8, 15)
+NEAR = (0.03, 0.33)
+FEWEST = 3
+MOST_NEAR = 500
+CURVATURES = np.geomspace(1e-6, 1.5, 80)
+LAMBDAS = np.geomspace(1e-6, 1e8, 15)
 
 
 @dataclass(frozen=True)
@@ -43,8 +49,10 @@ class Calibrated:
 
 def calibrated(data: Data, on_simplex: bool) -> Calibrated:
     """Return lambda from rows near the cutoff; that of rows alone if their k do not vary."""
-    gram, close = data.gram, near(data)
-    rows, spread = data.rows[data.row[close]], np.empty(len(close))
+    gram = data.gram
+    close = near(data)
+    rows = data.rows[data.row[close]]
+    spread = np.empty(len(close))
     for i, values in data.by_fold(data.points.spread, close):
         spread[i] = values
     varies = spread > 1e-8 * gram.n0 * rows.diag**2
@@ -61,12 +69,15 @@ def calibrated(data: Data, on_simplex: bool) -> Calibrated:
         wide = ratio(grid[-1]) > 0.0
         reason = f"the posterior is {'wider' if wide else 'narrower'} than samples at any scale"
         return Calibrated(gram.n0 * float(np.exp(grid[-1 if wide else 0])), reason)
-    return Calibrated(gram.n0 * float(np.exp(brentq(ratio, *grid[[first - 1, first]], xtol=1e-5))))
+    return Calibrated(
+        gram.n0 * float(np.exp(brentq(ratio, *grid[[first - 1, first]], xtol=1e-5)))
+    )
 
 
 def near(data: Data) -> np.ndarray:
     """Return majority rows between two quantiles of the mean similarity to the others."""
-    units, rows = data.units, data.rows
+    units = data.units
+    rows = data.rows
     i = units.majority
     closeness = (2.0 * rows.sums / rows.others - rows.diag)[data.row[i]]
     i = i[np.argsort(closeness, kind="stable")]
@@ -82,19 +93,24 @@ def log_ratio(
     """Return the median log ratio of the variances of n0 s_z, as a function of log c."""
     root = gram.root
     values, U = np.linalg.eigh(root[:, None] * gram.K[: gram.m, : gram.m] * root)
-    values, e = np.maximum(values, 0.0), root @ U
+    values = np.maximum(values, 0.0)
+    e = root @ U
     gone = rows.gone[:, : gram.m].tocoo()
     i, g = gone.coords
     k = rows.k[:, : gram.m] * np.exp(rows.L)[:, None]
     k[i, g] /= np.maximum(1.0 - gone.data, NONE)
-    k, u = (k * root) @ U, U[g]
-    share = np.minimum((gram.sizes[g] * gone.data / root[g]) ** 2, 1.0)  # of the variance of y_g
+    k = (k * root) @ U
+    u = U[g]
+    share = np.minimum(
+        (gram.sizes[g] * gone.data / root[g]) ** 2, 1.0
+    )  # of the variance of y_g
 
     def at(log_c: float) -> float:
         c = np.exp(log_c)
         prior = precision(c * values, gram.units) if on_simplex else SD**-2
         d = 1.0 / (c * values + prior)
-        of_k, of_e = (k[i] * u) @ d, u @ (d * e)
+        of_k = (k[i] * u) @ d
+        of_e = u @ (d * e)
         falls = share * prior / (1.0 - share + share * prior * (u**2 @ d))
 
         def left(whole: np.ndarray, what: np.ndarray) -> np.ndarray:
@@ -112,7 +128,8 @@ def log_ratio(
 def of_one_weight() -> np.ndarray:
     """Return A and V (2, 80) of one weight on the simplex, by quadrature."""
     beta = np.arange(-9.0 * SD, 2.0 * SD**2 + 9.0 * SD, 0.02)
-    weight, found = np.exp(beta), []
+    weight = np.exp(beta)
+    found = []
 
     def moments(a: float, b: float) -> np.ndarray:
         log_f = -(beta**2) / (2.0 * SD**2) - a * weight**2 + b * weight

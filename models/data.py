@@ -48,12 +48,12 @@ class Data:
     ----------
     units : Units
     kernels : tuple of Kernel
-        The column scales of kernels[f] are those without fold f, those of kernels[0] are those of
-        all majority rows.
+        The column scales of kernels[f] are those without fold f, those of kernels[0]
+        are those of all majority rows.
     points : Points
     first, row : ndarray of int, shape (a,) and (n,)
-        Rows whose answers differ, and the number of each row among them. Rows with which nothing
-        leaves are the last ones.
+        Rows whose answers differ, and the number of each row among them. Rows with
+        which nothing leaves are the last ones.
     """
 
     units: Units
@@ -63,19 +63,27 @@ class Data:
     row: np.ndarray
 
     @classmethod
-    def of(cls, kernel: Kernel, units: Units, minority: bool = False, most: int = 600) -> Self:
+    def of(
+        cls, kernel: Kernel, units: Units, minority: bool = False, most: int = 600
+    ) -> Self:
         """Return the data of units.
 
         ``minority`` and ``most`` are those of :meth:`~bsvdd.models.points.Points.of`.
         """
-        X, i = units.X, units.majority
+        X = units.X
+        i = units.majority
         kernel = kernel.fit(X[i], units.weight[i], units.unit[i])
-        return cls.known(kernel, units, Points.of(kernel, kernel.inputs(X), units, minority, most))
+        return cls.known(
+            kernel, units, Points.of(kernel, kernel.inputs(X), units, minority, most)
+        )
 
     @classmethod
     def known(cls, kernel: Kernel, units: Units, points: Points) -> Self:
         """Return the data of a fitted kernel and of points."""
-        X, t, i, fold = units.X, units.weight, units.majority, units.fold
+        X = units.X
+        t = units.weight
+        i = units.majority
+        fold = units.fold
         others = (i[fold[i] != f] for f in range(1, fold.max() + 1))
         kernels = kernel, *(kernel.taught(X[j], t[j]) for j in others)
         return cls(units, kernels, points, *units.answers())
@@ -98,7 +106,8 @@ class Data:
             gram = Gram.of(self.kernel, self.Y[0], self.points)
         if not np.isfinite(gram.K).all():
             raise ValueError(
-                f"{self.kernel!r} returned values that are not finite; scale the columns of X"
+                f"{self.kernel!r} returned values that are not finite; scale the "
+                "columns of X"
             )
         return gram
 
@@ -126,7 +135,14 @@ class Data:
         X: np.ndarray | None = None,
     ) -> Iterator[tuple[np.ndarray, Answer]]:
         """Yield the places in ``which`` of each fold, and of_rows(kernel, Y, rows, units) there."""
-        fold, X = self.units.fold[which], self.units.X[which] if X is None else X
+        fold = self.units.fold[which]
+        X = self.units.X[which] if X is None else X
         for f in np.unique(fold):
-            i, kernel = np.flatnonzero(fold == f), self.kernels[f]
-            yield i, of_rows(kernel, self.Y[f], kernel.inputs(X[i]), self.units.unit[which[i]])
+            i = np.flatnonzero(fold == f)
+            kernel = self.kernels[f]
+            yield (
+                i,
+                of_rows(
+                    kernel, self.Y[f], kernel.inputs(X[i]), self.units.unit[which[i]]
+                ),
+            )

@@ -49,11 +49,21 @@ class Gram:
     def of(cls, kernel: Kernel, Y: np.ndarray, points: Points) -> Self:
         """Return those of the points of members with coordinates Y (R, q)."""
         rows = points.rows(kernel, Y, Y, np.full(len(Y), -1))
-        A, majority = points.share.T * points.weights, points.majority
+        A = points.share.T * points.weights
+        majority = points.majority
         K = A @ (rows.k * np.exp(rows.L)[:, None])
         T = float(points.weights[majority] @ rows.diag[majority])
-        sizes, effective = points.sizes, points.effective
-        return cls((K + K.T) / 2.0, T, A @ rows.diag, sizes, effective, points.n1, points.of_row)
+        sizes = points.sizes
+        effective = points.effective
+        return cls(
+            (K + K.T) / 2.0,
+            T,
+            A @ rows.diag,
+            sizes,
+            effective,
+            points.n1,
+            points.of_row,
+        )
 
     @property
     def m(self) -> int:
@@ -103,17 +113,20 @@ class Gram:
             return np.full(self.n1 if minority else self.m, float(v))
         if v.shape != (len(self.of_row),) * v.ndim:
             raise ValueError(
-                f"{name} must be a number or have one value for each of the {len(self.of_row)} "
-                f"training rows, got shape {v.shape}"
+                f"{name} must be a number or have one value for each of the "
+                f"{len(self.of_row)} training rows, got shape {v.shape}"
             )
         points = np.arange(self.m, len(self.K)) if minority else np.arange(self.m)
-        first = np.array([np.flatnonzero(self.of_row == g)[0] for g in points], dtype=int)
+        first = np.array(
+            [np.flatnonzero(self.of_row == g)[0] for g in points], dtype=int
+        )
         known = np.flatnonzero(np.isin(self.of_row, points))
         at = first[self.of_row[known] - points[0]] if len(points) else first
         if not np.array_equal(v[np.ix_(*[known] * v.ndim)], v[np.ix_(*[at] * v.ndim)]):
             raise ValueError(
-                f"{name}: rows of one point have different values; equal rows are one point, and "
-                f"so are similar rows where there are many: {len(known)} rows are {len(points)} "
-                "points. Give such rows one value, or keep each row a point by dictionary='all'"
+                f"{name}: rows of one point have different values; equal rows are one "
+                f"point, and so are similar rows where there are many: {len(known)} "
+                f"rows are {len(points)} points. Give such rows one value, or keep "
+                "each row a point by dictionary='all'"
             )
         return v[np.ix_(*[first] * v.ndim)]

@@ -21,7 +21,9 @@ def potential(w: Any, gram: Gram, scale: float) -> Any:
     return pm.Potential("kernel", -scale / 2.0 * squares)
 
 
-def value_and_gradient(w: np.ndarray, gram: Gram, scale: float) -> tuple[np.ndarray, np.ndarray]:
+def value_and_gradient(
+    w: np.ndarray, gram: Gram, scale: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return log L (S,) of weights (S, M), and its gradient lambda (r - n0 K w) (S, M)."""
     gradient = w @ gram.K
     gradient *= -gram.n0 * scale

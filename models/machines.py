@@ -6,8 +6,8 @@ The one-class SVM (Schoelkopf et al. 2001) lies farthest from the origin:
     \min_\alpha \tfrac12 \alpha^\top K \alpha, \qquad \sum_i \alpha_i = 1, \quad
     0 \le \alpha_i \le \frac{1}{\nu n}, \qquad f(z) = \sum_i \alpha_i k(x_i, z) - \rho
 
-The others have a cost :math:`C_i` of an error on each row, and y = +1 for the majority. The SVM,
-with :math:`w_i = y_i \alpha_i`, is
+The others have a cost :math:`C_i` of an error on each row, and y = +1 for the majority.
+The SVM, with :math:`w_i = y_i \alpha_i`, is
 
 .. math::
     \max_\alpha \sum_i \alpha_i - \tfrac12 \sum_{ij} \alpha_i \alpha_j y_i y_j k(x_i, x_j), \qquad
@@ -19,14 +19,16 @@ and the least-squares SVM, whose error :math:`\phi_i` is squared, is
     \min \tfrac12 \|w\|^2 + \tfrac12 \sum_i C_i \phi_i^2, \qquad
     y_i (w^\top \varphi(x_i) + b) = 1 - \phi_i.
 
-Its optimality conditions, with the ridge :math:`D = \mathrm{diag}(1/C_i) + \epsilon I`, are
+Its optimality conditions, with the ridge :math:`D = \mathrm{diag}(1/C_i) + \epsilon I`,
+are
 
 .. math:: (K + D) w + b 1 = y, \qquad 1^\top w = 0.
 
-They take two systems in one positive definite matrix :math:`A = K + D`: :math:`A \eta = 1`,
+They take two systems in one positive definite matrix :math:`A = K + D`:
+:math:`A \eta = 1`,
 :math:`A \xi = y`, :math:`b = 1^\top \xi / 1^\top \eta`, :math:`w = \xi - b \eta`. The ridge is
-added to the diagonal only; the note of A. Mohite adds it to every entry, which solves another
-problem.
+added to the diagonal only; the note of A. Mohite adds it to every entry, which solves
+another problem.
 """
 
 from __future__ import annotations
@@ -40,9 +42,13 @@ from scipy.spatial.distance import pdist, squareform
 from .quadratic_program import minimize
 
 ZERO_NORM = 1e-7  # ||w||^2 / max k(x, x) below this is 0 at the precision of libsvm
-COARSE_TOLERANCE, FINE_TOLERANCE = 1e-6, 1e-8  # of libsvm; single precision reaches the first
+# of libsvm; single precision reaches the first
+COARSE_TOLERANCE = 1e-6
+FINE_TOLERANCE = 1e-8
 AT_BOUND = 1e-6  # of its range, within which a weight is at its bound
-INSIDE, ON_PLANE, BEYOND = "inside", "on the hyperplane", "beyond"
+INSIDE = "inside"
+ON_PLANE = "on the hyperplane"
+BEYOND = "beyond"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +91,8 @@ class Plane:
     values : ndarray of shape (n,)
         f of the training rows.
     case : ndarray of str, shape (n,)
-        ``"inside"`` (alpha = 0), ``"on the hyperplane"`` or ``"beyond"`` (alpha = 1/(nu n)).
+        ``"inside"`` (alpha = 0), ``"on the hyperplane"`` or ``"beyond"`` (alpha = 1/(nu
+        n)).
     norm : float
         ||w||, the root of alpha'K alpha; 0 where it is within the precision of libsvm.
     """
@@ -110,7 +117,8 @@ class Plane:
     def distance_from_origin(self) -> float:
         """Distance rho/||w|| of the hyperplane from the origin of the kernel space.
 
-        NaN where w = 0: the origin lies among the rows, and no hyperplane separates them.
+        NaN where w = 0: the origin lies among the rows, and no hyperplane separates
+        them.
         """
         return self.rho / self.norm if self.norm > 0 else float("nan")
 
@@ -118,19 +126,26 @@ class Plane:
 def one_class_svm(rows: Classes, nu: float) -> Plane:
     """Return the hyperplane of rows of one class."""
     coarse = _plane(rows, nu, COARSE_TOLERANCE)
-    # where w = 0, libsvm would take a minute to the finer tolerance, because of its rounding errors
+    # where w = 0, libsvm would take a minute to the finer tolerance, because of its
+    # rounding errors
     return _plane(rows, nu, FINE_TOLERANCE) if coarse.norm > 0.0 else coarse
 
 
 def _plane(rows: Classes, nu: float, tol: float) -> Plane:
-    K, n, zero = rows.K, len(rows.K), np.zeros(len(rows.K))
-    bound, largest = 1.0 / (nu * n), float(np.diag(K).max())
+    K = rows.K
+    n = len(rows.K)
+    zero = np.zeros(len(rows.K))
+    bound = 1.0 / (nu * n)
+    largest = float(np.diag(K).max())
     alpha = rows.shared(minimize(K, zero, zero, np.full(n, bound), tol))
     near = AT_BOUND * min(bound, 1.0)
-    case = np.where(alpha <= near, INSIDE, np.where(alpha >= bound - near, BEYOND, ON_PLANE))
+    case = np.where(
+        alpha <= near, INSIDE, np.where(alpha >= bound - near, BEYOND, ON_PLANE)
+    )
     g = K @ alpha
-    # Rounding errors put about half of the rows on the hyperplane beyond it, and differ when the
-    # same row is scored later. Lower rho a little, so that none of them is a margin error.
+    # Rounding errors put about half of the rows on the hyperplane beyond it, and differ
+    # when the same row is scored later. Lower rho a little, so that none of them is a
+    # margin error.
     rounding = np.finfo(float).eps * n * largest
     rho = g[case != BEYOND].min(initial=_level(g, case)) - 4.0 * rounding
     squared = alpha @ g
@@ -198,15 +213,19 @@ def least_squares(rows: Classes, ridge: np.ndarray) -> LeastSquares:
     ValueError
         The system is singular in double precision.
     """
-    keep, y = np.isfinite(ridge), rows.y
+    keep = np.isfinite(ridge)
+    y = rows.y
     A = rows.K[np.ix_(keep, keep)]
     A[np.diag_indices_from(A)] += ridge[keep]
     solutions = np.zeros((len(y), 2))
     try:
-        solutions[keep] = cho_solve(cho_factor(A), np.column_stack([np.ones(len(y)), y])[keep])
+        solutions[keep] = cho_solve(
+            cho_factor(A), np.column_stack([np.ones(len(y)), y])[keep]
+        )
     except LinAlgError as error:
         raise ValueError(
-            "the least-squares SVM is singular in double precision; use a smaller C, or epsilon > 0"
+            "the least-squares SVM is singular in double precision; use a smaller C, "
+            "or epsilon > 0"
         ) from error
     eta, xi = solutions.T
     offset = float(xi.sum() / eta.sum())
@@ -223,9 +242,9 @@ def least_squares(rows: Classes, ridge: np.ndarray) -> LeastSquares:
 def balanced(costs: np.ndarray, y: np.ndarray) -> np.ndarray:
     r"""Return costs times :math:`n / (2 \sum_j c_j)`, the sum over the class of each row.
 
-    So all rows of either class together cost the same. Density weights are smaller in a small
-    class, whose neighbours are farther apart: with factors of the number of its rows it would weigh
-    less than the other class.
+    So all rows of either class together cost the same. Density weights are smaller in a
+    small class, whose neighbours are farther apart: with factors of the number of its
+    rows it would weigh less than the other class.
     """
     of_class = np.where(y > 0, costs[y > 0].sum(), costs[y < 0].sum())
     found: np.ndarray = costs * (len(costs) / (2.0 * of_class))
@@ -237,11 +256,11 @@ def density_weights(rows: Classes, k: int = 5, within_class: bool = True) -> np.
 
     .. math:: d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
 
-    with :math:`x_i^{(k)}` the k-th nearest neighbour of x_i among the other rows. Neighbour and
-    maximum are over the rows of its class, or over the whole training set, as the note on
-    IDLSSVM-CIL prints it. Rows in dense regions have weights near one; the most remote row can have
-    weight zero. Within its class, a weight does not depend on the size of the class, so it does not
-    correct an imbalance.
+    with :math:`x_i^{(k)}` the k-th nearest neighbour of x_i among the other rows.
+    Neighbour and maximum are over the rows of its class, or over the whole training
+    set, as the note on IDLSSVM-CIL prints it. Rows in dense regions have weights near
+    one; the most remote row can have weight zero. Within its class, a weight does not
+    depend on the size of the class, so it does not correct an imbalance.
 
     Raises
     ------
@@ -263,13 +282,15 @@ def density_weights(rows: Classes, k: int = 5, within_class: bool = True) -> np.
 def _density(Z: np.ndarray, k: int) -> np.ndarray:
     if len(Z) <= k:
         raise ValueError(
-            f"density weights with neighbors={k} need at least {k + 1} rows of each class (with "
-            f"density='train', in all), got {len(Z)}"
+            f"density weights with neighbors={k} need at least {k + 1} rows of each "
+            f"class (with density='train', in all), got {len(Z)}"
         )
     distance = squareform(pdist(Z))
     neighbour = np.argsort(distance, axis=1, kind="stable")[:, k]
     nearest = distance[np.arange(len(Z)), neighbour]
     farthest = distance.max(axis=1)[neighbour]
     # where all rows are equal, all weights are one
-    share: np.ndarray = np.divide(nearest, farthest, out=np.zeros_like(nearest), where=farthest > 0)
+    share: np.ndarray = np.divide(
+        nearest, farthest, out=np.zeros_like(nearest), where=farthest > 0
+    )
     return 1.0 - share

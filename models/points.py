@@ -1,7 +1,8 @@
 r"""Points of a centre: means of rows in kernel space, and how rows compare with them.
 
-A member is a set of equal rows, and :math:`u_g = N_g^{-1} \sum_{j \in g} T_j \phi(x_j)` over the
-members j of point g, :math:`T_j = \sum_u C_{ju}` the weights of their rows by units and :math:`N_g
+A member is a set of equal rows, and :math:`u_g = N_g^{-1} \sum_{j \in g} T_j \phi(x_j)`
+over the members j of point g, :math:`T_j = \sum_u C_{ju}` the weights of their rows by
+units and :math:`N_g
 = \sum T_j`. A batch is one point, equal rows are one, and of many points similar members are one.
 :math:`e_g = N_g^2 / \sum_u (\sum_{j \in g} C_{ju})^2` is the number of equal units of which the
 point is as sure. Minority points are the last.
@@ -22,7 +23,8 @@ from .kernels import Kernel
 from .scale import log
 from .units import Units
 
-BLOCK, NONE = 2**21, 1e-12
+BLOCK = 2**21
+NONE = 1e-12
 Arrays = tuple[np.ndarray, ...]
 
 
@@ -54,7 +56,9 @@ class Rows:
     gone: sparse.csr_array
 
     def __getitem__(self, rows: Any) -> Rows:
-        return replace(self, **{name: value[rows] for name, value in vars(self).items()})
+        return replace(
+            self, **{name: value[rows] for name, value in vars(self).items()}
+        )
 
     @classmethod
     def joined(cls, parts: Iterable[tuple[np.ndarray, Rows]]) -> Rows:
@@ -94,26 +98,36 @@ class Points:
     of_row: np.ndarray
 
     @classmethod
-    def of(cls, kernel: Kernel, Z: np.ndarray, units: Units, minority: bool, most: int) -> Self:
+    def of(
+        cls, kernel: Kernel, Z: np.ndarray, units: Units, minority: bool, most: int
+    ) -> Self:
         """Return the points of rows with coordinates Z (n, q).
 
-        Minority rows are points if ``minority``. Beyond ``most`` batches, or other members of the
-        majority, similar members are one point.
+        Minority rows are points if ``minority``. Beyond ``most`` batches, or other
+        members of the majority, similar members are one point.
         """
-        i, minor = units.majority, units.counted(units.minority & minority)
+        i = units.majority
+        minor = units.counted(units.minority & minority)
         batch = units.batch[i] if len(units.taught) <= most else np.full(len(i), -1)
-        pair = units.value[i] * (len(units) + 1) + batch  # one number for the rows of a member
+        pair = (
+            units.value[i] * (len(units) + 1) + batch
+        )  # one number for the rows of a member
         _, first, member = np.unique(pair, return_index=True, return_inverse=True)
-        of_batch, alone = batch[first], np.arange(len(first))
+        of_batch = batch[first]
+        alone = np.arange(len(first))
         single = alone if (batch >= 0).any() else grouped(kernel, Z[i[first]], most)
         point = pd.factorize(np.where(of_batch < 0, single, len(first) + of_batch))[0]
         order = np.argsort(point, kind="stable")
-        first, point, member = first[order], point[order], np.argsort(order)[member]
-        new, counted = np.arange(len(minor)), np.append(i, minor)
+        first = first[order]
+        point = point[order]
+        member = np.argsort(order)[member]
+        new = np.arange(len(minor))
+        counted = np.append(i, minor)
         point = np.append(point, point.max() + 1 + new)
         member = np.append(member, len(first) + new)
         C = sparse.csr_array(
-            (units.weight[counted], (member, units.unit[counted])), (len(point), len(units))
+            (units.weight[counted], (member, units.unit[counted])),
+            (len(point), len(units)),
         )
         of_row = np.full(len(Z), -1)
         of_row[counted] = point[member]
@@ -154,9 +168,13 @@ class Points:
     @cached_property
     def leaving(self) -> sparse.csr_array:
         """The weights of the members that leave with each unit, and none, (U + 1, R)."""
-        return sparse.vstack([self.C.T, sparse.csr_array((1, len(self.point)))], format="csr")
+        return sparse.vstack(
+            [self.C.T, sparse.csr_array((1, len(self.point)))], format="csr"
+        )
 
-    def rows(self, kernel: Kernel, Y: np.ndarray, rows: np.ndarray, unit: np.ndarray) -> Rows:
+    def rows(
+        self, kernel: Kernel, Y: np.ndarray, rows: np.ndarray, unit: np.ndarray
+    ) -> Rows:
         """Return rows (m, q) beside the members Y (R, q); ``unit`` (m,) leaves, -1 for none."""
         leaving = self.leaving[unit]
 
@@ -164,19 +182,27 @@ class Points:
             return self._rows(kernel, Y, rows[i], leaving[i])
 
         parts = in_blocks(of_block, np.arange(len(rows)), len(Y))
-        others = self.weights[self.majority].sum() - leaving[:, self.majority].sum(axis=1)
+        others = self.weights[self.majority].sum() - leaving[:, self.majority].sum(
+            axis=1
+        )
         k, L, diag, nearest, sums, squares = parts
         gone = leaving @ self.share
         return Rows(k, L, diag, nearest, sums, squares, np.asarray(others), gone)
 
-    def _rows(self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, leaving: Any) -> Arrays:
-        leaving, w, majority = leaving.tocoo(), self.weights, self.majority
+    def _rows(
+        self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, leaving: Any
+    ) -> Arrays:
+        leaving = leaving.tocoo()
+        w = self.weights
+        majority = self.majority
         at = row, member = leaving.coords
         stay = 1.0 - leaving.data / w[member]
         stay[stay <= NONE] = 0.0
         k, L = scaled(kernel, Z, Y, (row[stay == 0.0], member[stay == 0.0]))
         nearest = log(k[:, majority].max(axis=1)) + L if kernel.normalized else L
-        part = np.where(member < majority.stop, w[member] * stay * (1.0 - stay) * k[at] ** 2, 0.0)
+        part = np.where(
+            member < majority.stop, w[member] * stay * (1.0 - stay) * k[at] ** 2, 0.0
+        )
         k[at] *= stay
         weighted = k * w
         sums = np.exp(L) * weighted[:, majority].sum(axis=1)
@@ -190,15 +216,19 @@ class Points:
     ) -> np.ndarray:
         r"""Return n0^2 times the variance (m,) of a row's mean similarity between samples of units.
 
-        It is :math:`n_0 n \sum_u s_u^2 (\bar k_u - \bar k)^2 / (1 - \sum_u s_u^2)` over the units
-        that stay, of weight n, shares :math:`s_u` of it and mean similarities
+        It is :math:`n_0 n \sum_u s_u^2 (\bar k_u - \bar k)^2 / (1 - \sum_u s_u^2)` over
+        the units that stay, of weight n, shares :math:`s_u` of it and mean similarities
         :math:`\bar k_u` (Liang and Zeger 1986).
         """
         C = self.C[self.majority]
-        some = np.flatnonzero(C.sum(axis=0) > 0.0)  # so that minority units change no sum
-        C, stay = C[:, some], np.ones((len(rows), len(some)))
+        some = np.flatnonzero(
+            C.sum(axis=0) > 0.0
+        )  # so that minority units change no sum
+        C = C[:, some]
+        stay = np.ones((len(rows), len(some)))
         stay[np.arange(len(rows)), np.searchsorted(some, unit)] = 0.0
-        sums, sizes = kernel(rows, Y[self.majority]) @ C, C.sum(axis=0)
+        sums = kernel(rows, Y[self.majority]) @ C
+        sizes = C.sum(axis=0)
         n = stay @ sizes
         mean = np.vecdot(stay, sums) / n
         squares = np.vecdot(stay, (sums - mean[:, None] * sizes) ** 2)
@@ -232,10 +262,16 @@ def blocks(n: int, width: int) -> Iterator[np.ndarray]:
         yield np.arange(start, min(start + step, n))
 
 
-def in_blocks(function: Callable[[np.ndarray], Arrays], rows: np.ndarray, width: int) -> Arrays:
+def in_blocks(
+    function: Callable[[np.ndarray], Arrays], rows: np.ndarray, width: int
+) -> Arrays:
     """Return the joined arrays of a function of blocks of rows that returns several."""
     parts = [function(rows[i]) for i in blocks(len(rows), width)]
-    return parts[0] if len(parts) == 1 else tuple(map(np.concatenate, zip(*parts, strict=True)))
+    return (
+        parts[0]
+        if len(parts) == 1
+        else tuple(map(np.concatenate, zip(*parts, strict=True)))
+    )
 
 
 def grouped(kernel: Kernel, members: np.ndarray, most: int) -> np.ndarray:

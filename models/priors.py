@@ -1,14 +1,16 @@
 r"""Priors of the weights, as values.
 
-A prior of majority weights says what the weight of one unit of weight 1 is: ``of_unit(gram)`` is
-its mean and standard deviation at each point. A point of weight :math:`N_g` that is as sure as
+A prior of majority weights says what the weight of one unit of weight 1 is:
+``of_unit(gram)`` is its mean and standard deviation at each point. A point of weight
+:math:`N_g` that is as sure as
 :math:`e_g` equal units has that of the sum of so many, times :math:`N_g / e_g`: :func:`of_sums` for
-weights, :func:`of_log_sums` for log weights. A prior is also a distribution of PreliZ, or a
-function ``prior(gram, name, dims)`` that makes and returns, inside a PyMC model, the variable of
-that name; these are of the points.
+weights, :func:`of_log_sums` for log weights. A prior is also a distribution of PreliZ,
+or a function ``prior(gram, name, dims)`` that makes and returns, inside a PyMC model,
+the variable of that name; these are of the points.
 
-In numbers a variable is a map of standard normals: ``of_normal(z)`` returns its values, and the
-function that takes a gradient by the values to that by z. So no density is needed.
+In numbers a variable is a map of standard normals: ``of_normal(z)`` returns its values,
+and the function that takes a gradient by the values to that by z. So no density is
+needed.
 """
 
 from __future__ import annotations
@@ -108,8 +110,11 @@ class Shares:
 
     def of_normal(self, z: np.ndarray) -> tuple[np.ndarray, Pull]:
         """Return x (S, M) of z (S, M), and the pull of a gradient."""
-        if self.a == self.b == 1.0:  # the inverse of the incomplete beta function is slow
-            u, slope = np.clip(ndtr(z), *SHARES), density(z)
+        if (
+            self.a == self.b == 1.0
+        ):  # the inverse of the incomplete beta function is slow
+            u = np.clip(ndtr(z), *SHARES)
+            slope = density(z)
         else:
             u = np.clip(betaincinv(self.a, self.b, ndtr(z)), *SHARES)
             log_f = (self.a - 1.0) * np.log(u) + (self.b - 1.0) * np.log1p(-u)
@@ -128,11 +133,14 @@ class OnCube:
         """Make the variable in the PyMC model in context."""
         import pymc as pm
 
-        return pm.TruncatedNormal(name, self.m, self.sd, lower=0.0, upper=1.0, dims=dims)
+        return pm.TruncatedNormal(
+            name, self.m, self.sd, lower=0.0, upper=1.0, dims=dims
+        )
 
     def of_normal(self, z: np.ndarray) -> tuple[np.ndarray, Pull]:
         """Return x (S, M) of z (S, M), and the pull of a gradient."""
-        low, high = ndtr(-self.m / self.sd), ndtr((1.0 - self.m) / self.sd)
+        low = ndtr(-self.m / self.sd)
+        high = ndtr((1.0 - self.m) / self.sd)
         t = ndtri(np.clip(low + ndtr(z) * (high - low), *SHARES))
         slope = self.sd * (high - low) * density(z) / density(t)
         return np.clip(self.m + self.sd * t, 0.0, 1.0), lambda g: g * slope
@@ -219,8 +227,9 @@ class Normal(Flat):
     Raises
     ------
     ValueError
-        m is not finite, Sigma is not symmetric and positive definite, or, in a fit, there is not
-        one value for each training row, or equal rows have different values.
+        m is not finite, Sigma is not symmetric and positive definite, or, in a fit,
+        there is not one value for each training row, or equal rows have different
+        values.
 
     Examples
     --------
@@ -240,7 +249,9 @@ class Normal(Flat):
         S = np.asarray(self.sigma, dtype=float)
         square = S.ndim == 2 and S.shape[0] == S.shape[1] and np.isfinite(S).all()
         if not square or not np.allclose(S, S.T) or np.linalg.eigvalsh(S)[0] <= 0.0:
-            raise ValueError("Normal: sigma must be a symmetric and positive definite matrix")
+            raise ValueError(
+                "Normal: sigma must be a symmetric and positive definite matrix"
+            )
         object.__setattr__(self, "sigma", tuple(map(tuple, S.tolist())))
 
     @override
@@ -253,8 +264,9 @@ class Normal(Flat):
             return None
         if not np.allclose(gram.effective[: gram.m], 1.0):
             raise ValueError(
-                "Normal: sigma is a covariance of single rows, but points are means of several "
-                "rows; remove repeated rows and use dictionary='all', or a prior without sigma"
+                "Normal: sigma is a covariance of single rows, but points are means of "
+                "several rows; remove repeated rows and use dictionary='all', or a "
+                "prior without sigma"
             )
         S = gram.at_points("Normal: sigma", self.sigma)
         return np.asarray(float(self.sd) * cholesky(S, lower=True))
@@ -264,8 +276,8 @@ class Normal(Flat):
 class RowSum(Flat):
     r"""The prior of BDD and BSVDD as published, :math:`m_j = -\left(\sum_i k(u_j, x_i)\right)^\nu`.
 
-    Remote rows have small row sums, so they get large weights. With the exponent 1 and a softmax,
-    one or two rows get nearly all the weight on most data sets.
+    Remote rows have small row sums, so they get large weights. With the exponent 1 and
+    a softmax, one or two rows get nearly all the weight on most data sets.
 
     Parameters
     ----------
@@ -280,9 +292,9 @@ class RowSum(Flat):
 
     References
     ----------
-    Ghasemi, A., Rabiee, H. R., Manzuri, M. T. and Rohban, M. H. (2012). A Bayesian approach to
-    the data description problem. AAAI Conference on Artificial Intelligence 26.
-    doi:10.48550/arXiv.1602.07507
+    Ghasemi, A., Rabiee, H. R., Manzuri, M. T. and Rohban, M. H. (2012). A Bayesian
+    approach to the data description problem. AAAI Conference on Artificial Intelligence
+    26. doi:10.48550/arXiv.1602.07507
 
     Examples
     --------
@@ -302,9 +314,10 @@ class RowSum(Flat):
         r = gram.r[: gram.m]
         if self.exponent != 1.0 and r.min() < 0.0:
             raise ValueError(
-                f"RowSum: point {int(r.argmin())} has the negative row sum {r.min():.6g}, and its "
-                f"power {self.exponent:g} is undefined; use another kernel (RBF), exponent=1, or "
-                "another prior (StandardizedRowSum)"
+                f"RowSum: point {int(r.argmin())} has the negative row sum "
+                f"{r.min():.6g}, and its power {self.exponent:g} is undefined; use "
+                "another kernel (RBF), exponent=1, or another prior "
+                "(StandardizedRowSum)"
             )
         return -r if self.exponent == 1.0 else -(r**self.exponent)
 
@@ -313,8 +326,8 @@ class RowSum(Flat):
 class StandardizedRowSum(Flat):
     r"""Standardised row sums, :math:`m_j = -(r_j - \bar r) / \mathrm{sd}(r)`.
 
-    The rows have the same order as in the published prior, but the scale does not grow with
-    their number, so the weights do not collapse. Equal row sums give m = 0.
+    The rows have the same order as in the published prior, but the scale does not grow
+    with their number, so the weights do not collapse. Equal row sums give m = 0.
 
     Parameters
     ----------
@@ -329,7 +342,8 @@ class StandardizedRowSum(Flat):
 
     @override
     def mean(self, gram: Gram) -> np.ndarray:
-        r, share = gram.r[: gram.m], gram.sizes[: gram.m] / gram.n0
+        r = gram.r[: gram.m]
+        share = gram.sizes[: gram.m] / gram.n0
         middle = share @ r
         spread = np.sqrt(share @ (r - middle) ** 2)
         equal = spread <= 1e-12 * np.abs(r).max()  # up to rounding
@@ -371,9 +385,9 @@ class InverseRowSum(Flat):
         r = gram.r[: gram.m]
         if r.min() <= 0.0:
             raise ValueError(
-                f"InverseRowSum: point {int(r.argmin())} has the row sum {r.min():.6g}, and only a "
-                "positive sum has a logarithm; use another kernel (RBF) or another prior "
-                "(StandardizedRowSum)"
+                f"InverseRowSum: point {int(r.argmin())} has the row sum "
+                f"{r.min():.6g}, and only a positive sum has a logarithm; use another "
+                "kernel (RBF) or another prior (StandardizedRowSum)"
             )
         log_r = np.log(r)
         return -self.power * (log_r - gram.sizes[: gram.m] @ log_r / gram.n0)
@@ -411,7 +425,9 @@ class SVDDWeights(Flat):
     @override
     def mean(self, gram: Gram) -> np.ndarray:
         sizes = gram.sizes[: gram.m]
-        m = np.log(sphere_of(gram, self.outlier_fraction) / sizes + self.floor / gram.n0)
+        m = np.log(
+            sphere_of(gram, self.outlier_fraction) / sizes + self.floor / gram.n0
+        )
         return np.asarray(m - sizes @ m / gram.n0)
 
 
@@ -437,7 +453,8 @@ class Beta:
     ----------
     a, b : float, default=1
     total : float, optional
-        c, the largest possible sum of the minority weights. ``None`` is the published prior,
+        c, the largest possible sum of the minority weights. ``None`` is the published
+        prior,
         :math:`\alpha_{1j} = b_j`, whose sum grows with n1 and whose chains do not always mix.
 
     Examples
@@ -457,7 +474,9 @@ class Beta:
 
     def of_points(self, gram: Gram) -> Shares:
         """Return the variable in numbers."""
-        return Shares(self.a, self.b, 1.0 if self.total is None else self.total / gram.n1)
+        return Shares(
+            self.a, self.b, 1.0 if self.total is None else self.total / gram.n1
+        )
 
 
 @dataclass(frozen=True)
@@ -487,7 +506,9 @@ class TruncatedNormal:
 
     def of_points(self, gram: Gram) -> OnCube:
         """Return the variable in numbers."""
-        return OnCube(gram.at_points("TruncatedNormal: m", self.m, minority=True), float(self.sd))
+        return OnCube(
+            gram.at_points("TruncatedNormal: m", self.m, minority=True), float(self.sd)
+        )
 
 
 # priors of points
@@ -497,9 +518,13 @@ def of_sums(prior: Any, gram: Gram) -> Any:
     """Return the prior of the weights of the points; a function or one of PreliZ as it is."""
     if not isinstance(prior, Flat):
         return require_prior(prior, "majority", of_minority=False)
-    (m, sd), root = prior.of_unit(gram), prior.root(gram) if isinstance(prior, Normal) else None
-    N, e = gram.sizes[: gram.m], gram.effective[: gram.m]
-    return Gaussian(N * m, N / np.sqrt(e) * sd, None if root is None else N[:, None] * root)
+    (m, sd) = prior.of_unit(gram)
+    root = prior.root(gram) if isinstance(prior, Normal) else None
+    N = gram.sizes[: gram.m]
+    e = gram.effective[: gram.m]
+    return Gaussian(
+        N * m, N / np.sqrt(e) * sd, None if root is None else N[:, None] * root
+    )
 
 
 def of_log_sums(prior: Any, gram: Gram) -> Any:
@@ -510,8 +535,10 @@ def of_log_sums(prior: Any, gram: Gram) -> Any:
     """
     if not isinstance(prior, Flat):
         return require_prior(prior, "majority", of_minority=False)
-    (m, sd), root = prior.of_unit(gram), prior.root(gram) if isinstance(prior, Normal) else None
-    N, e = gram.sizes[: gram.m], gram.effective[: gram.m]
+    (m, sd) = prior.of_unit(gram)
+    root = prior.root(gram) if isinstance(prior, Normal) else None
+    N = gram.sizes[: gram.m]
+    e = gram.effective[: gram.m]
     variance = np.log1p(np.expm1(sd**2) / e)
     return Gaussian(np.log(N) + m + (sd**2 - variance) / 2.0, np.sqrt(variance), root)
 
@@ -526,26 +553,31 @@ def of_minority(prior: Any, gram: Gram) -> Any:
 def require_prior(prior: Any, of: str, of_minority: bool) -> Any:
     """Return a prior of one's own, or raise a TypeError."""
     ours = isinstance(prior, Flat | Beta | TruncatedNormal)
-    if not ours and not isinstance(prior, type) and (callable(prior) or hasattr(prior, "to_pymc")):
+    if (
+        not ours
+        and not isinstance(prior, type)
+        and (callable(prior) or hasattr(prior, "to_pymc"))
+    ):
         return prior
     example = "priors.Beta()" if of_minority else "priors.Flat()"
     raise TypeError(
-        f"prior of the {of} weights: expected a prior such as {example}, a distribution of PreliZ, "
-        f"or a function (gram, name, dims) that makes a PyMC variable, got {prior!r}"
+        f"prior of the {of} weights: expected a prior such as {example}, a "
+        "distribution of PreliZ, or a function (gram, name, dims) that makes a PyMC "
+        f"variable, got {prior!r}"
     )
 
 
 def make(prior: Any, gram: Gram, name: str, dims: str) -> Any:
     """Let a prior make the variable ``name`` in the PyMC model in context, and check it.
 
-    A function may make other free variables, such as the scale of a hierarchical prior, if their
-    names start with ``name`` and an underscore.
+    A function may make other free variables, such as the scale of a hierarchical prior,
+    if their names start with ``name`` and an underscore.
 
     Raises
     ------
     TypeError, ValueError
-        The prior returns no variable of that name, with one value for each point, or makes a free
-        variable of another name.
+        The prior returns no variable of that name, with one value for each point, or
+        makes a free variable of another name.
     """
     import pymc as pm
     from pytensor.tensor.variable import TensorVariable
@@ -553,7 +585,8 @@ def make(prior: Any, gram: Gram, name: str, dims: str) -> Any:
     if hasattr(prior, "of_normal"):
         return prior.build(name, dims)
     model = pm.modelcontext(None)
-    before, about = {v.name for v in model.free_RVs}, f"prior of {name}: {describe(prior)}"
+    before = {v.name for v in model.free_RVs}
+    about = f"prior of {name}: {describe(prior)}"
     if hasattr(prior, "to_pymc"):
         if not prior.is_frozen:
             raise ValueError(
@@ -569,15 +602,18 @@ def make(prior: Any, gram: Gram, name: str, dims: str) -> Any:
             f"{about} must return the PyMC variable that it makes under the "
             f"name {name!r}, but returned {found!r}"
         )
-    length, its_dims = len(model.coords[dims]), model.named_vars_to_dims.get(name)
+    length = len(model.coords[dims])
+    its_dims = model.named_vars_to_dims.get(name)
     if its_dims != (dims,) and found.type.shape != (length,):
         raise ValueError(
             f"{about} must make one value for each of the {length} points of "
-            f"{dims!r} (pass dims=dims), but made a variable of dims {its_dims} and shape "
-            f"{found.type.shape}"
+            f"{dims!r} (pass dims=dims), but made a variable of dims {its_dims} and "
+            f"shape {found.type.shape}"
         )
     new = [v.name for v in model.free_RVs if v.name not in before]
-    others = [other for other in new if other != name and not other.startswith(f"{name}_")]
+    others = [
+        other for other in new if other != name and not other.startswith(f"{name}_")
+    ]
     if others:
         raise ValueError(
             f"{about} makes a second free variable, {others[0]!r}; if this is "
@@ -592,8 +628,9 @@ def require_signature(prior: Callable[..., Any], name: str) -> None:
         inspect.signature(prior).bind("gram", "name", "dims")
     except TypeError as error:
         raise TypeError(
-            f"prior of {name}: {describe(prior)} is called with (gram, name, dims), and cannot be "
-            f"({error}); write def prior(gram, name, dims): return pm.Normal(name, 0, 1, dims=dims)"
+            f"prior of {name}: {describe(prior)} is called with (gram, name, dims), "
+            f"and cannot be ({error}); write def prior(gram, name, dims): return "
+            "pm.Normal(name, 0, 1, dims=dims)"
         ) from error
 
 
@@ -602,7 +639,9 @@ def describe(prior: Any) -> str:
     if hasattr(prior, "__qualname__"):  # a function
         return f"{prior.__module__}.{prior.__qualname__}"
     if is_dataclass(prior):  # a field may hold a matrix: shorten it
-        shown = (f"{f.name}={SHORT.repr(getattr(prior, f.name))}" for f in fields(prior))
+        shown = (
+            f"{f.name}={SHORT.repr(getattr(prior, f.name))}" for f in fields(prior)
+        )
         return f"{type(prior).__name__}({', '.join(shown)})"
     return repr(prior)
 
@@ -615,8 +654,8 @@ def require_positive(prior: Any, field: str) -> None:
     value = getattr(prior, field)
     if not (is_number(value) and value > 0.0 and 0.0 < value**2 < np.inf):
         raise ValueError(
-            f"{type(prior).__name__}: {field} must be a positive number whose square is finite, "
-            f"got {value!r}"
+            f"{type(prior).__name__}: {field} must be a positive number whose square "
+            f"is finite, got {value!r}"
         )
 
 
@@ -626,7 +665,9 @@ def require_between(
     """Raise a ValueError unless low < field <= high."""
     value = getattr(prior, field)
     if not (is_number(value) and low < value <= high):
-        raise ValueError(f"{type(prior).__name__}: {field} must lie in {interval}, got {value!r}")
+        raise ValueError(
+            f"{type(prior).__name__}: {field} must lie in {interval}, got {value!r}"
+        )
 
 
 def as_location(prior: Any, field: str) -> float | tuple[float, ...]:
@@ -635,7 +676,7 @@ def as_location(prior: Any, field: str) -> float | tuple[float, ...]:
     v = np.asarray(np.nan if isinstance(value, bool | str) else value, dtype=float)
     if v.ndim > 1 or not np.isfinite(v).all():
         raise ValueError(
-            f"{type(prior).__name__}: {field} must be a finite number, or a list of one for each "
-            f"row, got {value!r}"
+            f"{type(prior).__name__}: {field} must be a finite number, or a list of "
+            f"one for each row, got {value!r}"
         )
     return tuple(v.tolist()) if v.ndim else float(v)

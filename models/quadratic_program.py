@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-# of the largest entry; without it libsvm takes a minute where the matrix, which it holds in single
-# precision, is singular
+# of the largest entry; without it libsvm takes a minute where the matrix, which it
+# holds in single precision, is singular
 RIDGE = 1e-7
 
 
 def minimize(
-    H: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray, tol: float = 1e-8
+    H: np.ndarray,
+    b: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    tol: float = 1e-8,
 ) -> np.ndarray:
     r"""Return the w that minimises w'Hw/2 - b'w under sum w = 1, lower <= w <= upper.
 
-    Let w = lower + v, s = 1 - sum lower and c = H lower - b. On sum v = s the linear term becomes
-    a part of the matrix, up to a constant:
+    Let w = lower + v, s = 1 - sum lower and c = H lower - b. On sum v = s the linear
+    term becomes a part of the matrix, up to a constant:
 
     .. math:: v^\top H v + 2 c^\top v = v^\top \left(H + (c 1^\top + 1 c^\top)/s\right) v,
 
-    the dual of a one-class SVM with an upper bound for each weight. libsvm holds the matrix in
-    single precision, so it violates the optimality conditions by about 1e-7 of its largest entry.
+    the dual of a one-class SVM with an upper bound for each weight. libsvm holds the
+    matrix in single precision, so it violates the optimality conditions by about 1e-7
+    of its largest entry.
 
     Raises
     ------
@@ -29,14 +34,16 @@ def minimize(
     """
     from sklearn.svm import OneClassSVM
 
-    room, s = upper - lower, 1.0 - lower.sum()
+    room = upper - lower
+    s = 1.0 - lower.sum()
     if room.min() < 0 or s < -1e-12 or s > room.sum() * (1 + 1e-12):
         raise ValueError(
-            f"no weights within their bounds sum to 1: the lower bounds sum to {lower.sum():.6g}, "
-            f"the upper bounds to {lower.sum() + room.sum():.6g}"
+            "no weights within their bounds sum to 1: the lower bounds sum to "
+            f"{lower.sum():.6g}, the upper bounds to {lower.sum() + room.sum():.6g}"
         )
     free = np.flatnonzero(room > 0.0)  # libsvm drops the other weights
-    bound, v = np.minimum(room[free], s), np.zeros(len(b))
+    bound = np.minimum(room[free], s)
+    v = np.zeros(len(b))
     if s <= 1e-12:  # the lower bounds alone
         return lower.copy()
     if bound.sum() <= s * (1 + 1e-12):  # one feasible point

@@ -1,13 +1,16 @@
 r"""How often the values of a row occur, column by column.
 
-The log frequency of value v of a column is that of its neighbourhood among n majority rows,
+The log frequency of value v of a column is that of its neighbourhood among n majority
+rows,
 
 .. math:: \log\left(\#\{i : |x_i - v| \le h\} + \tfrac12\right), \qquad
     h = \tfrac14 (q_{.9} - q_{.1})\, n^{-1/3},
 
-with :math:`q_{.1}, q_{.9}` the quantiles of the column. Where no row is near, it is less by
+with :math:`q_{.1}, q_{.9}` the quantiles of the column. Where no row is near, it is
+less by
 :math:`\log(g / h)`, with g the distance of the nearest value: half a row at this distance. A
-category, and a value of a constant column, is near to itself alone, and g / h is n for another.
+category, and a value of a constant column, is near to itself alone, and g / h is n for
+another.
 """
 
 from __future__ import annotations
@@ -33,7 +36,8 @@ class _Column:
 
     @classmethod
     def of(cls, x: np.ndarray, is_category: bool) -> Self:
-        values, slope = np.sort(x), len(x) ** (-1.0 / 3.0) / 4.0
+        values = np.sort(x)
+        slope = len(x) ** (-1.0 / 3.0) / 4.0
         rounding = ROUNDING * float(np.abs(values).max())
         if is_category or values[-1] - values[0] <= rounding:
             return cls(values, 0.0 if is_category else rounding, 0.0)
@@ -46,7 +50,9 @@ class _Column:
         n = len(self.values)
         below = np.searchsorted(self.values, v - self.half_width, "left")
         upto = np.searchsorted(self.values, v + self.half_width, "right")
-        near = np.maximum(upto - below - itself, 0)  # of a gap, which is none of the values, 0
+        near = np.maximum(
+            upto - below - itself, 0
+        )  # of a gap, which is none of the values, 0
         gap = np.full(len(v), float(n))
         if self.unit:
             first = np.searchsorted(self.values, v, "left")
@@ -83,7 +89,9 @@ class Rarity:
         each = zip(rows.T.astype(float), is_category, strict=True)
         return cls(tuple(_Column.of(x[~np.isnan(x)], category) for x, category in each))
 
-    def log_frequency(self, rows: np.ndarray, itself: np.ndarray | bool = False) -> np.ndarray:
+    def log_frequency(
+        self, rows: np.ndarray, itself: np.ndarray | bool = False
+    ) -> np.ndarray:
         """Return the log frequency of each value, shape (m, p); a gap is as frequent as can be.
 
         Parameters

@@ -2,15 +2,16 @@ r"""Differences v = p - q of two parts p, q >= 0, known by their logarithms, as 
 
 .. math:: t(v) = \operatorname{sign}(v)\, \max(\log|v| + 2000, 0)
 
-grows with v. Where q = 0 it is log p but for a constant, so nothing underflows, and where v < 0 it
-is below all of these. A difference smaller than e^-2000 counts as 0.
+grows with v. Where q = 0 it is log p but for a constant, so nothing underflows, and
+where v < 0 it is below all of these. A difference smaller than e^-2000 counts as 0.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-TINY, ZERO = float(np.finfo(float).tiny), 2000.0
+TINY = float(np.finfo(float).tiny)
+ZERO = 2000.0
 
 
 def log(x: np.ndarray | float) -> np.ndarray:

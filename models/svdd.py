@@ -3,8 +3,8 @@ r"""SVDD and SVDD-M, support vector data description (Tax and Duin 2004).
 .. math:: \min_w \tfrac12 w^\top K w - b^\top w, \qquad \textstyle\sum w = 1, \qquad
     0 \le w_g \le C_1 N_g, \qquad -C_2 N_g \le w_g \le 0
 
-for majority and minority points, with :math:`b_g` half the mean of k(x, x) over the rows of a
-point.
+for majority and minority points, with :math:`b_g` half the mean of k(x, x) over the
+rows of a point.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class Sphere:
         if len(self.on):
             return float(d2[self.on].mean())
         majority = np.arange(len(d2)) < self.gram.m
-        outside = majority == (np.abs(self.weights) > AT_BOUND * (self.upper - self.lower))
+        outside = majority == (
+            np.abs(self.weights) > AT_BOUND * (self.upper - self.lower)
+        )
         ends = [d2[~outside].max()] if not outside.all() else []
         return float(np.mean([*ends, d2[outside].min()] if outside.any() else ends))
 
@@ -64,21 +66,33 @@ class Sphere:
     def without(self, point: np.ndarray, share: np.ndarray) -> np.ndarray:
         """Return the weights (m, M) without a share (m,) of one point (m,).
 
-        What stays of point g keeps what it has room for. The rest moves to the affine combination
-        of the points F on the sphere that is nearest to u_g (Vapnik and Chapelle 2000). With J the
-        inverse of the matrix [K_FF, 1; 1', 0], its weights are J [K_Fg; 1], or -J_ig / J_gg if g
-        itself is one of them. If the centre is one point, what stays of it keeps all.
+        What stays of point g keeps what it has room for. The rest moves to the affine
+        combination of the points F on the sphere that is nearest to u_g (Vapnik and
+        Chapelle 2000). With J the inverse of the matrix [K_FF, 1; 1', 0], its weights
+        are J [K_Fg; 1], or -J_ig / J_gg if g itself is one of them. If the centre is
+        one point, what stays of it keeps all.
         """
-        w, K, F, each = self.weights, self.gram.K, self.on, np.arange(len(point))
-        F = F if len(F) > 1 else np.flatnonzero(np.abs(w) > AT_BOUND * (self.upper - self.lower))
+        w = self.weights
+        K = self.gram.K
+        F = self.on
+        each = np.arange(len(point))
+        F = (
+            F
+            if len(F) > 1
+            else np.flatnonzero(np.abs(w) > AT_BOUND * (self.upper - self.lower))
+        )
         stay = (1.0 - share) * np.where(w < 0.0, self.lower, self.upper)[point]
         out = w[point] - stay
         rest = np.where(w[point] < 0.0, np.minimum(out, 0.0), np.maximum(out, 0.0))
         if len(F) == 1:
-            rest, F = np.where(share < 1.0, 0.0, rest), np.arange(len(w))
-        f, one = len(F), np.ones((1, len(w)))
+            rest = np.where(share < 1.0, 0.0, rest)
+            F = np.arange(len(w))
+        f = len(F)
+        one = np.ones((1, len(w)))
         ridge = RIDGE * self.gram.diag.mean() * np.eye(f)
-        J = np.block([[K[np.ix_(F, F)] + ridge, one.T[F]], [one[:, F], np.zeros((1, 1))]])
+        J = np.block(
+            [[K[np.ix_(F, F)] + ridge, one.T[F]], [one[:, F], np.zeros((1, 1))]]
+        )
         J = np.linalg.inv(J)
         nearest = J[:f] @ np.vstack([K[F], one])
         if f > 1:
@@ -86,13 +100,17 @@ class Sphere:
         found = np.tile(w, (len(point), 1))
         found[:, F] += rest[:, None] * nearest[:, point].T
         found[each, point] -= rest
-        found[each, point] /= np.where(share < 1.0, 1.0 - share, 1.0)  # of the rows that stay
+        found[each, point] /= np.where(
+            share < 1.0, 1.0 - share, 1.0
+        )  # of the rows that stay
         return found
 
     def without_shares(self, gone: np.ndarray) -> np.ndarray:
         """Return the weights (M,) of a fit without the shares ``gone`` (M,) of the points."""
-        gram, stay = self.gram, np.flatnonzero(gone < 1.0 - 1e-12)
-        rest, found = (1.0 - gone)[stay], np.zeros(len(gone))
+        gram = self.gram
+        stay = np.flatnonzero(gone < 1.0 - 1e-12)
+        rest = (1.0 - gone)[stay]
+        found = np.zeros(len(gone))
         less = replace(
             gram,
             K=gram.K[np.ix_(stay, stay)],
@@ -101,10 +119,8 @@ class Sphere:
             effective=gram.effective[stay],
             n1=int((stay >= gram.m).sum()),
         )
-        n0, n1 = (
-            less.n0 / gram.n0,
-            less.minority_weights.sum() / (gram.sizes[gram.m :].sum() or 1.0),
-        )
+        n0 = less.n0 / gram.n0
+        n1 = less.minority_weights.sum() / (gram.sizes[gram.m :].sum() or 1.0)
         majority = stay < gram.m
         lower = self.lower[stay] * np.where(majority, 0.0, rest / (n1 or 1.0))
         upper = self.upper[stay] * np.where(majority, rest / n0, 0.0)
@@ -130,14 +146,14 @@ def solve(gram: Gram, C1: float, C2: float | None = None) -> Sphere:
     """
     if gram.n1 and C2 is None:
         raise ValueError(
-            "C2, the penalty on the slack of a minority row, is required where there are minority "
-            f"rows, got C2=None and n1 = {gram.n1}"
+            "C2, the penalty on the slack of a minority row, is required where there "
+            f"are minority rows, got C2=None and n1 = {gram.n1}"
         )
     if not C1 * gram.n0 >= 1.0 - 1e-12:
         raise ValueError(
-            f"C must be at least 1/n0 = {1 / gram.n0:.6g} for {gram.n0:g} majority rows (their "
-            f"weights, of at most C each, must sum to 1 or more), got {C1!r}: "
-            f"n0 C = {gram.n0 * C1:.6g}"
+            f"C must be at least 1/n0 = {1 / gram.n0:.6g} for {gram.n0:g} majority "
+            "rows (their weights, of at most C each, must sum to 1 or more), got "
+            f"{C1!r}: n0 C = {gram.n0 * C1:.6g}"
         )
     majority = np.arange(len(gram.K)) < gram.m
     total = 1.0 + (C2 or 0.0) * gram.minority_weights.sum()  # as all weights sum to one

@@ -26,8 +26,8 @@ class Units:
     unit : ndarray of int, shape (n,)
         -1 where no row of the unit has a weight: nothing leaves with such rows.
     rank : ndarray of int, shape (n,)
-        The place of a row in an order of values, in which units are numbered too: no answer
-        depends on the order of the rows.
+        The place of a row in an order of values, in which units are numbered too: no
+        answer depends on the order of the rows.
     """
 
     X: np.ndarray
@@ -54,17 +54,22 @@ class Units:
         Raises
         ------
         ValueError
-            A length differs, a weight is negative, missing or infinite, fewer than 3 majority rows
-            have a weight in effect, a group is missing, or there is one group only.
+            A length differs, a weight is negative, missing or infinite, fewer than 3
+            majority rows have a weight in effect, a group is missing, or there is one
+            group only.
         """
         n = len(X)
-        minor = np.zeros(n, dtype=bool) if minority is None else np.asarray(minority, dtype=bool)
+        minor = (
+            np.zeros(n, dtype=bool)
+            if minority is None
+            else np.asarray(minority, dtype=bool)
+        )
         t = _weights(weight, minor)
         label = np.arange(n) if groups is None else _labels(groups, n)
         if len(np.unique(label[~minor & (t > 0)])) < 2:
             raise ValueError(
-                "groups: all majority rows that have a weight are of one group, so nothing stays "
-                "when it leaves; give two groups or more, or no groups"
+                "groups: all majority rows that have a weight are of one group, so "
+                "nothing stays when it leaves; give two groups or more, or no groups"
             )
         X = X + 0.0  # -0.0 is 0.0
         X.setflags(write=False)
@@ -114,7 +119,9 @@ class Units:
     @cached_property
     def in_effect(self) -> float:
         """The effective number of the majority's units in a cutoff (Kish 1965)."""
-        return effective(np.bincount(self.unit[self.majority], self.mass[self.majority]))
+        return effective(
+            np.bincount(self.unit[self.majority], self.mass[self.majority])
+        )
 
     @cached_property
     def value(self) -> np.ndarray:
@@ -127,10 +134,18 @@ class Units:
         """Return rows whose answers differ, and the number (n,) of each; the last leave nothing."""
         alone = np.bincount(self.unit + 1)[self.unit + 1] == 1
         kind = np.column_stack(
-            [self.unit < 0, self.minority, self.value, np.where(alone, -1, self.unit), self.weight]
+            [
+                self.unit < 0,
+                self.minority,
+                self.value,
+                np.where(alone, -1, self.unit),
+                self.weight,
+            ]
         )
         order = np.argsort(self.rank)
-        _, first, row = np.unique(kind[order], axis=0, return_index=True, return_inverse=True)
+        _, first, row = np.unique(
+            kind[order], axis=0, return_index=True, return_inverse=True
+        )
         return order[first], row.reshape(-1)[self.rank]
 
 
@@ -144,16 +159,20 @@ def _weights(weight: Any, minority: np.ndarray) -> np.ndarray:
     n = len(minority)
     t = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
     if t.shape != (n,):
-        raise ValueError(f"sample_weight must be {n} numbers, one for each row, got {t.shape}")
+        raise ValueError(
+            f"sample_weight must be {n} numbers, one for each row, got {t.shape}"
+        )
     if not (np.isfinite(t) & (t >= 0.0)).all():
         bad = np.flatnonzero(~(np.isfinite(t) & (t >= 0.0)))
         raise ValueError(
-            f"sample_weight must be finite numbers of at least 0, got {t[bad[0]]} for row "
-            f"{bad[0]}; 0 is the weight of a row that does not count"
+            f"sample_weight must be finite numbers of at least 0, got {t[bad[0]]} for "
+            f"row {bad[0]}; 0 is the weight of a row that does not count"
         )
     largest = t[~minority].max(initial=0.0)
     if weight is not None and not largest:
-        raise ValueError("sample_weight: all majority rows have the weight zero; give them weights")
+        raise ValueError(
+            "sample_weight: all majority rows have the weight zero; give them weights"
+        )
     of_majority = t[~minority] / (largest or 1.0)
     in_effect = effective(of_majority)
     if in_effect < FEWEST * (1.0 - 1e-9):
@@ -169,11 +188,14 @@ def _labels(groups: Any, n: int) -> np.ndarray:
     """Return the labels of groups as whole numbers (n,), checked."""
     labels = np.asarray(groups)
     if labels.shape != (n,):
-        raise ValueError(f"groups must be {n} labels, one for each row, got {labels.shape}")
+        raise ValueError(
+            f"groups must be {n} labels, one for each row, got {labels.shape}"
+        )
     gaps = np.flatnonzero(pd.isna(labels))
     if len(gaps):
         raise ValueError(
-            f"groups: row {gaps[0]} has no group; name its group, or give it one of its own"
+            f"groups: row {gaps[0]} has no group; name its group, or give it one of "
+            "its own"
         )
     codes, _ = pd.factorize(labels, sort=True)
     return np.asarray(codes)

@@ -1,7 +1,7 @@
 """What the models of the weights share: a prior of each variable, and the likelihood of the centre.
 
-A model adds three formulas: the weights of its variables, in PyTensor and in numbers, and the pull
-of a gradient by the weights back to the variables.
+A model adds three formulas: the weights of its variables, in PyTensor and in numbers,
+and the pull of a gradient by the weights back to the variables.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class Weights:
     Attributes
     ----------
     on_simplex : bool
-        Whether weights are positive and sum to one; then ``prior`` is that of their logarithms.
+        Whether weights are positive and sum to one; then ``prior`` is that of their
+        logarithms.
     variable : str
         The variable of the majority. That of the minority is ``alpha1``.
     """
@@ -51,7 +52,8 @@ class Weights:
     @cached_property
     def variables(self) -> dict[str, tuple[Any, int]]:
         """The prior and the number of values of each variable."""
-        gram, of_points = self.gram, of_log_sums if self.on_simplex else of_sums
+        gram = self.gram
+        of_points = of_log_sums if self.on_simplex else of_sums
         found = {self.variable: (of_points(self.prior, gram), gram.m)}
         if hasattr(self, "minority_prior"):
             found["alpha1"] = of_minority(self.minority_prior, gram), gram.n1
@@ -61,7 +63,8 @@ class Weights:
         """Return the PyMC model."""
         import pymc as pm
 
-        gram, dims = self.gram, ("point",)
+        gram = self.gram
+        dims = ("point",)
         coords = {"point": range(len(gram.K))}
         if len(self.variables) == 2:
             dims = "majority", "minority"

@@ -127,13 +127,20 @@ printed = est.with_cutoff(cutoffs.Printed(cutoffs.Best("g_mean")))
 posterior = printed.idata_["posterior"].dataset.drop_vars("point")
 
 kernel, point = est.kernel_, est.gram_.of_row[~y]  # each training wine is a point
-k = xr.DataArray(kernel(kernel.inputs(X_new), kernel.inputs(X[~y])), dims=("wine", "point"))
+k = xr.DataArray(
+    kernel(kernel.inputs(X_new), kernel.inputs(X[~y])), dims=("wine", "point")
+)
 d = np.sqrt(1 - 2 * xr.dot(posterior["w"][..., point], k) + posterior["squared_norm"])
 P = (d <= printed.cutoff_).mean(("chain", "draw"))
 normal = P > 0.5
 
-print("P as the package has it:      ", np.allclose(P, printed.probability_normal(X_new)))
-print("decision as the package has it:", np.array_equal(normal, printed.predict(X_new) == 1))
+print(
+    "P as the package has it:      ", np.allclose(P, printed.probability_normal(X_new))
+)
+print(
+    "decision as the package has it:",
+    np.array_equal(normal, printed.predict(X_new) == 1),
+)
 
 # %%
 axes = plots.plot_margin(printed, X_new[chosen], names)
@@ -152,7 +159,8 @@ bands = ["up to .05", ".05 to .5", ".5 to .95", "above .95"]
 cultivar = pd.Series(np.where(y_new, "third", "known"), name="cultivar")
 table = {
     how: pd.crosstab(
-        pd.cut(values, [0, 0.05, 0.5, 0.95, 1], labels=bands, include_lowest=True), cultivar
+        pd.cut(values, [0, 0.05, 0.5, 0.95, 1], labels=bands, include_lowest=True),
+        cultivar,
     )
     for how, values in {"printed": P.values, "default": p}.items()
 }

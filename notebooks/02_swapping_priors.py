@@ -40,7 +40,9 @@ X, X_new, y, y_new = train_test_split(
     glass.X, glass.minority, test_size=0.5, stratify=glass.minority, random_state=0
 )
 for part, minority in (("training", y), ("new", y_new)):
-    print(f"{part}: {(~minority).sum()} splinters of other glass, {minority.sum()} of headlamps")
+    print(
+        f"{part}: {(~minority).sum()} splinters of other glass, {minority.sum()} of headlamps"
+    )
 
 # %% [markdown]
 # The rows are splinters of glass, with the refractive index and the shares of eight oxides.
@@ -53,7 +55,9 @@ for part, minority in (("training", y), ("new", y_new)):
 
 # %%
 kernel = kernels.Tabular(kernels.RBF("median"))
-flat = BSVDD(kernel=kernel, cutoff=cutoffs.FalseAlarm(0.1), draws=DRAWS, random_state=0).fit(X, y)
+flat = BSVDD(
+    kernel=kernel, cutoff=cutoffs.FalseAlarm(0.1), draws=DRAWS, random_state=0
+).fit(X, y)
 swaps = {
     "published": priors.RowSum(exponent=1),
     "inverse row sums": priors.InverseRowSum(sd=1.5),
@@ -154,7 +158,11 @@ panels = az.plot_prior_posterior(fits["flat"].idata_, var_names=NAMES)
 # %%
 base = flat.with_prior(priors.Flat(sd=1.5))
 p = base.probability_normal(X_new)
-chosen = [int(p.argmax()), int(np.abs(p - 0.75).argmin()), int(np.abs(p - 0.25).argmin())]
+chosen = [
+    int(p.argmax()),
+    int(np.abs(p - 0.75).argmin()),
+    int(np.abs(p - 0.25).argmin()),
+]
 table = {}
 for sd in (0.75, 1.5, 3.0):
     other = flat.with_prior(priors.Flat(sd=sd))
@@ -263,7 +271,10 @@ pd.DataFrame(
 figure, ax = plt.subplots(figsize=(4, 3.4), layout="constrained")
 for label, rows in {"good": after_good, "bad": after_bad}.items():
     ax.plot(
-        with_all.probability_normal(rows), with_trust.probability_normal(rows), ".", label=label
+        with_all.probability_normal(rows),
+        with_trust.probability_normal(rows),
+        ".",
+        label=label,
     )
 ax.set(xlabel="P(normal), all rows alike", ylabel="P(normal), with the doubt")
 legend = ax.legend()

@@ -37,7 +37,9 @@ from bsvdd.comparison import datasets
 
 DRAWS = int(os.environ.get("BSVDD_DRAWS", "500"))  # of each chain; tests take fewer
 plt.rcParams["figure.dpi"] = 72
-logging.getLogger("arviz_stats").setLevel(logging.ERROR)  # its tables say what it would log
+logging.getLogger("arviz_stats").setLevel(
+    logging.ERROR
+)  # its tables say what it would log
 
 fits, moons = {}, {}
 for n in (20, 150, 500):
@@ -64,7 +66,9 @@ def size(width, height):
 
 
 for n, fit in fits.items():
-    panels = az.plot_prior_posterior(fit.idata_, var_names=names, figure_kwargs=size(8, 2.2))
+    panels = az.plot_prior_posterior(
+        fit.idata_, var_names=names, figure_kwargs=size(8, 2.2)
+    )
     title = plt.gcf().suptitle(f"{n} rows", size="medium")
 
 # %% [markdown]
@@ -99,8 +103,12 @@ for n, fit in fits.items():
     for name, of_prior in (("flat", fit), ("five rows doubted", doubtful)):
         points = of_prior.gram_.of_row[rows]
         w = of_prior.idata_["posterior"]["w"].isel(point=points).sum("point")
-        numbers = of_prior.summary()["posterior"].loc[["variance_ratio", "spread", "pull"]]
-        table[n, name] = {"weight of the five rows": float(w.mean())} | numbers.to_dict()
+        numbers = of_prior.summary()["posterior"].loc[
+            ["variance_ratio", "spread", "pull"]
+        ]
+        table[n, name] = {
+            "weight of the five rows": float(w.mean())
+        } | numbers.to_dict()
 pd.DataFrame(table).T.rename_axis(["rows", "prior"]).round(3)
 
 # %% [markdown]
@@ -141,7 +149,9 @@ panels = az.plot_ess_evolution(est.idata_, var_names=names, figure_kwargs=size(8
 table = {}
 for sd in (1.0, 1.5, 2.0):
     other = est.with_prior(priors.Flat(sd=sd))
-    table[sd] = other.summary()["posterior"].loc[["variance_ratio", "spread", "pull"]].to_dict()
+    table[sd] = (
+        other.summary()["posterior"].loc[["variance_ratio", "spread", "pull"]].to_dict()
+    )
 pd.DataFrame(table).T.rename_axis("sd of the prior").round(3)
 
 # %% [markdown]
@@ -162,9 +172,9 @@ others = {
     "StandardizedRowSum": est.with_prior(priors.StandardizedRowSum(sd=1.5)),
     "Flat(sd=0.75)": est.with_prior(priors.Flat(sd=0.75)),
 }
-az.compare({name: bsvdd.elpd(other) for name, other in others.items()}, round_to="none")[
-    ["rank", "elpd_diff", "dse"]
-].round(1)
+az.compare(
+    {name: bsvdd.elpd(other) for name, other in others.items()}, round_to="none"
+)[["rank", "elpd_diff", "dse"]].round(1)
 
 # %% [markdown]
 # Flat priors predict left-out rows alike, whatever their sd. Row sums in the prior give remote rows more

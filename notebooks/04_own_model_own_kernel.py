@@ -66,7 +66,9 @@ fits = {
 }
 table = {}
 for name, est in fits.items():
-    metrics = evaluate(new.minority, est.predict(new.X) == -1, -est.score_samples(new.X))
+    metrics = evaluate(
+        new.minority, est.predict(new.X) == -1, -est.score_samples(new.X)
+    )
     attrs = est.idata_["posterior"].attrs
     support = float(est.idata_["diagnostics"]["effective_support"])
     spread = est.summary().loc["spread", "posterior"]
@@ -122,7 +124,11 @@ axes[0].figure.set_dpi(70)
 # %%
 abalone = datasets.embedded("abalone_9v18")
 X, X_new, y, y_new = train_test_split(
-    abalone.X, abalone.minority, test_size=0.5, stratify=abalone.minority, random_state=0
+    abalone.X,
+    abalone.minority,
+    test_size=0.5,
+    stratify=abalone.minority,
+    random_state=0,
 )
 mean, sd = X[~y, 3:].mean(axis=0), X[~y, 3:].std(axis=0)
 s = SVDD(kernel=kernels.RBF()).fit((X[~y, 3:] - mean) / sd).kernel_.bandwidth
@@ -134,7 +140,9 @@ def sex_and_measures(rho):
     def kernel(X, Y):
         u, v = (X[:, 3:] - mean) / sd, (Y[:, 3:] - mean) / sd
         same_sex = X[:, :3] @ Y[:, :3].T
-        return (rho + (1 - rho) * same_sex) * np.exp(-cdist(u, v, "sqeuclidean") / (2 * s**2))
+        return (rho + (1 - rho) * same_sex) * np.exp(
+            -cdist(u, v, "sqeuclidean") / (2 * s**2)
+        )
 
     return kernel
 
@@ -199,12 +207,16 @@ draws = {"over time": over_time}
 for prior in (hierarchical, horseshoe):
     own = build(start.gram_, prior, start.likelihood_scale_)
     draws[prior.__name__] = pm.sample(model=own, target_accept=0.95, **settings)
-draws["bootstrap"] = np.random.default_rng(0).dirichlet(np.ones(start.gram_.m), 4 * DRAWS)
+draws["bootstrap"] = np.random.default_rng(0).dirichlet(
+    np.ones(start.gram_.m), 4 * DRAWS
+)
 
 table = {}
 for name, each in draws.items():
     est = start.with_draws(each)
-    metrics = evaluate(new.minority, est.predict(new.X) == -1, -est.score_samples(new.X))
+    metrics = evaluate(
+        new.minority, est.predict(new.X) == -1, -est.score_samples(new.X)
+    )
     support = float(est.idata_["diagnostics"]["effective_support"])
     table[name] = {"effective support": round(support, 1)}
     table[name] |= {key: round(metrics[key], 3) for key in ("auc", "fpr", "fnr")}

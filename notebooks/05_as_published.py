@@ -78,7 +78,9 @@ K, alpha = svdd.gram_.K, svdd.weights_
 d = np.sqrt(np.diag(K) - 2 * K @ alpha + alpha @ K @ alpha)
 C = 1 / (0.1 * svdd.gram_.n0)
 case = np.where(
-    alpha < 1e-6 * C, "inside", np.where(alpha > (1 - 1e-6) * C, "at C", "on the sphere")
+    alpha < 1e-6 * C,
+    "inside",
+    np.where(alpha > (1 - 1e-6) * C, "at C", "on the sphere"),
 )
 table = pd.DataFrame({"alpha": alpha, "d": d, "row is": case})
 by_case = table.groupby("row is")
@@ -116,7 +118,9 @@ bdd = fit(as_published("BDD"))
 free = fit(as_published("BDD", simplex=False))
 r = K.sum(axis=1)
 formula = np.linalg.solve(len(K) * K + np.eye(len(K)), r - np.sqrt(r))
-print(f"largest difference from the formula: {np.abs(free.map_weights_ - formula).max():.1e}")
+print(
+    f"largest difference from the formula: {np.abs(free.map_weights_ - formula).max():.1e}"
+)
 convex = bdd.idata_["posterior"]["w"].values.ravel()
 print(f"sum of alpha: {formula.sum():.3f}, on the convex set {convex.sum():.3f}")
 
@@ -165,7 +169,9 @@ traced = xr.Dataset(
         "d": distances.isel(obs=[0, 1]).rename(obs="z"),
     }
 )
-panels = az.plot_trace_dist(traced, figure_kwargs={"figsize": (7, 4.5), "layout": "constrained"})
+panels = az.plot_trace_dist(
+    traced, figure_kwargs={"figsize": (7, 4.5), "layout": "constrained"}
+)
 
 # %% [markdown]
 # How many draws does Metropolis need? Here is R-hat of the same four quantities after the first
@@ -212,8 +218,12 @@ plane.set(
 for ax, z in zip(axes, points, strict=True):
     values = distances.sel(obs=z).values.ravel()
     width = np.ptp(values) / 40
-    low, high = np.round(np.array([np.min(values), np.max(values)]) - bsvdd.cutoff_, 9) / width
-    bins = bsvdd.cutoff_ + width * np.arange(np.floor(min(low, 0)), np.ceil(max(high, 0)) + 1)
+    low, high = (
+        np.round(np.array([np.min(values), np.max(values)]) - bsvdd.cutoff_, 9) / width
+    )
+    bins = bsvdd.cutoff_ + width * np.arange(
+        np.floor(min(low, 0)), np.ceil(max(high, 0)) + 1
+    )
     ax.hist(values, bins=bins, density=True, color="#0072B2", alpha=0.6)
     ax.axvline(bsvdd.cutoff_, color="#D55E00")
     share = (values <= bsvdd.cutoff_).mean()
@@ -242,13 +252,22 @@ default_p = default.probability_normal(new.X)
 
 printed_rule, default_rule = printed_p > 0.5, default.predict(new.X) == 1
 assert (printed_rule == (bsvdd.predict(new.X) == 1)).all()  # the rule of as_published
-print(f"rows with another decision: {(printed_rule != default_rule).sum()} of {len(new.X)}")
+print(
+    f"rows with another decision: {(printed_rule != default_rule).sum()} of {len(new.X)}"
+)
 
 figure, ax = plt.subplots(figsize=(4, 3.4), layout="constrained")
 for minority, color in ((False, "#0072B2"), (True, "#D55E00")):
     of_class = new.minority == minority
     label = "abnormal" if minority else "normal"
-    ax.plot(printed_p[of_class], default_p[of_class], ".", color=color, alpha=0.5, label=label)
+    ax.plot(
+        printed_p[of_class],
+        default_p[of_class],
+        ".",
+        color=color,
+        alpha=0.5,
+        label=label,
+    )
 ax.axhline(0.5, color="0.8", zorder=0)
 ax.axvline(0.5, color="0.8", zorder=0)
 ax.set(xlabel="P(normal), printed rule", ylabel="P(normal), default")
@@ -282,7 +301,13 @@ panels = az.plot_trace_dist(
 # ## The four models on new rows of the moon
 
 # %%
-fits = {"SVDD": svdd, "BDD": bdd, "BSVDD": bsvdd, "BSVDD-M": bsvdd_m, "BDD, free weights": free}
+fits = {
+    "SVDD": svdd,
+    "BDD": bdd,
+    "BSVDD": bsvdd,
+    "BSVDD-M": bsvdd_m,
+    "BDD, free weights": free,
+}
 metrics = {
     name: evaluate(new.minority, est.predict(new.X) == -1, -est.score_samples(new.X))
     for name, est in fits.items()
@@ -302,7 +327,9 @@ pd.DataFrame(metrics).T[columns].round(3)
 # [Measurements](../docs/measurements.md) has all of it, with command, commit and date.
 
 # %%
-STORED = json.loads(Path("../docs/evidence/published.json").read_text(encoding="utf-8"))["tables"]
+STORED = json.loads(
+    Path("../docs/evidence/published.json").read_text(encoding="utf-8")
+)["tables"]
 
 
 def stored(title):

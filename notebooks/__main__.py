@@ -49,7 +49,9 @@ def _is_progress(output: Any) -> bool:
 def main(arguments: list[str] | None = None) -> None:
     """Execute and save."""
     parser = argparse.ArgumentParser("python -m notebooks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"one of {', '.join(NAMES)}"
+    )
     chosen = parser.parse_args(arguments).names
     unknown = set(chosen) - set(NAMES)
     if unknown:
@@ -59,7 +61,9 @@ def main(arguments: list[str] | None = None) -> None:
         notebook = read(name)
         execute(notebook)
         with atomic(FOLDER / f"{name}.ipynb") as temporary:
-            temporary.write_text(jupytext.writes(notebook, fmt="ipynb"), encoding="utf-8")
+            temporary.write_text(
+                jupytext.writes(notebook, fmt="ipynb"), encoding="utf-8"
+            )
 
 
 if __name__ == "__main__":

@@ -30,7 +30,9 @@ def fitted(name, rows=X, labels=None, weight=None, groups=None, **given):
 def run(*command, cwd=None, **environment):
     """Run a command, which must succeed, and return what it printed."""
     environment = os.environ | environment
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -57,7 +57,10 @@ def make():
             "BDD": (BDD, {**one_draw, **QUICK}),
             "BDD simplex": (BDD, {**one_draw, "simplex": True}),
             "BSVDD": (BSVDD, {**one_draw, **QUICK}),
-            "BSVDDM": (BSVDDM, {**one_draw, **QUICK, "minority_prior": priors.Beta(total=1)}),
+            "BSVDDM": (
+                BSVDDM,
+                {**one_draw, **QUICK, "minority_prior": priors.Beta(total=1)},
+            ),
         }
         cls, arguments = settings[name]
         return cls(**{**arguments, **changes})
@@ -82,8 +85,8 @@ def fitted(make, table):
 def worst_z():
     """Return a function of draws (chain, draw, ...) and the truth (...): the largest |z|.
 
-    z is the error of the mean of the draws in units of its Monte Carlo standard error, which
-    comes from the effective sample size.
+    z is the error of the mean of the draws in units of its Monte Carlo standard error,
+    which comes from the effective sample size.
     """
 
     def worst_z(draws, truth):

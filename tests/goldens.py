@@ -1,10 +1,11 @@
 """What fits answer, as bands over five seeds.
 
-``python -m tests.goldens`` writes them anew, and ``python -m tests.goldens --check`` holds one seed
-of each cell against them; a further word is a part of the names of cells. A cell is one table under
-one description. Each band holds what five seeds gave; a later answer passes if it lies within the
-band and a small margin (``failures``). A cell that lies outside on purpose stands in the file under
-``changed``, with the reason; under ``cut again`` stand those whose bands were written anew for it.
+``python -m tests.goldens`` writes them anew, and ``python -m tests.goldens --check``
+holds one seed of each cell against them; a further word is a part of the names of
+cells. A cell is one table under one description. Each band holds what five seeds gave;
+a later answer passes if it lies within the band and a small margin (``failures``). A
+cell that lies outside on purpose stands in the file under ``changed``, with the reason;
+under ``cut again`` stand those whose bands were written anew for it.
 """
 
 from __future__ import annotations
@@ -55,8 +56,12 @@ def tables() -> dict[str, tuple[Any, Any, Any, np.ndarray]]:
 def blobs(rng: np.random.Generator, n: int, odd: int) -> tuple[np.ndarray, np.ndarray]:
     """Return rows of two normal clusters of correlated columns, and rows between and beside."""
     L = np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0], [0, 0.3, 0.9, 0], [0.2, 0, 0, 1.0]])
-    normal = rng.normal(size=(n, 4)) @ L.T + np.where(rng.random(n) < 0.3, 5.0, 0.0)[:, None]
-    other = rng.normal(size=(odd, 4)) * 1.5 + rng.choice([-3.0, 2.5, 8.0], size=(odd, 1))
+    normal = (
+        rng.normal(size=(n, 4)) @ L.T + np.where(rng.random(n) < 0.3, 5.0, 0.0)[:, None]
+    )
+    other = rng.normal(size=(odd, 4)) * 1.5 + rng.choice(
+        [-3.0, 2.5, 8.0], size=(odd, 1)
+    )
     return np.concatenate([normal, other]), np.arange(n + odd) >= n
 
 
@@ -68,11 +73,17 @@ def halves(X: Any, y: Any) -> tuple[Any, Any, Any, np.ndarray]:
         members = rng.permutation(np.flatnonzero(of_class))
         train[members[: len(members) // 2]] = True
     test = rng.permutation(np.flatnonzero(~train))
-    part = (lambda rows: X.iloc[rows]) if isinstance(X, pd.DataFrame) else (lambda rows: X[rows])
+    part = (
+        (lambda rows: X.iloc[rows])
+        if isinstance(X, pd.DataFrame)
+        else (lambda rows: X[rows])
+    )
     return part(np.flatnonzero(train)), y[train].astype(int), part(test), y[test]
 
 
-def described(model: str, table: tuple[Any, Any, Any, np.ndarray], seed: int) -> dict[str, Any]:
+def described(
+    model: str, table: tuple[Any, Any, Any, np.ndarray], seed: int
+) -> dict[str, Any]:
     """Return what one default fit answers; only models of both classes get minority rows."""
     X, y, Z, odd = table
     seeded = {} if model.startswith("SVDD") else {"random_state": seed}
@@ -130,7 +141,9 @@ def cells() -> dict[str, Any]:
         for model in MODELS:
             if not (name.startswith("rows_12") and model in ("SVDD", "SVDDM", "BDDM")):
                 found[f"{name}/{model}"] = partial(described, model, table)
-    return found | {f"{name}/one table": partial(stood_out, X) for name, X in one_tables().items()}
+    return found | {
+        f"{name}/one table": partial(stood_out, X) for name, X in one_tables().items()
+    }
 
 
 def answered(answer: Any, seeds: Any = SEEDS) -> list[dict[str, Any]]:
@@ -149,14 +162,25 @@ def bands(answers: list[dict[str, Any]]) -> dict[str, Any]:
             values = np.array(each)
             mean = values.mean(axis=0)
             apart = np.abs(values[1:] - values[:-1]).mean() if len(each) > 1 else 0.0
-            found[key] = {"mean": [float(f"{v:.4g}") for v in mean], "apart": float(apart)}
+            found[key] = {
+                "mean": [float(f"{v:.4g}") for v in mean],
+                "apart": float(apart),
+            }
         elif key == "listed":
-            rows, counts = np.unique(np.concatenate(each).astype(int), return_counts=True)
+            rows, counts = np.unique(
+                np.concatenate(each).astype(int), return_counts=True
+            )
             always = counts == len(each)
-            found[key] = {"always": rows[always].tolist(), "some": rows[~always].tolist()}
+            found[key] = {
+                "always": rows[always].tolist(),
+                "some": rows[~always].tolist(),
+            }
         else:
             mean = None if np.isnan(value) else float(np.mean(each))
-            found[key] = {"mean": mean, "range": float(np.ptp(each)) if mean is not None else 0.0}
+            found[key] = {
+                "mean": mean,
+                "range": float(np.ptp(each)) if mean is not None else 0.0,
+            }
     return found
 
 

@@ -2,16 +2,16 @@
 
     uv run python tests/references.py
 
-takes rows, kernels and priors of references.json beside this file, and writes their posteriors into
-it anew: what the draws of the samplers must agree with in test_published.py. The rows
-are drawn once, from four embedded data sets (standardised), two half circles, and a disc in a ring.
-Each model is its formula in plain PyMC, each kernel value a call of a function of two rows; the
-chains are nutpie's. Of BDD, whose posterior is normal, the mean and the covariance are checked
-against the closed form.
+takes rows, kernels and priors of references.json beside this file, and writes their
+posteriors into it anew: what the draws of the samplers must agree with in
+test_published.py. The rows are drawn once, from four embedded data sets (standardised),
+two half circles, and a disc in a ring. Each model is its formula in plain PyMC, each
+kernel value a call of a function of two rows; the chains are nutpie's. Of BDD, whose
+posterior is normal, the mean and the covariance are checked against the closed form.
 
-BDD-M has the constraint sum(alpha0) = 1 + sum(alpha1). Its density, given alpha1, is that of the
-normal vector alpha0 over that of its sum, and its coordinates here are those of an orthonormal
-basis of the vectors of sum zero.
+BDD-M has the constraint sum(alpha0) = 1 + sum(alpha1). Its density, given alpha1, is
+that of the normal vector alpha0 over that of its sum, and its coordinates here are
+those of an orthonormal basis of the vectors of sum zero.
 """
 
 import json
@@ -47,7 +47,9 @@ def kernel_function(given):
         return lambda x, y: np.exp(-sum((x - y) ** 2) / (2 * given["bandwidth"] ** 2))
     if given["type"] == "Laplacian":
         return lambda x, y: np.exp(-sum(abs(x - y)) / given["bandwidth"])
-    return lambda x, y: (given["gamma"] * sum(x * y) + given["coef0"]) ** given["degree"]
+    return lambda x, y: (
+        (given["gamma"] * sum(x * y) + given["coef0"]) ** given["degree"]
+    )
 
 
 def mean_and_covariance(prior, k_xx):
@@ -104,7 +106,9 @@ class Case:
             return e / pm.math.sum(e)
         minority = self.given["minority_prior"][self.model]
         if self.model == "BSVDDM":
-            share = pm.Beta("share", minority.get("a", 1.0), minority.get("b", 1.0), shape=n1)
+            share = pm.Beta(
+                "share", minority.get("a", 1.0), minority.get("b", 1.0), shape=n1
+            )
             alpha1 = share * minority["total"] / n1 if "total" in minority else share
             e = pm.math.exp(normal("tau", m, Sigma))
             alpha0 = (1 + pm.math.sum(alpha1)) * e / pm.math.sum(e)
@@ -117,7 +121,9 @@ class Case:
         u = pm.Flat("u", shape=n0 - 1)
         alpha0 = total / n0 + pt.dot(null_space(np.ones((1, n0))), u)
         pm.Potential("of_alpha0", log_normal(alpha0, m, Sigma))
-        pm.Potential("of_total", (total - m.sum()) ** 2 / (2 * Sigma.sum()))  # minus its density
+        pm.Potential(
+            "of_total", (total - m.sum()) ** 2 / (2 * Sigma.sum())
+        )  # minus its density
         return pm.math.concatenate([alpha0, -alpha1])
 
     def sample(self, draws, seed):
@@ -138,7 +144,9 @@ class Case:
                 progressbar=False,
                 compute_convergence_checks=False,
             )
-        return trace["posterior"]["w"].values, int(trace["sample_stats"]["diverging"].sum())
+        return trace["posterior"]["w"].values, int(
+            trace["sample_stats"]["diverging"].sum()
+        )
 
     def distances(self, w):
         """Return d_z (chain, draw, rows)."""
@@ -149,7 +157,9 @@ class Case:
         """Return mean and covariance of BDD's normal posterior."""
         of_prior = np.linalg.inv(self.Sigma)
         covariance = np.linalg.inv(self.scale * self.n0 * self.k_uu + of_prior)
-        return covariance @ (self.scale * self.k_xu.sum(axis=0) + of_prior @ self.m), covariance
+        return covariance @ (
+            self.scale * self.k_xu.sum(axis=0) + of_prior @ self.m
+        ), covariance
 
 
 def statistics(draws):
@@ -167,7 +177,9 @@ def quality(draws):
     data = az.convert_to_dataset({"x": draws})
     sizes = [az.ess(data, method=method) for method in ("bulk", "mean", "sd")]
     sizes += [az.ess(data, method="quantile", prob=q) for q in QUANTILES]
-    return float(az.rhat(data)["x"].max()), min(float(size["x"].min()) for size in sizes)
+    return float(az.rhat(data)["x"].max()), min(
+        float(size["x"].min()) for size in sizes
+    )
 
 
 def rounded(values, digits):
@@ -185,9 +197,13 @@ def posterior(model, given, seed):
             break
         draws *= 2
         if draws > MAX_DRAWS:
-            raise RuntimeError(f"{model}: {ess:.0f} effective draws of {CHAINS * draws // 2}")
+            raise RuntimeError(
+                f"{model}: {ess:.0f} effective draws of {CHAINS * draws // 2}"
+            )
     if not (r_hat < MAX_R_HAT and divergent == 0):
-        raise RuntimeError(f"{model}: R-hat {r_hat:.4f}, {divergent} divergent transitions")
+        raise RuntimeError(
+            f"{model}: R-hat {r_hat:.4f}, {divergent} divergent transitions"
+        )
     record = {"draws": CHAINS * draws, "ess": round(ess), "r_hat": round(r_hat, 5)}
     for name, values in found.items():
         value, error = statistics(values)
@@ -197,7 +213,9 @@ def posterior(model, given, seed):
             expected = np.array([mean, np.sqrt(np.diag(covariance))])
             worst = float((np.abs(value[:2] - expected) / error[:2]).max())
             if not worst < 5.5:  # 6e-6 all in all, for 380 numbers
-                raise RuntimeError(f"BDD: {worst:.2f} standard errors from the closed form")
+                raise RuntimeError(
+                    f"BDD: {worst:.2f} standard errors from the closed form"
+                )
             record["closed_form"] = round(worst, 2)
     print(f"  {model}: {record['draws']} draws, {ess:.0f} effective, R-hat {r_hat:.4f}, "
           f"{time.process_time() - start:.0f} s", flush=True)  # fmt: skip
@@ -210,7 +228,8 @@ def main():
     for i, (name, given) in enumerate(found.items()):
         print(name, flush=True)
         given["posterior"] = {
-            model: posterior(model, given, SEED + 10 * i + j) for j, model in enumerate(MODELS)
+            model: posterior(model, given, SEED + 10 * i + j)
+            for j, model in enumerate(MODELS)
         }
     made = {
         "by": "uv run python tests/references.py",
@@ -219,10 +238,14 @@ def main():
         "chains": CHAINS,
         "tune": TUNE,
         "statistics": STATISTICS,
-        "versions": {p: version(p) for p in ("pymc", "pytensor", "nutpie", "arviz", "numpy")},
+        "versions": {
+            p: version(p) for p in ("pymc", "pytensor", "nutpie", "arviz", "numpy")
+        },
     }
     text = json.dumps({"made": made, "sets": found}, indent=1)
-    text = re.sub(r"\[[^][{}]*\]", lambda row: re.sub(r"\s+", "", row[0]), text)  # a row a line
+    text = re.sub(
+        r"\[[^][{}]*\]", lambda row: re.sub(r"\s+", "", row[0]), text
+    )  # a row a line
     partial = STORE.with_suffix(".part")
     partial.write_text(text + "\n", encoding="utf-8")
     partial.replace(STORE)

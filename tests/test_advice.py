@@ -1,6 +1,7 @@
 """Advice that works: the line of code or the option in a message is taken out of it, and run.
 
-What is followed makes its message go away. Lines on odd cells are run in test_tables.py too.
+What is followed makes its message go away. Lines on odd cells are run in test_tables.py
+too.
 """
 
 import re
@@ -24,12 +25,18 @@ from bsvdd.estimators.doubts import doubts
 RNG, n = np.random.default_rng(0), np.arange(60)
 X, Y = RNG.normal(size=(60, 3)), (n >= 50).astype(int)
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
-LIMIT, TEXT = FRAME.assign(a=["<1", *map(str, n[1:])]), FRAME.assign(a=[f"A{i % 25}" for i in n])
-TABLE = FRAME.assign(kind=np.where(Y, "odd", "ok"), code=np.where(n % 8 == 3, -999, n % 7 + 30.5))
+LIMIT, TEXT = (
+    FRAME.assign(a=["<1", *map(str, n[1:])]),
+    FRAME.assign(a=[f"A{i % 25}" for i in n]),
+)
+TABLE = FRAME.assign(
+    kind=np.where(Y, "odd", "ok"), code=np.where(n % 8 == 3, -999, n % 7 + 30.5)
+)
 TABLE = TABLE.assign(nr=n + 7, city=np.resize(["DE", "FR", "NA"], 60), day=n % 28)
 COMPARE = "compare t.csv --label kind --minor odd --model SVDD --replicates 1 --jobs 1 --out c"
 FIT = "fit t.csv --model SVDD --out m "
-# a call ~ the pattern of a line in its message ~ calls that follow it with {} ~ why it fails
+# a call ~ the pattern of a line in its message ~ calls that follow it with {} ~ why it
+# fails
 CASES = r"""
 ball(X * [1, 500, 2], kernel=kernels.RBF('median')) ~ use (kernels.*) ~ ball(X * 9, kernel={})
 ball(X * [1, 500, 2], kernel=kernels.RBF(1.5)) ~ use (kernels.*) ~ ball(X * 9, kernel={})
@@ -96,7 +103,9 @@ told(BSVDD(prior=priors.Normal(m=n))) ~ call: (.*) ~ same({})
 told(BSVDD(random_state=None)) ~ call: (.*) ~ same({})
 told(BSVDD()) ~ seed: (.*) ~ same(BSVDD(random_state={}))
 """
-BLOCKS = [each.split(" ~ ") for each in CASES.strip().replace("\n    ", " ").splitlines()]
+BLOCKS = [
+    each.split(" ~ ") for each in CASES.strip().replace("\n    ", " ").splitlines()
+]
 
 
 def ball(X=X, y=None, **how):
@@ -104,7 +113,9 @@ def ball(X=X, y=None, **how):
 
 
 def search(scoring, cv=model_selection.StratifiedKFold(3)):
-    grid = model_selection.GridSearchCV(SVDD(), {"C": [0.1, 0.2]}, scoring=scoring, cv=cv)
+    grid = model_selection.GridSearchCV(
+        SVDD(), {"C": [0.1, 0.2]}, scoring=scoring, cv=cv
+    )
     return grid.fit(X, Y)
 
 
@@ -163,12 +174,20 @@ def run(text):
     warnings.warn(done.output, stacklevel=2)
 
 
-NAMES = {name: getattr(bsvdd, name) for name in bsvdd.__all__} | vars(kernels) | vars(cutoffs)
+NAMES = (
+    {name: getattr(bsvdd, name) for name in bsvdd.__all__}
+    | vars(kernels)
+    | vars(cutoffs)
+)
 NAMES |= vars(priors)
 NAMES |= globals() | {"numpy": np, "pandas": pd, "y": Y, **vars(model_selection)}
-NAMES["LAZY"] = dd.from_pandas(pd.DataFrame(RNG.normal(size=(6000, 3)), columns=list("abc")), 2)
+NAMES["LAZY"] = dd.from_pandas(
+    pd.DataFrame(RNG.normal(size=(6000, 3)), columns=list("abc")), 2
+)
 NAMES["distance"] = lambda A, B: np.linalg.norm(A[:, None] - B, axis=2)
-NAMES["two"] = lambda gram, name, dims: pm.Normal(name, 0.0, pm.HalfNormal("sd"), dims=dims)
+NAMES["two"] = lambda gram, name, dims: pm.Normal(
+    name, 0.0, pm.HalfNormal("sd"), dims=dims
+)
 
 
 def said(code):
@@ -185,7 +204,10 @@ def said(code):
 
 @pytest.mark.parametrize(
     ("case", "pattern", "follow"),
-    [pytest.param(*b[:3], marks=[pytest.mark.xfail(reason=r) for r in b[3:]]) for b in BLOCKS],
+    [
+        pytest.param(*b[:3], marks=[pytest.mark.xfail(reason=r) for r in b[3:]])
+        for b in BLOCKS
+    ],
 )
 def test_the_line_of_a_message_works(case, pattern, follow, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

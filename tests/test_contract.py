@@ -74,7 +74,8 @@ def frame(rng):
         pd.DataFrame(rows, columns=["a", "b", "c"]).assign(
             b=lambda f: np.exp(2.0 * f["b"]),
             kind=rng.choice(["x", "y", "z"], len(rows)),
-            day=pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 99, len(rows)), "D"),
+            day=pd.Timestamp("2024-01-01")
+            + pd.to_timedelta(rng.integers(0, 99, len(rows)), "D"),
         )
         for rows in (X, Z)
     ]
@@ -167,10 +168,14 @@ def check_row_alone(est, Z):
             np.testing.assert_array_equal(joined, values, err_msg=what)
     many = answers(est, rows_of(Z, np.tile(np.arange(n), 20)))
     np.testing.assert_array_equal(many["predict"][-n:], whole["predict"])
-    np.testing.assert_allclose(many["score"][-n:], whole["score"], rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(
+        many["score"][-n:], whole["score"], rtol=1e-11, atol=1e-12
+    )
     if isinstance(Z, pd.DataFrame):
         assert_equal(answers(est, Z[Z.columns[::-1]]), whole)
-    np.testing.assert_array_equal(whole["predict"], np.where(whole["score"] >= 0, 1, -1))
+    np.testing.assert_array_equal(
+        whole["predict"], np.where(whole["score"] >= 0, 1, -1)
+    )
     np.testing.assert_array_equal(whole["decision function"], whole["score"])
     if "surprise" in whole:
         np.testing.assert_array_equal(whole["surprise"], -whole["score"])
@@ -196,7 +201,9 @@ def turned(X, y, Z, seed=1):
 
     def other(frame):
         numbers = frame.select_dtypes("number").columns
-        changed = frame.assign(**{c: frame[c] * units[frame.columns.get_loc(c)] for c in numbers})
+        changed = frame.assign(
+            **{c: frame[c] * units[frame.columns.get_loc(c)] for c in numbers}
+        )
         return changed.iloc[:, columns]
 
     return other(X).iloc[rows], y[rows], other(Z)
@@ -205,7 +212,8 @@ def turned(X, y, Z, seed=1):
 def check_turned(est, X, y, Z, **how):
     """Compare a fit with that to the turned table.
 
-    A sampler sees the points in another order, so draws are others of the same posterior.
+    A sampler sees the points in another order, so draws are others of the same
+    posterior.
     """
     other_X, other_y, other_Z = turned(X, y, Z, **how)
     other = clone(est).fit(other_X, other_y if y.any() else None)
@@ -224,7 +232,8 @@ def check_turned(est, X, y, Z, **how):
         (name, table)
         for name in CLASSES
         for table in TABLES
-        # where rows are as far from others, the order of rows says which is the k-th neighbour
+        # where rows are as far from others, the order of rows says which is the k-th
+        # neighbour
         if (name, table) not in (("DSVM", repeated), ("IDLSSVM", repeated))
     ],
     ids=lambda v: v if isinstance(v, str) else v.__name__,
@@ -238,7 +247,9 @@ def assert_same_posterior(one, two):
     if one[..., 0].size == 1:
         np.testing.assert_allclose(one, two, atol=1e-5)
         return
-    error = np.sqrt(sum(d.values.var(axis=(0, 1)) for d in (one, two)) / 100)  # of 400 effective
+    error = np.sqrt(
+        sum(d.values.var(axis=(0, 1)) for d in (one, two)) / 100
+    )  # of 400 effective
     apart = np.abs(one.values.mean(axis=(0, 1)) - two.values.mean(axis=(0, 1)))
     assert (apart <= 4.5 * error + 1e-6).all()
 
@@ -259,7 +270,9 @@ drawn = st.tuples(
 
 
 @pytest.mark.parametrize("name", ["SVDD", "BDD"])
-@settings(max_examples=15, phases=[Phase.explicit, Phase.generate])  # a fit is dear: no shrinking
+@settings(
+    max_examples=15, phases=[Phase.explicit, Phase.generate]
+)  # a fit is dear: no shrinking
 @given(drawn)
 def test_tables_that_are_drawn(name, case):
     """Columns of some kinds, rows of any number, with gaps, and each row twice."""
@@ -297,7 +310,9 @@ def test_nothing_done_after_the_fit_changes_an_answer(name, tmp_path):
         again = est.with_cutoff(RATE)
         np.testing.assert_array_equal(again.score_samples(Z), before["score"])
         est.save(tmp_path / "fit")
-        np.testing.assert_array_equal(bsvdd.load(tmp_path / "fit").predict(Z), before["predict"])
+        np.testing.assert_array_equal(
+            bsvdd.load(tmp_path / "fit").predict(Z), before["predict"]
+        )
     est.set_params(**mine)
     if name in SAMPLED:
         est.with_prior(priors.Flat(0.5)).with_cutoff(cutoffs.Printed(0.9))
@@ -338,7 +353,12 @@ class Vague:
 
 def test_objects_and_arrays_within_parameters_are_the_fits_own():
     X, y, Z = of(array)
-    scale, numbers, m, sigma = np.ones(3), {"sd": 1.0}, np.linspace(-1.0, 1.0, 40), np.eye(40)
+    scale, numbers, m, sigma = (
+        np.ones(3),
+        {"sd": 1.0},
+        np.linspace(-1.0, 1.0, 40),
+        np.eye(40),
+    )
     of_arrays = BSVDD(prior=priors.Normal(m=m, sigma=sigma), **FEW).fit(X[:40])
     est = BSVDD(kernel=Wide(scale), prior=Vague(numbers), **FEW).fit(X, y)
     before = [answers(each, Z) for each in (est, of_arrays)]
@@ -348,9 +368,13 @@ def test_objects_and_arrays_within_parameters_are_the_fits_own():
     sigma *= 9.0
     for each, expected in zip((est, of_arrays), before, strict=True):
         assert_equal(answers(each, Z), expected)
-        assert_equal(answers(each.with_cutoff(None).with_cutoff(each.cutoff), Z), expected)
+        assert_equal(
+            answers(each.with_cutoff(None).with_cutoff(each.cutoff), Z), expected
+        )
     logp = est.model_.compile_logp(mode="FAST_COMPILE")
-    expected = BSVDD(kernel=Wide(np.ones(3)), prior=Vague({"sd": 1.0}), **FEW).fit(X, y).model_
+    expected = (
+        BSVDD(kernel=Wide(np.ones(3)), prior=Vague({"sd": 1.0}), **FEW).fit(X, y).model_
+    )
     at = est.model_.initial_point()
     assert logp(at) == expected.compile_logp(mode="FAST_COMPILE")(at)
 
@@ -386,7 +410,9 @@ def test_clones_in_threads():
     np.random.seed(7)  # noqa: NPY002
     cases = [(name, table) for name in CLASSES for table in (array, gaps)]
     with ThreadPoolExecutor(8) as pool:
-        for case, found in zip(cases, pool.map(lambda case: fresh(*case), cases), strict=True):
+        for case, found in zip(
+            cases, pool.map(lambda case: fresh(*case), cases), strict=True
+        ):
             assert_equal(found, answers(fitted(*case), of(case[1])[2]))
 
 
@@ -404,7 +430,9 @@ def test_another_process(tmp_path):
     with np.load(tmp_path / "found.npz") as found:
         for name in DESCRIPTIONS:
             for what, values in answers(fitted(name, frame), of(frame)[2]).items():
-                np.testing.assert_array_equal(found[f"{name}/{what}"], values, err_msg=name)
+                np.testing.assert_array_equal(
+                    found[f"{name}/{what}"], values, err_msg=name
+                )
 
 
 @every_description
@@ -451,7 +479,9 @@ def test_a_saved_fit(name, table, tmp_path):
         found, expected = ask(same), ask(est)
         for what, values in expected.items():
             if values.dtype.kind == "f":
-                np.testing.assert_allclose(found[what], values, rtol=1e-4, atol=1e-4, err_msg=what)
+                np.testing.assert_allclose(
+                    found[what], values, rtol=1e-4, atol=1e-4, err_msg=what
+                )
             else:
                 np.testing.assert_array_equal(found[what], values, err_msg=what)
     same.save(tmp_path / "again")
@@ -499,7 +529,9 @@ def test_left_out_rows_by_brute_force(name, table):
         copies = np.flatnonzero((X[j] == X).all(axis=1) & (y == y[j]))
         tried = [left_out_by_hand(est, X, y, i) for i in (copies if y[j] else [j])]
         expected = min(tried, key=lambda each: np.abs(each - found[:, j]).max())
-        np.testing.assert_allclose(np.maximum(found[:, j], np.log(1e-300)), expected, atol=1e-6)
+        np.testing.assert_allclose(
+            np.maximum(found[:, j], np.log(1e-300)), expected, atol=1e-6
+        )
 
 
 # kernel matrices
@@ -508,14 +540,22 @@ def test_left_out_rows_by_brute_force(name, table):
 @pytest.mark.parametrize("name", ["SVDD", "BDD", "BSVDD", "BSVDDM"])
 def test_a_kernel_matrix_has_the_answers_of_its_kernel(name):
     X, y, Z = of(array)
-    for kernel, diagonal in ((kernels.RBF(1.5), 1.0), (kernels.Polynomial(2, 0.1), None)):
+    for kernel, diagonal in (
+        (kernels.RBF(1.5), 1.0),
+        (kernels.Polynomial(2, 0.1), None),
+    ):
         prior = {"prior": priors.StandardizedRowSum()} if name in SAMPLED else {}
         direct = clone(CLASSES[name]).set_params(kernel=kernel, **prior).fit(X, y)
-        given = clone(direct).set_params(kernel=kernels.Precomputed(diagonal)).fit(kernel(X, X), y)
+        given = (
+            clone(direct)
+            .set_params(kernel=kernels.Precomputed(diagonal))
+            .fit(kernel(X, X), y)
+        )
         K = kernel(Z, X)
         K = K if diagonal else np.column_stack([K, kernel.diag(Z)])
         assert_same_posterior(given.distance(K), direct.distance(Z))
-        # nobody knows of a matrix which row the sample has not shown; the draws are others
+        # nobody knows of a matrix which row the sample has not shown; the draws are
+        # others
         apart = np.abs(given.probability_normal(K) - direct.probability_normal(Z))
         assert apart.mean() <= 0.06 and (name in SAMPLED or apart.max() <= 0.08)
 
@@ -544,7 +584,9 @@ def test_tables_at_the_edge(name, edge):
     make, kernel = EDGES[edge]
     X = make(rng)
     X, y = np.concatenate([X, X[:4] + 2.0]), np.repeat([0, 1], [len(X), len(X[:4])])
-    changes = {"cutoff": cutoffs.Printed(1.0)} | ({} if kernel is None else {"kernel": kernel})
+    changes = {"cutoff": cutoffs.Printed(1.0)} | (
+        {} if kernel is None else {"kernel": kernel}
+    )
     if name.startswith("BSVDD") and isinstance(kernel, kernels.Linear):
         changes["prior"] = priors.StandardizedRowSum()
     if name in SAMPLED:
@@ -559,7 +601,9 @@ def test_tables_at_the_edge(name, edge):
     k, K = est.kernel_(Z, rows), est.kernel_(rows, rows)
     d2 = squared_distances(w, K, k.T, est.kernel_.diag(Z))
     d = est.distance(new).values.reshape(len(w), -1)
-    atol = 1e-10 * max(1.0, np.abs(k).max()) * max(1.0, np.abs(w).sum(axis=1).max() ** 2)
+    atol = (
+        1e-10 * max(1.0, np.abs(k).max()) * max(1.0, np.abs(w).sum(axis=1).max() ** 2)
+    )
     np.testing.assert_allclose(d**2, np.maximum(d2, 0.0), rtol=1e-7, atol=atol)
     p = est.probability_normal(new)
     assert ((p >= 0) & (p <= 1)).all()
@@ -586,7 +630,9 @@ def test_the_minority_moves_the_weights_of_its_models_alone(name):
     if hasattr(one, "distance"):
         assert np.array_equal(one.distance(Z), other.distance(Z)) == (not learns)
     if learns:
-        with pytest.raises(ValueError, match="learns from minority rows, but there is none"):
+        with pytest.raises(
+            ValueError, match="learns from minority rows, but there is none"
+        ):
             clone(CLASSES[name]).fit(X)
     else:
         alone = clone(CLASSES[name]).fit(X[y == 0])
@@ -613,9 +659,13 @@ def not_kept(est):
     by_name = "columns of a data frame in another order are matched by their names"
     of_core = "fit_predict describes the core of one table, and predict is for new rows"
     weights = "two rows leave one by one, and a row of weight 2 leaves whole"
-    as_new = {"check_outliers_train": "predict answers training rows as new ones: all are within"}
+    as_new = {
+        "check_outliers_train": "predict answers training rows as new ones: all are within"
+    }
     filled = {"check_estimators_nan_inf": "gaps are filled, and no tag says so"}
-    of_priors = {"check_parameters_default_constructible": "the default of a prior is a value"}
+    of_priors = {
+        "check_parameters_default_constructible": "the default of a prior is a value"
+    }
     of_priors = of_priors if hasattr(est, "prior") else {}
     return (
         (as_new if isinstance(est, SVDD) else as_new | filled if est is VIEWS else {})
@@ -628,7 +678,14 @@ def not_kept(est):
     )
 
 
-GATE = ["SVDD", "BDD", "BSVDD", "BSVDDM", "OCSVM", "LSSVM"]  # the others are much like these
+GATE = [
+    "SVDD",
+    "BDD",
+    "BSVDD",
+    "BSVDDM",
+    "OCSVM",
+    "LSSVM",
+]  # the others are much like these
 VIEWS = Views(SVDD(kernel=kernels.RBF(), minor_label=1))
 
 
@@ -639,7 +696,11 @@ def test_scikit_learn_checks(estimator, check):
 
 @pytest.mark.long
 @parametrize_with_checks(
-    [*checked([n for n in CLASSES if n not in GATE]), BDD(simplex=True, minor_label=1), VIEWS],
+    [
+        *checked([n for n in CLASSES if n not in GATE]),
+        BDD(simplex=True, minor_label=1),
+        VIEWS,
+    ],
     expected_failed_checks=not_kept,
 )
 def test_scikit_learn_checks_of_the_others(estimator, check):

@@ -15,7 +15,11 @@ QUICK = [
 
 
 @pytest.mark.parametrize(
-    "cell", [c if c in QUICK else pytest.param(c, marks=pytest.mark.long) for c in KNOWN["cells"]]
+    "cell",
+    [
+        c if c in QUICK else pytest.param(c, marks=pytest.mark.long)
+        for c in KNOWN["cells"]
+    ],
 )
 def test_an_answer_lies_in_its_band(cell):
     (found,) = goldens.answered(goldens.cells()[cell], [0])

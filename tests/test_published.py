@@ -1,8 +1,9 @@
 """Models as published, to the letter, against programs that share nothing with the package.
 
-Weights of spheres, of machines and of BDD on the simplex are those of general solvers (cvxopt,
-scikit-learn, linear systems written out); draws have the moments of sums over a grid, of long runs
-of the formulas in plain PyMC (references.py), and of PyMC's own sampler on ``est.model_``.
+Weights of spheres, of machines and of BDD on the simplex are those of general solvers
+(cvxopt, scikit-learn, linear systems written out); draws have the moments of sums over
+a grid, of long runs of the formulas in plain PyMC (references.py), and of PyMC's own
+sampler on ``est.model_``.
 """
 
 import inspect
@@ -17,21 +18,43 @@ import pytest
 from scipy import stats
 from sklearn.svm import OneClassSVM
 
-from bsvdd import BDD, BDDM, BSVDD, BSVDDM, as_published, cutoffs, kernels, prior_draws, priors
+from bsvdd import (
+    BDD,
+    BDDM,
+    BSVDD,
+    BSVDDM,
+    as_published,
+    cutoffs,
+    kernels,
+    prior_draws,
+    priors,
+)
 from bsvdd.base.warning import DiagnosticWarning
-from tests.models.helpers import quadratic_program, rbf, softmax, squared_distances, squared_norm
+from tests.models.helpers import (
+    quadratic_program,
+    rbf,
+    softmax,
+    squared_distances,
+    squared_norm,
+)
 from tests.references import MODELS, STORE, statistics
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 
 RNG = np.random.default_rng(21)
 N0, N1, S = 40, 12, 1.3
-X = np.concatenate([RNG.normal(size=(N0, 2)) * [1.0, 1.5], 0.8 * RNG.normal(size=(N1, 2)) + 1.0])
+X = np.concatenate(
+    [RNG.normal(size=(N0, 2)) * [1.0, 1.5], 0.8 * RNG.normal(size=(N1, 2)) + 1.0]
+)
 X[7], X[N0 + 3] = [-6.0, 5.0], [6.0, 7.0]  # a far row of each class
 Y, SIGN = np.repeat([0, 1], [N0, N1]), np.repeat([1.0, -1.0], [N0, N1])
 Z = 2.0 * RNG.normal(size=(50, 2))
 RBF = kernels.RBF(S)
-KERNELS = {"RBF": RBF, "Linear": kernels.Linear(), "Polynomial": kernels.Polynomial(2, 0.3)}
+KERNELS = {
+    "RBF": RBF,
+    "Linear": kernels.Linear(),
+    "Polynomial": kernels.Polynomial(2, 0.3),
+}
 
 
 def weights(est):
@@ -46,22 +69,39 @@ def same_decisions(est, values, boundary, margin=1e-5):
     """Rows are normal where their value is at most the boundary, but for those on it."""
     clear = np.abs(values - boundary) > margin
     assert clear.sum() > 40
-    np.testing.assert_array_equal((est.predict(Z) == 1)[clear], (values <= boundary)[clear])
+    np.testing.assert_array_equal(
+        (est.predict(Z) == 1)[clear], (values <= boundary)[clear]
+    )
 
 
 # what the sources say, apart from the formulas
 
 OF_SPHERE = {"cutoff": cutoffs.Printed(of="own"), "outlier_fraction": 0.1}
-OF_DENSITY = {"density": "train", "neighbors": 5, "balanced": False}  # solved in test_machines.py
-OF_BSVDD = {"sampler": "metropolis", "prior": priors.RowSum(exponent=1), "likelihood_scale": 1}
+OF_DENSITY = {
+    "density": "train",
+    "neighbors": 5,
+    "balanced": False,
+}  # solved in test_machines.py
+OF_BSVDD = {
+    "sampler": "metropolis",
+    "prior": priors.RowSum(exponent=1),
+    "likelihood_scale": 1,
+}
 SAID = {
     "SVDD": OF_SPHERE,
     "SVDD-M": OF_SPHERE | {"minority_fraction": 0.1},
     "OCSVM": {"nu": 0.1},
     "DSVM-CIL": OF_DENSITY,
     "IDLSSVM-CIL": OF_DENSITY | {"epsilon": 0.001, "zero_weight": "drop"},
-    "BDD": {"prior": priors.RowSum(exponent=0.5), "likelihood_scale": 1, "simplex": True},
-    "BDD-M": {"prior": priors.RowSum(exponent=0.5), "minority_prior": priors.TruncatedNormal()},
+    "BDD": {
+        "prior": priors.RowSum(exponent=0.5),
+        "likelihood_scale": 1,
+        "simplex": True,
+    },
+    "BDD-M": {
+        "prior": priors.RowSum(exponent=0.5),
+        "minority_prior": priors.TruncatedNormal(),
+    },
     "BSVDD": OF_BSVDD,
     "BSVDD-M": {**OF_BSVDD, "minority_prior": priors.Beta(1, 1)},
 }
@@ -70,7 +110,9 @@ SAID = {
 @pytest.mark.parametrize("name", SAID)
 def test_what_the_sources_say(name):
     est = as_published(name)
-    assert {parameter: getattr(est, parameter) for parameter in SAID[name]} == SAID[name]
+    assert {parameter: getattr(est, parameter) for parameter in SAID[name]} == SAID[
+        name
+    ]
     assert f"\n{name} " in inspect.getdoc(as_published)
 
 
@@ -78,13 +120,17 @@ def test_what_the_sources_say(name):
 
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
-@pytest.mark.parametrize(("C1", "C2"), [(0.052, None), (0.21, None), (0.052, 0.045), (0.3, 0.04)])
+@pytest.mark.parametrize(
+    ("C1", "C2"), [(0.052, None), (0.21, None), (0.052, 0.045), (0.3, 0.04)]
+)
 def test_spheres(kernel, C1, C2):
     """The dual of Tax and Duin, by interior points."""
     n = N0 if C2 is None else N0 + N1
     rows, sign, K = X[:n], SIGN[:n], kernel(X[:n], X[:n])
     penalty = np.where(sign > 0, C1, C2 or 0.0)
-    theirs = quadratic_program(2 * np.outer(sign, sign) * K, -sign * np.diag(K), 0.0, penalty, sign)
+    theirs = quadratic_program(
+        2 * np.outer(sign, sign) * K, -sign * np.diag(K), 0.0, penalty, sign
+    )
     free = (theirs > 1e-4 * penalty) & (theirs < (1 - 1e-4) * penalty)
     w, z = sign * theirs, (kernel(rows, Z), kernel.diag(Z))
     radius = np.sqrt(squared_distances(w, K, K, np.diag(K))[free].mean())
@@ -115,7 +161,9 @@ def test_what_leaves_a_centre_where_it_is(name, seed):
     new = np.column_stack([RBF(Z, rows), np.ones(50)])
     expected = distances(rows, RBF, Z)
     for c in (0.0, 3.0):
-        np.testing.assert_allclose(distances(K + c, given, new + c), expected, atol=1e-4)
+        np.testing.assert_allclose(
+            distances(K + c, given, new + c), expected, atol=1e-4
+        )
     if name == "SVDD":
         twice = distances(np.repeat(rows, 2, axis=0), RBF, Z, copies=2)
         np.testing.assert_allclose(twice, expected, atol=1e-4)
@@ -144,7 +192,10 @@ def test_bdd_is_its_mode_on_the_convex_set():
     """The cutoff has nine tenths of the training distances within it."""
     K = rbf(X[:N0], X[:N0], S)
     r = K.sum(axis=1)
-    H, b = N0 * K + np.eye(N0), r - np.sqrt(r)  # of the normal posterior, by the formula
+    H, b = (
+        N0 * K + np.eye(N0),
+        r - np.sqrt(r),
+    )  # of the normal posterior, by the formula
     est = as_published("BDD", kernel=RBF).fit(X[:N0])
     expected = quadratic_program(H, -b, 0.0, np.inf)
     np.testing.assert_allclose(weights(est)[0], expected, atol=1e-6)
@@ -155,7 +206,9 @@ def test_bdd_is_its_mode_on_the_convex_set():
     np.testing.assert_allclose(weights(free)[0], w, rtol=1e-7, atol=1e-9)
     d = np.sort(np.sqrt(squared_distances(w, K, K, 1.0)))
     assert free.cutoff_ == pytest.approx(d[35], rel=1e-6)
-    same_decisions(free, np.sqrt(squared_distances(w, K, rbf(X[:N0], Z, S), 1.0)), d[35])
+    same_decisions(
+        free, np.sqrt(squared_distances(w, K, rbf(X[:N0], Z, S), 1.0)), d[35]
+    )
 
 
 # the printed decision: P(d_z <= D_opt | data) > .5, D_opt by cross-validation
@@ -165,7 +218,13 @@ def test_bdd_is_its_mode_on_the_convex_set():
 @pytest.mark.parametrize("name", ["BSVDD", "BSVDD-M"])
 def test_the_printed_decision(name):
     """D_opt is the best number for left-out distances: without a row the others keep their sum."""
-    quick = {"kernel": RBF, "sampler": "auto", "draws": 200, "tune": 200, "random_state": 1}
+    quick = {
+        "kernel": RBF,
+        "sampler": "auto",
+        "draws": 200,
+        "tune": 200,
+        "random_state": 1,
+    }
     est = as_published(name, **quick).fit(X, Y)
     inside = est.distance(Z).values.reshape(-1, len(Z)) <= est.cutoff_
     np.testing.assert_allclose(est.probability_normal(Z), inside.mean(axis=0))
@@ -177,7 +236,9 @@ def test_the_printed_decision(name):
         v = w.copy()
         if j < n:
             v[:, j] = 0.0
-            v[:, majority] *= ((1 - v[:, ~majority].sum(1)) / v[:, majority].sum(1))[:, None]
+            v[:, majority] *= ((1 - v[:, ~majority].sum(1)) / v[:, majority].sum(1))[
+                :, None
+            ]
         d2 = 1.0 - 2.0 * v @ rbf(X[:n], row[None], S)[:, 0] + squared_norm(w, K)
         found[j] = np.sqrt(np.sort(d2)[(len(d2) - 1) // 2])
 
@@ -202,7 +263,9 @@ def test_the_tree_has_the_log_likelihood(name):
         settings["minority_prior"] = priors.Beta(2, 3)
     m, sigma = np.append(m, np.zeros(N1)), np.pad(sigma, (0, N1))  # by training row
     sigma[N0:, N0:] = np.eye(N1)
-    est = ESTIMATORS[name](prior=priors.Normal(sd=0.8, m=m, sigma=sigma), **settings).fit(X, Y)
+    est = ESTIMATORS[name](
+        prior=priors.Normal(sd=0.8, m=m, sigma=sigma), **settings
+    ).fit(X, Y)
     d2 = est.distance(X[:N0]).values ** 2
     found = est.idata_["log_likelihood"]["kernel"].values
     np.testing.assert_allclose(found.reshape(2, 200), -0.35 * d2.sum(axis=2), rtol=1e-9)
@@ -226,7 +289,9 @@ SD, SCALE = 1.4, 5.0  # at lambda = 1 the posterior of so few rows is nearly the
 
 
 def grid(*axes):
-    return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+    return np.stack(
+        [axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1
+    )
 
 
 def laplace(gram, name, dims):
@@ -238,7 +303,13 @@ def of_bsvdd():
     m = -np.sqrt(rbf(MAJORITY, MAJORITY, 1.1).sum(axis=1))
     b = grid(*(value + SD * np.linspace(-6.5, 6.5, 61) for value in m))
     prior = priors.RowSum(sd=SD, exponent=0.5)
-    return BSVDD(prior=prior), MAJORITY, 3, softmax(b), stats.norm(m, SD).logpdf(b).sum(axis=1)
+    return (
+        BSVDD(prior=prior),
+        MAJORITY,
+        3,
+        softmax(b),
+        stats.norm(m, SD).logpdf(b).sum(axis=1),
+    )
 
 
 def of_bsvdd_m():
@@ -263,7 +334,11 @@ ON_GRIDS = {"BSVDD": of_bsvdd, "BSVDDM": of_bsvdd_m, "corners": of_corners}
 
 @pytest.mark.parametrize(
     ("name", "sampler"),
-    [*((name, "auto") for name in ON_GRIDS), ("BSVDD", "nuts"), ("BSVDD", "metropolis")],
+    [
+        *((name, "auto") for name in ON_GRIDS),
+        ("BSVDD", "nuts"),
+        ("BSVDD", "metropolis"),
+    ],
 )
 def test_draws_have_the_moments_of_sums_over_a_grid(name, sampler, worst_z):
     """Weights and d_z: prior times exp(-lambda/2 sum d^2), no formula of the package."""
@@ -271,20 +346,34 @@ def test_draws_have_the_moments_of_sums_over_a_grid(name, sampler, worst_z):
     K = rbf(rows, rows, 1.1)
 
     def values(w):
-        return np.column_stack([w, np.sqrt(squared_distances(w, K, rbf(rows, NEW, 1.1), 1.0))])
+        return np.column_stack(
+            [w, np.sqrt(squared_distances(w, K, rbf(rows, NEW, 1.1), 1.0))]
+        )
 
-    p = np.exp(log_prior - SCALE / 2 * squared_distances(w, K, K[:, :n0], 1.0).sum(axis=1))
+    p = np.exp(
+        log_prior - SCALE / 2 * squared_distances(w, K, K[:, :n0], 1.0).sum(axis=1)
+    )
     v = values(w)
     mean = p @ v / p.sum()
     variance = p @ (v - mean) ** 2 / p.sum()
     draws = 4000
-    how = {"likelihood_scale": SCALE, "cutoff": cutoffs.Printed(1.0), "sampler": sampler}
-    est.set_params(kernel=kernels.RBF(1.1), draws=draws, tune=1000, chains=2, random_state=5, **how)
+    how = {
+        "likelihood_scale": SCALE,
+        "cutoff": cutoffs.Printed(1.0),
+        "sampler": sampler,
+    }
+    est.set_params(
+        kernel=kernels.RBF(1.1), draws=draws, tune=1000, chains=2, random_state=5, **how
+    )
     est.fit(rows, np.arange(len(rows)) >= n0 if name == "BSVDDM" else None)
-    assert est.idata_["posterior"].attrs["sampler"] == ("hmc" if sampler == "auto" else sampler)
+    assert est.idata_["posterior"].attrs["sampler"] == (
+        "hmc" if sampler == "auto" else sampler
+    )
     drawn = weights(est)
     found = values(drawn).reshape(2, draws, -1)
-    np.testing.assert_allclose(found[..., len(rows) :], est.distance(NEW).values, atol=1e-6)
+    np.testing.assert_allclose(
+        found[..., len(rows) :], est.distance(NEW).values, atol=1e-6
+    )
     assert worst_z(found, mean) < 4.5
     assert worst_z((found - mean) ** 2, variance) < 4.5
     of_prior = np.exp(log_prior)  # the likelihood has its say
@@ -314,7 +403,9 @@ def of_set(model, name, **settings):
         settings["minority_prior"] = prior_of(given["minority_prior"][model])
     est = ESTIMATORS[model](
         kernel=kernel,
-        prior=prior_of(given["prior"], kernel, np.array(given["majority"]), len(given["minority"])),
+        prior=prior_of(
+            given["prior"], kernel, np.array(given["majority"]), len(given["minority"])
+        ),
         likelihood_scale=given["likelihood_scale"],
         cutoff=cutoffs.Printed(1.0),
         **settings,
@@ -359,9 +450,13 @@ def test_draws_are_those_of_long_runs(model, name, sampler):
         "d": est.distance(np.array(SETS[name]["rows"])).values,
     }
     for quantity, values in drawn.items():
-        reference = {k: np.array(v) for k, v in SETS[name]["posterior"][model][quantity].items()}
+        reference = {
+            k: np.array(v) for k, v in SETS[name]["posterior"][model][quantity].items()
+        }
         value, error = statistics(values)
-        assert (error[0] < 0.1 * reference["value"][1]).all()  # else it could hide what is wrong
+        assert (
+            error[0] < 0.1 * reference["value"][1]
+        ).all()  # else it could hide what is wrong
         assert az.ess(az.convert_to_dataset({"x": values}))["x"].min() > 400
         z = np.abs(value - reference["value"]) / np.hypot(error, reference["error"])
         assert z.max() < LIMIT
@@ -373,7 +468,12 @@ def test_draws_are_those_of_long_runs(model, name, sampler):
 @cache
 def small(model):
     """Return a fit to few rows."""
-    settings = {"kernel": RBF, "draws": 1500, "chains": 2, "cutoff": cutoffs.Printed(1.0)}
+    settings = {
+        "kernel": RBF,
+        "draws": 1500,
+        "chains": 2,
+        "cutoff": cutoffs.Printed(1.0),
+    }
     settings["random_state"] = 2
     if model == "BSVDDM":
         settings["minority_prior"] = priors.Beta(total=1)
@@ -381,7 +481,10 @@ def small(model):
     return ESTIMATORS[model](**settings).fit(rows, np.arange(13) >= 10)
 
 
-ALL = ["BSVDD", *(pytest.param(m, marks=pytest.mark.long) for m in ("BSVDDM", "BDD", "BDDM"))]
+ALL = [
+    "BSVDD",
+    *(pytest.param(m, marks=pytest.mark.long) for m in ("BSVDDM", "BDD", "BDDM")),
+]
 
 
 @pytest.mark.parametrize("model", ALL)
@@ -391,7 +494,13 @@ def test_pymc_samples_the_model_of_a_fit(model):
     with est.model_, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         trace = pm.sample(
-            1500, tune=500, chains=2, cores=1, random_seed=3, progressbar=False, target_accept=0.9
+            1500,
+            tune=500,
+            chains=2,
+            cores=1,
+            random_seed=3,
+            progressbar=False,
+            target_accept=0.9,
         )
     same = est.with_draws(trace)
     d = [each.distance(Z[:8]).values for each in (est, same)]

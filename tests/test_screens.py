@@ -2,7 +2,8 @@
 
     WRITE_SCREENS=1 uv run pytest -n 0 tests/test_screens.py
 
-writes them anew. Words must be the same, and numbers nearly: the last digits are the machine's.
+writes them anew. Words must be the same, and numbers nearly: the last digits are the
+machine's.
 """
 
 import os
@@ -39,7 +40,11 @@ TABLE = pd.DataFrame(
     }
 )
 TABLE.loc[TABLE["kind"] == "odd", "size"] += 2.5
-TABLE.loc[3, "cost"], TABLE.loc[41, "size"], TABLE.loc[60, "city"] = 250.0, -15.0, np.nan
+TABLE.loc[3, "cost"], TABLE.loc[41, "size"], TABLE.loc[60, "city"] = (
+    250.0,
+    -15.0,
+    np.nan,
+)
 COLUMNS = ["cost", "size", "city", "day"]
 FEW = {"draws": 200, "tune": 200}
 
@@ -60,7 +65,8 @@ def check(name, text):
     words = [" ".join(NUMBER.sub("#", each).split()) for each in (text, expected)]
     assert words[0] == words[1], f"{path}: its words differ; see the top of this file"
     found, stored = (
-        [float(n.replace("−", "-")) for n in NUMBER.findall(each)] for each in (text, expected)
+        [float(n.replace("−", "-")) for n in NUMBER.findall(each)]
+        for each in (text, expected)
     )
     np.testing.assert_allclose(found, stored, rtol=0.1, atol=0.1, err_msg=str(path))
 
@@ -87,7 +93,11 @@ def test_what_a_fit_says(name):
     if name.startswith("BSVDD"):
         lines += [est.summary().round(3).to_string(max_rows=8), ""]
     if hasattr(est, "decision"):
-        lines += [repr(est.decision().head(4)), "", repr(est.decision(TABLE[COLUMNS].head(3)))]
+        lines += [
+            repr(est.decision().head(4)),
+            "",
+            repr(est.decision(TABLE[COLUMNS].head(3))),
+        ]
     check(f"fit {name}", masked("\n".join(lines), STORE))
 
 
@@ -114,11 +124,30 @@ def folder(tmp_path_factory):
 ID, QUICK = ["--id", "name", "--drop", "kind"], ["--draws", "200", "--tune", "200"]
 KINDS = ["--id", "name", "--label", "kind", "--minor", "odd"]
 CALLS = {  # one after the other: score reads what fit has saved
-    "outliers": ["outliers", "t.csv", *ID, *QUICK, "--top", "5", "--out", "outliers.csv"],
+    "outliers": [
+        "outliers",
+        "t.csv",
+        *ID,
+        *QUICK,
+        "--top",
+        "5",
+        "--out",
+        "outliers.csv",
+    ],
     "fit": ["fit", "t.csv", *KINDS, "--model", "SVDD", "--out", "m"],
     "score": ["score", "m", "new.csv", "--id", "name", "--out", "score.csv"],
     "compare": [
-        *("compare", "t.csv", *KINDS, "--model", "SVDD", "--model", "OCSVM", "--out", "c"),
+        *(
+            "compare",
+            "t.csv",
+            *KINDS,
+            "--model",
+            "SVDD",
+            "--model",
+            "OCSVM",
+            "--out",
+            "c",
+        ),
         *("--replicates", "2", "--jobs", "1"),
     ],
 }
@@ -157,7 +186,10 @@ def test_the_screen_of_a_study(name, folder, monkeypatch):
         rows = [Slides(v=v, n_train=60, n_test=200, p=5) for v in (5.0, 10.0, 20.0)]
     study = replace(own, scenarios=rows, models=small, replicates=2)
     monkeypatch.setattr(studies, name, lambda *_: study)
-    run, out = ["study", name, "--jobs", "1", "--out", f"s_{name}"], folder / f"s_{name}"
+    run, out = (
+        ["study", name, "--jobs", "1", "--out", f"s_{name}"],
+        folder / f"s_{name}",
+    )
     text = called(run, folder, monkeypatch)
     if name != "settings":
         check(f"command study {name}", text)

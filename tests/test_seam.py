@@ -11,10 +11,15 @@ from bsvdd import BDD, BSVDD, SVDD
 
 ROOT = Path(__file__).parents[1]
 # rooms above the estimators
-ABOVE = [f"bsvdd/{room}" for room in ("questions", "plots", "comparison", "cli", "explorer.py")]
+ABOVE = [
+    f"bsvdd/{room}"
+    for room in ("questions", "plots", "comparison", "cli", "explorer.py")
+]
 # no inside of a fit: what users choose, and metrics of labels
 PUBLIC = r"(priors|kernels|cutoffs|metrics)\b"
-INSIDE = re.compile(rf"\bfit_\b(?!_)|from \.+(models|inference)\.(?!{PUBLIC})", re.MULTILINE)
+INSIDE = re.compile(
+    rf"\bfit_\b(?!_)|from \.+(models|inference)\.(?!{PUBLIC})", re.MULTILINE
+)
 
 
 def table(n: int = 60) -> pd.DataFrame:
@@ -25,7 +30,9 @@ def table(n: int = 60) -> pd.DataFrame:
             "kind": rng.choice(["a", "b"], n),
             "day": pd.date_range("2020-01-01", periods=n),
             "weight": [f"{v:.1f} kg" for v in rng.normal(50.0, 3.0, n)],
-            "grade": pd.Categorical(rng.choice(["lo", "hi"], n), ["lo", "hi"], ordered=True),
+            "grade": pd.Categorical(
+                rng.choice(["lo", "hi"], n), ["lo", "hi"], ordered=True
+            ),
         }
     )
     frame.loc[3, "x"], frame.loc[5, "kind"], frame.loc[7, "day"] = np.nan, None, None
@@ -48,11 +55,17 @@ def test_table_margins_and_similarities_say_what_the_decision_says(model):
     new = table().assign(x=np.linspace(-3.0, 9.0, 60))
     for rows in (None, new):
         decision, margins = est.decision(rows), est.margins(rows)
-        np.testing.assert_allclose((margins >= 0).mean(axis=0), decision["probability_normal"])
+        np.testing.assert_allclose(
+            (margins >= 0).mean(axis=0), decision["probability_normal"]
+        )
         middle = np.sort(margins, axis=0)[(len(margins) - 1) // 2]
-        np.testing.assert_allclose(-middle, decision["surprise"], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            -middle, decision["surprise"], rtol=1e-12, atol=1e-12
+        )
         similarity = np.median(est.log_similarity(rows), axis=0)
-        order = np.corrcoef(np.argsort(np.argsort(similarity)), np.argsort(np.argsort(middle)))
+        order = np.corrcoef(
+            np.argsort(np.argsort(similarity)), np.argsort(np.argsort(middle))
+        )
         assert order[0, 1] > 0.9
     again = found.frame.assign(x=new["x"])
     np.testing.assert_array_equal(est.score_samples(new), est.score_samples(again))
@@ -60,5 +73,7 @@ def test_table_margins_and_similarities_say_what_the_decision_says(model):
 
 def test_rooms_above_the_estimators_ask_publicly():
     rooms = [ROOT / room for room in ABOVE]
-    files = [p for room in rooms for p in (room.rglob("*.py") if room.is_dir() else [room])]
+    files = [
+        p for room in rooms for p in (room.rglob("*.py") if room.is_dir() else [room])
+    ]
     assert [p for p in files if INSIDE.search(p.read_text("utf-8"))] == []

@@ -1,7 +1,7 @@
 """The statistics of decisions, on two small cells; ``python -m benchmarks`` has the full tables.
 
-New rows: false alarms, the spread of the posterior against that of samples, and P(normal) by bins.
-One table: the list at its rate, and "at least L rows stand out".
+New rows: false alarms, the spread of the posterior against that of samples, and
+P(normal) by bins. One table: the list at its rate, and "at least L rows stand out".
 """
 
 import numpy as np
@@ -42,8 +42,8 @@ def counts(n, rng):
 def sampled(est, population, seed, n=100):
     """Return a fit to a sample, new rows, and whether they are inside by the population.
 
-    The truth is the mean of 2,000 other rows in the kernel space of the fit: a row is inside if it
-    is among the 90 % that are most similar to it.
+    The truth is the mean of 2,000 other rows in the kernel space of the fit: a row is
+    inside if it is among the 90 % that are most similar to it.
     """
     rng = np.random.default_rng([seed, 5])
     X, T, Z = (population(size, rng) for size in (n, 2000, 500))
@@ -66,10 +66,17 @@ def cell():
             # the spread of s_z beside the Bayesian bootstrap's, of rows near the cutoff
             near = np.abs(p - 0.5) < 0.45
             w = est.fit_.learned.centre.w
-            rows = est.fit_.data.units.X[np.argsort(est.gram_.of_row)]  # each is a point
+            rows = est.fit_.data.units.X[
+                np.argsort(est.gram_.of_row)
+            ]  # each is a point
             k = est.kernel_(Z[near], rows)
-            found["ratio"].append((w @ k.T).std(axis=0) / (k.std(axis=1) / np.sqrt(len(w.T) + 1)))
-    return {name: np.concatenate([np.atleast_1d(v) for v in each]) for name, each in found.items()}
+            found["ratio"].append(
+                (w @ k.T).std(axis=0) / (k.std(axis=1) / np.sqrt(len(w.T) + 1))
+            )
+    return {
+        name: np.concatenate([np.atleast_1d(v) for v in each])
+        for name, each in found.items()
+    }
 
 
 def test_false_alarms_have_their_rate_and_the_spread_is_that_of_samples(cell):
@@ -90,14 +97,22 @@ def test_a_probability_is_the_share_inside(cell):
     assert brier < 0.8 * ((p > 0.5) != inside).mean()
 
 
-@pytest.mark.parametrize("est", [SVDD(), BDD(draws=200)], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "est", [SVDD(), BDD(draws=200)], ids=lambda e: type(e).__name__
+)
 def test_other_models_have_the_rate_too(est):
-    fits = [sampled(est, population, seed) for population in (normal, ring) for seed in range(3)]
+    fits = [
+        sampled(est, population, seed)
+        for population in (normal, ring)
+        for seed in range(3)
+    ]
     flagged = [(fit.predict(Z) == -1).mean() for fit, Z, _ in fits]
     assert np.mean(flagged) == pytest.approx(RATE, abs=0.04)
 
 
-@pytest.mark.parametrize("est", [BSVDD(**SMALL), BDD(draws=200)], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "est", [BSVDD(**SMALL), BDD(draws=200)], ids=lambda e: type(e).__name__
+)
 def test_where_rows_repeat_false_alarms_have_their_rate(est):
     fits = [sampled(est, counts, seed, n=200) for seed in range(8)]
     flagged = [(fit.predict(Z) == -1).mean() for fit, Z, _ in fits]
@@ -133,7 +148,9 @@ def tables():
 
 
 def test_the_list_keeps_its_rate_and_finds_odd_rows(tables):
-    false = [(listed & ~truth).sum() / max(1, listed.sum()) for truth, listed, _ in tables]
+    false = [
+        (listed & ~truth).sum() / max(1, listed.sum()) for truth, listed, _ in tables
+    ]
     assert np.mean(false) <= 0.15
     power = [listed[truth].mean() for truth, listed, _ in tables if truth.any()]
     assert np.mean(power) >= 0.5

@@ -12,9 +12,19 @@ from typing import Any
 
 SHOWN = 12  # names that a message lists
 LENGTH = 200  # characters of a name that it shows
-VALUE, EXACT = 30, 1e15  # characters of a value; floats with all their digits
+# characters of a value; floats with all their digits
+VALUE = 30
+EXACT = 1e15
 NUMBER = re.compile(r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?")
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")  # with which a spreadsheet starts a formula
+FORMULA = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t",
+    "\r",
+    "'",
+)  # with which a spreadsheet starts a formula
 
 
 def quoted(names: Iterable[object]) -> str:
@@ -89,7 +99,9 @@ def of_value(value: object, digits: int = 8) -> str:
     text = str(value)
     if isinstance(value, float):
         is_whole = value.is_integer() or abs(value) >= 10.0**digits
-        text = f"{value:.0f}" if is_whole and abs(value) < EXACT else f"{value:.{digits}g}"
+        text = (
+            f"{value:.0f}" if is_whole and abs(value) < EXACT else f"{value:.{digits}g}"
+        )
     return printable(text.removesuffix(" 00:00:00"))[:VALUE]
 
 
@@ -104,13 +116,17 @@ def as_cell(text: str) -> str:
     >>> as_cell("=1+1"), as_cell("1+1"), as_cell("-1.5")
     ("'=1+1", '1+1', '-1.5')
     """
-    return f"'{text}" if text.startswith(FORMULA) and not NUMBER.fullmatch(text) else text
+    return (
+        f"'{text}" if text.startswith(FORMULA) and not NUMBER.fullmatch(text) else text
+    )
 
 
 def check_rate(name: str, value: Any) -> None:
     """Raise a ValueError if the value does not lie between 0 and 1."""
     if not (isinstance(value, Real) and 0 < float(value) < 1):
-        raise ValueError(f"{name} must lie between 0 and 1, without 0 and 1, got {value!r}")
+        raise ValueError(
+            f"{name} must lie between 0 and 1, without 0 and 1, got {value!r}"
+        )
 
 
 @contextmanager

@@ -1,9 +1,8 @@
 """Long computations: one thread of BLAS, and lines of progress.
 
-NumPy and SciPy each bring a BLAS
-with threads of its own, which wait for each other by counting. Two of them save a tenth of a fit of
-12,000 rows, and beside one other process a fit of 500 rows takes 20 times as long with two. So fits
-and answers have one.
+NumPy and SciPy each bring a BLAS with threads of its own, which wait for each other by
+counting. Two of them save a tenth of a fit of 12,000 rows, and beside one other process
+a fit of 500 rows takes 20 times as long with two. So fits and answers have one.
 """
 
 from __future__ import annotations
@@ -30,15 +29,17 @@ _limiter: Any = None
 
 @cache
 def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # searches all loaded libraries, which takes some milliseconds
+    return (
+        ThreadpoolController()
+    )  # searches all loaded libraries, which takes some milliseconds
 
 
 @contextmanager
 def one() -> Iterator[None]:
     """Limit BLAS to one thread.
 
-    The limit is that of the process. It ends with the last of the computations that need it, so
-    that threads that overlap leave the number of threads as it was.
+    The limit is that of the process. It ends with the last of the computations that
+    need it, so that threads that overlap leave the number of threads as it was.
     """
     global _users, _limiter
     with _lock:
@@ -64,9 +65,10 @@ _inside: ContextVar[bool] = ContextVar("inside", default=False)
 def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
     """Give a function that names the step of a task that begins.
 
-    Each ``every`` seconds the step and the time so far are written to stderr; a task that takes
-    less writes nothing. With ``said_already=True`` the step was told already, and the seconds count
-    anew. A task inside another one says nothing, and neither does a worker process.
+    Each ``every`` seconds the step and the time so far are written to stderr; a task
+    that takes less writes nothing. With ``said_already=True`` the step was told
+    already, and the seconds count anew. A task inside another one says nothing, and
+    neither does a worker process.
 
     Examples
     --------
@@ -77,7 +79,10 @@ def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
     if _inside.get() or multiprocessing.parent_process() is not None:
         yield lambda *_, **__: None
         return
-    start, current, done, said = time.monotonic(), "", False, threading.Event()
+    start = time.monotonic()
+    current = ""
+    done = False
+    said = threading.Event()
 
     def named(name: str, said_already: bool = False) -> None:
         nonlocal current
@@ -89,7 +94,9 @@ def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
         while not done:
             if not said.wait(every):
                 so_far = f"{duration(time.monotonic() - start)} so far"
-                text = f"{task}: {current}, {so_far}" if current else f"{task}: {so_far}"
+                text = (
+                    f"{task}: {current}, {so_far}" if current else f"{task}: {so_far}"
+                )
                 print(text, file=sys.stderr, flush=True)
             elif not done:
                 said.clear()

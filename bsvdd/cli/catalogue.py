@@ -42,6 +42,8 @@ def words(term: str | None) -> None:
         each = (line for part in text.split("\n## ") for line in part.split("\n- ")[1:])
         found = [f"- {line.strip()}" for line in each if term.lower() in line.lower()]
         if not found:
-            raise click.UsageError(f"no word or number has {term!r} in it; bsvdd words has all")
+            raise click.UsageError(
+                f"no word or number has {term!r} in it; bsvdd words has all"
+            )
         text = "\n".join(found)
     Console().print(Markdown(text))

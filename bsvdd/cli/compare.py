@@ -18,7 +18,9 @@ from .errors import plain_errors
 if TYPE_CHECKING:
     from ..tables.files import Layout
 
-REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
+REPLICATES = 5
+REPLICATES_OF_MANY = 2
+MANY_ROWS = 20_000
 
 
 @click.command()
@@ -27,7 +29,9 @@ REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 @options.minor
 @options.of_table
 @rows.known
-@click.option("--data", "names", multiple=True, help="Embedded data set instead; repeatable.")
+@click.option(
+    "--data", "names", multiple=True, help="Embedded data set instead; repeatable."
+)
 @click.option("--model", "models", multiple=True, help="Model to compare; repeatable.")
 @options.of_models
 @click.option(
@@ -39,7 +43,9 @@ REPLICATES, REPLICATES_OF_MANY, MANY_ROWS = 5, 2, 20_000
 @options.of_sampler
 @options.seed
 @options.jobs
-@options.folder(default="bsvdd-report", help="Folder of the page, the table and the finished fits.")
+@options.folder(
+    default="bsvdd-report", help="Folder of the page, the table and the finished fits."
+)
 @plain_errors()
 def compare(
     csv: Path | None,
@@ -58,11 +64,12 @@ def compare(
 ) -> None:
     """Say which model to take for CSV, or for embedded real data sets.
 
-    Models train on random halves and are measured on the other halves, by the classes of --label.
+    Models train on random halves and are measured on the other halves, by the classes
+    of --label.
 
-    Prints a table and writes results.csv and report.html into --out (what is there is replaced).
-    Each finished fit is stored in --out; a comparison that was stopped prints the table of what is
-    done, and goes on from there with the same command.
+    Prints a table and writes results.csv and report.html into --out (what is there is
+    replaced). Each finished fit is stored in --out; a comparison that was stopped
+    prints the table of what is done, and goes on from there with the same command.
     """
     _check(csv, label, names)
     log = Console(stderr=True)
@@ -72,7 +79,9 @@ def compare(
             data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
         else:
             data = [_data(csv, replace(table, label=label), minor, known, out)]
-        many = max(len(each.X) for each in data) > MANY_ROWS  # their halves differ little
+        many = (
+            max(len(each.X) for each in data) > MANY_ROWS
+        )  # their halves differ little
         replicates = replicates or (REPLICATES_OF_MANY if many else REPLICATES)
         asked = {"table": table.table} if table.cyclic or table.missing else {}
         compared = _models(models or comparison.models.NAMES, own, sampling | asked)
@@ -87,10 +96,14 @@ def compare(
     _print(found)
     save_table(out / "results.csv", results)
     if stopped is not None:
-        click.echo(f"stopped after {len(results)} of {total} fits; the same command goes on")
+        click.echo(
+            f"stopped after {len(results)} of {total} fits; the same command goes on"
+        )
         raise stopped
     comparison.advice.write_page(out / "report.html", found, lines)
-    click.echo(f"report: {out / 'report.html'}\n{_next(csv, found[0], study, sampling)}")
+    click.echo(
+        f"report: {out / 'report.html'}\n{_next(csv, found[0], study, sampling)}"
+    )
 
 
 def _check(csv: Path | None, label: str | None, names: tuple[str, ...]) -> None:
@@ -103,8 +116,8 @@ def _check(csv: Path | None, label: str | None, names: tuple[str, ...]) -> None:
         raise click.UsageError("give either CSV or --data, not both")
     if csv is not None and label is None:
         raise click.UsageError(
-            f"{csv} needs --label COLUMN, the column of the classes; which rows of a table without "
-            "classes are odd, bsvdd outliers says"
+            f"{csv} needs --label COLUMN, the column of the classes; which rows of a "
+            "table without classes are odd, bsvdd outliers says"
         )
 
 
@@ -115,8 +128,8 @@ def _data(
     for path in (out / "results.csv", out / "report.html"):
         if path.exists() and path.samefile(csv):
             raise ValueError(
-                f"--out {out}: its {path.name} would replace the file that is read; name another "
-                "folder"
+                f"--out {out}: its {path.name} would replace the file that is read; "
+                "name another folder"
             )
     data = comparison.datasets.read(csv, layout, minor)
     X, of_rows = known.taken(data.X)
@@ -127,7 +140,8 @@ def _models(
     names: Sequence[str], own: list[options.ModelOptions], sampling: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the models, those with a prior once for each prior."""
-    parameters, found = [each.parameters(names) for each in own], {}
+    parameters = [each.parameters(names) for each in own]
+    found = {}
     for name in names:
         for each, given in zip(own, parameters, strict=True):
             est = comparison.models.model(name, **sampling, **each.cutoff(), **given)
@@ -139,8 +153,8 @@ def _models(
 def _plan(data: list[Any], study: Any, table: Layout) -> list[str]:
     """Return what is compared, on which rows, and how."""
     sizes = ", ".join(
-        f"{each.name} ({len(each.X)} rows, {each.X.shape[1]} columns, {each.minority.sum()} "
-        "minority)"
+        f"{each.name} ({len(each.X)} rows, {each.X.shape[1]} columns, "
+        f"{each.minority.sum()} minority)"
         for each in data
     )
     left = [f"left out: {', '.join(map(repr, table.drop))}"] if table.drop else []
@@ -151,10 +165,15 @@ def _plan(data: list[Any], study: Any, table: Layout) -> list[str]:
     if "sample_weight" in data[0].of_rows:
         none = int((~data[0].counts).sum())
         left.append(f"rows count by their weights; {none} of weight 0 measure nothing")
-    return [f"{len(study.models)} models on {sizes}, {study.replicates} {halves} each", *left]
+    return [
+        f"{len(study.models)} models on {sizes}, {study.replicates} {halves} each",
+        *left,
+    ]
 
 
-def _run(study: Any, out: Path, jobs: int, log: Console) -> tuple[Any, BaseException | None]:
+def _run(
+    study: Any, out: Path, jobs: int, log: Console
+) -> tuple[Any, BaseException | None]:
     """Return the results, and what stopped the run, which then has the finished fits only."""
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
@@ -172,8 +191,8 @@ def _run(study: Any, out: Path, jobs: int, log: Console) -> tuple[Any, BaseExcep
             stopped = error
         except TerminatedWorkerError:
             stopped = ValueError(
-                "a worker process ended: most often the memory was full; use fewer --jobs or leave "
-                "a model out"
+                "a worker process ended: most often the memory was full; use fewer "
+                "--jobs or leave a model out"
             )
     if not done:
         raise stopped
@@ -194,14 +213,25 @@ def _print(found: list[Any]) -> None:
 
 def _next(csv: Path | None, found: Any, study: Any, sampling: Any) -> str:
     """Return the command that comes next."""
-    names = [str(n) for n in found.found.index if hasattr(study.models[str(n)], "with_cutoff")]
+    names = [
+        str(n)
+        for n in found.found.index
+        if hasattr(study.models[str(n)], "with_cutoff")
+    ]
     if csv is None or not names:
-        return "next, your own table: bsvdd compare TABLE.csv --label COLUMN --minor VALUE"
+        return (
+            "next, your own table: bsvdd compare TABLE.csv --label COLUMN --minor VALUE"
+        )
     model, _, prior = names[0].partition(", ")
-    own, given = study.models[names[0]].get_params(deep=False), click.get_current_context().params
+    own = study.models[names[0]].get_params(deep=False)
+    given = click.get_current_context().params
     priors = [prior] if prior else [each for each in given["prior"] if "prior" in own]
     kept = [name for name in ("dictionary", "minority_prior", *sampling) if name in own]
     kept = ["label", "minor", *options.TABLE, *rows.OF_ROWS, *kept, "false_alarm_rate"]
     command = options.command("fit", csv, kept, model=[model], prior=priors)
-    why = "" if names[0] == found.found.index[0] else f" (the best that it can fit is {model})"
+    why = (
+        ""
+        if names[0] == found.found.index[0]
+        else f" (the best that it can fit is {model})"
+    )
     return f"next, for new rows{why}: {command}; bsvdd score model.safetensors NEW.csv"

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -35,7 +41,11 @@ WIDE = 1000  # characters
 def console_of_records() -> Console:
     """Return a console; in a pipe a record is one line, so that names can be searched."""
     console = Console()
-    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=WIDE)
+    return (
+        console
+        if console.is_terminal or "COLUMNS" in os.environ
+        else Console(width=WIDE)
+    )
 
 
 def print_lines(console: Console, lines: Iterable[str]) -> None:
@@ -52,7 +62,9 @@ def table_of(
     table.add_column(Text(printable(head[0])), overflow="fold", **first)
     for name in head[1:]:
         how: Any = {"justify": "right", "no_wrap": True}
-        table.add_column(Text(name), **({"overflow": "fold"} if name == "reason" else how))
+        table.add_column(
+            Text(name), **({"overflow": "fold"} if name == "reason" else how)
+        )
     for cells, is_dim in zip(rows, dim, strict=True):
         texts = [Text(printable(cell)) for cell in cells]
         table.add_row(*texts, style="dim" if is_dim else None)
@@ -73,7 +85,8 @@ def with_names(table: pd.DataFrame, names: pd.Index) -> pd.DataFrame:
     """Return a table with the names of its rows first, as ``input_...`` beside such a column."""
     import numpy as np
 
-    column, found = str(names.name or "row"), table.reset_index(drop=True)
+    column = str(names.name or "row")
+    found = table.reset_index(drop=True)
     found.insert(0, f"{'input_' if column in table else ''}{column}", np.asarray(names))
     return found
 
@@ -88,7 +101,10 @@ def with_filled(found: pd.DataFrame, gaps: pd.DataFrame) -> pd.DataFrame:
 
 
 def save_table(
-    path: Path | None, table: pd.DataFrame, layout: Layout | None = None, said: str = "saved"
+    path: Path | None,
+    table: pd.DataFrame,
+    layout: Layout | None = None,
+    said: str = "saved",
 ) -> None:
     """Write a table, all or nothing, and say so; without a path to standard output.
 
@@ -113,12 +129,17 @@ def save_table(
 class Cells:
     """What is shown of finished cells: a bar in a terminal, elsewhere a line for each.
 
-    It is called with each row of results, and whether it was stored. Stored cells and failures
-    count as done, but not as speed: they are no part of the bar.
+    It is called with each row of results, and whether it was stored. Stored cells and
+    failures count as done, but not as speed: they are no part of the bar.
     """
 
-    def __init__(self, bar: Progress, step: Callable[..., None], name: str, total: int) -> None:
-        self.bar, self.step, self.name, self.total = bar, step, name, total
+    def __init__(
+        self, bar: Progress, step: Callable[..., None], name: str, total: int
+    ) -> None:
+        self.bar = bar
+        self.step = step
+        self.name = name
+        self.total = total
         self.done = self.failed = self.skipped = 0
         self.told: set[str] = set()  # models whose failure was told
         self.task = bar.add_task(name, total=total, count=f"0/{total}")
@@ -143,7 +164,8 @@ class Cells:
             text = f"failed: {text}{' '.join(error.split())}"
         elif not stored:
             text += f"{row['fit_seconds'] + row['score_seconds']:.1f} s"
-        is_new, is_log = not stored, not self.bar.console.is_terminal
+        is_new = not stored
+        is_log = not self.bar.console.is_terminal
         if error:
             is_new = row["model"] not in self.told
             self.told.add(row["model"])
@@ -158,7 +180,11 @@ class Cells:
 
 @contextmanager
 def progress(
-    run: str, name: str, total: int, console: Console, clock: Callable[[], float] = time.monotonic
+    run: str,
+    name: str,
+    total: int,
+    console: Console,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Cells]:
     """Show the progress of a run; a log also has a line each 10 seconds without another.
 
@@ -192,7 +218,8 @@ def progress(
 def waiting(task: str, every: float = PATIENCE) -> Iterator[Callable[[str], None]]:
     """Give a function that names the step of a task that begins.
 
-    A terminal shows it in a line that vanishes, and a log has a line each ``every`` seconds.
+    A terminal shows it in a line that vanishes, and a log has a line each ``every``
+    seconds.
     """
     if not sys.stderr.isatty():
         with steps(task, every) as step:

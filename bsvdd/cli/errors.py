@@ -21,7 +21,8 @@ def plain_errors() -> Iterator[None]:
     A pipe that its reader has closed is no error of the input: click ends quietly.
     """
     with warnings.catch_warnings():
-        as_before, said = warnings.showwarning, set[str]()
+        as_before = warnings.showwarning
+        said = set[str]()
 
         def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
             if category.__module__.startswith(f"{__name__.partition('.')[0]}."):
@@ -41,8 +42,9 @@ def plain_errors() -> Iterator[None]:
             raise click.ClickException(printable(str(error))) from error
         except MemoryError as error:
             raise click.ClickException(
-                f"the memory is full: {str(error) or 'a step needs more than there is'}; use fewer "
-                "rows, draws or jobs, or a machine with more memory"
+                "the memory is full: "
+                f"{str(error) or 'a step needs more than there is'}; use fewer rows, "
+                "draws or jobs, or a machine with more memory"
             ) from error
 
 
@@ -66,7 +68,8 @@ def check_outputs(outputs: dict[str, Path | None], *inputs: Path) -> None:
         for path in inputs:
             if out.exists() and out.samefile(path):
                 raise ValueError(
-                    f"{option} {out} would replace {path}, which is read; name another file"
+                    f"{option} {out} would replace {path}, which is read; name another "
+                    "file"
                 )
         if (other := named.setdefault(out.absolute(), option)) != option:
             raise ValueError(f"{option} and {other} name the same file, {out}")

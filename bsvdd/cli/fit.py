@@ -25,13 +25,19 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("csv", type=options.FILE)
-@click.option("--label", help="Column of the classes; without it all rows are majority.")
+@click.option(
+    "--label", help="Column of the classes; without it all rows are majority."
+)
 @options.minor
 @options.of_table
 @rows.known
 @options.of_fit
-@options.new_file("--out", default="model.safetensors", help="File of the fitted model.")
-@options.new_file("--report", help="Also write a report of the fitted model, one HTML file.")
+@options.new_file(
+    "--out", default="model.safetensors", help="File of the fitted model."
+)
+@options.new_file(
+    "--report", help="Also write a report of the fitted model, one HTML file."
+)
 @plain_errors()
 def fit(
     csv: Path,
@@ -52,9 +58,9 @@ def fit(
     X, of_rows = known.taken(X)
     if label is None and (two := [c for c in X if X[c].nunique() == 2]):
         warn(
-            f"{messages.listed(two, 'has', 'have')} two values, and no label is named: all "
-            "rows count as majority, and the column as a feature; if it is the class, give "
-            f"--label {str(two[0])!r} --minor VALUE",
+            f"{messages.listed(two, 'has', 'have')} two values, and no label is named: "
+            "all rows count as majority, and the column as a feature; if it is the "
+            f"class, give --label {str(two[0])!r} --minor VALUE",
             DataWarning,
         )
     with waiting(f"fit of {type(est).__name__}", HEARTBEAT):
@@ -65,7 +71,9 @@ def fit(
     found = facts.facts(est)
     read = "; ".join([_read(est, X, y, layout), *known.said])
     about = [read, *([facts.job(found)] if of_rows else [])]
-    click.echo("\n".join([*about, found["kernel"], facts.decided(found), f"saved {out}"]))
+    click.echo(
+        "\n".join([*about, found["kernel"], facts.decided(found), f"saved {out}"])
+    )
     if report is not None:
         import matplotlib
 
@@ -76,11 +84,14 @@ def fit(
         click.echo(f"report: {report}")
 
 
-def _read(est: Description, X: pd.DataFrame, y: np.ndarray | None, layout: Layout) -> str:
+def _read(
+    est: Description, X: pd.DataFrame, y: np.ndarray | None, layout: Layout
+) -> str:
     """Return what was read of a file: rows, columns, and what is no feature."""
     rows = f"{len(X)} rows"
     if y is not None:
-        n0, n1 = int((y == 0).sum()), int((y == 1).sum())
+        n0 = int((y == 0).sum())
+        n1 = int((y == 1).sum())
         doubt = "" if n1 <= n0 else " (the minority is the larger class: check --minor)"
         rows = f"{n0} majority and {n1} minority rows{doubt}"
     text = messages.quoted(X.columns[i] for i in est.kernel_.categorical_columns)
@@ -100,8 +111,9 @@ def prepared(
     est = own.estimator()
     if not hasattr(est, "save"):
         raise ValueError(
-            f"--model {own.model}: a separating machine has no draws and no cutoff, and cannot be "
-            "saved; use a description such as BSVDD, or the class in Python"
+            f"--model {own.model}: a separating machine has no draws and no cutoff, "
+            "and cannot be saved; use a description such as BSVDD, or the class in "
+            "Python"
         )
     X, y = tables.files.read_features(csv, layout, minor)
     if y is not None and y.dtype == bool:

@@ -19,18 +19,27 @@ from .outliers import outliers
 from .score import score
 from .study import study
 
-ENDING = ("SIGTERM", "SIGHUP")  # signals that end a command: kill, and a terminal that is closed
+ENDING = (
+    "SIGTERM",
+    "SIGHUP",
+)  # signals that end a command: kill, and a terminal that is closed
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(package_name="bsvdd")
 @click.pass_context
 def main(context: click.Context) -> None:
     """Bayesian support vector data description."""
-    if threading.current_thread() is threading.main_thread():  # only there are signals handled
+    if (
+        threading.current_thread() is threading.main_thread()
+    ):  # only there are signals handled
         for name in ENDING:
             number = getattr(signal, name, None)  # Windows has no SIGHUP
-            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            if (
+                number is not None and signal.getsignal(number) is not signal.SIG_IGN
+            ):  # nohup
                 before = signal.signal(number, _interrupt)
                 context.call_on_close(partial(signal.signal, number, before))
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from ..estimators.description import Description
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
-Options = dict[str, dict[str, Any]]  # by their parameters, each as ``click.option`` takes it
+Options = dict[
+    str, dict[str, Any]
+]  # by their parameters, each as ``click.option`` takes it
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -58,7 +60,9 @@ class ModelOptions:
         ValueError
             A prior cannot be read, or none of the models has one of the parameters.
         """
-        given: dict[str, Any] = {} if self.dictionary is None else {"dictionary": self.dictionary}
+        given: dict[str, Any] = (
+            {} if self.dictionary is None else {"dictionary": self.dictionary}
+        )
         for name in ("prior", "minority_prior"):
             text = getattr(self, name)
             if text is not None:
@@ -66,13 +70,20 @@ class ModelOptions:
                     given[name] = read_prior(text, name == "minority_prior")
                 except (ValueError, TypeError) as error:
                     raise type(error)(f"{as_option(name)}: {error}") from error
-        known = [comparison.models.model(name).get_params(deep=False) for name in models]
+        known = [
+            comparison.models.model(name).get_params(deep=False) for name in models
+        ]
         for name in given:
             if not any(name in own for own in known):
-                having = [n for n, each in registry.REGISTRY.items() if name in each.parameters]
+                having = [
+                    n
+                    for n, each in registry.REGISTRY.items()
+                    if name in each.parameters
+                ]
                 raise ValueError(
-                    f"{messages.quoted(models)} {'has' if len(models) == 1 else 'have'} no "
-                    f"{as_option(name)}; it is for {messages.quoted(having)}"
+                    f"{messages.quoted(models)} "
+                    f"{'has' if len(models) == 1 else 'have'} no {as_option(name)}; it "
+                    f"is for {messages.quoted(having)}"
                 )
         return given
 
@@ -80,7 +91,11 @@ class ModelOptions:
         """Return the cutoff, as estimators take it; nothing without a rate, for their own."""
         from ..inference.cutoffs import FalseAlarm
 
-        return {} if (rate := self.false_alarm_rate) is None else {"cutoff": FalseAlarm(rate)}
+        return (
+            {}
+            if (rate := self.false_alarm_rate) is None
+            else {"cutoff": FalseAlarm(rate)}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,15 +128,21 @@ def as_option(parameter: str) -> str:
 def given(*names: str) -> list[str]:
     """Return which of some options of the running command its caller gave, without defaults."""
     context = click.get_current_context()
-    sources = None, click.core.ParameterSource.DEFAULT  # None: the command has no such option
+    sources = (
+        None,
+        click.core.ParameterSource.DEFAULT,
+    )  # None: the command has no such option
     known = dict.fromkeys(names)
     return [name for name in known if context.get_parameter_source(name) not in sources]
 
 
 def command(name: str, csv: Path, same: list[str], **others: list[str]) -> str:
     """Return another command for a table, with options that the caller of this one gave."""
-    params, words = click.get_current_context().params, ["bsvdd", name, str(csv)]
-    for option, values in ({each: params[each] for each in given(*same)} | others).items():
+    params = click.get_current_context().params
+    words = ["bsvdd", name, str(csv)]
+    for option, values in (
+        {each: params[each] for each in given(*same)} | others
+    ).items():
         for value in values if isinstance(values, tuple | list) else [values]:
             words += [as_option(option), str(value)]
     return shlex.join(words)
@@ -129,7 +150,9 @@ def command(name: str, csv: Path, same: list[str], **others: list[str]) -> str:
 
 def _check_jobs(_: click.Context, __: click.Parameter, value: int) -> int:
     if value != -1 and value < 1:
-        raise click.BadParameter(f"expected at least 1, or -1 for all processors; got {value}")
+        raise click.BadParameter(
+            f"expected at least 1, or -1 for all processors; got {value}"
+        )
     return value
 
 
@@ -145,17 +168,26 @@ TABLE: Options = {
     "id": with_value("COLUMN", "Column that names the rows; no feature."),
     "drop": repeatable("COLUMN", "Column left out; repeatable."),
     "sep": {"default": ",", "help": "Sign between two fields of CSV; or 'tab'."},
-    "decimal": {"default": ".", "type": click.Choice([".", ","]), "help": "Decimal sign of CSV."},
+    "decimal": {
+        "default": ".",
+        "type": click.Choice([".", ","]),
+        "help": "Decimal sign of CSV.",
+    },
     "category": repeatable(
         "COLUMN",
-        "Column of numbers that name categories; repeatable. Columns of text are categories.",
+        "Column of numbers that name categories; repeatable. Columns of text are "
+        "categories.",
     ),
     "order": repeatable(
-        "COLUMN=LOW<...<HIGH", "Column of ordered categories, with its levels; repeatable."
+        "COLUMN=LOW<...<HIGH",
+        "Column of ordered categories, with its levels; repeatable.",
     ),
-    "missing": repeatable("VALUE", "Value that stands for 'not known', such as -999; repeatable."),
+    "missing": repeatable(
+        "VALUE", "Value that stands for 'not known', such as -999; repeatable."
+    ),
     "cyclic": repeatable(
-        "COLUMN=PERIOD", "Column of numbers that comes again, such as hour=24; repeatable."
+        "COLUMN=PERIOD",
+        "Column of numbers that comes again, such as hour=24; repeatable.",
     ),
 }
 PRIOR = "Prior of the weights: a name of bsvdd.priors, such as Flat or 'InverseRowSum(sd=0.5)'."
@@ -188,7 +220,9 @@ OF_FIT: Options = {
     **SAMPLER,
     "seed": SEED,
 }
-WITHOUT_CUTOFF = {name: how for name, how in OF_FIT.items() if name != "false_alarm_rate"}
+WITHOUT_CUTOFF = {
+    name: how for name, how in OF_FIT.items() if name != "false_alarm_rate"
+}
 PRIORS = repeatable("PRIOR", f"{PRIOR} Repeatable: each model with each prior.")
 
 
@@ -214,4 +248,6 @@ jobs = click.option(
     help="Worker processes, each with one thread; -1 is one for each processor.",
 )
 new_file = partial(click.option, type=click.Path(dir_okay=False, path_type=Path))
-folder = partial(click.option, "--out", type=click.Path(file_okay=False, path_type=Path))
+folder = partial(
+    click.option, "--out", type=click.Path(file_okay=False, path_type=Path)
+)

@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 UNUSED = "Column {!r} is left out: no label is used."
 BELOW = 20  # rows of a group that are named below the table
 MOST_COLUMNS = 10  # whose relations are counted
-CLEAR, CAP = 2.0, 1000.0  # excess of rows that are not dim, and the largest that is printed
+# excess of rows that are not dim, and the largest that is printed
+CLEAR = 2.0
+CAP = 1000.0
 EXCESS = (
-    "excess: the distance of a value from that which the others lead to; in each column about one "
-    "row in a hundred exceeds 1, and an excess far above 1 tells a broken relation."
+    "excess: the distance of a value from that which the others lead to; in each "
+    "column about one row in a hundred exceeds 1, and an excess far above 1 tells a "
+    "broken relation."
 )
 
 
@@ -51,7 +54,9 @@ EXCESS = (
     metavar="SHARE",
     help="Share of the listed rows that may be normal.",
 )
-@click.option("--top", default=10, type=click.IntRange(1), help="Lines that are printed.")
+@click.option(
+    "--top", default=10, type=click.IntRange(1), help="Lines that are printed."
+)
 @options.new_file("--out", help="CSV of all rows, the oddest first.")
 @click.option(
     "--relations",
@@ -75,23 +80,27 @@ def outliers(
 ) -> None:
     """Print the odd rows of CSV, the oddest first, with the columns that make them odd.
 
-    There are no labels, and odd rows may be among the others: the description rests on the core of
-    the rows. P(odd) is the probability that a row does not belong to the smooth tail of the normal
-    ones. The surprise is -log of the similarity of the row to the core. A reason is a column with
-    its value and its share of the surprise. Rows that are alike have one line, with their medians.
+    There are no labels, and odd rows may be among the others: the description rests on
+    the core of the rows. P(odd) is the probability that a row does not belong to the
+    smooth tail of the normal ones. The surprise is -log of the similarity of the row to
+    the core. A reason is a column with its value and its share of the surprise. Rows
+    that are alike have one line, with their medians.
 
-    Listed rows are those that are called odd: of these a share --fdr is expected to be normal.
-    Often none is. Other rows are printed dim.
+    Listed rows are those that are called odd: of these a share --fdr is expected to be
+    normal. Often none is. Other rows are printed dim.
 
-    Each value may be usual, and their combination odd: a net price that is not price times pieces,
-    a unit that does not go with the product. With --relations each column is explained by the
-    others, and a row is named by the column that is farthest from what these lead to.
+    Each value may be usual, and their combination odd: a net price that is not price
+    times pieces, a unit that does not go with the product. With --relations each column
+    is explained by the others, and a row is named by the column that is farthest from
+    what these lead to.
 
     Rows are judged one by one: to judge new rows use bsvdd fit and bsvdd score.
     """
     if relations:
         return print_relations(csv, table, label, top, out)
-    command = f"{options.command('outliers', csv, [*options.TABLE, 'label'])} --relations"
+    command = (
+        f"{options.command('outliers', csv, [*options.TABLE, 'label'])} --relations"
+    )
     check_outputs({"--out": out, "--picture": picture}, csv)
     _require_core(own.model)
     est, X, _ = prepared(csv, _without(table, label), None, own)
@@ -114,7 +123,9 @@ def outliers(
         said = [str(found), *groups(found, names, lines), *_followed(X, command)]
     screen = console.console_of_records()
     screen.print(printed(found, str(names.name or "row"), titles, lines, texts))
-    console.print_lines(screen, said if label is None else [*said, UNUSED.format(label)])
+    console.print_lines(
+        screen, said if label is None else [*said, UNUSED.format(label)]
+    )
     if out is not None:
         gaps = X.iloc[found.order].isna()
         written = console.with_filled(found.table.join(why.top_columns()), gaps)
@@ -128,11 +139,15 @@ def _without(table: Layout, label: str | None) -> Layout:
     return replace(table, drop=(*table.drop, *filter(None, [label])))
 
 
-def _apart(X: pd.DataFrame, known: rows.RowOptions, strata: str | None, csv: Path) -> Any:
+def _apart(
+    X: pd.DataFrame, known: rows.RowOptions, strata: str | None, csv: Path
+) -> Any:
     """Return the names of the rows, their features, and what ``stand_out`` takes of rows."""
     features, of_rows = known.taken(X)
     if strata is not None:
-        of_rows["strata"] = tables.files.split(X, strata, "--strata", str(csv))[1].to_numpy()
+        of_rows["strata"] = tables.files.split(X, strata, "--strata", str(csv))[
+            1
+        ].to_numpy()
         features = features.drop(columns=strata, errors="ignore")
     return X.index, features.reset_index(drop=True), of_rows
 
@@ -148,7 +163,9 @@ def _followed(X: pd.DataFrame, command: str) -> list[str]:
         return []
     far = int((found.table["excess"] > CLEAR).sum())
     follow = f"{n} column{' follows' if n == 1 else 's follow'} from others"
-    return [f"{follow}, and {far} row{' breaks' if far == 1 else 's break'} that: {command}"]
+    return [
+        f"{follow}, and {far} row{' breaks' if far == 1 else 's break'} that: {command}"
+    ]
 
 
 def _draw(picture: Path, found: StandOut, names: np.ndarray, *said: Any) -> None:
@@ -170,7 +187,9 @@ def print_relations(
     """Print which columns follow from others, and the rows that are farthest from that."""
     from ..questions.relations import relations
 
-    if unused := options.given(*options.OF_FIT, *rows.OF_ROWS, "strata", "fdr", "picture"):
+    if unused := options.given(
+        *options.OF_FIT, *rows.OF_ROWS, "strata", "fdr", "picture"
+    ):
         named = ", ".join(map(options.as_option, unused))
         raise click.UsageError(f"--relations fits no model: leave out {named}")
     check_outputs({"--out": out}, csv)
@@ -178,19 +197,28 @@ def print_relations(
     found = relations(X)
     far = found.table[found.table["excess"] > 1.0].head(top)
     cells = [[str(name), *_broken(*row)] for name, *row in far.itertuples()]
-    screen, name = console.console_of_records(), str(X.index.name or "row")
+    screen = console.console_of_records()
+    name = str(X.index.name or "row")
     if cells:
         dim = (far["excess"] <= CLEAR).tolist()
         screen.print(console.table_of([name, "excess", "reason"], cells, dim))
-    console.print_lines(screen, [str(found), EXCESS] if len(found.follows) else [str(found)])
+    console.print_lines(
+        screen, [str(found), EXCESS] if len(found.follows) else [str(found)]
+    )
     if out is not None:
-        console.save_table(out, console.with_names(found.table, found.table.index), table)
+        console.save_table(
+            out, console.with_names(found.table, found.table.index), table
+        )
 
 
-def _broken(excess: float, column: str, value: object, expected: object, also: str) -> list[str]:
+def _broken(
+    excess: float, column: str, value: object, expected: object, also: str
+) -> list[str]:
     """Return the excess of a row, and why it is far from the others, as cells."""
     own, usual = map(messages.of_value, (value, expected))
-    reason = f"{column} = {own} (the others lead to {usual})" + (f"; or {also}" if also else "")
+    reason = f"{column} = {own} (the others lead to {usual})" + (
+        f"; or {also}" if also else ""
+    )
     return [f"{excess:.1f}" if excess < CAP else f"> {CAP:.0f}", reason]
 
 
@@ -198,7 +226,9 @@ def _require_core(model: str) -> None:
     """Raise a ValueError if a model counts all rows as normal, or learns from labels."""
     record = registry.find(model)
     if record is not None and not _finds_odd_rows(record):
-        able = [name for name, each in registry.REGISTRY.items() if _finds_odd_rows(each)]
+        able = [
+            name for name, each in registry.REGISTRY.items() if _finds_odd_rows(each)
+        ]
         raise ValueError(
             f"--model {model}: it does not look for odd rows in one table; use one of "
             f"{messages.quoted(able)}"
@@ -211,14 +241,22 @@ def _finds_odd_rows(record: registry.Record) -> bool:
 
 def groups(found: StandOut, names: pd.Index, lines: list[np.ndarray]) -> list[str]:
     """Return the names of the rows of groups, and how many listed rows are in no line."""
-    said = [f"Alike: {found.title(rows, names, BELOW)}." for rows in lines if len(rows) > 1]
-    more = int(found.listed.sum()) - sum(int(found.listed[rows].sum()) for rows in lines)
+    said = [
+        f"Alike: {found.title(rows, names, BELOW)}." for rows in lines if len(rows) > 1
+    ]
+    more = int(found.listed.sum()) - sum(
+        int(found.listed[rows].sum()) for rows in lines
+    )
     are = "row is" if more == 1 else "rows are"
     return [*said, f"{more} more {are} listed: see --top and --out."] if more else said
 
 
 def printed(
-    found: StandOut, name: str, titles: list[str], lines: list[np.ndarray], texts: list[str]
+    found: StandOut,
+    name: str,
+    titles: list[str],
+    lines: list[np.ndarray],
+    texts: list[str],
 ) -> Table:
     """Return the table of lines; those that are not listed are dim, below a gap."""
     import pandas as pd
@@ -226,11 +264,18 @@ def printed(
     values = pd.DataFrame({"odd": found.probability, "surprise": found.surprise})
     medians = [values.iloc[rows].median() for rows in lines]
     cells = [
-        [title, "-" if math.isnan(at.odd) else f"{at.odd:.2f}", _nats(at.surprise), text]
+        [
+            title,
+            "-" if math.isnan(at.odd) else f"{at.odd:.2f}",
+            _nats(at.surprise),
+            text,
+        ]
         for title, at, text in zip(titles, medians, texts, strict=True)
     ]
     dim = [not found.listed[rows[0]] for rows in lines]
-    table = console.table_of([name, "P(odd)", "surprise", "reason"], cells, dim, max_width=28)
+    table = console.table_of(
+        [name, "P(odd)", "surprise", "reason"], cells, dim, max_width=28
+    )
     if any(dim) and not dim[0]:
         table.rows[dim.index(True) - 1].end_section = True
     return table

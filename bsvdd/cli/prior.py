@@ -16,11 +16,12 @@ def read_prior(text: str, minority: bool = False) -> Any:
     Parameters
     ----------
     text : str
-        Name of a prior of :mod:`bsvdd.priors`, such as ``Flat``, or with parameters by name, such
-        as ``InverseRowSum(sd=0.5)``. A parameter is a number, or a list of numbers.
+        Name of a prior of :mod:`bsvdd.priors`, such as ``Flat``, or with parameters by
+        name, such as ``InverseRowSum(sd=0.5)``. A parameter is a number, or a list of
+        numbers.
     minority : bool
-        Whether it is the prior of the minority's weights, which lie in [0, 1]: ``Beta`` or
-        ``TruncatedNormal``, which no other weights have.
+        Whether it is the prior of the minority's weights, which lie in [0, 1]: ``Beta``
+        or ``TruncatedNormal``, which no other weights have.
 
     Raises
     ------
@@ -42,19 +43,23 @@ def read_prior(text: str, minority: bool = False) -> Any:
     families = [name for name in priors.__all__ if (name in OF_MINORITY) == minority]
     if kind not in families:
         raise ValueError(
-            f"{kind!r} is no prior of the {'minority' if minority else 'majority'}'s weights"
-            f"{did_you_mean(kind, families)}; expected one of {quoted(families)}"
+            f"{kind!r} is no prior of the {'minority' if minority else 'majority'}'s "
+            f"weights{did_you_mean(kind, families)}; expected one of {quoted(families)}"
         )
     cls = getattr(priors, kind)
     names = [field.name for field in fields(cls)]
     if unknown := [name for name in parameters if name not in names]:
-        raise ValueError(f"{kind}: unknown parameter {unknown[0]!r}; expected {', '.join(names)}")
+        raise ValueError(
+            f"{kind}: unknown parameter {unknown[0]!r}; expected {', '.join(names)}"
+        )
     return cls(**parameters)
 
 
 def _described(text: str) -> tuple[str, dict[Any, Any]]:
     """Return the name and the parameters of a prior."""
-    wrong = f"a prior is written as a name, or as InverseRowSum(sd=0.5); got {text[:80]!r}"
+    wrong = (
+        f"a prior is written as a name, or as InverseRowSum(sd=0.5); got {text[:80]!r}"
+    )
     if len(text) > LONGEST:
         raise ValueError(f"{wrong} and {len(text) - 80} more characters")
     try:

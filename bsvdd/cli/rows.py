@@ -40,7 +40,9 @@ class RowOptions:
     @property
     def said(self) -> list[str]:
         """The options that were given, in words."""
-        return [f"{name} {value}" for name, values in vars(self).items() for value in values]
+        return [
+            f"{name} {value}" for name, values in vars(self).items() for value in values
+        ]
 
     def taken(self, X: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Return the features of a table, and the weights and groups that ``fit`` takes.
@@ -48,13 +50,16 @@ class RowOptions:
         Raises
         ------
         ValueError
-            A column is not in the table, or its values are no weights, dates, or levels.
+            A column is not in the table, or its values are no weights, dates, or
+            levels.
         """
         columns = [*self.group, *self.weight]
         found: dict[str, Any] = {}
         for name in self.group:
             found["groups"] = _column(X, "--group", name).to_numpy()
-        weights = [_numbers(_column(X, "--weight", name), "--weight") for name in self.weight]
+        weights = [
+            _numbers(_column(X, "--weight", name), "--weight") for name in self.weight
+        ]
         for option, texts, made in (
             ("--recent", self.recent, _recent),
             ("--suspect", self.suspect, _suspect),
@@ -67,7 +72,9 @@ class RowOptions:
             found["sample_weight"] = math.prod(weights)
         rest = X.drop(columns=columns)
         if not rest.shape[1]:
-            raise ValueError("the table has no feature columns besides those about rows")
+            raise ValueError(
+                "the table has no feature columns besides those about rows"
+            )
         return rest, found
 
 
@@ -84,8 +91,9 @@ def _column(X: pd.DataFrame, option: str, name: str) -> pd.Series:
     """Return a column; a ValueError if there is none of that name."""
     if name not in X:
         raise ValueError(
-            f"{option}: {name!r} is no column beside the label, the id and those that are dropped"
-            f"{messages.did_you_mean(name, X)}; there are {messages.quoted(X)}"
+            f"{option}: {name!r} is no column beside the label, the id and those that "
+            f"are dropped{messages.did_you_mean(name, X)}; there are "
+            f"{messages.quoted(X)}"
         )
     return X[name]
 
@@ -97,8 +105,9 @@ def _numbers(x: pd.Series, option: str) -> np.ndarray:
     numbers = pd.to_numeric(x, errors="coerce").to_numpy(dtype=float, na_value=math.nan)
     if (bad := numbers != numbers).any():  # NaN
         raise ValueError(
-            f"{option} {x.name!r}: expected a number in each row, got {x.iloc[bad.argmax()]!r:.40} "
-            f"in row {bad.argmax()} (counted from 0; {bad.sum()} such rows)"
+            f"{option} {x.name!r}: expected a number in each row, got "
+            f"{x.iloc[bad.argmax()]!r:.40} in row {bad.argmax()} (counted from 0; "
+            f"{bad.sum()} such rows)"
         )
     return numbers
 
@@ -110,19 +119,28 @@ def _recent(x: pd.Series, half_life: str) -> np.ndarray:
     with collected():  # what is said of features
         column = tables.table.Table().fit(x.to_frame()).columns[0]
     if column.kind not in HALF_LIFE:
-        raise ValueError(f"--recent {x.name!r}: expected dates or numbers, got {x.iloc[0]!r:.40}")
-    of_dates, expected = column.kind == "dates", HALF_LIFE[column.kind]
+        raise ValueError(
+            f"--recent {x.name!r}: expected dates or numbers, got {x.iloc[0]!r:.40}"
+        )
+    of_dates = column.kind == "dates"
+    expected = HALF_LIFE[column.kind]
     try:
-        h = pd.Timedelta(half_life) / pd.Timedelta(days=1) if of_dates else float(half_life)
+        h = (
+            pd.Timedelta(half_life) / pd.Timedelta(days=1)
+            if of_dates
+            else float(half_life)
+        )
         if (of_dates and half_life.strip().isdigit()) or not h > 0.0:
             raise ValueError
     except ValueError as error:
-        raise ValueError(f"--recent {x.name}={half_life}: expected {expected}") from error
+        raise ValueError(
+            f"--recent {x.name}={half_life}: expected {expected}"
+        ) from error
     values = column.floats(x)
     if (gaps := values.isna().to_numpy()).any():
         raise ValueError(
-            f"--recent {x.name!r}: row {gaps.argmax()} (counted from 0) has none of the "
-            f"{column.kind}; fill it, or leave out {gaps.sum()} such rows"
+            f"--recent {x.name!r}: row {gaps.argmax()} (counted from 0) has none of "
+            f"the {column.kind}; fill it, or leave out {gaps.sum()} such rows"
         )
     weight: np.ndarray = 0.5 ** ((values.max() - values.to_numpy()) / h)
     return weight
@@ -136,7 +154,8 @@ def _suspect(x: pd.Series, value: str) -> np.ndarray:
         known = cells.unique()
         raise ValueError(
             f"--suspect {x.name}={value}: no row has this value"
-            f"{messages.did_you_mean(value, known)}; {x.name!r} has {messages.quoted(known[:20])}"
+            f"{messages.did_you_mean(value, known)}; {x.name!r} has "
+            f"{messages.quoted(known[:20])}"
         )
     return (~cells.reindex(x.index).isin([value, number])).to_numpy(float)
 

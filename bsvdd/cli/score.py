@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from ..tables.files import Layout
     from ..tables.training import TrainingTable
 
-MOVED = 0.5  # share of new rows beyond all training rows, above which a column has moved
+MOVED = (
+    0.5  # share of new rows beyond all training rows, above which a column has moved
+)
 
 
 @click.command()
@@ -52,16 +54,16 @@ def score(
 ) -> None:
     """Score the rows of CSV by a saved MODEL: p-value, P(normal), surprise, decision.
 
-    The columns of the fit are taken by their names, and other columns are ignored. Each row of the
-    result has its number in CSV, counted from 0, and with --id its id. The p-value is that of "this
-    row is normal". The surprise is 0 at the cutoff, .69 for a row that is half as similar to the
-    training rows, and negative for normal rows; low and high are the ends of its
-    90 % interval, whose low end allows for one row like it that the training rows have not shown.
-    With --fdr the rows are decided as one batch.
+    The columns of the fit are taken by their names, and other columns are ignored. Each
+    row of the result has its number in CSV, counted from 0, and with --id its id. The
+    p-value is that of "this row is normal". The surprise is 0 at the cutoff, .69 for a
+    row that is half as similar to the training rows, and negative for normal rows; low
+    and high are the ends of its 90 % interval, whose low end allows for one row like it
+    that the training rows have not shown. With --fdr the rows are decided as one batch.
 
-    A cell that cannot be read, such as text in a column of numbers, is a gap. Gaps are filled by
-    the nearest training rows, and the column filled names them. A row without any value is left
-    out.
+    A cell that cannot be read, such as text in a column of numbers, is a gap. Gaps are
+    filled by the nearest training rows, and the column filled names them. A row without
+    any value is left out.
     """
     from ..base.messages import check_rate
     from ..questions.selection import discoveries
@@ -73,7 +75,9 @@ def score(
         step("reading")
         est: Description = estimators.files.load(model)
         if est.kernel_.pairwise:
-            raise ValueError(f"{model}: its kernel is precomputed; use est.decision in Python")
+            raise ValueError(
+                f"{model}: its kernel is precomputed; use est.decision in Python"
+            )
         known = est.table_
         layout = replace(table, category=tuple(_of_text(est, table)))
         new = tables.files.read_own(csv, layout)
@@ -81,7 +85,8 @@ def score(
             names = _columns_of_fit(est, new, layout)
             X, unread = _read(known, new[names], layout)
             left = _left_out(X)
-        usable, new = X[~left], new[~left]
+        usable = X[~left]
+        new = new[~left]
         given = usable if hasattr(est, "feature_names_in_") else usable.to_numpy()
         step(f"decision on {len(usable)} rows")
         result: pd.DataFrame = est.decision(given).set_axis(usable.index)
@@ -95,7 +100,9 @@ def score(
     save_table(out, found, table, _said(found))
     n = int(left.sum())
     out_of = f"{n} of {len(left)} rows have no value, and are left out" if n else ""
-    for line in filter(None, (unread, out_of, *_notes(known, given, usable, result, fdr))):
+    for line in filter(
+        None, (unread, out_of, *_notes(known, given, usable, result, fdr))
+    ):
         click.echo(line, err=True)
 
 
@@ -106,7 +113,9 @@ def _of_text(est: Description, layout: Layout) -> list[str]:
         if table.kinds.get(name) != "category":
             known = [each for each, kind in table.kinds.items() if kind == "category"]
             has = messages.listed(known) if known else "no columns"
-            raise ValueError(f"--category {name!r}: the model was fitted to {has} of categories")
+            raise ValueError(
+                f"--category {name!r}: the model was fitted to {has} of categories"
+            )
     columns = zip(table.labels, table.columns, strict=True)
     return [name for name, column in columns if tables.files.GAPS & set(column.values)]
 
@@ -116,20 +125,24 @@ def _columns_of_fit(est: Description, new: pd.DataFrame, layout: Layout) -> list
     names = list(getattr(est, "feature_names_in_", new.columns))
     if len(names) != est.n_features_in_:
         raise ValueError(
-            f"the model was fitted to {est.n_features_in_} columns without names, and here are "
-            f"{len(names)}, {messages.listed(names)}; leave columns out by --drop"
+            f"the model was fitted to {est.n_features_in_} columns without names, and "
+            f"here are {len(names)}, {messages.listed(names)}; leave columns out by "
+            "--drop"
         )
     for name in names:
         if name in layout.named() and name not in new.columns:
             raise ValueError(
-                f"{layout.named()[name]} {name!r}: the model was fitted to this column, and cannot "
-                f"score without it; it takes {messages.listed(names)}"
+                f"{layout.named()[name]} {name!r}: the model was fitted to this "
+                "column, and cannot score without it; it takes "
+                f"{messages.listed(names)}"
             )
     est.table_.table.matched(new)
     return names
 
 
-def _read(known: TrainingTable, new: pd.DataFrame, layout: Layout) -> tuple[pd.DataFrame, str]:
+def _read(
+    known: TrainingTable, new: pd.DataFrame, layout: Layout
+) -> tuple[pd.DataFrame, str]:
     """Return new rows, numbered from 0, and how many of their cells cannot be read and are gaps.
 
     A ValueError if no cell of a column can be read.
@@ -140,21 +153,27 @@ def _read(known: TrainingTable, new: pd.DataFrame, layout: Layout) -> tuple[pd.D
     if not bad.any(axis=None):
         return found, ""
     row, place = divmod(int(bad.to_numpy().argmax()), bad.shape[1])
-    column, name = known.table.columns[place], new.index.name
+    column = known.table.columns[place]
+    name = new.index.name
     of_id = "" if name is None else f"; {str(name)!r} is {new.index[row]!r:.80}"
     first = (
-        f"the first is {X.iat[row, place]!r:.80} in {str(X.columns[place])!r} of row {row} "
-        f"(counted from 0{of_id}), no {column.expected}"
+        f"the first is {X.iat[row, place]!r:.80} in {str(X.columns[place])!r} of row "
+        f"{row} (counted from 0{of_id}), no {column.expected}"
     )
     nothing = X.columns[bad.any() & found.isna().all()]
     commas = [
-        c for c in X.columns[bad.any()] if X[c][bad[c]].astype(str).str.contains(r"\d,\d").any()
+        c
+        for c in X.columns[bad.any()]
+        if X[c][bad[c]].astype(str).str.contains(r"\d,\d").any()
     ]
     if len(nothing) or (commas and layout.decimal == "."):
         sign = "; is ',' the decimal sign, --decimal ','?" if commas else ""
         what = messages.listed(nothing if len(nothing) else commas)
         raise ValueError(f"{what} cannot be read; {first}{sign}")
-    return found, f"{int(bad.to_numpy().sum())} cells cannot be read and count as gaps; {first}"
+    return (
+        found,
+        f"{int(bad.to_numpy().sum())} cells cannot be read and count as gaps; {first}",
+    )
 
 
 def _left_out(X: pd.DataFrame) -> np.ndarray:
@@ -165,7 +184,9 @@ def _left_out(X: pd.DataFrame) -> np.ndarray:
     return left
 
 
-def _reasons(est: Description, given: Any, X: pd.DataFrame, normal: pd.Series) -> pd.DataFrame:
+def _reasons(
+    est: Description, given: Any, X: pd.DataFrame, normal: pd.Series
+) -> pd.DataFrame:
     """Return the most important columns of abnormal rows, by their names in the file."""
     from ..questions.why import explain
 
@@ -174,46 +195,59 @@ def _reasons(est: Description, given: Any, X: pd.DataFrame, normal: pd.Series) -
     important = explain(est, given[asked]).top_columns().set_axis(X.index[asked])
     if not hasattr(given, "columns"):  # of rows without names
         places = [c for c in important if c.startswith("column_")]
-        important[places] = important[places].map(X.columns.__getitem__, na_action="ignore")
+        important[places] = important[places].map(
+            X.columns.__getitem__, na_action="ignore"
+        )
     return important.where(~normal)
 
 
 def _said(found: pd.DataFrame) -> str:
     """Return how many rows were scored, and how many are abnormal or selected."""
     said = f"{len(found)} rows scored, {int((~found['normal']).sum())} abnormal"
-    selected = f", {int(found['selected'].sum())} selected" if "selected" in found else ""
+    selected = (
+        f", {int(found['selected'].sum())} selected" if "selected" in found else ""
+    )
     return f"{said}{selected}:"
 
 
 def _notes(
-    known: TrainingTable, given: Any, X: pd.DataFrame, result: pd.DataFrame, fdr: float | None
+    known: TrainingTable,
+    given: Any,
+    X: pd.DataFrame,
+    result: pd.DataFrame,
+    fdr: float | None,
 ) -> Iterator[str]:
     """Yield what is to be known of scored rows: unseen categories, none selected."""
     import numpy as np
 
-    n, codes, seen = len(X), known.floats(given), known.values.to_numpy()
+    n = len(X)
+    codes = known.floats(given)
+    seen = known.values.to_numpy()
     is_category = np.array([kind == "category" for kind in known.kinds.values()])
     pairs = zip(codes.T[is_category], seen.T[is_category], strict=True)
     unseen = np.array([~np.isin(new, old) & ~np.isnan(new) for new, old in pairs])
     if unseen.any():
         names = X.columns[is_category][unseen.any(axis=1)]
         yield (
-            f"{int(unseen.any(axis=0).sum())} of {n} rows have a category that no training row "
-            f"has, in {messages.quoted(names)}: such a category differs from all others"
+            f"{int(unseen.any(axis=0).sum())} of {n} rows have a category that no "
+            f"training row has, in {messages.quoted(names)}: such a category differs "
+            "from all others"
         )
-    low, high = np.nanmin(seen, axis=0), np.nanmax(seen, axis=0)
+    low = np.nanmin(seen, axis=0)
+    high = np.nanmax(seen, axis=0)
     away = np.maximum((codes > high).mean(axis=0), (codes < low).mean(axis=0))
     away[is_category | np.isin(list(known.kinds), list(known.table.cyclic))] = 0.0
     if n > 1 and (away > MOVED).any():
         moved = X.columns[away > MOVED]
         yield (
-            f"{'all' if away.max() == 1.0 else 'most of the'} {n} rows lie beyond the training "
-            f"rows in {messages.listed(moved)}: if it counts on, as a date does, fit without it, "
-            f"--drop {str(moved[0])!r}"
+            f"{'all' if away.max() == 1.0 else 'most of the'} {n} rows lie beyond the "
+            f"training rows in {messages.listed(moved)}: if it counts on, as a date "
+            f"does, fit without it, --drop {str(moved[0])!r}"
         )
     if fdr is not None and not result["selected"].any():  # by Benjamini and Hochberg
         smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))
         yield (
-            f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their p-values are "
-            f"at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest are {smallest}"
+            f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their "
+            f"p-values are at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest "
+            f"are {smallest}"
         )

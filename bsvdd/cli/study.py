@@ -17,22 +17,31 @@ from .errors import plain_errors
 @click.command()
 @click.argument("name", type=click.Choice(["slides", "settings", "real"]))
 @click.option("--data", "sets", multiple=True, help="Embedded set of real; repeatable.")
-@click.option("--quick", is_flag=True, help="Fewer settings, models and replicates: minutes.")
+@click.option(
+    "--quick", is_flag=True, help="Fewer settings, models and replicates: minutes."
+)
 @options.seed
 @options.jobs
-@options.folder(help="Folder of the finished cells and the tables.  [default: bsvdd-study-NAME]")
+@options.folder(
+    help="Folder of the finished cells and the tables.  [default: bsvdd-study-NAME]"
+)
 @plain_errors()
 def study(
-    name: str, sets: tuple[str, ...], quick: bool, seed: int, jobs: int, out: Path | None
+    name: str,
+    sets: tuple[str, ...],
+    quick: bool,
+    seed: int,
+    jobs: int,
+    out: Path | None,
 ) -> None:
     """Run a comparative study.
 
-    slides has the published table beside ours: four models, v = 5, 10, 20, 10 pairs of data sets.
-    settings varies rows, features, imbalance, boundary and tails of generated data. real takes the
-    13 embedded data sets.
+    slides has the published table beside ours: four models, v = 5, 10, 20, 10 pairs of
+    data sets. settings varies rows, features, imbalance, boundary and tails of
+    generated data. real takes the 13 embedded data sets.
 
-    Each finished cell is stored in --out; a study that was stopped goes on from there, with the
-    same command.
+    Each finished cell is stored in --out; a study that was stopped goes on from there,
+    with the same command.
     """
     if sets and name != "real":
         raise click.UsageError(f"--data is for real, and {name} has generated data")

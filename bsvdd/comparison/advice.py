@@ -20,14 +20,20 @@ from ..plots.report import image, render
 from .datasets import Dataset
 from .table import LEGEND, METRICS, lead, means, not_told_apart, number, values_of
 
-SHOWN = ("found", "ppv", "fpr", "average_precision", "auc")  # beside the metric of the order
+SHOWN = (
+    "found",
+    "ppv",
+    "fpr",
+    "average_precision",
+    "auc",
+)  # beside the metric of the order
 HALVES = 1.0  # rows that test, for each row that trains
 FEW = 6  # models that a sentence names, where it could name the others
 NUMBER = re.compile(r"[\d.]+(e[-+]?\d+)?")
 UNADJUSTED = (
-    "± is half of a 95 % interval of the paired difference (Nadeau and Bengio 2003), not adjusted "
-    "for the number of models; * below the best with it. The best is chosen on the rows that "
-    "measure it, so its lead is optimistic."
+    "± is half of a 95 % interval of the paired difference (Nadeau and Bengio 2003), "
+    "not adjusted for the number of models; * below the best with it. The best is "
+    "chosen on the rows that measure it, so its lead is optimistic."
 )
 
 
@@ -39,8 +45,8 @@ class Advice:
     ----------
     data : Dataset
     metric : str
-        That orders the models: the one by which their cutoffs are chosen, the G-mean if they are
-        for a rate of false alarms.
+        That orders the models: the one by which their cutoffs are chosen, the G-mean if
+        they are for a rate of false alarms.
     found : pandas.DataFrame
         Of :func:`ranked`.
     said : list of str
@@ -61,7 +67,8 @@ class Advice:
 
         ``cutoff`` is that of the models, None for their default.
         """
-        mine, n1 = results[results["data"] == data.name], int(data.minority.sum()) // 2
+        mine = results[results["data"] == data.name]
+        n1 = int(data.minority.sum()) // 2
         rule = resolved(cutoff, n1)
         metric = rule.metric if isinstance(rule, Best) else "g_mean"
         order = f"stand in the order of {METRICS[metric]}"
@@ -73,7 +80,13 @@ class Advice:
             why = f"Cutoffs are for {rate}; models {order}"
         why += " (the SVMs decide by their own plane)."
         found = ranked(mine, metric)
-        return cls(data, metric, found, [*advice(found, metric), why, *failures(mine)], notes(mine))
+        return cls(
+            data,
+            metric,
+            found,
+            [*advice(found, metric), why, *failures(mine)],
+            notes(mine),
+        )
 
     @property
     def title(self) -> str:
@@ -84,7 +97,12 @@ class Advice:
     @property
     def heads(self) -> list[str]:
         """The titles of ``rows``."""
-        return ["model", METRICS[self.metric], "to the best", *(METRICS[m] for m in SHOWN)]
+        return [
+            "model",
+            METRICS[self.metric],
+            "to the best",
+            *(METRICS[m] for m in SHOWN),
+        ]
 
     @property
     def rows(self) -> list[list[str]]:
@@ -95,7 +113,11 @@ class Advice:
             gap = number(row["difference"]) if rows else ""
             if row["half"] > 0:
                 gap += f" ± {row['half']:.3f}{' *' if row['worse'] else ''}"
-            some = f" ({row['halves']:.0f} of {halves:.0f})" if row["halves"] < halves else ""
+            some = (
+                f" ({row['halves']:.0f} of {halves:.0f})"
+                if row["halves"] < halves
+                else ""
+            )
             numbers = (number(row[m]) for m in SHOWN)
             rows.append([f"{name}{some}", number(row[self.metric]), gap, *numbers])
         return rows
@@ -114,10 +136,10 @@ def ranked(results: pd.DataFrame, metric: str) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        For each model the mean of ``metric``, its paired ``difference`` to the best with ``half``
-        of its 95 % interval, ``worse``, ``halves`` with a result, and means of other metrics.
-        Models that failed in some half are last, and have no difference; those that failed in all
-        are not there.
+        For each model the mean of ``metric``, its paired ``difference`` to the best
+        with ``half`` of its 95 % interval, ``worse``, ``halves`` with a result, and
+        means of other metrics. Models that failed in some half are last, and have no
+        difference; those that failed in all are not there.
     """
     fitted = results[results["error"] == ""]
     blocks = values_of(fitted, metric, "replicate")
@@ -125,7 +147,10 @@ def ranked(results: pd.DataFrame, metric: str) -> pd.DataFrame:
     mean = means(fitted, [metric, *SHOWN, "fit_seconds"]).droplevel("data")
     some = mean.drop(index=found.index).sort_values(metric, ascending=False)
     table = mean.loc[[*found.index, *some.index]]
-    columns = {"difference": found["difference"], "half": (found["high"] - found["low"]) / 2.0}
+    columns = {
+        "difference": found["difference"],
+        "half": (found["high"] - found["low"]) / 2.0,
+    }
     worse = found["worse"].reindex(table.index, fill_value=False)
     return table.assign(**columns, worse=worse, halves=blocks.notna().sum())
 
@@ -142,29 +167,35 @@ def advice(found: pd.DataFrame, metric: str) -> list[str]:
     compared = found[found["difference"].notna()]
     if compared.empty:
         return ["No model has a result in every half, so none is recommended."]
-    name, best, title = str(compared.index[0]), compared.iloc[0], METRICS[metric]
-    same, others = not_told_apart(compared), len(compared) - 1
+    name = str(compared.index[0])
+    best = compared.iloc[0]
+    title = METRICS[metric]
+    same = not_told_apart(compared)
+    others = len(compared) - 1
     does = (
-        f"It finds {best['found']:.2f} of the minority rows and flags {best['fpr']:.2f} of the "
-        f"others; {best['ppv']:.2f} of the rows that it flags are minority."
+        f"It finds {best['found']:.2f} of the minority rows and flags "
+        f"{best['fpr']:.2f} of the others; {best['ppv']:.2f} of the rows that it flags "
+        "are minority."
     )
     value = f"{title} {best[metric]:.3f}"
     if not others:
         return [f"{name}: {value}. {does}"]
     if best["halves"] < 2:
         return [
-            f"{name} has the largest {value}. {does} One half tells no models apart: use more "
-            "replicates."
+            f"{name} has the largest {value}. {does} One half tells no models apart: "
+            "use more replicates."
         ]
     if not same:
         return [f"Take {name}: {value}, told apart from all others. {does}"]
-    among, worse = compared.loc[[name, *same]], compared.index[compared["worse"]]
+    among = compared.loc[[name, *same]]
+    worse = compared.index[compared["worse"]]
     apart = f"not told apart from {', '.join(same)}"
     if len(same) > FEW:
         apart = f"not told apart from any of the {others} others"
         if len(worse):
             apart = f"told apart only from {', '.join(worse)} of the {others} others"
-    finds, sure = among["found"].idxmax(), among["ppv"].idxmax()
+    finds = among["found"].idxmax()
+    sure = among["ppv"].idxmax()
     most, largest = (f"({among[m].max():.2f})" for m in ("found", "ppv"))
     among_them = f"{finds} finds most {most}, and {sure} has the largest PPV {largest}"
     if finds == sure:
@@ -178,13 +209,14 @@ def advice(found: pd.DataFrame, metric: str) -> list[str]:
 
 def failures(results: pd.DataFrame) -> list[str]:
     """Return which models failed and why: once what failed in all halves, then the others."""
-    halves, groups = results["replicate"].nunique(), dict[tuple[str, int], list[str]]()
+    halves = results["replicate"].nunique()
+    groups = dict[tuple[str, int], list[str]]()
     failed = results[results["error"] != ""]
     for model, errors in failed.groupby("model", sort=False)["error"]:
         groups.setdefault((str(errors.iloc[0]), len(errors)), []).append(str(model))
     return [
-        f"{', '.join(models)} failed in {'all' if n == halves else f'{n} of'} {halves} halves: "
-        f"{error}"
+        f"{', '.join(models)} failed in {'all' if n == halves else f'{n} of'} {halves} "
+        f"halves: {error}"
         for (error, n), models in sorted(groups.items(), key=lambda each: -each[0][1])
     ]
 
@@ -224,10 +256,11 @@ def write_page(path: Path, found: Sequence[Advice], lines: Sequence[str]) -> Non
 def _pictures(each: Advice) -> list[dict[str, str]]:
     if each.found["half"].notna().sum() < 2:
         return []
-    title, best = METRICS[each.metric], each.found.index[0]
+    title = METRICS[each.metric]
+    best = each.found.index[0]
     caption = (
-        f"Paired differences in {title} to {best} on the same halves, with 95 % intervals. Orange "
-        "lies below 0; blue is not told apart."
+        f"Paired differences in {title} to {best} on the same halves, with 95 % "
+        "intervals. Orange lies below 0; blue is not told apart."
     )
     return [image("differences", differences(each), caption)]
 
@@ -235,10 +268,13 @@ def _pictures(each: Advice) -> list[dict[str, str]]:
 def differences(each: Advice) -> Figure:
     """Return a picture of the paired differences to the best model, with their intervals."""
     others = each.found[each.found["half"].notna()].iloc[1:]
-    figure, ax = plt.subplots(figsize=(7, 1.2 + 0.27 * len(others)), layout="constrained")
+    figure, ax = plt.subplots(
+        figsize=(7, 1.2 + 0.27 * len(others)), layout="constrained"
+    )
     place = np.arange(len(others))
     colors = list(np.where(others["worse"], MINORITY, MAJORITY))
-    low, high = others["difference"] - others["half"], others["difference"] + others["half"]
+    low = others["difference"] - others["half"]
+    high = others["difference"] + others["half"]
     ax.hlines(place, low, high, color=colors, linewidth=2)
     ax.scatter(others["difference"], place, color=colors, s=26, zorder=3)
     ax.axvline(0.0, color=PRIOR, linewidth=1)

@@ -1,7 +1,7 @@
 """Data sets: the embedded ones, the user's own table, random halves of either, and shapes.
 
-The sources and licences of the embedded sets are in data/sets.json. Nothing heavy is imported
-before a file is read, so that the command line can list the sets at once.
+The sources and licences of the embedded sets are in data/sets.json. Nothing heavy is
+imported before a file is read, so that the command line can list the sets at once.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Dataset:
     minority : ndarray of bool, shape (n,)
         Whether a row belongs to the minority class.
     of_rows : dict of ndarray of shape (n,)
-        ``sample_weight`` and ``groups`` of ``fit``, if they are known: a batch is in one half, and
-        rows of weight 0 test nothing.
+        ``sample_weight`` and ``groups`` of ``fit``, if they are known: a batch is in
+        one half, and rows of weight 0 test nothing.
     """
 
     name: str
@@ -54,7 +54,9 @@ class Dataset:
     def counts(self) -> np.ndarray:
         """Which rows (n,) have a weight."""
         weight = self.of_rows.get("sample_weight")
-        return np.ones(len(self.minority), dtype=bool) if weight is None else weight > 0.0
+        return (
+            np.ones(len(self.minority), dtype=bool) if weight is None else weight > 0.0
+        )
 
     @property
     def base_rate(self) -> float:
@@ -75,7 +77,9 @@ class Dataset:
 
         hashes = pd.util.hash_pandas_object(pd.DataFrame(self.X)).to_numpy()
         names = repr(list(getattr(self.X, "columns", [])))
-        content = hashes.tobytes() + np.packbits(self.minority).tobytes() + names.encode()
+        content = (
+            hashes.tobytes() + np.packbits(self.minority).tobytes() + names.encode()
+        )
         for name, values in self.of_rows.items():
             content += name.encode() + pd.util.hash_array(values).tobytes()
         return hashlib.sha256(content).hexdigest()
@@ -94,7 +98,8 @@ class Pair:
     truth : ndarray of shape (n_test,), optional
         P(abnormal | x) of the test rows, if the generator knows it.
     far : tuple of two ndarray of bool, optional
-        Which training and test rows are of the far component, if the generator has components.
+        Which training and test rows are of the far component, if the generator has
+        components.
     """
 
     train: Dataset
@@ -113,13 +118,14 @@ class Halves:
     ----------
     data : Dataset
     rows : int, optional
-        Training rows at most. Of a larger half so many are drawn, each class with its share; the
-        test half stays whole.
+        Training rows at most. Of a larger half so many are drawn, each class with its
+        share; the test half stays whole.
 
     Raises
     ------
     ValueError
-        There are fewer than 2 minority or 6 other rows, or the rows to draw are too few.
+        There are fewer than 2 minority or 6 other rows, or the rows to draw are too
+        few.
 
     Examples
     --------
@@ -133,16 +139,18 @@ class Halves:
     rows: int | None = None
 
     def __post_init__(self) -> None:
-        n1, n = int(self.data.minority.sum()), len(self.data.X)
+        n1 = int(self.data.minority.sum())
+        n = len(self.data.X)
         if n1 < FEWEST[0] or n - n1 < FEWEST[1]:
             raise ValueError(
-                f"{self.data.name}: a comparison needs at least {FEWEST[0]} minority rows and "
-                f"{FEWEST[1]} others, half of which train; got {n1} and {n - n1}"
+                f"{self.data.name}: a comparison needs at least {FEWEST[0]} minority "
+                f"rows and {FEWEST[1]} others, half of which train; got {n1} and "
+                f"{n - n1}"
             )
         if self.thinned and not 0 < round(self.thinned * n1 / n) <= self.thinned - 3:
             raise ValueError(
-                f"{self.data.name}: {self.rows} training rows are too few for {n1} minority rows "
-                f"of {n}; draw more rows"
+                f"{self.data.name}: {self.rows} training rows are too few for {n1} "
+                f"minority rows of {n}; draw more rows"
             )
 
     @property
@@ -153,13 +161,16 @@ class Halves:
     @property
     def name(self) -> str:
         """Name in tables."""
-        return self.data.name + (f", {self.thinned} training rows" if self.thinned else "")
+        return self.data.name + (
+            f", {self.thinned} training rows" if self.thinned else ""
+        )
 
     def pair(self, seed: int) -> Pair:
         """Return the training and the test half of ``seed``."""
         from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
-        groups, y = self.data.of_rows.get("groups"), self.data.minority
+        groups = self.data.of_rows.get("groups")
+        y = self.data.minority
         how: Any = {"random_state": seed, "stratify": y}
         if groups is None:
             train, test = train_test_split(np.arange(len(y)), test_size=0.5, **how)
@@ -175,10 +186,13 @@ class Halves:
 def records() -> dict[str, dict[str, Any]]:
     """Return the record of each embedded set, by name.
 
-    A record has the origin and its ``url``, the ``licence``, where the ``copy`` was taken from, and
-    the ``conversion``: what was changed in the original, and which class is the minority.
+    A record has the origin and its ``url``, the ``licence``, where the ``copy`` was
+    taken from, and the ``conversion``: what was changed in the original, and which
+    class is the minority.
     """
-    return dict(sorted(json.loads((DATA / "sets.json").read_text(encoding="utf-8")).items()))
+    return dict(
+        sorted(json.loads((DATA / "sets.json").read_text(encoding="utf-8")).items())
+    )
 
 
 def names() -> list[str]:
@@ -251,7 +265,8 @@ def read(path: str | Path, layout: Layout, minor: str | None = None) -> Dataset:
     Raises
     ------
     ValueError
-        The table cannot be read, or the labels are ambiguous; the message names the file.
+        The table cannot be read, or the labels are ambiguous; the message names the
+        file.
 
     Warns
     -----
@@ -276,11 +291,16 @@ def ring(rng: np.random.Generator, n0: int, n1: int, noise: float) -> np.ndarray
     """Return n0 rows on the ring, then n1 rows inside and outside it."""
     outside = n1 // 2
     inside = rng.normal(scale=0.35, size=(n1 - outside, 2))
-    return np.concatenate([_circle(rng, n0, 1.0, noise), inside, _circle(rng, outside, 1.8, noise)])
+    return np.concatenate(
+        [_circle(rng, n0, 1.0, noise), inside, _circle(rng, outside, 1.8, noise)]
+    )
 
 
-def _circle(rng: np.random.Generator, n: int, radius: float, noise: float) -> np.ndarray:
-    angles, r = rng.uniform(0, 2 * np.pi, n), rng.normal(radius, noise, n)
+def _circle(
+    rng: np.random.Generator, n: int, radius: float, noise: float
+) -> np.ndarray:
+    angles = rng.uniform(0, 2 * np.pi, n)
+    r = rng.normal(radius, noise, n)
     return r[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
 
 
@@ -309,12 +329,14 @@ SHAPES: dict[str, Draw] = {"ring": ring, "moons": moons, "modes": modes}
 class Shape:
     r"""Pairs of two-dimensional data sets, whose boundary neither a line nor one ball describes.
 
-    - ``ring``: the majority is :math:`x = r (\cos t, \sin t)` with t uniform and r ~ N(1, noise^2).
-      Half of the minority lies inside, N(0, 0.35^2 I), and half outside, at r ~ N(1.8, noise^2).
-    - ``moons``: two facing half circles, the majority on one and the minority on the other, plus
-      N(0, noise^2 I).
-    - ``modes``: the majority is :math:`x \sim \frac15 \sum_k N(c_k, \mathrm{noise}^2 I)` with five
-      points c_k on the circle of radius 2; the minority is uniform on the square [-3, 3]^2.
+    - ``ring``: the majority is :math:`x = r (\cos t, \sin t)` with t uniform and r ~
+      N(1, noise^2). Half of the minority lies inside, N(0, 0.35^2 I), and half outside,
+      at r ~ N(1.8, noise^2).
+    - ``moons``: two facing half circles, the majority on one and the minority on the
+      other, plus N(0, noise^2 I).
+    - ``modes``: the majority is
+      :math:`x \sim \frac15 \sum_k N(c_k, \mathrm{noise}^2 I)` with five points c_k on
+      the circle of radius 2; the minority is uniform on the square [-3, 3]^2.
 
     Parameters
     ----------
@@ -344,7 +366,9 @@ class Shape:
 
     def __post_init__(self) -> None:
         if self.kind not in SHAPES:
-            raise ValueError(f"kind must be one of {', '.join(SHAPES)}, got {self.kind!r}")
+            raise ValueError(
+                f"kind must be one of {', '.join(SHAPES)}, got {self.kind!r}"
+            )
         few = round(self.share * min(self.n_train, self.n_test))
         if not (0 < self.share < 1 and few >= 1):
             raise ValueError(
@@ -359,7 +383,9 @@ class Shape:
     def pair(self, seed: int) -> Pair:
         """Return the training and the test set of ``seed``."""
         streams = np.random.default_rng(seed).spawn(2)
-        return Pair(self._drawn(streams[0], self.n_train), self._drawn(streams[1], self.n_test))
+        return Pair(
+            self._drawn(streams[0], self.n_train), self._drawn(streams[1], self.n_test)
+        )
 
     def _drawn(self, rng: np.random.Generator, n: int) -> Dataset:
         n1 = round(self.share * n)

@@ -2,20 +2,21 @@
 
 **References**
 
-Breunig, M. M., Kriegel, H.-P., Ng, R. T. and Sander, J. (2000). LOF: identifying density-based
-local outliers. SIGMOD Record 29. doi:10.1145/335191.335388
+Breunig, M. M., Kriegel, H.-P., Ng, R. T. and Sander, J. (2000). LOF: identifying
+density-based local outliers. SIGMOD Record 29. doi:10.1145/335191.335388
 
-King, G. and Zeng, L. (2001). Logistic regression in rare events data. Political Analysis 9.
-doi:10.1093/oxfordjournals.pan.a004868
+King, G. and Zeng, L. (2001). Logistic regression in rare events data. Political
+Analysis 9. doi:10.1093/oxfordjournals.pan.a004868
 
-Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance
-matrices. Journal of Multivariate Analysis 88. doi:10.1016/S0047-259X(03)00096-4
+Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional
+covariance matrices. Journal of Multivariate Analysis 88.
+doi:10.1016/S0047-259X(03)00096-4
 
-Liu, F. T., Ting, K. M. and Zhou, Z.-H. (2008). Isolation forest. IEEE International Conference on
-Data Mining 8. doi:10.1109/ICDM.2008.17
+Liu, F. T., Ting, K. M. and Zhou, Z.-H. (2008). Isolation forest. IEEE International
+Conference on Data Mining 8. doi:10.1109/ICDM.2008.17
 
-Ramaswamy, S., Rastogi, R. and Shim, K. (2000). Efficient algorithms for mining outliers from large
-data sets. SIGMOD Record 29. doi:10.1145/335191.335437
+Ramaswamy, S., Rastogi, R. and Shim, K. (2000). Efficient algorithms for mining outliers
+from large data sets. SIGMOD Record 29. doi:10.1145/335191.335437
 
 Scott, D. W. (1992). Multivariate density estimation. Wiley. doi:10.1002/9780470316849
 """
@@ -39,7 +40,9 @@ from ..tables.training import TrainingTable
 from .datasets import require_known
 
 FOLDS = 10
-NEAREST, LOCAL = 5, 20  # neighbours of kNN and mean kNN, and of LOF
+# neighbours of kNN and mean kNN, and of LOF
+NEAREST = 5
+LOCAL = 20
 Scores = Callable[[np.ndarray], np.ndarray]
 
 
@@ -50,11 +53,14 @@ NAMES = [*REGISTRY, *YARDSTICKS]
 def of_method(name: str, rows: np.ndarray, minority: np.ndarray, seed: int) -> Scores:
     """Return how a method of scikit-learn scores rows, larger for more normal ones.
 
-    It learns from rows (n, p), of which all but the logistic regression take the majority.
+    It learns from rows (n, p), of which all but the logistic regression take the
+    majority.
     """
     from sklearn import covariance, ensemble, linear_model, neighbors
 
-    normal, found, n = rows[~minority], cast(Any, None), int((~minority).sum())
+    normal = rows[~minority]
+    found = cast(Any, None)
+    n = int((~minority).sum())
     match name:
         case "kNN" | "mean kNN":
             found = neighbors.NearestNeighbors(n_neighbors=min(NEAREST, n)).fit(normal)
@@ -65,8 +71,12 @@ def of_method(name: str, rows: np.ndarray, minority: np.ndarray, seed: int) -> S
             return lambda Z: -np.asarray(found.mahalanobis(Z))
         case "logistic":
             if not minority.any():
-                raise ValueError("logistic regression learns from minority rows, but there is none")
-            found = linear_model.LogisticRegression(class_weight="balanced", max_iter=1000)
+                raise ValueError(
+                    "logistic regression learns from minority rows, but there is none"
+                )
+            found = linear_model.LogisticRegression(
+                class_weight="balanced", max_iter=1000
+            )
             found.fit(rows, minority)
             return lambda Z: -np.asarray(found.decision_function(Z))
         case "LOF":
@@ -84,9 +94,9 @@ def of_method(name: str, rows: np.ndarray, minority: np.ndarray, seed: int) -> S
 class Yardstick(BaseEstimator):
     """A simple method of scikit-learn, whose cutoff is chosen as that of a model.
 
-    It learns from majority rows, the balanced logistic regression from both classes, in the
-    coordinates that a kernel has of columns of numbers; a category is a column of 0 and 1. The
-    cutoff is chosen by scores of rows that ten fits have left out.
+    It learns from majority rows, the balanced logistic regression from both classes, in
+    the coordinates that a kernel has of columns of numbers; a category is a column of 0
+    and 1. The cutoff is chosen by scores of rows that ten fits have left out.
 
     Parameters
     ----------
@@ -132,10 +142,13 @@ class Yardstick(BaseEstimator):
 
         table = TrainingTable.read(X, self.table)
         self._table = table.table
-        self._floats, rows = table.floats, table.values.to_numpy(dtype=float)
+        self._floats = table.floats
+        rows = table.values.to_numpy(dtype=float)
         kinds = enumerate(table.kinds.values())
         self._categories = [i for i, kind in kinds if kind == "category"]
-        minority = np.zeros(len(rows), dtype=bool) if y is None else np.asarray(y, dtype=bool)
+        minority = (
+            np.zeros(len(rows), dtype=bool) if y is None else np.asarray(y, dtype=bool)
+        )
         self._known = rows[~minority]
         rows = self._filled(rows)
         rule = resolved(self.cutoff, n1 := int(minority.sum()))
@@ -143,7 +156,9 @@ class Yardstick(BaseEstimator):
         self._score = self._learned(rows, minority, seed)
         both = self.name == "logistic"
         n = min(FOLDS, len(rows) - n1, n1 if both else FOLDS)
-        split = (StratifiedKFold if both else KFold)(max(2, n), shuffle=True, random_state=seed)
+        split = (StratifiedKFold if both else KFold)(
+            max(2, n), shuffle=True, random_state=seed
+        )
         values = np.empty(len(rows))
         for train, test in split.split(rows, minority):
             values[test] = self._learned(rows[train], minority[train], seed)(rows[test])
@@ -155,16 +170,21 @@ class Yardstick(BaseEstimator):
 
     def _learned(self, rows: np.ndarray, minority: np.ndarray, seed: int) -> Scores:
         """Return the scores of rows (m, p), learnt from rows (n, p)."""
-        categories, of_columns = self._categories, self._table.coordinates
+        categories = self._categories
+        of_columns = self._table.coordinates
         majority = of_columns(rows[~minority])
         numbers = np.delete(majority, categories, axis=1)
-        kernel = self.kernel.fit(numbers, np.ones(len(numbers)), np.arange(len(numbers)))
+        kernel = self.kernel.fit(
+            numbers, np.ones(len(numbers)), np.arange(len(numbers))
+        )
         levels = [(c, np.unique(rows[:, c])) for c in categories]
 
         def coordinates(Z: np.ndarray) -> np.ndarray:
             Z = of_columns(Z)
             of_numbers = kernel.inputs(np.delete(Z, categories, axis=1))
-            return np.column_stack([of_numbers, *(Z[:, [c]] == known for c, known in levels)])
+            return np.column_stack(
+                [of_numbers, *(Z[:, [c]] == known for c, known in levels)]
+            )
 
         score = of_method(self.name, coordinates(rows), minority, seed)
         return lambda Z: score(coordinates(Z))
@@ -188,7 +208,8 @@ def model(name: str, **parameters: Any) -> Any:
     Parameters
     ----------
     name : str
-        A name in the table of models, of ``YARDSTICKS``, or of a class of yours that is imported.
+        A name in the table of models, of ``YARDSTICKS``, or of a class of yours that is
+        imported.
     **parameters
         Such as ``cutoff`` and ``draws``; those that the model has not are left out.
 
@@ -208,7 +229,9 @@ def model(name: str, **parameters: Any) -> Any:
         require_known("model", name, NAMES)
     est = Yardstick(name) if record is None else record.estimator()()
     own = est.get_params(deep=False)
-    return est.set_params(**{key: value for key, value in parameters.items() if key in own})
+    return est.set_params(
+        **{key: value for key, value in parameters.items() if key in own}
+    )
 
 
 def by_name(names: Iterable[str] = NAMES, **parameters: Any) -> dict[str, Any]:

@@ -13,7 +13,9 @@ from .datasets import DATA
 from .slides import Slides
 from .table import METRICS, deviations, mean_sd, means
 
-COMPARED = {name: METRICS[name] for name in ("accuracy", "f1", "fpr", "fnr", "ppv", "g_mean")}
+COMPARED = {
+    name: METRICS[name] for name in ("accuracy", "f1", "fpr", "fnr", "ppv", "g_mean")
+}
 NEAR = 0.02  # of F1: as flagging all rows
 
 
@@ -37,8 +39,8 @@ def implied_share(printed: pd.DataFrame) -> pd.Series:
 def other_class_positive(printed: pd.DataFrame) -> pd.Series:
     """Return which models have the opposite class as positive.
 
-    The implied share of such a model, averaged over v, is above one half where that of most models
-    is below, or the reverse.
+    The implied share of such a model, averaged over v, is above one half where that of
+    most models is below, or the reverse.
     """
     above = implied_share(printed).groupby("model", sort=False).mean() > 0.5
     return above != (above.mean() > 0.5)
@@ -47,14 +49,16 @@ def other_class_positive(printed: pd.DataFrame) -> pd.Series:
 def recast(printed: pd.DataFrame) -> pd.DataFrame:
     """Return the table with the minority as the positive class in every row.
 
-    If a row calls the other class positive, its FPR and FNR are exchanged, and F1 and PPV of the
-    minority are computed from them and the implied share. Accuracy and G-mean stay.
+    If a row calls the other class positive, its FPR and FNR are exchanged, and F1 and
+    PPV of the minority are computed from them and the implied share. Accuracy and
+    G-mean stay.
     """
     out = printed[list(COMPARED)].copy()
     reversed_ = other_class_positive(printed)
     rows = [key for key in out.index if reversed_[key[0]]]
     p = 1 - implied_share(printed).loc[rows]
-    fpr, fnr = printed.loc[rows, "fnr"], printed.loc[rows, "fpr"]
+    fpr = printed.loc[rows, "fnr"]
+    fnr = printed.loc[rows, "fpr"]
     metrics = rates(p * (1 - fnr), (1 - p) * fpr, p * fnr, (1 - p) * (1 - fpr))
     for name in ("f1", "fpr", "fnr", "ppv"):
         out.loc[rows, name] = metrics[name]
@@ -64,9 +68,11 @@ def recast(printed: pd.DataFrame) -> pd.DataFrame:
 def distance(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.Series:
     """Return the mean absolute difference of each model over the metrics and v.
 
-    A metric that is missing, as the PPV where no row is flagged, does not enter the mean.
+    A metric that is missing, as the PPV where no row is flagged, does not enter the
+    mean.
     """
-    both, columns = printed.index.intersection(ours.index), list(COMPARED)
+    both = printed.index.intersection(ours.index)
+    columns = list(COMPARED)
     gap = np.abs(printed.loc[both, columns] - ours.loc[both, columns])
     return gap.stack().groupby("model", sort=False).mean().rename("distance")
 
@@ -89,28 +95,40 @@ def by_v(results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 def beside(ours: pd.DataFrame, sd: pd.DataFrame) -> pd.DataFrame:
     """Return both tables as texts, rows (model, v, source)."""
     printed = published()
-    turned, opposite = recast(printed), other_class_positive(printed)
+    turned = recast(printed)
+    opposite = other_class_positive(printed)
     rows: dict[Any, list[str]] = {}
 
     def add(key: Any, source: str, mean: pd.DataFrame, spread: Any) -> None:
         rows[*key, source] = list(map(mean_sd, mean.loc[key, list(COMPARED)], spread))
 
     for key in printed.index.intersection(ours.index):
-        add(key, "slides", printed, printed.loc[key, [f"{name}_sd" for name in COMPARED]])
+        add(
+            key,
+            "slides",
+            printed,
+            printed.loc[key, [f"{name}_sd" for name in COMPARED]],
+        )
         if opposite[key[0]]:
             add(key, "slides, recast", turned, [np.nan] * len(COMPARED))
         add(key, "ours", ours, sd.loc[key, list(COMPARED)])
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=list(COMPARED.values()))
-    return table.set_axis(pd.MultiIndex.from_tuples(rows, names=["model", "v", "source"]))
+    table = pd.DataFrame.from_dict(
+        rows, orient="index", columns=list(COMPARED.values())
+    )
+    return table.set_axis(
+        pd.MultiIndex.from_tuples(rows, names=["model", "v", "source"])
+    )
 
 
 def verdicts(ours: pd.DataFrame) -> pd.DataFrame:
     """Return how far each model is from the printed table, and from flagging all rows.
 
-    Rows (model, source): the distance of ours from the printed row with the minority as positive,
-    the share of positive rows and F1 at each v, and its largest difference from flagging all.
+    Rows (model, source): the distance of ours from the printed row with the minority as
+    positive, the share of positive rows and F1 at each v, and its largest difference
+    from flagging all.
     """
-    printed, gap = published(), distance(recast(published()), ours)
+    printed = published()
+    gap = distance(recast(published()), ours)
     shares = {"slides": implied_share(printed), "ours": ours["base_rate"]}
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for m in gap.index:
@@ -137,7 +155,8 @@ def tables(results: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {
         "Both tables: mean (sd) over pairs of data sets": beside(ours, sd),
         "Ours is the reading nearest to the printed row, a choice in hindsight.\n"
-        "distance: mean absolute difference over six metrics and all v, minority positive.\n"
+        "distance: mean absolute difference over six metrics and all v, minority "
+        "positive.\n"
         "Three numbers are those of v = 5, 10, 20.": verdicts(ours),
     }
 

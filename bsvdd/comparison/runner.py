@@ -1,8 +1,8 @@
 """Runs each model on each pair of data sets once, and keeps one file for each finished cell.
 
-A cell is one model on one replicate of a scenario. Its file is written whole or not at all, so a
-run that was stopped goes on from there. Cells run by joblib: in processes of this machine, or by
-``joblib.parallel_config("dask")`` on a cluster.
+A cell is one model on one replicate of a scenario. Its file is written whole or not at
+all, so a run that was stopped goes on from there. Cells run by joblib: in processes of
+this machine, or by ``joblib.parallel_config("dask")`` on a cluster.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Scenario(Protocol):
 class Cell:
     """One model on one replicate of a scenario: the unit of work.
 
-    Its random numbers follow from ``seed`` and ``replicate`` alone, and it has one thread, so its
-    result does not depend on what else is running.
+    Its random numbers follow from ``seed`` and ``replicate`` alone, and it has one
+    thread, so its result does not depend on what else is running.
     """
 
     scenario: Scenario
@@ -67,7 +67,9 @@ class Cell:
     @property
     def names(self) -> Row:
         """Scenario, model and replicate, as a row of results has them."""
-        return dict(zip(KEY, (self.scenario.name, self.model, self.replicate), strict=True))
+        return dict(
+            zip(KEY, (self.scenario.name, self.model, self.replicate), strict=True)
+        )
 
     def run(self) -> Row:
         """Fit, answer the test rows, and return one row of results; a failure is its ``error``."""
@@ -79,8 +81,12 @@ class Cell:
         return self.names | found
 
     def _measured(self) -> Row:
-        seed = int(np.random.SeedSequence([self.seed, self.replicate]).generate_state(1)[0] >> 1)
-        pair, est = self.scenario.pair(seed), clone(self.estimator)
+        seed = int(
+            np.random.SeedSequence([self.seed, self.replicate]).generate_state(1)[0]
+            >> 1
+        )
+        pair = self.scenario.pair(seed)
+        est = clone(self.estimator)
         if "random_state" in est.get_params(deep=False):
             est.set_params(random_state=seed)
         with warnings.catch_warnings(record=True) as caught:
@@ -89,9 +95,14 @@ class Cell:
             fit(est, pair.train)
             fitted = time.process_time()
             found = measure(est, pair.test)
-        ours = (w for w in caught if issubclass(w.category, DataWarning | DiagnosticWarning))
+        ours = (
+            w for w in caught if issubclass(w.category, DataWarning | DiagnosticWarning)
+        )
         return {
-            **{key: value if math.isfinite(value) else None for key, value in found.items()},
+            **{
+                key: value if math.isfinite(value) else None
+                for key, value in found.items()
+            },
             "base_rate": pair.test.base_rate,
             "n": len(pair.train.X),
             "p": pair.train.X.shape[1],
@@ -114,8 +125,9 @@ class Cell:
             parameters = repr(sorted(est.get_params(deep=False).items()))
         if " at 0x" in parameters:
             raise ValueError(
-                f"{self.model}: results of a model with a function cannot be stored, as it has no "
-                "permanent name; run without a folder, or use the kernels and priors of bsvdd"
+                f"{self.model}: results of a model with a function cannot be stored, "
+                "as it has no permanent name; run without a folder, or use the kernels "
+                "and priors of bsvdd"
             )
         kind = f"{type(est).__module__}.{type(est).__qualname__}"
         parts = [version("bsvdd"), repr(self.scenario), self.model, kind, parameters]
@@ -144,8 +156,9 @@ def fit(est: Any, train: Dataset) -> None:
 def measure(est: Any, test: Dataset) -> dict[str, float]:
     """Return the metrics of a fitted estimator on test rows.
 
-    They are those of :func:`bsvdd.inference.metrics.evaluate`, ``found`` = 1 - FNR, the average
-    precision of the minority, and the Brier score of P(abnormal) where the estimator has it.
+    They are those of :func:`bsvdd.inference.metrics.evaluate`, ``found`` = 1 - FNR, the
+    average precision of the minority, and the Brier score of P(abnormal) where the
+    estimator has it.
     """
     from sklearn.metrics import average_precision_score, brier_score_loss
 
@@ -153,11 +166,13 @@ def measure(est: Any, test: Dataset) -> dict[str, float]:
     more: dict[str, float] = {}
     if hasattr(est, "decision"):
         found = est.decision(test.X)
-        flagged, score = ~found["normal"].to_numpy(), found["surprise"].to_numpy()
+        flagged = ~found["normal"].to_numpy()
+        score = found["surprise"].to_numpy()
         abnormal = 1.0 - found["probability_normal"].to_numpy()
         more["brier"] = float(brier_score_loss(y.astype(int), abnormal, pos_label=1))
     else:
-        flagged, score = est.predict(test.X) == -1, -est.decision_function(test.X)
+        flagged = est.predict(test.X) == -1
+        score = -est.decision_function(test.X)
     more["average_precision"] = float(average_precision_score(y, score))
     rates = evaluate(y, flagged, score)
     return {**rates, "found": 1.0 - rates["fnr"], **more}
@@ -219,27 +234,39 @@ class Study:
         Parameters
         ----------
         folder : path, optional
-            Has a file for each finished cell, which is not computed again. Failed cells are.
+            Has a file for each finished cell, which is not computed again. Failed cells
+            are.
         jobs : int, optional
-            Processes, -1 for one a processor. Default: as ``joblib.parallel_config`` says, else 1.
+            Processes, -1 for one a processor. Default: as ``joblib.parallel_config``
+            says, else 1.
         on_cell : callable, optional
             Called with each row of results, and whether it was stored.
 
         Returns
         -------
         pandas.DataFrame
-            Scenario, model, replicate, metrics, sizes, seconds of the processor, ``notes``
-            (warnings of the fit) and ``error``; a fit that failed has the last alone.
+            Scenario, model, replicate, metrics, sizes, seconds of the processor,
+            ``notes`` (warnings of the fit) and ``error``; a fit that failed has the
+            last alone.
         """
-        cells, rows = self.cells(), dict[int, Row]()
+        cells = self.cells()
+        rows = dict[int, Row]()
         if folder is not None:
             folder = Path(folder)
             folder.mkdir(parents=True, exist_ok=True)
-            rows = {i: row for i, cell in enumerate(cells) if (row := cell.stored(folder))}
+            rows = {
+                i: row for i, cell in enumerate(cells) if (row := cell.stored(folder))
+            }
         for row in list(rows.values()):
             on_cell(row, True)
-        missing = (delayed(_run)(i, cell) for i, cell in enumerate(cells) if i not in rows)
-        how = {"batch_size": 1, "return_as": "generator_unordered", "idle_worker_timeout": IDLE}
+        missing = (
+            delayed(_run)(i, cell) for i, cell in enumerate(cells) if i not in rows
+        )
+        how = {
+            "batch_size": 1,
+            "return_as": "generator_unordered",
+            "idle_worker_timeout": IDLE,
+        }
         pool = Parallel(jobs, **how)
         with closing(pool(missing)) as computed:
             for i, row in computed:
@@ -276,7 +303,8 @@ def compare(
     ----------
     data : list of Dataset
     models : list of str or dict, optional
-        Names of models, or unfitted estimators by name. Default: all models and yardsticks.
+        Names of models, or unfitted estimators by name. Default: all models and
+        yardsticks.
     replicates : int, default=5
         Random halves, the same for all models.
     seed : int, default=0
@@ -291,8 +319,8 @@ def compare(
     Raises
     ------
     ValueError
-        A model is unknown, a data set is given twice, or has too few rows. A fit that fails raises
-        nothing: its row has the ``error``.
+        A model is unknown, a data set is given twice, or has too few rows. A fit that
+        fails raises nothing: its row has the ``error``.
 
     Examples
     --------
@@ -303,4 +331,6 @@ def compare(
     """
     if not isinstance(models, Mapping):
         models = by_name(NAMES if models is None else models)
-    return Study([Halves(each) for each in data], models, replicates, seed).run(jobs=jobs)
+    return Study([Halves(each) for each in data], models, replicates, seed).run(
+        jobs=jobs
+    )

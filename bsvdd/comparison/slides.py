@@ -5,8 +5,8 @@ r"""The data generator of the slides (Kim 2024).
     \eta = \beta_0 + \sum_{j=1}^4 \beta_j x_j, \qquad y \sim \mathrm{Ber}(1/(1 + e^{-\eta}))
 
 with mu_0 = (7,7,7,7,0,...), mu_1 = (10,10,10,10,0,...), Sigma = diag(2,2,2,2,1,...),
-beta_0 = -31 and beta_j ~ N(b_j, v), b = (.96, .8, 1, .8), drawn for each row. y = 1 is the
-minority.
+beta_0 = -31 and beta_j ~ N(b_j, v), b = (.96, .8, 1, .8), drawn for each row. y = 1 is
+the minority.
 """
 
 from __future__ import annotations
@@ -19,23 +19,28 @@ from scipy.special import expit, ndtri
 
 from .datasets import Dataset, Pair
 
-NEAR, FAR = 7.0, 10.0
-INTERCEPT, COEFFICIENTS = -31.0, np.array([0.96, 0.8, 1.0, 0.8])
+NEAR = 7.0
+FAR = 10.0
+INTERCEPT = -31.0
+COEFFICIENTS = np.array([0.96, 0.8, 1.0, 0.8])
 SIGNAL = len(COEFFICIENTS)  # features that carry signal
 MOST_BLOCKS = 2000  # of n rows, drawn before a share is given up
-NORMAL = ndtri((np.arange(400) + 0.5) / 400)  # a standard normal, as 400 equally probable values
+NORMAL = ndtri(
+    (np.arange(400) + 0.5) / 400
+)  # a standard normal, as 400 equally probable values
 
 
 @dataclass(frozen=True)
 class Slides:
     r"""Pairs of data sets drawn as in the slides.
 
-    Slide 29 defines the imbalance ratio, 1/10, as abnormal/all. Slide 47 has beta_j ~ N(b_j, v),
-    and neither whether by row or by data set, nor how x is drawn so that this ratio holds. Slide 47
-    draws x_0 from N(mu_0, Sigma) before y and calls y = 0 major, and slide 4 has x_0 as the rows
-    with y = 0: the rows that train are those of a component, or of a class. Drawn for each row,
-    with the variance v, the class shares agree with those that the published table implies, and so
-    does how little they vary; with v = 0 the share is .116.
+    Slide 29 defines the imbalance ratio, 1/10, as abnormal/all. Slide 47 has beta_j ~
+    N(b_j, v), and neither whether by row or by data set, nor how x is drawn so that
+    this ratio holds. Slide 47 draws x_0 from N(mu_0, Sigma) before y and calls y = 0
+    major, and slide 4 has x_0 as the rows with y = 0: the rows that train are those of
+    a component, or of a class. Drawn for each row, with the variance v, the class
+    shares agree with those that the published table implies, and so does how little
+    they vary; with v = 0 the share is .116.
 
     Parameters
     ----------
@@ -45,11 +50,13 @@ class Slides:
     far : float, default=0.1
         pi, the share of rows from the far component.
     share : float, optional
-        Share of minority rows in both sets: rows are drawn until each class has its number, that
-        is from x given y. By default the classes are as the model draws them.
+        Share of minority rows in both sets: rows are drawn until each class has its
+        number, that is from x given y. By default the classes are as the model draws
+        them.
     df : float, default=inf
-        Degrees of freedom of a multivariate t that replaces each normal component, with the same
-        mean and covariance: x = mu + z sqrt((df - 2)/w), z ~ N(0, Sigma), w ~ chi2(df).
+        Degrees of freedom of a multivariate t that replaces each normal component, with
+        the same mean and covariance: x = mu + z sqrt((df - 2)/w), z ~ N(0, Sigma), w ~
+        chi2(df).
 
     Raises
     ------
@@ -79,12 +86,18 @@ class Slides:
     def __post_init__(self) -> None:
         for field, valid, expected in (
             ("v", 0 <= self.v < math.inf, "at least 0 and finite"),
-            ("p", self.p >= SIGNAL, f"at least {SIGNAL}, the features that carry signal"),
+            (
+                "p",
+                self.p >= SIGNAL,
+                f"at least {SIGNAL}, the features that carry signal",
+            ),
             ("share", self.share is None or 0 < self.share < 1, "in (0, 1), or None"),
             ("df", self.df > 2, "above 2, for a covariance"),
         ):
             if not valid:
-                raise ValueError(f"{field} must be {expected}, got {getattr(self, field)!r}")
+                raise ValueError(
+                    f"{field} must be {expected}, got {getattr(self, field)!r}"
+                )
 
     @property
     def name(self) -> str:
@@ -108,13 +121,16 @@ class Slides:
         """Return n rows, their class, and which are of the far component."""
         if self.share is None:
             return self._drawn(rng, n)
-        n1, blocks = round(self.share * n), [self._drawn(rng, n)]
+        n1 = round(self.share * n)
+        blocks = [self._drawn(rng, n)]
         wanted = {False: n - n1, True: n1}
-        while any(sum((y == c).sum() for _, y, _ in blocks) < m for c, m in wanted.items()):
+        while any(
+            sum((y == c).sum() for _, y, _ in blocks) < m for c, m in wanted.items()
+        ):
             if len(blocks) == MOST_BLOCKS:
                 raise ValueError(
-                    f"{self.name}: the share was not met in {MOST_BLOCKS * n} draws; one class "
-                    "hardly occurs"
+                    f"{self.name}: the share was not met in {MOST_BLOCKS * n} draws; "
+                    "one class hardly occurs"
                 )
             blocks.append(self._drawn(rng, n))
         X, y, far = map(np.concatenate, zip(*blocks, strict=True))
@@ -123,7 +139,8 @@ class Slides:
         return X[rows], y[rows], far[rows]
 
     def _drawn(self, rng: np.random.Generator, n: int) -> tuple[np.ndarray, ...]:
-        far, X = rng.random(n) < self.far, rng.normal(size=(n, self.p))
+        far = rng.random(n) < self.far
+        X = rng.normal(size=(n, self.p))
         X[:, :SIGNAL] *= math.sqrt(2.0)
         if math.isfinite(self.df):
             X *= np.sqrt((self.df - 2) / rng.chisquare(self.df, size=(n, 1)))
@@ -138,7 +155,9 @@ def predictor(X: np.ndarray, v: float) -> tuple[np.ndarray, np.ndarray]:
     .. math:: \beta_0 + b^\top x_{1:4}, \qquad \sqrt v\, \|x_{1:4}\|
     """
     signal = X[:, :SIGNAL]
-    return INTERCEPT + signal @ COEFFICIENTS, math.sqrt(v) * np.linalg.norm(signal, axis=1)
+    return INTERCEPT + signal @ COEFFICIENTS, math.sqrt(v) * np.linalg.norm(
+        signal, axis=1
+    )
 
 
 def probability(X: np.ndarray, v: float) -> np.ndarray:
@@ -150,6 +169,8 @@ def probability(X: np.ndarray, v: float) -> np.ndarray:
     return np.concatenate(
         [
             expit(m[:, None] + s[:, None] * NORMAL).mean(axis=1)
-            for m, s in zip(np.array_split(mean, 10), np.array_split(sd, 10), strict=True)
+            for m, s in zip(
+                np.array_split(mean, 10), np.array_split(sd, 10), strict=True
+            )
         ]
     )

@@ -1,8 +1,8 @@
 """The studies: lists of scenarios and of models.
 
-``slides`` has the published table beside the closest honest reproduction, ``settings`` varies one
-thing at a time in generated data, and ``real`` takes the embedded sets. In the last two, all models
-have their defaults.
+``slides`` has the published table beside the closest honest reproduction, ``settings``
+varies one thing at a time in generated data, and ``real`` takes the embedded sets. In
+the last two, all models have their defaults.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ def slides(quick: bool = False, seed: int = 0) -> Study:
     """Return the study of the slides: four models, v = 5, 10, 20, 10 pairs of data sets.
 
     The slides name no kernel, C, c or criterion of D_opt. Of the readings that
-    docs/measurements.md has the ends of, these were the nearest to the printed rows that train
-    on y = 0, choose D_opt on left-out rows and sample by the default sampler: a choice in
-    hindsight. BDD calls the majority positive there, as its printed row does. ``quick`` takes 3
-    pairs with a fifth of the rows.
+    docs/measurements.md has the ends of, these were the nearest to the printed rows
+    that train on y = 0, choose D_opt on left-out rows and sample by the default
+    sampler: a choice in hindsight. BDD calls the majority positive there, as its
+    printed row does. ``quick`` takes 3 pairs with a fifth of the rows.
     """
-    f1, of_scale = Printed(Best("f1", max_fpr=1.0)), Tabular(RBF("scale"), scale="standardised")
+    f1 = Printed(Best("f1", max_fpr=1.0))
+    of_scale = Tabular(RBF("scale"), scale="standardised")
     smallest = Printed(FalseAlarm(0.3), of="training")  # c = .7 n0
     sampled = {"sampler": "auto", "tune": 100, "chains": 4}
     narrow = Tabular(RBF(), scale="standardised")
@@ -46,7 +47,9 @@ def slides(quick: bool = False, seed: int = 0) -> Study:
         "SVDD": as_published("SVDD", kernel=Polynomial(2)),
         "BDD": as_published("BDD", kernel=of_scale, cutoff=smallest),
         "BSVDD": as_published("BSVDD", kernel=narrow, cutoff=f1, draws=500, **sampled),
-        "BSVDD-M": as_published("BSVDD-M", kernel=of_scale, cutoff=f1, draws=300, **sampled),
+        "BSVDD-M": as_published(
+            "BSVDD-M", kernel=of_scale, cutoff=f1, draws=300, **sampled
+        ),
     }
     base = Slides(n_train=200, n_test=2000) if quick else Slides()
     scenarios: list[Scenario] = [replace(base, v=v) for v in (5.0, 10.0, 20.0)]
@@ -56,11 +59,13 @@ def slides(quick: bool = False, seed: int = 0) -> Study:
 def design(quick: bool = False) -> Mapping[tuple[str, str], Scenario]:
     """Return the generated scenarios of ``settings`` by (factor, level).
 
-    The base is the generator of the slides with v = 0; with v = 5 the classes nearly coincide. The
-    next steps of the slides are in it: more features, minority shares above 1/10 and below it, and
-    non-linear boundaries. ``quick`` has fewer levels.
+    The base is the generator of the slides with v = 0; with v = 5 the classes nearly
+    coincide. The next steps of the slides are in it: more features, minority shares
+    above 1/10 and below it, and non-linear boundaries. ``quick`` has fewer levels.
     """
-    base, few = Slides(v=0.0, n_train=300, n_test=4000), 6  # minority rows at 1/100
+    # minority rows at 1/100
+    base = Slides(v=0.0, n_train=300, n_test=4000)
+    few = 6
     found: dict[tuple[str, str], Scenario] = {
         **{("rows", f"{n}"): replace(base, n_train=n) for n in (100, 300, 1000)},
         **{("features", f"{p}"): replace(base, p=p) for p in (50, 100, 200)},
@@ -92,7 +97,9 @@ def real(sets: Collection[str] = (), quick: bool = False, seed: int = 0) -> Stud
     """
     chosen = sets or (QUICK_SETS if quick else names())
     scenarios = [Halves(embedded(name), ROWS) for name in chosen]
-    return Study(scenarios, by_name(QUICK_MODELS if quick else NAMES), 2 if quick else 5, seed)
+    return Study(
+        scenarios, by_name(QUICK_MODELS if quick else NAMES), 2 if quick else 5, seed
+    )
 
 
 def levels(study: Study) -> Levels:
@@ -109,7 +116,9 @@ def levels(study: Study) -> Levels:
         for scenario in (s for s in study.scenarios if isinstance(s, Halves)):
             n, p = scenario.data.X.shape
             sizes = dict(zip(bounds, (n, p, scenario.data.base_rate), strict=True))
-            members[titles[int(np.searchsorted(limits, sizes[factor]))]].append(scenario.name)
+            members[titles[int(np.searchsorted(limits, sizes[factor]))]].append(
+                scenario.name
+            )
         found |= {(factor, title): names for title, names in members.items() if names}
     return found
 
@@ -128,11 +137,15 @@ def tables(study: Study, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
             p = f"Friedman's p {table.friedman(values):.3g}; p is Nemenyi's, against the first"
             ranks = table.ranks(values).drop(columns="worse")
         except ValueError as error:
-            p, ranks = str(error), table.means(results, [metric]).unstack("model")
+            p = str(error)
+            ranks = table.means(results, [metric]).unstack("model")
         title = f"{table.METRICS[metric]}: mean ranks over {len(values)} data sets"
         found[f"{title} ({p})"] = ranks
     without = results[~results["model"].map(needs_labels)]
-    for title, rows in {"all models": results, "models that need no labels": without}.items():
+    for title, rows in {
+        "all models": results,
+        "models that need no labels": without,
+    }.items():
         situations = table.situations(rows, levels(study), "g_mean")
         found[f"Which model when, by G-mean: {title}"] = situations
     return found

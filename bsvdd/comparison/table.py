@@ -2,11 +2,11 @@
 
 **References**
 
-Demsar, J. (2006). Statistical comparisons of classifiers over multiple data sets. Journal of
-Machine Learning Research 7, 1-30.
+Demsar, J. (2006). Statistical comparisons of classifiers over multiple data sets.
+Journal of Machine Learning Research 7, 1-30.
 
-Nadeau, C. and Bengio, Y. (2003). Inference for the generalization error. Machine Learning 52,
-239-281. doi:10.1023/A:1024068626366
+Nadeau, C. and Bengio, Y. (2003). Inference for the generalization error. Machine
+Learning 52, 239-281. doi:10.1023/A:1024068626366
 """
 
 from __future__ import annotations
@@ -34,17 +34,22 @@ METRICS = {
     "fit_seconds": "fit, s",
 }
 LEGEND = (
-    "Positive = minority (abnormal). FPR: majority flagged. found: minority flagged (1 - FNR). "
-    "PPV: minority among flagged. G-mean: root of (1 - FPR) found. AP: average precision."
+    "Positive = minority (abnormal). FPR: majority flagged. found: minority flagged (1 "
+    "- FNR). PPV: minority among flagged. G-mean: root of (1 - FPR) found. AP: average "
+    "precision."
 )
 
 
-def means(results: pd.DataFrame, metrics: Collection[str] = tuple(METRICS)) -> pd.DataFrame:
+def means(
+    results: pd.DataFrame, metrics: Collection[str] = tuple(METRICS)
+) -> pd.DataFrame:
     """Return the mean of each metric over replicates, rows (data, model)."""
     return _groups(results, metrics).mean()
 
 
-def deviations(results: pd.DataFrame, metrics: Collection[str] = tuple(METRICS)) -> pd.DataFrame:
+def deviations(
+    results: pd.DataFrame, metrics: Collection[str] = tuple(METRICS)
+) -> pd.DataFrame:
     """Return the standard deviation (n - 1) of each metric over replicates, rows (data, model)."""
     return _groups(results, metrics).std(ddof=1)
 
@@ -59,7 +64,9 @@ def values_of(results: pd.DataFrame, metric: str, block: str = "data") -> pd.Dat
 
     A block is a scenario ("data"), or a replicate of one scenario ("replicate").
     """
-    rows = results.reindex(columns=[block, "model", metric])  # where all failed, no metric is there
+    rows = results.reindex(
+        columns=[block, "model", metric]
+    )  # where all failed, no metric is there
     found = rows.pivot_table(metric, block, "model", "mean", sort=False, dropna=False)
     return found.astype(float)
 
@@ -77,25 +84,27 @@ def mean_sd(mean: float, sd: float) -> str:
 def lead(blocks: pd.DataFrame, test_ratio: float = 0.0) -> pd.DataFrame:
     r"""Return the models by their means, the best first, and what tells them apart from it.
 
-    The interval of a difference to the best is that of the paired t-test on J blocks. Random splits
-    of one data set share rows; for them the variance of the mean is corrected (Nadeau and Bengio
-    2003),
+    The interval of a difference to the best is that of the paired t-test on J blocks.
+    Random splits of one data set share rows; for them the variance of the mean is
+    corrected (Nadeau and Bengio 2003),
 
     .. math:: (1/J + n_{test}/n_{train})\, s^2
 
     Parameters
     ----------
     blocks : pandas.DataFrame
-        Replicates or scenarios x models, larger is better. A model without a value in some block is
-        left out.
+        Replicates or scenarios x models, larger is better. A model without a value in
+        some block is left out.
     test_ratio : float, default=0
-        Rows that test for each row that trains, 1 for halves; 0 is for independent blocks.
+        Rows that test for each row that trains, 1 for halves; 0 is for independent
+        blocks.
 
     Returns
     -------
     pandas.DataFrame
-        For each model ``mean``, ``difference`` to the best with its 95 % interval ``low``,
-        ``high`` (NaN for a single block), and ``worse``, whether the interval lies below 0.
+        For each model ``mean``, ``difference`` to the best with its 95 % interval
+        ``low``, ``high`` (NaN for a single block), and ``worse``, whether the interval
+        lies below 0.
 
     Examples
     --------
@@ -108,29 +117,43 @@ def lead(blocks: pd.DataFrame, test_ratio: float = 0.0) -> pd.DataFrame:
     complete = blocks.dropna(axis=1)
     mean = complete.mean().sort_values(ascending=False, kind="stable")
     best = complete[mean.index[:1]].sum(axis=1)  # of no model: 0
-    gap, n = complete[mean.index].sub(best, axis=0), len(complete)
-    half = t.ppf(1.0 - ALPHA / 2.0, n - 1) * gap.std(ddof=1) * np.sqrt(1.0 / max(n, 1) + test_ratio)
-    low, high = gap.mean() - half, gap.mean() + half
-    columns = {"mean": mean, "difference": gap.mean(), "low": low, "high": high, "worse": high < 0}
+    gap = complete[mean.index].sub(best, axis=0)
+    n = len(complete)
+    half = (
+        t.ppf(1.0 - ALPHA / 2.0, n - 1)
+        * gap.std(ddof=1)
+        * np.sqrt(1.0 / max(n, 1) + test_ratio)
+    )
+    low = gap.mean() - half
+    high = gap.mean() + half
+    columns = {
+        "mean": mean,
+        "difference": gap.mean(),
+        "low": low,
+        "high": high,
+        "worse": high < 0,
+    }
     return pd.DataFrame(columns).loc[mean.index].rename_axis(None)
 
 
 def ranks(values: pd.DataFrame) -> pd.DataFrame:
     r"""Return the mean rank of each model over scenarios, and what tells it apart from the first.
 
-    Nemenyi's test (Demsar 2006) of k models on n scenarios: the difference of two mean ranks, in
-    units of :math:`\sqrt{k (k + 1) / (12 n)}`, has the distribution of the studentized range.
+    Nemenyi's test (Demsar 2006) of k models on n scenarios: the difference of two mean
+    ranks, in units of :math:`\sqrt{k (k + 1) / (12 n)}`, has the distribution of the
+    studentized range.
 
     Parameters
     ----------
     values : pandas.DataFrame
-        Scenarios x models, larger is better. A model without a value in some scenario is left out.
+        Scenarios x models, larger is better. A model without a value in some scenario
+        is left out.
 
     Returns
     -------
     pandas.DataFrame
-        For each model ``mean rank`` (1 is best), ``mean``, ``p`` against the first, adjusted for
-        all pairs, and ``worse``, whether p < .05.
+        For each model ``mean rank`` (1 is best), ``mean``, ``p`` against the first,
+        adjusted for all pairs, and ``worse``, whether p < .05.
 
     Raises
     ------
@@ -146,7 +169,8 @@ def ranks(values: pd.DataFrame) -> pd.DataFrame:
     {'A': 1.0, 'B': 2.5, 'C': 2.5}
     """
     complete = _complete(values)
-    (n, k), order = complete.shape, complete.rank(axis=1, ascending=False).mean()
+    (n, k) = complete.shape
+    order = complete.rank(axis=1, ascending=False).mean()
     order = order.sort_values(kind="stable")
     gap = (order - order.iloc[0]) / np.sqrt(k * (k + 1) / (12.0 * n))
     p = pd.Series(studentized_range.sf(gap, k, np.inf), gap.index)
@@ -166,8 +190,8 @@ def _complete(values: pd.DataFrame) -> pd.DataFrame:
     n, k = complete.shape
     if n < 2 or k < 3:
         raise ValueError(
-            f"mean ranks need at least 2 data sets and 3 models with a result in each, got {n} and "
-            f"{k}"
+            "mean ranks need at least 2 data sets and 3 models with a result in each, "
+            f"got {n} and {k}"
         )
     return complete
 
@@ -178,11 +202,14 @@ def not_told_apart(found: pd.DataFrame) -> list[str]:
 
 
 def situations(
-    results: pd.DataFrame, levels: Mapping[tuple[str, str], Collection[str]], metric: str
+    results: pd.DataFrame,
+    levels: Mapping[tuple[str, str], Collection[str]],
+    metric: str,
 ) -> pd.DataFrame:
     """Return the best model in each situation, and those that are not told apart from it.
 
-    Blocks are the replicates of the scenario of a situation, or the means of its several scenarios.
+    Blocks are the replicates of the scenario of a situation, or the means of its
+    several scenarios.
 
     Parameters
     ----------
@@ -194,8 +221,8 @@ def situations(
     Returns
     -------
     pandas.DataFrame
-        Rows (factor, level): ``best``, its mean, ``not told apart``; fewer than 3 blocks tell
-        nothing apart.
+        Rows (factor, level): ``best``, its mean, ``not told apart``; fewer than 3
+        blocks tell nothing apart.
     """
     rows = {}
     for situation, names in levels.items():

@@ -14,38 +14,56 @@ if TYPE_CHECKING:
     from .description import Description
     from .machines import Machine
 
-POSTERIOR = {"likelihood_scale": 1.0, "dictionary": "all"}  # all rows are points of the centre
-SAMPLED = {"sampler": "metropolis", "draws": 5000, "tune": 5000, "chains": 2}  # numbers are ours
+POSTERIOR = {
+    "likelihood_scale": 1.0,
+    "dictionary": "all",
+}  # all rows are points of the centre
+SAMPLED = {
+    "sampler": "metropolis",
+    "draws": 5000,
+    "tune": 5000,
+    "chains": 2,
+}  # numbers are ours
 SPHERE = {"cutoff": Printed(of="own"), "outlier_fraction": 0.1}  # C = 1/(.1 n0) is ours
-# d <= d_(c), the c-th smallest training distance (slide 12 of Kim 2024); c = .9 n0 is ours
+# d <= d_(c), the c-th smallest training distance (slide 12 of Kim 2024); c = .9 n0 is
+# ours
 SMALLEST = Printed(FalseAlarm(0.1), of="training")
-# P(d <= D_opt) > .5 (slide 19 of Kim 2024), D_opt by cross-validation (slide 20); its criterion,
-# and leave-one-out by rescaling, are ours
-PRINTED, PRINTED_M = Printed(FalseAlarm(0.1)), Printed(Best("g_mean", max_fpr=1.0))
-# neighbour and maximum over the whole training set, as printed; C, and that no row is its own
-# neighbour, are ours
+# P(d <= D_opt) > .5 (slide 19 of Kim 2024), D_opt by cross-validation (slide 20); its
+# criterion, and leave-one-out by rescaling, are ours
+PRINTED = Printed(FalseAlarm(0.1))
+PRINTED_M = Printed(Best("g_mean", max_fpr=1.0))
+# neighbour and maximum over the whole training set, as printed; C, and that no row is
+# its own neighbour, are ours
 DENSITY = {"balanced": False, "density": "train", "neighbors": 5, "C": 1.0}
 
 CALLS: dict[str, dict[str, Any]] = {
     "SVDD": SPHERE,
-    # m = -(sum_j K_ij)^nu with 0 < nu < 1 (Ghasemi et al. 2012), Sigma = I (slide 14 of Kim 2024);
-    # its centre is the mode on the convex set, sum 1 and all in (0, 1) (slide 14); nu = .5 is ours
-    "BDD": POSTERIOR | {"prior": RowSum(exponent=0.5), "cutoff": SMALLEST, "simplex": True},
+    # m = -(sum_j K_ij)^nu with 0 < nu < 1 (Ghasemi et al. 2012), Sigma = I (slide 14 of
+    # Kim 2024); its centre is the mode on the convex set, sum 1 and all in (0, 1)
+    # (slide 14); nu = .5 is ours
+    "BDD": POSTERIOR
+    | {"prior": RowSum(exponent=0.5), "cutoff": SMALLEST, "simplex": True},
     # m = -sum_j K_ij (Oh 2023), Sigma = I (slide 15 of Kim 2024)
     "BSVDD": POSTERIOR | SAMPLED | {"prior": RowSum(), "cutoff": PRINTED},
-    # tau has the mean of BSVDD's beta and Sigma = I, and a = b = 1 (slide 24 of Kim 2024);
-    # P(d <= D_opt) > .5 (slide 28 of Kim 2024), which names no cross-validation
+    # tau has the mean of BSVDD's beta and Sigma = I, and a = b = 1 (slide 24 of Kim
+    # 2024); P(d <= D_opt) > .5 (slide 28 of Kim 2024), which names no cross-validation
     "BSVDD-M": POSTERIOR
     | SAMPLED
     | {"prior": RowSum(), "minority_prior": Beta(), "cutoff": PRINTED_M},
     "SVDD-M": SPHERE | {"minority_fraction": 0.1},  # C2 = 1/(.1 n1) is ours
-    # alpha0 given alpha1 is MVN(m2, Sigma2), the weights sum to one (slide 23 of Kim 2024), and
-    # alpha1 is MVN(m1, Sigma1) on [0, 1] (slide 23); the numbers are ours, and the rule is BDD's
+    # alpha0 given alpha1 is MVN(m2, Sigma2), the weights sum to one (slide 23 of Kim
+    # 2024), and alpha1 is MVN(m1, Sigma1) on [0, 1] (slide 23); the numbers are ours,
+    # and the rule is BDD's
     "BDD-M": POSTERIOR
-    | {"prior": RowSum(exponent=0.5), "minority_prior": TruncatedNormal(), "cutoff": SMALLEST},
+    | {
+        "prior": RowSum(exponent=0.5),
+        "minority_prior": TruncatedNormal(),
+        "cutoff": SMALLEST,
+    },
     "OCSVM": {"nu": 0.1},  # nu is ours
     "DSVM-CIL": DENSITY,
-    # with an RBF kernel (note of A. Mohite); epsilon, and no weight where d = 0, are ours
+    # with an RBF kernel (note of A. Mohite); epsilon, and no weight where d = 0, are
+    # ours
     "IDLSSVM-CIL": DENSITY | {"epsilon": 0.001, "zero_weight": "drop"},
 }
 
@@ -75,29 +93,31 @@ def as_published(name: str, **changes: Any) -> Description | Machine:
                                                                     weight where d = 0
     ===========  =================================================  ===============================
 
-    The kernel is our choice, ``kernels.RBF()`` with the modified mean criterion, but for the RBF
-    kernel of IDLSSVM-CIL: the slides of Kim (2024) name none, nor a criterion of D_opt. Ours, on
-    left-out distances, each row leaving by rescaling the other weights, is a false-alarm rate of .1
-    for BSVDD, and the G-mean without a limit of false alarms for BSVDD-M. Means and covariances of
-    the priors are those that the sources have without prior knowledge; other normal priors, and
-    other a and b, are theirs too. P(normal) is the share of draws with :math:`d_z \le D_{opt}`,
-    each with the norm of its own centre.
+    The kernel is our choice, ``kernels.RBF()`` with the modified mean criterion, but
+    for the RBF kernel of IDLSSVM-CIL: the slides of Kim (2024) name none, nor a
+    criterion of D_opt. Ours, on left-out distances, each row leaving by rescaling the
+    other weights, is a false-alarm rate of .1 for BSVDD, and the G-mean without a limit
+    of false alarms for BSVDD-M. Means and covariances of the priors are those that the
+    sources have without prior knowledge; other normal priors, and other a and b, are
+    theirs too. P(normal) is the share of draws with :math:`d_z \le D_{opt}`, each with
+    the norm of its own centre.
 
-    ``simplex=False, sampler="mode"`` has the mode of free weights of BDD, a linear system whose
-    weights do not sum to one; slide 14 has the convex set.
+    ``simplex=False, sampler="mode"`` has the mode of free weights of BDD, a linear
+    system whose weights do not sum to one; slide 14 has the convex set.
 
-    Metropolis needs many draws: with 5,000 after 5,000 of tuning, R-hat was 1.002 and 1.003
-    at 50 and 150 rows. ``est.idata_["diagnostics"]`` has R-hat, and a fit warns above 1.01; then
-    give more ``draws``. NUTS is faster, and samples the same posterior. The note on IDLSSVM-CIL
-    adds the ridge to every entry of the matrix; the optimality conditions have it on the diagonal
-    only, and so has this estimator.
+    Metropolis needs many draws: with 5,000 after 5,000 of tuning, R-hat was 1.002 and
+    1.003 at 50 and 150 rows. ``est.idata_["diagnostics"]`` has R-hat, and a fit warns
+    above 1.01; then give more ``draws``. NUTS is faster, and samples the same
+    posterior. The note on IDLSSVM-CIL adds the ridge to every entry of the matrix; the
+    optimality conditions have it on the diagonal only, and so has this estimator.
 
     Parameters
     ----------
     name : str
         Name of the model, such as "BSVDD-M", or of its class.
     **changes
-        Other parameters of the estimator. What the source fixes, you change on your own account.
+        Other parameters of the estimator. What the source fixes, you change on your own
+        account.
 
     Returns
     -------
@@ -106,8 +126,8 @@ def as_published(name: str, **changes: Any) -> Description | Machine:
     Raises
     ------
     ValueError
-        No publication sets the parameters of a model of that name: SVM and LS-SVM are here for
-        comparison.
+        No publication sets the parameters of a model of that name: SVM and LS-SVM are
+        here for comparison.
     TypeError
         The model has no parameter of that name.
 
@@ -126,7 +146,7 @@ def as_published(name: str, **changes: Any) -> Description | Machine:
     if record is None or record.name not in CALLS:
         names = [*CALLS, *(REGISTRY[each].class_name for each in CALLS)]
         raise ValueError(
-            f"no publication sets the parameters of a model {name!r}{did_you_mean(name, names)}; "
-            f"expected one of {', '.join(CALLS)}"
+            "no publication sets the parameters of a model "
+            f"{name!r}{did_you_mean(name, names)}; expected one of {', '.join(CALLS)}"
         )
     return record.estimator()(**{"kernel": RBF()} | CALLS[record.name] | changes)

@@ -31,9 +31,17 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MODE = "mode"
-WORTH = "variance_ratio", "spread", "pull", "r_hat", "ess"  # one number each in a summary
+WORTH = (
+    "variance_ratio",
+    "spread",
+    "pull",
+    "r_hat",
+    "ess",
+)  # one number each in a summary
 MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the weights
-MOST_DRAWS, MOST_CHAINS = 10**6, 1000  # more would fill memory, or never end
+# more would fill memory, or never end
+MOST_DRAWS = 10**6
+MOST_CHAINS = 1000
 SCALE = [Interval(Real, 0, MOST_SCALE, closed="right")]
 
 
@@ -48,7 +56,8 @@ class Bayesian(Description):
     model_ : pymc.Model
         The model of ``gram_`` and the priors, built anew at each access.
     likelihood_scale_ : float
-        lambda, the weight of the likelihood: the number that was given, or the calibrated one.
+        lambda, the weight of the likelihood: the number that was given, or the
+        calibrated one.
     """
 
     prior: Any = None
@@ -75,13 +84,17 @@ class Bayesian(Description):
         """Show the priors, and the other parameters that differ from their defaults."""
         defaults = inspect.signature(type(self)).parameters
         parameters = self.get_params(deep=False)
-        priors = sorted((p for p in parameters if p.endswith("prior")), key=lambda p: p != "prior")
+        priors = sorted(
+            (p for p in parameters if p.endswith("prior")), key=lambda p: p != "prior"
+        )
         shown = {name: describe(parameters[name]) for name in priors} | {
             name: repr(value)
             for name, value in parameters.items()
             if name not in priors and repr(value) != repr(defaults[name].default)
         }
-        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in shown.items())})"
+        return (
+            f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in shown.items())})"
+        )
 
     @override
     def _learner(self, seed: int) -> Posterior:
@@ -106,28 +119,31 @@ class Bayesian(Description):
 
     # another prior
 
-    def with_prior(self, prior: Any = None, minority_prior: Any = None, **others: Any) -> Self:
+    def with_prior(
+        self, prior: Any = None, minority_prior: Any = None, **others: Any
+    ) -> Self:
         """Return the estimator fitted to the same rows with another prior.
 
-        It is a fresh fit to these rows with that prior: the cutoff is chosen anew by its rule.
-        Kernel and Gram statistics are used again. Where the rule compares the classes, as the
-        G-mean does, ``with_cutoff(cutoffs.FalseAlarm(r))`` gives fits with several priors the same
-        rate of false alarms.
+        It is a fresh fit to these rows with that prior: the cutoff is chosen anew by
+        its rule. Kernel and Gram statistics are used again. Where the rule compares the
+        classes, as the G-mean does, ``with_cutoff(cutoffs.FalseAlarm(r))`` gives fits
+        with several priors the same rate of false alarms.
 
         Parameters
         ----------
         prior : prior, optional
             Prior of the majority's weights. Default: the present one.
         minority_prior : prior, optional
-            Prior of the minority's weights, for models that have one. Default: the present one.
+            Prior of the minority's weights, for models that have one. Default: the
+            present one.
         **others : prior
             Other priors of the model, by the names of their parameters.
 
         Raises
         ------
         ValueError
-            No prior is given, the model has no prior of that name, or the prior does not suit the
-            rows.
+            No prior is given, the model has no prior of that name, or the prior does
+            not suit the rows.
         TypeError
             The argument is not a prior.
 
@@ -149,8 +165,8 @@ class Bayesian(Description):
             raise ValueError(f"another prior needs at least one of {needed}")
         if unknown := sorted(set(changes) - set(self._priors)):
             raise ValueError(
-                f"{type(self).__name__} has no parameter {unknown[0]!r}; its priors are "
-                f"{', '.join(self._priors)}"
+                f"{type(self).__name__} has no parameter {unknown[0]!r}; its priors "
+                f"are {', '.join(self._priors)}"
             )
         with threads.one():
             return self._with(self.fit_.of_parameters(**changes).sampled())
@@ -158,17 +174,17 @@ class Bayesian(Description):
     def with_draws(self, draws: Any) -> Self:
         """Return this estimator with draws of the weights that you made yourself.
 
-        For instance of ``est.model_`` with a hierarchical prior that you added, by ``pm.sample`` or
-        nutpie. Distances, cutoff, P(normal), decisions and ``idata_`` are those of your draws. The
-        rows, the kernel and the likelihood are those of the fit. A row is left out by rescaling
-        the other weights of each draw.
+        For instance of ``est.model_`` with a hierarchical prior that you added, by
+        ``pm.sample`` or nutpie. Distances, cutoff, P(normal), decisions and ``idata_``
+        are those of your draws. The rows, the kernel and the likelihood are those of
+        the fit. A row is left out by rescaling the other weights of each draw.
 
         Parameters
         ----------
         draws : xarray.DataTree, xarray.Dataset or array of shape (draws, points)
-            The weights ``w``. Of a tree, that of the group ``posterior``, and divergences in
-            ``sample_stats``. Points are matched by their coordinate ``point``, and by their order
-            where there is none.
+            The weights ``w``. Of a tree, that of the group ``posterior``, and
+            divergences in ``sample_stats``. Points are matched by their coordinate
+            ``point``, and by their order where there is none.
 
         Returns
         -------
@@ -178,14 +194,14 @@ class Bayesian(Description):
         Raises
         ------
         ValueError, TypeError
-            The draws have another shape or other points, are not finite, or are weights that do
-            not sum to one where those of the model do.
+            The draws have another shape or other points, are not finite, or are weights
+            that do not sum to one where those of the model do.
 
         Warns
         -----
         DiagnosticWarning
-            Chains that disagree, few effective draws, divergences, collapsed weights, or a spread
-            that is not that of samples of this size.
+            Chains that disagree, few effective draws, divergences, collapsed weights,
+            or a spread that is not that of samples of this size.
 
         Examples
         --------
@@ -208,20 +224,22 @@ class Bayesian(Description):
     def summary(self) -> pd.DataFrame:
         """Return what the posterior is worth: a short table of numbers.
 
-        Median of the prior, median and 90 % interval of the posterior of ``effective_support``,
-        ``largest_weight``, ``minority_total`` (with minority points), ``squared_norm`` of the
-        centre and ``typical_distance`` (the median of d over the majority's training rows), which
-        are variables of ``idata_`` too; and one number for ``variance_ratio`` (1: the posterior is
-        its prior), ``spread`` (1: as wide as samples of this size vary), ``pull`` of the prior in
-        posterior sd, ``r_hat`` and ``ess``. See
+        Median of the prior, median and 90 % interval of the posterior of
+        ``effective_support``, ``largest_weight``, ``minority_total`` (with minority
+        points), ``squared_norm`` of the centre and ``typical_distance`` (the median of
+        d over the majority's training rows), which are variables of ``idata_`` too; and
+        one number for ``variance_ratio`` (1: the posterior is its prior), ``spread``
+        (1: as wide as samples of this size vary), ``pull`` of the prior in posterior
+        sd, ``r_hat`` and ``ess``. See
         :mod:`bsvdd.estimators.facts` for the formulas;
         ``az.plot_prior_posterior(est.idata_, var_names=[...])`` shows them.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each quantity; the columns are ``prior``, ``posterior``, ``low`` and ``high``.
-            An improper prior has NaN, and a number without draws has ``posterior`` alone.
+            A row for each quantity; the columns are ``prior``, ``posterior``, ``low``
+            and ``high``. An improper prior has NaN, and a number without draws has
+            ``posterior`` alone.
 
         Raises
         ------
@@ -243,9 +261,13 @@ class Bayesian(Description):
 
         found = facts.facts(self)
         if "quantities" not in found:
-            raise ValueError(f"{found['model']} has one estimate of the weights and no posterior")
+            raise ValueError(
+                f"{found['model']} has one estimate of the weights and no posterior"
+            )
         numbers = {name: {"posterior": found[name]} for name in WORTH}
-        table = pd.DataFrame.from_dict({**found["quantities"], **numbers}, orient="index")
+        table = pd.DataFrame.from_dict(
+            {**found["quantities"], **numbers}, orient="index"
+        )
         return table.rename_axis("quantity")
 
 
@@ -291,20 +313,28 @@ def prior_draws(
     from .tree import by_draw
 
     if not isinstance(est, Bayesian):
-        raise TypeError(f"{type(est).__name__} has no prior; use BSVDD, BDD, BSVDDM or BDDM")
+        raise TypeError(
+            f"{type(est).__name__} has no prior; use BSVDD, BDD, BSVDDM or BDDM"
+        )
     est = clone(est)
     est._validate_params()
     seed = seed_of(est)
     learner = est._learner(seed)
-    training = Training.read(est, X, y).thinned(est._learns_from_minority, seed).without_gaps()
+    training = (
+        Training.read(est, X, y).thinned(est._learns_from_minority, seed).without_gaps()
+    )
     rows = training.filled.rows if Z is None else training.new(Z).rows
     with threads.one():
         most = est._most(len(training.minority))
         data = Data.of(training.kernel, training.units, est._learns_from_minority, most)
-        w = sampling.of_prior(learner.model(data, learner.scale(data).scale), draws, seed)
+        w = sampling.of_prior(
+            learner.model(data, learner.scale(data).scale), draws, seed
+        )
         learned = Learned(centre_of(data, w))
         d = Fit(data, learned, FalseAlarm()).distances(rows)
-    return xr.Dataset({"w": by_draw(learned, w, "point"), "d": by_draw(learned, d, "obs")})
+    return xr.Dataset(
+        {"w": by_draw(learned, w, "point"), "d": by_draw(learned, d, "obs")}
+    )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -319,38 +349,42 @@ class BSVDD(Bayesian):
     Parameters
     ----------
     kernel : Kernel or callable, default=Tabular()
-        How rows resemble each other, see :class:`bsvdd.kernels.Tabular` and :mod:`bsvdd.kernels`.
+        How rows resemble each other, see :class:`bsvdd.kernels.Tabular` and
+        :mod:`bsvdd.kernels`.
     prior : prior or callable, default=Flat(sd=1.5)
         Prior of beta, see :mod:`bsvdd.priors`.
     likelihood_scale : float or "calibrated", default="calibrated"
-        lambda, the weight of the quasi-likelihood relative to the prior. ``"calibrated"`` is the
-        lambda at which, under the default prior, the posterior spread of the similarity of rows
-        near the cutoff is that of samples of this size from the population
-        (:mod:`bsvdd.models.calibrate`). It is computed once, from the training rows, and does not
-        depend on the prior, so fits with other priors can be compared. ``likelihood_scale_`` is its
-        value. A number is taken as it is, and 1 is the published one; intervals of d_z then have no
-        frequency meaning: they are often several times too wide or too narrow.
+        lambda, the weight of the quasi-likelihood relative to the prior.
+        ``"calibrated"`` is the lambda at which, under the default prior, the posterior
+        spread of the similarity of rows near the cutoff is that of samples of this size
+        from the population (:mod:`bsvdd.models.calibrate`). It is computed once, from
+        the training rows, and does not depend on the prior, so fits with other priors
+        can be compared. ``likelihood_scale_`` is its value. A number is taken as it is,
+        and 1 is the published one; intervals of d_z then have no frequency meaning:
+        they are often several times too wide or too narrow.
     dictionary : "auto", "all" or int, default="auto"
-        The points of the centre. Rows that are equal are one point, and so are rows of one batch.
-        "auto": of up to 600 distinct rows (batches) each is a point; more are so many means of
-        near rows in kernel space, in which every row counts. "all": each distinct row is a point.
-        A number: at most so many. Of more than 12,000 rows a random sample of so many is described,
-        and the others are answered as new rows; a warning says so.
+        The points of the centre. Rows that are equal are one point, and so are rows of
+        one batch. "auto": of up to 600 distinct rows (batches) each is a point; more
+        are so many means of near rows in kernel space, in which every row counts.
+        "all": each distinct row is a point. A number: at most so many. Of more than
+        12,000 rows a random sample of so many is described, and the others are answered
+        as new rows; a warning says so.
     sampler : {"auto", "nuts", "metropolis"}, default="auto"
-        "auto" is the package's Hamiltonian Monte Carlo (without a compiler), or independent draws
-        where the posterior is normal; "nuts" is nutpie, and "metropolis" PyMC's random walk, both
-        of ``model_``. See :mod:`bsvdd.inference.sampling`.
+        "auto" is the package's Hamiltonian Monte Carlo (without a compiler), or
+        independent draws where the posterior is normal; "nuts" is nutpie, and
+        "metropolis" PyMC's random walk, both of ``model_``. See
+        :mod:`bsvdd.inference.sampling`.
     draws, chains : int, default=500, 4
         Draws per chain that are kept, and chains.
     tune : int, optional
-        Draws (trajectories) per chain that only tune the sampler. By default what it needs: 100 for
-        "auto", 500 for "nuts", 1,000 for "metropolis".
+        Draws (trajectories) per chain that only tune the sampler. By default what it
+        needs: 100 for "auto", 500 for "nuts", 1,000 for "metropolis".
     cutoff : object of bsvdd.cutoffs or None, default=None
-        How the cutoff is chosen, from left-out training rows. ``None`` is ``Best("g_mean")`` with
-        20 minority rows or more, else ``FalseAlarm(0.1)``.
+        How the cutoff is chosen, from left-out training rows. ``None`` is
+        ``Best("g_mean")`` with 20 minority rows or more, else ``FalseAlarm(0.1)``.
     minor_label : optional
-        Label of the minority in y. Not needed for {-1, 1} (-1 is minority), {0, 1} (1 is minority)
-        and booleans (True is minority).
+        Label of the minority in y. Not needed for {-1, 1} (-1 is minority), {0, 1} (1
+        is minority) and booleans (True is minority).
     table : Table, optional
         How columns are read, beside what they say themselves, see :class:`bsvdd.Table`.
     random_state : int, RandomState or None, default=0
@@ -358,10 +392,10 @@ class BSVDD(Bayesian):
     Attributes
     ----------
     idata_ : xarray.DataTree
-        Groups ``posterior`` (``w`` and its parameters), ``sample_stats``, ``prior`` (the
-        same), ``distance`` (d of the training rows), ``log_likelihood`` (one sum over the
-        majority rows, whose terms are in ``potential``), ``decision``, ``diagnostics``,
-        ``constant_data``; see :mod:`bsvdd.estimators.tree`.
+        Groups ``posterior`` (``w`` and its parameters), ``sample_stats``, ``prior``
+        (the same), ``distance`` (d of the training rows), ``log_likelihood`` (one sum
+        over the majority rows, whose terms are in ``potential``), ``decision``,
+        ``diagnostics``, ``constant_data``; see :mod:`bsvdd.estimators.tree`.
     model_ : pymc.Model
     gram_ : Gram
     cutoff_ : float
@@ -409,9 +443,9 @@ class BSVDDM(BSVDD):
     Parameters
     ----------
     likelihood_scale : float, default=1
-        lambda. A large lambda switches the labels off: the optimum of the published likelihood is
-        the mean of the majority rows. With many minority rows 1 may be too large for the spread
-        that samples have; then the fit warns.
+        lambda. A large lambda switches the labels off: the optimum of the published
+        likelihood is the mean of the majority rows. With many minority rows 1 may be
+        too large for the spread that samples have; then the fit warns.
     kernel, sampler, draws, tune, chains : optional
         As in :class:`BSVDD`.
     dictionary : "auto", "all" or int, default="auto"
@@ -419,19 +453,20 @@ class BSVDDM(BSVDD):
     cutoff, minor_label, table, random_state : optional
         As in :class:`BSVDD`.
     prior : prior or callable, default=Flat(sd=0.83)
-        Prior of tau. With this sd, about the square root of log 2, the weights have the variance
-        that a bootstrap gives them, so that the posterior has about the spread of samples of this
-        size.
+        Prior of tau. With this sd, about the square root of log 2, the weights have the
+        variance that a bootstrap gives them, so that the posterior has about the spread
+        of samples of this size.
     minority_prior : prior or callable, default=Beta(1, 1)
-        Prior of the minority weights, as published. Their total can grow with n1; ``Beta(total=1)``
-        bounds it. With the published prior of tau, ``RowSum()``, and a wide kernel, the posterior
-        can have several modes, between which chains rarely move; then the fit warns.
+        Prior of the minority weights, as published. Their total can grow with n1;
+        ``Beta(total=1)`` bounds it. With the published prior of tau, ``RowSum()``, and
+        a wide kernel, the posterior can have several modes, between which chains rarely
+        move; then the fit warns.
 
     Attributes
     ----------
     idata_, model_, kernel_, gram_, cutoff_
-        As in :class:`BSVDD`. Minority rows are the last dictionary points; their weights, at most
-        0, come last in ``w``.
+        As in :class:`BSVDD`. Minority rows are the last dictionary points; their
+        weights, at most 0, come last in ``w``.
 
     See Also
     --------
@@ -439,13 +474,14 @@ class BSVDDM(BSVDD):
 
     Notes
     -----
-    It needs y, so scikit-learn does not count it as an outlier detector (its checks fit without
-    y), although it has the methods of one.
+    It needs y, so scikit-learn does not count it as an outlier detector (its checks fit
+    without y), although it has the methods of one.
 
     References
     ----------
     Bae (2024), Minor class를 이용한 베이지안 Support vector data description (our translation:
-    Bayesian support vector data description that uses the minor class). Master's thesis.
+    Bayesian support vector data description that uses the minor class). Master's
+    thesis.
 
     Examples
     --------
@@ -479,8 +515,8 @@ class BDD(Bayesian):
     Parameters
     ----------
     likelihood_scale : float or "calibrated", default="calibrated"
-        lambda, as in :class:`BSVDD`, calibrated under the default prior of this model. A single
-        estimate, as with ``simplex=True``, has the same lambda.
+        lambda, as in :class:`BSVDD`, calibrated under the default prior of this model.
+        A single estimate, as with ``simplex=True``, has the same lambda.
     kernel, dictionary, draws, tune, chains : optional
         As in :class:`BSVDD`.
     cutoff, minor_label, table, random_state : optional
@@ -488,11 +524,13 @@ class BDD(Bayesian):
     prior : prior or callable, default=EqualWeights(sd=1.5)
         Prior of the weights.
     simplex : bool, default=False
-        Use the posterior mode under sum w = 1, w >= 0 instead of draws. There is then one w, and
-        P(normal) counts the uncertainty of the cutoff and of unseen rows only.
+        Use the posterior mode under sum w = 1, w >= 0 instead of draws. There is then
+        one w, and P(normal) counts the uncertainty of the cutoff and of unseen rows
+        only.
     sampler : {"auto", "mode", "nuts", "metropolis"}, default="auto"
-        "auto" makes independent draws of the normal posterior; with a prior that is not normal it
-        is as in :class:`BSVDD`. "mode" makes none: w is the mode, the centre of the source.
+        "auto" makes independent draws of the normal posterior; with a prior that is not
+        normal it is as in :class:`BSVDD`. "mode" makes none: w is the mode, the centre
+        of the source.
 
     Attributes
     ----------
@@ -503,17 +541,18 @@ class BDD(Bayesian):
 
     Notes
     -----
-    The mode solves :math:`(\lambda n_0 K + \Sigma^{-1}) w = \lambda r + \Sigma^{-1} m`. With
-    ``sampler="mode"`` and ``Printed(FalseAlarm(r), of="training")`` a row is normal if
+    The mode solves :math:`(\lambda n_0 K + \Sigma^{-1}) w = \lambda r + \Sigma^{-1} m`.
+    With ``sampler="mode"`` and ``Printed(FalseAlarm(r), of="training")`` a row is
+    normal if
     :math:`d_z \le d_{(c)}`, the c-th smallest training distance, c = (1 - r) n0, the rule of BDD
-    (slide 12 of Kim 2024). ``bsvdd.as_published("BDD")`` has both. New normal rows are farther than
-    training rows, so more than the share 1 - c/n0 of them is abnormal.
+    (slide 12 of Kim 2024). ``bsvdd.as_published("BDD")`` has both. New normal rows are
+    farther than training rows, so more than the share 1 - c/n0 of them is abnormal.
 
     References
     ----------
-    Ghasemi, A., Rabiee, H. R., Manzuri, M. T. and Rohban, M. H. (2012). A Bayesian approach to
-    the data description problem. AAAI Conference on Artificial Intelligence 26.
-    doi:10.48550/arXiv.1602.07507
+    Ghasemi, A., Rabiee, H. R., Manzuri, M. T. and Rohban, M. H. (2012). A Bayesian
+    approach to the data description problem. AAAI Conference on Artificial Intelligence
+    26. doi:10.48550/arXiv.1602.07507
 
     Examples
     --------
@@ -578,8 +617,8 @@ class BDDM(Bayesian):
     minor_label, table, random_state : optional
         As in :class:`BSVDD`.
     prior : prior, default=EqualWeights()
-        Prior of alpha0, before the condition on its sum. With one that is not normal, alpha0 is
-        shifted to this sum, in equal shares of units.
+        Prior of alpha0, before the condition on its sum. With one that is not normal,
+        alpha0 is shifted to this sum, in equal shares of units.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
         Prior of alpha1.
     sampler : {"auto", "nuts", "metropolis"}, default="auto"
@@ -592,13 +631,13 @@ class BDDM(Bayesian):
 
     Notes
     -----
-    The prior of alpha0 is conditional on alpha1, so it leaves that of alpha1 as it is. Rows leave
-    the centre by rescaling the other weights, as in BSVDDM.
+    The prior of alpha0 is conditional on alpha1, so it leaves that of alpha1 as it is.
+    Rows leave the centre by rescaling the other weights, as in BSVDDM.
 
     References
     ----------
-    Turkoz and Kim (2022), Multi-class Bayesian support vector data description with anomalies.
-    Annals of Operations Research.
+    Turkoz and Kim (2022), Multi-class Bayesian support vector data description with
+    anomalies. Annals of Operations Research.
 
     Examples
     --------

@@ -31,8 +31,8 @@ LEFT_OUT = "left-out rows in each draw"
 class DecisionTable(pd.DataFrame):
     """A data frame that prints p-value, P(normal), surprise with its interval, and normal first.
 
-    A table without surprise and normal, or with columns that are joined or renamed, is printed with
-    all of them.
+    A table without surprise and normal, or with columns that are joined or renamed, is
+    printed with all of them.
 
     Examples
     --------
@@ -57,7 +57,10 @@ class DecisionTable(pd.DataFrame):
             "min_rows": pd.get_option("display.min_rows"),
         }
         table = pd.DataFrame(self)
-        if not ({"surprise", "normal"} <= set(table) <= {*PRINTED} and table.columns.is_unique):
+        if not (
+            {"surprise", "normal"} <= set(table) <= {*PRINTED}
+            and table.columns.is_unique
+        ):
             return table.to_string(line_width=WIDTH, **how)
         shown = [name for name in PRINTED if name in table]
         formatters = [PRINTED[name].format for name in shown]
@@ -67,13 +70,17 @@ class DecisionTable(pd.DataFrame):
 def of_fit(fitted: Fitted, rows: Filled | None, X: Any, prob: float) -> DecisionTable:
     """Return the decision on new rows, X as they were given; else on the training rows."""
     score, P, low, high, distance = fitted.decided(prob, rows)
-    columns: dict[str, Any] = {} if rows is None else {"p_value": fitted.p_values(score)}
+    columns: dict[str, Any] = (
+        {} if rows is None else {"p_value": fitted.p_values(score)}
+    )
     columns |= {"probability_normal": P, "surprise": 0.0 - score}
     columns |= {"low": 0.0 - high, "high": 0.0 - low}
     index = fitted.training.row_names if rows is None else getattr(X, "index", None)
     if callable(index):  # of a list
         index = None
-    return DecisionTable(columns | {"normal": score >= 0.0, "distance": distance}, index)
+    return DecisionTable(
+        columns | {"normal": score >= 0.0, "distance": distance}, index
+    )
 
 
 # the cutoff in words
@@ -93,9 +100,13 @@ def rule(of: Any) -> str:
         case cutoffs.Printed(int() | float()):
             return "was given as a number"
         case cutoffs.Printed(inner, where):
-            return rule(inner).replace(LEFT_OUT, f"distances of {where} rows, as one number")
+            return rule(inner).replace(
+                LEFT_OUT, f"distances of {where} rows, as one number"
+            )
         case cutoffs.Best(metric, max_fpr):
-            limit = f" with at most {max_fpr:g} of the majority beyond it," * (max_fpr < 1.0)
+            limit = f" with at most {max_fpr:g} of the majority beyond it," * (
+                max_fpr < 1.0
+            )
             return f"has the best value of {METRICS[metric]}{limit} on {LEFT_OUT}"
         case cutoffs.Cost(miss):
             return f"has the best cost, with a miss at {miss:g} false alarms, on {LEFT_OUT}"

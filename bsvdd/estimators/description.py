@@ -41,7 +41,9 @@ LARGEST = float(np.finfo(float).max)
 RULES = FalseAlarm, Best, Cost, Printed
 LARGEST_SEED = 2**31 - 1
 PACKAGE = __name__.partition(".")[0]
-ONE_TABLE = "outliers.stand_out:stand_out"  # by name, as it stands above the descriptions
+ONE_TABLE = (
+    "outliers.stand_out:stand_out"  # by name, as it stands above the descriptions
+)
 EVERY = "all"  # each distinct row is a point
 
 
@@ -49,10 +51,11 @@ EVERY = "all"  # each distinct row is a point
 class Description(OutlierMixin, OfRows):
     """A centre in kernel space, and a cutoff that left-out rows choose.
 
-    A subclass says in ``_learner`` what learns; the rest of this class is the same for all models.
-    What a fitted estimator answers depends on ``fit_`` alone, and not on parameters that are set
-    afterwards. Questions beside those of its methods are functions of :mod:`bsvdd`, such as
-    ``bsvdd.p_value(est, X)`` and ``bsvdd.explain(est, X)``.
+    A subclass says in ``_learner`` what learns; the rest of this class is the same for
+    all models. What a fitted estimator answers depends on ``fit_`` alone, and not on
+    parameters that are set afterwards. Questions beside those of its methods are
+    functions of :mod:`bsvdd`, such as ``bsvdd.p_value(est, X)`` and
+    ``bsvdd.explain(est, X)``.
 
     Attributes
     ----------
@@ -78,7 +81,10 @@ class Description(OutlierMixin, OfRows):
 
     _most_points: ClassVar[int] = 600  # distinct rows that are points by themselves
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "dictionary": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto", EVERY})],
+        "dictionary": [
+            Interval(Integral, 1, None, closed="left"),
+            StrOptions({"auto", EVERY}),
+        ],
         "random_state": ["random_state"],
     }
 
@@ -88,25 +94,30 @@ class Description(OutlierMixin, OfRows):
 
     # the fit
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+    ) -> Self:
         """Fit the model and choose the cutoff.
 
         Parameters
         ----------
         X : array-like of shape (n, p), or data frame
-            Training rows; with ``kernels.Precomputed``, their kernel matrix (n, n). Columns of text
-            are numbers, dates or categories, see :class:`bsvdd.Table`.
+            Training rows; with ``kernels.Precomputed``, their kernel matrix (n, n).
+            Columns of text are numbers, dates or categories, see :class:`bsvdd.Table`.
         y : array-like of shape (n,), or name of a column of the data frame, optional
             Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
-            ``minor_label`` otherwise. Without y, all rows are majority. One-class models learn
-            from the majority rows; minority rows only tune their cutoff.
-        sample_weight : array-like of shape (n,), or name of a column of the data frame, optional
-            What rows count beside each other; only ratios count. A row of weight 0 teaches
-            nothing, and is answered.
-        groups : array-like of shape (n,), or name of a column of the data frame, optional
-            Rows of one label are a batch: they leave together, so that scores and cutoff are
-            those of rows of a new batch. By default each row leaves alone. Columns that y,
-            ``sample_weight`` and ``groups`` name are no features, and new rows need not have them.
+            ``minor_label`` otherwise. Without y, all rows are majority. One-class
+            models learn from the majority rows; minority rows only tune their cutoff.
+        sample_weight : array-like of shape (n,), or name of a column of the data frame,
+        optional
+            What rows count beside each other; only ratios count. A row of weight 0
+            teaches nothing, and is answered.
+        groups : array-like of shape (n,), or name of a column of the data frame,
+        optional
+            Rows of one label are a batch: they leave together, so that scores and
+            cutoff are those of rows of a new batch. By default each row leaves alone.
+            Columns that y, ``sample_weight`` and ``groups`` name are no features, and
+            new rows need not have them.
 
         Returns
         -------
@@ -115,21 +126,21 @@ class Description(OutlierMixin, OfRows):
         Raises
         ------
         ValueError
-            Infinite or masked values, NaN under a kernel that is not for tables, too few rows,
-            ambiguous labels, rows without a label, one class only if a model or a cutoff needs two,
-            weights or groups that cannot be, an invalid kernel, or a parameter out of its range.
-            The message says what to do.
+            Infinite or masked values, NaN under a kernel that is not for tables, too
+            few rows, ambiguous labels, rows without a label, one class only if a model
+            or a cutoff needs two, weights or groups that cannot be, an invalid kernel,
+            or a parameter out of its range. The message says what to do.
         TypeError
             X is no table of rows and columns, or a parameter has the wrong type.
 
         Warns
         -----
         DataWarning
-            Equal rows, columns that the kernel compares badly (constant ones, very different
-            scales), more rows than are described.
+            Equal rows, columns that the kernel compares badly (constant ones, very
+            different scales), more rows than are described.
         DiagnosticWarning
-            Chains that disagree, few effective draws, divergences, or weights that have collapsed
-            on a few rows.
+            Chains that disagree, few effective draws, divergences, or weights that have
+            collapsed on a few rows.
         """
         self._validate_params()
         own = clone(self)  # whose parameters nobody else can change
@@ -148,14 +159,26 @@ class Description(OutlierMixin, OfRows):
 
     def _fitted(self, training: Training, seed: int) -> Fitted:
         """Return the fit to training rows."""
-        units, learner, start = training.units, self._learner(seed), time.process_time()
+        units = training.units
+        learner = self._learner(seed)
+        start = time.process_time()
         chosen = not (isinstance(self.cutoff, Printed) and is_number(self.cutoff.rule))
-        majority, names = units.X[units.majority], training.row_names[units.majority]
-        inputs.warn_of_columns(training.kernel, majority, training.table.labels, names, chosen)
-        data = Data.of(training.kernel, units, self._learns_from_minority, self._most(len(units)))
+        majority = units.X[units.majority]
+        names = training.row_names[units.majority]
+        inputs.warn_of_columns(
+            training.kernel, majority, training.table.labels, names, chosen
+        )
+        data = Data.of(
+            training.kernel, units, self._learns_from_minority, self._most(len(units))
+        )
         learned = learner.learn(data)
         seconds = time.process_time() - start
-        known = {"estimator": self, "training": training, "learner": learner, "seed": seed}
+        known = {
+            "estimator": self,
+            "training": training,
+            "learner": learner,
+            "seed": seed,
+        }
         versions = Versions.of(data, training.filled)
         return Fitted.of(data, learned, self.cutoff, versions, seconds=seconds, **known)
 
@@ -181,7 +204,9 @@ class Description(OutlierMixin, OfRows):
             normal = self.fit(X, y, **fit_params).decision()["normal"]
             return np.where(normal, 1, -1)
         found = pkgutil.resolve_name(f"{PACKAGE}.{ONE_TABLE}")(self, X)
-        odd = np.where(np.isnan(found.probability), 1.0 - found.weight, found.probability)
+        odd = np.where(
+            np.isnan(found.probability), 1.0 - found.weight, found.probability
+        )
         with collected():  # what is to be known of these rows was said
             own = clone(found.estimator).fit(X, sample_weight=1.0 - odd)
         self.fit_ = own.fit_
@@ -258,14 +283,17 @@ class Description(OutlierMixin, OfRows):
 
     @idata_.setter
     def idata_(self, value: Any) -> None:
-        raise AttributeError("idata_ cannot be set; est.with_draws(draws) takes your own draws")
+        raise AttributeError(
+            "idata_ cannot be set; est.with_draws(draws) takes your own draws"
+        )
 
     # answers
 
     def _rows(self, X: Any, warned: bool = True) -> Filled | None:
         """Return new rows as they are answered; None for the training rows, each left out.
 
-        And say how many of the new rows are training rows, if the caller is to be ``warned``.
+        And say how many of the new rows are training rows, if the caller is to be
+        ``warned``.
         """
         check_is_fitted(self)
         if X is None:
@@ -291,22 +319,22 @@ class Description(OutlierMixin, OfRows):
         pandas.DataFrame
             With the index of X if X is a data frame, or the names of the training rows:
 
-            - ``p_value`` of new rows, as :func:`bsvdd.p_value`: the rank of a row among the rows
-              of its own table is no evidence;
+            - ``p_value`` of new rows, as :func:`bsvdd.p_value`: the rank of a row among
+              the rows of its own table is no evidence;
             - ``probability_normal``, as :meth:`probability_normal`;
-            - ``surprise``, log(outside / inside) in nats, minus :meth:`score_samples`: 0 at the
-              cutoff, about .69 for a row that is half as similar to the training rows, negative
-              for normal rows;
+            - ``surprise``, log(outside / inside) in nats, minus :meth:`score_samples`:
+              0 at the cutoff, about .69 for a row that is half as similar to the
+              training rows, negative for normal rows;
             - ``low``, ``high``, the ends of its interval;
             - ``normal``, as :meth:`predict`;
-            - ``distance``, the posterior median of d_z, which tells odd rows apart worse than the
-              surprise does.
+            - ``distance``, the posterior median of d_z, which tells odd rows apart
+              worse than the surprise does.
 
         Raises
         ------
         ValueError
-            X has another number of columns than in ``fit``, infinite values, or NaN under a kernel
-            that is not for tables; prob does not lie between 0 and 1.
+            X has another number of columns than in ``fit``, infinite values, or NaN
+            under a kernel that is not for tables; prob does not lie between 0 and 1.
         sklearn.exceptions.NotFittedError
 
         Warns
@@ -336,16 +364,17 @@ class Description(OutlierMixin, OfRows):
         Parameters
         ----------
         X : array-like of shape (n, p), or data frame
-            As in ``fit``; columns of a data frame are taken by their names. If the labels of the
-            fit were a column of a data frame, this column is ignored.
+            As in ``fit``; columns of a data frame are taken by their names. If the
+            labels of the fit were a column of a data frame, this column is ignored.
 
         Returns
         -------
         ndarray of shape (n,)
-            The share of the draws in which the row is normal, in [0, 1]. It counts what is
-            uncertain: the weights of the centre, the cutoff, and rows that the sample has not
-            shown, see :mod:`bsvdd.inference.decision`. A model with one estimate of the weights
-            has the last two. With ``cutoffs.Printed`` the cutoff is one number.
+            The share of the draws in which the row is normal, in [0, 1]. It counts what
+            is uncertain: the weights of the centre, the cutoff, and rows that the
+            sample has not shown, see :mod:`bsvdd.inference.decision`. A model with one
+            estimate of the weights has the last two. With ``cutoffs.Printed`` the
+            cutoff is one number.
 
         Raises
         ------
@@ -365,15 +394,16 @@ class Description(OutlierMixin, OfRows):
     def score_samples(self, X: Any) -> np.ndarray:
         r"""Return the score of each row, shape (n,); larger is more normal, at least 0 is normal.
 
-        It is the posterior median of log(inside / outside), minus the surprise of the row (Hyndman
-        2026). With :math:`s_A` the similarity to the majority's part of the centre, :math:`s_B \ge
-        0` that to the minority's, and :math:`\theta` the cutoff,
+        It is the posterior median of log(inside / outside), minus the surprise of the
+        row (Hyndman 2026). With :math:`s_A` the similarity to the majority's part of
+        the centre, :math:`s_B \ge 0` that to the minority's, and :math:`\theta` the
+        cutoff,
 
         .. math:: \mathrm{inside} = s_A + \mathrm{unseen}, \qquad
             \mathrm{outside} = \theta + s_B.
 
-        For kernels that are no similarity in [0, 1] it is :math:`\log(D^2 / d_z^2)`. X and errors
-        are those of :meth:`decision`.
+        For kernels that are no similarity in [0, 1] it is :math:`\log(D^2 / d_z^2)`. X
+        and errors are those of :meth:`decision`.
 
         References
         ----------
@@ -397,8 +427,8 @@ class Description(OutlierMixin, OfRows):
     def margins(self, X: Any = None) -> np.ndarray:
         r"""Return log(inside / outside) of each row in each draw, shape (draws, m).
 
-        A row is normal in a draw if its margin is at least 0; P(normal) is the share of such draws,
-        and the score their median.
+        A row is normal in a draw if its margin is at least 0; P(normal) is the share of
+        such draws, and the score their median.
 
         Parameters
         ----------
@@ -412,9 +442,9 @@ class Description(OutlierMixin, OfRows):
     def log_similarity(self, X: Any = None) -> np.ndarray:
         r"""Return :math:`\log s_A` in each draw, shape (draws, m), whatever the cutoff is.
 
-        With :math:`s_A = \sum_g w_g k(u_g, z)` over the points of the majority, and the smallest
-        positive number in place of a sum that is not positive. For kernels that are no similarity
-        in [0, 1] it is :math:`-\log(d_z^2 / 2)`.
+        With :math:`s_A = \sum_g w_g k(u_g, z)` over the points of the majority, and the
+        smallest positive number in place of a sum that is not positive. For kernels
+        that are no similarity in [0, 1] it is :math:`-\log(d_z^2 / 2)`.
 
         Parameters
         ----------
@@ -443,9 +473,9 @@ class Description(OutlierMixin, OfRows):
         Returns
         -------
         xarray.DataArray of dims (chain, draw, obs)
-            d_z is a norm in kernel space, so it does not have the units of X. For a kernel with
-            values in [0, 1], k(z, z) = 1 and weights on the simplex, it lies between 0 and the
-            square root of 2.
+            d_z is a norm in kernel space, so it does not have the units of X. For a
+            kernel with values in [0, 1], k(z, z) = 1 and weights on the simplex, it
+            lies between 0 and the square root of 2.
 
         Raises
         ------
@@ -466,7 +496,8 @@ class Description(OutlierMixin, OfRows):
         Parameters
         ----------
         path : str or path
-            The file is complete or absent: it is written under another name and then renamed.
+            The file is complete or absent: it is written under another name and then
+            renamed.
 
         Raises
         ------
@@ -495,7 +526,9 @@ class Description(OutlierMixin, OfRows):
         Tabular(RBF(bandwidth=0.5), rho=0.1)
         """
         nested = {name: v for name, v in params.items() if name.startswith("kernel__")}
-        super().set_params(**{name: v for name, v in params.items() if name not in nested})
+        super().set_params(
+            **{name: v for name, v in params.items() if name not in nested}
+        )
         if nested:
             of_kernel = {name.removeprefix("kernel__"): v for name, v in nested.items()}
             kernel = as_kernel(self.get_params(deep=False)["kernel"])
@@ -505,12 +538,18 @@ class Description(OutlierMixin, OfRows):
     def _validate_params(self) -> None:
         if not (self.cutoff is None or isinstance(self.cutoff, RULES)):
             raise TypeError(
-                "cutoff must be None or one of bsvdd.cutoffs, such as FalseAlarm(0.1), got "
-                f"{self.cutoff!r:.80}; a distance is Printed(0.8)"
+                "cutoff must be None or one of bsvdd.cutoffs, such as FalseAlarm(0.1), "
+                f"got {self.cutoff!r:.80}; a distance is Printed(0.8)"
             )
         for name, value in self.get_params(deep=False).items():
-            if isinstance(value, int) and abs(value) > LARGEST and name != "minor_label":
-                raise ValueError(f"{name} is a whole number that is too large for any float")
+            if (
+                isinstance(value, int)
+                and abs(value) > LARGEST
+                and name != "minor_label"
+            ):
+                raise ValueError(
+                    f"{name} is a whole number that is too large for any float"
+                )
         super()._validate_params()
 
     def __str__(self) -> str:
@@ -524,16 +563,22 @@ class Description(OutlierMixin, OfRows):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if self._learns_from_minority:
-            tags.estimator_type = None  # scikit-learn's outlier detectors must fit without labels
+            tags.estimator_type = (
+                None  # scikit-learn's outlier detectors must fit without labels
+            )
         if self.__sklearn_is_fitted__() and self.labels_ not in LABELS_OF_PREDICT:
-            tags.estimator_type = "classifier"  # so scikit-learn's scorers ask for classes_
+            tags.estimator_type = (
+                "classifier"  # so scikit-learn's scorers ask for classes_
+            )
         return tags
 
 
 def given(X: Any) -> Any:
     """Return new rows; a ValueError for None."""
     if X is None:
-        raise ValueError("X is None, expected rows; est.decision() answers the training rows")
+        raise ValueError(
+            "X is None, expected rows; est.decision() answers the training rows"
+        )
     return X
 
 

@@ -1,9 +1,9 @@
 """Saved fits: one safetensors file of arrays, with JSON in its header; nothing in it is executed.
 
-Rows, kernel, points, draws and boundary are stored, and what follows from them is not: Gram
-statistics, answers, and the sphere of SVDD are computed again. Values of the package are stored by
-the name of their class and their fields. A user's own function is stored by its place only, and
-must be given to :func:`bsvdd.load`.
+Rows, kernel, points, draws and boundary are stored, and what follows from them is not:
+Gram statistics, answers, and the sphere of SVDD are computed again. Values of the
+package are stored by the name of their class and their fields. A user's own function is
+stored by its place only, and must be given to :func:`bsvdd.load`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,11 @@ from .registry import find
 
 FORMAT = 2
 CSR = "data", "indices", "indptr", "shape"
-ANSWERS = "boundary", "left_out_scores", "squared_norm"  # of a fit, that take long to compute
+ANSWERS = (
+    "boundary",
+    "left_out_scores",
+    "squared_norm",
+)  # of a fit, that take long to compute
 SINGLE = "learned.centre.w"  # the draws are stored in single precision
 Tensors = dict[str, np.ndarray]
 
@@ -52,10 +56,24 @@ class UnreadableFileError(ValueError):
 @cache
 def known_classes() -> dict[str, Any]:
     """Return the classes that a file may name."""
-    rooms = kernels, tabular, priors, cutoffs, decision, calibrate, points, columns, decorrelated
+    rooms = (
+        kernels,
+        tabular,
+        priors,
+        cutoffs,
+        decision,
+        calibrate,
+        points,
+        columns,
+        decorrelated,
+    )
     each = [v for room in rooms for v in vars(room).values()]
     each += [Centre, Filled, Learned, Table, Training]
-    return {v.__name__: v for v in each if isinstance(v, type) and dataclasses.is_dataclass(v)}
+    return {
+        v.__name__: v
+        for v in each
+        if isinstance(v, type) and dataclasses.is_dataclass(v)
+    }
 
 
 # values as JSON
@@ -72,18 +90,24 @@ def encoded(value: Any, place: str, tensors: Tensors) -> Any:
     if isinstance(value, tuple | list | range):
         return {"tuple": [encoded(v, place, tensors) for v in value]}
     if isinstance(value, Mapping):
-        return {"dict": [[k, encoded(v, f"{place}.{k}", tensors)] for k, v in value.items()]}
+        return {
+            "dict": [[k, encoded(v, f"{place}.{k}", tensors)] for k, v in value.items()]
+        }
     if isinstance(value, sparse.csr_array):
         parts = [np.asarray(getattr(value, part)) for part in CSR]
         return {"csr": [encoded(v, place, tensors) for v in parts]}
     if type(value) is known_classes().get(type(value).__name__):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        places = {n: place if n == "function" else f"{place}.{n}" for n in fields}  # of a Custom
+        places = {
+            n: place if n == "function" else f"{place}.{n}" for n in fields
+        }  # of a Custom
         inner = {name: encoded(v, places[name], tensors) for name, v in fields.items()}
         return {type(value).__name__: inner}
     if callable(value) or hasattr(value, "to_pymc"):
         return {"function": place}
-    raise TypeError(f"{place}={value!r} cannot be saved; expected a number, a string or None")
+    raise TypeError(
+        f"{place}={value!r} cannot be saved; expected a number, a string or None"
+    )
 
 
 def _of_array(value: np.ndarray, place: str, tensors: Tensors) -> Any:
@@ -91,7 +115,9 @@ def _of_array(value: np.ndarray, place: str, tensors: Tensors) -> Any:
         return {"objects": value.tolist()}
     if place == SINGLE:
         value = value.astype(np.float32)
-    name = next((n for n, known in tensors.items() if known is value), str(len(tensors)))
+    name = next(
+        (n for n, known in tensors.items() if known is value), str(len(tensors))
+    )
     tensors[name] = value
     return {"array": name}
 
@@ -112,10 +138,14 @@ def decoded(tree: Any, tensors: Tensors, functions: Mapping[str, Any]) -> Any:
         return {k: decoded(v, tensors, functions) for k, v in inside}
     if name in ("tuple", "csr"):
         values = tuple(decoded(v, tensors, functions) for v in inside)
-        return values if name == "tuple" else sparse.csr_array(values[:3], shape=values[3])
+        return (
+            values if name == "tuple" else sparse.csr_array(values[:3], shape=values[3])
+        )
     if name not in known_classes():
         raise ValueError(f"unknown type {name!r:.80}")
-    return known_classes()[name](**{k: decoded(v, tensors, functions) for k, v in inside.items()})
+    return known_classes()[name](
+        **{k: decoded(v, tensors, functions) for k, v in inside.items()}
+    )
 
 
 def places_of_functions(tree: Any) -> Iterator[str]:
@@ -142,7 +172,9 @@ def save(est: Any, path: str | os.PathLike[str]) -> None:
     parts = {
         "kernel": fitted.data.kernel,
         "points": fitted.data.points,
-        "training": dataclasses.replace(training, labels=labels, kernel=cast(Any, None)),
+        "training": dataclasses.replace(
+            training, labels=labels, kernel=cast(Any, None)
+        ),
         "learned": learned,
         "rule": fitted.rule,
         **{name: getattr(fitted, name) for name in ANSWERS},
@@ -171,7 +203,9 @@ def digest(text: str, tensors: Tensors) -> str:
     return found.hexdigest()
 
 
-def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = None) -> Any:
+def load(
+    path: str | os.PathLike[str], functions: Mapping[str, Any] | None = None
+) -> Any:
     """Return the fitted estimator that was saved in ``path``.
 
     Parameters
@@ -179,12 +213,14 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
     path : str or path
     functions : dict, optional
         The user's own functions among the parameters, for instance
-        ``load(path, {"prior": my_prior})``. Without them, the error names those that are needed.
+        ``load(path, {"prior": my_prior})``. Without them, the error names those that
+        are needed.
 
     Returns
     -------
     estimator
-        A fitted estimator of the class that was saved. Its draws are in single precision.
+        A fitted estimator of the class that was saved. Its draws are in single
+        precision.
 
     Raises
     ------
@@ -218,8 +254,9 @@ def load(path: str | os.PathLike[str], functions: Mapping[str, Any] | None = Non
     if set(own) != needed:
         names = ", ".join(sorted(needed)) or "no functions"
         raise ValueError(
-            f"{path} was saved with {names}, which are not stored: give a dict with exactly these "
-            f"names, load(path, {{name: function}}), got {sorted(own) or 'none'}"
+            f"{path} was saved with {names}, which are not stored: give a dict with "
+            "exactly these names, load(path, {name: function}), got "
+            f"{sorted(own) or 'none'}"
         )
     try:
         with threads.one():
@@ -235,25 +272,32 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
     content = Path(path).read_bytes()  # once: the file may change
     try:
         tensors = safetensors.load(content)
-        about = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-        text, known = about["bsvdd"], about["sha256"]
+        about = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])[
+            "__metadata__"
+        ]
+        text = about["bsvdd"]
+        known = about["sha256"]
     except Exception as error:
         raise ValueError(
-            "it is no saved bsvdd estimator, or it is cut off or damaged; use a file that est.save "
-            f"wrote ({type(error).__name__})"
+            "it is no saved bsvdd estimator, or it is cut off or damaged; use a file "
+            f"that est.save wrote ({type(error).__name__})"
         ) from error
     if digest(text, tensors) != known:
-        raise ValueError("its bytes are not those that were saved (SHA-256); it is damaged")
+        raise ValueError(
+            "its bytes are not those that were saved (SHA-256); it is damaged"
+        )
     header: dict[str, Any] = json.loads(text)
     if header["format"] != FORMAT:
         raise ValueError(
-            f"it has format {header['format']!r:.20}, and this version reads {FORMAT}; fit the "
-            "model again"
+            f"it has format {header['format']!r:.20}, and this version reads {FORMAT}; "
+            "fit the model again"
         )
     return header, tensors
 
 
-def _fitted(header: dict[str, Any], tensors: Tensors, functions: Mapping[str, Any]) -> Any:
+def _fitted(
+    header: dict[str, Any], tensors: Tensors, functions: Mapping[str, Any]
+) -> Any:
     """Return the estimator of a file."""
     record = find(header["estimator"])
     if record is None:
@@ -262,13 +306,18 @@ def _fitted(header: dict[str, Any], tensors: Tensors, functions: Mapping[str, An
     def part(name: str) -> Any:
         return decoded(header[name], tensors, functions)
 
-    parameters = {k: decoded(v, tensors, functions) for k, v in header["parameters"].items()}
+    parameters = {
+        k: decoded(v, tensors, functions) for k, v in header["parameters"].items()
+    }
     est = record.estimator()(**parameters)
     est._validate_params()
-    kernel, training = part("kernel"), part("training")
+    kernel = part("kernel")
+    training = part("training")
     training = dataclasses.replace(training, kernel=kernel)
     if isinstance(kernel, kernels.Tabular):
-        training = dataclasses.replace(training, kernel=dataclasses.replace(kernel, columns=None))
+        training = dataclasses.replace(
+            training, kernel=dataclasses.replace(kernel, columns=None)
+        )
     data = Data.known(kernel, training.units, part("points"))
     learner = est._learner(header["seed"])
     learned = part("learned") or learner.learn(data)

@@ -23,7 +23,8 @@ from ..tables.training import Training
 
 PRIOR_DRAWS = 1000
 # of fewer new rows, or of a smaller share, that are training rows nothing is said
-FEWEST_KNOWN, SHARE = 10, 0.25
+FEWEST_KNOWN = 10
+SHARE = 0.25
 TYPICAL = 200  # rows, whose median distance is the typical one
 
 
@@ -61,7 +62,9 @@ class Fitted(Fit):
     def of_parameters(self, **parameters: Any) -> Self:
         """Return this fit, as of an estimator with other parameters."""
         own = self.estimator.get_params(deep=False) | parameters
-        estimator = clone(type(self.estimator)(**own))  # nobody else can change its parameters
+        estimator = clone(
+            type(self.estimator)(**own)
+        )  # nobody else can change its parameters
         return replace(self, estimator=estimator, learner=estimator._learner(self.seed))
 
     def sampled(self) -> Self:
@@ -83,7 +86,11 @@ class Fitted(Fit):
     @cached_property
     def chains(self) -> Chains:
         """Whether the chains agree."""
-        return Chains.of_points(self.learned.by_chain, self.gram.K) if self.has_draws else Chains()
+        return (
+            Chains.of_points(self.learned.by_chain, self.gram.K)
+            if self.has_draws
+            else Chains()
+        )
 
     @property
     def divergences(self) -> int:
@@ -94,7 +101,9 @@ class Fitted(Fit):
     def model(self) -> Any:
         """The model of the weights; an AttributeError if there is none."""
         if not isinstance(self.learner, Posterior) or self.learned.scale is None:
-            raise AttributeError(f"{type(self.estimator).__name__} has no model with a posterior")
+            raise AttributeError(
+                f"{type(self.estimator).__name__} has no model with a posterior"
+            )
         return self.learner.model(self.data, self.learned.scale.scale)
 
     @cached_property
@@ -103,7 +112,9 @@ class Fitted(Fit):
         if not self.has_draws or self.learned.sampler == "own":
             return None
         try:
-            return centre_of(self.data, sampling.of_prior(self.model, PRIOR_DRAWS, self.seed))
+            return centre_of(
+                self.data, sampling.of_prior(self.model, PRIOR_DRAWS, self.seed)
+            )
         except sampling.ImproperPriorError:
             return None
 
@@ -115,10 +126,15 @@ class Fitted(Fit):
     def quantities(self) -> dict[str, dict[str, np.ndarray]]:
         """Numbers of each draw of "posterior" and "prior", (S,) each, by name."""
         found = {"posterior": self._quantities(self.learned.centre)}
-        return found if self.prior is None else found | {"prior": self._quantities(self.prior)}
+        return (
+            found
+            if self.prior is None
+            else found | {"prior": self._quantities(self.prior)}
+        )
 
     def _quantities(self, centre: Centre) -> dict[str, np.ndarray]:
-        w, gram = centre.w, self.gram
+        w = centre.w
+        gram = self.gram
         values = {
             "effective_support": self.support(centre),
             "largest_weight": np.abs(w / gram.sizes).max(axis=1),
@@ -137,8 +153,8 @@ def require_one_fit(est: Any, answer: str) -> None:
     require_description(est, answer)
     if not hasattr(est, "fit_"):
         raise TypeError(
-            f"{type(est).__name__} joins several fits, so there is no {answer} of all; ask each "
-            "of est.views_"
+            f"{type(est).__name__} joins several fits, so there is no {answer} of all; "
+            "ask each of est.views_"
         )
 
 
@@ -147,15 +163,17 @@ def require_description(est: Any, answer: str) -> None:
     check_is_fitted(est)
     if not hasattr(est, "margins"):
         raise TypeError(
-            f"{type(est).__name__} has neither draws nor left-out rows, so there is no {answer}; "
-            "use a description such as BSVDD, BDD or SVDD"
+            f"{type(est).__name__} has neither draws nor left-out rows, so there is no "
+            f"{answer}; use a description such as BSVDD, BDD or SVDD"
         )
 
 
 def training_minority(est: Any) -> np.ndarray:
     """Return which of the training rows of a description are minority."""
     pairwise = get_tags(est).input_tags.pairwise  # a kernel matrix is no table
-    return np.asarray((est.idata_["constant_data"] if pairwise else est.table_).minority)
+    return np.asarray(
+        (est.idata_["constant_data"] if pairwise else est.table_).minority
+    )
 
 
 # new rows that are training rows
@@ -178,6 +196,7 @@ def warn_of_training(known: np.ndarray, rows: np.ndarray) -> None:
     equal = int(np.isin(hashes(rows), known).sum()) if len(rows) >= FEWEST_KNOWN else 0
     if equal > SHARE * len(rows):
         warn(
-            f"{equal} of {len(rows)} rows are training rows; decision() answers them left out",
+            f"{equal} of {len(rows)} rows are training rows; decision() answers them "
+            "left out",
             DataWarning,
         )

@@ -1,7 +1,7 @@
 """Separating hyperplanes in kernel space: the one-class SVM, and SVMs that learn both classes.
 
-They are estimators of scikit-learn: ``fit``, ``decision_function``, ``score_samples``, ``predict``.
-They have no centre, no posterior and no cutoff beside f = 0.
+They are estimators of scikit-learn: ``fit``, ``decision_function``, ``score_samples``,
+``predict``. They have no centre, no posterior and no cutoff beside f = 0.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ class Machine(OfRows):
         X : array-like of shape (n, p), or data frame
             With ``kernels.Precomputed``, the kernel matrix (n, n).
         y : array-like of shape (n,), or name of a column of the data frame, optional
-            Labels, as in :class:`bsvdd.BSVDD`. The one-class SVM leaves minority rows out.
+            Labels, as in :class:`bsvdd.BSVDD`. The one-class SVM leaves minority rows
+            out.
 
         Returns
         -------
@@ -119,29 +120,40 @@ class Machine(OfRows):
         if n > MOST_ROWS:
             raise ValueError(
                 f"the kernel matrix of {n} rows needs {8e-9 * n * n:.1f} GB, and up to "
-                f"{MOST_ROWS} rows are accepted; use a description such as BSVDD, or fit fewer rows"
+                f"{MOST_ROWS} rows are accepted; use a description such as BSVDD, or "
+                "fit fewer rows"
             )
 
     def _classes(self, training: Training) -> tuple[Kernel, Classes]:
         """Return the kernel that the majority rows teach, and the rows, majority rows first."""
-        X, minority = training.filled.rows, training.minority
-        majority, others = X[~minority], X[minority & self._learns_from_minority]
+        X = training.filled.rows
+        minority = training.minority
+        majority = X[~minority]
+        others = X[minority & self._learns_from_minority]
         names = training.row_names[~minority]
-        inputs.warn_of_columns(training.kernel, majority, training.table.labels, names, chosen=True)
+        inputs.warn_of_columns(
+            training.kernel, majority, training.table.labels, names, chosen=True
+        )
         n = len(majority)
         kernel = training.kernel.fit(majority, np.ones(n), np.arange(n))
         Z = kernel.inputs(np.concatenate([majority, others]))
         K = kernel(Z, Z)
-        return kernel, Classes(Z, np.repeat([1.0, -1.0], [n, len(others)]), (K + K.T) / 2.0)
+        return kernel, Classes(
+            Z, np.repeat([1.0, -1.0], [n, len(others)]), (K + K.T) / 2.0
+        )
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f of each row of X, at least 0 for normal rows, shape (n,)."""
         check_is_fitted(self)
-        fit, used = self.fit_, np.flatnonzero(self.weights_)
-        Z, Y = fit.kernel.inputs(fit.training.new(X).rows), fit.rows[used]
+        fit = self.fit_
+        used = np.flatnonzero(self.weights_)
+        Z = fit.kernel.inputs(fit.training.new(X).rows)
+        Y = fit.rows[used]
         blocks = np.array_split(Z, len(Z) * len(Y) // BLOCK_VALUES + 1)
         with threads.one():
-            f = np.concatenate([fit.kernel(block, Y) @ self.weights_[used] for block in blocks])
+            f = np.concatenate(
+                [fit.kernel(block, Y) @ self.weights_[used] for block in blocks]
+            )
         return f + self.intercept_
 
     def score_samples(self, X: Any) -> np.ndarray:
@@ -170,28 +182,30 @@ class OCSVM(Machine):
     Parameters
     ----------
     kernel : Kernel or callable, default=Tabular(RBF("median"))
-        As in :class:`bsvdd.BSVDD`. A narrower kernel orders rows better, and f = 0 then flags most
-        new normal rows: on 13 real sets .13 of them with ``"median"`` (AUC .80), .48 with
-        ``"modified_mean"`` (.87), .91 with ``"likelihood"`` (.88).
+        As in :class:`bsvdd.BSVDD`. A narrower kernel orders rows better, and f = 0 then
+        flags most new normal rows: on 13 real sets .13 of them with ``"median"`` (AUC
+        .80), .48 with ``"modified_mean"`` (.87), .91 with ``"likelihood"`` (.88).
     minor_label, table
         As in :class:`bsvdd.BSVDD`.
     nu : float, default=0.1
-        Upper bound on the share of margin errors, and lower bound on the share of support vectors.
+        Upper bound on the share of margin errors, and lower bound on the share of
+        support vectors.
 
     Attributes
     ----------
     plane_ : Plane
-        ``rho``, ``norm`` (||w||) and ``distance_from_origin`` (rho/||w||); if the origin lies among
-        the rows, they are 0, 0 and NaN, with a warning. ``case`` is ``"inside"``, ``"on the
-        hyperplane"`` or ``"beyond"``, for each majority row; ``support_vector_share`` is at least
-        ``nu``, and ``margin_error_share`` at most ``nu``.
+        ``rho``, ``norm`` (||w||) and ``distance_from_origin`` (rho/||w||); if the
+        origin lies among the rows, they are 0, 0 and NaN, with a warning. ``case`` is
+        ``"inside"``, ``"on the hyperplane"`` or ``"beyond"``, for each majority row;
+        ``support_vector_share`` is at least ``nu``, and ``margin_error_share`` at most
+        ``nu``.
     weights_, intercept_ : ndarray of shape (n0,), float
         alpha, and -rho.
 
     References
     ----------
-    Schoelkopf, B. et al. (2001). Estimating the support of a high-dimensional distribution.
-    Neural Computation 13, 1443-1471. doi:10.1162/089976601750264965
+    Schoelkopf, B. et al. (2001). Estimating the support of a high-dimensional
+    distribution. Neural Computation 13, 1443-1471. doi:10.1162/089976601750264965
 
     Examples
     --------
@@ -211,9 +225,9 @@ class OCSVM(Machine):
         self.plane_: Plane = machines.one_class_svm(rows, self.nu)
         if not self.plane_.norm > 0:
             warn(
-                "the origin of the kernel space lies among the majority rows, so no hyperplane "
-                "separates them from it (w = 0) and f has no information; use kernels.RBF or "
-                "SVDD, or do not centre the columns",
+                "the origin of the kernel space lies among the majority rows, so no "
+                "hyperplane separates them from it (w = 0) and f has no information; "
+                "use kernels.RBF or SVDD, or do not centre the columns",
                 DataWarning,
             )
         return self.plane_.alpha, -self.plane_.rho
@@ -234,7 +248,8 @@ class SVM(Machine):
         As in :class:`bsvdd.BSVDD`.
     C : float, default=1
     balanced : bool, default=True
-        Whether the cost of an error is C n / (2 n_y), larger in the smaller class; else it is C.
+        Whether the cost of an error is C n / (2 n_y), larger in the smaller class; else
+        it is C.
 
     Attributes
     ----------
@@ -243,8 +258,8 @@ class SVM(Machine):
 
     References
     ----------
-    Cortes, C. and Vapnik, V. (1995). Support-vector networks. Machine Learning 20, 273-297.
-    doi:10.1007/BF00994018
+    Cortes, C. and Vapnik, V. (1995). Support-vector networks. Machine Learning 20,
+    273-297. doi:10.1007/BF00994018
 
     Examples
     --------
@@ -283,14 +298,15 @@ class DSVM(SVM):
     kernel, C, minor_label, table
         As in :class:`SVM`.
     balanced : bool, default=True
-        Whether both classes have the same sum of costs; else the cost of a row is C d_i, as in the
-        source.
+        Whether both classes have the same sum of costs; else the cost of a row is C
+        d_i, as in the source.
     neighbors : int, default=5
         k. It needs k + 1 rows of each class.
     density : {"class", "train"}, default="class"
-        Where neighbour and maximum are looked for: among the rows of the same class, or in the
-        whole training set, as the note on IDLSSVM-CIL prints it. There, k + 1 rows of both classes
-        together are enough, and minority rows among the majority weigh more.
+        Where neighbour and maximum are looked for: among the rows of the same class, or
+        in the whole training set, as the note on IDLSSVM-CIL prints it. There, k + 1
+        rows of both classes together are enough, and minority rows among the majority
+        weigh more.
 
     Attributes
     ----------
@@ -301,8 +317,8 @@ class DSVM(SVM):
 
     References
     ----------
-    Hazarika, B. B. and Gupta, D. (2021). Density-weighted support vector machines for binary
-    class imbalance learning. Neural Computing and Applications 33.
+    Hazarika, B. B. and Gupta, D. (2021). Density-weighted support vector machines for
+    binary class imbalance learning. Neural Computing and Applications 33.
     doi:10.1007/s00521-020-05240-8
 
     Examples
@@ -319,7 +335,9 @@ class DSVM(SVM):
 
     def _density(self, rows: Classes) -> np.ndarray:
         within_class = self.density == "class"
-        self.density_weights_ = machines.density_weights(rows, self.neighbors, within_class)
+        self.density_weights_ = machines.density_weights(
+            rows, self.neighbors, within_class
+        )
         return self.density_weights_
 
 
@@ -348,8 +366,8 @@ class LSSVM(SVM):
 
     References
     ----------
-    Suykens, J. A. K. and Vandewalle, J. (1999). Least squares support vector machine classifiers.
-    Neural Processing Letters 9, 293-300. doi:10.1023/A:1018628609742
+    Suykens, J. A. K. and Vandewalle, J. (1999). Least squares support vector machine
+    classifiers. Neural Processing Letters 9, 293-300. doi:10.1023/A:1018628609742
 
     Examples
     --------
@@ -370,12 +388,14 @@ class LSSVM(SVM):
 
     def _solve(self, rows: Classes) -> tuple[np.ndarray, float]:
         solved = machines.least_squares(rows, self._ridge(self._costs(rows)))
-        self.kkt_residual_, self.slack_ = solved.residual, solved.slack
+        self.kkt_residual_ = solved.residual
+        self.slack_ = solved.slack
         if not solved.residual <= MAX_RESIDUAL:
             warn(
-                f"the solution of the linear system of {type(self).__name__} has a residual of "
-                f"{solved.residual:.2g}, where y is 1 or -1: the system is nearly singular with "
-                f"C={self.C:g}; use a smaller C, epsilon > 0, or centre and scale the columns",
+                f"the solution of the linear system of {type(self).__name__} has a "
+                f"residual of {solved.residual:.2g}, where y is 1 or -1: the system is "
+                f"nearly singular with C={self.C:g}; use a smaller C, epsilon > 0, or "
+                "centre and scale the columns",
                 DataWarning,
             )
         return solved.weights, solved.offset
@@ -395,24 +415,26 @@ class IDLSSVM(LSSVM, DSVM):
     kernel, C, epsilon, minor_label, table
         As in :class:`LSSVM`.
     balanced : bool, default=True
-        Whether both classes have the same sum of costs; else C_i = C d_i^2, as in the source.
+        Whether both classes have the same sum of costs; else C_i = C d_i^2, as in the
+        source.
     neighbors, density
         As in :class:`DSVM`.
     zero_weight : {"drop", "epsilon"}, default="drop"
-        How a row with d = 0, whose ridge is infinite, is treated, for which the sources have no
-        rule: it gets weight zero, or its ridge is only epsilon.
+        How a row with d = 0, whose ridge is infinite, is treated, for which the sources
+        have no rule: it gets weight zero, or its ridge is only epsilon.
 
     Attributes
     ----------
     density_weights_ : ndarray of shape (n,)
         d, majority rows first.
     weights_, intercept_, kkt_residual_, slack_
-        As in :class:`LSSVM`; the slack of a row with d > 0 is alpha_i/C_i where epsilon is 0.
+        As in :class:`LSSVM`; the slack of a row with d > 0 is alpha_i/C_i where epsilon
+        is 0.
 
     References
     ----------
-    Hazarika, B. B. and Gupta, D. (2021). Density-weighted support vector machines for binary
-    class imbalance learning. Neural Computing and Applications 33.
+    Hazarika, B. B. and Gupta, D. (2021). Density-weighted support vector machines for
+    binary class imbalance learning. Neural Computing and Applications 33.
     doi:10.1007/s00521-020-05240-8
 
     Examples
@@ -430,13 +452,15 @@ class IDLSSVM(LSSVM, DSVM):
     zero_weight: str = "drop"
 
     def _ridge(self, costs: np.ndarray) -> np.ndarray:
-        ridge, zero = super()._ridge(costs), costs <= 0.0
+        ridge = super()._ridge(costs)
+        zero = costs <= 0.0
         if self.zero_weight == "drop" or not zero.any():
             return ridge
         if self.epsilon == 0.0:
             raise ValueError(
-                f"zero_weight='epsilon' gives {int(zero.sum())} row(s) with density weight 0 the "
-                "ridge epsilon, which is 0; use epsilon > 0 or zero_weight='drop'"
+                f"zero_weight='epsilon' gives {int(zero.sum())} row(s) with density "
+                "weight 0 the ridge epsilon, which is 0; use epsilon > 0 or "
+                "zero_weight='drop'"
             )
         return np.where(zero, self.epsilon, ridge)
 

@@ -43,8 +43,13 @@ class OfRows(BaseEstimator):
         """Raise a ValueError if so many rows of each class cannot be fitted."""
         if self._learns_from_minority and not minority.any():
             raise ValueError(
-                f"{type(self).__name__} learns from minority rows, but there is none (n1 = 0)"
-                + ("" if labelled else "; it requires y to be passed, but the target y is None")
+                f"{type(self).__name__} learns from minority rows, but there is none "
+                "(n1 = 0)"
+                + (
+                    ""
+                    if labelled
+                    else "; it requires y to be passed, but the target y is None"
+                )
                 + "; give y with at least one minority row, or use a one-class model such as BSVDD"
             )
 
@@ -79,18 +84,21 @@ class OfRows(BaseEstimator):
         Raises
         ------
         AttributeError
-            y had other labels in ``fit``; scikit-learn's tools would read scores and decisions the
-            wrong way round.
+            y had other labels in ``fit``; scikit-learn's tools would read scores and
+            decisions the wrong way round.
         """
         check_is_fitted(self)
         if self.labels_ not in LABELS_OF_PREDICT:
             minor, *others = self.labels_
-            shown = ", ".join(map(repr, others[:3])) + (", ..." if len(others) > 3 else "")
+            shown = ", ".join(map(repr, others[:3])) + (
+                ", ..." if len(others) > 3 else ""
+            )
             raise AttributeError(
-                "scikit-learn's own scorers and calibration need the labels of predict, -1 for "
-                f"abnormal and 1 for normal; this fit has {minor!r} for abnormal and {shown} for "
-                "normal, which they would read the wrong way round: use scoring=scorers.roc_auc, "
-                f"or another of bsvdd.scorers, or fit with np.where(y == {minor!r}, -1, 1)"
+                "scikit-learn's own scorers and calibration need the labels of "
+                f"predict, -1 for abnormal and 1 for normal; this fit has {minor!r} "
+                f"for abnormal and {shown} for normal, which they would read the wrong "
+                "way round: use scoring=scorers.roc_auc, or another of bsvdd.scorers, "
+                f"or fit with np.where(y == {minor!r}, -1, 1)"
             )
         return np.array([-1, 1])
 
@@ -103,7 +111,8 @@ class OfRows(BaseEstimator):
         return "fit_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
-        tags, kernel = super().__sklearn_tags__(), self.get_params(deep=False)["kernel"]
+        tags = super().__sklearn_tags__()
+        kernel = self.get_params(deep=False)["kernel"]
         tags.input_tags.pairwise = getattr(kernel, "pairwise", False)
         tags.input_tags.allow_nan = getattr(kernel, "of_tables", False)
         tags.target_tags.required = self._learns_from_minority

@@ -1,7 +1,8 @@
 """The models by their names in tables, in files and on the command line.
 
-A class that is derived from one of ours, in a project of yours, is known by its own name as soon
-as it is imported. Nothing heavy is imported here, so that the names are there at once.
+A class that is derived from one of ours, in a project of yours, is known by its own
+name as soon as it is imported. Nothing heavy is imported here, so that the names are
+there at once.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ class Record:
     @property
     def reference(self) -> str:
         """The first reference of the docstring, in one line; empty if it has none."""
-        found = (inspect.getdoc(self.estimator()) or "").partition("References\n----------\n")[2]
+        found = (inspect.getdoc(self.estimator()) or "").partition(
+            "References\n----------\n"
+        )[2]
         return " ".join(found.partition("\n\n")[0].split())
 
 

@@ -1,9 +1,10 @@
 """Scorers for scikit-learn's model selection. In all of them, positive means minority, abnormal.
 
-They are functions of a fitted estimator, rows and labels, for ``cross_val_score(scoring=...)`` and
-``GridSearchCV(scoring=...)``. scikit-learn's own scorers take the larger label for the positive
-class: for labels {0, 1} and booleans this is the minority, while ``decision_function`` is large
-for normal rows, so their values are reversed.
+They are functions of a fitted estimator, rows and labels, for
+``cross_val_score(scoring=...)`` and ``GridSearchCV(scoring=...)``. scikit-learn's own
+scorers take the larger label for the positive class: for labels {0, 1} and booleans
+this is the minority, while ``decision_function`` is large for normal rows, so their
+values are reversed.
 """
 
 from __future__ import annotations
@@ -48,10 +49,10 @@ class Scorer:
 
         Parameters
         ----------
-        estimator : fitted estimator of bsvdd, or a pipeline or a search that ends with one
-        X : array-like of shape (n, p)
-        y : array-like of shape (n,)
-            With the labels of ``fit``: a label of the minority, of any kind, means abnormal.
+        estimator : fitted estimator of bsvdd, or a pipeline or a search that ends with
+        one X : array-like of shape (n, p) y : array-like of shape (n,)
+            With the labels of ``fit``: a label of the minority, of any kind, means
+            abnormal.
 
         Raises
         ------
@@ -60,19 +61,22 @@ class Scorer:
         ValueError
             y has a label that ``fit`` has not seen, or one class only.
         """
-        est, flagged = detector_in(estimator), np.asarray(estimator.predict(X)) == -1
+        est = detector_in(estimator)
+        flagged = np.asarray(estimator.predict(X)) == -1
         minority = est.minority_of(y, len(flagged))
         if minority.all() or not minority.any():
             only = "minority" if minority.all() else "majority"
             raise ValueError(
-                f"{self.name} needs rows of both classes, got {len(minority)} {only} rows; "
-                "scikit-learn's cross-validation splits rows without regard to their class unless "
-                "told: cv=StratifiedKFold(5, shuffle=True)"
+                f"{self.name} needs rows of both classes, got {len(minority)} {only} "
+                "rows; scikit-learn's cross-validation splits rows without regard to "
+                "their class unless told: cv=StratifiedKFold(5, shuffle=True)"
             )
         score = np.minimum(-np.asarray(estimator.decision_function(X)), LARGEST)
         if self.name == "average_precision":
             return float(average_precision_score(minority, score))
-        return evaluate(minority, flagged, score)["auc" if self.name == "roc_auc" else self.name]
+        return evaluate(minority, flagged, score)[
+            "auc" if self.name == "roc_auc" else self.name
+        ]
 
     def __repr__(self) -> str:
         return f"scorers.{self.name}"
@@ -87,8 +91,8 @@ def detector_in(estimator: Any) -> Description | Machine:
     if hasattr(estimator, "best_estimator_"):
         return detector_in(estimator.best_estimator_)
     raise TypeError(
-        "these scorers are for estimators of bsvdd, alone or at the end of a pipeline, got "
-        f"{type(estimator).__name__}"
+        "these scorers are for estimators of bsvdd, alone or at the end of a pipeline, "
+        f"got {type(estimator).__name__}"
     )
 
 

@@ -32,10 +32,10 @@ class SVDD(Description):
     dictionary : optional
         As in :class:`BSVDD`; "auto" is 2,000 points.
     cutoff : object of bsvdd.cutoffs or None, default=None
-        As in :class:`BSVDD`: a left-out row is compared with the sphere that the others have
-        without it. ``Printed(of="own")`` is the sphere of the description, which excludes far more
-        than ``outlier_fraction`` of new normal rows if the kernel is narrow or the columns are
-        many.
+        As in :class:`BSVDD`: a left-out row is compared with the sphere that the others
+        have without it. ``Printed(of="own")`` is the sphere of the description, which
+        excludes far more than ``outlier_fraction`` of new normal rows if the kernel is
+        narrow or the columns are many.
     minor_label : optional
         Label of the minority in y, see :class:`BSVDD`.
     table : Table, optional
@@ -48,9 +48,9 @@ class SVDD(Description):
     weights_ : ndarray of shape (M,)
     sphere_ : Sphere
     kernel_, gram_, idata_, cutoff_
-        As in :class:`BSVDD`; ``idata_`` has one draw, and P(normal) and intervals count the
-        uncertainty of the cutoff and of rows that the sample has not shown, and not that of the
-        centre: intervals of 90 % are too short.
+        As in :class:`BSVDD`; ``idata_`` has one draw, and P(normal) and intervals count
+        the uncertainty of the cutoff and of rows that the sample has not shown, and not
+        that of the centre: intervals of 90 % are too short.
 
     See Also
     --------
@@ -113,15 +113,16 @@ class SVDDM(SVDD):
     kernel, dictionary, cutoff, minor_label, table
         As in :class:`SVDD`.
     C : float, optional
-        Cost of majority rows outside, at least 1/n0. ``None`` is 1/(n0 ``outlier_fraction``).
+        Cost of majority rows outside, at least 1/n0. ``None`` is 1/(n0
+        ``outlier_fraction``).
     outlier_fraction : float, default=0.1
-        Used if C is None. At most the share ``outlier_fraction`` (1 + sum(alpha1)) of majority
-        rows lies outside, because each such row has weight C.
+        Used if C is None. At most the share ``outlier_fraction`` (1 + sum(alpha1)) of
+        majority rows lies outside, because each such row has weight C.
     C2 : float, optional
         Cost of minority rows inside. ``None`` is 1/(n1 ``minority_fraction``).
     minority_fraction : float, default=0.1
-        Used if C2 is None. At most the share ``minority_fraction`` sum(alpha1) of minority rows
-        lies inside.
+        Used if C2 is None. At most the share ``minority_fraction`` sum(alpha1) of
+        minority rows lies inside.
 
     Attributes
     ----------

@@ -38,7 +38,9 @@ from .fitted import Fitted
 
 SAMPLE = "chain", "draw"
 SUM = 1e-6  # of weights that sum to one, but for rounding
-_trees: WeakKeyDictionary[Fitted, xr.DataTree] = WeakKeyDictionary()  # each is made once
+_trees: WeakKeyDictionary[Fitted, xr.DataTree] = (
+    WeakKeyDictionary()
+)  # each is made once
 
 
 def of_fit(fitted: Fitted) -> xr.DataTree:
@@ -58,7 +60,8 @@ def by_draw(learned: Learned, values: np.ndarray, *dims: str) -> xr.DataArray:
 
 
 def _of_fit(fitted: Fitted) -> xr.DataTree:
-    learned, data = fitted.learned, fitted.data
+    learned = fitted.learned
+    data = fitted.data
     obs = np.arange(len(data.units.X))
     d = by_draw(learned, fitted.distances(data.units.X), "obs").assign_coords(obs=obs)
     groups: dict[str, Any] = {
@@ -102,21 +105,27 @@ def _draws(fitted: Fitted, group: str) -> xr.Dataset:
 
 
 def _decision(fitted: Fitted) -> xr.Dataset:
-    found = decisions.of_fit(fitted, None, None, 0.9).reset_index(drop=True).rename_axis("obs")
+    found = (
+        decisions.of_fit(fitted, None, None, 0.9)
+        .reset_index(drop=True)
+        .rename_axis("obs")
+    )
     return xr.Dataset.from_dataframe(found).assign(cutoff=fitted.D_opt)
 
 
 def _diagnostics(fitted: Fitted) -> xr.Dataset:
     of_posterior = fitted.quantities["posterior"]
     found = {
-        name: np.median(of_posterior[name]) for name in ("effective_support", "largest_weight")
+        name: np.median(of_posterior[name])
+        for name in ("effective_support", "largest_weight")
     }
     found |= {"r_hat": fitted.chains.r_hat, "ess": fitted.chains.ess}
     return xr.Dataset({**found, "divergences": fitted.divergences})
 
 
 def _constant(fitted: Fitted) -> xr.Dataset:
-    training, units = fitted.training, fitted.data.units
+    training = fitted.training
+    units = fitted.data.units
     variables: dict[str, Any] = {
         "X": (("obs", "feature"), units.X),
         "minority": ("obs", units.minority),
@@ -156,7 +165,8 @@ def read(draws: Any, points: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     if isinstance(draws, xr.DataTree):
         if "posterior" not in draws.children:
             raise ValueError(
-                f"draws: expected a DataTree with the group posterior, got {quoted(draws.children)}"
+                "draws: expected a DataTree with the group posterior, got "
+                f"{quoted(draws.children)}"
             )
         if "sample_stats" in draws.children and "diverging" in draws["sample_stats"]:
             stats = {"diverging": np.asarray(draws["sample_stats"]["diverging"])}
@@ -164,7 +174,8 @@ def read(draws: Any, points: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     if isinstance(draws, xr.Dataset):
         if "w" not in draws:
             raise ValueError(
-                f"draws: expected the weights w, got {quoted(draws.data_vars)}; est.model_ has them"
+                f"draws: expected the weights w, got {quoted(draws.data_vars)}; "
+                "est.model_ has them"
             )
         draws = draws["w"]
     if isinstance(draws, xr.DataArray):
@@ -175,7 +186,9 @@ def read(draws: Any, points: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
 def _ordered(draws: Any, points: int) -> Any:
     """Return draws of dims (chain, draw, point), their points in the order of the fit."""
     if "draw" not in draws.dims or draws.ndim != 2 + ("chain" in draws.dims):
-        raise ValueError(f"draws: expected the dims chain, draw and point, got {draws.dims}")
+        raise ValueError(
+            f"draws: expected the dims chain, draw and point, got {draws.dims}"
+        )
     if "chain" not in draws.dims:
         draws = draws.expand_dims("chain")
     draws = draws.transpose(*SAMPLE, ...)
@@ -184,8 +197,9 @@ def _ordered(draws: Any, points: int) -> Any:
         own = draws[dim].values.tolist()
         if set(own) != set(range(points)):
             raise ValueError(
-                f"draws: the coordinate {dim!r} names other points than the fit, which has 0 to "
-                f"{points - 1}; got {own[:3]}, ...; drop it to match points by their order"
+                f"draws: the coordinate {dim!r} names other points than the fit, which "
+                f"has 0 to {points - 1}; got {own[:3]}, ...; drop it to match points "
+                "by their order"
             )
         draws = draws.sel({dim: np.arange(points)})
     return draws.to_numpy()
@@ -202,20 +216,25 @@ def _of_array(draws: Any, points: int) -> np.ndarray:
     w = w[None] if w.ndim == 2 else w
     if w.ndim != 3 or w.shape[-1] != points or not w.size:
         raise ValueError(
-            f"draws: expected weights of shape (draws, {points}), one for each point of the fit, "
-            f"got shape {np.shape(draws)}"
+            f"draws: expected weights of shape (draws, {points}), one for each point "
+            f"of the fit, got shape {np.shape(draws)}"
         )
     return w
 
 
 def _require_weights(w: np.ndarray, known: Fitted) -> None:
     """Raise a ValueError for weights that the model of a fit cannot have."""
-    name, gram = type(known.estimator).__name__, known.gram
+    name = type(known.estimator).__name__
+    gram = known.gram
     if not np.isfinite(w).all():
         raise ValueError("draws: the weights w are not finite in all draws")
     if known.model.on_simplex and not gram.n1 and w.min() < -1e-9:
-        raise ValueError(f"draws: the weights of {name} are at least 0, got {w.min():.3g}")
+        raise ValueError(
+            f"draws: the weights of {name} are at least 0, got {w.min():.3g}"
+        )
     total = w.sum(axis=-1)
     if (known.model.on_simplex or gram.n1) and np.abs(total - 1.0).max() > SUM:
         worst = total.ravel()[np.abs(total - 1.0).argmax()]
-        raise ValueError(f"draws: the weights of {name} sum to 1 in each draw, got {worst:.6g}")
+        raise ValueError(
+            f"draws: the weights of {name} sum to 1 in each draw, got {worst:.6g}"
+        )

@@ -1,16 +1,17 @@
 r"""Several views of the same rows, joined to one answer.
 
-A view gives each row z a value :math:`t_v(z)` in each draw, larger for more normal rows, and n
-left-out values :math:`t_{vj}` to the normal training rows. The p-value of z under view v is the
-share of these that are at most its own, and the score joins the views by the weighted harmonic mean
-of p-values (Good 1958; Wilson 2019),
+A view gives each row z a value :math:`t_v(z)` in each draw, larger for more normal
+rows, and n left-out values :math:`t_{vj}` to the normal training rows. The p-value of z
+under view v is the share of these that are at most its own, and the score joins the
+views by the weighted harmonic mean of p-values (Good 1958; Wilson 2019),
 
 .. math:: s(z) = -\log \sum_v \frac{c_v}{p_v(z)} - 10^{-4} \sum_v c_v \frac{m_v - t_v(z)}{s_v},
     \qquad p_v(z) = \frac{1 + \#\{j : t_{vj} \le t_v(z)\}}{n + 1}.
 
-The second term ranks rows beyond all training rows, with :math:`m_v, s_v` the mean and the standard
-deviation of the left-out values. A left-out row is compared with the other n - 1. The harmonic mean
-is no p-value itself: left-out scores choose the cutoff, and give p-values.
+The second term ranks rows beyond all training rows, with :math:`m_v, s_v` the mean and
+the standard deviation of the left-out values. A left-out row is compared with the other
+n - 1. The harmonic mean is no p-value itself: left-out scores choose the cutoff, and
+give p-values.
 """
 
 from __future__ import annotations
@@ -39,10 +40,19 @@ from .fitted import require_description, single, warn_of_training
 from .of_rows import BaseEstimator, OutlierMixin
 
 # by mean AUC on the embedded and the development sets
-WEIGHTS = {"standardised": 0.3, "normal scores": 0.6, "columns": 0.05, "rarest column": 0.05}
+WEIGHTS = {
+    "standardised": 0.3,
+    "normal scores": 0.6,
+    "columns": 0.05,
+    "rarest column": 0.05,
+}
 SCALES = "standardised", "normal scores"
-FURTHER, BEYOND = 0.3, 1e-4  # weights of a view of the user, and of the z-scores
-DRAWS, BLOCK = 500, 2000  # that are joined, evenly spaced; rows in memory at once
+# weights of a view of the user, and of the z-scores
+FURTHER = 0.3
+BEYOND = 1e-4
+# that are joined, evenly spaced; rows in memory at once
+DRAWS = 500
+BLOCK = 2000
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,8 @@ class Columns:
 
     def values(self, table: TrainingTable, Z: Any = None) -> np.ndarray:
         """Return the values of new rows (m,); of training rows, each without itself."""
-        normal, is_category = ~table.minority, [kind == "category" for kind in table.kinds.values()]
+        normal = ~table.minority
+        is_category = [kind == "category" for kind in table.kinds.values()]
         rare = Rarity.of(table.values[normal].to_numpy(), is_category)
         rows = table.values.to_numpy() if Z is None else table.floats(Z)
         return self.joined(rare.log_frequency(rows, Z is None and normal), axis=1)
@@ -84,25 +95,26 @@ class Views(OutlierMixin, BaseEstimator):
 
     - "standardised" and "normal scores": the estimator, by the two halves of its kernel
       :class:`~bsvdd.kernels.Tabular`;
-    - "columns" and "rarest column": the columns one by one. The value of a column is rare if few
-      training rows have a value near to it (:mod:`bsvdd.models.rarity`); the sum of the log
-      frequencies, and the smallest.
+    - "columns" and "rarest column": the columns one by one. The value of a column is
+      rare if few training rows have a value near to it (:mod:`bsvdd.models.rarity`);
+      the sum of the log frequencies, and the smallest.
 
     Parameters
     ----------
     estimator : estimator, optional
         A description of this package, fitted once for each scale. Default: BSVDD().
     views : mapping of str to estimator or callable, optional
-        Further views by their names: a description, or a function that takes a data frame of the
-        rows as floats (codes for categories, days for dates, NaN for gaps) and returns one number
-        for each row, larger for odder rows; NaN says nothing of a row. A name from above takes the
-        place of that view.
+        Further views by their names: a description, or a function that takes a data
+        frame of the rows as floats (codes for categories, days for dates, NaN for gaps)
+        and returns one number for each row, larger for odder rows; NaN says nothing of
+        a row. A name from above takes the place of that view.
     weights : mapping of str to float, optional
-        c by the names of views, where they differ from .3, .6, .05 and .05, in the order above,
-        and .3 for a further view; 0 leaves a view out. Only their ratios count.
+        c by the names of views, where they differ from .3, .6, .05 and .05, in the
+        order above, and .3 for a further view; 0 leaves a view out. Only their ratios
+        count.
     false_alarm_rate : float, default=0.1
-        The cutoff is the quantile of the left-out scores at this rate, in each draw under its own
-        weights of the rows (Bayesian bootstrap, as in :class:`BSVDD`).
+        The cutoff is the quantile of the left-out scores at this rate, in each draw
+        under its own weights of the rows (Bayesian bootstrap, as in :class:`BSVDD`).
     random_state : int, RandomState or None, default=0
         Of these weights; estimators have their own.
 
@@ -126,17 +138,18 @@ class Views(OutlierMixin, BaseEstimator):
 
     Notes
     -----
-    P(normal) is a share of 500 draws: draw t of each description has p-values among its own
-    left-out rows. What needs the inside of one fit, such as ``bsvdd.facts`` and ``save``, asks one
-    of ``views_``.
+    P(normal) is a share of 500 draws: draw t of each description has p-values among its
+    own left-out rows. What needs the inside of one fit, such as ``bsvdd.facts`` and
+    ``save``, asks one of ``views_``.
 
     References
     ----------
-    Good, I. J. (1958). Significance tests in parallel and in series. Journal of the American
-    Statistical Association 53, 799-813. doi:10.1080/01621459.1958.10501480
+    Good, I. J. (1958). Significance tests in parallel and in series. Journal of the
+    American Statistical Association 53, 799-813. doi:10.1080/01621459.1958.10501480
 
-    Wilson, D. J. (2019). The harmonic mean p-value for combining dependent tests. Proceedings of
-    the National Academy of Sciences 116, 1195-1200. doi:10.1073/pnas.1814092116
+    Wilson, D. J. (2019). The harmonic mean p-value for combining dependent tests.
+    Proceedings of the National Academy of Sciences 116, 1195-1200.
+    doi:10.1073/pnas.1814092116
 
     Examples
     --------
@@ -162,14 +175,24 @@ class Views(OutlierMixin, BaseEstimator):
     def _parts(self) -> dict[str, tuple[float, Any]]:
         """Return the views by name with their weights c, not yet fitted, estimators first."""
         own = BSVDD() if self.estimator is None else clone(self.estimator)
-        both: Any = own.kernel if isinstance(own.kernel, Tabular) else Tabular(own.kernel)
-        parts = {n: clone(own).set_params(kernel=replace(both, scale=n)) for n in SCALES}
+        both: Any = (
+            own.kernel if isinstance(own.kernel, Tabular) else Tabular(own.kernel)
+        )
+        parts = {
+            n: clone(own).set_params(kernel=replace(both, scale=n)) for n in SCALES
+        }
         parts |= COLUMNS | (self.views or {})
-        c = {name: WEIGHTS.get(name, FURTHER) for name in parts} | dict(self.weights or {})
+        c = {name: WEIGHTS.get(name, FURTHER) for name in parts} | dict(
+            self.weights or {}
+        )
         fits = [name for name in parts if hasattr(parts[name], "fit")]
-        if not (set(c) == set(parts) and min(c.values()) >= 0.0 < max(c[name] for name in fits)):
+        if not (
+            set(c) == set(parts)
+            and min(c.values()) >= 0.0 < max(c[name] for name in fits)
+        ):
             raise ValueError(
-                f"weights: {self.weights}: expected 0 or more for {quoted(parts)}, not all 0"
+                f"weights: {self.weights}: expected 0 or more for {quoted(parts)}, not "
+                "all 0"
             )
         return {n: (c[n], clone(parts[n], safe=False)) for n in [*fits, *parts] if c[n]}
 
@@ -186,7 +209,9 @@ class Views(OutlierMixin, BaseEstimator):
 
     def _fit(self, how: str, X: Any, y: Any) -> Self:
         check_rate("false_alarm_rate", self.false_alarm_rate)
-        table, views, failed = cast(Any, None), {}, dict[str, Exception]()
+        table = cast(Any, None)
+        views = {}
+        failed = dict[str, Exception]()
         for name, (weight, part) in self._parts().items():
             try:
                 if hasattr(part, "fit"):
@@ -196,17 +221,30 @@ class Views(OutlierMixin, BaseEstimator):
                 views[name] = weight, part, _values(part, table)
             except Exception as error:  # whatever a function of the user raises
                 failed[name] = error
-        fits = {name: part for name, (_, part, _) in views.items() if hasattr(part, "fit")}
+        fits = {
+            name: part for name, (_, part, _) in views.items() if hasattr(part, "fit")
+        }
         if not fits:
             raise next(iter(failed.values()))
-        self.table_, self.views_, self.n_features_in_ = table, fits, len(table.kinds)
-        self._views, self._cutoff = views, cast(Any, 0.0)
-        self.failed_ = {name: f"{type(error).__name__}: {error}" for name, error in failed.items()}
+        self.table_ = table
+        self.views_ = fits
+        self.n_features_in_ = len(table.kinds)
+        self._views = views
+        self._cutoff = cast(Any, 0.0)
+        self.failed_ = {
+            name: f"{type(error).__name__}: {error}" for name, error in failed.items()
+        }
         for name, why in self.failed_.items():
-            warn(f"view {name!r} cannot be fitted, and the others answer: {why}", DataWarning)
+            warn(
+                f"view {name!r} cannot be fitted, and the others answer: {why}",
+                DataWarning,
+            )
         scores = self.margins()[:, ~table.minority]
-        weight = check_random_state(self.random_state).dirichlet(np.ones(scores.shape[1]), DRAWS)
-        rule, nobody = FalseAlarm(self.false_alarm_rate), np.zeros(scores.shape[1], dtype=bool)
+        weight = check_random_state(self.random_state).dirichlet(
+            np.ones(scores.shape[1]), DRAWS
+        )
+        rule = FalseAlarm(self.false_alarm_rate)
+        nobody = np.zeros(scores.shape[1], dtype=bool)
         self._cutoff = rule(scores, weight, nobody)[:, None] - TIE
         self._scores = np.quantile(scores - self._cutoff, 0.5, axis=0, method="lower")
         return self
@@ -217,33 +255,44 @@ class Views(OutlierMixin, BaseEstimator):
         Z are new rows, by default the training rows, each left out.
         """
         check_is_fitted(self)
-        (harmonic, z), normal = np.zeros((2, 1, 1)), ~self.table_.minority
+        (harmonic, z) = np.zeros((2, 1, 1))
+        normal = ~self.table_.minority
         for weight, part, left_out in self._views.values():
             values = left_out if Z is None else _values(part, self.table_, Z)
             others = left_out[:, normal]  # NaN counts as the most normal
             finite: Any = {"axis": 1, "where": np.isfinite(others), "keepdims": True}
-            mean, sd = others.mean(**finite), others.std(**finite)
-            each, itself = zip(values, others, strict=True), Z is None and normal
+            mean = others.mean(**finite)
+            sd = others.std(**finite)
+            each = zip(values, others, strict=True)
+            itself = Z is None and normal
             harmonic = harmonic + weight / np.array(
                 [p_values(v, o, itself=itself) for v, o in each]
             )
-            z = z + weight * np.nan_to_num((mean - values) / np.where(sd > 0.0, sd, 1.0))
+            z = z + weight * np.nan_to_num(
+                (mean - values) / np.where(sd > 0.0, sd, 1.0)
+            )
         return -np.log(harmonic) - BEYOND * z - self._cutoff
 
     def decision(self, Z: Any = None, prob: float = 0.9) -> DecisionTable:
         """Return p-value, P(normal), surprise with its interval, and normal, of each row.
 
-        Z are new rows, by default the training rows, each left out, which have no p-value; as in
+        Z are new rows, by default the training rows, each left out, which have no
+        p-value; as in
         :class:`BSVDD`.
         """
         check_is_fitted(self)
-        table, rows, blocks, found = self.table_, self.table_.frame, [None], []
+        table = self.table_
+        rows = self.table_.frame
+        blocks = [None]
+        found = []
         if Z is not None:
             warn_of_training(single(table.values.to_numpy()), table.floats(Z))
             rows = frame_of(Z, rows.columns)
             blocks = [rows.iloc[i : i + BLOCK] for i in range(0, len(rows), BLOCK)]
         for m in map(self.margins, blocks):
-            ends = np.quantile(m, [0.5, (1 - prob) / 2, (1 + prob) / 2], axis=0, method="lower")
+            ends = np.quantile(
+                m, [0.5, (1 - prob) / 2, (1 + prob) / 2], axis=0, method="lower"
+            )
             found.append([*ends, (m >= 0.0).mean(axis=0)])
         score, low, high, share = np.concatenate(found, axis=1)
         answers = {"probability_normal": share, "surprise": 0.0 - score}

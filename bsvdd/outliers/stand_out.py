@@ -25,8 +25,12 @@ from .tail import Tail
 
 PASSES = 3  # in which rows beyond any tail are set aside
 FEWEST = 5  # rows of a table
-ALIKE = 0.25  # of the squared distance to the nearest core row: half as far from each other
-FEWEST_ALIKE, MOST_ALIKE = 3, 5000  # rows that are a clump, and that are compared with each other
+ALIKE = (
+    0.25  # of the squared distance to the nearest core row: half as far from each other
+)
+# rows that are a clump, and that are compared with each other
+FEWEST_ALIKE = 3
+MOST_ALIKE = 5000
 BLOCK_VALUES = 2**21  # distances at once: 16 MB
 TOO_FEW = "too few different rows"
 
@@ -53,15 +57,16 @@ class StandOut:
     names : pandas.Index of length n
         The names of the rows.
     weight : ndarray of shape (n,)
-        1, or the row's ``sample_weight`` (of mean 1), for the rows of the core, which the estimator
-        was fitted to, and 0 for the others.
+        1, or the row's ``sample_weight`` (of mean 1), for the rows of the core, which
+        the estimator was fitted to, and 0 for the others.
     estimator : estimator
         Fitted with these weights and the kernel of the core.
     reason : str
         Why there is no P(odd); empty if there is.
     strata : pandas.DataFrame
-        Of each stratum ``level``, ``rows``, and how many of them are ``odd``: the median, and
-        ``low`` and ``high`` of the interval of .9. They count rows that hide amid the others too.
+        Of each stratum ``level``, ``rows``, and how many of them are ``odd``: the
+        median, and ``low`` and ``high`` of the interval of .9. They count rows that
+        hide amid the others too.
     """
 
     probability: np.ndarray
@@ -123,7 +128,11 @@ class StandOut:
     def __str__(self) -> str:
         """Return what stands out, in sentences."""
         if self.reason:
-            more = f". The others have an order only: {self.reason}" if self.at_least else ""
+            more = (
+                f". The others have an order only: {self.reason}"
+                if self.at_least
+                else ""
+            )
             return f"{self.headline}{more}."
         found = int(self.listed.sum())
         if found > 1:
@@ -133,8 +142,8 @@ class StandOut:
         else:
             listed = "No row is listed"
         assumed = (
-            "This assumes that the surprises of normal rows have a smooth tail; a clump above a "
-            "fifth of the rows, or one amid the others, counts as normal."
+            "This assumes that the surprises of normal rows have a smooth tail; a "
+            "clump above a fifth of the rows, or one amid the others, counts as normal."
         )
         parts = [f"{self.headline}.", f"{listed}.", sentence(self.strata), assumed]
         return " ".join(filter(None, parts))
@@ -162,20 +171,24 @@ class Described:
         """Return the table X, which is ``rows`` as numbers, without rows set ``aside`` (n,)."""
         weight = rows.units.weight
         counted = ~aside & (weight > 0.0)
-        core, asked = np.zeros(len(counted), dtype=bool), cast(Tabular, rows.kernel)
+        core = np.zeros(len(counted), dtype=bool)
+        asked = cast(Tabular, rows.kernel)
         core[counted], kernel = core_of(rows.filled.rows[counted], asked)
         fitted = clone(est).set_params(kernel=kernel)
         fitted.fit(X, sample_weight=core * weight, groups=rows.groups)
-        return cls(fitted, kernel, core, np.maximum(-median(fitted.log_similarity()), 0.0))
+        return cls(
+            fitted, kernel, core, np.maximum(-median(fitted.log_similarity()), 0.0)
+        )
 
     def clumps(self, X: np.ndarray, listed: np.ndarray) -> np.ndarray:
         """Return the number of the clump that each listed row of X is in, (n,); -1 for none.
 
-        Two rows are alike if they are half as far from each other as each is from the nearest row
-        of the core. The largest clump is number 0. Of more than 5,000 listed rows the most
-        surprising are compared.
+        Two rows are alike if they are half as far from each other as each is from the
+        nearest row of the core. The largest clump is number 0. Of more than 5,000
+        listed rows the most surprising are compared.
         """
-        found, rows = np.full(len(listed), -1), np.flatnonzero(listed)
+        found = np.full(len(listed), -1)
+        rows = np.flatnonzero(listed)
         rows = rows[np.argsort(-self.surprise[rows], kind="stable")[:MOST_ALIKE]]
         if len(rows) < FEWEST_ALIKE:
             return found
@@ -195,7 +208,10 @@ class Described:
         core = self.kernel.inputs(X[self.core])
         own = rows[:, None] == np.flatnonzero(self.core)
         blocks = np.array_split(np.arange(len(Z)), -(-own.size // BLOCK_VALUES))
-        far = (np.where(own[i], np.inf, -self.kernel.log(Z[i], core)).min(axis=1) for i in blocks)
+        far = (
+            np.where(own[i], np.inf, -self.kernel.log(Z[i], core)).min(axis=1)
+            for i in blocks
+        )
         return np.concatenate(list(far))
 
 
@@ -210,32 +226,35 @@ def stand_out(
 ) -> StandOut:
     r"""Return which rows of one table stand out, and how many do.
 
-    The rows that are most alike are the core. The estimator describes them: a clone of it is fitted
-    to all rows with the weights 1 and 0. A model of the tail of the surprises
-    (:mod:`bsvdd.outliers.tail`) says how probable it is that a row is odd. The list is
-    the longest head of the rows, in the order of this probability, of which a share ``fdr`` is
-    expected to be normal; each of its rows is rather odd than normal. Rows beyond any tail are set
-    aside, and the table is described again without them.
+    The rows that are most alike are the core. The estimator describes them: a clone of
+    it is fitted to all rows with the weights 1 and 0. A model of the tail of the
+    surprises (:mod:`bsvdd.outliers.tail`) says how probable it is that a row is odd.
+    The list is the longest head of the rows, in the order of this probability, of which
+    a share ``fdr`` is expected to be normal; each of its rows is rather odd than
+    normal. Rows beyond any tail are set aside, and the table is described again without
+    them.
 
     Parameters
     ----------
     est : estimator
-        A description such as BSVDD, BDD or SVDD, fitted or not: its parameters count. The kernel is
+        A description such as BSVDD, BDD or SVDD, fitted or not: its parameters count.
+        The kernel is
         :class:`~bsvdd.models.kernels.decorrelated.Decorrelated`, taught by the core, in place
         of any other one; ``rho``, ``scale`` and ``categorical`` of a Tabular stay.
     X : array-like of shape (n, p)
         The table, with odd rows inside.
     fdr : float, default=0.1
     strata : array-like of shape (n,), or name of a column of the data frame, optional
-        Rows of one label, such as those of one technician, have a share of odd rows of their own,
-        about which nothing is known; levels of fewer than 5 rows are one, and those beyond the 50
-        largest. P(odd) and the list use it.
-    sample_weight : array-like of shape (n,), or name of a column of the data frame, optional
-        What rows count in the description, as in ``fit``. Rows of weight 0 are never in the core,
-        and are answered.
+        Rows of one label, such as those of one technician, have a share of odd rows of
+        their own, about which nothing is known; levels of fewer than 5 rows are one,
+        and those beyond the 50 largest. P(odd) and the list use it.
+    sample_weight : array-like of shape (n,), or name of a column of the data frame,
+    optional
+        What rows count in the description, as in ``fit``. Rows of weight 0 are never in
+        the core, and are answered.
     groups : array-like of shape (n,), or name of a column of the data frame, optional
-        Rows of one label leave the description together, as in ``fit``. Columns that are named are
-        no features.
+        Rows of one label leave the description together, as in ``fit``. Columns that
+        are named are no features.
 
     Returns
     -------
@@ -247,17 +266,19 @@ def stand_out(
     TypeError
         The estimator is no description.
     ValueError
-        Its kernel is precomputed, ``fdr`` does not lie between 0 and 1, a row has no value or no
-        stratum, there is no such column, a length differs, or fewer than 5 rows count.
+        Its kernel is precomputed, ``fdr`` does not lie between 0 and 1, a row has no
+        value or no stratum, there is no such column, a length differs, or fewer than 5
+        rows count.
 
     Notes
     -----
-    A rank of a row among the rows of its own table is no evidence: one row of any table has the
-    smallest. There is no P(odd), and nothing is listed, with fewer than 20 different surprises
-    in the tail, so below some 40 rows (SVDD: 100), or where more than .45 (.75) of the rows have
-    the smallest surprise.
+    A rank of a row among the rows of its own table is no evidence: one row of any table
+    has the smallest. There is no P(odd), and nothing is listed, with fewer than 20
+    different surprises in the tail, so below some 40 rows (SVDD: 100), or where more
+    than .45 (.75) of the rows have the smallest surprise.
 
-    With strata, P(odd) of a row counts how many rows of its stratum lie far in the tail:
+    With strata, P(odd) of a row counts how many rows of its stratum lie far in the
+    tail:
 
     .. math:: P(\mathrm{odd}_i) = E\left[\frac{e_l\, a u_i^{a-1} / U^a}
         {(1 - e_l)\, \mathrm{GPD}(u_i) + e_l\, a u_i^{a-1} / U^a}\right], \qquad l = l(i).
@@ -317,14 +338,17 @@ def described(
 ) -> tuple[Described, Tail | None, np.ndarray]:
     """Return the last description of a table, its tail, and which rows (n,) were set aside."""
     aside = np.zeros(len(level), dtype=bool)
-    # a sphere has a share of rows outside: all its points lie at one distance, so its tail begins
-    # beyond the share of the core
+    # a sphere has a share of rows outside: all its points lie at one distance, so its
+    # tail begins beyond the share of the core
     below = SHARE if "outlier_fraction" in est.get_params(deep=False) else None
     passes = 0
     while True:
-        with collected() if passes else nullcontext():  # each pass has the same warnings
+        with (
+            collected() if passes else nullcontext()
+        ):  # each pass has the same warnings
             found = Described.of(est, X, rows, aside)
-        tail, passes = Tail.of(found.surprise[~aside], below, level[~aside]), passes + 1
+        tail = Tail.of(found.surprise[~aside], below, level[~aside])
+        passes = passes + 1
         if tail is None or passes == PASSES or not tail.far.any():
             return found, tail, aside
         aside[np.flatnonzero(~aside)[tail.far]] = True
@@ -334,13 +358,13 @@ def _asked(est: Any) -> Tabular:
     """Return the kernel of a table that an estimator asks for."""
     if not hasattr(est, "log_similarity"):
         raise TypeError(
-            f"{type(est).__name__} has no similarities of left-out rows; use a description such "
-            "as BSVDD, BDD or SVDD"
+            f"{type(est).__name__} has no similarities of left-out rows; use a "
+            "description such as BSVDD, BDD or SVDD"
         )
     kernel = as_kernel(est.kernel)
     if kernel.pairwise:
         raise ValueError(
-            f"one table needs its rows, and {kernel!r} has kernel values in their place; use "
-            "kernel=kernels.Tabular()"
+            f"one table needs its rows, and {kernel!r} has kernel values in their "
+            "place; use kernel=kernels.Tabular()"
         )
     return kernel if isinstance(kernel, Tabular) else Tabular()

@@ -49,11 +49,14 @@ class Strata:
             return cls(["all"], np.zeros(n, dtype=int))
         labels = pd.Series(np.asarray(strata, dtype=object))
         if labels.shape != (n,):
-            raise ValueError(f"strata must be {n} labels, one for each row, got {len(labels)}")
+            raise ValueError(
+                f"strata must be {n} labels, one for each row, got {len(labels)}"
+            )
         if labels.isna().any():
             row = int(labels.isna().argmax())
             raise ValueError(
-                f"strata: row {row} has no level; name it, or give such rows a level of their own"
+                f"strata: row {row} has no level; name it, or give such rows a level "
+                "of their own"
             )
         names = labels.map(str)
         count = names.value_counts()
@@ -61,7 +64,8 @@ class Strata:
         level, found = pd.factorize(names.where(names.isin(known), REST), sort=True)
         if not len(known):
             raise ValueError(
-                f"strata: none of {len(count)} levels has {FEWEST} rows or more; give fewer levels"
+                f"strata: none of {len(count)} levels has {FEWEST} rows or more; give "
+                "fewer levels"
             )
         return cls(list(found), np.asarray(level))
 

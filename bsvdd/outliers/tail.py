@@ -1,36 +1,38 @@
 r"""The tail of the surprises of a table, and its densities.
 
-The surprise of a row is :math:`t_i = -\log s_i`, s_i the similarity of the row, left out, to the
-core, and :math:`u_i = \log t_i - Q_b(\log t)` with a quantile b. Rows with :math:`u > 0` are the
-tail, m of n. Normal rows have a smooth tail, a generalised Pareto distribution (Pickands 1975); odd
-rows lie anywhere in it, or all far away. Each stratum l of the rows, with :math:`n_l` rows and
+The surprise of a row is :math:`t_i = -\log s_i`, s_i the similarity of the row, left
+out, to the core, and :math:`u_i = \log t_i - Q_b(\log t)` with a quantile b. Rows with
+:math:`u > 0` are the tail, m of n. Normal rows have a smooth tail, a generalised Pareto
+distribution (Pickands 1975); odd rows lie anywhere in it, or all far away. Each stratum
+l of the rows, with :math:`n_l` rows and
 :math:`m_l` in the tail, has its own share :math:`\varepsilon_l` of odd rows:
 
 .. math:: u \sim (1 - e_l)\, \mathrm{GPD}(h, \xi)
     + e_l \left(.9\, \frac{a u^{a - 1}}{U^a} + .1\, \frac{2 u}{U^2}\right), \qquad
     e_l = \varepsilon_l n_l / m_l, \qquad U = (1 + 1/m) \max_i u_i,
 
-with the density :math:`h (1 + \xi h u)^{-1/\xi - 1}` of the first. By default all rows are one
-stratum. The priors are
+with the density :math:`h (1 + \xi h u)^{-1/\xi - 1}` of the first. By default all rows
+are one stratum. The priors are
 
 .. math:: \log h \text{ flat}, \quad \xi \sim N(-.05, .1^2), \quad \log a \text{ flat on }
     [\log 2, \log 32], \quad \varepsilon_l \sim p\, \delta_0 + (1 - p)
     \text{ log-uniform}(.5 / n_l, .3 n / n_l),
 
-where :math:`p^L = 1/2` for L strata: that no row is odd has the probability 1/2, whatever the
-strata. At most .3 of all rows are odd, and :math:`e_l` is at most .99.
+where :math:`p^L = 1/2` for L strata: that no row is odd has the probability 1/2,
+whatever the strata. At most .3 of all rows are odd, and :math:`e_l` is at most .99.
 
-The logarithm of a surprise has a tail that is light for rows of a normal distribution and heavier
-for skewed ones; the prior of :math:`\xi` has both. With a = 2 alone, odd rows that all lie far away
-would make the model count hidden ones near its beginning. With one a for all, alike rows that lie
-far away would make all nearer ones normal. So a tenth of the odd rows lies anywhere, and rows
-beyond a gap may be a group of their own (:mod:`.odd_rows`). A row 100 times as surprising as the
-quantile is beyond any tail, and not in it.
+The logarithm of a surprise has a tail that is light for rows of a normal distribution
+and heavier for skewed ones; the prior of :math:`\xi` has both. With a = 2 alone, odd
+rows that all lie far away would make the model count hidden ones near its beginning.
+With one a for all, alike rows that lie far away would make all nearer ones normal. So a
+tenth of the odd rows lies anywhere, and rows beyond a gap may be a group of their own
+(:mod:`.odd_rows`). A row 100 times as surprising as the quantile is beyond any tail,
+and not in it.
 
 **References**
 
-Pickands, J. (1975). Statistical inference using extreme order statistics. Annals of Statistics 3,
-119-131. doi:10.1214/aos/1176343003
+Pickands, J. (1975). Statistical inference using extreme order statistics. Annals of
+Statistics 3, 119-131. doi:10.1214/aos/1176343003
 """
 
 from __future__ import annotations
@@ -43,18 +45,29 @@ import numpy as np
 from scipy.special import betaln
 
 NONE = 0.5  # prior probability that no row is odd
-LEAST_ROWS, LARGEST_SHARE = 0.5, 0.3  # ends of the share of odd rows: so many of the n, and a share
+# ends of the share of odd rows: so many of the n, and a share
+LEAST_ROWS = 0.5
+LARGEST_SHARE = 0.3
 SHAPE = -0.05, 0.1  # prior mean and sd of xi
 POWER = 2.0, 32.0  # ends of a
-ANYWHERE = 0.1  # share of the odd rows that has the least a, whatever that of the others
+ANYWHERE = (
+    0.1  # share of the odd rows that has the least a, whatever that of the others
+)
 SMALLEST_SHAPE = 1e-6  # xi for a smaller one, whose formula would be 0 / 0
 FAR = math.log(100.0)  # u beyond any tail
 GAP = math.log(2.0)  # between u of two groups of odd rows
-FEWEST_BEYOND, POWERS = 2, 1000  # rows of a group beyond a gap, and values of its a
+# rows of a group beyond a gap, and values of its a
+FEWEST_BEYOND = 2
+POWERS = 1000
 FEWEST = 20  # different surprises in a tail
-BELOW, MOST_BELOW, MOST_ROWS = 0.5, 0.7, 1000  # b, larger where the tail has so many rows
+# b, larger where the tail has so many rows
+BELOW = 0.5
+MOST_BELOW = 0.7
+MOST_ROWS = 1000
 LEAST_APART = 0.05  # of b from the share of rows with the smallest surprise
-EXACT, BINS = 200, 100  # largest surprises that count by themselves, and bins of the others
+# largest surprises that count by themselves, and bins of the others
+EXACT = 200
+BINS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +103,9 @@ class Stratum:
     @property
     def shares(self) -> tuple[float, float]:
         """The least and the largest share of odd rows."""
-        return LEAST_ROWS / self.n, min(LARGEST_SHARE * self.times, 0.99 * self.m / self.n)
+        return LEAST_ROWS / self.n, min(
+            LARGEST_SHARE * self.times, 0.99 * self.m / self.n
+        )
 
     def log_normal(self, xi: np.ndarray, log_h: np.ndarray) -> np.ndarray:
         """Return the log density of normal rows, minus infinity beyond its end, (xi, h, v)."""
@@ -103,7 +118,8 @@ class Stratum:
 
     def log_odd(self, log_share: np.ndarray, log_a: np.ndarray) -> np.ndarray:
         """Return the log of e times the density of odd rows, (share, a, v)."""
-        log_a, log_x = log_a[:, None], np.log(self.x / self.end)
+        log_a = log_a[:, None]
+        log_x = np.log(self.x / self.end)
         far = math.log1p(-ANYWHERE) + log_a + np.expm1(log_a) * log_x
         anywhere = math.log(ANYWHERE * POWER[0]) + (POWER[0] - 1.0) * log_x
         density = np.logaddexp(far, anywhere) + math.log(self.n / self.m / self.end)
@@ -116,7 +132,11 @@ class Stratum:
         return np.where(np.isneginf(density).any(axis=-1), -np.inf, found)
 
     def with_odd(
-        self, xi: np.ndarray, log_h: np.ndarray, log_share: np.ndarray, log_a: np.ndarray
+        self,
+        xi: np.ndarray,
+        log_h: np.ndarray,
+        log_share: np.ndarray,
+        log_a: np.ndarray,
     ) -> np.ndarray:
         """Return the log likelihood with odd rows, (xi, h, share, a)."""
         odd = np.exp(self.log_odd(log_share, log_a))
@@ -152,12 +172,15 @@ class Tail:
 
     @classmethod
     def of(
-        cls, surprise: np.ndarray, below: float | None = None, level: np.ndarray | None = None
+        cls,
+        surprise: np.ndarray,
+        below: float | None = None,
+        level: np.ndarray | None = None,
     ) -> Self | None:
         """Return the tail of surprises (n,) beyond the share ``below`` of them.
 
-        None if fewer than 20 surprises in it differ, or too many rows have the smallest one. All
-        rows are one stratum without ``level`` (n,).
+        None if fewer than 20 surprises in it differ, or too many rows have the smallest
+        one. All rows are one stratum without ``level`` (n,).
         """
         if below is None:
             below = float(np.clip(1.0 - MOST_ROWS / len(surprise), BELOW, MOST_BELOW))
@@ -166,7 +189,8 @@ class Tail:
         u = log_t - np.quantile(log_t, below)
         inside = np.flatnonzero((u > 0.0) & (u < FAR))
         inside = inside[np.lexsort((level[inside], u[inside]))]
-        x, of_x = u[inside], level[inside] == np.arange(level.max() + 1)[:, None]
+        x = u[inside]
+        of_x = level[inside] == np.arange(level.max() + 1)[:, None]
         smallest = (log_t <= log_t.min() + 1e-9).mean()
         if len(np.unique(x.round(9))) < FEWEST or smallest > below - LEAST_APART:
             return None
@@ -194,9 +218,16 @@ class Tail:
 
     def log_group(self, v: int) -> float:
         """Return the log density of the rows beyond the first v values, if these are a group."""
-        x, count, end = self.x[v:], self.count[:, v:].sum(axis=0), self.until(v).end
-        r, a = count.sum(), np.geomspace(*POWER, POWERS)
-        of_a = r * np.log(a) + (a - 1.0) * (count @ np.log(x / x[-1])) - np.log(r * a + 1.0)
+        x = self.x[v:]
+        count = self.count[:, v:].sum(axis=0)
+        end = self.until(v).end
+        r = count.sum()
+        a = np.geomspace(*POWER, POWERS)
+        of_a = (
+            r * np.log(a)
+            + (a - 1.0) * (count @ np.log(x / x[-1]))
+            - np.log(r * a + 1.0)
+        )
         widest = LARGEST_SHARE * len(self.u) / LEAST_ROWS
         log_share = betaln(r, self.m - r + 1.0) - math.log(math.log(widest))
         one_place = math.log(end) - (r + 1.0) * math.log(x[-1])
@@ -222,9 +253,11 @@ class Tail:
     @property
     def strata(self) -> list[Stratum]:
         """The strata that have rows in the tail."""
-        near, found = self.level[~self.far], []
+        near = self.level[~self.far]
+        found = []
         for level, count in enumerate(self.count):
-            n, own = max(int((near == level).sum()), int(count.sum())), count > 0.0
+            n = max(int((near == level).sum()), int(count.sum()))
+            own = count > 0.0
             if own.any():
                 values = self.x[own], count[own]
                 found.append(Stratum(level, *values, self.end, n, len(near) / n))
@@ -232,7 +265,9 @@ class Tail:
 
     def without_odd(self, xi: np.ndarray, log_h: np.ndarray) -> np.ndarray:
         """Return the log likelihood without odd rows in any stratum, (xi, h)."""
-        return np.asarray(sum(stratum.without_odd(xi, log_h) for stratum in self.strata))
+        return np.asarray(
+            sum(stratum.without_odd(xi, log_h) for stratum in self.strata)
+        )
 
 
 def binned(x: np.ndarray, of_x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -244,8 +279,12 @@ def binned(x: np.ndarray, of_x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return x, of_x.astype(float)
     low, high = np.split(x, [len(x) - EXACT])
     ends = 0.0, low[-1]
-    count = np.array([np.histogram(low[own[: len(low)]], BINS, ends)[0] for own in of_x])
-    edges, total = np.histogram_bin_edges(low, BINS, ends), count.sum(axis=0)
-    sums, filled = np.histogram(low, edges, weights=low)[0], total > 0
+    count = np.array(
+        [np.histogram(low[own[: len(low)]], BINS, ends)[0] for own in of_x]
+    )
+    edges = np.histogram_bin_edges(low, BINS, ends)
+    total = count.sum(axis=0)
+    sums = np.histogram(low, edges, weights=low)[0]
+    filled = total > 0
     values = np.append(sums[filled] / total[filled], high)
     return values, np.hstack([count[:, filled], of_x[:, len(low) :]]).astype(float)

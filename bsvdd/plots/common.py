@@ -15,10 +15,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 # safe for colour-blind readers (Okabe and Ito 2008)
-MAJORITY, MINORITY, PRIOR = "#0072B2", "#D55E00", "#999999"
+MAJORITY = "#0072B2"
+MINORITY = "#D55E00"
+PRIOR = "#999999"
 LENGTH = 16  # characters of the name of a row in a picture
 FAR_ROWS = 5.0  # times the surprise of most rows, beyond which an axis is logarithmic
-P_NORMAL = LinearSegmentedColormap.from_list("p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"])
+P_NORMAL = LinearSegmentedColormap.from_list(
+    "p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"]
+)
 
 
 def plain(text: object) -> str:
@@ -98,4 +102,6 @@ def points(
     """Draw points, in the colour of each class that has some."""
     for label, (members, color) in classes.items():
         if np.any(members):
-            ax.scatter(x[members], y[members], color=color, label=label, **{"s": 12, **style})
+            ax.scatter(
+                x[members], y[members], color=color, label=label, **{"s": 12, **style}
+            )

@@ -23,7 +23,9 @@ from .common import (
     short,
 )
 
-BINS, MOST_BINS = 40, 400  # of a histogram of margins, and with the way to 0
+# of a histogram of margins, and with the way to 0
+BINS = 40
+MOST_BINS = 400
 NAMED = 15  # rows that are named
 LINE = 0.042  # height of a name, of that of the axes
 ASIDE = 1.06  # P(normal) at which names begin
@@ -40,9 +42,11 @@ def plot_margin(
     X : array-like of shape (n, p), optional
         A few rows.
     names : sequence, optional
-        Titles of the panels. Default: the index of X, or the names of the training rows.
+        Titles of the panels. Default: the index of X, or the names of the training
+        rows.
     rows : sequence of int, optional
-        Positions of training rows in place of X, each left out. Default: the first three.
+        Positions of training rows in place of X, each left out. Default: the first
+        three.
 
     Returns
     -------
@@ -67,27 +71,39 @@ def plot_margin(
     if X is None:
         known = est.decision().index
         which = np.arange(min(3, len(known))) if rows is None else np.atleast_1d(rows)
-        if which.dtype.kind not in "iu" or not ((which >= 0) & (which < len(known))).all():
+        if (
+            which.dtype.kind not in "iu"
+            or not ((which >= 0) & (which < len(known))).all()
+        ):
             raise ValueError(
-                f"rows must be positions of training rows, 0 to {len(known) - 1}, got {rows!r}"
+                f"rows must be positions of training rows, 0 to {len(known) - 1}, got "
+                f"{rows!r}"
             )
-        margins, index = margins[:, which], known[which]
+        margins = margins[:, which]
+        index = known[which]
     else:
-        index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(margins.shape[1])
+        index = (
+            X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(margins.shape[1])
+        )
     titles = [f"row {short(name)}" for name in index] if names is None else list(names)
     if len(titles) != margins.shape[1]:
         raise ValueError(
-            f"names must have one entry for each of {margins.shape[1]} rows, got {len(titles)}"
+            f"names must have one entry for each of {margins.shape[1]} rows, got "
+            f"{len(titles)}"
         )
     axes = panels(len(titles), 3, 3.4, 2.5)
     for ax, title, of_row in zip(axes, titles, margins.T, strict=True):
         low, high = np.quantile(of_row[np.isfinite(of_row)], [0.0, 1.0])
-        first, last = min(low, 0.0), max(high, 0.0)  # 0 is shown, and may be far away
+        # 0 is shown, and may be far away
+        first = min(low, 0.0)
+        last = max(high, 0.0)
         width = max((high - low) / BINS, (last - first) / MOST_BINS) or 1.0
         bins = width * np.arange(np.floor(first / width), np.ceil(last / width) + 1)
         height, _ = np.histogram(np.clip(of_row, bins[0], bins[-1]), bins, density=True)
         for part, color in ((bins[:-1] >= 0.0, MAJORITY), (bins[:-1] < 0.0, MINORITY)):
-            ax.stairs(np.where(part, height, 0.0), bins, fill=True, color=color, alpha=0.6)
+            ax.stairs(
+                np.where(part, height, 0.0), bins, fill=True, color=color, alpha=0.6
+            )
         ax.axvline(0.0, color="#333333", linewidth=1.4)
         said = f"{title}: P(normal) = {(of_row >= 0.0).mean():.2f}"
         ax.set_title(said, fontsize=10, parse_math=False)
@@ -100,14 +116,14 @@ def plot_margin(
 def plot_decisions(before: Any, after: Any, Z: Any, ax: Axes | None = None) -> Axes:
     """Show P(normal) of new rows by two fits, and which rows change their decision.
 
-    A row is normal right of, or above, the line at .5. Of the rows that change, the 15 whose
-    P(normal) changes most are named.
+    A row is normal right of, or above, the line at .5. Of the rows that change, the 15
+    whose P(normal) changes most are named.
 
     Parameters
     ----------
     before, after : fitted descriptions
-        Such as ``est`` and ``est.with_prior(prior)``, ``est.with_cutoff(cutoff)``, or a fit with
-        weights or batches.
+        Such as ``est`` and ``est.with_prior(prior)``, ``est.with_cutoff(cutoff)``, or a
+        fit with weights or batches.
     Z : array-like of shape (m, p)
         New rows, that both take.
     ax : matplotlib.axes.Axes, optional
@@ -133,8 +149,11 @@ def plot_decisions(before: Any, after: Any, Z: Any, ax: Axes | None = None) -> A
     """
     for est in (before, after):
         require_description(est, "P(normal)")
-    first, last = before.decision(Z), after.decision(Z)
-    p = np.column_stack([each["probability_normal"].to_numpy() for each in (first, last)])
+    first = before.decision(Z)
+    last = after.decision(Z)
+    p = np.column_stack(
+        [each["probability_normal"].to_numpy() for each in (first, last)]
+    )
     was, now = (each["normal"].to_numpy(bool) for each in (first, last))
     ax = axes_of(ax, 6.6, 5.4)
     for label, members, color in (
@@ -148,11 +167,21 @@ def plot_decisions(before: Any, after: Any, Z: Any, ax: Axes | None = None) -> A
         line(0.5, color="#333333", linestyle="--", linewidth=1.2)
     ax.plot([0.0, 1.0], [0.0, 1.0], color="#333333", linewidth=0.6, alpha=0.4)
     ax.set(aspect="equal", xlabel="P(normal), before", ylabel="P(normal), after")
-    ax.set_title(f"{(was != now).sum()} of {len(p)} rows change their decision", loc="left")
+    ax.set_title(
+        f"{(was != now).sum()} of {len(p)} rows change their decision", loc="left"
+    )
     changed = np.flatnonzero(was != now)
-    largest = changed[np.argsort(-np.abs(p[changed, 1] - p[changed, 0]), kind="stable")[:NAMED]]
+    largest = changed[
+        np.argsort(-np.abs(p[changed, 1] - p[changed, 0]), kind="stable")[:NAMED]
+    ]
     _name_rows(ax, p, largest, first.index)
-    ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.18), ncols=3, frameon=False, fontsize=8)
+    ax.legend(
+        loc="upper left",
+        bbox_to_anchor=(0.0, -0.18),
+        ncols=3,
+        frameon=False,
+        fontsize=8,
+    )
     return ax
 
 
@@ -160,9 +189,16 @@ def _name_rows(ax: Axes, p: np.ndarray, rows: np.ndarray, names: Any) -> None:
     """Write the names of rows on the right side, one below the other, with lines to the points."""
     rows = rows[np.lexsort((-p[rows, 0], p[rows, 1]))]
     place = LINE * np.arange(len(rows))
-    y = place + np.maximum.accumulate(p[rows, 1] - place)  # a line apart, and the highest inside
+    y = place + np.maximum.accumulate(
+        p[rows, 1] - place
+    )  # a line apart, and the highest inside
     y = np.minimum(y, 1.0 - place[::-1])
-    line: dict[str, Any] = {"arrowstyle": "-", "color": PRIOR, "linewidth": 0.6, "shrinkA": 2}
+    line: dict[str, Any] = {
+        "arrowstyle": "-",
+        "color": PRIOR,
+        "linewidth": 0.6,
+        "shrinkA": 2,
+    }
     line |= {"shrinkB": 2, "relpos": (0.0, 0.5)}  # from the left end of a name
     style: dict[str, Any] = {"parse_math": False, "fontsize": 8, "va": "center"}
     with boxes_for_letters():
@@ -171,7 +207,9 @@ def _name_rows(ax: Axes, p: np.ndarray, rows: np.ndarray, names: Any) -> None:
             ax.annotate(name, p[row], (ASIDE, height), arrowprops=line, **style)
 
 
-def plot_weights(est: Any, most: int = 25, prob: float = 0.9, ax: Axes | None = None) -> Axes:
+def plot_weights(
+    est: Any, most: int = 25, prob: float = 0.9, ax: Axes | None = None
+) -> Axes:
     """Show the largest weights, by posterior mean of ``|w|``, with their posterior intervals.
 
     Parameters
@@ -206,7 +244,8 @@ def plot_weights(est: Any, most: int = 25, prob: float = 0.9, ax: Axes | None = 
     largest = np.sort(np.argsort(-np.abs(w).mean(axis=0), kind="stable")[:most])
     ends = [(1 - prob) / 2, 0.25, 0.5, 0.75, (1 + prob) / 2]
     low, lower, median, upper, high = np.quantile(w[:, largest], ends, axis=0)
-    index, names = np.arange(len(largest)), point_names(tree["constant_data"], w.shape[1])
+    index = np.arange(len(largest))
+    names = point_names(tree["constant_data"], w.shape[1])
     minority = largest >= est.gram_.m
     colors = np.where(minority, MINORITY, MAJORITY)
     ax = axes_of(ax, 8.0, 3.6)
@@ -214,7 +253,9 @@ def plot_weights(est: Any, most: int = 25, prob: float = 0.9, ax: Axes | None = 
     ax.vlines(index, lower, upper, color=colors, linewidth=3)
     points(ax, index, median, by_class(minority), s=18, zorder=3)
     ax.axhline(0, color="#999999", linewidth=0.8)
-    ax.set_xticks(index, [names[j] for j in largest], fontsize=8, rotation=90, parse_math=False)
+    ax.set_xticks(
+        index, [names[j] for j in largest], fontsize=8, rotation=90, parse_math=False
+    )
     selection = f"the {len(largest)} largest of {w.shape[1]} weights"
     ax.set(ylabel="weight $w_j$", title=f"{type(est).__name__}: {selection}")
     if minority.any():

@@ -29,8 +29,12 @@ from .common import (
 
 LINES = 50  # of a picture, at most
 LINE = 0.55  # height of a heading with its reason, in inches
-NAMES, WIDE = 33, 70  # characters of a heading, and of a line of a reason
-NAME, TEXT = 34, 26  # characters of a column, and of its values
+# characters of a heading, and of a line of a reason
+NAMES = 33
+WIDE = 70
+# characters of a column, and of its values
+NAME = 34
+TEXT = 26
 
 
 def plot_outliers(est: Any, most: int = 10) -> Axes:
@@ -62,17 +66,24 @@ def plot_outliers(est: Any, most: int = 10) -> Axes:
     """
     most = min(most, LINES)
     if isinstance(est, StandOut):
-        found, lines = est, est.lines(most)
+        found = est
+        lines = est.lines(most)
         reasons = _reasons(found.estimator, lines)
-        return draw_outliers(found, found.names, lines, reasons, type(found.estimator).__name__)
+        return draw_outliers(
+            found, found.names, lines, reasons, type(found.estimator).__name__
+        )
     require_description(est, "surprise")
     decided = est.decision()
-    surprise, normal = decided["surprise"].to_numpy(), decided["normal"].to_numpy(bool)
+    surprise = decided["surprise"].to_numpy()
+    normal = decided["normal"].to_numpy(bool)
     order = np.argsort(-surprise, kind="stable")[:most]
     P = decided["probability_normal"].to_numpy()
     titles = [f"{short(decided.index[i])}, P(normal) = {P[i]:.3f}" for i in order]
     reasons = _reasons(est, [np.array([i]) for i in order])
-    classes = {"within the cutoff": (normal, MAJORITY), "beyond the cutoff": (~normal, MINORITY)}
+    classes = {
+        "within the cutoff": (normal, MAJORITY),
+        "beyond the cutoff": (~normal, MINORITY),
+    }
     ax = _drawn(surprise, classes, order, titles, reasons, "the oddest rows")
     ax.axhline(0.0, color="#333333", linestyle="--", linewidth=1.2)
     ax.set_title(f"{type(est).__name__}: each row judged by the others", loc="left")
@@ -81,18 +92,28 @@ def plot_outliers(est: Any, most: int = 10) -> Axes:
 
 
 def draw_outliers(
-    found: StandOut, names: Any, lines: Sequence[np.ndarray], reasons: list[str], model: str
+    found: StandOut,
+    names: Any,
+    lines: Sequence[np.ndarray],
+    reasons: list[str],
+    model: str,
 ) -> Axes:
     """Draw the picture of the rows that stand out, of which ``lines`` are on the right side."""
-    lines, reasons, names = lines[:LINES], reasons[:LINES], np.asarray(names)
+    lines = lines[:LINES]
+    reasons = reasons[:LINES]
+    names = np.asarray(names)
     titles = []
     for rows in lines:
         shown = {i: short(names[i]) for i in rows[:3]}
         fit = NAMES // (max(map(len, shown.values())) + 1)
-        title, odd = found.title(rows, shown, min(3, fit)), np.median(found.probability[rows])
+        title = found.title(rows, shown, min(3, fit))
+        odd = np.median(found.probability[rows])
         titles.append(title if np.isnan(odd) else f"{title}, P(odd) = {odd:.2f}")
     first = np.array([rows[0] for rows in lines], dtype=int)
-    classes = {"not listed": (~found.listed, MAJORITY), "listed": (found.listed, MINORITY)}
+    classes = {
+        "not listed": (~found.listed, MAJORITY),
+        "listed": (found.listed, MINORITY),
+    }
     ax = _drawn(found.surprise, classes, first, titles, reasons, found.headline)
     ax.set_title(f"{model}: each row beside the core", loc="left")
     label_rows(ax, names)
@@ -118,7 +139,11 @@ def _drawn(
 ) -> Axes:
     """Return the axes of the surprises, beside which the rows in ``order`` are named."""
     height = max(3.8, LINE * len(titles) + 1.0)
-    how: dict[str, Any] = {"figsize": (12, height), "width_ratios": [5, 4], "layout": "constrained"}
+    how: dict[str, Any] = {
+        "figsize": (12, height),
+        "width_ratios": [5, 4],
+        "layout": "constrained",
+    }
     _, (ax, words) = plt.subplots(1, 2, **how)
     points(ax, np.arange(len(surprise)), surprise, classes)
     ax.set(xlabel="row", ylabel="surprise")
@@ -126,16 +151,32 @@ def _drawn(
     ax.legend(frameon=False, fontsize=8)
     words.set_axis_off()
     words.set(xlim=(0, 1), ylim=(max(len(titles), 1) - 0.5, -0.6))
-    words.set_title(textwrap.fill(headline, 60), loc="left", fontsize=11, parse_math=False)
+    words.set_title(
+        textwrap.fill(headline, 60), loc="left", fontsize=11, parse_math=False
+    )
     with boxes_for_letters():
-        for rank, (i, title, reason) in enumerate(zip(order, titles, reasons, strict=True)):
-            style: dict[str, Any] = {"parse_math": False, "in_layout": False, "va": "center"}
+        for rank, (i, title, reason) in enumerate(
+            zip(order, titles, reasons, strict=True)
+        ):
+            style: dict[str, Any] = {
+                "parse_math": False,
+                "in_layout": False,
+                "va": "center",
+            }
             place = rank - 0.3
-            words.text(0.0, place, f"{rank + 1}  {title}", fontsize=9, weight="bold", **style)
-            text = textwrap.fill(" ".join(reason.split()), WIDE, max_lines=2, placeholder=" …")
+            words.text(
+                0.0, place, f"{rank + 1}  {title}", fontsize=9, weight="bold", **style
+            )
+            text = textwrap.fill(
+                " ".join(reason.split()), WIDE, max_lines=2, placeholder=" …"
+            )
             words.text(0.03, rank - 0.12, text, fontsize=8, **style | {"va": "top"})
             ax.annotate(
-                str(rank + 1), (i, surprise[i]), (3, 2), textcoords="offset points", fontsize=8
+                str(rank + 1),
+                (i, surprise[i]),
+                (3, 2),
+                textcoords="offset points",
+                fontsize=8,
             )
     return ax
 
@@ -150,8 +191,9 @@ def plot_explanation(
 ) -> Axes:
     """Show by how much the surprise of a row falls as its columns get the values of rows like it.
 
-    A bar is the share of a column, and its dots are the ten walks (:func:`bsvdd.explain`). On the
-    left side are the values of the row, on the right side those of the ten rows like it.
+    A bar is the share of a column, and its dots are the ten walks
+    (:func:`bsvdd.explain`). On the left side are the values of the row, on the right
+    side those of the ten rows like it.
 
     Parameters
     ----------
@@ -185,13 +227,19 @@ def plot_explanation(
         z = as_frame(z)
         z = z if isinstance(z, pd.DataFrame) else np.atleast_2d(z)
         if len(z) != 1:
-            raise ValueError(f"z must be one row, got {len(z)} rows; plot them one by one")
+            raise ValueError(
+                f"z must be one row, got {len(z)} rows; plot them one by one"
+            )
     why = explain(est, z, X, None if row is None else [row])
     order = np.argsort(-why.shares.to_numpy()[0], kind="stable")[:most]
     place = np.arange(len(order))
     ax = axes_of(ax, 10.0, 1.7 + 0.34 * len(order))
-    ax.barh(place, why.shares.to_numpy()[0, order], color=MINORITY, alpha=0.55, height=0.62)
-    ax.plot(why.falls[0][:, order].T, place, "o", color="#333333", alpha=0.35, markersize=3)
+    ax.barh(
+        place, why.shares.to_numpy()[0, order], color=MINORITY, alpha=0.55, height=0.62
+    )
+    ax.plot(
+        why.falls[0][:, order].T, place, "o", color="#333333", alpha=0.35, markersize=3
+    )
     ax.axvline(0.0, color="#333333", linewidth=0.8)
     columns = why.shares.columns
     own = [f"{short(columns[f], NAME)} = {short(why.value(0, f), TEXT)}" for f in order]
@@ -200,7 +248,10 @@ def plot_explanation(
     like = ax.secondary_yaxis("right", color=MAJORITY)
     texts = [f"{why.parts[0, f]:.0%}  {short(why.usual(0, f), TEXT)}" for f in order]
     like.set_yticks(place, texts, parse_math=False)
-    ax.set_xlabel("by how much the surprise falls with the values of rows like it: ten walks, mean")
+    ax.set_xlabel(
+        "by how much the surprise falls with the values of rows like it: ten walks, "
+        "mean"
+    )
     state = "normal" if why.normal.iloc[0] else "abnormal"
     said = f"{short(why.shares.index[0])}: {state}, surprise {why.surprise.iloc[0]:.3g}"
     ax.set_title(said, loc="left", fontsize=11, parse_math=False)

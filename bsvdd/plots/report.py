@@ -26,7 +26,9 @@ from ..questions.why import explain
 from ..tables.table import as_frame
 from .common import boxes_for_letters, figure_of
 
-LISTED, EXPLAINED = 10, 3  # oddest rows in the table, and those with a picture
+# oddest rows in the table, and those with a picture
+LISTED = 10
+EXPLAINED = 3
 LEFT_AWAY = ["distance"]  # columns of a decision
 
 
@@ -34,8 +36,8 @@ def report(est: Description, path: Any, X: Any = None, y: Any = None) -> Path:
     """Write a report of this fit as one HTML file, which needs no network.
 
     It has what the fit is worth (:func:`bsvdd.facts`), the paragraph for a paper
-    (:func:`bsvdd.methods`), the oddest rows with the reasons, pictures of the rows, ROC where
-    there are labels, and the code that fits the model again.
+    (:func:`bsvdd.methods`), the oddest rows with the reasons, pictures of the rows, ROC
+    where there are labels, and the code that fits the model again.
 
     Parameters
     ----------
@@ -45,7 +47,8 @@ def report(est: Description, path: Any, X: Any = None, y: Any = None) -> Path:
     X : array-like of shape (m, p), optional
         New rows to report. By default the training rows are reported, each left out.
     y : array-like of shape (m,), optional
-        Labels of X, with the rules of ``fit``. They are only compared with the decisions.
+        Labels of X, with the rules of ``fit``. They are only compared with the
+        decisions.
 
     Returns
     -------
@@ -70,31 +73,53 @@ def report(est: Description, path: Any, X: Any = None, y: Any = None) -> Path:
     ...     "What P(normal) is" in page.read_text(encoding="utf-8")
     True
     """
-    found, path = facts.facts(est), Path(path)
+    found = facts.facts(est)
+    path = Path(path)
     if X is None and y is not None:
-        raise ValueError("y has the labels of X, but X is not given: report(est, path, X, y)")
+        raise ValueError(
+            "y has the labels of X, but X is not given: report(est, path, X, y)"
+        )
     if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(f"the folder {path.absolute().parent} does not exist; make it")
+        raise FileNotFoundError(
+            f"the folder {path.absolute().parent} does not exist; make it"
+        )
     X = None if X is None else pd.DataFrame(as_frame(X))
     decided = est.decision(X)
     order = np.argsort(-decided["surprise"].to_numpy(), kind="stable")[:LISTED]
-    odd, why_none = decided.iloc[order].drop(columns=LEFT_AWAY, errors="ignore"), ""
+    odd = decided.iloc[order].drop(columns=LEFT_AWAY, errors="ignore")
+    why_none = ""
     try:
         why = explain(est, rows=order) if X is None else explain(est, X.iloc[order])
         odd = odd.assign(reasons=[why.reason(i) for i in range(len(odd))])
     except ValueError as error:  # a kernel matrix has no columns
         why_none = f"There are no reasons: {error}."
-    page = {"odd": odd, "why_none": why_none, "new": X is not None, "lines": facts.lines(found)}
-    page |= {"size": len(decided), "normal": int(decided["normal"].sum()), "methods": methods(est)}
+    page = {
+        "odd": odd,
+        "why_none": why_none,
+        "new": X is not None,
+        "lines": facts.lines(found),
+    }
+    page |= {
+        "size": len(decided),
+        "normal": int(decided["normal"].sum()),
+        "methods": methods(est),
+    }
     page["summary"] = est.summary() if "quantities" in found else None
     drawn = _pictures(est, found, X, y, order[:EXPLAINED], explained=not why_none)
     pictures = {name: image(name, picture) for name, picture in drawn}
-    write(path, render("page.html", __package__, found=found, pictures=pictures, **page))
+    write(
+        path, render("page.html", __package__, found=found, pictures=pictures, **page)
+    )
     return path
 
 
 def _pictures(
-    est: Description, found: dict[str, Any], X: Any, y: Any, odd: np.ndarray, explained: bool
+    est: Description,
+    found: dict[str, Any],
+    X: Any,
+    y: Any,
+    odd: np.ndarray,
+    explained: bool,
 ) -> Iterator[tuple[str, Any]]:
     """Yield the pictures of a page with their names."""
     yield "distances", plots.plot_distances(est, X, y)
@@ -116,7 +141,8 @@ def _pictures(
 def render(template: str, package: str, **values: Any) -> bytes:
     """Return a page as bytes; all texts are escaped.
 
-    ``package`` is the one with the template, which may extend ``page.html`` of this one.
+    ``package`` is the one with the template, which may extend ``page.html`` of this
+    one.
     """
     loader = ChoiceLoader([PackageLoader(each, "") for each in (package, __package__)])
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)

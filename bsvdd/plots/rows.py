@@ -71,14 +71,22 @@ def plot_distances(
     """
     require_description(est, "surprise")
     decided = est.decision(X, prob)
-    n, surprise = len(decided), decided["surprise"].to_numpy()
+    n = len(decided)
+    surprise = decided["surprise"].to_numpy()
     minority = _minority_of(est, X, y, n)
     ax = axes_of(ax, 9.0, 3.8)
     classes = by_class(minority)
     if nobody := X is not None and y is None:
         classes = {"rows without labels": (~minority, MAJORITY)}
     colors = np.where(minority, MINORITY, MAJORITY)
-    ax.vlines(np.arange(n), decided["low"], decided["high"], color=colors, alpha=0.3, linewidth=1)
+    ax.vlines(
+        np.arange(n),
+        decided["low"],
+        decided["high"],
+        color=colors,
+        alpha=0.3,
+        linewidth=1,
+    )
     points(ax, np.arange(n), surprise, classes)
     ax.axhline(0.0, color="#333333", linestyle="--", linewidth=1.2)
     ax.set(xlabel="row", ylabel="surprise; above 0: beyond the cutoff")
@@ -134,25 +142,39 @@ def plot_boundary(
     fits = _by_name(estimators)
     first = next(iter(fits.values()))
     if X is None:
-        X, minority = first.table_.values, first.table_.minority
+        X = first.table_.values
+        minority = first.table_.minority
     else:
         minority = classes_of(y, len(X), minor_label)[0]
     names = list(X.columns) if isinstance(X, pd.DataFrame) else ["column 0", "column 1"]
     X = np.asarray(X, dtype=float)
     if X.ndim != 2 or X.shape[1] != 2:
         raise ValueError(f"plot_boundary shows two columns, got X of shape {X.shape}")
-    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+    low = np.nanmin(X, axis=0)
+    high = np.nanmax(X, axis=0)
     low, high = low - margin * (high - low), high + margin * (high - low)
     ends = zip(low, high, strict=True)
     x1, x2 = np.meshgrid(*(np.linspace(a, b, resolution) for a, b in ends))
     axes = panels(len(fits), 2, 4.6, 3.8)
-    images = [_map(ax, est, x1, x2) for ax, est in zip(axes, fits.values(), strict=True)]
+    images = [
+        _map(ax, est, x1, x2) for ax, est in zip(axes, fits.values(), strict=True)
+    ]
     for ax, name in zip(axes, fits, strict=True):
         # a white edge is visible on both ends of the colours
-        points(ax, X[:, 0], X[:, 1], by_class(minority), edgecolors="white", linewidths=0.5, s=22)
+        points(
+            ax,
+            X[:, 0],
+            X[:, 1],
+            by_class(minority),
+            edgecolors="white",
+            linewidths=0.5,
+            s=22,
+        )
         ax.set_title(name, parse_math=False)
         ax.set(xlabel=str(names[0]), ylabel=str(names[1]))
-    axes[0].figure.colorbar(images[-1], ax=axes.tolist(), label="P(normal | data)", shrink=0.7)
+    axes[0].figure.colorbar(
+        images[-1], ax=axes.tolist(), label="P(normal | data)", shrink=0.7
+    )
     if minority.any():
         place: Any = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.18)}
         axes[0].legend(ncols=2, frameon=False, fontsize=8, **place)
@@ -166,7 +188,8 @@ def _map(ax: Axes, est: Any, x1: np.ndarray, x2: np.ndarray) -> QuadMesh:
         rows = pd.DataFrame(rows, columns=names)
     if hasattr(est, "decision"):
         decided = est.decision(rows)
-        score, p = -decided["surprise"].to_numpy(), decided["probability_normal"].to_numpy()
+        score = -decided["surprise"].to_numpy()
+        p = decided["probability_normal"].to_numpy()
     else:
         score = est.decision_function(rows)
         p = (score >= 0.0).astype(float)
@@ -179,9 +202,9 @@ def _map(ax: Axes, est: Any, x1: np.ndarray, x2: np.ndarray) -> QuadMesh:
 def plot_roc(est: Any, X: Any = None, y: Any = None) -> np.ndarray:
     """Show the ROC curve and the precision-recall curve, with the point of the cutoff.
 
-    Positive means minority, abnormal. Rows are ranked by ``-est.score_samples(X)``. AUC is the
-    probability that a minority row is ranked above a majority row; AP is the average precision,
-    and the base rate is that of random ranks.
+    Positive means minority, abnormal. Rows are ranked by ``-est.score_samples(X)``. AUC
+    is the probability that a minority row is ranked above a majority row; AP is the
+    average precision, and the base rate is that of random ranks.
 
     Parameters
     ----------
@@ -211,16 +234,23 @@ def plot_roc(est: Any, X: Any = None, y: Any = None) -> np.ndarray:
     """
     curves = {name: scored(each, X, y) for name, each in _by_name(est).items()}
     roc, pr = axes = panels(2, 2, 4.75, 4.4)
-    rates, of_roc, of_pr = [], [], []
+    rates = []
+    of_roc = []
+    of_pr = []
     for i, (name, (minority, score, flagged)) in enumerate(curves.items()):
         color = COLORS[i % len(COLORS)]
         false_alarms, hits, _ = metrics.roc_curve(minority, score)
         precision, recall, _ = metrics.precision_recall_curve(minority, score)
         auc = f"{plain(name)}: AUC {metrics.roc_auc_score(minority, score):.3f}"
         ap = f"{plain(name)}: AP {metrics.average_precision_score(minority, score):.3f}"
-        # the curves of random ranks lie below these lines, so the labels have room there
-        of_roc += roc.plot(false_alarms, hits, color, label=auc, drawstyle="steps-post", lw=1.8)
-        of_pr += pr.plot(recall, precision, color, label=ap, drawstyle="steps-pre", lw=1.8)
+        # the curves of random ranks lie below these lines, so the labels have room
+        # there
+        of_roc += roc.plot(
+            false_alarms, hits, color, label=auc, drawstyle="steps-post", lw=1.8
+        )
+        of_pr += pr.plot(
+            recall, precision, color, label=ap, drawstyle="steps-pre", lw=1.8
+        )
         found = (minority & flagged).sum() / minority.sum()
         alarms = (~minority & flagged).sum() / (~minority).sum()
         at_cutoff: dict[str, Any] = {
@@ -275,4 +305,6 @@ def _minority_of(est: Any, X: Any, y: Any, n: int) -> np.ndarray:
         return training_minority(est)
     if y is None:
         return np.zeros(n, dtype=bool)
-    return np.asarray(est.minority_of(y, n) if hasattr(est, "minority_of") else classes_of(y, n)[0])
+    return np.asarray(
+        est.minority_of(y, n) if hasattr(est, "minority_of") else classes_of(y, n)[0]
+    )

@@ -1,20 +1,20 @@
 r"""How well a description predicts rows that it has not seen: the left-out log predictive density.
 
-Weights of at least 0 that sum to one and an RBF kernel make the centre a density of the rows, a
-mixture of normal ones. Without row i,
+Weights of at least 0 that sum to one and an RBF kernel make the centre a density of the
+rows, a mixture of normal ones. Without row i,
 
 .. math::
     \ell_i = \log \operatorname{mean}_t \frac{\sum_{j \ne i} w_j^{(t)} k(x_j, x_i)}{1 - w_i^{(t)}}
     - \frac p2 \log 2 \pi s^2 ,
 
-over the draws t of the posterior of all rows; of a new row nothing is left out, and the divisor
-is 1. The last term is there for ``kernels.RBF`` on p columns as they are, whose bandwidths s can be
-compared. With ``kernels.Tabular`` the scale of the columns has a part in the density, so it is left
-out, and the sums compare priors under one kernel.
+over the draws t of the posterior of all rows; of a new row nothing is left out, and the
+divisor is 1. The last term is there for ``kernels.RBF`` on p columns as they are, whose
+bandwidths s can be compared. With ``kernels.Tabular`` the scale of the columns has a
+part in the density, so it is left out, and the sums compare priors under one kernel.
 
-``az.loo`` on the likelihood of the model answers another question. The likelihood of the centre is
-no density of the rows: a narrow prior and a wide kernel make its terms large, whatever rows it
-would predict.
+``az.loo`` on the likelihood of the model answers another question. The likelihood of
+the centre is no density of the rows: a narrow prior and a wide kernel make its terms
+large, whatever rows it would predict.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ GOOD_K = 0.7  # of Pareto k, which nothing has here
 def elpd(est: Description, X: Any = None, rows: Any = None) -> ELPDData:
     r"""Return the expected log predictive density of rows: training rows left out, or new ones.
 
-    Differences between priors, or between bandwidths of ``kernels.RBF`` on the same columns, say
-    which description predicts new normal rows better, in nats; see the module for the formula.
-    With ``kernels.Tabular`` compare priors under one kernel only. A difference within two of its
-    standard errors, ``dse`` of ``az.compare``, orders nothing: with 150 rows, the order of
-    neighbouring bandwidths is often noise. Row i stays in the posterior of the weights of the
-    others: against refits to 40 rows the sum was .1 nats off for flat priors.
+    Differences between priors, or between bandwidths of ``kernels.RBF`` on the same
+    columns, say which description predicts new normal rows better, in nats; see the
+    module for the formula. With ``kernels.Tabular`` compare priors under one kernel
+    only. A difference within two of its standard errors, ``dse`` of ``az.compare``,
+    orders nothing: with 150 rows, the order of neighbouring bandwidths is often noise.
+    Row i stays in the posterior of the weights of the others: against refits to 40 rows
+    the sum was .1 nats off for flat priors.
 
     Parameters
     ----------
@@ -53,33 +54,38 @@ def elpd(est: Description, X: Any = None, rows: Any = None) -> ELPDData:
     X : array-like of shape (m, p), optional
         New rows in place of training rows, each counting one.
     rows : array-like of bool, shape (n,), or of int, optional
-        A mask, or positions, of the training rows to take, each left out and counting one: of bad
-        rows too. By default the majority rows that have a weight, each counting by its weight.
+        A mask, or positions, of the training rows to take, each left out and counting
+        one: of bad rows too. By default the majority rows that have a weight, each
+        counting by its weight.
 
     Returns
     -------
     arviz.ELPDData
-        For ``az.compare({"a": elpd(a), "b": elpd(b)})``, of the same rows. ``elpd`` is the sum of
-        ``elpd_i``, :math:`t_i \ell_i` with the weights t of mean 1, and ``se`` is
+        For ``az.compare({"a": elpd(a), "b": elpd(b)})``, of the same rows. ``elpd`` is
+        the sum of ``elpd_i``, :math:`t_i \ell_i` with the weights t of mean 1, and
+        ``se`` is
         :math:`\sqrt{n}` times the standard deviation of these: the rows with their weights count
-        as a sample, so few heavy rows make it large. ``p`` is NaN, as a density at its own points
-        says nothing, and there is no Pareto k, as no draw has an importance weight.
+        as a sample, so few heavy rows make it large. ``p`` is NaN, as a density at its
+        own points says nothing, and there is no Pareto k, as no draw has an importance
+        weight.
 
     Raises
     ------
     ValueError
-        There is no posterior, weights may be negative, the kernel is no RBF kernel, X and ``rows``
-        are both given, or ``rows`` are no training rows.
+        There is no posterior, weights may be negative, the kernel is no RBF kernel, X
+        and ``rows`` are both given, or ``rows`` are no training rows.
 
     Notes
     -----
-    A fit that knows of bad rows, by weights of 0, loses against one that does not if the bad rows
-    are in the sum: it gives them a small density. Compare such fits by the rows that both trust.
+    A fit that knows of bad rows, by weights of 0, loses against one that does not if
+    the bad rows are in the sum: it gives them a small density. Compare such fits by the
+    rows that both trust.
 
     References
     ----------
-    Vehtari, A., Gelman, A. and Gabry, J. (2017). Practical Bayesian model evaluation using
-    leave-one-out cross-validation and WAIC. Statistics and Computing 27, 1413-1432.
+    Vehtari, A., Gelman, A. and Gabry, J. (2017). Practical Bayesian model evaluation
+    using leave-one-out cross-validation and WAIC. Statistics and Computing 27,
+    1413-1432.
 
     Examples
     --------
@@ -98,14 +104,19 @@ def elpd(est: Description, X: Any = None, rows: Any = None) -> ELPDData:
 
     require_one_fit(est, "elpd")
     if X is not None and rows is not None:
-        raise ValueError("give new rows X or training rows, not both: rows are positions in fit")
-    normalizer, values = _log_normalizer(est), est.log_similarity(X)
+        raise ValueError(
+            "give new rows X or training rows, not both: rows are positions in fit"
+        )
+    normalizer = _log_normalizer(est)
+    values = est.log_similarity(X)
     index = (est.table_.frame if X is None else frame_of(X)).index
     weight = np.ones(len(index))
     if rows is None and X is None:
         constant = est.idata_["constant_data"]
         weight = constant["weight"].where(~constant["minority"], 0.0).to_numpy()
-    which = np.flatnonzero(weight > 0.0) if rows is None else _positions(rows, len(index))
+    which = (
+        np.flatnonzero(weight > 0.0) if rows is None else _positions(rows, len(index))
+    )
     of_row = logsumexp(values[:, which], axis=0) - math.log(len(values)) - normalizer
     found = weight[which] * of_row
     return ELPDData(
@@ -124,13 +135,15 @@ def elpd(est: Description, X: Any = None, rows: Any = None) -> ELPDData:
 def _positions(rows: Any, n: int) -> np.ndarray:
     """Return the positions of chosen rows among n; a ValueError for what is none."""
     given = np.asarray(rows)
-    found = np.flatnonzero(given) if given.dtype == bool and given.shape == (n,) else given
+    found = (
+        np.flatnonzero(given) if given.dtype == bool and given.shape == (n,) else given
+    )
     whole = found.dtype.kind in "iu" and found.ndim == 1 and len(found) > 0
     once = whole and len(np.unique(found)) == len(found)
     if not once or found.min() < 0 or found.max() >= n:
         raise ValueError(
-            f"rows must be a mask of {n} booleans, or different positions of training rows, 0 to "
-            f"{n - 1}, and at least one; got {rows!r:.80}"
+            f"rows must be a mask of {n} booleans, or different positions of training "
+            f"rows, 0 to {n - 1}, and at least one; got {rows!r:.80}"
         )
     return found
 
@@ -138,20 +151,23 @@ def _positions(rows: Any, n: int) -> np.ndarray:
 def _log_normalizer(est: Description) -> float:
     """Return (p/2) log(2 pi s^2), or 0 for scaled columns; an error for what is no density."""
     w: Any = est.idata_["posterior"]["w"].to_numpy()
-    kernel, model = est.kernel_, type(est).__name__
+    kernel = est.kernel_
+    model = type(est).__name__
     if w[..., 0].size == 1:
         raise ValueError(f"{model} has one estimate of the weights and no posterior")
     inner: Any = getattr(kernel, "kernel", kernel)
     if not isinstance(inner, RBF):
         raise ValueError(
-            "elpd needs an RBF kernel, such as kernels.RBF() or kernels.Tabular(), under which the "
-            f"centre is a density; got {kernel!r}"
+            "elpd needs an RBF kernel, such as kernels.RBF() or kernels.Tabular(), "
+            f"under which the centre is a density; got {kernel!r}"
         )
     if w.min() < 0.0 or not np.allclose(w.sum(axis=-1), 1.0):
         raise ValueError(
-            "elpd needs weights of at least 0 that sum to one, as BSVDD has, so that the centre "
-            f"is a density; {model} has others"
+            "elpd needs weights of at least 0 that sum to one, as BSVDD has, so that "
+            f"the centre is a density; {model} has others"
         )
     if inner is not kernel:
         return 0.0
-    return est.n_features_in_ / 2.0 * math.log(2.0 * math.pi * float(inner.bandwidth) ** 2)
+    return (
+        est.n_features_in_ / 2.0 * math.log(2.0 * math.pi * float(inner.bandwidth) ** 2)
+    )

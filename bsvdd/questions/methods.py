@@ -12,32 +12,33 @@ from ..estimators.facts import facts
 RUBIN = "Rubin, D. B. (1981). The Bayesian bootstrap. Annals of Statistics 9, 130-134."
 R_HAT = (
     "Vehtari, A., Gelman, A., Simpson, D., Carpenter, B. and Buerkner, P.-C. (2021). "
-    "Rank-normalization, folding, and localization: an improved R-hat for assessing convergence of "
-    "MCMC. Bayesian Analysis 16, 667-718."
+    "Rank-normalization, folding, and localization: an improved R-hat for assessing "
+    "convergence of MCMC. Bayesian Analysis 16, 667-718."
 )
 PYMC = (
-    "Abril-Pla, O. et al. (2023). PyMC: a modern and comprehensive probabilistic programming "
-    "framework in Python. PeerJ Computer Science 9, e1516."
+    "Abril-Pla, O. et al. (2023). PyMC: a modern and comprehensive probabilistic "
+    "programming framework in Python. PeerJ Computer Science 9, e1516."
 )
 PICKANDS = (
-    "Pickands, J. (1975). Statistical inference using extreme order statistics. Annals of "
-    "Statistics 3, 119-131."
+    "Pickands, J. (1975). Statistical inference using extreme order statistics. Annals "
+    "of Statistics 3, 119-131."
 )
 WEIGHTS = {
     "BSVDD": "the softmax of log weights with the prior {prior}",
     "BSVDD-M": (
-        "the softmax of log weights with the prior {prior}, times one plus the total of the "
-        "weights of the abnormal rows, which are subtracted and have the prior {minority_prior}"
+        "the softmax of log weights with the prior {prior}, times one plus the total "
+        "of the weights of the abnormal rows, which are subtracted and have the prior "
+        "{minority_prior}"
     ),
     "BDD": "free, with the prior {prior}",
     "BDD-M": (
-        "normal with the prior {prior}, given that all weights sum to one; those of the abnormal "
-        "rows are subtracted and have the prior {minority_prior}"
+        "normal with the prior {prior}, given that all weights sum to one; those of "
+        "the abnormal rows are subtracted and have the prior {minority_prior}"
     ),
 }
 CALIBRATED = (
-    "calibrated so that under the model's default prior the posterior spread of the similarity of "
-    "rows near the cutoff is their spread between samples of this size"
+    "calibrated so that under the model's default prior the posterior spread of the "
+    "similarity of rows near the cutoff is their spread between samples of this size"
 )
 CRITERIA = {
     "given": "given",
@@ -58,9 +59,9 @@ class References(list[str]):
 def methods(est: Any) -> str:
     """Return what a methods section says of a fit: a paragraph, and its references.
 
-    It has the model and its source, prior, lambda, kernel, bandwidth, draws, sampler, R-hat, the
-    cutoff, and what P(normal) is. What the columns are, where the rows are from and why the model
-    suits them is yours to add.
+    It has the model and its source, prior, lambda, kernel, bandwidth, draws, sampler,
+    R-hat, the cutoff, and what P(normal) is. What the columns are, where the rows are
+    from and why the model suits them is yours to add.
 
     Parameters
     ----------
@@ -74,7 +75,8 @@ def methods(est: Any) -> str:
     >>> print(bsvdd.methods(est)[:71])
     Normal rows were described by support vector data description [1], lear
     """
-    found, cite = facts(est), References()
+    found = facts(est)
+    cite = References()
     sentences = [*_rows(found, cite), *_kernel(found), *_posterior(found, cite)]
     sentences += _decision(found, cite)
     numbered = [f"[{i}] {text}" for i, text in enumerate(cite, 1)]
@@ -82,8 +84,11 @@ def methods(est: Any) -> str:
 
 
 def _rows(found: Mapping[str, Any], cite: References) -> Iterator[str]:
-    n, n1, learns = found["rows"], found["minority"], found["learns_from_minority"]
-    what, package = f"a model of our own, {found['model']}", f"bsvdd {found['versions']['bsvdd']}"
+    n = found["rows"]
+    n1 = found["minority"]
+    learns = found["learns_from_minority"]
+    what = f"a model of our own, {found['model']}"
+    package = f"bsvdd {found['versions']['bsvdd']}"
     if "reference" in found:
         first, *rest = found["title"]
         first = first if found["title"].startswith("Bayesian") else first.lower()
@@ -92,28 +97,32 @@ def _rows(found: Mapping[str, Any], cite: References) -> Iterator[str]:
         package += f", a package on PyMC {found['versions']['pymc']} {cite(PYMC)}"
     yield (
         f"Normal rows were described by {what}, learned from {n - n1} normal"
-        f"{f' and {n1} abnormal' if learns else ''} rows of {len(found['columns'])} columns with "
-        f"{package}."
+        f"{f' and {n1} abnormal' if learns else ''} rows of {len(found['columns'])} "
+        f"columns with {package}."
     )
     rest = n - n1 - found.get("without_weight", 0)
     if "one_table" in found:
         core = f"it rests on the {rest} rows that are most alike"
-        core = core if "without_weight" in found else "each counts with one minus its P(odd)"
+        core = (
+            core
+            if "without_weight" in found
+            else "each counts with one minus its P(odd)"
+        )
         yield f"As odd rows may be among them, {core}."
     elif "without_weight" in found:
         yield f"{found['without_weight']} of the normal rows count nothing; {rest} rows count."
     if "batches" in found:
         yield (
-            f"The rows are of {found['batches']} batches, each of which was left out whole, so "
-            "that false alarms are those of rows of a new batch."
+            f"The rows are of {found['batches']} batches, each of which was left out "
+            "whole, so that false alarms are those of rows of a new batch."
         )
     if found["gaps"]:
         each = ", ".join(f"{name!r} ({count})" for name, count in found["gaps"].items())
         ways = "; each draw judged a row with the value of another of these"
         yield (
-            f"{found['rows_with_gaps']} of {n} rows have gaps, in {each}; they were filled by the "
-            "median, or the most frequent category, of the 10 nearest rows"
-            f"{ways if found['uncertain'] and 'effective_support' in found else ''}."
+            f"{found['rows_with_gaps']} of {n} rows have gaps, in {each}; they were "
+            "filled by the median, or the most frequent category, of the 10 nearest "
+            f"rows{ways if found['uncertain'] and 'effective_support' in found else ''}."
         )
     if n1 and not learns:
         yield f"The {n1} abnormal rows had no part in the description."
@@ -133,9 +142,15 @@ def _kernel(found: Mapping[str, Any]) -> Iterator[str]:
 def _posterior(found: Mapping[str, Any], cite: References) -> Iterator[str]:
     if "draws" not in found:
         return
-    priors = {name: text.replace(", total=None", "") for name, text in found["priors"].items()}
-    weights = WEIGHTS.get(found["name"] if priors else "", "those of the model").format(**priors)
-    how = "as published" if found["likelihood_scale"] == 1.0 else "a number that we chose"
+    priors = {
+        name: text.replace(", total=None", "") for name, text in found["priors"].items()
+    }
+    weights = WEIGHTS.get(found["name"] if priors else "", "those of the model").format(
+        **priors
+    )
+    how = (
+        "as published" if found["likelihood_scale"] == 1.0 else "a number that we chose"
+    )
     how = CALIBRATED if found["calibrated"] else how
     yield (
         f"The weights of the centre are {weights}; the weight λ of the likelihood is "
@@ -145,8 +160,8 @@ def _posterior(found: Mapping[str, Any], cite: References) -> Iterator[str]:
     yield f"The posterior has {found['chains']} chains of {found['draws']} draws by {sampler}."
     if np.isfinite(found["r_hat"]):
         yield (
-            f"R-hat of the similarities is at most {found['r_hat']:.3f}, and the smallest "
-            f"effective sample size {found['ess']:.0f} {cite(R_HAT)}."
+            f"R-hat of the similarities is at most {found['r_hat']:.3f}, and the "
+            f"smallest effective sample size {found['ess']:.0f} {cite(R_HAT)}."
         )
 
 
@@ -154,18 +169,20 @@ def _decision(found: Mapping[str, Any], cite: References) -> Iterator[str]:
     within = "the distance of the row from the centre is at most"
     what = f"the share of draws in which {within} {found['cutoff']:.6g}"
     if found["uncertain"]:
-        kind, weights = ("posterior ", "of the weights, ") if "draws" in found else ("", "")
+        kind, weights = (
+            ("posterior ", "of the weights, ") if "draws" in found else ("", "")
+        )
         what = (
-            f"the {kind}probability that the row lies within the cutoff, which counts the "
-            f"uncertainty {weights}of the cutoff, by a Bayesian bootstrap of left-out rows "
-            f"{cite(RUBIN)}, and of rows that the sample has not shown"
+            f"the {kind}probability that the row lies within the cutoff, which counts "
+            f"the uncertainty {weights}of the cutoff, by a Bayesian bootstrap of "
+            f"left-out rows {cite(RUBIN)}, and of rows that the sample has not shown"
         )
     yield f"The cutoff {found['cutoff_rule']}."
     yield f"A row is called normal if P(normal) exceeds .5: {what}."
     if "one_table" in found:
         yield (
-            "Of the rows themselves, those are called odd that a model of the tail of their "
-            "surprises lists at a false discovery rate that was asked: a generalised "
-            f"Pareto distribution of the normal rows {cite(PICKANDS)} beside a density of odd "
-            "ones, with even prior odds that there is none."
+            "Of the rows themselves, those are called odd that a model of the tail of "
+            "their surprises lists at a false discovery rate that was asked: a "
+            f"generalised Pareto distribution of the normal rows {cite(PICKANDS)} "
+            "beside a density of odd ones, with even prior odds that there is none."
         )

@@ -19,7 +19,8 @@ def p_value(est: Description, X: Any) -> np.ndarray:
 
     .. math:: p(z) = \frac{1 + \#\{j : s_j \le s_z\}}{n + 1}
 
-    with :math:`s_z` the score of z and :math:`s_j` those of n left-out normal rows. A row with
+    with :math:`s_z` the score of z and :math:`s_j` those of n left-out normal rows. A
+    row with
     :math:`p(z) \le \alpha` is abnormal at a false-alarm rate of about :math:`\alpha`. It is the
     column ``p_value`` of ``est.decision(X)``.
 
@@ -33,8 +34,8 @@ def p_value(est: Description, X: Any) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n,)
-        At least 1/(n + 1), at most 1. It depends a little on the cutoff: the boundary of each draw
-        is that of its false-alarm rate.
+        At least 1/(n + 1), at most 1. It depends a little on the cutoff: the boundary
+        of each draw is that of its false-alarm rate.
 
     Raises
     ------
@@ -48,14 +49,15 @@ def p_value(est: Description, X: Any) -> np.ndarray:
 
     Notes
     -----
-    It needs training rows that are normal, and new normal rows from the same distribution. Abnormal
-    rows among the training rows make p-values too large, and drift makes them too small. Bandwidth,
-    scaling and row sums are those of all rows; see :mod:`bsvdd.inference.p_values`.
+    It needs training rows that are normal, and new normal rows from the same
+    distribution. Abnormal rows among the training rows make p-values too large, and
+    drift makes them too small. Bandwidth, scaling and row sums are those of all rows;
+    see :mod:`bsvdd.inference.p_values`.
 
     References
     ----------
-    Vovk, V., Gammerman, A. and Shafer, G. (2005). Algorithmic learning in a random world.
-    Springer.
+    Vovk, V., Gammerman, A. and Shafer, G. (2005). Algorithmic learning in a random
+    world. Springer.
 
     Examples
     --------
@@ -72,10 +74,10 @@ def p_value(est: Description, X: Any) -> np.ndarray:
 def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
     """Return the rows of a batch to call abnormal, with the false discovery rate held.
 
-    Benjamini and Hochberg's procedure on p-values: the expected share of normal rows among the
-    rows that are called abnormal is to be at most ``fdr``; this was measured
-    (docs/measurements.md) and not proved. Rows of one batch are decided together: a row can be
-    called abnormal in one batch and not in another.
+    Benjamini and Hochberg's procedure on p-values: the expected share of normal rows
+    among the rows that are called abnormal is to be at most ``fdr``; this was measured
+    (docs/measurements.md) and not proved. Rows of one batch are decided together: a row
+    can be called abnormal in one batch and not in another.
 
     Parameters
     ----------
@@ -87,8 +89,8 @@ def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
     Returns
     -------
     ndarray of bool, shape (n,)
-        Among m rows, p-values of at least 1/(n + 1) select at least m / (n + 1) / ``fdr`` rows or
-        none.
+        Among m rows, p-values of at least 1/(n + 1) select at least m / (n + 1) /
+        ``fdr`` rows or none.
 
     Raises
     ------
@@ -98,13 +100,13 @@ def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
     Warns
     -----
     DataWarning
-        No row is selected, and the smallest p-value that n left-out rows allow is too large for so
-        many rows.
+        No row is selected, and the smallest p-value that n left-out rows allow is too
+        large for so many rows.
 
     References
     ----------
-    Benjamini, Y. and Hochberg, Y. (1995). Controlling the false discovery rate. Journal of the
-    Royal Statistical Society B 57, 289-300.
+    Benjamini, Y. and Hochberg, Y. (1995). Controlling the false discovery rate. Journal
+    of the Royal Statistical Society B 57, 289-300.
 
     Examples
     --------
@@ -126,13 +128,15 @@ def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
 
 def _warn_of_ranks(p: np.ndarray, fdr: float, n: int) -> None:
     """Warn if rows have the smallest possible p-value of n left-out rows, and are too few."""
-    smallest, lowest = p.min(), int((p == p.min()).sum())
+    smallest = p.min()
+    lowest = int((p == p.min()).sum())
     if smallest * (n + 1) <= 1.0 + ROUNDING:
         needed = int(np.ceil(smallest * len(p) / fdr))
         more = f": {needed} would have to at fdr={fdr:g}" if needed <= len(p) else ""
         warn(
-            f"no row is selected, though {lowest} of {len(p)} have the smallest possible p-value, "
-            f"{smallest:.3g}{more}; fit more rows, or look at the surprise in est.decision(X)",
+            f"no row is selected, though {lowest} of {len(p)} have the smallest "
+            f"possible p-value, {smallest:.3g}{more}; fit more rows, or look at the "
+            "surprise in est.decision(X)",
             DataWarning,
         )
 
@@ -140,8 +144,8 @@ def _warn_of_ranks(p: np.ndarray, fdr: float, n: int) -> None:
 def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
     """Return the rows that Benjamini and Hochberg (1995) reject, a mask of shape (rows,).
 
-    The expected share of normal rows among them is at most ``fdr`` if p-values are valid, and
-    independent or positively dependent.
+    The expected share of normal rows among them is at most ``fdr`` if p-values are
+    valid, and independent or positively dependent.
     """
     check_rate("fdr", fdr)
     if not len(p):

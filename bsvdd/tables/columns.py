@@ -12,9 +12,7 @@ from pandas.api import types
 
 GAP = "None"  # in a column of numbers or dates; a level among categories
 CURRENCY = r"[A-Z]{0,2}[$¢£¥\u20a0-\u20c0]|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|AUD|CAD"
-NO_LETTER = (
-    r"[\d_\W\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u215e]"  # nor powers, halves
-)
+NO_LETTER = r"[\d_\W\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u215e]"  # nor powers, halves
 AMOUNT = (
     rf"^(?P<sign>[-+\u2212]?)(?P<before>{CURRENCY})?\s?(?=\.?\d)"
     r"(?P<number>(?P<grouped>[1-9]\d{0,2}(?:,\d{3})+)?\d*(?:\.\d*)?(?:[eE][-+]?\d+)?)"
@@ -22,8 +20,11 @@ AMOUNT = (
 )
 SWAPPED = str.maketrans(".,", ",.")
 DAY = pd.Timedelta(days=1)
-ISO, EIGHT = "ISO8601", "%Y%m%d"
-DAYS = "%Y/%m/%d|%d.%m.%Y|%d.%m.%y|%d/%m/%Y|%m/%d/%Y|%d-%m-%Y|%m-%d-%Y|%d/%m/%y|%m/%d/%y"
+ISO = "ISO8601"
+EIGHT = "%Y%m%d"
+DAYS = (
+    "%Y/%m/%d|%d.%m.%Y|%d.%m.%y|%d/%m/%Y|%m/%d/%Y|%d-%m-%Y|%m-%d-%Y|%d/%m/%y|%m/%d/%y"
+)
 DAYS += "|%d %b %Y|%d %B %Y|%b %d, %Y|%B %d, %Y|%b %d %Y|%d-%b-%Y|%d-%b-%y|%b-%d-%Y|%a %b %d %Y"
 DAYS += "|%b %Y|%B %Y|%b-%y|%m/%Y"
 CLOCKS = "", " %H:%M", " %H:%M:%S"
@@ -33,7 +34,9 @@ ZONE = r".*[T ]\d.*(?:Z|[+-]\d\d(?::?\d\d)?)"  # a clock, and at its end the tim
 
 def level(value: Any) -> str:
     """Return the text of a value; a whole number has no decimals, as in a file."""
-    return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
+    return str(
+        int(value) if isinstance(value, float) and value.is_integer() else value
+    ).strip()
 
 
 def texts(x: pd.Series) -> pd.Series:
@@ -45,17 +48,22 @@ def texts(x: pd.Series) -> pd.Series:
 def amounts(cells: pd.Series) -> pd.DataFrame:
     """Return the ``number``, the ``unit`` and ``grouped`` of texts; NaN and None where no number.
 
-    Thousands with a comma are none if other cells have thousands without one: "1,234" beside "1500"
-    may be 1.234.
+    Thousands with a comma are none if other cells have thousands without one: "1,234"
+    beside "1500" may be 1.234.
     """
     found = cells.astype(object).str.extract(AMOUNT)
     number = found["number"].str.replace(",", "").astype(float)
     number = number.where(found["sign"].isin(["", "+"]), -number)
-    unit, grouped = found["before"].fillna("") + found["after"].fillna(""), found["grouped"].notna()
+    unit = found["before"].fillna("") + found["after"].fillna("")
+    grouped = found["grouped"].notna()
     known = number.notna()
     if (number.abs()[~grouped] >= 1000.0).any():
         known &= ~grouped
-    values = {"number": number.where(known), "unit": unit.where(known), "grouped": grouped}
+    values = {
+        "number": number.where(known),
+        "unit": unit.where(known),
+        "grouped": grouped,
+    }
     return pd.DataFrame(values)
 
 
@@ -72,13 +80,13 @@ class TableColumn:
     grouped : bool
         Whether thousands have a comma.
     origin : str
-        The first training date, from which days are counted. In UTC, and saying so, if the training
-        dates have a time zone; new dates then need one too.
+        The first training date, from which days are counted. In UTC, and saying so, if
+        the training dates have a time zone; new dates then need one too.
     format : str
         Of dates that are text.
     values : tuple of str
-        Levels in their order, whose places are floats; or categories, which are 0, 1, ..., and any
-        other one the next number. Categories without values are numbers.
+        Levels in their order, whose places are floats; or categories, which are 0, 1,
+        ..., and any other one the next number. Categories without values are numbers.
     """
 
     kind: str = "numbers"
@@ -109,11 +117,18 @@ class TableColumn:
             return pd.Series(0.0, x.index)
         if self.kind == "dates":
             zone = zoned(x).reindex(x.index) == (self.first.tz is not None)
-            return (moments(x, self.format).where(zone) - self.first.tz_localize(None)) / DAY
+            return (
+                moments(x, self.format).where(zone) - self.first.tz_localize(None)
+            ) / DAY
         if self.values:
             code = {value: float(i) for i, value in enumerate(self.values)}
             other = np.nan if self.kind == "levels" else float(len(code))
-            return texts(x).map(lambda cell: code.get(cell, other)).astype(float).reindex(x.index)
+            return (
+                texts(x)
+                .map(lambda cell: code.get(cell, other))
+                .astype(float)
+                .reindex(x.index)
+            )
         if types.is_numeric_dtype(x):
             return pd.Series(x.to_numpy(float, na_value=np.nan), x.index)
         cells = texts(x).replace({"True": "1", "False": "0"})
@@ -121,7 +136,9 @@ class TableColumn:
         if self.unit or values.isna().any():
             found = amounts(cells)
             fits = (found["unit"] == self.unit) & (~found["grouped"] | self.grouped)
-            values = (values * np.nan if self.unit else values).fillna(found["number"].where(fits))
+            values = (values * np.nan if self.unit else values).fillna(
+                found["number"].where(fits)
+            )
         return values.reindex(x.index)
 
     def cell(self, number: float) -> Any:
@@ -151,7 +168,9 @@ def of_dates(x: pd.Series, form: str = ISO) -> TableColumn:
     """Return what dates are; a ValueError if only some of them have a time zone."""
     if (zone := zoned(x)).nunique() > 1:
         utc = "X[{x}] = pandas.to_datetime(X[{x}], format='ISO8601', utc=True)"
-        raise ValueError(f"has dates with and without a time zone: {utc} takes UTC for none")
+        raise ValueError(
+            f"has dates with and without a time zone: {utc} takes UTC for none"
+        )
     first = moments(x, form).min().tz_localize("UTC" if zone.all() else None)
     return TableColumn("dates", origin=first.isoformat(), format=form)
 
@@ -165,12 +184,20 @@ def moments(x: pd.Series, form: str) -> pd.Series:
     """Return dates in UTC, without saying so; NaT where there is none."""
     how: dict[str, Any] = {"utc": True, "errors": "coerce"}
     typed = are_dates(x)
-    found = pd.to_datetime(x, **how) if typed else pd.to_datetime(texts(x), format=form, **how)
+    found = (
+        pd.to_datetime(x, **how)
+        if typed
+        else pd.to_datetime(texts(x), format=form, **how)
+    )
     return found.reindex(x.index).dt.tz_localize(None)
 
 
 def zoned(x: pd.Series) -> pd.Series:
     """Return which of the dates that are no gap have a time zone."""
     if are_dates(x):
-        return x.dropna().map(lambda v: getattr(v, "tzinfo", None) is not None).astype(bool)
+        return (
+            x.dropna()
+            .map(lambda v: getattr(v, "tzinfo", None) is not None)
+            .astype(bool)
+        )
     return texts(x).str.fullmatch(ZONE).astype(bool)

@@ -21,14 +21,18 @@ from .table import Table
 
 LARGEST_FLOAT = int(np.finfo(float).max)
 LARGEST = 2**63  # below it a whole number has 64 bits
-SCALED_BY = 10.0  # standard deviation with a row over that without it, above which it is named
+SCALED_BY = (
+    10.0  # standard deviation with a row over that without it, above which it is named
+)
 FEWEST_ROWS = 10  # of which one can be called far
 BY_SD = "both", "standardised"  # scales of a kernel.Tabular
 ROUNDING = 1e-6  # of a standard deviation
 SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
 
 
-def training_rows(estimator: str, table: Table, kernel: Kernel, X: Any) -> tuple[Table, np.ndarray]:
+def training_rows(
+    estimator: str, table: Table, kernel: Kernel, X: Any
+) -> tuple[Table, np.ndarray]:
     """Return the table that training rows teach, and the rows as floats (n, p).
 
     ``estimator`` is the name of a class, for errors.
@@ -46,20 +50,24 @@ def training_rows(estimator: str, table: Table, kernel: Kernel, X: Any) -> tuple
         others = [n for n, kind in table.kinds.items() if kind in ("category", "names")]
         if others and not kernel.of_tables:
             raise ValueError(
-                f"{listed(others, 'is', 'are')} not numeric: for columns of categories use "
-                "kernel=kernels.Tabular(), else convert or drop them; if one has the labels, name "
-                "it: y='name'"
+                f"{listed(others, 'is', 'are')} not numeric: for columns of categories "
+                "use kernel=kernels.Tabular(), else convert or drop them; if one has "
+                "the labels, name it: y='name'"
             )
         X = pd.DataFrame(table.floats(X), columns=X.columns)
     rows = _validated(_checking(estimator), X, kernel, None if is_frame else table, 2)
     if max(named, default=0) >= rows.shape[1]:
-        raise ValueError(f"categorical={named}: there are {rows.shape[1]} columns, from 0 on")
+        raise ValueError(
+            f"categorical={named}: there are {rows.shape[1]} columns, from 0 on"
+        )
     if is_frame or kernel.pairwise:
         return table, rows
     return table.fit(rows, named), rows
 
 
-def new_rows(estimator: str, table: Table, kernel: Kernel, X: Any, n: int) -> np.ndarray:
+def new_rows(
+    estimator: str, table: Table, kernel: Kernel, X: Any, n: int
+) -> np.ndarray:
     """Return new rows as floats (m, p), by the table and the n columns of training."""
     refuse(X)
     checking = _checking(estimator)
@@ -86,17 +94,27 @@ def _validated(
 
     ``table`` says which numbers of an array stand for "not known".
     """
-    how: Any = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": least or 1}
+    how: Any = {
+        "dtype": np.float64,
+        "ensure_all_finite": False,
+        "ensure_min_samples": least or 1,
+    }
     try:
         found = check_array(X, input_name="X", estimator=checking, **how)
     except OverflowError as error:
-        raise ValueError(f"X has a number that is too large for any float: {error}") from error
+        raise ValueError(
+            f"X has a number that is too large for any float: {error}"
+        ) from error
     except (TypeError, ValueError) as error:
         text = f"X must be a table of numbers (rows, columns): {error}"
-        if hasattr(checking, "feature_names_in_") and not (least or isinstance(X, pd.DataFrame)):
+        if hasattr(checking, "feature_names_in_") and not (
+            least or isinstance(X, pd.DataFrame)
+        ):
             text = text.removesuffix(".")
             text += "; the fit had named columns: give a data frame (one row: new.iloc[[0]])"
-        raise (ValueError if isinstance(error, ValueError) else TypeError)(text) from error
+        raise (ValueError if isinstance(error, ValueError) else TypeError)(
+            text
+        ) from error
     if least or not kernel.pairwise:  # names and number of the columns
         validate_data(checking, X, reset=bool(least), skip_check_array=True)
     rows: np.ndarray = found if table is None or kernel.pairwise else table.known(found)
@@ -124,13 +142,15 @@ def _require_digits(rows: np.ndarray) -> None:
         if column.dtype == object and not all(isinstance(v, int) for v in column):
             continue
         largest = max(abs(int(column.min())), abs(int(column.max())))
-        if largest < EXACT or largest > LARGEST_FLOAT:  # no float at all is told elsewhere
+        if (
+            largest < EXACT or largest > LARGEST_FLOAT
+        ):  # no float at all is told elsewhere
             continue
         if len(np.unique(column)) > len(np.unique(column.astype(float))):
             raise ValueError(
-                f"column {i} (counted from 0) of X has whole numbers of 2^53 or more that floats "
-                "cannot tell apart; if they name something, give a data frame with "
-                f"X[{i}].astype('category'), else leave the column out"
+                f"column {i} (counted from 0) of X has whole numbers of 2^53 or more "
+                "that floats cannot tell apart; if they name something, give a data "
+                f"frame with X[{i}].astype('category'), else leave the column out"
             )
 
 
@@ -138,23 +158,27 @@ def refuse(X: Any) -> None:
     """Raise an error for a path, a lazy table, and values that would become other numbers."""
     if isinstance(X, str | os.PathLike):
         raise TypeError(
-            f"X={str(X)!r:.200} is text, expected rows; read a file by bsvdd.read_table(path) "
-            "(CSV, Parquet), or by numpy.load(path) (.npy)"
+            f"X={str(X)!r:.200} is text, expected rows; read a file by "
+            "bsvdd.read_table(path) (CSV, Parquet), or by numpy.load(path) (.npy)"
         )
     graph = getattr(X, "__dask_graph__", None)
-    if callable(graph) and graph() is not None:  # an xarray object may hold a dask array
+    if (
+        callable(graph) and graph() is not None
+    ):  # an xarray object may hold a dask array
         raise TypeError(
-            "X is a dask collection, and rows must be in memory: fit a sample of a data frame, "
-            "X.sample(frac=0.01).compute(), and answer all its rows partition by partition, "
-            "X.map_partitions(est.decision)"
+            "X is a dask collection, and rows must be in memory: fit a sample of a "
+            "data frame, X.sample(frac=0.01).compute(), and answer all its rows "
+            "partition by partition, X.map_partitions(est.decision)"
         )
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise ValueError(
-            f"X has {np.ma.count_masked(X)} masked values, which would count as if they were not "
-            "masked; drop or impute these rows"
+            f"X has {np.ma.count_masked(X)} masked values, which would count as if "
+            "they were not masked; drop or impute these rows"
         )
     if isinstance(X, list | tuple):
-        with suppress(ValueError):  # rows of different lengths, for which the next check has words
+        with suppress(
+            ValueError
+        ):  # rows of different lengths, for which the next check has words
             X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.ndim == 2:
         _require_digits(X)
@@ -164,8 +188,8 @@ def refuse(X: Any) -> None:
     cells = {type(v) for v in np.ravel(np.asarray(X))} if kind == "O" else set()
     if kind in ("m", "M") or cells & {np.datetime64, np.timedelta64}:
         raise TypeError(
-            "X must be numbers, got datetime64 or timedelta64; give a data frame, in which dates "
-            "are days since the first"
+            "X must be numbers, got datetime64 or timedelta64; give a data frame, in "
+            "which dates are days since the first"
         )
 
 
@@ -174,7 +198,8 @@ def warn_of_columns(
 ) -> None:
     """Warn of columns of the majority rows X that ``kernel`` compares badly, and of equal rows.
 
-    ``columns`` and ``rows`` are the names. Equal rows are for cutoffs ``chosen`` from rows.
+    ``columns`` and ``rows`` are the names. Equal rows are for cutoffs ``chosen`` from
+    rows.
     """
     if kernel.pairwise:
         return
@@ -183,43 +208,55 @@ def warn_of_columns(
     if len(constant) == X.shape[1]:
         if chosen:
             warn(
-                f"all {len(X)} majority rows are equal: their distances are 0 up to rounding, so "
-                "a cutoff chosen from them calls such rows normal or abnormal by chance; give "
-                "rows that differ, or the cutoff as a distance, cutoffs.Printed(0.5)",
+                f"all {len(X)} majority rows are equal: their distances are 0 up to "
+                "rounding, so a cutoff chosen from them calls such rows normal or "
+                "abnormal by chance; give rows that differ, or the cutoff as a "
+                "distance, cutoffs.Printed(0.5)",
                 DataWarning,
             )
         return
-    if len(constant) and not isinstance(kernel, Tabular):  # it knows what they are worth
-        shown = ", ".join(map(str, constant[:5])) + (", ..." if len(constant) > 5 else "")
+    if len(constant) and not isinstance(
+        kernel, Tabular
+    ):  # it knows what they are worth
+        shown = ", ".join(map(str, constant[:5])) + (
+            ", ..." if len(constant) > 5 else ""
+        )
         warn(
-            f"{len(constant)} column(s) of X are constant over the majority rows ({shown}), and "
-            "this kernel has no scale for another value there; kernels.Tabular(), the default, "
-            "puts a new row with another value 5 standard deviations away",
+            f"{len(constant)} column(s) of X are constant over the majority rows "
+            f"({shown}), and this kernel has no scale for another value there; "
+            "kernels.Tabular(), the default, puts a new row with another value 5 "
+            "standard deviations away",
             DataWarning,
         )
     if isinstance(kernel, OfDistance):
         varies = np.flatnonzero(spread)
         sd = (spread[varies] * (X[:, varies] / spread[varies]).std(axis=0)).tolist()
-        least, most = int(np.argmin(sd)), int(np.argmax(sd))
+        least = int(np.argmin(sd))
+        most = int(np.argmax(sd))
         if sd[most] > SCALES * sd[least]:
             warn(
-                f"the standard deviation of column {varies[most]} of X is {sd[most]:.3g}, that of "
-                f"column {varies[least]} {sd[least]:.3g}: {kernel!r} takes columns as they are, so "
-                f"the second hardly counts; use kernels.Tabular(kernels.{kernel!r})",
+                f"the standard deviation of column {varies[most]} of X is "
+                f"{sd[most]:.3g}, that of column {varies[least]} {sd[least]:.3g}: "
+                f"{kernel!r} takes columns as they are, so the second hardly counts; "
+                f"use kernels.Tabular(kernels.{kernel!r})",
                 DataWarning,
             )
     _warn_of_far_values(kernel, X, columns, rows)
 
 
-def _warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: list[Any], rows: Any) -> None:
+def _warn_of_far_values(
+    kernel: Kernel, X: np.ndarray, columns: list[Any], rows: Any
+) -> None:
     """Warn of values of majority rows X, each of which alone makes the scale of its column."""
     if getattr(kernel, "scale", None) not in BY_SD or len(X) < FEWEST_ROWS:
         return
-    found, spread = [], np.ptp(X, axis=0)
+    found = []
+    spread = np.ptp(X, axis=0)
     for f in np.setdiff1d(np.flatnonzero(spread), kernel.categorical_columns):
         x = X[:, f] / spread[f]
         far = int(np.abs(x - x.mean()).argmax())
-        sd, left = float(x.std()), float(np.delete(x, far).std())
+        sd = float(x.std())
+        left = float(np.delete(x, far).std())
         if sd > SCALED_BY * left > ROUNDING * sd:
             found.append((sd / left, int(f), far))
     if not found:
@@ -229,8 +266,8 @@ def _warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: list[Any], rows:
     warn(
         f"row {rows[far]} moves the scale of {str(columns[f])!r}: its value, "
         f"{X[far, f]:.6g}, makes the standard deviation {ratio:.3g} times that of the "
-        f"other rows, which then differ little in this column{more}; if the value is wrong, mend "
-        "it or leave out the row",
+        f"other rows, which then differ little in this column{more}; if the value is "
+        "wrong, mend it or leave out the row",
         DataWarning,
     )
 
@@ -238,8 +275,8 @@ def _warn_of_far_values(kernel: Kernel, X: np.ndarray, columns: list[Any], rows:
 def training_names(X: Any, n: int) -> np.ndarray | None:
     """Return the names of the rows of a data frame, whole numbers of 64 bits or objects.
 
-    Texts are objects: NumPy's own have the length of the longest, each. None stands for 0, 1, ...,
-    n - 1.
+    Texts are objects: NumPy's own have the length of the longest, each. None stands for
+    0, 1, ..., n - 1.
     """
     if not isinstance(X, pd.DataFrame):
         return None

@@ -12,11 +12,15 @@ import pandas as pd
 from ..base.messages import did_you_mean, quoted
 
 TRUTH = {"True": True, "False": False, "true": True, "false": False}
-# how all texts of a column are written, without leading zeros; whole numbers have 64 bits
+# how all texts of a column are written, without leading zeros; whole numbers have 64
+# bits
 FORMS: tuple[tuple[Any, str], ...] = (
     (int, r"[+-]?(?:0|[1-9][0-9]{0,17})"),
     (TRUTH.__getitem__, "|".join(TRUTH)),
-    (float, r"(?=[+-]?\.?[0-9])[+-]?(?:0|[1-9][0-9]{0,17})?(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,2})?"),
+    (
+        float,
+        r"(?=[+-]?\.?[0-9])[+-]?(?:0|[1-9][0-9]{0,17})?(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,2})?",
+    ),
 )
 LABELS_OF_PREDICT = ((), (-1, 1))
 
@@ -24,10 +28,10 @@ LABELS_OF_PREDICT = ((), (-1, 1))
 def read_labels(texts: Sequence[str]) -> np.ndarray:
     """Return the labels of a column of texts, all of one type.
 
-    They are integers if all texts are integers without a leading zero, booleans if all are
-    ``True`` or ``False``, and floats if all are finite numbers and one has a decimal point or an
-    exponent. Otherwise all labels stay texts: ``01`` is not ``1``, and ``NA`` is a label. An empty
-    text is a missing label.
+    They are integers if all texts are integers without a leading zero, booleans if all
+    are ``True`` or ``False``, and floats if all are finite numbers and one has a
+    decimal point or an exponent. Otherwise all labels stay texts: ``01`` is not ``1``,
+    and ``NA`` is a label. An empty text is a missing label.
 
     Parameters
     ----------
@@ -43,20 +47,24 @@ def read_labels(texts: Sequence[str]) -> np.ndarray:
     known = set(cells) - {""}
     fits = (of for of, form in FORMS if all(re.fullmatch(form, cell) for cell in known))
     if (as_type := next(fits, None)) is None:
-        return np.array([text if text.strip() else None for text in texts], dtype=object)
+        return np.array(
+            [text if text.strip() else None for text in texts], dtype=object
+        )
     values = [as_type(cell) if cell else None for cell in cells]
     return np.array(values, dtype=object if None in values else None)
 
 
-def classes_of(y: Any, n_rows: int, minor_label: Any = None) -> tuple[np.ndarray, tuple[Any, ...]]:
+def classes_of(
+    y: Any, n_rows: int, minor_label: Any = None
+) -> tuple[np.ndarray, tuple[Any, ...]]:
     """Return which rows are minority, and the distinct labels, that of the minority first.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,) or None
-        ``None``: all rows are majority, and there are no labels. {-1, +1}: -1 is minority
-        (scikit-learn's outliers). {0, 1} and bool: 1 is minority. Anything else needs
-        ``minor_label``.
+        ``None``: all rows are majority, and there are no labels. {-1, +1}: -1 is
+        minority (scikit-learn's outliers). {0, 1} and bool: 1 is minority. Anything
+        else needs ``minor_label``.
     n_rows : int
     minor_label : optional
         The label of the minority; every other label is majority.
@@ -64,8 +72,8 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None) -> tuple[np.ndarray
     Raises
     ------
     ValueError
-        The labels are ambiguous, missing, of the wrong number, of several types, or they leave one
-        class empty.
+        The labels are ambiguous, missing, of the wrong number, of several types, or
+        they leave one class empty.
     """
     if y is None:
         return np.zeros(n_rows, dtype=bool), ()
@@ -73,13 +81,15 @@ def classes_of(y: Any, n_rows: int, minor_label: Any = None) -> tuple[np.ndarray
     minor, found = _minor_of(labels, minor_label)
     minority = found[number]
     if minority.all():
-        raise ValueError("y has one class only: every row is minority, and no majority row is left")
+        raise ValueError(
+            "y has one class only: every row is minority, and no majority row is left"
+        )
     try:
         others = np.unique(labels[~found]).tolist()
     except TypeError as error:
         raise ValueError(
-            f"the labels of y must be of one type, got types without an order: {error}; give "
-            "numbers or texts, for instance y.astype(str)"
+            "the labels of y must be of one type, got types without an order: "
+            f"{error}; give numbers or texts, for instance y.astype(str)"
         ) from error
     return minority, (minor, *others)
 
@@ -90,37 +100,45 @@ def factorized(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     ValueError
-        As :func:`classes_of`: labels that lack, of the wrong number, or of several types.
+        As :func:`classes_of`: labels that lack, of the wrong number, or of several
+        types.
     """
     of_pandas = isinstance(y, pd.Series | pd.Index | pd.api.extensions.ExtensionArray)
     is_list = not hasattr(y, "dtype")
     if np.ma.is_masked(y):
-        mask, y = y.mask, y.data.astype(object)
+        mask = y.mask
+        y = y.data.astype(object)
         y[mask] = None
     if not of_pandas:  # in a list of texts NaN is a gap, in an array of texts a text
         y = np.asarray(y, dtype=object if is_list else None)
     if y.shape != (n_rows,):
-        raise ValueError(f"y must have shape ({n_rows},), one label for each row, got {y.shape}")
+        raise ValueError(
+            f"y must have shape ({n_rows},), one label for each row, got {y.shape}"
+        )
     if y.dtype == object:
         for row, label in enumerate(y):
             if not isinstance(label, Hashable):
-                raise ValueError(f"y must have one label for each row, got {label!r} in row {row}")
+                raise ValueError(
+                    f"y must have one label for each row, got {label!r} in row {row}"
+                )
     number, distinct = pd.factorize(y)
-    gap, labels = number < 0, np.array(distinct)
+    gap = number < 0
+    labels = np.array(distinct)
     if gap.all():
         raise ValueError("y has no label in any row; omit y if all rows are majority")
     if gap.any():
         raise ValueError(
-            f"y has no label (NaN) in row {np.argmax(gap)} ({gap.sum()} in all); leave out these "
-            "rows of X and y, or give them a label"
+            f"y has no label (NaN) in row {np.argmax(gap)} ({gap.sum()} in all); leave "
+            "out these rows of X and y, or give them a label"
         )
     texts = [isinstance(label, str) for label in labels]
     if any(texts) and not all(texts):  # 1 and "1" may be one class or two
-        text, other = texts.index(True), texts.index(False)
+        text = texts.index(True)
+        other = texts.index(False)
         raise ValueError(
-            f"y mixes texts and numbers: row {np.argmax(number == text)} is {labels[text]!r}, row "
-            f"{np.argmax(number == other)} is {labels[other]!r}; give labels of one type, for "
-            "instance y.astype(str)"
+            f"y mixes texts and numbers: row {np.argmax(number == text)} is "
+            f"{labels[text]!r}, row {np.argmax(number == other)} is {labels[other]!r}; "
+            "give labels of one type, for instance y.astype(str)"
         )
     if is_list:
         labels = np.asarray(labels.tolist())  # of one type: True beside 2 is 1
@@ -130,18 +148,24 @@ def factorized(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     return number, labels
 
 
-def minority_of(known: tuple[Any, ...], minor_label: Any, y: Any, n_rows: int) -> np.ndarray:
+def minority_of(
+    known: tuple[Any, ...], minor_label: Any, y: Any, n_rows: int
+) -> np.ndarray:
     """Return which rows are minority, by the labels that a fit has, shape (n_rows,).
 
-    ``known`` are its labels, that of the minority first; without labels, ``minor_label`` decides.
+    ``known`` are its labels, that of the minority first; without labels,
+    ``minor_label`` decides.
 
     Raises
     ------
     ValueError
-        y is None, a row has no label or one that the fit has not seen, or as :func:`classes_of`.
+        y is None, a row has no label or one that the fit has not seen, or as
+        :func:`classes_of`.
     """
     if y is None:
-        raise ValueError("y must have the labels of X, which say what rows are minority, got None")
+        raise ValueError(
+            "y must have the labels of X, which say what rows are minority, got None"
+        )
     if not known:
         return classes_of(y, n_rows, minor_label)[0]
     number, labels = factorized(y, n_rows)
@@ -163,7 +187,8 @@ def read_minority(y: pd.Series, minor: str | None = None) -> np.ndarray:
     y : pandas.Series
         The column of the classes.
     minor : str, optional
-        The label of the minority, as a text. If None, the labels must be {0, 1} or {-1, 1}.
+        The label of the minority, as a text. If None, the labels must be {0, 1} or {-1,
+        1}.
 
     Raises
     ------
@@ -172,15 +197,28 @@ def read_minority(y: pd.Series, minor: str | None = None) -> np.ndarray:
     """
     missing = y.isna().to_numpy()
     if missing.any():
-        name = "" if y.index.name is None else f"; {y.index.name!r} is {y.index[missing][0]!r:.80}"
-        raise ValueError(
-            f"label column {y.name!r} has no label in row {missing.argmax()} (counted from "
-            f"0{name}), and in {missing.sum()} of {len(y)} rows; leave them out, or label them"
+        name = (
+            ""
+            if y.index.name is None
+            else f"; {y.index.name!r} is {y.index[missing][0]!r:.80}"
         )
-    labels, value = y.to_numpy(), cast(Any, minor)
+        raise ValueError(
+            f"label column {y.name!r} has no label in row {missing.argmax()} (counted "
+            f"from 0{name}), and in {missing.sum()} of {len(y)} rows; leave them out, "
+            "or label them"
+        )
+    labels = y.to_numpy()
+    value = cast(Any, minor)
     if minor is not None:
-        value = minor if any(isinstance(v, str) for v in labels) else read_labels([minor])[0]
-        if isinstance(value, np.bool_) != (labels.dtype == bool) or not (labels == value).any():
+        value = (
+            minor
+            if any(isinstance(v, str) for v in labels)
+            else read_labels([minor])[0]
+        )
+        if (
+            isinstance(value, np.bool_) != (labels.dtype == bool)
+            or not (labels == value).any()
+        ):
             values = pd.unique(labels)
             raise ValueError(
                 f"the minority value {minor!r} never occurs in column {y.name!r}"
@@ -192,12 +230,14 @@ def read_minority(y: pd.Series, minor: str | None = None) -> np.ndarray:
 def split(frame: Any, label: str, argument: str, origin: str) -> tuple[Any, Any]:
     """Return a table without its column of labels, and this column.
 
-    ``argument`` is what the user named the column by, and ``origin`` where the table is from.
+    ``argument`` is what the user named the column by, and ``origin`` where the table is
+    from.
     """
     if label not in frame.columns:
         raise ValueError(
-            f"{argument}={label!r} is no column of {origin}{did_you_mean(label, frame.columns)}, "
-            f"which has {quoted(frame.columns)}"
+            f"{argument}={label!r} is no column of "
+            f"{origin}{did_you_mean(label, frame.columns)}, which has "
+            f"{quoted(frame.columns)}"
         )
     if frame.shape[1] == 1:
         raise ValueError(f"{origin} has no column besides that of the labels")
@@ -206,33 +246,42 @@ def split(frame: Any, label: str, argument: str, origin: str) -> tuple[Any, Any]
 
 def _minor_of(labels: np.ndarray, minor_label: Any) -> tuple[Any, np.ndarray]:
     """Return the label of the minority, and which of the distinct labels it is."""
-    shown = ", ".join(f"{v!r:.80}" for v in labels[:5].tolist()) + ", ..." * (len(labels) > 5)
+    shown = ", ".join(f"{v!r:.80}" for v in labels[:5].tolist()) + ", ..." * (
+        len(labels) > 5
+    )
     if np.ndim(minor_label) or not isinstance(minor_label, Hashable):
         raise ValueError(
-            f"minor_label must be one label, got {minor_label!r}; for several, give y with two "
-            "classes, such as numpy.isin(y, labels)"
+            f"minor_label must be one label, got {minor_label!r}; for several, give y "
+            "with two classes, such as numpy.isin(y, labels)"
         )
     if minor_label is not None:
-        minor = minor_label.item() if isinstance(minor_label, np.generic) else minor_label
+        minor = (
+            minor_label.item() if isinstance(minor_label, np.generic) else minor_label
+        )
     elif set(labels.tolist()) == {-1, 1}:
         minor = -1
     elif set(labels.tolist()) == {0, 1}:  # False == 0 and True == 1
         minor = 1
     elif len(labels) == 1:
         raise ValueError(
-            f"y has one class only, the label {shown}, which could be either class; omit y if all "
-            "rows are majority, or name the minority's label by minor_label=, in the command line "
-            "--minor"
+            f"y has one class only, the label {shown}, which could be either class; "
+            "omit y if all rows are majority, or name the minority's label by "
+            "minor_label=, in the command line --minor"
         )
     else:
         raise ValueError(
-            f"y has the labels {shown}; only {{-1, 1}}, {{0, 1}} and booleans are accepted without "
-            "minor_label=; name the minority's label by minor_label=, in the command line --minor"
+            f"y has the labels {shown}; only {{-1, 1}}, {{0, 1}} and booleans are "
+            "accepted without minor_label=; name the minority's label by minor_label=, "
+            "in the command line --minor"
         )
     found = np.array([bool(label == minor) for label in labels])
-    other_type = all(isinstance(label, str) != isinstance(minor, str) for label in labels)
+    other_type = all(
+        isinstance(label, str) != isinstance(minor, str) for label in labels
+    )
     if not found.any() and (len(labels) > 1 or other_type):
-        raise ValueError(f"minor_label={minor_label!r} does not occur in y, which has {shown}")
+        raise ValueError(
+            f"minor_label={minor_label!r} does not occur in y, which has {shown}"
+        )
     return (labels[found].tolist() or [minor])[0], found
 
 

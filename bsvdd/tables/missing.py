@@ -17,23 +17,27 @@ SHOWN = 8  # columns that a line names
 
 def counted(gaps: np.ndarray, columns: Iterable[object]) -> str:
     """Return how many rows (n, p) have gaps, and how many gaps each column has."""
-    each = [f"{str(c)!r} ({k})" for c, k in zip(columns, gaps.sum(axis=0), strict=True) if k]
+    each = [
+        f"{str(c)!r} ({k})" for c, k in zip(columns, gaps.sum(axis=0), strict=True) if k
+    ]
     more = f" and {len(each) - SHOWN} more" if len(each) > SHOWN else ""
     n = int(gaps.any(axis=1).sum())
     return f"{n} of {len(gaps)} rows have gaps, in {', '.join(each[:SHOWN])}{more}"
 
 
-def imputed(rows: np.ndarray, known: np.ndarray, categorical: Collection[int] = ()) -> Filled:
+def imputed(
+    rows: np.ndarray, known: np.ndarray, categorical: Collection[int] = ()
+) -> Filled:
     """Return rows whose gaps have values of the nearest known rows: the middle one, and each.
 
-    A gap takes the median of the 10 nearest rows that have a value there, in a column of categories
-    their most frequent one. Rows as far as the tenth count too, so no order of rows matters. The
-    distance of two rows is the mean over the columns that both have of 1 for categories that
-    differ, and of the difference of ranks, relative to the number of rows, for numbers (Gower 1971,
-    with ranks as Podani 1999 has it).
+    A gap takes the median of the 10 nearest rows that have a value there, in a column
+    of categories their most frequent one. Rows as far as the tenth count too, so no
+    order of rows matters. The distance of two rows is the mean over the columns that
+    both have of 1 for categories that differ, and of the difference of ranks, relative
+    to the number of rows, for numbers (Gower 1971, with ranks as Podani 1999 has it).
 
-    The k-th of the 10 versions has the values of the k-th nearest row in all gaps that have the
-    same nearest rows. Of more than 10, evenly spaced ones are taken.
+    The k-th of the 10 versions has the values of the k-th nearest row in all gaps that
+    have the same nearest rows. Of more than 10, evenly spaced ones are taken.
 
     Parameters
     ----------
@@ -51,8 +55,8 @@ def imputed(rows: np.ndarray, known: np.ndarray, categorical: Collection[int] = 
 
     References
     ----------
-    Gower, J. C. (1971). A general coefficient of similarity and some of its properties. Biometrics
-    27, 857-871. doi:10.2307/2528823
+    Gower, J. C. (1971). A general coefficient of similarity and some of its properties.
+    Biometrics 27, 857-871. doi:10.2307/2528823
 
     Examples
     --------
@@ -66,14 +70,17 @@ def imputed(rows: np.ndarray, known: np.ndarray, categorical: Collection[int] = 
     >>> found.versions[:, 0, 1]
     array([5., 6., 6., 6., 6., 6., 6., 6., 6., 7.])
     """
-    gaps, has = np.isnan(rows), ~np.isnan(known)
+    gaps = np.isnan(rows)
+    has = ~np.isnan(known)
     which = np.flatnonzero(gaps.any(axis=1))
     if not len(which):
         return Filled.whole(rows)
     _require_values(gaps, has)
-    middle, versions = rows.copy(), np.repeat(rows[None, which], NEAREST, axis=0)
+    middle = rows.copy()
+    versions = np.repeat(rows[None, which], NEAREST, axis=0)
     order = np.lexsort(known.T)  # whatever the order of known rows
-    known, has = known[order], has[order]
+    known = known[order]
+    has = has[order]
     scaled = _ranks(rows[which], known, categorical), _ranks(known, known, categorical)
     step = max(1, BLOCK // len(known))
     for start in range(0, len(which), step):
@@ -81,9 +88,12 @@ def imputed(rows: np.ndarray, known: np.ndarray, categorical: Collection[int] = 
         distance = _distances(scaled[0][block], scaled[1], categorical)
         for i, f in np.argwhere(gaps[which[block]]):
             near = _nearest(distance[i], has[:, f])
-            values, is_code = known[near, f], f in categorical
+            values = known[near, f]
+            is_code = f in categorical
             versions[:, start + i, f] = values[(SPACED * len(near)).astype(int)]
-            middle[which[start + i], f] = mode(values)[0] if is_code else np.median(values)
+            middle[which[start + i], f] = (
+                mode(values)[0] if is_code else np.median(values)
+            )
     return Filled(middle, which, versions)
 
 
@@ -94,8 +104,8 @@ def _require_values(gaps: np.ndarray, has: np.ndarray) -> None:
     if not has.any(axis=0).all():
         column = int((~has.any(axis=0)).argmax())
         raise ValueError(
-            f"column {column} (counted from 0) has no value in any of {len(has)} majority rows, "
-            "so nothing can fill its gaps; leave the column out"
+            f"column {column} (counted from 0) has no value in any of {len(has)} "
+            "majority rows, so nothing can fill its gaps; leave the column out"
         )
 
 
@@ -107,23 +117,35 @@ def _nearest(distance: np.ndarray, has: np.ndarray) -> np.ndarray:
     return found[np.argsort(near[found], kind="stable")]
 
 
-def _ranks(rows: np.ndarray, known: np.ndarray, categorical: Collection[int]) -> np.ndarray:
+def _ranks(
+    rows: np.ndarray, known: np.ndarray, categorical: Collection[int]
+) -> np.ndarray:
     """Return the shares of known values below those of rows, codes of categories as they are."""
     result = rows.copy()
     for f in range(rows.shape[1]):
         if f not in categorical:
             values = np.sort(known[~np.isnan(known[:, f]), f])
-            sides = (np.searchsorted(values, rows[:, f], side) for side in ("left", "right"))
-            result[:, f] = np.where(np.isnan(rows[:, f]), np.nan, sum(sides) / 2.0 / len(values))
+            sides = (
+                np.searchsorted(values, rows[:, f], side) for side in ("left", "right")
+            )
+            result[:, f] = np.where(
+                np.isnan(rows[:, f]), np.nan, sum(sides) / 2.0 / len(values)
+            )
     return result
 
 
-def _distances(rows: np.ndarray, known: np.ndarray, categorical: Collection[int]) -> np.ndarray:
+def _distances(
+    rows: np.ndarray, known: np.ndarray, categorical: Collection[int]
+) -> np.ndarray:
     """Return the distances (m, n) over the columns that both rows have; inf without one."""
     total, count = np.zeros((2, len(rows), len(known)))
     for f in range(rows.shape[1]):
         apart = np.abs(rows[:, None, f] - known[:, f])
-        apart = np.where(np.isnan(apart), np.nan, apart != 0.0) if f in categorical else apart
+        apart = (
+            np.where(np.isnan(apart), np.nan, apart != 0.0)
+            if f in categorical
+            else apart
+        )
         both = ~np.isnan(apart)
         np.add(total, apart, out=total, where=both)
         count += both

@@ -30,13 +30,17 @@ def as_frame(X: Any) -> Any:
     """
     if hasattr(X, "collect_schema") and hasattr(X, "collect"):
         X = X.collect()
-    if hasattr(X, "__arrow_c_stream__") and hasattr(X, "columns") and not hasattr(X, "iloc"):
+    if (
+        hasattr(X, "__arrow_c_stream__")
+        and hasattr(X, "columns")
+        and not hasattr(X, "iloc")
+    ):
         try:
             import pyarrow as pa
         except ImportError as error:
             raise ImportError(
-                f"a table of {type(X).__module__.partition('.')[0]} needs pyarrow; install it: "
-                "pip install 'bsvdd[parquet]', or give X.to_pandas()"
+                f"a table of {type(X).__module__.partition('.')[0]} needs pyarrow; "
+                "install it: pip install 'bsvdd[parquet]', or give X.to_pandas()"
             ) from error
         X = pa.table(X).to_pandas(integer_object_nulls=True)
     if not isinstance(X, pd.DataFrame):
@@ -63,16 +67,16 @@ def frame_of(X: Any, names: Any = None) -> pd.DataFrame:
 class Table:
     r"""What the columns of a table are: numbers, dates, categories, ordered ones, names of rows.
 
-    An estimator learns it from its training rows, and keeps it for new rows. A cyclic column of
-    period T has two coordinates for the kernel,
+    An estimator learns it from its training rows, and keeps it for new rows. A cyclic
+    column of period T has two coordinates for the kernel,
 
     .. math:: \cos(2 \pi x / T), \quad \sin(2 \pi x / T).
 
     Parameters
     ----------
     cyclic : mapping of str to float, optional
-        The columns of numbers that come again, with their periods: hours 24, weekdays 7,
-        angles 360.
+        The columns of numbers that come again, with their periods: hours 24, weekdays
+        7, angles 360.
     missing : sequence, optional
         Values, numbers or texts, that stand for "not known": they are gaps.
     columns : tuple of TableColumn, optional
@@ -114,9 +118,13 @@ class Table:
     def __post_init__(self) -> None:
         periods = list(self.cyclic.values())
         if not all(isinstance(v, int | float | np.number) and v > 0 for v in periods):
-            raise ValueError(f"cyclic: periods must be positive, such as 24, got {self.cyclic!r}")
+            raise ValueError(
+                f"cyclic: periods must be positive, such as 24, got {self.cyclic!r}"
+            )
         if isinstance(self.missing, str) or not isinstance(self.missing, Collection):
-            raise ValueError(f"missing must be a list, such as [-999], got {self.missing!r:.80}")
+            raise ValueError(
+                f"missing must be a list, such as [-999], got {self.missing!r:.80}"
+            )
 
     @property
     def labels(self) -> list[Any]:
@@ -126,12 +134,16 @@ class Table:
     @property
     def kinds(self) -> dict[Any, str]:
         """What each column is: "numbers", "dates", "levels", "category" or "names"."""
-        return {n: column.kind for n, column in zip(self.labels, self.columns, strict=True)}
+        return {
+            n: column.kind for n, column in zip(self.labels, self.columns, strict=True)
+        }
 
     @property
     def categorical(self) -> tuple[int, ...]:
         """The positions of the categories."""
-        return tuple(i for i, column in enumerate(self.columns) if column.kind == "category")
+        return tuple(
+            i for i, column in enumerate(self.columns) if column.kind == "category"
+        )
 
     def fit(self, X: Any, categorical: Collection[int] = ()) -> Self:
         """Return the table that training rows teach.
@@ -146,8 +158,8 @@ class Table:
         Raises
         ------
         ValueError
-            A column may be several things, or nothing that counts; the message has its cell, its
-            row, and lines that work when pasted.
+            A column may be several things, or nothing that counts; the message has its
+            cell, its row, and lines that work when pasted.
 
         Warns
         -----
@@ -159,14 +171,20 @@ class Table:
             columns = self._columns(self.known(X).reset_index(drop=True), categorical)
             names = None if list(X) == list(range(X.shape[1])) else tuple(X)
         else:
-            kinds = ["category" if i in categorical else "numbers" for i in range(np.shape(X)[1])]
-            columns, names = tuple(map(TableColumn, kinds)), None
+            kinds = [
+                "category" if i in categorical else "numbers"
+                for i in range(np.shape(X)[1])
+            ]
+            columns = tuple(map(TableColumn, kinds))
+            names = None
         new = replace(self, columns=columns, names=names)
         if wrong := [name for name in self.cyclic if new.kinds.get(name) != "numbers"]:
             raise ValueError(f"cyclic: {wrong[0]!r} is none of the columns of numbers")
         return new
 
-    def _columns(self, X: pd.DataFrame, categorical: Collection[int]) -> tuple[TableColumn, ...]:
+    def _columns(
+        self, X: pd.DataFrame, categorical: Collection[int]
+    ) -> tuple[TableColumn, ...]:
         """Return what the columns of training rows are, and say what a reader may doubt."""
         found: dict[Any, TableColumn] = {}
         wrong = []
@@ -176,7 +194,9 @@ class Table:
             except ValueError as error:
                 wrong.append(f"column {name!r} {error}".replace("{x}", repr(name)))
         if {column.kind for column in found.values()} == {"names"}:
-            wrong.append("X has no column besides names of rows; if it is from CSV, see --sep")
+            wrong.append(
+                "X has no column besides names of rows; if it is from CSV, see --sep"
+            )
         if wrong:
             raise ValueError("; ".join(wrong))
         for name, column in found.items():
@@ -187,7 +207,9 @@ class Table:
     def known(self, X: Any) -> Any:
         """Return a data frame, or an array of numbers, in which ``missing`` values are gaps."""
         codes = [level(v) for v in self.missing]
-        numbers = pd.to_numeric(pd.Series(codes, dtype=object), errors="coerce").dropna()
+        numbers = pd.to_numeric(
+            pd.Series(codes, dtype=object), errors="coerce"
+        ).dropna()
         if not isinstance(X, pd.DataFrame):
             return np.where(np.isin(X, numbers), np.nan, X) if codes else X
 
@@ -195,7 +217,9 @@ class Table:
             if types.is_numeric_dtype(x):
                 return x.mask(x.isin(numbers))
             cells = x.astype(object).map(level)
-            return x.mask(cells.isin(codes) | pd.to_numeric(cells, errors="coerce").isin(numbers))
+            return x.mask(
+                cells.isin(codes) | pd.to_numeric(cells, errors="coerce").isin(numbers)
+            )
 
         return X.apply(with_gaps) if codes else X
 
@@ -204,8 +228,8 @@ class Table:
         lacking = [name for name in self.names or () if name not in X]
         if lacking:
             raise ValueError(
-                f"X lacks {listed(lacking)}{did_you_mean(lacking[0], X)}, which the fit has; it "
-                f"has {quoted(X)}"
+                f"X lacks {listed(lacking)}{did_you_mean(lacking[0], X)}, which the "
+                f"fit has; it has {quoted(X)}"
             )
         named = self.names is not None and len(self.names) == X.shape[1]
         return X[self.labels] if named else X  # scikit-learn names further columns
@@ -213,13 +237,16 @@ class Table:
     def read(self, X: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the floats of rows (m, p), NaN for gaps, and which cells cannot be read."""
         X = self.known(X).reset_index(drop=True)
-        values, bad = {}, {}
+        values = {}
+        bad = {}
         for name, column in zip(X, self.columns, strict=True):
             values[name] = column.floats(X[name])
             bad[name] = (values[name].isna() & X[name].notna()) | np.isinf(values[name])
             if bad[name].any():  # blank texts are gaps too
                 cells = texts(X[name])
-                given = cells.index[cells != (GAP if column.kind in ("numbers", "dates") else "")]
+                given = cells.index[
+                    cells != (GAP if column.kind in ("numbers", "dates") else "")
+                ]
                 bad[name] &= X.index.isin(given)
         return pd.DataFrame(values, X.index), pd.DataFrame(bad, X.index)
 
@@ -238,8 +265,8 @@ class Table:
                 row = int(bad[name].argmax())
                 raise ValueError(
                     f"X: column {name!r}: row {row} (counted from 0) has "
-                    f"{str(X[name].iloc[row])!r:.80}, which is no {column.expected} ({n} such "
-                    "rows); mend or leave out these rows"
+                    f"{str(X[name].iloc[row])!r:.80}, which is no {column.expected} "
+                    f"({n} such rows); mend or leave out these rows"
                 )
         return values.to_numpy(float)
 
@@ -251,8 +278,12 @@ class Table:
             cells = x if is_plain else [column.cell(v) for v in x]
             if column.kind == "dates":
                 cells = pd.to_datetime(cells)
-            found[name] = pd.Series(cells, dtype=object if isinstance(cells, list) else None)
-        return pd.DataFrame(found).set_axis(range(len(rows)) if index is None else index)
+            found[name] = pd.Series(
+                cells, dtype=object if isinstance(cells, list) else None
+            )
+        return pd.DataFrame(found).set_axis(
+            range(len(rows)) if index is None else index
+        )
 
     @property
     def cycles(self) -> tuple[int, ...]:

@@ -18,7 +18,9 @@ from .labels import classes_of, split
 from .missing import counted, imputed
 from .table import Table, as_frame, frame_of
 
-MOST_ROWS = 12_000  # majority rows that are described, in some ten seconds; of more, a sample
+MOST_ROWS = (
+    12_000  # majority rows that are described, in some ten seconds; of more, a sample
+)
 MOST_MINORITY = 1000  # minority rows that are points
 
 
@@ -30,7 +32,8 @@ class TrainingTable:
     ----------
     table : Table
     frame : pandas.DataFrame of shape (n, p)
-        The rows as they were given, with their names as index; gaps are NaN, NaT or None.
+        The rows as they were given, with their names as index; gaps are NaN, NaT or
+        None.
     values : pandas.DataFrame of shape (n, p)
         The same as floats, see :meth:`bsvdd.Table.floats`.
     minority : ndarray of bool, shape (n,)
@@ -82,7 +85,8 @@ class Training:
         The distinct labels, that of the minority first; empty without labels.
     minor_label : object
     apart : dict of str
-        The columns of X that are no features, by the argument of ``fit`` that named them.
+        The columns of X that are no features, by the argument of ``fit`` that named
+        them.
     names : ndarray of shape (n,), optional
         The user's names of the rows. None if they are 0, 1, ..., n - 1.
     """
@@ -104,21 +108,26 @@ class Training:
     def read(cls, est: Any, X: Any, y: Any = None, **of_rows: Any) -> Self:
         """Return the training rows X of an estimator, as its kernel takes them.
 
-        Labels y, and ``sample_weight`` and ``groups`` among ``of_rows``, are one value for each
-        row, or the name of a column of X.
+        Labels y, and ``sample_weight`` and ``groups`` among ``of_rows``, are one value
+        for each row, or the name of a column of X.
 
         Raises
         ------
         ValueError, TypeError
             A row or a label that cannot be; the message says what to do.
         """
-        kernel, table = as_kernel(est.kernel), Table() if est.table is None else est.table
+        kernel = as_kernel(est.kernel)
+        table = Table() if est.table is None else est.table
         if not isinstance(table, Table):
             raise TypeError(f"table must be a bsvdd.Table, got {table!r:.80}")
         X, known, apart = without_columns(X, y=y, **of_rows)
-        y, weight, groups = (known.get(name) for name in ("y", "sample_weight", "groups"))
+        y, weight, groups = (
+            known.get(name) for name in ("y", "sample_weight", "groups")
+        )
         table, rows = inputs.training_rows(type(est).__name__, table, kernel, X)
-        observed = np.array(kernel.training_rows(rows), order="C")  # the caller may change X
+        observed = np.array(
+            kernel.training_rows(rows), order="C"
+        )  # the caller may change X
         observed.setflags(write=False)
         minority, labels = classes_of(y, len(observed), est.minor_label)
         _warn_of_classes(minority, est.minor_label)
@@ -150,10 +159,13 @@ class Training:
     def thinned(self, minority: bool, seed: int) -> Self:
         """Return these rows, of which at most so many count as are learned.
 
-        Of more than 12,000 majority rows, or of more than 1,000 minority rows of a model that
-        learns from them (``minority``), a random sample counts; the others have the weight 0.
+        Of more than 12,000 majority rows, or of more than 1,000 minority rows of a
+        model that learns from them (``minority``), a random sample counts; the others
+        have the weight 0.
         """
-        counts, rng, out = self.counts, np.random.default_rng(seed), []
+        counts = self.counts
+        rng = np.random.default_rng(seed)
+        out = []
         for members, most in (
             (~self.minority, MOST_ROWS),
             (self.minority, MOST_MINORITY if minority else MOST_ROWS),
@@ -163,10 +175,11 @@ class Training:
                 out.append(np.setdiff1d(found, rng.choice(found, most, replace=False)))
         if not out:
             return self
-        without, n = np.concatenate(out), len(counts)
+        without = np.concatenate(out)
+        n = len(counts)
         warn(
-            f"{n} rows are many: {int(counts.sum()) - len(without)} of them, drawn at random, are "
-            "described, and the others are answered as new rows",
+            f"{n} rows are many: {int(counts.sum()) - len(without)} of them, drawn at "
+            "random, are described, and the others are answered as new rows",
             DataWarning,
         )
         weight = np.ones(n) if self.weight is None else self.weight.astype(float)
@@ -183,7 +196,11 @@ class Training:
     def counts(self) -> np.ndarray:
         """Which rows (n,) have a weight: all, where weights cannot be, which is said later."""
         weight = self.weight
-        if weight is None or weight.shape != self.minority.shape or not (weight > 0.0).any():
+        if (
+            weight is None
+            or weight.shape != self.minority.shape
+            or not (weight > 0.0).any()
+        ):
             return np.ones(len(self.minority), dtype=bool)
         return weight > 0.0
 
@@ -202,9 +219,11 @@ class Training:
         """The rows as they were given; an AttributeError for a kernel matrix."""
         if self.kernel.pairwise:
             raise AttributeError(
-                "a precomputed kernel has kernel values and no rows, so there is no table_"
+                "a precomputed kernel has kernel values and no rows, so there is no "
+                "table_"
             )
-        index, table = pd.Index(self.row_names), self.table
+        index = pd.Index(self.row_names)
+        table = self.table
         values = pd.DataFrame(self.observed, index, table.labels)
         frame = table.frame(self.observed, index)
         return TrainingTable(table, frame, values, self.minority.copy(), self.floats)
@@ -226,7 +245,9 @@ class Training:
         X = as_frame(X)
         if self.apart and hasattr(X, "columns"):  # some are no features
             X = X[[name for name in X.columns if name not in self.apart.values()]]
-        return inputs.new_rows(self.estimator, self.table, self.kernel, X, self.n_columns)
+        return inputs.new_rows(
+            self.estimator, self.table, self.kernel, X, self.n_columns
+        )
 
     def new(self, X: Any) -> Filled:
         """Return new rows as the kernel takes them, without gaps."""
@@ -235,29 +256,36 @@ class Training:
     def of_floats(self, rows: np.ndarray) -> Filled:
         """Return new rows of floats as the kernel takes them, without gaps."""
         if not np.isnan(rows).any():
-            return Filled.whole(self.kernel.new_rows(self.table.coordinates(rows), self.n_columns))
+            return Filled.whole(
+                self.kernel.new_rows(self.table.coordinates(rows), self.n_columns)
+            )
         warn_of_gaps(rows, self.table.labels)
         return self._imputed(rows)
 
 
-def without_columns(X: Any, **of_rows: Any) -> tuple[Any, dict[str, Any], dict[str, str]]:
+def without_columns(
+    X: Any, **of_rows: Any
+) -> tuple[Any, dict[str, Any], dict[str, str]]:
     """Return X without columns that are named, what is known of rows, and the names.
 
-    What is known of rows, by the arguments of a user, is one value for each row, or the name of a
-    column of X.
+    What is known of rows, by the arguments of a user, is one value for each row, or the
+    name of a column of X.
 
     Raises
     ------
     ValueError
         There is no such column.
     """
-    X, whole, apart = as_frame(X), as_frame(X), {}
+    whole = as_frame(X)
+    X = as_frame(X)
+    apart = {}
     for argument, name in of_rows.items():
         if isinstance(name, str):
             if not hasattr(X, "columns"):
                 raise ValueError(
-                    f"{argument}={name!r}: the name of a column is for the columns of a data frame "
-                    "(of a file: bsvdd.read_table); give one value for each row"
+                    f"{argument}={name!r}: the name of a column is for the columns of "
+                    "a data frame (of a file: bsvdd.read_table); give one value for "
+                    "each row"
                 )
             rest, of_rows[argument] = split(whole, name, argument, "the data frame")
             X = X[[column for column in X if column in rest]]
@@ -270,11 +298,14 @@ def without_columns(X: Any, **of_rows: Any) -> tuple[Any, dict[str, Any], dict[s
 def _require_order(argument: str, values: Any, X: Any) -> None:
     """Raise a ValueError if values have the rows of X, by their index, in another order."""
     index, own = (getattr(each, "index", None) for each in (values, X))
-    if not (isinstance(index, pd.Index) and isinstance(own, pd.Index)) or index.equals(own):
+    if not (isinstance(index, pd.Index) and isinstance(own, pd.Index)) or index.equals(
+        own
+    ):
         return
     if index.is_unique and own.is_unique and not len(index.symmetric_difference(own)):
         raise ValueError(
-            f"{argument} has the rows of X in another order; give {argument}.loc[X.index]"
+            f"{argument} has the rows of X in another order; give "
+            f"{argument}.loc[X.index]"
         )
 
 
@@ -285,7 +316,8 @@ def _numbers(weight: Any) -> np.ndarray:
     found = pd.to_numeric(given, errors="coerce")
     if len(bad := given[found.isna() & given.notna()]):
         raise ValueError(
-            f"sample_weight must be numbers, got {bad.iloc[0]!r:.40} for row {bad.index[0]}"
+            f"sample_weight must be numbers, got {bad.iloc[0]!r:.40} for row "
+            f"{bad.index[0]}"
         )
     return found.to_numpy(float).reshape(weight.shape)
 
@@ -293,18 +325,19 @@ def _numbers(weight: Any) -> np.ndarray:
 def warn_of_gaps(rows: np.ndarray, columns: list[Any]) -> None:
     """Warn of the gaps of rows (n, p) that are filled, with their number in each column."""
     warn(
-        f"{counted(np.isnan(rows), columns)}, filled by the nearest training rows: false-alarm "
-        "rates and p-values hold approximately",
+        f"{counted(np.isnan(rows), columns)}, filled by the nearest training rows: "
+        "false-alarm rates and p-values hold approximately",
         DataWarning,
     )
 
 
 def _warn_of_classes(minority: np.ndarray, minor_label: Any) -> None:
-    n, n1 = len(minority), int(minority.sum())
+    n = len(minority)
+    n1 = int(minority.sum())
     if minor_label is None and n1 > n - n1:
         warn(
-            f"the minority, -1 in {{-1, 1}} or 1 in {{0, 1}}, has {n1} of {n} rows, and the model "
-            "describes the other class as normal; if the labels are the other way round, name the "
-            "minority's label by minor_label=",
+            f"the minority, -1 in {{-1, 1}} or 1 in {{0, 1}}, has {n1} of {n} rows, "
+            "and the model describes the other class as normal; if the labels are the "
+            "other way round, name the minority's label by minor_label=",
             DataWarning,
         )

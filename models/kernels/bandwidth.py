@@ -1,6 +1,7 @@
 r"""Bandwidths s of kernels of a distance, by a criterion of the rows and their weights.
 
-Weights :math:`t_i` sum to one, and :math:`n = 1 / \sum_i t_i^2` is the effective number of rows.
+Weights :math:`t_i` sum to one, and :math:`n = 1 / \sum_i t_i^2` is the effective number
+of rows.
 """
 
 from __future__ import annotations
@@ -59,11 +60,17 @@ class Rows:
     def middle(self, power: float = 1.0) -> float:
         """Return the median of the distances of two rows that are no copies, to a power."""
         i, j = np.triu_indices(len(self.X), 1)
-        d, t = pdist(self.X), self.weight[i] * self.weight[j]
+        d = pdist(self.X)
+        t = self.weight[i] * self.weight[j]
         apart = d > COPIES * d.max(initial=0.0)
         order = np.argsort(d[apart])
-        d, t = d[apart][order] ** power, t[apart][order]
-        return float(np.interp(t.sum() / 2.0, np.cumsum(t) - t / 2.0, d)) if len(d) else 0.0
+        d = d[apart][order] ** power
+        t = t[apart][order]
+        return (
+            float(np.interp(t.sum() / 2.0, np.cumsum(t) - t / 2.0, d))
+            if len(d)
+            else 0.0
+        )
 
 
 def mean(rows: Rows) -> float:
@@ -83,7 +90,9 @@ def modified_mean(rows: Rows) -> float:
         \phi &= 1 / \ln(n - 1), \qquad s^2 = \bar D^2 / \ln((n-1)/\delta^2)
     """
     phi = 1.0 / math.log(rows.n - 1.0)
-    delta = np.polyval([-0.14818008, 0.284623624, -0.252853808, 0.159059498, -0.001381145], phi)
+    delta = np.polyval(
+        [-0.14818008, 0.284623624, -0.252853808, 0.159059498, -0.001381145], phi
+    )
     return math.sqrt(rows.mean_square / math.log((rows.n - 1.0) / float(delta) ** 2))
 
 
@@ -99,7 +108,8 @@ def wide(rows: Rows) -> float:
 
 def scale(rows: Rows) -> float:
     r"""Return s of scikit-learn's ``gamma="scale"``, :math:`s^2 = p\, \mathrm{var}(X)/2`."""
-    t, p = rows.share, rows.X.shape[1]
+    t = rows.share
+    p = rows.X.shape[1]
     center = (t @ rows.X).mean()
     return math.sqrt(p * (t @ ((rows.X - center) ** 2).mean(axis=1)) / 2.0)
 
@@ -120,12 +130,14 @@ def likelihood(rows: Rows, metric: str, power: int) -> float:
         - p \log s\right]
 
     :math:`N_i` are the rows that are no copies of row i, nor of its unit; d is the distance of the
-    kernel and a its power (2 for the Gaussian kernel). s is the best of a grid from a quarter of
-    the median distance to the fifth neighbour up to the root mean square distance of rows of two
-    units; beyond 1,000 rows a sample of so many is used.
+    kernel and a its power (2 for the Gaussian kernel). s is the best of a grid from a
+    quarter of the median distance to the fifth neighbour up to the root mean square
+    distance of rows of two units; beyond 1,000 rows a sample of so many is used.
     """
     rows = rows.sample(MOST_ROWS["likelihood"])
-    d, t, others = cdist(rows.X, rows.X, metric), rows.weight, rows.unit[:, None] != rows.unit
+    d = cdist(rows.X, rows.X, metric)
+    t = rows.weight
+    others = rows.unit[:, None] != rows.unit
     pairs = t[:, None] * t * others
     high = math.sqrt((pairs * d**2).sum() / (pairs.sum() or 1.0))
     if not 0.0 < high < math.inf:
@@ -133,7 +145,8 @@ def likelihood(rows: Rows, metric: str, power: int) -> float:
     low = min(_to_fifth(np.unique(rows.X, axis=0), metric) / 4.0, high / 2.0)
     d[(d <= COPIES * high) | ~others] = np.inf
     some = np.isfinite(d).any(axis=1)
-    d, of = d[some] ** power / power, t[some]
+    d = d[some] ** power / power
+    of = t[some]
     nearest = d.min(axis=1)
     d -= nearest[:, None]
     k = np.empty_like(d)
@@ -147,7 +160,9 @@ def likelihood(rows: Rows, metric: str, power: int) -> float:
     grid = np.linspace(math.log(low), math.log(high), GRID)
     best = int(np.argmin([loss(log_s) for log_s in grid]))
     between = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, GRID - 1)])
-    found = minimize_scalar(loss, bounds=between, method="bounded", options={"xatol": NEAR})
+    found = minimize_scalar(
+        loss, bounds=between, method="bounded", options={"xatol": NEAR}
+    )
     return math.exp(min(found.x, float(grid[best]), key=loss))
 
 
@@ -155,7 +170,9 @@ def _to_fifth(distinct: np.ndarray, metric: str) -> float:
     """Return the median distance of distinct rows to the fifth nearest."""
     fifth = min(5, len(distinct) - 1)
     return float(
-        np.median(np.partition(cdist(distinct, distinct, metric), fifth, axis=1)[:, fifth])
+        np.median(
+            np.partition(cdist(distinct, distinct, metric), fifth, axis=1)[:, fifth]
+        )
     )
 
 
@@ -173,11 +190,15 @@ def of(name: str, rows: Rows, metric: str, power: int) -> float:
         Too many of the rows are equal, or they are too large or small to be squared.
     """
     with np.errstate(all="ignore"):  # checked below
-        s = likelihood(rows, metric, power) if name == "likelihood" else CRITERIA[name](rows)
+        s = (
+            likelihood(rows, metric, power)
+            if name == "likelihood"
+            else CRITERIA[name](rows)
+        )
     if not SMALLEST <= s <= 1.0 / SMALLEST:
         raise ValueError(
-            f"bandwidth={name!r} gives {s} on these {len(rows.X)} majority rows (too many of them "
-            "are equal, or they are too large or small to be squared); scale the columns of X, or "
-            "give the bandwidth as a number"
+            f"bandwidth={name!r} gives {s} on these {len(rows.X)} majority rows (too "
+            "many of them are equal, or they are too large or small to be squared); "
+            "scale the columns of X, or give the bandwidth as a number"
         )
     return s

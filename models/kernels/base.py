@@ -23,7 +23,9 @@ class Kernel:
     """
 
     pairwise: ClassVar[bool] = False  # whether kernel values stand in place of rows
-    of_tables: ClassVar[bool] = False  # whether columns may be categories, and values missing
+    of_tables: ClassVar[bool] = (
+        False  # whether columns may be categories, and values missing
+    )
     categorical_columns: ClassVar[tuple[int, ...]] = ()
 
     @property
@@ -31,7 +33,9 @@ class Kernel:
         """Whether 0 < k <= 1 = k(x, x), with the logarithm in :meth:`log`."""
         return False
 
-    def fit(self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0) -> Self:
+    def fit(
+        self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0
+    ) -> Self:
         """Return the kernel that majority rows teach.
 
         Parameters
@@ -87,7 +91,9 @@ class Kernel:
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         inner = found.get("kernel") if deep else None
         if isinstance(inner, Kernel):
-            found |= {f"kernel__{name}": value for name, value in inner.get_params().items()}
+            found |= {
+                f"kernel__{name}": value for name, value in inner.get_params().items()
+            }
         return found
 
     def with_params(self, **params: Any) -> Self:
@@ -116,8 +122,8 @@ class Custom(Kernel):
     Raises
     ------
     ValueError
-        The values have another shape, are complex or not finite, or in ``fit`` the function is no
-        kernel on 100 of the training rows.
+        The values have another shape, are complex or not finite, or in ``fit`` the
+        function is no kernel on 100 of the training rows.
 
     Examples
     --------
@@ -133,10 +139,14 @@ class Custom(Kernel):
     function: Callable[[np.ndarray, np.ndarray], Any]
 
     def __repr__(self) -> str:
-        name = getattr(self.function, "__qualname__", repr(self.function))  # without an address
+        name = getattr(
+            self.function, "__qualname__", repr(self.function)
+        )  # without an address
         return f"Custom(function={name})"
 
-    def fit(self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0) -> Self:
+    def fit(
+        self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0
+    ) -> Self:
         """Check the function on the rows."""
         require_kernel(self, X)
         return self
@@ -146,8 +156,8 @@ class Custom(Kernel):
         found = np.asarray(self.function(Z, Y))
         if found.shape != (len(Z), len(Y)) or np.iscomplexobj(found):
             raise ValueError(
-                f"{self!r} must return real values of shape {(len(Z), len(Y))}, but returned "
-                f"{found.dtype} of shape {found.shape}"
+                f"{self!r} must return real values of shape {(len(Z), len(Y))}, but "
+                f"returned {found.dtype} of shape {found.shape}"
             )
         if not np.isfinite(found).all():
             raise ValueError(f"{self!r} returned values that are not finite")
@@ -156,15 +166,18 @@ class Custom(Kernel):
     @override
     def diag(self, Z: np.ndarray) -> np.ndarray:
         blocks = np.array_split(Z, -(-len(Z) // SAMPLE)) if len(Z) else []
-        return np.concatenate([np.diag(self(block, block)) for block in blocks] or [np.empty(0)])
+        return np.concatenate(
+            [np.diag(self(block, block)) for block in blocks] or [np.empty(0)]
+        )
 
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
     """A kernel matrix that the user computes, in place of rows.
 
-    ``fit`` takes K (n, n) of the training rows. A new row z is [k(z, x_1), ..., k(z, x_n), k(z,
-    z)]. Coordinates are these n + 1 values and the position of a training row, -1 for a new one.
+    ``fit`` takes K (n, n) of the training rows. A new row z is [k(z, x_1), ..., k(z,
+    x_n), k(z, z)]. Coordinates are these n + 1 values and the position of a training
+    row, -1 for a new one.
 
     Parameters
     ----------
@@ -174,7 +187,8 @@ class Precomputed(Kernel):
     Raises
     ------
     ValueError
-        K is not square, symmetric and positive semi-definite, or new rows have other columns.
+        K is not square, symmetric and positive semi-definite, or new rows have other
+        columns.
 
     Examples
     --------
@@ -192,20 +206,26 @@ class Precomputed(Kernel):
     pairwise: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.diagonal is not None and not (is_number(self.diagonal) and self.diagonal >= 0):
-            raise ValueError(f"diagonal must be a number of at least 0, got {self.diagonal!r}")
+        if self.diagonal is not None and not (
+            is_number(self.diagonal) and self.diagonal >= 0
+        ):
+            raise ValueError(
+                f"diagonal must be a number of at least 0, got {self.diagonal!r}"
+            )
 
     @override
     def training_rows(self, X: np.ndarray) -> np.ndarray:
         """Return the coordinates (n, n + 2) of training rows, from K (n, n)."""
         K = X
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
-            raise ValueError(f"a precomputed kernel is fitted on a square matrix, got {K.shape}")
+            raise ValueError(
+                f"a precomputed kernel is fitted on a square matrix, got {K.shape}"
+            )
         if not np.allclose(K, K.T, rtol=1e-8, atol=1e-10 * np.abs(K).max()):
             i, j = np.unravel_index(np.abs(K - K.T).argmax(), K.shape)
             raise ValueError(
-                f"a precomputed kernel must be symmetric, but K[{i}, {j}] = {K[i, j]:.6g} "
-                f"and K[{j}, {i}] = {K[j, i]:.6g}"
+                f"a precomputed kernel must be symmetric, but K[{i}, {j}] = "
+                f"{K[i, j]:.6g} and K[{j}, {i}] = {K[j, i]:.6g}"
             )
         require_definite(self, K)
         return np.column_stack([K, np.diag(K), np.arange(len(K))])
@@ -217,9 +237,9 @@ class Precomputed(Kernel):
             Z = np.column_stack([Z, np.full(len(Z), float(self.diagonal))])
         if Z.shape[1] != n + 1:
             raise ValueError(
-                f"a precomputed kernel scores rows of {n + 1} columns, k(z, x_1) to k(z, x_{n}) "
-                f"and then k(z, z), got {Z.shape[1]} columns; if k(z, z) is the same for every z, "
-                "use Precomputed(diagonal=...)"
+                f"a precomputed kernel scores rows of {n + 1} columns, k(z, x_1) to "
+                f"k(z, x_{n}) and then k(z, z), got {Z.shape[1]} columns; if k(z, z) "
+                "is the same for every z, use Precomputed(diagonal=...)"
             )
         return np.column_stack([Z, np.full(len(Z), -1.0)])
 
@@ -237,30 +257,37 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, type):
-        raise TypeError(f"kernel is the class {kernel.__name__}; make one: {kernel.__name__}()")
+        raise TypeError(
+            f"kernel is the class {kernel.__name__}; make one: {kernel.__name__}()"
+        )
     if callable(kernel):
         return Custom(kernel)
     raise TypeError(
-        f"kernel must be a kernel such as kernels.RBF() or a function of two arrays, got {kernel!r}"
+        "kernel must be a kernel such as kernels.RBF() or a function of two arrays, "
+        f"got {kernel!r}"
     )
 
 
 def require_kernel(kernel: Kernel, X: np.ndarray) -> None:
     """Raise an error unless a kernel is symmetric, of two rows alone and semi-definite."""
     rows = X[np.linspace(0, len(X) - 1, min(len(X), SAMPLE)).astype(int)]
-    half, K = len(rows) // 2, kernel(rows, rows)
+    half = len(rows) // 2
+    K = kernel(rows, rows)
     largest = np.abs(K).max()
 
     def require_equal(a: np.ndarray, b: np.ndarray, problem: str) -> None:
         if not np.allclose(a, b, rtol=1e-6, atol=1e-8 * largest):
             worst = np.unravel_index(np.abs(a - b).argmax(), a.shape)
-            raise ValueError(f"kernel {kernel!r} {problem}: {a[worst]:.6g} and {b[worst]:.6g}")
+            raise ValueError(
+                f"kernel {kernel!r} {problem}: {a[worst]:.6g} and {b[worst]:.6g}"
+            )
 
     require_equal(K, K.T, "must be symmetric, but k(x, y) and k(y, x) differ")
     require_equal(
         K[:half, half:],
         kernel(rows[:half], rows[half:]) if half else K[:half, half:],
-        "must be a function of two rows alone, but k(x, y) depends on the other rows of a call",
+        "must be a function of two rows alone, but k(x, y) depends on the other rows "
+        "of a call",
     )
     require_definite(kernel, K)
 
@@ -271,11 +298,11 @@ def require_definite(kernel: Kernel, K: np.ndarray) -> None:
     if smallest < -1e-8 * np.abs(K).max() * len(K):
         is_distance = (np.diag(K) <= K.min(axis=1)).all()
         raise ValueError(
-            f"kernel {kernel!r} must be positive semi-definite, but its matrix of {len(K)} "
-            f"training rows has the eigenvalue {smallest:.6g}; "
+            f"kernel {kernel!r} must be positive semi-definite, but its matrix of "
+            f"{len(K)} training rows has the eigenvalue {smallest:.6g}; "
             + (
-                "its values are least at k(x, x), as those of a distance; a kernel is a "
-                "similarity: use lambda A, B: np.exp(-distance(A, B) / scale)"
+                "its values are least at k(x, x), as those of a distance; a kernel is "
+                "a similarity: use lambda A, B: np.exp(-distance(A, B) / scale)"
                 if is_distance
                 else "use another kernel, such as kernels.RBF()"
             )

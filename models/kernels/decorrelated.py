@@ -5,36 +5,38 @@ Standardised values and normal scores of the columns are multiplied by the symme
 
 .. math:: S = (1 - \eta)\, \mathrm{Cov} + \eta I, \qquad \eta = \min(1, .1 + 2 p / n),
 
-of the n rows of the core and p columns that vary. This root changes columns least (Kessy, Lewin and
-Strimmer 2018), so coordinate f is still that of column f. :math:`s^2 = m / 8`, with m the median
-squared distance of two rows.
+of the n rows of the core and p columns that vary. This root changes columns least
+(Kessy, Lewin and Strimmer 2018), so coordinate f is still that of column f.
+:math:`s^2 = m / 8`, with m the median squared distance of two rows.
 
-In a column of flags, counts or amounts one value may hold more than half of the rows. As a number
-all other rows would be far from it, and odd. Such a column is in two parts: is it the common value,
-which is a category; and the number among the other rows, which is 0 at the common value, has the
-scale of the other rows, and is not adjusted for other columns. A share q of other rows is the less
-a sign of oddness the larger it is, and would hide rows that are odd: the factor of this category is
+In a column of flags, counts or amounts one value may hold more than half of the rows.
+As a number all other rows would be far from it, and odd. Such a column is in two parts:
+is it the common value, which is a category; and the number among the other rows, which
+is 0 at the common value, has the scale of the other rows, and is not adjusted for other
+columns. A share q of other rows is the less a sign of oddness the larger it is, and
+would hide rows that are odd: the factor of this category is
 :math:`\max(\rho, \min(1/2, 10 q))` in place of :math:`\rho`.
 
-The long side of a skewed column is shortened by the inverse of Tukey's g distribution (Hoaglin
-1985). With :math:`q_{.1}, q_{.5}, q_{.9}` of a standardised column and :math:`c = \Phi^{-1}(.9)`, a
-value v on the long side, here the upper one, becomes
+The long side of a skewed column is shortened by the inverse of Tukey's g distribution
+(Hoaglin 1985). With :math:`q_{.1}, q_{.5}, q_{.9}` of a standardised column and
+:math:`c = \Phi^{-1}(.9)`, a value v on the long side, here the upper one, becomes
 
 .. math:: q_{.5} + \frac{u}{g} \log\left(1 + g\, \frac{v - q_{.5}}{u}\right), \qquad
     g = \frac1c \log \frac{q_{.9} - q_{.5}}{q_{.5} - q_{.1}}, \qquad
     u = \frac{g\, (q_{.5} - q_{.1})}{1 - e^{-g c}}.
 
-Odd rows make a column look skewed, and so do clusters if a core lacks one of them. So g is the one
-of the core or of all rows that is nearer to 0, each less two standard errors
+Odd rows make a column look skewed, and so do clusters if a core lacks one of them. So g
+is the one of the core or of all rows that is nearer to 0, each less two standard errors
 (:math:`1.62 / \sqrt n` for normal values), and 0 if they differ in sign.
 
 **References**
 
-Hoaglin, D. C. (1985). Summarizing shape numerically: the g-and-h distributions. In Exploring Data
-Tables, Trends, and Shapes, 461-513. Wiley. doi:10.1002/9781118150702.ch11
+Hoaglin, D. C. (1985). Summarizing shape numerically: the g-and-h distributions. In
+Exploring Data Tables, Trends, and Shapes, 461-513. Wiley.
+doi:10.1002/9781118150702.ch11
 
-Kessy, A., Lewin, A. and Strimmer, K. (2018). Optimal whitening and decorrelation. The American
-Statistician 72, 309-314. doi:10.1080/00031305.2016.1277159
+Kessy, A., Lewin, A. and Strimmer, K. (2018). Optimal whitening and decorrelation. The
+American Statistician 72, 309-314. doi:10.1080/00031305.2016.1277159
 """
 
 from __future__ import annotations
@@ -53,12 +55,19 @@ from .tabular import Column, Tabular
 MOST_COMMON = 0.5  # share of rows at one value, above which a column is in two parts
 NARROW = 8.0  # m / s^2
 MOST_ROWS = 3000  # of which all pairs are compared
-RIDGE, RIDGE_OF_COLUMNS = 0.1, 2.0
-LARGEST_FACTOR, OF_SHARE = 0.5, 10.0  # of a part
+RIDGE = 0.1
+RIDGE_OF_COLUMNS = 2.0
+# of a part
+LARGEST_FACTOR = 0.5
+OF_SHARE = 10.0
 NEAR = 0.8  # share of values that tell a scale, those nearest to the median
 COPIES = 1e-16  # squared distance, relative to the largest, up to which rows are copies
-EDGES, C = (0.1, 0.5, 0.9), 1.2815515655446004  # quantiles that tell g, and Phi^-1(.9)
-SURE, STANDARD_ERROR = 2.0, 1.62  # of g, times sqrt n, for normal values, by the delta method
+# quantiles that tell g, and Phi^-1(.9)
+EDGES = (0.1, 0.5, 0.9)
+C = 1.2815515655446004
+# of g, times sqrt n, for normal values, by the delta method
+SURE = 2.0
+STANDARD_ERROR = 1.62
 
 
 @dataclass(frozen=True)
@@ -84,7 +93,8 @@ class LongSide:
     @classmethod
     def of(cls, core: np.ndarray, x: np.ndarray) -> Self | None:
         """Return that of values x (n,), of which (m,) are in the core; None if no side is long."""
-        of_core, of_all = sure_skewness(core), sure_skewness(x)
+        of_core = sure_skewness(core)
+        of_all = sure_skewness(x)
         if of_core * of_all <= 0.0:
             return None
         g = math.copysign(min(abs(of_core), abs(of_all)), of_core)
@@ -134,7 +144,11 @@ class Decorrelated(Tabular):
             column if np.isnan(value) else of_others(x[x != value])
             for x, value, column in zip(numbers, common, taught or (), strict=True)
         )
-        shares = [(x != c).mean() for x, c in zip(numbers, common, strict=True) if not np.isnan(c)]
+        shares = [
+            (x != c).mean()
+            for x, c in zip(numbers, common, strict=True)
+            if not np.isnan(c)
+        ]
         parts = [power_of(share, asked.rho) for share in shares]
         weights = np.append(np.ones(len(categorical)), parts)
         return cls(
@@ -170,7 +184,9 @@ class Decorrelated(Tabular):
         """Return the long sides; those of numbers beside a common value are told by all of them."""
         if self.scale == "normal scores":
             return ()
-        z, of_core, found = self.halves(X)[0].T, self.halves(core)[0].T, []
+        z = self.halves(X)[0].T
+        of_core = self.halves(core)[0].T
+        found = []
         for x, inside, other, whole in zip(
             z, of_core, ~self.at_common(X).T, self.whole, strict=True
         ):
@@ -178,13 +194,17 @@ class Decorrelated(Tabular):
             side = LongSide.of(inside, x[other])
             if side is not None:
                 values = side(inside)
-                mean, sd = (values.mean(), values.std()) if whole else of_nearest(values)
+                mean, sd = (
+                    (values.mean(), values.std()) if whole else of_nearest(values)
+                )
                 side = replace(side, mean=float(mean), sd=float(sd) or 1.0)
             found.append(side)
         return tuple(found)
 
     @override
-    def fit(self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0) -> Self:
+    def fit(
+        self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0
+    ) -> Self:
         return self
 
     @override
@@ -268,7 +288,8 @@ def of_nearest(x: np.ndarray) -> tuple[float, float]:
     """
     apart = np.abs(x - np.median(x))
     near = apart <= np.quantile(apart, NEAR, method="inverted_cdf")
-    share, inner = near.mean(), x[near]
+    share = near.mean()
+    inner = x[near]
     if share == 1.0 or inner.std() == 0.0:
         return float(x.mean()), float(x.std())
     end = ndtri((1.0 + share) / 2.0)
@@ -287,7 +308,8 @@ def scaled_by(column: Column, core: np.ndarray) -> Column:
 def inverse_root(rows: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """Return S^{-1/2} (p, p) of columns; constant ones stay, and those that are not ``whole``."""
     vary = (rows.std(axis=0) > 0.0) & whole
-    p, root = int(vary.sum()), np.eye(rows.shape[1])
+    p = int(vary.sum())
+    root = np.eye(rows.shape[1])
     if not p:
         return root
     eta = min(1.0, RIDGE + RIDGE_OF_COLUMNS * p / len(rows))
@@ -309,4 +331,6 @@ def sure_skewness(x: np.ndarray) -> float:
     if not low < middle < high:
         return 0.0
     g = math.log((high - middle) / (middle - low)) / C
-    return math.copysign(max(abs(g) - SURE * STANDARD_ERROR / math.sqrt(len(x)), 0.0), g)
+    return math.copysign(
+        max(abs(g) - SURE * STANDARD_ERROR / math.sqrt(len(x)), 0.0), g
+    )

@@ -11,19 +11,22 @@ from scipy.spatial.distance import cdist
 from . import bandwidth as criteria
 from .base import Kernel, is_number
 
-DIGITS = (
-    1e5  # squared distance from the mean below which a difference of products is exact to 1e-10
-)
+DIGITS = 1e5  # squared distance from the mean below which a difference of products is exact to 1e-10
 
 
 def squared(Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Return squared distances (m, R), by one product where it has the digits."""
     center = Y.mean(axis=0)
-    Z, Y = Z - center, Y - center
-    z, y = np.vecdot(Z, Z), np.vecdot(Y, Y)
+    Z = Z - center
+    Y = Y - center
+    z = np.vecdot(Z, Z)
+    y = np.vecdot(Y, Y)
     if not max(z.max(initial=0.0), y.max(initial=0.0)) < DIGITS:
         return np.asarray(cdist(Z, Y, "sqeuclidean"))
-    d = np.column_stack([-2.0 * Z, z, np.ones(len(z))]) @ np.column_stack([Y, np.ones(len(y)), y]).T
+    d = (
+        np.column_stack([-2.0 * Z, z, np.ones(len(z))])
+        @ np.column_stack([Y, np.ones(len(y)), y]).T
+    )
     return np.maximum(d, 0.0, out=d)
 
 
@@ -38,12 +41,18 @@ class OfDistance(Kernel):
     power: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        s, low = self.bandwidth, criteria.SMALLEST
-        if criteria.named(s) if isinstance(s, str) else is_number(s) and low <= s <= 1.0 / low:
+        s = self.bandwidth
+        low = criteria.SMALLEST
+        if (
+            criteria.named(s)
+            if isinstance(s, str)
+            else is_number(s) and low <= s <= 1.0 / low
+        ):
             return
         raise ValueError(
-            f"bandwidth must be a number from {low:g} to {1.0 / low:g}, whose square is needed, or "
-            f"one of {sorted(['likelihood', *criteria.CRITERIA])}, got {s!r}"
+            f"bandwidth must be a number from {low:g} to {1.0 / low:g}, whose square "
+            f"is needed, or one of {sorted(['likelihood', *criteria.CRITERIA])}, got "
+            f"{s!r}"
         )
 
     @property
@@ -55,7 +64,9 @@ class OfDistance(Kernel):
     def s(self) -> float:
         """The bandwidth as a number."""
         if isinstance(self.bandwidth, str):
-            raise ValueError(f"bandwidth={self.bandwidth!r} is no number yet; fit the kernel first")
+            raise ValueError(
+                f"bandwidth={self.bandwidth!r} is no number yet; fit the kernel first"
+            )
         return float(self.bandwidth)
 
     @property
@@ -64,10 +75,14 @@ class OfDistance(Kernel):
         return 1.0 / (self.power * self.s**self.power)
 
     @override
-    def fit(self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0) -> Self:
+    def fit(
+        self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0
+    ) -> Self:
         if not isinstance(self.bandwidth, str):
             return self
-        rows = criteria.Rows(X, weight, unit, columns or int((np.ptp(X, axis=0) > 0).sum()))
+        rows = criteria.Rows(
+            X, weight, unit, columns or int((np.ptp(X, axis=0) > 0).sum())
+        )
         s = criteria.of(self.bandwidth, rows, self.metric, self.power)
         return replace(self, bandwidth=s, criterion=self.bandwidth)
 
@@ -95,8 +110,8 @@ class RBF(OfDistance):
     Parameters
     ----------
     bandwidth : float or str, default="modified_mean"
-        s, in the units of the columns, or a criterion: "likelihood", "mean", "modified_mean",
-        "median", "scale" or "wide".
+        s, in the units of the columns, or a criterion: "likelihood", "mean",
+        "modified_mean", "median", "scale" or "wide".
     criterion : str, optional
         The criterion that gave the number; set by ``fit``.
 
@@ -116,7 +131,8 @@ class Laplacian(OfDistance):
     Parameters
     ----------
     bandwidth, criterion
-        As of :class:`RBF`. The criteria but for "likelihood" were derived for the Gaussian kernel.
+        As of :class:`RBF`. The criteria but for "likelihood" were derived for the
+        Gaussian kernel.
 
     Examples
     --------
@@ -156,8 +172,14 @@ class Polynomial(Kernel):
     coef0: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (is_number(self.degree) and self.degree >= 1 and int(self.degree) == self.degree):
-            raise ValueError(f"degree must be a whole number of at least 1, got {self.degree!r}")
+        if not (
+            is_number(self.degree)
+            and self.degree >= 1
+            and int(self.degree) == self.degree
+        ):
+            raise ValueError(
+                f"degree must be a whole number of at least 1, got {self.degree!r}"
+            )
         if not (is_number(self.gamma) and self.gamma > 0):
             raise ValueError(f"gamma must be positive and finite, got {self.gamma!r}")
         if not (is_number(self.coef0) and self.coef0 >= 0):

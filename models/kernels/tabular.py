@@ -14,7 +14,9 @@ from .base import Kernel, as_kernel, is_number
 from .numeric import RBF, OfDistance
 
 FAR = 5.0  # standard deviations from a constant column to a value that differs
-ROUNDING = 1e-12  # range of a column, relative to its values, below which it is constant
+ROUNDING = (
+    1e-12  # range of a column, relative to its values, below which it is constant
+)
 REMOTE = 1e150  # ranges of a column from its smallest value, at most
 SCALES = ("both", "standardised", "normal scores")
 
@@ -46,25 +48,35 @@ class Column:
     @classmethod
     def of(cls, x: np.ndarray, weight: np.ndarray) -> Self:
         """Return what values x (n,) of weights (n,) say."""
-        low, high = float(x.min()), float(x.max())
+        low = float(x.min())
+        high = float(x.max())
         if high - low <= ROUNDING * max(abs(low), abs(high)):
             return cls(low, 0.0, 0.0, 0.0, np.zeros(1), np.zeros(1), 1.0)
         values, place = np.unique((x - low) / (high - low), return_inverse=True)
         counts = np.bincount(place, weight)
         counts *= len(x) / counts.sum()
-        n, share = len(x), counts / len(x)
+        n = len(x)
+        share = counts / len(x)
         scores = ndtri((np.cumsum(counts) - counts / 2.0 + 0.5) / (n + 1.0))
-        mean, center = share @ scores, share @ values
+        mean = share @ scores
+        center = share @ values
         unit = np.sqrt(share @ (scores - mean) ** 2)
         sd = np.sqrt(share @ (values - center) ** 2)
         return cls(
-            low, high - low, float(center), float(sd), values, (scores - mean) / unit, float(unit)
+            low,
+            high - low,
+            float(center),
+            float(sd),
+            values,
+            (scores - mean) / unit,
+            float(unit),
         )
 
     @classmethod
     def cyclic(cls, x: np.ndarray, weight: np.ndarray) -> Self:
         """Return what cosines or sines x (n,) say, whose ranks say nothing: scores are values."""
-        own, ends = cls.of(x, weight), np.array([0.0, 1.0])
+        own = cls.of(x, weight)
+        ends = np.array([0.0, 1.0])
         if not own.span:
             return own
         return replace(own, values=ends, scores=(ends - own.mean) / own.sd, unit=1.0)
@@ -77,7 +89,9 @@ class Column:
         with np.errstate(over="ignore"):
             v = np.clip((x - self.low) / self.span, -REMOTE, REMOTE)
         beyond = (v - np.clip(v, 0.0, 1.0)) / self.sd / self.unit
-        return (v - self.mean) / self.sd, np.interp(v, self.values, self.scores) + beyond
+        return (v - self.mean) / self.sd, np.interp(
+            v, self.values, self.scores
+        ) + beyond
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Column):
@@ -94,28 +108,30 @@ class Tabular(Kernel):
 
     .. math:: k(x, z) = k_0(\tilde x_N, \tilde z_N)\; \rho^{\,\#\{c \in C:\ x_c \ne z_c\}}
 
-    with N the columns of numbers and C those of categories. A column f of numbers has two
-    coordinates,
+    with N the columns of numbers and C those of categories. A column f of numbers has
+    two coordinates,
 
     .. math:: \tilde x_f = \sqrt{\tfrac12} \left(\frac{x_f - \mu_f}{\sigma_f},\;
         \frac{g_f(x_f) - \bar g_f}{s_f}\right), \qquad
         g_f(v) = \Phi^{-1}\left(\frac{(\#\{x < v\} + \#\{x \le v\}) / 2 + 1/2}{n + 1}\right),
 
-    so squared distances are means of those of the standardised values and of those of the normal
-    scores (van der Waerden 1952), which no long tail stretches. Between two values of majority rows
-    g is linear, and beyond them it grows as the standardised value. Rows count by their weights. A
-    column that is constant has the coordinates 0, and 5 for any other value: such a row is
-    abnormal. A factor :math:`\rho` is positive definite (Aitchison and Aitken 1976).
+    so squared distances are means of those of the standardised values and of those of
+    the normal scores (van der Waerden 1952), which no long tail stretches. Between two
+    values of majority rows g is linear, and beyond them it grows as the standardised
+    value. Rows count by their weights. A column that is constant has the coordinates 0,
+    and 5 for any other value: such a row is abnormal. A factor :math:`\rho` is positive
+    definite (Aitchison and Aitken 1976).
 
     Parameters
     ----------
     kernel : Kernel or callable, default=RBF("likelihood")
         :math:`k_0` of the coordinates, whose bandwidth is in standard deviations.
     rho : float, default=0.01
-        By which the similarity falls for each column whose categories differ, between 0 and 1.
+        By which the similarity falls for each column whose categories differ, between 0
+        and 1.
     categorical : sequence of int, optional
-        Positions of the columns of categories. Default: in a data frame or a file, columns of text
-        and of pandas' type ``category``.
+        Positions of the columns of categories. Default: in a data frame or a file,
+        columns of text and of pandas' type ``category``.
     scale : {"both", "standardised", "normal scores"}, default="both"
         The coordinates of a column of numbers; one of them counts fully.
     columns : tuple of Column, optional
@@ -151,7 +167,9 @@ class Tabular(Kernel):
     def __post_init__(self) -> None:
         inner = as_kernel(self.kernel)
         if inner.pairwise or isinstance(inner, Tabular):
-            raise ValueError(f"Tabular needs a kernel of columns of numbers, got {inner!r}")
+            raise ValueError(
+                f"Tabular needs a kernel of columns of numbers, got {inner!r}"
+            )
         if not (is_number(self.rho) and 0.0 < self.rho < 1.0):
             raise ValueError(f"rho must lie between 0 and 1, got {self.rho!r}")
         if self.scale not in SCALES:
@@ -162,10 +180,12 @@ class Tabular(Kernel):
                 is_number(c) and c >= 0 and int(c) == c for c in positions
             ):
                 raise ValueError(
-                    "categorical must be a sequence of positions of columns, 0 or more, such as "
-                    f"(0, 2), got {positions!r}"
+                    "categorical must be a sequence of positions of columns, 0 or "
+                    f"more, such as (0, 2), got {positions!r}"
                 )
-            object.__setattr__(self, "categorical", tuple(sorted({int(c) for c in positions})))
+            object.__setattr__(
+                self, "categorical", tuple(sorted({int(c) for c in positions}))
+            )
         object.__setattr__(self, "kernel", inner)
 
     @property
@@ -189,17 +209,26 @@ class Tabular(Kernel):
         return len(self.columns or ()) * (2 if self.scale == "both" else 1)
 
     @override
-    def fit(self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0) -> Self:
+    def fit(
+        self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0
+    ) -> Self:
         if max(self.categorical_columns, default=0) >= X.shape[1]:
             raise ValueError(
-                f"categorical={self.categorical}: there are {X.shape[1]} columns, from 0 on"
+                f"categorical={self.categorical}: there are {X.shape[1]} columns, from "
+                "0 on"
             )
         plain = self.taught(X, weight)
         assert plain.columns is not None
         varying = sum(column.span > 0.0 for column in plain.columns)
-        if not varying:  # nothing tells a bandwidth, and values that differ are far away
+        if (
+            not varying
+        ):  # nothing tells a bandwidth, and values that differ are far away
             inner = self.inner
-            kernel = replace(inner, bandwidth=1.0) if isinstance(inner, OfDistance) else inner
+            kernel = (
+                replace(inner, bandwidth=1.0)
+                if isinstance(inner, OfDistance)
+                else inner
+            )
         else:
             Z = plain.inputs(X)[:, : plain.q]
             kernel = self.inner.fit(Z, weight, unit, varying)
@@ -237,7 +266,9 @@ class Tabular(Kernel):
 
     def differ(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Return in how many categories rows differ, (m, R)."""
-        return np.asarray(cdist(Z[:, self.q :], Y[:, self.q :], "hamming") * (Z.shape[1] - self.q))
+        return np.asarray(
+            cdist(Z[:, self.q :], Y[:, self.q :], "hamming") * (Z.shape[1] - self.q)
+        )
 
     @override
     def diag(self, Z: np.ndarray) -> np.ndarray:

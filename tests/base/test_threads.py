@@ -11,7 +11,9 @@ from bsvdd.base import threads
 
 def blas_threads():
     """Return the most threads; a library may be built for one only."""
-    return max(lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas")
+    return max(
+        lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"
+    )
 
 
 @pytest.fixture
@@ -42,8 +44,13 @@ def test_steps_say_what_runs_and_a_quick_task_says_nothing(capsys):
             step(name)
             time.sleep(0.2)
     lines = capsys.readouterr().err.splitlines()
-    assert lines and all(re.fullmatch(r"report: (first|second), [01] s so far", a) for a in lines)
-    assert [any(name in a for a in lines) for name in ("first", "second")] == [True, True]
+    assert lines and all(
+        re.fullmatch(r"report: (first|second), [01] s so far", a) for a in lines
+    )
+    assert [any(name in a for a in lines) for name in ("first", "second")] == [
+        True,
+        True,
+    ]
     with threads.steps("report", every=0.3) as step:
         for i in range(8):  # each was told already: the seconds count anew
             time.sleep(0.05)

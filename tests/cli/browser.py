@@ -37,7 +37,10 @@ def served(cells: list[str], folder: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    own = {f"JUPYTER_{name}_DIR": str(folder / name) for name in ("CONFIG", "RUNTIME", "DATA")}
+    own = {
+        f"JUPYTER_{name}_DIR": str(folder / name)
+        for name in ("CONFIG", "RUNTIME", "DATA")
+    }
     log = folder / "voila.log"
     with log.open("w") as out:
         server = subprocess.Popen(
@@ -55,7 +58,9 @@ def served(cells: list[str], folder: Path) -> Iterator[str]:
         _end(server)
 
 
-def _wait_until_listening(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+def _wait_until_listening(
+    server: subprocess.Popen[bytes], port: int, log: Path
+) -> None:
     deadline = time.monotonic() + SERVER
     while time.monotonic() < deadline and server.poll() is None:
         with socket.socket() as probe:
@@ -63,7 +68,9 @@ def _wait_until_listening(server: subprocess.Popen[bytes], port: int, log: Path)
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.2)
-    raise RuntimeError(f"Voilà did not listen on port {port} in {SERVER} s:\n{log.read_text()}")
+    raise RuntimeError(
+        f"Voilà did not listen on port {port} in {SERVER} s:\n{log.read_text()}"
+    )
 
 
 def _end(server: subprocess.Popen[bytes]) -> None:

@@ -47,22 +47,34 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_page(folder, tmp_path):
+def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_page(
+    folder, tmp_path
+):
     csv, out = folder / "moon.csv", tmp_path / "report [bold]"
     few = ["--jobs", 1, "--replicates", 2, "--draws", 100, "--tune", 100]
     result = call("compare", csv, *KINDS, "--out", out, *few)
     plan = "36 fits: 18 models on moon (72 rows, 2 columns, 12 minority), 2 random halves each"
     assert plan in " ".join(result.stderr.split())
     lines = result.stdout.splitlines()
-    assert all(re.search(f"^ {name} +\\S", result.stdout, re.M) for name in models.NAMES)
-    assert all(word in result.stdout for word in ("G-mean", "found", "PPV", "AP", "AUC"))
+    assert all(
+        re.search(f"^ {name} +\\S", result.stdout, re.M) for name in models.NAMES
+    )
+    assert all(
+        word in result.stdout for word in ("G-mean", "found", "PPV", "AP", "AUC")
+    )
     assert "moon: 72 rows, 2 columns, base rate 0.167" in lines
     assert f"report: {out / 'report.html'}" in result.output
-    best = next(m for m in re.findall(r"^ (\S+) +0", result.stdout, re.M) if m in DESCRIPTIONS)
+    best = next(
+        m for m in re.findall(r"^ (\S+) +0", result.stdout, re.M) if m in DESCRIPTIONS
+    )
     of_sampler = ["--draws", "100", "--tune", "100"] if best.startswith("B") else []
     words = ["bsvdd", "fit", str(csv), *KINDS, *of_sampler, "--model", best]
     assert shlex.join(words) in lines[-1]
-    assert sorted(p.name for p in out.iterdir()) == ["cells", "report.html", "results.csv"]
+    assert sorted(p.name for p in out.iterdir()) == [
+        "cells",
+        "report.html",
+        "results.csv",
+    ]
     text = (out / "report.html").read_text()
     assert text.count("data:image/png;base64,") == 1
     assert not re.search(r'(src|href)="(?!data:)', text)  # nothing is fetched
@@ -70,7 +82,10 @@ def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_page(folder, t
 
 
 def test_priors_are_compared(tmp_path):
-    rows = np.random.default_rng(7).normal(size=(92, 2)) + np.repeat([0.0, 1.5], [80, 12])[:, None]
+    rows = (
+        np.random.default_rng(7).normal(size=(92, 2))
+        + np.repeat([0.0, 1.5], [80, 12])[:, None]
+    )
     table = pd.DataFrame(rows, columns=["a", "b"])
     csv = tmp_path / "t.csv"
     table.assign(kind=np.repeat(["normal", "odd"], [80, 12])).to_csv(csv, index=False)
@@ -84,23 +99,35 @@ def test_priors_are_compared(tmp_path):
     assert list(found.index) == [*names, "SVDD"]
     asked = {n: f"--model BDD --prior '{t}'" for n, t in zip(names, texts, strict=True)}
     last, best = result.stdout.splitlines()[-1], found["g_mean"].idxmax()
-    assert asked.get(best, "--model SVDD") in last and last.count("--prior") == (best in asked)
+    assert asked.get(best, "--model SVDD") in last and last.count("--prior") == (
+        best in asked
+    )
     assert "--dictionary 60" in last and "--false-alarm-rate 0.2" in last
-    halves = datasets.Halves(datasets.Dataset("t", table, np.repeat([False, True], [80, 12])))
+    halves = datasets.Halves(
+        datasets.Dataset("t", table, np.repeat([False, True], [80, 12]))
+    )
     seed = int(np.random.SeedSequence([0, 0]).generate_state(1)[0] >> 1)
     pair, own = halves.pair(seed), {"random_state": seed, "draws": 500, "chains": 4}
     own |= {"dictionary": 60, "cutoff": cutoffs.FalseAlarm(0.2)}
-    for name, prior in zip(names, (priors.Flat(1.5), priors.InverseRowSum(sd=0.5)), strict=True):
+    for name, prior in zip(
+        names, (priors.Flat(1.5), priors.InverseRowSum(sd=0.5)), strict=True
+    ):
         est = BDD(prior=prior, **own).fit(pair.train.X, pair.train.minority)
         flagged = est.predict(pair.test.X) == -1
-        assert found.loc[name, "found"] == pytest.approx(flagged[pair.test.minority].mean())
-        assert found.loc[name, "fpr"] == pytest.approx(flagged[~pair.test.minority].mean())
+        assert found.loc[name, "found"] == pytest.approx(
+            flagged[pair.test.minority].mean()
+        )
+        assert found.loc[name, "fpr"] == pytest.approx(
+            flagged[~pair.test.minority].mean()
+        )
 
 
 def test_compare_of_an_embedded_set_names_the_command_for_ones_own(tmp_path):
     few = ["--jobs", 1, "--replicates", 1, "--model", "OCSVM"]
     result = call("compare", "--data", "glass_headlamps", *few, "--out", tmp_path)
-    assert result.stdout.splitlines()[-1].endswith("compare TABLE.csv --label COLUMN --minor VALUE")
+    assert result.stdout.splitlines()[-1].endswith(
+        "compare TABLE.csv --label COLUMN --minor VALUE"
+    )
 
 
 @pytest.mark.slow
@@ -117,12 +144,17 @@ def test_compare_takes_categories_and_names_of_any_text(folder, tmp_path):
     assert "&#39;name&#39; names the rows" in text
 
 
-def test_what_fails_in_all_halves_is_said_once_and_the_rest_goes_on(folder, tmp_path, monkeypatch):
+def test_what_fails_in_all_halves_is_said_once_and_the_rest_goes_on(
+    folder, tmp_path, monkeypatch
+):
     monkeypatch.setattr("bsvdd.estimators.machines.MOST_ROWS", 20)
     some = [f"--model={name}" for name in ("OCSVM", "SVDD", "SVM")]
     options = ["--jobs", 1, "--replicates", 2, *some, "--out", tmp_path]
     result = call("compare", folder / "t.csv", *COLUMNS, *options)
-    assert "fits 2/6: failed" not in result.stderr and result.stderr.count("failed: t, SVM") == 1
+    assert (
+        "fits 2/6: failed" not in result.stderr
+        and result.stderr.count("failed: t, SVM") == 1
+    )
     text = " ".join(result.stdout.split())
     assert text.count("failed in all 2 halves: ValueError: the kernel matrix of") == 2
     assert "SVDD: G-mean" in text and "Take" not in text
@@ -179,7 +211,9 @@ def test_nothing_fitted_is_lost(how, folder, tmp_path, monkeypatch):
 
 def test_a_page_that_cannot_be_written_loses_no_fit(folder, tmp_path):
     (tmp_path / "report.html").mkdir()
-    result = call("compare", folder / "moon.csv", *KINDS, "--out", tmp_path, *FEW, code=1)
+    result = call(
+        "compare", folder / "moon.csv", *KINDS, "--out", tmp_path, *FEW, code=1
+    )
     assert "report.html" in result.stderr.splitlines()[-1]
     assert "SVDD: G-mean" in result.stdout
     assert pd.read_csv(tmp_path / "results.csv")["model"][0] == "SVDD"
@@ -203,14 +237,20 @@ BAD = [
     ("compare CSV --minor odd", "needs --label"),
     ("compare CSV", "of a table without classes are odd, bsvdd outliers says"),
     ("compare --label kind", "no CSV file is given, which is needed for --label"),
-    ("compare --id x --sep ;", "no CSV file is given, which is needed for --id and --sep"),
+    (
+        "compare --id x --sep ;",
+        "no CSV file is given, which is needed for --id and --sep",
+    ),
     ("compare CSV --data yeast_ME2", "give either CSV or --data"),
     ("compare CSV --label nope", "column 'nope' .--label."),
     ("compare CSV --label kind --minor nope", "'nope' never occurs"),
     ("compare CSV --label kind", "minor_label="),
     ("compare --data nope", "unknown data set 'nope'"),
     ("compare --model nope", "unknown model 'nope'"),
-    ("compare NAN/x.csv --label y", "1 of 20 rows have no value in any column, the first is row 3"),
+    (
+        "compare NAN/x.csv --label y",
+        "1 of 20 rows have no value in any column, the first is row 3",
+    ),
     ("compare FEW/x.csv --label y", "at least 2 minority rows"),
     ("compare --jobs 0", "expected at least 1, or -1"),
     ("compare --out FILE/x", "FILE"),
@@ -236,7 +276,10 @@ BAD = [
     ("outliers CSV --fdr 1", "fdr must lie between 0 and 1"),
     ("outliers CSV --strata whom", "--strata='whom' is no column"),
     ("outliers TWO/x.csv", "one table needs 5 rows or more, got 2"),
-    ("outliers CSV --model SVDD-M", "it does not look for odd rows in one table; use one of "),
+    (
+        "outliers CSV --model SVDD-M",
+        "it does not look for odd rows in one table; use one of ",
+    ),
     ("outliers CSV --model Views", "unknown model 'Views'"),
     ("outliers CSV --model BSVD", r"\(did you mean 'BSVDD'\?\)"),
     ("score CSV CSV", "is no saved bsvdd estimator"),
@@ -246,19 +289,27 @@ BAD = [
     ("score m CSV --drop b", "--drop 'b': the model was fitted to this column"),
     ("score m CSV --id kid", "did you mean 'kind'"),
     ("score m ONE/x.csv", "lacks columns 'a', 'b', which the fit has; it has 'x', 'y'"),
-    *((f"score m CSV --fdr {rate}", "fdr must lie between 0 and 1") for rate in ("0", "1", "-.5")),
+    *(
+        (f"score m CSV --fdr {rate}", "fdr must lie between 0 and 1")
+        for rate in ("0", "1", "-.5")
+    ),
     ("score m CSV --category a", "the model was fitted to no columns of categories"),
     ("words xyz", "no word or number has 'xyz'"),
     ("study slides --jobs 0", "expected at least 1, or -1"),
     ("study slides --out FILE/x", "FILE"),
     ("study real --data iris", "unknown data set 'iris'"),
-    ("study settings --data musk", "--data is for real, and settings has generated data"),
+    (
+        "study settings --data musk",
+        "--data is for real, and settings has generated data",
+    ),
     ("study mine", "'mine' is not one of"),
 ]
 
 
 @pytest.mark.parametrize(("text", "message"), BAD, ids=[text for text, _ in BAD])
-def test_bad_input_is_one_line_before_the_first_fit(folder, text, message, tmp_path, monkeypatch):
+def test_bad_input_is_one_line_before_the_first_fit(
+    folder, text, message, tmp_path, monkeypatch
+):
     work = tmp_path / "work"
     shutil.copytree(folder, work)
     shutil.copy(work / "moon.csv", work / "results.csv")
@@ -266,23 +317,34 @@ def test_bad_input_is_one_line_before_the_first_fit(folder, text, message, tmp_p
     monkeypatch.setattr(Cell, "run", lambda self: pytest.fail("fitted first"))
     before = {path: path.read_bytes() for path in work.rglob("*") if path.is_file()}
     words = {"CSV": ["moon.csv"], "T": ["t.csv", *COLUMNS], "KINDS": KINDS}
-    result = call(*(part for word in text.split() for part in words.get(word, [word])), code=None)
+    result = call(
+        *(part for word in text.split() for part in words.get(word, [word])), code=None
+    )
     assert result.exit_code in (1, 2), result.output
     assert re.search(message, result.output), result.output
     assert "Traceback" not in result.output
-    assert len([each for each in result.output.splitlines() if each.startswith("Error: ")]) == 1
-    assert {path: path.read_bytes() for path in work.rglob("*") if path.is_file()} == before
+    assert (
+        len([each for each in result.output.splitlines() if each.startswith("Error: ")])
+        == 1
+    )
+    assert {
+        path: path.read_bytes() for path in work.rglob("*") if path.is_file()
+    } == before
 
 
 def test_a_full_memory_is_one_line(folder, tmp_path, monkeypatch):
     def full(*_):
-        raise MemoryError("Unable to allocate 7.45 GiB for an array with shape (10, 10)")
+        raise MemoryError(
+            "Unable to allocate 7.45 GiB for an array with shape (10, 10)"
+        )
 
     monkeypatch.setattr("bsvdd.estimators.svdd.SVDD.fit", full)
     words = ["--model", "SVDD", "--drop", "kind", "--out", tmp_path / "m"]
     result = call("fit", folder / "moon.csv", *words, code=1)
     assert not list(tmp_path.iterdir())
-    assert re.fullmatch(r"Error: the memory is full: Unable .*; use fewer rows.*\n", result.output)
+    assert re.fullmatch(
+        r"Error: the memory is full: Unable .*; use fewer rows.*\n", result.output
+    )
 
 
 EVIL = {  # a cell, and as it is written
@@ -322,7 +384,9 @@ def test_no_cell_and_no_name_is_a_formula(evil, command, tmp_path):
     assert not [name for name in written if name.startswith(("=", "@"))]
     cells = written.to_numpy().ravel()
     number = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
-    assert not [c for c in cells if c.startswith(tuple("=+-@\t")) and not number.fullmatch(c)]
+    assert not [
+        c for c in cells if c.startswith(tuple("=+-@\t")) and not number.fullmatch(c)
+    ]
     if "outliers" in command:  # a training row is normal as a new one
         assert "'=cmd()" in [*written, *cells]
 
@@ -353,7 +417,9 @@ def test_fit_takes_what_is_known_of_rows(tmp_path):
     options += ["--draws", 50, "--tune", 100]
     result = call("fit", tmp_path / "t.csv", *options, "--out", tmp_path / "m")
     first, second = result.output.splitlines()[:2]
-    assert first == ("120 rows; columns 'a', 'b'; group day; recent taken=60D; suspect by=T3")
+    assert first == (
+        "120 rows; columns 'a', 'b'; group day; recent taken=60D; suspect by=T3"
+    )
     assert "; 24 rows count nothing, 96 rows count; by their weights they are" in second
     assert "asked of rows of a new batch: 20 batches leave one by one" in second
     table[["b", "a"]].head(5).to_csv(tmp_path / "new.csv", index=False)
@@ -365,7 +431,9 @@ def test_fit_takes_what_is_known_of_rows(tmp_path):
 
 
 def test_each_printed_number_is_on_the_page_of_words(folder):
-    found = call("score", folder / "m", folder / "moon.csv", "--out", folder / "words.csv")
+    found = call(
+        "score", folder / "m", folder / "moon.csv", "--out", folder / "words.csv"
+    )
     assert found.stderr.splitlines()[-1] == "what the numbers mean: bsvdd words"
     page = call("words").stdout
     est = BDD(draws=60, tune=10).fit(datasets.moon().X)

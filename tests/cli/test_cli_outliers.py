@@ -95,10 +95,15 @@ def test_alike_odd_rows_are_one_line(table, tmp_path):
     expected = bsvdd.stand_out(est, X).table
     assert found["column_1"].notna()[found["listed"]].all()
     assert found.index.tolist() == expected.index.tolist()
-    np.testing.assert_allclose(found["probability_odd"], expected["probability_odd"], atol=1e-9)
+    np.testing.assert_allclose(
+        found["probability_odd"], expected["probability_odd"], atol=1e-9
+    )
     np.testing.assert_allclose(found["surprise"], expected["surprise"], rtol=1e-9)
     more = call("outliers", path, "--id", "name", *FEW, "--top", 1, "--fdr", 0.5)
-    assert f"{bsvdd.stand_out(est, X, fdr=0.5).listed.sum() - 20} more rows are" in more.output
+    assert (
+        f"{bsvdd.stand_out(est, X, fdr=0.5).listed.sum() - 20} more rows are"
+        in more.output
+    )
 
 
 def test_suspects_are_a_stratum_and_their_column_is_no_feature(tmp_path):
@@ -113,7 +118,9 @@ def test_suspects_are_a_stratum_and_their_column_is_no_feature(tmp_path):
     sentence = next(s for s in str(expected).split(". ") if "rows odd" in s)
     assert sentence in " ".join(result.output.split()) and "others: " in sentence
     found = pd.read_csv(out)
-    np.testing.assert_allclose(found["probability_odd"], expected.table["probability_odd"])
+    np.testing.assert_allclose(
+        found["probability_odd"], expected.table["probability_odd"]
+    )
     assert "column_1" in found and "who" not in set(found["column_1"])
 
 
@@ -131,7 +138,9 @@ def test_filled_cells_are_named_row_by_row(table, tmp_path):
 def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
     path = tmp_path / "t.csv"
     rng = np.random.default_rng(0)
-    pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd")).to_csv(path, index=False)
+    pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd")).to_csv(
+        path, index=False
+    )
     text = " ".join(call("outliers", path, *FEW).output.split())
     assert "It is not .99 sure that a row stands out: P(no row is odd) = 0." in text
     assert "No row is listed." in text
@@ -141,7 +150,9 @@ def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:60 rows are many", "ignore:285 rows are many")
-def test_rows_that_a_sample_does_not_hold_are_decided_too(csv, table, tmp_path, monkeypatch):
+def test_rows_that_a_sample_does_not_hold_are_decided_too(
+    csv, table, tmp_path, monkeypatch
+):
     from bsvdd.tables import training
 
     out, path = tmp_path / "o.csv", tmp_path / "t.csv"
@@ -150,7 +161,10 @@ def test_rows_that_a_sample_does_not_hold_are_decided_too(csv, table, tmp_path, 
     many.to_csv(path, index=False)
     call("outliers", path, "--id", "name", *FEW, "--out", out)
     found = pd.read_csv(out).set_index("name")
-    assert len(found) == found.index.nunique() == 285 and found["probability_odd"].notna().all()
+    assert (
+        len(found) == found.index.nunique() == 285
+        and found["probability_odd"].notna().all()
+    )
     odd = found.loc[[f"r{i}" for i in range(20)]]
     assert (odd["clump"] == 0).all() and odd["column_1"].notna().all()
     X = many.set_index("name")
@@ -162,12 +176,16 @@ def test_rows_that_a_sample_does_not_hold_are_decided_too(csv, table, tmp_path, 
 def test_the_first_screen_of_the_readme_is_what_the_command_prints(monkeypatch):
     root = Path(__file__).parents[2]
     readme = (root / "README.md").read_text(encoding="utf-8")
-    command, shown = re.findall(r"```text\n\$ bsvdd outliers (.*?)\n\n(.*?)```", readme, re.S)[0]
+    command, shown = re.findall(
+        r"```text\n\$ bsvdd outliers (.*?)\n\n(.*?)```", readme, re.S
+    )[0]
     monkeypatch.chdir(root)
     result = call("outliers", *command.split(), COLUMNS="92")
     words = [NUMBER.sub("#", text).split() for text in (shown, result.stdout)]
     assert words[0] == words[1]
-    said, stored = ([float(n) for n in NUMBER.findall(text)] for text in (result.stdout, shown))
+    said, stored = (
+        [float(n) for n in NUMBER.findall(text)] for text in (result.stdout, shown)
+    )
     np.testing.assert_allclose(said, stored, rtol=0.02, atol=0.02)
 
 
@@ -184,4 +202,6 @@ def test_score_says_how_many_rows_are_training_rows(table, tmp_path):
         why = f"selected none of {len(rows)} rows: k rows are selected if their p-values are at "
         assert f"{why}most k * {0.012 / len(rows):.3g}" in result.stderr
         smallest = pd.read_csv(out)["p_value"].nsmallest(3)
-        assert f"smallest are {', '.join(f'{p:.3g}' for p in smallest)}" in result.stderr
+        assert (
+            f"smallest are {', '.join(f'{p:.3g}' for p in smallest)}" in result.stderr
+        )

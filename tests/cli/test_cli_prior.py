@@ -40,10 +40,14 @@ def test_a_prior_is_read_with_its_parameters(text):
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:30])
-def test_what_is_no_prior_is_named_and_nothing_is_evaluated(text, tmp_path, monkeypatch):
+def test_what_is_no_prior_is_named_and_nothing_is_evaluated(
+    text, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=REFUSED[text]):
         read_prior(text)
-    with pytest.raises(ValueError, match="'Flat' is no prior of the minority's .*'Beta', 'Trunc"):
+    with pytest.raises(
+        ValueError, match="'Flat' is no prior of the minority's .*'Beta', 'Trunc"
+    ):
         read_prior("Flat", minority=True)
     assert not list(tmp_path.iterdir())

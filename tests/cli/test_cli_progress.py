@@ -38,7 +38,9 @@ def test_a_log_says_that_a_long_cell_is_running(monkeypatch, capsys):
     with progress("study", "fits", 12, Console(file=io.StringIO())):
         time.sleep(0.2)
     lines = capsys.readouterr().err.splitlines()
-    assert lines and all(re.fullmatch(r"study: fits 0/12, \d+ s so far", line) for line in lines)
+    assert lines and all(
+        re.fullmatch(r"study: fits 0/12, \d+ s so far", line) for line in lines
+    )
 
 
 def test_a_terminal_shows_the_first_failure_of_each_model_at_once():
@@ -46,7 +48,10 @@ def test_a_terminal_shows_the_first_failure_of_each_model_at_once():
     console = Console(file=file, force_terminal=True, width=120)
     with progress("study", "fits", 3, console) as on_cell:
         on_cell(row(0, error="ValueError: too [few] rows"), False)
-        assert "failed: moon, SVDD, replicate 0: ValueError: too [few] rows" in file.getvalue()
+        assert (
+            "failed: moon, SVDD, replicate 0: ValueError: too [few] rows"
+            in file.getvalue()
+        )
         on_cell(row(1, error="ValueError: again"), False)
         on_cell(row(2, "BDD", error="ValueError: other"), False)
     assert "again" not in file.getvalue() and "other" in file.getvalue()

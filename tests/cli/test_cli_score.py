@@ -31,8 +31,13 @@ def folder(table, tmp_path_factory):
     gaps.loc[2, "a"], gaps.loc[4, "b"], gaps.loc[5, "a"] = "", "n/a?", "inf"
     gaps.to_csv(folder / "gaps.csv", index=False)
     for model in ("BDD", "SVDD"):
-        result = call("fit", folder / "t.csv", *COLUMNS, "--model", model, "--out", folder / model)
-        assert "Tabular(RBF(" in result.output and "criterion='likelihood'" in result.output
+        result = call(
+            "fit", folder / "t.csv", *COLUMNS, "--model", model, "--out", folder / model
+        )
+        assert (
+            "Tabular(RBF(" in result.output
+            and "criterion='likelihood'" in result.output
+        )
         said = "60 majority and 12 minority rows; columns 'a', 'b'; label kind; id name; dropped"
         assert f"{said} 'city'\n" in result.output
     return folder
@@ -61,11 +66,16 @@ def test_ids_and_the_decision_are_in_the_result(folder, table, scores, model):
     assert printed.splitlines()[0] == ",".join(["row", *expected])
 
 
-def test_a_cell_that_cannot_be_read_is_a_gap_and_is_counted(folder, table, scores, tmp_path):
+def test_a_cell_that_cannot_be_read_is_a_gap_and_is_counted(
+    folder, table, scores, tmp_path
+):
     model, csv = folder / "BDD", folder / "gaps.csv"
     result, frame = scores(model, csv, "--id", "name", "--fdr", "0.3")
     said = "2 cells cannot be read and count as gaps; the first is 'n/a?' in 'b' of row 4 (counted"
-    assert "72 rows scored" in result.output and f"{said} from 0; 'name' is '004')" in result.stderr
+    assert (
+        "72 rows scored" in result.output
+        and f"{said} from 0; 'name' is '004')" in result.stderr
+    )
     assert "3 of 72 rows have gaps, in 'a' (2), 'b' (1), filled" in result.stderr
     assert frame["filled"].dropna().to_dict() == {2: "a", 4: "b", 5: "a"}
     X = table[["a", "b"]].copy()
@@ -100,7 +110,10 @@ def test_a_fit_to_rows_without_names_takes_all_columns(folder, scores, tmp_path)
     est.save(model)
     others = ["--id", "name", "--drop", "city"]
     result = call("score", model, folder / "t.csv", *others, code=1)
-    assert "2 columns without names, and here are 3, columns 'a', 'b', 'kind'" in result.output
+    assert (
+        "2 columns without names, and here are 3, columns 'a', 'b', 'kind'"
+        in result.output
+    )
     new.write_text("a,b\n0.1,0.2\n,1.0\n0.1,9.0\n9.0,0.1\n")
     _, frame = scores(model, new, "--explain")
     assert frame["normal"].tolist()[2:] == [False, False]
@@ -113,7 +126,11 @@ def test_a_fit_to_rows_without_names_takes_all_columns(folder, scores, tmp_path)
 
 def test_reasons_of_the_abnormal_rows_hold_no_formula(folder, table, scores, tmp_path):
     """The name of a column, here of a formula, is text to a spreadsheet too."""
-    path, model, names = tmp_path / "t.csv", tmp_path / "m", {"a": "=cmd|' /C calc'!A0", "b": "@b"}
+    path, model, names = (
+        tmp_path / "t.csv",
+        tmp_path / "m",
+        {"a": "=cmd|' /C calc'!A0", "b": "@b"},
+    )
     renamed = table.drop(columns="city").rename(columns=names)
     renamed.to_csv(path, index=False)
     call("fit", path, *COLUMNS[:-2], "--model", "SVDD", "--out", model)
@@ -125,8 +142,12 @@ def test_reasons_of_the_abnormal_rows_hold_no_formula(folder, table, scores, tmp
     assert frame.columns[-4:].tolist() == four
     assert frame.loc[~abnormal, "column_1"].isna().all()
     assert (frame["column_1"] == "'" + why["column_1"])[abnormal].all()
-    np.testing.assert_allclose(frame.loc[abnormal, "share_2"], why.loc[abnormal, "share_2"])
-    _, frame = scores(folder / "BDD", folder / "t.csv", "--explain")  # weights of both signs
+    np.testing.assert_allclose(
+        frame.loc[abnormal, "share_2"], why.loc[abnormal, "share_2"]
+    )
+    _, frame = scores(
+        folder / "BDD", folder / "t.csv", "--explain"
+    )  # weights of both signs
     assert (frame["column_1"].notna() == ~frame["normal"]).all()
 
 
@@ -136,9 +157,14 @@ def test_columns_of_text_are_categories_and_others_can_be(table, scores, tmp_pat
     table.assign(code=["07", "7"] * 36).to_csv(path, index=False)
     options = [*KINDS, "--id", "name", "--category", "code"]
     result = call("fit", path, *options, "--model", "SVDD", "--out", model)
-    assert "columns 'a', 'b', 'city', 'code'; categories 'city', 'code'; label" in result.output
+    assert (
+        "columns 'a', 'b', 'city', 'code'; categories 'city', 'code'; label"
+        in result.output
+    )
     assert "categorical=(2, 3))" in result.output
-    rows = table.head(4).assign(code=["7", "07", "7", "8"], city=["Rom", "Rom", None, "Lima"])
+    rows = table.head(4).assign(
+        code=["7", "07", "7", "8"], city=["Rom", "Rom", None, "Lima"]
+    )
     rows.to_csv(new, index=False)
     result, frame = scores(model, new, "--id", "name", "--explain")
     assert frame["filled"].tolist()[2] == "city"
@@ -160,7 +186,10 @@ def test_gaps_are_filled_and_a_row_without_a_label_is_refused(table, scores, tmp
     rows.loc[70, "kind"] = "odd"
     rows.to_csv(path, index=False)
     result = call(*fit)
-    assert "6 of 72 rows have gaps, in 'a' (6), 'city' (1), filled by the near" in result.output
+    assert (
+        "6 of 72 rows have gaps, in 'a' (6), 'city' (1), filled by the near"
+        in result.output
+    )
 
     rows.loc[9, ["a", "b", "city"]], rows.loc[10, "b"] = None, None
     rows.to_csv(path, index=False)
@@ -168,7 +197,9 @@ def test_gaps_are_filled_and_a_row_without_a_label_is_refused(table, scores, tmp
     of_a = dict.fromkeys((3, 4, 6, 7, 8), "a")
     frame = frame.set_index("row")
     assert frame["filled"].dropna().to_dict() == of_a | {5: "a, city", 10: "b"}
-    assert frame.index.tolist() == [i for i in range(72) if i != 9]  # a row without any value
+    assert frame.index.tolist() == [
+        i for i in range(72) if i != 9
+    ]  # a row without any value
     with pytest.warns(DataWarning, match="1 of 1 rows have gaps"):
         expected = -load(model).score_samples(rows.loc[[3], ["a", "b", "city"]])
     np.testing.assert_allclose(frame["surprise"][3], expected, rtol=1e-6)
@@ -178,15 +209,27 @@ def test_a_closed_pipe_ends_quietly(folder):
     """As in ``bsvdd score ... | head -1``."""
     command = [sys.executable, "-c", "from bsvdd.cli import main; main()", "score"]
     files, pipe = [folder / "BDD", folder / "t.csv"], subprocess.PIPE
-    with subprocess.Popen([*command, *files], stdout=pipe, stderr=pipe, text=True) as process:
+    with subprocess.Popen(
+        [*command, *files], stdout=pipe, stderr=pipe, text=True
+    ) as process:
         process.stdout.close()
         errors = process.stderr.read()
         process.wait(timeout=60)
-    assert errors == "Warning: 72 of 72 rows are training rows; decision() answers them left out\n"
+    assert (
+        errors
+        == "Warning: 72 of 72 rows are training rows; decision() answers them left out\n"
+    )
 
 
 def test_parameters_of_the_model_and_the_cutoff(folder, tmp_path):
-    options = ["--prior", "InverseRowSum(sd=0.4)", "--dictionary", 20, "--false-alarm-rate", "0.2"]
+    options = [
+        "--prior",
+        "InverseRowSum(sd=0.4)",
+        "--dictionary",
+        20,
+        "--false-alarm-rate",
+        "0.2",
+    ]
     out = ["--out", tmp_path / "m", "--report", tmp_path / "r.html"]
     call("fit", folder / "t.csv", *COLUMNS, "--model", "BSVDD", *options, *out)
     est = load(tmp_path / "m")
@@ -197,7 +240,17 @@ def test_parameters_of_the_model_and_the_cutoff(folder, tmp_path):
 def test_what_fit_says_of_classes_and_columns(folder, table, tmp_path):
     """Warnings are sentences without a path."""
     path, out = tmp_path / "t.csv", ["--model", "SVDD", "--out", tmp_path / "m"]
-    result = call("fit", folder / "t.csv", "--id", "name", "--drop", "city", "--drop", "kind", *out)
+    result = call(
+        "fit",
+        folder / "t.csv",
+        "--id",
+        "name",
+        "--drop",
+        "city",
+        "--drop",
+        "kind",
+        *out,
+    )
     assert "72 rows; columns 'a', 'b'; id name" in result.output
     result = call("fit", folder / "t.csv", "--id", "name", "--drop", "city", *out)
     assert "column 'kind' has two values, and no label is named" in result.stderr
@@ -210,7 +263,10 @@ def test_what_fit_says_of_classes_and_columns(folder, table, tmp_path):
     warned = [line for line in output.splitlines() if "Warning" in line]
     assert len(warned) == 2 and all(line.startswith("Warning: ") for line in warned)
     assert "several rows have the id 'u' in 'name'" in warned[0]
-    assert "--id 'nr' (in Python X = X.set_index('nr')) names the rows by it; --drop" in warned[1]
+    assert (
+        "--id 'nr' (in Python X = X.set_index('nr')) names the rows by it; --drop"
+        in warned[1]
+    )
 
 
 def test_a_code_among_categories_is_no_gap(table, scores, tmp_path):
@@ -220,9 +276,14 @@ def test_a_code_among_categories_is_no_gap(table, scores, tmp_path):
     rows.to_csv(path, index=False)
     fit = ["fit", path, *COLUMNS[:-2], "--model", "SVDD", "--out", model]
     result = call(*fit)
-    assert "'NA' in 11 rows is read as a gap; if it is a category, --cat" in result.output
+    assert (
+        "'NA' in 11 rows is read as a gap; if it is a category, --cat" in result.output
+    )
     result = call(*fit, "--category", "city")
-    assert "2 of 72 rows have gaps, in 'a' (1), 'city' (2), filled by the near" in result.output
+    assert (
+        "2 of 72 rows have gaps, in 'a' (1), 'city' (2), filled by the near"
+        in result.output
+    )
     rows.iloc[3:7].to_csv(path, index=False)  # the model knows that NA is one
     result, frame = scores(model, path, "--id", "name", "--explain")
     assert frame["filled"].dropna().tolist() == ["city", "a, city"] and len(frame) == 4
@@ -240,7 +301,10 @@ def test_what_the_cells_do_not_say_is_kept_with_the_model(table, scores, tmp_pat
     result = call(*fit)
     assert "column 'a' has -999 in 8 rows, alone beyond the others" in result.stderr
     result = call(*fit, "--missing", "-999", "--cyclic", "hour=24")
-    assert "8 of 72 rows have gaps, in 'a' (8)" in result.stderr and "-999" not in result.stderr
+    assert (
+        "8 of 72 rows have gaps, in 'a' (8)" in result.stderr
+        and "-999" not in result.stderr
+    )
     rows["hour"], rows["day"] = 23.5, np.arange(72) + 28
     rows.to_csv(path, index=False)
     result, frame = scores(model, path)

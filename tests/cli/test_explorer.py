@@ -14,7 +14,9 @@ Y = np.arange(40) >= 34
 FRAME = pd.DataFrame(X, columns=["a", "b"]).assign(c=RNG.choice(["x", "y"], 40))
 FEW = {"draws": 200, "tune": 200}
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*:bsvdd.base.warning.DiagnosticWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*:bsvdd.base.warning.DiagnosticWarning"
+)
 
 
 def same(est, other, rows):
@@ -34,7 +36,9 @@ def same(est, other, rows):
     ids=str,
 )
 @pytest.mark.parametrize("rows", [X, FRAME], ids=["map", "surprises"])
-def test_a_control_gives_what_a_fresh_fit_gives_and_the_code_makes_it(rows, moved, parameters):
+def test_a_control_gives_what_a_fresh_fit_gives_and_the_code_makes_it(
+    rows, moved, parameters
+):
     explorer = bsvdd.explore(rows, est=BDD(**FEW))
     first, picture = explorer.est, bytes(explorer._image.value)
     assert picture.startswith(b"\x89PNG") and explorer.before is None
@@ -52,7 +56,10 @@ def test_a_control_gives_what_a_fresh_fit_gives_and_the_code_makes_it(rows, move
 def test_numbers_of_a_prior_and_a_row():
     explorer = bsvdd.explore(X, Y, BSVDDM(minor_label=True, **FEW))
     explorer.controls["prior"].value = "RowSum"
-    assert [slider.description for slider in explorer.numbers.children] == ["sd", "exponent"]
+    assert [slider.description for slider in explorer.numbers.children] == [
+        "sd",
+        "exponent",
+    ]
     explorer.numbers.children[1].value = 0.5
     assert explorer.est.prior == priors.RowSum(exponent=0.5)
     before, table = explorer.est, explorer._table.value
@@ -82,7 +89,10 @@ def test_a_prior_that_is_a_function_stays_and_a_row_draws_no_map_anew(monkeypatc
 def test_what_cannot_be_is_said_and_changes_nothing():
     explorer = bsvdd.explore(X, est=BDD(**FEW))
     est = explorer.est
-    for text, words in (("priors.Flat(sd='x')", "sd must be a positive"), ("Flat(", "SyntaxError")):
+    for text, words in (
+        ("priors.Flat(sd='x')", "sd must be a positive"),
+        ("Flat(", "SyntaxError"),
+    ):
         explorer.controls["own"].value = text
         assert words in explorer._said.value and explorer.est is est
     with pytest.raises(TypeError, match="SVDD has not; use BSVDD"):

@@ -21,7 +21,9 @@ CELLS = [
 
 @pytest.mark.browser
 @pytest.mark.timeout(SERVER + FIRST + 2 * CHANGE)
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium found: apt-get install chromium")
+@pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium found: apt-get install chromium"
+)
 def test_a_slider_moved_by_keyboard_changes_picture_numbers_and_code(tmp_path):
     errors: list[str] = []
     with served(CELLS, tmp_path) as address, chromium() as page:

@@ -17,8 +17,11 @@ STUB = Path(bsvdd.__file__).with_name("__init__.pyi")
 HEAVY = {"pymc", "pytensor", "numba", "nutpie", "matplotlib"}
 HEAVY |= {"arviz", "arviz_base", "arviz_stats"}
 TREES = {"xarray", "dask"}
-# parts of scikit-learn that import half of it; the base of an estimator needs none of them
-SLOW_PARTS = {f"sklearn.{part}" for part in ("impute", "metrics", "neighbors", "preprocessing")}
+# parts of scikit-learn that import half of it; the base of an estimator needs none of
+# them
+SLOW_PARTS = {
+    f"sklearn.{part}" for part in ("impute", "metrics", "neighbors", "preprocessing")
+}
 NO_LISTS = {"sklearn", "pandas", "xarray", "safetensors", "joblib"}
 SAY = "import sys, json; print(json.dumps(sorted(sys.modules)))"
 COMMAND = "import sys; from bsvdd.cli.main import main; main(sys.argv[1:], standalone_mode=False)"
@@ -36,9 +39,19 @@ for est in (SVDD(), OCSVM(), SVDDM()):
     est.fit(X, X[:, 0] > 1).predict(X)
 """
 CASES = {  # code, its arguments, what it imports, and what it does not
-    "import": ("import bsvdd", "", set(), {"numpy", "scipy", "pandas", "sklearn", "xarray"}),
+    "import": (
+        "import bsvdd",
+        "",
+        set(),
+        {"numpy", "scipy", "pandas", "sklearn", "xarray"},
+    ),
     "score": (SCORE, "MODEL", {"numpy"}, set()),
-    "bsvdd score": (COMMAND, "score MODEL CSV --out OUT", {"numpy"}, TREES | SLOW_PARTS),
+    "bsvdd score": (
+        COMMAND,
+        "score MODEL CSV --out OUT",
+        {"numpy"},
+        TREES | SLOW_PARTS,
+    ),
     "bsvdd outliers": (COMMAND, "outliers CSV --out OUT", {"numpy"}, TREES),
     "models without a posterior": (FIT, "", {"numpy"}, set()),
     "bsvdd --help": (COMMAND, "--help", set(), {"numpy", *NO_LISTS}),
@@ -67,7 +80,10 @@ def test_what_is_imported(case, files):
 
 def test_every_public_name_can_be_imported_and_is_listed():
     names = [
-        ("bsvdd" + (f".{node.module}" if node.module else ""), alias.asname or alias.name)
+        (
+            "bsvdd" + (f".{node.module}" if node.module else ""),
+            alias.asname or alias.name,
+        )
         for node in ast.parse(STUB.read_text()).body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
@@ -75,5 +91,7 @@ def test_every_public_name_can_be_imported_and_is_listed():
     assert names, "the stub names nothing"
     for module, name in names:
         there = getattr(importlib.import_module(module), name, None)
-        assert getattr(bsvdd, name) is (there or importlib.import_module(f"{module}.{name}"))
+        assert getattr(bsvdd, name) is (
+            there or importlib.import_module(f"{module}.{name}")
+        )
     assert {name for _, name in names} <= set(bsvdd.__all__) & set(dir(bsvdd))

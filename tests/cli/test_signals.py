@@ -20,7 +20,9 @@ WAIT = 240  # seconds for the first cells, as workers compile
 def start(out):
     bsvdd = Path(sys.executable).with_name("bsvdd")
     command = [bsvdd, "study", "slides", "--quick", "--jobs", "2", "--out", out]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def stored(out):

@@ -38,7 +38,9 @@ def mahalanobis(U, V):
 def density(U, V):
     h = len(U) ** (-1 / 7)  # Scott's factor; the columns have the sd 1
     squares = ((V[:, None] - U[None]) ** 2).sum(axis=2)
-    return np.log(np.exp(-squares / (2 * h**2)).mean(axis=1) / (2 * np.pi * h**2) ** 1.5)
+    return np.log(
+        np.exp(-squares / (2 * h**2)).mean(axis=1) / (2 * np.pi * h**2) ** 1.5
+    )
 
 
 def lof(U, V):
@@ -49,7 +51,9 @@ SCORES = {
     "kNN": lambda U, V: -distances(U, V)[:, 4],
     "mean kNN": lambda U, V: -distances(U, V)[:, :5].mean(axis=1),
     "LOF": lof,
-    "isolation forest": lambda U, V: IsolationForest(random_state=SEED).fit(U).score_samples(V),
+    "isolation forest": lambda U, V: (
+        IsolationForest(random_state=SEED).fit(U).score_samples(V)
+    ),
     "Gaussian": lambda U, V: -mahalanobis(U, V),
     "KDE": density,
 }
@@ -63,7 +67,9 @@ def scaled(rows, *others):
 def test_scores_and_cutoff_are_those_of_the_method(name):
     """The cutoff is the .10 quantile of 60 left-out rows, between the 6th and the 7th of them."""
     est, score = Yardstick(name, SCALED).fit(X), SCORES[name]
-    np.testing.assert_allclose(est.score_samples(Z), score(*scaled(X, Z)) + est.cutoff_, rtol=1e-9)
+    np.testing.assert_allclose(
+        est.score_samples(Z), score(*scaled(X, Z)) + est.cutoff_, rtol=1e-9
+    )
     left_out = np.empty(60)
     for train, test in KFold(10, shuffle=True, random_state=SEED).split(X):
         left_out[test] = score(*scaled(X[train], X[test]))
@@ -81,9 +87,13 @@ def test_logistic_regression_is_balanced_and_learns_from_both_classes():
 
     rule = cutoffs.FalseAlarm(0.25)
     est = Yardstick("logistic", SCALED, rule).fit(BOTH, Y)
-    np.testing.assert_allclose(est.score_samples(Z), score(BOTH, Y, Z) + est.cutoff_, rtol=1e-9)
+    np.testing.assert_allclose(
+        est.score_samples(Z), score(BOTH, Y, Z) + est.cutoff_, rtol=1e-9
+    )
     left_out = np.empty(85)
-    for train, test in StratifiedKFold(10, shuffle=True, random_state=SEED).split(BOTH, Y):
+    for train, test in StratifiedKFold(10, shuffle=True, random_state=SEED).split(
+        BOTH, Y
+    ):
         left_out[test] = score(BOTH[train], Y[train], BOTH[test])
     assert -est.cutoff_ == pytest.approx(np.sort(left_out[~Y])[14:16].mean(), rel=1e-9)
 
@@ -93,7 +103,9 @@ def test_minority_rows_choose_the_cutoff_of_the_others_and_do_nothing_else():
     moved = alone.score_samples(Z) - both.score_samples(Z)
     np.testing.assert_allclose(moved, alone.cutoff_ - both.cutoff_)
     for few in ("kNN", "mean kNN", "LOF", "Gaussian"):
-        assert np.isfinite(Yardstick(few, SCALED, cutoffs.FalseAlarm(0.5)).fit(X[:4]).cutoff_)
+        assert np.isfinite(
+            Yardstick(few, SCALED, cutoffs.FalseAlarm(0.5)).fit(X[:4]).cutoff_
+        )
     assert moved[0] != 0.0 and roc_auc_score(Y, -both.score_samples(BOTH)) > 0.7
 
 
@@ -115,7 +127,9 @@ def test_each_model_takes_the_parameters_that_it_has():
     for name, est in found.items():
         given = clone(est).get_params(deep=False)
         assert given.get("cutoff", rule) == rule and given.get("random_state", 7) == 7
-        assert ("cutoff" in given) == (name not in REGISTRY or hasattr(est, "with_cutoff"))
+        assert ("cutoff" in given) == (
+            name not in REGISTRY or hasattr(est, "with_cutoff")
+        )
     needing = {name for name in found if models.needs_labels(name)}
     assert needing == {
         *("BSVDD-M", "SVDD-M", "BDD-M"),

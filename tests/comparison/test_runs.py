@@ -12,7 +12,12 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import average_precision_score, brier_score_loss, f1_score, roc_auc_score
+from sklearn.metrics import (
+    average_precision_score,
+    brier_score_loss,
+    f1_score,
+    roc_auc_score,
+)
 
 from bsvdd import BDD, DSVM, OCSVM, SVDD, kernels, priors
 from bsvdd.comparison import datasets, models, runner
@@ -23,7 +28,9 @@ from bsvdd.comparison.slides import Slides
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 TIMES = ["fit_seconds", "score_seconds"]
 SMALL = {"SVDD": SVDD(), "BDD": BDD(draws=50, chains=2)}
-STUDY = Study([Shape("ring", 60, 80), Slides(v=0, n_train=60, n_test=50, p=5)], SMALL, 2)
+STUDY = Study(
+    [Shape("ring", 60, 80), Slides(v=0, n_train=60, n_test=50, p=5)], SMALL, 2
+)
 N = 8  # cells of STUDY
 WAIT = 120  # seconds, for what takes one
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -73,7 +80,9 @@ def test_a_row_is_what_the_estimator_says_on_the_test_half():
     assert (cell.model, cell.replicate) == ("BDD", 1)
     seed = int(np.random.SeedSequence([0, 1]).generate_state(1)[0] >> 1)
     pair = Halves(MOON).pair(seed)
-    est = BDD(draws=50, chains=2, random_state=seed).fit(pair.train.X, pair.train.minority)
+    est = BDD(draws=50, chains=2, random_state=seed).fit(
+        pair.train.X, pair.train.minority
+    )
     row, y = cell.run(), pair.test.minority
     flagged, score = est.predict(pair.test.X) == -1, -est.score_samples(pair.test.X)
     expected = {
@@ -102,17 +111,25 @@ def test_a_machine_is_measured_by_its_plane_and_nothing_flagged_has_no_ppv():
     found = measure(est, MOON)
     assert "brier" not in found
     assert found["auc"] == roc_auc_score(MOON.minority, -est.decision_function(MOON.X))
-    none = replace(MOON, X=np.repeat(MOON.X[:1] * 0 + [[0.9, 0.4]], len(MOON.X), axis=0))
+    none = replace(
+        MOON, X=np.repeat(MOON.X[:1] * 0 + [[0.9, 0.4]], len(MOON.X), axis=0)
+    )
     assert np.isnan(measure(est, none)["ppv"])
 
 
 def test_failures_and_warnings_belong_to_their_cell(tmp_path, computed, monkeypatch):
     """No row has so many neighbours in its class; a constant column is a note."""
-    data = Dataset("constant", np.column_stack([MOON.X, np.ones(len(MOON.X))]), MOON.minority)
+    data = Dataset(
+        "constant", np.column_stack([MOON.X, np.ones(len(MOON.X))]), MOON.minority
+    )
     some = {"many": DSVM(neighbors=30), "SVDD": SVDD(kernel=kernels.RBF(1.0))}
     study, seen = Study([Halves(data)], some, 1), []
-    found = study.run(tmp_path, on_cell=lambda *each: seen.append(each)).set_index("model")
-    assert found.loc["many", "error"].startswith("ValueError: density weights with neighbors=30")
+    found = study.run(tmp_path, on_cell=lambda *each: seen.append(each)).set_index(
+        "model"
+    )
+    assert found.loc["many", "error"].startswith(
+        "ValueError: density weights with neighbors=30"
+    )
     assert np.isnan(found.loc["many", ["accuracy", "auc"]].astype(float)).all()
     assert found.loc["SVDD", "auc"] > 0.5 and found.loc["SVDD", "error"] == ""
     assert "constant over the majority rows (2)" in found.loc["SVDD", "notes"]
@@ -123,18 +140,24 @@ def test_failures_and_warnings_belong_to_their_cell(tmp_path, computed, monkeypa
 
 def test_compare_takes_names_and_estimators():
     by_name = runner.compare([MOON], ["SVDD", "kNN"], replicates=1)
-    given = runner.compare([MOON], {"SVDD": SVDD(), "kNN": models.model("kNN")}, replicates=1)
+    given = runner.compare(
+        [MOON], {"SVDD": SVDD(), "kNN": models.model("kNN")}, replicates=1
+    )
     assert_same(by_name, given)
 
 
 # the folder
 
 
-def test_one_file_a_cell_and_only_what_is_missing_is_computed(alone, tmp_path, computed):
+def test_one_file_a_cell_and_only_what_is_missing_is_computed(
+    alone, tmp_path, computed
+):
     seen = []
     assert_same(alone, STUDY.run(tmp_path))
     assert len(list(tmp_path.iterdir())) == len(computed) == N
-    again = STUDY.run(tmp_path, on_cell=lambda row, was: seen.append((row["model"], was)))
+    again = STUDY.run(
+        tmp_path, on_cell=lambda row, was: seen.append((row["model"], was))
+    )
     assert_same(alone, again)
     assert len(computed) == N and seen == [("SVDD", True), ("BDD", True)] * 4
     gone = sorted(tmp_path.iterdir())[2:5]
@@ -178,7 +201,9 @@ def test_arrays_count_to_their_last_digit_and_functions_have_no_name(tmp_path):
     }
     assert len(files) == 2
     study = Study([Halves(MOON)], {"BDD": BDD(prior=lambda gram, name, dims: None)})
-    with pytest.raises(ValueError, match="a function cannot be stored.*run without a folder"):
+    with pytest.raises(
+        ValueError, match="a function cannot be stored.*run without a folder"
+    ):
         study.run(tmp_path)
 
 
@@ -229,9 +254,14 @@ def test_a_run_killed_while_it_writes_goes_on_from_there(tmp_path, computed):
     process.start()
     process.join(WAIT)
     assert process.exitcode == -signal.SIGKILL
-    assert len(seen := stored(tmp_path)) == 2 and len(list(tmp_path.glob(".*.part"))) == 1
+    assert (
+        len(seen := stored(tmp_path)) == 2 and len(list(tmp_path.glob(".*.part"))) == 1
+    )
     table = FEW.run(tmp_path)
-    assert len(computed) == len(FEW.cells()) - 2 and seen.items() <= stored(tmp_path).items()
+    assert (
+        len(computed) == len(FEW.cells()) - 2
+        and seen.items() <= stored(tmp_path).items()
+    )
     assert_same(FEW.run(), table)
 
 

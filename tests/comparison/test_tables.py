@@ -14,7 +14,8 @@ from bsvdd.comparison.advice import Advice
 from bsvdd.comparison.slides import Slides
 
 VALUES = pd.DataFrame(
-    np.random.default_rng(1).normal([0.5, 0.7, 0.4, 0.68], 0.05, size=(12, 4)), columns=list("ABCD")
+    np.random.default_rng(1).normal([0.5, 0.7, 0.4, 0.68], 0.05, size=(12, 4)),
+    columns=list("ABCD"),
 )
 
 
@@ -22,7 +23,9 @@ VALUES = pd.DataFrame(
 
 
 @pytest.mark.parametrize("ratio", [0.0, 1.0])
-def test_a_lead_has_the_interval_of_the_paired_t_test_or_that_of_nadeau_and_bengio(ratio):
+def test_a_lead_has_the_interval_of_the_paired_t_test_or_that_of_nadeau_and_bengio(
+    ratio,
+):
     found = table.lead(VALUES, ratio)
     best = VALUES.mean().idxmax()
     assert found.index[0] == best and found["mean"].to_dict() == VALUES.mean().to_dict()
@@ -41,7 +44,9 @@ def test_a_lead_has_the_interval_of_the_paired_t_test_or_that_of_nadeau_and_beng
 def test_a_lead_of_one_block_of_equal_models_and_of_none():
     one = table.lead(pd.DataFrame([[0.5, 0.9, np.nan]], columns=list("ABC")))
     assert one.index.tolist() == ["B", "A"] and table.not_told_apart(one) == ["A"]
-    same = table.lead(pd.DataFrame({"A": [0.5, 0.6], "B": [0.25, 0.35], "C": [0.5, 0.6]}))
+    same = table.lead(
+        pd.DataFrame({"A": [0.5, 0.6], "B": [0.25, 0.35], "C": [0.5, 0.6]})
+    )
     assert same.loc["B", ["low", "high"]].tolist() == pytest.approx([-0.25, -0.25])
     assert table.not_told_apart(same) == ["C"]
     assert table.lead(pd.DataFrame({"A": [np.nan]})).empty
@@ -56,7 +61,9 @@ def test_ranks_friedman_and_nemenyi_follow_their_formulas():
     first = found.index[0]
     for m in found.index:
         q = (mean[m] - mean[first]) / np.sqrt(k * (k + 1) / (6 * n)) * np.sqrt(2)
-        assert found.loc[m, "p"] == pytest.approx(studentized_range.sf(q, k, np.inf), abs=1e-9)
+        assert found.loc[m, "p"] == pytest.approx(
+            studentized_range.sf(q, k, np.inf), abs=1e-9
+        )
     assert set(table.not_told_apart(found)) == {"B", "D"} - {first}
     assert table.friedman(VALUES) < 1e-4
     with pytest.raises(ValueError, match="2 data sets and 3 models .* got 12 and 2"):
@@ -70,7 +77,9 @@ def test_means_are_of_the_replicates_and_a_dash_is_no_value():
         for d in ("50 %", "c")
         for m, v in (("A", 0.25), ("B", np.nan))
     ]
-    mean, sd = (of(pd.DataFrame(rows), ["auc"]) for of in (table.means, table.deviations))
+    mean, sd = (
+        of(pd.DataFrame(rows), ["auc"]) for of in (table.means, table.deviations)
+    )
     assert mean.index.tolist() == [(d, m) for d in ("50 %", "c") for m in "AB"]
     assert mean.loc[("c", "A"), "auc"] == 0.375
     assert sd.loc[("c", "A"), "auc"] == pytest.approx(0.25 / np.sqrt(2))  # n - 1
@@ -103,10 +112,19 @@ GOOD = {"SVDD": [0.9, 0.91, 0.92], "BDD": [0.91, 0.89, 0.9], "kNN": [0.1, 0.11, 
 @pytest.mark.parametrize(
     ("models", "words"),
     [
-        ("SVDD BDD kNN", "best alone: SVDD has the largest G-mean 0.910, and is not .* BDD[.]"),
-        ("SVDD kNN", "^Take SVDD: G-mean 0.910, told apart from all others. It finds 0.50 of"),
+        (
+            "SVDD BDD kNN",
+            "best alone: SVDD has the largest G-mean 0.910, and is not .* BDD[.]",
+        ),
+        (
+            "SVDD kNN",
+            "^Take SVDD: G-mean 0.910, told apart from all others. It finds 0.50 of",
+        ),
         ("SVDD BDD", "and is not told apart from BDD[.]$"),
-        ("SVDD", "^SVDD: G-mean 0.910. It finds 0.50 of the minority rows and flags 0.10"),
+        (
+            "SVDD",
+            "^SVDD: G-mean 0.910. It finds 0.50 of the minority rows and flags 0.10",
+        ),
     ],
 )
 def test_a_model_is_recommended_if_it_is_told_apart(models, words):
@@ -117,24 +135,40 @@ def test_a_model_is_recommended_if_it_is_told_apart(models, words):
 
 def test_among_those_not_told_apart_the_trade_is_named():
     found = advice.ranked(
-        results_of(GOOD, found={"BDD": 0.7, "kNN": 0.99}, ppv={"SVDD": 0.6, "kNN": 0.99}), "g_mean"
+        results_of(
+            GOOD, found={"BDD": 0.7, "kNN": 0.99}, ppv={"SVDD": 0.6, "kNN": 0.99}
+        ),
+        "g_mean",
     )
     many = GOOD | {f"M{i}": GOOD["SVDD"] for i in range(7)}
-    for rest, words in (("kNN", "from kNN of the 9"), ("", "not told apart from any of the 8")):
+    for rest, words in (
+        ("kNN", "from kNN of the 9"),
+        ("", "not told apart from any of the 8"),
+    ):
         some = {m: v for m, v in many.items() if m != "kNN" or rest}
         said = advice.advice(advice.ranked(results_of(some), "g_mean"), "g_mean")[0]
         assert f"told apart {words} others." in said or f"{words} others." in said
     last = advice.advice(found, "g_mean")[-1]
     assert last == (
-        "Of the 2 not told apart BDD finds most (0.70), and SVDD has the largest PPV (0.60)."
+        "Of the 2 not told apart BDD finds most (0.70), and SVDD has the largest PPV "
+        "(0.60)."
     )
     one = advice.ranked(results_of({m: v[:1] for m, v in GOOD.items()}), "g_mean")
     assert "One half tells no models apart" in advice.advice(one, "g_mean")[0]
 
 
 def test_what_failed_is_said_once_and_recommended_never():
-    models = {"SVM": GOOD["SVDD"], "SVDD": GOOD["SVDD"], "BDD": GOOD["BDD"], "SVDD-M": [0.99] * 3}
-    failed = {("SVM", r) for r in range(3)} | {("SVDD", r) for r in range(3)} | {("SVDD-M", 1)}
+    models = {
+        "SVM": GOOD["SVDD"],
+        "SVDD": GOOD["SVDD"],
+        "BDD": GOOD["BDD"],
+        "SVDD-M": [0.99] * 3,
+    }
+    failed = (
+        {("SVM", r) for r in range(3)}
+        | {("SVDD", r) for r in range(3)}
+        | {("SVDD-M", 1)}
+    )
     results = results_of(models, failed)
     found = Advice.of(datasets.moon(), results, None)
     assert found.found.index.tolist() == ["BDD", "SVDD-M"]
@@ -147,7 +181,9 @@ def test_what_failed_is_said_once_and_recommended_never():
     ]
     nothing = results_of(models, {(m, r) for m in models for r in range(3)})
     found = Advice.of(datasets.moon(), nothing, None)
-    assert found.rows == [] and found.said[0].startswith("No model has a result in every half")
+    assert found.rows == [] and found.said[0].startswith(
+        "No model has a result in every half"
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,10 +194,16 @@ def test_what_failed_is_said_once_and_recommended_never():
             39,
             None,
             "g_mean",
-            "Cutoffs are for 0.1 false alarms, as 19 minority rows train; .* order of G-mean",
+            "Cutoffs are for 0.1 false alarms, as 19 minority rows train; .* order of "
+            "G-mean",
         ),
         (40, cutoffs.Best("f1"), "f1", "order of F1, which chose"),
-        (40, cutoffs.FalseAlarm(0.02), "g_mean", "for 0.02 false alarms, as 20 minority"),
+        (
+            40,
+            cutoffs.FalseAlarm(0.02),
+            "g_mean",
+            "for 0.02 false alarms, as 20 minority",
+        ),
         (40, cutoffs.Cost(5), "g_mean", r"Cutoffs are those of Cost\(miss=5\); models"),
     ],
 )
@@ -175,7 +217,10 @@ def test_models_stand_in_the_order_of_what_chose_the_cutoffs(n1, cutoff, metric,
 def test_a_warning_is_said_once_whatever_its_numbers():
     results = results_of(GOOD)
     results["notes"] = [f"{i} rows\nR-hat is 1.0{i}" if i < 6 else "" for i in range(9)]
-    assert advice.notes(results) == {"0 rows": ["SVDD", "BDD"], "R-hat is 1.00": ["SVDD", "BDD"]}
+    assert advice.notes(results) == {
+        "0 rows": ["SVDD", "BDD"],
+        "R-hat is 1.00": ["SVDD", "BDD"],
+    }
     # of a study, with what failed
     results = results_of(GOOD, {("kNN", r) for r in range(3)})
     results.loc[:2, "notes"] = "R-hat is 1.02"
@@ -190,8 +235,18 @@ def test_the_page_has_all_and_fetches_nothing(tmp_path):
     found = Advice.of(datasets.moon(), results, None)
     advice.write_page(tmp_path / "x.html", [found], ["plan & all"])
     text = (tmp_path / "x.html").read_text(encoding="utf-8")
-    words = ["No model is the best alone", "plan &amp; all", "&lt;b&gt;", "failed in all 3 halves"]
-    words += ["data:image/png;base64,", "Nadeau and Bengio", "<td>0.910</td>", "base rate 0.091"]
+    words = [
+        "No model is the best alone",
+        "plan &amp; all",
+        "&lt;b&gt;",
+        "failed in all 3 halves",
+    ]
+    words += [
+        "data:image/png;base64,",
+        "Nadeau and Bengio",
+        "<td>0.910</td>",
+        "base rate 0.091",
+    ]
     assert [each for each in words if each not in text] == []
     assert "<b></" not in text and 'src="http' not in text and "href=" not in text
     axes = advice.differences(found).axes[0]
@@ -210,7 +265,9 @@ def test_settings_have_the_rows_that_their_levels_say(quick):
         if factor == "features":
             assert (scenario.p, scenario.v) == (int(level), 0.0)
     study = studies.settings(quick)
-    assert len(study.cells()) == len(study.scenarios) * study.replicates * len(study.models)
+    assert len(study.cells()) == len(study.scenarios) * study.replicates * len(
+        study.models
+    )
     steps = {factor for factor, _ in studies.levels(study)}
     assert {"features", "minority share", "boundary"} <= steps
     assert quick or {s for of in studies.levels(study).values() for s in of} == {
@@ -222,11 +279,17 @@ def test_real_sets_are_grouped_by_their_size():
     study = studies.real(["wine_cultivar3", "yeast_ME2", "musk"])
     assert [s.name for s in study.scenarios][2] == "musk, 1000 training rows"
     assert {at: len(sets) for at, sets in studies.levels(study).items()} == {
-        **{("rows of the set", x): 1 for x in ("up to 500", "501 to 1500", "above 1500")},
+        **{
+            ("rows of the set", x): 1
+            for x in ("up to 500", "501 to 1500", "above 1500")
+        },
         **{("features", x): 1 for x in ("up to 10", "11 to 40", "above 40")},
         **{("minority share", "up to 5 %"): 2, ("minority share", "above 15 %"): 1},
     }
-    assert len(studies.real().scenarios) == 13 and len(studies.real(quick=True).scenarios) == 4
+    assert (
+        len(studies.real().scenarios) == 13
+        and len(studies.real(quick=True).scenarios) == 4
+    )
 
 
 def test_which_model_when_names_planted_winners():
@@ -242,11 +305,16 @@ def test_which_model_when_names_planted_winners():
     ]
     found = studies.tables(study, pd.DataFrame(rows))
     titles = list(found)
-    assert len(titles) == 5 and titles[0].startswith("G-mean: mean ranks over 4 data sets (Friedm")
+    assert len(titles) == 5 and titles[0].startswith(
+        "G-mean: mean ranks over 4 data sets (Friedm"
+    )
     assert found[titles[0]].index[0] == "BDD"
     when = found["Which model when, by G-mean: all models"]
     assert when.loc[("rows of the set", "up to 500")].tolist()[::2] == ["BDD", ""]
-    assert when.loc[("rows of the set", "501 to 1500")].tolist()[::2] == ["SVM", "too few to test"]
+    assert when.loc[("rows of the set", "501 to 1500")].tolist()[::2] == [
+        "SVM",
+        "too few to test",
+    ]
     without = found["Which model when, by G-mean: models that need no labels"]
     assert without.loc[("rows of the set", "501 to 1500"), "best"] != "SVM"
 
@@ -254,9 +322,16 @@ def test_which_model_when_names_planted_winners():
 def test_the_study_of_the_slides_is_that_of_the_slides():
     study = studies.slides()
     assert [s for s in study.scenarios] == [Slides(v=v) for v in (5, 10, 20)]
-    assert list(study.models) == ["SVDD", "BDD", "BSVDD", "BSVDD-M"] and len(study.cells()) == 120
-    assert all((s.n_train, s.n_test, s.p) == (1000, 10_000, 50) for s in study.scenarios)
-    assert study.models["BSVDD"].cutoff == cutoffs.Printed(cutoffs.Best("f1", max_fpr=1.0))
+    assert (
+        list(study.models) == ["SVDD", "BDD", "BSVDD", "BSVDD-M"]
+        and len(study.cells()) == 120
+    )
+    assert all(
+        (s.n_train, s.n_test, s.p) == (1000, 10_000, 50) for s in study.scenarios
+    )
+    assert study.models["BSVDD"].cutoff == cutoffs.Printed(
+        cutoffs.Best("f1", max_fpr=1.0)
+    )
     assert study.models["SVDD"].cutoff == cutoffs.Printed(of="own")
 
 
@@ -269,8 +344,12 @@ def test_implied_shares_are_those_of_the_generator_and_bdd_has_the_other_class()
     assert PRINTED.shape == (12, 12) and PRINTED.loc[("BSVDD", 10), "f1"] == 0.6262
     share = reproduction.implied_share(PRINTED)
     for model in ("SVDD", "BSVDD", "BSVDD-M"):
-        assert share.loc[model].to_numpy() == pytest.approx([0.444, 0.455, 0.460], abs=0.0015)
-    assert share.loc["BDD"].to_numpy() == pytest.approx([0.556, 0.545, 0.541], abs=0.0015)
+        assert share.loc[model].to_numpy() == pytest.approx(
+            [0.444, 0.455, 0.460], abs=0.0015
+        )
+    assert share.loc["BDD"].to_numpy() == pytest.approx(
+        [0.556, 0.545, 0.541], abs=0.0015
+    )
     turned = reproduction.other_class_positive(PRINTED)
     assert turned[turned].index.tolist() == ["BDD"]
     f1 = reproduction.flag_all_f1(share.loc["BSVDD"]).to_numpy()
@@ -281,17 +360,25 @@ def test_recasting_turns_the_metrics_of_one_class_into_those_of_the_other():
     rng, columns = np.random.default_rng(0), list(reproduction.COMPARED)
     y, flagged = rng.random(5000) < 0.44, rng.random(5000) < 0.6
     straight, turned = evaluate(y, flagged), evaluate(~y, ~flagged)
-    keys = pd.MultiIndex.from_tuples([("A", 1), ("B", 1), ("C", 1)], names=["model", "v"])
+    keys = pd.MultiIndex.from_tuples(
+        [("A", 1), ("B", 1), ("C", 1)], names=["model", "v"]
+    )
     got = reproduction.recast(pd.DataFrame([straight, turned, straight], index=keys))
-    assert got.loc[("B", 1)].tolist() == pytest.approx([straight[name] for name in columns])
+    assert got.loc[("B", 1)].tolist() == pytest.approx(
+        [straight[name] for name in columns]
+    )
     found = reproduction.recast(PRINTED)
-    assert found.loc["BDD", "f1"].to_numpy() == pytest.approx([0.396, 0.389, 0.377], abs=0.001)
+    assert found.loc["BDD", "f1"].to_numpy() == pytest.approx(
+        [0.396, 0.389, 0.377], abs=0.001
+    )
     others = [key for key in found.index if key[0] != "BDD"]
     pd.testing.assert_frame_equal(found.loc[others], PRINTED.loc[others, columns])
     moved = PRINTED.copy()
     moved.loc[["SVDD"], "f1"] += 0.06
     moved.loc[("BDD", 5), "ppv"] = np.nan
-    distance = reproduction.distance(PRINTED, moved)[["SVDD", "BDD", "BSVDD", "BSVDD-M"]]
+    distance = reproduction.distance(PRINTED, moved)[
+        ["SVDD", "BDD", "BSVDD", "BSVDD-M"]
+    ]
     assert distance.tolist() == pytest.approx([0.01, 0, 0, 0])
 
 
@@ -319,7 +406,14 @@ def test_rows_that_flag_everything_are_called_so():
     assert words["SVDD"] == "other than flagging all"
     assert words["BDD"] == "other than flagging all; calls the other class positive"
     ours = said.xs("ours", level="source")
-    assert ours["distance"].max() < 1e-12 and ours.loc["BSVDD", "verdict"] == "as flagging all"
+    assert (
+        ours["distance"].max() < 1e-12
+        and ours.loc["BSVDD", "verdict"] == "as flagging all"
+    )
     assert both.loc[("SVDD", 5.0, "slides"), "F1"] == "0.167 (0.034)"
     assert both.loc[("BSVDD", 5.0, "ours"), "F1"] == "0.616 (0.000)"
-    assert [s for m, _, s in both.index if m == "BDD"] == ["slides", "slides, recast", "ours"] * 3
+    assert [s for m, _, s in both.index if m == "BDD"] == [
+        "slides",
+        "slides, recast",
+        "ours",
+    ] * 3

@@ -12,7 +12,9 @@ import xarray as xr
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, kernels
 
-PAGE = Path(__file__).parents[2].joinpath("docs/reference/inference.md").read_text("utf-8")
+PAGE = (
+    Path(__file__).parents[2].joinpath("docs/reference/inference.md").read_text("utf-8")
+)
 NUMBERS = {"var_names": ["effective_support", "squared_norm"]}
 ONE = {"var_names": "effective_support"}
 FOCUS = {"var_names": ["effective_support"], "focus_var": "squared_norm"}
@@ -20,7 +22,15 @@ BINARY = {"data_type": "binary"}
 
 # function: what it is given, and how
 OF_DRAWS = [
-    *("autocorr", "convergence_dist", "dgof", "dgof_dist", "dist", "ess", "ess_evolution"),
+    *(
+        "autocorr",
+        "convergence_dist",
+        "dgof",
+        "dgof_dist",
+        "dist",
+        "ess",
+        "ess_evolution",
+    ),
     *("forest", "mcse", "pair", "parallel", "prior_posterior", "rank"),
     *("rank_dist", "ridge", "trace", "trace_dist"),
 ]
@@ -51,11 +61,15 @@ def inputs(request):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(24, 2)), rng.normal(2.5, 0.7, size=(5, 2))])
     y = np.repeat([0, 1], [24, 5])
-    est = VARIANTS[request.param](kernel=kernels.RBF(1.0), draws=60, tune=30, chains=2).fit(X, y)
+    est = VARIANTS[request.param](
+        kernel=kernels.RBF(1.0), draws=60, tune=30, chains=2
+    ).fit(X, y)
     density = BSVDD(kernel=kernels.RBF(1.0), draws=60, tune=30, chains=2).fit(X[:24])
     other = density.with_prior(type(density.prior)(sd=0.9 * density.prior.sd))
     decisions = {
-        "posterior_predictive": xr.Dataset({"abnormal": (est.distance(X) > est.cutoff_) * 1}),
+        "posterior_predictive": xr.Dataset(
+            {"abnormal": (est.distance(X) > est.cutoff_) * 1}
+        ),
         "observed_data": xr.Dataset({"abnormal": ("obs", y)}),
         "constant_data": xr.Dataset({"x1": ("obs", X[:, 0])}),
     }
@@ -69,7 +83,8 @@ def inputs(request):
 
 
 @pytest.mark.parametrize(
-    "function", [f if f in QUICK else pytest.param(f, marks=pytest.mark.long) for f in WORKS]
+    "function",
+    [f if f in QUICK else pytest.param(f, marks=pytest.mark.long) for f in WORKS],
 )
 def test_functions_of_arviz(inputs, function):
     what, arguments = WORKS[function]

@@ -45,8 +45,12 @@ def spread(model, population, n, kernel, seed=1, **parameters):
     return np.median(posterior / (K[near].std(axis=1) / np.sqrt(n)))
 
 
-@pytest.mark.parametrize("kernel", [kernels.RBF(), kernels.RBF("median")], ids=["narrow", "wide"])
-@pytest.mark.parametrize(("population", "n"), [*((p, 200) for p in POPULATIONS), ("normal", 50)])
+@pytest.mark.parametrize(
+    "kernel", [kernels.RBF(), kernels.RBF("median")], ids=["narrow", "wide"]
+)
+@pytest.mark.parametrize(
+    ("population", "n"), [*((p, 200) for p in POPULATIONS), ("normal", 50)]
+)
 def test_the_posterior_has_the_spread_of_samples(population, n, kernel):
     assert 0.9 <= spread(BSVDD, population, n, kernel) <= 1.1
     if n == 200:
@@ -72,17 +76,31 @@ def test_the_number_is_kept_and_goes_on(est, rows, tmp_path):
     assert loaded.likelihood_scale_ == est.likelihood_scale_
     np.testing.assert_allclose(loaded.distance(rows), est.distance(rows), rtol=1e-6)
     for fit in (est, loaded):  # also with other priors
-        assert fit.with_prior(priors.Flat(sd=0.5)).likelihood_scale_ == est.likelihood_scale_
-        assert fit.with_cutoff(cutoffs.FalseAlarm(0.2)).likelihood_scale_ == est.likelihood_scale_
-    number = type(est)(likelihood_scale=1.0).fit(rows).set_params(likelihood_scale="calibrated")
-    assert number.with_prior(est.prior).likelihood_scale_ == 1.0  # the parameters of the fit
+        assert (
+            fit.with_prior(priors.Flat(sd=0.5)).likelihood_scale_
+            == est.likelihood_scale_
+        )
+        assert (
+            fit.with_cutoff(cutoffs.FalseAlarm(0.2)).likelihood_scale_
+            == est.likelihood_scale_
+        )
+    number = (
+        type(est)(likelihood_scale=1.0)
+        .fit(rows)
+        .set_params(likelihood_scale="calibrated")
+    )
+    assert (
+        number.with_prior(est.prior).likelihood_scale_ == 1.0
+    )  # the parameters of the fit
 
 
 def test_single_estimates_have_the_lambda_of_the_draws(rows):
     draws = BDD().fit(rows)
     for one in (BDD(simplex=True), BDD(sampler="mode")):
         assert one.fit(rows).likelihood_scale_ == draws.likelihood_scale_
-    assert one.idata_["posterior"]["w"].values[0, 0] == pytest.approx(draws.map_weights_)
+    assert one.idata_["posterior"]["w"].values[0, 0] == pytest.approx(
+        draws.map_weights_
+    )
     # the prior's mean is the mean of the rows, and so is the mode
     np.testing.assert_allclose(draws.map_weights_, 1.0 / len(rows), atol=1e-12)
 
@@ -99,6 +117,8 @@ def test_single_estimates_have_the_lambda_of_the_draws(rows):
 @pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning")
 @pytest.mark.filterwarnings("ignore:6 rows are few")
 def test_without_a_root_a_fit_says_so(X, kernel):
-    with pytest.warns(DiagnosticWarning, match="found .*fewer than 3 rows near the cutoff"):
+    with pytest.warns(
+        DiagnosticWarning, match="found .*fewer than 3 rows near the cutoff"
+    ):
         est = BDD(kernel=kernel).fit(X)
     assert est.likelihood_scale_ == pytest.approx((1 - 1.5**-2) * len(X))

@@ -40,11 +40,15 @@ def test_as_many_groups_as_rows_are_all_rows(name):
 @pytest.mark.long
 def test_groups_come_near_to_all_rows():
     """1,500 rows: decisions, scores and the spread of the posterior."""
-    rows, new = (np.random.default_rng(i).normal(size=(n, 3)) for i, n in ((1, 1500), (2, 3000)))
+    rows, new = (
+        np.random.default_rng(i).normal(size=(n, 3)) for i, n in ((1, 1500), (2, 3000))
+    )
     every, groups = (BSVDD(dictionary=d).fit(rows) for d in ("all", "auto"))
     assert (len(every.gram_.K), len(groups.gram_.K)) == (1500, 600)
     assert (every.predict(new) != groups.predict(new)).mean() < 0.015
-    assert spearmanr(every.score_samples(new), groups.score_samples(new)).statistic > 0.999
+    assert (
+        spearmanr(every.score_samples(new), groups.score_samples(new)).statistic > 0.999
+    )
     for est in (every, groups):
         assert 0.9 < est.summary().loc["spread", "posterior"] < 1.1
     p = [bsvdd.p_value(est, new) for est in (every, groups)]
@@ -91,7 +95,9 @@ def test_precomputed(dictionary):
     est = BDD(kernel=kernels.Precomputed(), dictionary=dictionary).fit(KERNEL(X, X), Y)
     inside = np.equal.outer(est.gram_.of_row[:70], np.arange(len(est.gram_.K)))
     mean, w = inside / inside.sum(axis=0), est.idata_["posterior"]["w"].values
-    np.testing.assert_allclose(est.gram_.K, mean.T @ KERNEL(X[:70], X[:70]) @ mean, rtol=1e-12)
+    np.testing.assert_allclose(
+        est.gram_.K, mean.T @ KERNEL(X[:70], X[:70]) @ mean, rtol=1e-12
+    )
     squared = squared_distances(w, est.gram_.K, mean.T @ KERNEL(X[:70], Z), 1.0)
     rows = np.column_stack([KERNEL(Z, X), np.ones(len(Z))])
     np.testing.assert_allclose(est.distance(rows), np.sqrt(squared), rtol=1e-8)
@@ -117,7 +123,10 @@ def test_a_sample_of_many_rows_is_described_and_said(monkeypatch, tmp_path, name
         est = SAMPLED[name](dictionary=10).fit(X_, np.tile(Y, 3))
     constant = est.idata_["constant_data"]
     counts = constant["weight"].values > 0.0
-    assert counts.sum() == held and (counts & constant["minority"].values).sum() == held - 30
+    assert (
+        counts.sum() == held
+        and (counts & constant["minority"].values).sum() == held - 30
+    )
     gram = est.gram_
     assert (gram.n0, gram.m, gram.n1) == (30, 10, 15 * with_minority)
     # the others are answered as new rows

@@ -60,7 +60,11 @@ def test_what_the_posterior_is_worth_is_that_of_its_definition(est):
         k = np.delete(K[row], row)
         spread.append(np.nanstd(s[:, i]) / (total * k.std(ddof=1) / np.sqrt(20)))
         pull.append((np.nanmean(s[:, i]) - total * k.mean()) / np.nanstd(s[:, i]))
-    expected = {"variance_ratio": ratio, "spread": np.median(spread), "pull": np.median(pull)}
+    expected = {
+        "variance_ratio": ratio,
+        "spread": np.median(spread),
+        "pull": np.median(pull),
+    }
     assert {k: found[k] for k in expected} == pytest.approx(expected, rel=1e-9)
 
 
@@ -85,7 +89,10 @@ def test_quantities_are_those_of_the_draws(est):
             assert of[group] == pytest.approx(middle) == table.loc[quantity, group]
             if group == "posterior":
                 assert (of["low"], of["high"]) == pytest.approx((low, high))
-    assert found["effective_support"] == found["quantities"]["effective_support"]["posterior"]
+    assert (
+        found["effective_support"]
+        == found["quantities"]["effective_support"]["posterior"]
+    )
     numbers = table.index[table["low"].isna()]
     assert [*numbers] == ["variance_ratio", "spread", "pull", "r_hat", "ess"]
     assert table["posterior"][numbers].tolist() == [found[name] for name in numbers]
@@ -99,7 +106,9 @@ def test_convergence_is_that_of_arviz(sampler):
         w = est.idata_["posterior"]["w"].values[:2, ::25] + 0.0
         w[1] = 0.7 * w[1] + 0.3 / 20  # chains that disagree
         w = 0.1 * w + 0.9 * (np.arange(20) == 7)  # and rest on one row
-        divergent = xr.Dataset({"diverging": (("chain", "draw"), np.arange(40).reshape(2, 20) < 3)})
+        divergent = xr.Dataset(
+            {"diverging": (("chain", "draw"), np.arange(40).reshape(2, 20) < 3)}
+        )
         of_w = xr.Dataset({"w": (("chain", "draw", "point"), w)})
         with pytest.warns(UserWarning) as said:
             tree = xr.DataTree.from_dict({"posterior": of_w, "sample_stats": divergent})
@@ -115,24 +124,41 @@ def test_convergence_is_that_of_arviz(sampler):
     r_hat, ess = float(az.rhat(s)["s"].max()), float(az.ess(s)["s"].min())
     assert found["r_hat"] == pytest.approx(r_hat, rel=1e-8)
     assert found["ess"] == pytest.approx(ess, rel=1e-6)
-    assert (found["sampler"], found["chains"]) == (sampler, 2 if sampler == "own" else 4)
+    assert (found["sampler"], found["chains"]) == (
+        sampler,
+        2 if sampler == "own" else 4,
+    )
     assert found["divergences"] == (3 if sampler == "own" else 0)
     assert f"R-hat of s is at most {found['r_hat']:.3f}" in " ".join(str(est).split())
 
 
 ALIKE = dict(kernel=kernels.RBF(1.2), draws=250)
 NARROW = np.random.default_rng(5).normal(size=(60, 3))
-MANY = np.random.default_rng(1).normal(size=(350, 3)) + 3.0 * (np.arange(350) >= 200)[:, None]
+MANY = (
+    np.random.default_rng(1).normal(size=(350, 3))
+    + 3.0 * (np.arange(350) >= 200)[:, None]
+)
 INSIDE = np.concatenate([ROWS[:20] * 2, 0.1 * ROWS[20:]])
 DOUBTS = [  # a fit, its rows and labels, what it doubts, and what to do
-    (BSVDD(draws=5, tune=5), ROWS[:20], None, "5 draw(s) per chain are too few", "draws=500"),
+    (
+        BSVDD(draws=5, tune=5),
+        ROWS[:20],
+        None,
+        "5 draw(s) per chain are too few",
+        "draws=500",
+    ),
     (
         BSVDD(kernel=kernels.RBF(0.2), prior=priors.Flat(sd=0.5), likelihood_scale=1.0),
         *(NARROW, None, "the posterior is its prior", "likelihood_scale='calibrated'"),
     ),
     (
         BSVDD(kernel=kernels.RBF(0.02), prior=priors.Flat(sd=0.5), likelihood_scale=1),
-        *(NARROW, None, "the posterior is its prior", "a kernel with a larger bandwidth"),
+        *(
+            NARROW,
+            None,
+            "the posterior is its prior",
+            "a kernel with a larger bandwidth",
+        ),
     ),
     (
         BSVDD(kernel=kernels.RBF(1.0), prior=priors.Flat(sd=0.01)),
@@ -150,7 +176,9 @@ DOUBTS = [  # a fit, its rows and labels, what it doubts, and what to do
 ]
 
 
-@pytest.mark.parametrize(("est", "X", "y", "doubt", "remedy"), DOUBTS, ids=range(len(DOUBTS)))
+@pytest.mark.parametrize(
+    ("est", "X", "y", "doubt", "remedy"), DOUBTS, ids=range(len(DOUBTS))
+)
 def test_a_fit_warns_and_prints_what_it_doubts(est, X, y, doubt, remedy):
     _, lines = warned(est.set_params(random_state=0).fit, X, y)
     found, text = bsvdd.facts(est), " ".join(str(est).split())
@@ -183,7 +211,10 @@ def test_the_interval_of_a_share_is_that_of_jeffreys(count, n):
     """By quadrature of x^(count - 1/2) (1 - x)^(n - count - 1/2), in x = sin(t)^2."""
     t = (np.arange(200_000) + 0.5) / 200_000 * np.pi / 2
     density = np.sin(t) ** (2 * count) * np.cos(t) ** (2 * (n - count))
-    x = np.sin(t[np.searchsorted(np.cumsum(density) / density.sum(), [0.05, 0.95])]) ** 2
+    x = (
+        np.sin(t[np.searchsorted(np.cumsum(density) / density.sum(), [0.05, 0.95])])
+        ** 2
+    )
     of = share(np.arange(n) < count)
     expected = x[0] if count else 0.0, x[1] if count < n else 1.0
     assert (of["low"], of["high"]) == pytest.approx(expected, abs=1e-4)
@@ -198,25 +229,51 @@ SAID = {  # a fit, its rows and labels, facts, and parts of the paragraph
     "labels": (
         BSVDDM(**QUICK, cutoff=cutoffs.Best()),
         *(ROWS, Y, {"rows": 25, "minority": 5, "points": 25, "likelihood_scale": 1.0}),
-        ["20 normal and 5 abnormal rows", "was given", "is 1, as published", "best value of the G"],
+        [
+            "20 normal and 5 abnormal rows",
+            "was given",
+            "is 1, as published",
+            "best value of the G",
+        ],
     ),
     "tuned": (
         SVDD(kernel=kernels.Tabular(RBF, scale="standardised")),
-        *(ROWS, Y, {"learns_from_minority": False, "kernel_columns": "standardised columns"}),
+        *(
+            ROWS,
+            Y,
+            {"learns_from_minority": False, "kernel_columns": "standardised columns"},
+        ),
         ["5 abnormal rows had no part", "on standardised columns"],
     ),
     "frame": (
         BSVDD(draws=300, prior=priors.Flat(sd=1.2)),
-        *(FRAME, None, {"gaps": {"c": 4, "kind": 1}, "rows_with_gaps": 5, "calibrated": True}),
-        ["chosen by the left-out likelihood", "the prior Flat(sd=1.2)", "calibrated", "'c' (4)"],
+        *(
+            FRAME,
+            None,
+            {"gaps": {"c": 4, "kind": 1}, "rows_with_gaps": 5, "calibrated": True},
+        ),
+        [
+            "chosen by the left-out likelihood",
+            "the prior Flat(sd=1.2)",
+            "calibrated",
+            "'c' (4)",
+        ],
     ),
     "one table": (
         *(BSVDD(draws=300), FRAME, "one table", {"one_table": True}),
-        ["each counts with one minus its P(odd)", "generalised Pareto", "an eighth of the median"],
+        [
+            "each counts with one minus its P(odd)",
+            "generalised Pareto",
+            "an eighth of the median",
+        ],
     ),
     "printed": (
         BDD(kernel=RBF, likelihood_scale=3.0, cutoff=RULE),
-        *(ROWS[:20], None, {"uncertain": False, "bandwidth": 1.5, "likelihood_scale": 3.0}),
+        *(
+            ROWS[:20],
+            None,
+            {"uncertain": False, "bandwidth": 1.5, "likelihood_scale": 3.0},
+        ),
         ["is 3, a number that we chose", "false-alarm rate of 0.05", "is at most "],
     ),
     "matrix": (
@@ -250,8 +307,12 @@ def test_facts_are_those_of_the_fit(told):
             said = f"{beyond['count']} of {beyond['rows']} {of_class}rows"
             assert said in " ".join(str(est).split())
     if isinstance(X, pd.DataFrame):
-        assert found["columns"] == dict.fromkeys(["a", EVIL, "c"], "numbers") | {"kind": "category"}
-    assert found["cutoff"] == est.cutoff_ and max(map(len, str(est).splitlines())) <= 100
+        assert found["columns"] == dict.fromkeys(["a", EVIL, "c"], "numbers") | {
+            "kind": "category"
+        }
+    assert (
+        found["cutoff"] == est.cutoff_ and max(map(len, str(est).splitlines())) <= 100
+    )
 
 
 def test_the_paragraph_cites_each_reference_in_order(told):
@@ -280,14 +341,18 @@ class Page(HTMLParser):
         self.text += data
 
 
-@pytest.mark.filterwarnings("ignore:.* rows have gaps")  # those of the core are said anew
+@pytest.mark.filterwarnings(
+    "ignore:.* rows have gaps"
+)  # those of the core are said anew
 def test_the_page_needs_nothing_else_and_escapes_what_the_user_wrote(told, tmp_path):
     est, X, _, parts = told
     opened = plt.get_fignums()
     page, found = Page(bsvdd.report(est, tmp_path / "model.html")), bsvdd.facts(est)
     assert plt.get_fignums() == opened
     assert "script" not in page.tags and "link" not in page.tags
-    assert page.sources and all(s.startswith("data:image/png;base64,") for s in page.sources)
+    assert page.sources and all(
+        s.startswith("data:image/png;base64,") for s in page.sources
+    )
     decided = est.decision().sort_values("surprise", ascending=False)
     for said in (found["sha256"], found["call"], *map(str, decided.index[:10]), *parts):
         assert said in page.text, said

@@ -30,16 +30,26 @@ def test_columns_of_rows_are_no_features(tmp_path):
     told = visits().assign(t=np.tile([1.0, 2.0, 0.0], 40))
     est = SVDD().fit(told, groups="batch", sample_weight="t")
     features = told[["x", "y", "z"]]
-    same = SVDD().fit(features, groups=told["batch"].to_numpy(), sample_weight=told["t"])
+    same = SVDD().fit(
+        features, groups=told["batch"].to_numpy(), sample_weight=told["t"]
+    )
     assert list(est.feature_names_in_) == ["x", "y", "z"]
     est.save(tmp_path / "model")
     new = visits(seed=1)
     for each in (same, bsvdd.load(tmp_path / "model")):
-        np.testing.assert_array_equal(est.score_samples(new), each.score_samples(new[list("xyz")]))
+        np.testing.assert_array_equal(
+            est.score_samples(new), each.score_samples(new[list("xyz")])
+        )
         pd.testing.assert_frame_equal(est.decision(), each.decision())
     text = " ".join(str(est).split())
-    assert "40 rows count nothing, 80 rows count; by their weights they are 72 rows" in text
-    assert "20 batches leave one by one, and the smallest rate that they can hold is 0.048" in text
+    assert (
+        "40 rows count nothing, 80 rows count; by their weights they are 72 rows"
+        in text
+    )
+    assert (
+        "20 batches leave one by one, and the smallest rate that they can hold is 0.048"
+        in text
+    )
     assert "120 rows; 3 columns" in text  # not "0 minority" where nobody labelled
     assert "20 batches, each of which was left out whole" in bsvdd.methods(est)
 
@@ -55,7 +65,9 @@ def test_rows_that_hang_together_are_told_of():
     new["batch"] = np.random.default_rng(3).integers(100, 160, len(new))
     assert abs(rate - (est.predict(new) == -1).mean()) < 0.1
     told = text.split("; ")[1].split(", or")[0]  # the line that it advises
-    eval(f"BSVDD(draws=200).{told}", {"BSVDD": BSVDD, "X": visits(k=60, within=0.5)})  # no warning
+    eval(
+        f"BSVDD(draws=200).{told}", {"BSVDD": BSVDD, "X": visits(k=60, within=0.5)}
+    )  # no warning
 
 
 @pytest.mark.parametrize(
@@ -63,11 +75,19 @@ def test_rows_that_hang_together_are_told_of():
     [
         lambda X: X.assign(batch=np.random.default_rng(0).permutation(X["batch"])),
         lambda X: X.assign(batch=X["x"].round(1)),
-        lambda X: X.assign(batch=(10 * X["x"]).round().astype(int)),  # a measurement, no batch
+        lambda X: X.assign(
+            batch=(10 * X["x"]).round().astype(int)
+        ),  # a measurement, no batch
         lambda X: X.assign(batch=["a", "b", "c", "d"] * 30),
         lambda X: X.drop(columns="batch"),
     ],
-    ids=["rows that do not hang together", "decimals", "a trend", "few levels", "no column"],
+    ids=[
+        "rows that do not hang together",
+        "decimals",
+        "a trend",
+        "few levels",
+        "no column",
+    ],
 )
 def test_other_columns_are_no_batches(change):
     SVDD().fit(change(visits(seed=2)))  # warnings are errors
@@ -87,12 +107,23 @@ def test_the_correlation_is_that_of_the_analysis_of_variance():
     ("n", "groups", "words"),
     [
         (9, None, None),  # they hold one in ten
-        (7, None, "7 rows are few for a false-alarm rate of 0.1: .* about 0.12 or less; .* 9 rows"),
-        (60, np.arange(60) % 5, "5 batches are few .* of about 0.17 or less; 0.1 needs 9 batches"),
+        (
+            7,
+            None,
+            "7 rows are few for a false-alarm rate of 0.1: .* about 0.12 or less; .* 9 "
+            "rows",
+        ),
+        (
+            60,
+            np.arange(60) % 5,
+            "5 batches are few .* of about 0.17 or less; 0.1 needs 9 batches",
+        ),
     ],
 )
 def test_few_rows_or_batches_are_told_of(n, groups, words):
-    says = nullcontext() if words is None else pytest.warns(DiagnosticWarning, match=words)
+    says = (
+        nullcontext() if words is None else pytest.warns(DiagnosticWarning, match=words)
+    )
     with says:  # warnings are errors
         SVDD().fit(np.random.default_rng(0).normal(size=(n, 2)), groups=groups)
 
@@ -100,13 +131,17 @@ def test_few_rows_or_batches_are_told_of(n, groups, words):
 def test_weights_may_leave_few_rows_in_effect():
     """What a fit says of its rate goes by the weights, and so does the share beyond the cutoff."""
     X, t = np.random.default_rng(0).normal(size=(60, 2)), 0.7 ** np.arange(60)[::-1]
-    with pytest.warns(DiagnosticWarning, match="^6 rows in effect, by their weights, are few"):
+    with pytest.warns(
+        DiagnosticWarning, match="^6 rows in effect, by their weights, are few"
+    ):
         SVDD().fit(X, sample_weight=t)
     est = SVDD().fit(X, sample_weight=np.where(np.arange(60) < 30, 0.25, 1.0))
     beyond = bsvdd.facts(est)["beyond"]["majority"]
     flagged = ~est.decision()["normal"].to_numpy()
     assert beyond["count"] == flagged.sum()
-    assert beyond["share"] == pytest.approx((flagged[:30].sum() / 4 + flagged[30:].sum()) / 37.5)
+    assert beyond["share"] == pytest.approx(
+        (flagged[:30].sum() / 4 + flagged[30:].sum()) / 37.5
+    )
     assert "rows (by weight " in " ".join(str(est).split())
 
 
@@ -133,13 +168,19 @@ HALVES = 0.5 ** ((119 - np.arange(120)) / 30)
         ),
         ({"recent": ("year=30", "taken=30D")}, HALVES**2, ["taken", "year"]),
         ({"suspect": ("year=3.0",)}, TABLE["year"] != 3, ["year"]),
-        ({"group": ("batch",), "suspect": ("batch=B3",)}, TABLE["batch"] != "B3", ["batch"]),
+        (
+            {"group": ("batch",), "suspect": ("batch=B3",)},
+            TABLE["batch"] != "B3",
+            ["batch"],
+        ),
     ],
     ids=str,
 )
 def test_options_are_weights(options, weight, gone):
     X, found = RowOptions(**options).taken(TABLE)
-    np.testing.assert_allclose(found.pop("sample_weight"), np.asarray(weight, dtype=float))
+    np.testing.assert_allclose(
+        found.pop("sample_weight"), np.asarray(weight, dtype=float)
+    )
     assert list(X) == [name for name in TABLE if name not in gone]
     groups = found.pop("groups", None)
     assert groups is None or groups.tolist() == TABLE["batch"].tolist()
@@ -149,13 +190,31 @@ def test_options_are_weights(options, weight, gone):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"group": ("patch",)}, r"--group: 'patch' is no column beside .* \(did you mean 'batch'"),
-        ({"weight": ("batch",)}, "--weight 'batch': expected a number in each row, got 'B0'"),
-        ({"recent": ("taken=30",)}, "--recent taken=30: expected more than 0 weeks, days or hours"),
-        ({"recent": ("year=30D",)}, "expected a positive number, in the unit of the column"),
+        (
+            {"group": ("patch",)},
+            r"--group: 'patch' is no column beside .* \(did you mean 'batch'",
+        ),
+        (
+            {"weight": ("batch",)},
+            "--weight 'batch': expected a number in each row, got 'B0'",
+        ),
+        (
+            {"recent": ("taken=30",)},
+            "--recent taken=30: expected more than 0 weeks, days or hours",
+        ),
+        (
+            {"recent": ("year=30D",)},
+            "expected a positive number, in the unit of the column",
+        ),
         ({"recent": ("taken",)}, "--recent taken: expected COLUMN=VALUE"),
-        ({"recent": ("batch=3",)}, "--recent 'batch': expected dates or numbers, got 'B0'"),
-        ({"suspect": ("batch=B33",)}, "--suspect batch=B33: no row has this value .*'B3'"),
+        (
+            {"recent": ("batch=3",)},
+            "--recent 'batch': expected dates or numbers, got 'B0'",
+        ),
+        (
+            {"suspect": ("batch=B33",)},
+            "--suspect batch=B33: no row has this value .*'B3'",
+        ),
     ],
     ids=str,
 )
@@ -171,7 +230,10 @@ def test_scikit_learn_routes_batches_and_weights():
     with config_context(enable_metadata_routing=True):
         est = SVDD().set_fit_request(groups=True, sample_weight=True)
         search = GridSearchCV(
-            est, {"outlier_fraction": [0.1, 0.2]}, scoring=scorers.roc_auc, cv=GroupKFold(4)
+            est,
+            {"outlier_fraction": [0.1, 0.2]},
+            scoring=scorers.roc_auc,
+            cv=GroupKFold(4),
         ).fit(rows, y, groups=batch, sample_weight=weight)
     training = search.best_estimator_.fit_.training
     np.testing.assert_array_equal(training.groups, batch)

@@ -56,7 +56,10 @@ print(json.dumps(seen))
 def test_memory_and_files_stay_flat():
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", CODE, str(FITS)], env=environment, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", CODE, str(FITS)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert done.returncode == 0
     later = [each for each in json.loads(done.stdout) if each[0] >= WARM]

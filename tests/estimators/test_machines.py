@@ -17,7 +17,10 @@ N0, N1 = 40, 12
 SIGN = np.repeat([1.0, -1.0], [N0, N1])
 RNG = np.random.default_rng(40)
 # each class has one far row, whose density weight is 0
-MAJORITY, MINORITY = RNG.normal(size=(N0, 2)), RNG.normal(size=(N1, 2)) * 0.7 + [1.3, 0.8]
+MAJORITY, MINORITY = (
+    RNG.normal(size=(N0, 2)),
+    RNG.normal(size=(N1, 2)) * 0.7 + [1.3, 0.8],
+)
 MAJORITY[7], MINORITY[3] = [-6.0, 5.0], [6.0, 7.0]
 Z = RNG.normal(size=(50, 2)) * 2
 X, Y = np.concatenate([MAJORITY, MINORITY]), np.repeat([0, 1], [N0, N1])
@@ -63,7 +66,10 @@ LEAST_SQUARES = [
     (IDLSSVM, {"C": 50.0}),
     (IDLSSVM, {"C": 1.5, "neighbors": 3, "epsilon": 0.05}),
     (IDLSSVM, {"C": 1.5, "epsilon": 0.2, "zero_weight": "epsilon"}),
-    (IDLSSVM, {"C": 2.0, "density": "train", "balanced": False, "epsilon": 0.001}),  # published
+    (
+        IDLSSVM,
+        {"C": 2.0, "density": "train", "balanced": False, "epsilon": 0.001},
+    ),  # published
 ]
 
 
@@ -71,9 +77,14 @@ LEAST_SQUARES = [
 def test_least_squares_solve_the_bordered_system(cls, arguments):
     """Dropped rows are as if they had not been there, but for the density of the others.
 
-    With zero_weight="epsilon" they have the ridge epsilon alone: they are fitted nearly exactly.
+    With zero_weight="epsilon" they have the ridge epsilon alone: they are fitted nearly
+    exactly.
     """
-    d = np.ones(N0 + N1) if cls is LSSVM else both_classes(arguments.get("neighbors", 5))
+    d = (
+        np.ones(N0 + N1)
+        if cls is LSSVM
+        else both_classes(arguments.get("neighbors", 5))
+    )
     if "density" in arguments:
         d = loop_weights(X)
     zero, C, epsilon = d <= 0, arguments["C"], arguments.get("epsilon", 0.0)
@@ -85,7 +96,9 @@ def test_least_squares_solve_the_bordered_system(cls, arguments):
     keep = ~zero | (arguments.get("zero_weight") == "epsilon")
     est = cls(kernel=RBF, **arguments).fit(X, Y)
     alpha, b = bordered(X[keep], SIGN[keep], ridge[keep])
-    np.testing.assert_allclose((SIGN * est.weights_)[keep], alpha, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(
+        (SIGN * est.weights_)[keep], alpha, rtol=1e-8, atol=1e-10
+    )
     np.testing.assert_array_equal(est.weights_[~keep], 0.0)
     assert np.abs(alpha[zero[keep]]).min(initial=1.0) > 0.01
     assert est.intercept_ == pytest.approx(b, abs=1e-9)
@@ -93,7 +106,9 @@ def test_least_squares_solve_the_bordered_system(cls, arguments):
     np.testing.assert_allclose(est.decision_function(Z), f, atol=1e-9)
     slack = 1 - SIGN * (rbf(X, X) @ est.weights_ + est.intercept_)
     np.testing.assert_allclose(est.slack_, slack, atol=1e-10)
-    residual = max(np.abs(slack[keep] - ridge[keep] * alpha).max(), abs(est.weights_.sum()))
+    residual = max(
+        np.abs(slack[keep] - ridge[keep] * alpha).max(), abs(est.weights_.sum())
+    )
     assert est.kkt_residual_ == pytest.approx(residual, abs=1e-12) and residual <= 1e-8
     if cls is IDLSSVM:
         np.testing.assert_allclose(est.density_weights_, d, atol=1e-12)
@@ -105,14 +120,21 @@ def test_what_is_not_solved_says_so(recwarn):
     for cls in (DSVM, IDLSSVM):
         few = cls(kernel=RBF, neighbors=4).fit(X[: N0 + 5], Y[: N0 + 5])
         assert few.weights_.shape == (N0 + 5,)
-        # two minority rows and k = 1: each is the farthest from the other, so both weigh 0
+        # two minority rows and k = 1: each is the farthest from the other, so both
+        # weigh 0
         with pytest.raises(ValueError, match="density|neighbors"):
             cls(kernel=RBF, neighbors=1).fit(X[: N0 + 2], Y[: N0 + 2])
         # neighbours among the majority
-        assert cls(kernel=RBF, density="train").fit(X[: N0 + 2], Y[: N0 + 2]).weights_.any()
+        assert (
+            cls(kernel=RBF, density="train")
+            .fit(X[: N0 + 2], Y[: N0 + 2])
+            .weights_.any()
+        )
     LSSVM(kernel=RBF, C=1e3).fit(X, Y)
     assert not recwarn.list
-    with pytest.warns(DataWarning, match=r"of LSSVM has a residual of .*use a smaller C"):
+    with pytest.warns(
+        DataWarning, match=r"of LSSVM has a residual of .*use a smaller C"
+    ):
         est = LSSVM(kernel=kernels.Linear(), C=1e12).fit(X, Y)
     assert est.kkt_residual_ > 1e-6
 
@@ -142,13 +164,17 @@ def test_support_vector_machines_are_svc_with_a_price_of_each_row(cls, arguments
         sums = [price[label == Y].sum() for label in (0, 1)]
         price = price * (N0 + N1) / 2 / np.where(Y == 1, sums[1], sums[0])
     weighted, plain = (
-        -SVC(C=C, gamma=1 / (2 * S**2), tol=1e-9).fit(X, Y, sample_weight=w).decision_function(Z)
+        -SVC(C=C, gamma=1 / (2 * S**2), tol=1e-9)
+        .fit(X, Y, sample_weight=w)
+        .decision_function(Z)
         for w in (price, None)  # its positive class is 1, our minority
     )
     est = cls(kernel=RBF, **arguments).fit(X, Y)
     np.testing.assert_allclose(est.decision_function(Z), weighted, atol=1e-5)
     clear = np.abs(weighted) > 1e-5
-    np.testing.assert_array_equal(est.predict(Z)[clear], np.where(weighted > 0, 1, -1)[clear])
+    np.testing.assert_array_equal(
+        est.predict(Z)[clear], np.where(weighted > 0, 1, -1)[clear]
+    )
     assert est.weights_.sum() == pytest.approx(0.0, abs=1e-8)
     assert (price == 1).all() or np.abs(plain - weighted).max() > 1e-2
 
@@ -189,7 +215,9 @@ def test_one_class_machine_is_the_solution_of_its_program(nu):
 
 def classes(majority, minority):
     rows = np.concatenate([majority, minority])
-    return Classes(rows, np.repeat([1.0, -1.0], [len(majority), len(minority)]), np.eye(len(rows)))
+    return Classes(
+        rows, np.repeat([1.0, -1.0], [len(majority), len(minority)]), np.eye(len(rows))
+    )
 
 
 @pytest.mark.parametrize("k", [1, 5, 11])
@@ -199,8 +227,12 @@ def test_density_weights_by_a_double_loop(k):
         np.testing.assert_allclose(density_weights(rows, k), both_classes(k), atol=1e-9)
         d = density_weights(rows, k, within_class=False)
         np.testing.assert_allclose(d, loop_weights(X, k), atol=1e-9)
-    equal = classes(np.ones((9, 2)), np.repeat([[0.0, 0.0], [3.0, 4.0]], [6, 4], axis=0))
-    np.testing.assert_array_equal(density_weights(equal), np.repeat([1.0, 0.0], [15, 4]))
+    equal = classes(
+        np.ones((9, 2)), np.repeat([[0.0, 0.0], [3.0, 4.0]], [6, 4], axis=0)
+    )
+    np.testing.assert_array_equal(
+        density_weights(equal), np.repeat([1.0, 0.0], [15, 4])
+    )
 
 
 def test_density_weights_are_taken_in_the_columns_of_the_kernel():
@@ -230,14 +262,21 @@ def test_by_default_new_minority_rows_are_found(cls):
 def test_equal_rows_have_equal_weights_and_others_are_kept(cls):
     rows, y = np.concatenate([X, X[[0, 7, 0, N0]]]), np.concatenate([Y, [0, 0, 0, 1]])
     order = np.random.default_rng(0).permutation(len(rows))
-    est, moved = cls(kernel=RBF).fit(rows, y), cls(kernel=RBF).fit(rows[order], y[order])
+    est, moved = (
+        cls(kernel=RBF).fit(rows, y),
+        cls(kernel=RBF).fit(rows[order], y[order]),
+    )
     w = est.weights_
-    assert w[0] == w[N0] == w[N0 + 2] and w[7] == w[N0 + 1]  # the new rows of the majority
+    assert (
+        w[0] == w[N0] == w[N0 + 2] and w[7] == w[N0 + 1]
+    )  # the new rows of the majority
     if cls is not OCSVM:
         assert w[N0 + 3] == w[-1]
     else:
         assert est.plane_.case[0] == est.plane_.case[N0] == est.plane_.case[N0 + 2]
-    np.testing.assert_allclose(moved.decision_function(Z), est.decision_function(Z), atol=1e-5)
+    np.testing.assert_allclose(
+        moved.decision_function(Z), est.decision_function(Z), atol=1e-5
+    )
 
 
 @MACHINES
@@ -246,7 +285,9 @@ def test_more_rows_than_a_matrix_may_have_are_refused(cls, monkeypatch):
     if cls is OCSVM:
         assert cls().fit(X, Y).weights_.shape == (N0,)
     rows, y = np.concatenate([X, X[:1]]), np.append(Y, 0)
-    with pytest.raises(ValueError, match=r"the kernel matrix of \d+ rows .*up to 40 rows are"):
+    with pytest.raises(
+        ValueError, match=r"the kernel matrix of \d+ rows .*up to 40 rows are"
+    ):
         cls().fit(rows, y)
 
 

@@ -28,7 +28,9 @@ def w(est):
 def assert_same(found, expected, answers=ANSWERS):
     """Assert that two fits answer the same of training rows and of new ones, to 1e-12."""
     np.testing.assert_allclose(found.cutoff_, expected.cutoff_, rtol=1e-12)
-    np.testing.assert_allclose(found.margins(), expected.margins(), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        found.margins(), expected.margins(), rtol=1e-12, atol=1e-12
+    )
     np.testing.assert_allclose(bsvdd.p_value(found, NEW), bsvdd.p_value(expected, NEW))
     for name in answers:
         ours, theirs = (getattr(e, name)(NEW) for e in (found, expected))
@@ -47,7 +49,9 @@ def test_draws_of_the_fit_give_its_answers(est, w):
         own = est.with_draws(given)
         assert_same(own, est)
         assert own.idata_["posterior"]["w"].shape == (2, 300, 40)
-    assert est.with_draws(posterior["w"].isel(chain=0)).fit_.learned.by_chain.shape[:2] == (1, 300)
+    assert est.with_draws(posterior["w"].isel(chain=0)).fit_.learned.by_chain.shape[
+        :2
+    ] == (1, 300)
     of_labels = BSVDDM(**FEW).fit(ROWS, np.arange(40) % 8 == 5)
     for signed in (BDD(**FEW).fit(ROWS), of_labels):
         assert_same(signed.with_draws(signed.idata_), signed)
@@ -63,8 +67,12 @@ def test_points_are_matched_by_their_coordinate(est):
     own = est.with_draws(w.isel(point=order))
     assert_same(own, est)
     np.testing.assert_array_equal(own.idata_["posterior"]["point"], np.arange(40))
-    without = w.isel(point=order).drop_vars("point")  # matched by their order, which is wrong
-    assert not np.allclose(est.with_draws(without).score_samples(NEW), est.score_samples(NEW))
+    without = w.isel(point=order).drop_vars(
+        "point"
+    )  # matched by their order, which is wrong
+    assert not np.allclose(
+        est.with_draws(without).score_samples(NEW), est.score_samples(NEW)
+    )
 
 
 # warnings
@@ -107,4 +115,6 @@ def test_a_fit_says_whose_draws_it_has_and_keeps_them(est, tmp_path):
     own.save(tmp_path / "own")
     new = bsvdd.load(tmp_path / "own")
     assert new.fit_.learned.sampler == "own" and str(new) == str(own)
-    np.testing.assert_allclose(new.score_samples(NEW), own.score_samples(NEW), atol=1e-5)
+    np.testing.assert_allclose(
+        new.score_samples(NEW), own.score_samples(NEW), atol=1e-5
+    )

@@ -15,7 +15,9 @@ RATES |= {"flagged, .20 asked": (0.18, 0.22)}
 
 def numbers(text: str) -> list[float]:
     """Return the numbers of a cell."""
-    return [float(each.replace(",", "")) for each in re.findall(r"-?[\d,]*\.?\d+", text)]
+    return [
+        float(each.replace(",", "")) for each in re.findall(r"-?[\d,]*\.?\d+", text)
+    ]
 
 
 @pytest.mark.parametrize("column", RATES)
@@ -43,7 +45,9 @@ def test_stored_posteriors_have_the_spread_of_samples():
 
 def test_a_stored_probability_is_the_share_inside():
     bins = stored_table("probability", "bins")
-    p, inside = (bins[f"BSVDD: {name}"].astype(float) for name in ("P(normal)", "share inside"))
+    p, inside = (
+        bins[f"BSVDD: {name}"].astype(float) for name in ("P(normal)", "share inside")
+    )
     assert np.abs(p - inside).round(2).max() <= 0.15  # both have two digits
 
 
@@ -51,7 +55,10 @@ def test_the_stored_list_keeps_its_promises():
     found = stored_table("one_table", "list")["measured"]
     assert numbers(found["share of false rows in a list, .10 asked"])[0] <= 0.1
     assert numbers(found["tables without odd rows with a list"])[0] <= 0.15
-    assert min(numbers(found['"at least L" is true, by the share of odd rows'])[1::2]) >= 0.95
+    assert (
+        min(numbers(found['"at least L" is true, by the share of odd rows'])[1::2])
+        >= 0.95
+    )
     alone, *wild = numbers(found.iloc[-1])
     assert min(wild) >= 0.9 * alone
 

@@ -22,7 +22,9 @@ def test_every_estimator_of_the_package_has_its_record():
         and value.__module__ == module.__name__
     ]
     bases = {"Bayesian", "Machine"}
-    assert sorted(r.class_name for r in REGISTRY.values()) == sorted(set(classes) - bases)
+    assert sorted(r.class_name for r in REGISTRY.values()) == sorted(
+        set(classes) - bases
+    )
 
 
 @pytest.mark.parametrize("name", REGISTRY)

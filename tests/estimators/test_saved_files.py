@@ -61,7 +61,8 @@ def test_a_fit_comes_back(table, new_rows, tmp_path, cls, changes):
         else:
             assert found == (tuple(value) if isinstance(value, list) else value)
     for group, values in est.idata_.children.items():  # draws are in single precision
-        # two of an even number of draws are equally far from their median: R-hat ranks them
+        # two of an even number of draws are equally far from their median: R-hat ranks
+        # them
         tol = 2e-3 if group == "diagnostics" else 1e-4
         xr.testing.assert_allclose(
             new.idata_[group].to_dataset(), values.to_dataset(), rtol=tol, atol=1e-4
@@ -70,7 +71,9 @@ def test_a_fit_comes_back(table, new_rows, tmp_path, cls, changes):
     assert new.labels_ == est.labels_ and ours == theirs
     fresh = bsvdd.load(tmp_path / "fit.nc")
     np.testing.assert_array_equal(fresh.predict(Z), est.predict(Z))
-    assert cls is SVDD or "gram" not in vars(fresh.fit_.data)  # which takes long with many rows
+    assert cls is SVDD or "gram" not in vars(
+        fresh.fit_.data
+    )  # which takes long with many rows
     np.testing.assert_array_equal(bsvdd.p_value(new, Z), bsvdd.p_value(est, Z))
 
 
@@ -87,7 +90,9 @@ def test_a_device_a_pipe_or_a_folder_is_never_replaced_or_read(fitted, tmp_path,
     if where != "/dev/null":
         (os.mkfifo if where == "pipe" else os.mkdir)(path)
     kind = stat.S_IFMT(path.stat().st_mode)
-    with pytest.raises(OSError, match="is no file, but a folder, device or pipe; name another"):
+    with pytest.raises(
+        OSError, match="is no file, but a folder, device or pipe; name another"
+    ):
         fitted("SVDD").save(path)
     assert stat.S_IFMT(path.stat().st_mode) == kind
     with pytest.raises(UnreadableFileError, match="because it is not a file"):
@@ -104,7 +109,9 @@ def test_a_device_a_pipe_or_a_folder_is_never_replaced_or_read(fitted, tmp_path,
     ],
     ids=["function", "custom", "function of a table", "custom of a table"],
 )
-def test_functions_are_given_again_by_their_place(make, table, new_rows, tmp_path, kernel, hole):
+def test_functions_are_given_again_by_their_place(
+    make, table, new_rows, tmp_path, kernel, hole
+):
     est = make("BSVDD", prior=student, kernel=kernel, draws=4, tune=4).fit(*table)
     path, given = tmp_path / "fit.nc", {"prior": student, hole: cauchy}
     est.save(path)
@@ -125,7 +132,9 @@ def test_functions_are_given_again_by_their_place(make, table, new_rows, tmp_pat
             est.cutoff_,
         )
         scores = est.score_samples(new_rows)
-        np.testing.assert_allclose(new.score_samples(new_rows), scores, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            new.score_samples(new_rows), scores, rtol=1e-5, atol=1e-6
+        )
         new.save(path)
 
 
@@ -135,7 +144,9 @@ def test_what_cannot_be_saved_or_loaded(make, fitted, tmp_path):
         make("SVDD").save(path)
     assert not list(tmp_path.iterdir())
     fitted("SVDD").save(path)
-    with pytest.raises(ValueError, match=r"with no functions, which .* got \['prior'\]"):
+    with pytest.raises(
+        ValueError, match=r"with no functions, which .* got \['prior'\]"
+    ):
         bsvdd.load(path, {"prior": priors.Flat()})
     with pytest.raises(FileNotFoundError):
         bsvdd.load("https://example.org/fit.nc")
@@ -177,7 +188,10 @@ def tensor(dtype="F64", shape=(1,), offsets=(0, 8)):
 
 
 X = json.dumps({"x": tensor()})[1:-1]
-NO_FIT, OTHER_BYTES = "is no saved bsvdd estimator, or it is cut off or damaged; use", "SHA-256"
+NO_FIT, OTHER_BYTES = (
+    "is no saved bsvdd estimator, or it is cut off or damaged; use",
+    "SHA-256",
+)
 BYTES = {
     "empty": (b"", NO_FIT),
     "CSV": (b"a,b\n1,2\n", NO_FIT),
@@ -193,13 +207,25 @@ BYTES = {
     "deep nesting": (of_header("[" * 10**5 + "]" * 10**5), NO_FIT),
     "a huge shape": (of_header({"x": tensor(shape=(2**40, 2**40))}), NO_FIT),
     "a shape that lies": (of_header({"x": tensor(shape=(2,))}), NO_FIT),
-    "places beyond the end": (of_header({"x": tensor(shape=(9,), offsets=(0, 72))}), NO_FIT),
+    "places beyond the end": (
+        of_header({"x": tensor(shape=(9,), offsets=(0, 72))}),
+        NO_FIT,
+    ),
     "places that overlap": (of_header({"x": tensor(), "y": tensor()}), NO_FIT),
     "a name twice": (of_header(f"{{{X}, {X}}}"), NO_FIT),
     "__metadata__": (of_header({"__metadata__": tensor()}), NO_FIT),
     **{
-        of: (of_header({"x": tensor(of, offsets=(0, size), shape=(1,))}, bytes(size)), NO_FIT)
-        for of, size in (("BF16", 2), ("F8_E4M3", 1), ("F8_E5M2", 1), ("C64", 8), ("object", 8))
+        of: (
+            of_header({"x": tensor(of, offsets=(0, size), shape=(1,))}, bytes(size)),
+            NO_FIT,
+        )
+        for of, size in (
+            ("BF16", 2),
+            ("F8_E4M3", 1),
+            ("F8_E5M2", 1),
+            ("C64", 8),
+            ("object", 8),
+        )
     },
 }
 
@@ -207,7 +233,9 @@ BYTES = {
 @pytest.mark.parametrize(("change", "message"), BYTES.values(), ids=BYTES)
 def test_damaged_files(path, change, message):
     path.write_bytes(change(path.read_bytes()) if callable(change) else change)
-    with pytest.raises(UnreadableFileError, match=rf"fit\.nc cannot be read: its? .*{message}"):
+    with pytest.raises(
+        UnreadableFileError, match=rf"fit\.nc cannot be read: its? .*{message}"
+    ):
         bsvdd.load(path)
 
 
@@ -216,10 +244,14 @@ def test_changed_bytes_are_refused(path):
     for _ in range(300):
         i, n = int(rng.integers(0, len(whole))), int(rng.integers(1, 300))
         flipped = bytes([whole[i] ^ 1 << int(rng.integers(0, 8))])
-        at = [b"", flipped + whole[i + 1 : i + n], bytes(n), rng.bytes(n)][rng.integers(0, 4)]
+        at = [b"", flipped + whole[i + 1 : i + n], bytes(n), rng.bytes(n)][
+            rng.integers(0, 4)
+        ]
         path.write_bytes(data := whole[:i] + at + whole[i + n :])
         if data != whole:
-            with pytest.raises(UnreadableFileError, match=r"fit\.nc cannot be read: its? "):
+            with pytest.raises(
+                UnreadableFileError, match=r"fit\.nc cannot be read: its? "
+            ):
                 bsvdd.load(path)
 
 
@@ -230,7 +262,10 @@ def crafted(path, change):
     """Change the header and the tensors of a saved file."""
     content = path.read_bytes()
     start = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    header, tensors = json.loads(start["__metadata__"]["bsvdd"]), safetensors.load(content)
+    header, tensors = (
+        json.loads(start["__metadata__"]["bsvdd"]),
+        safetensors.load(content),
+    )
     text = change(header, tensors) or json.dumps(header)
     about = {"bsvdd": text, "sha256": digest(text, tensors)}
     path.write_bytes(safetensors.save(tensors, about))
@@ -267,7 +302,9 @@ CRAFTED = {
     "another kernel": changed("kernel", value={"os.system": {}}),
     "a parameter": changed("parameters", "draws", value={"RBF": {}}),
     "columns": changed("training", "Training", "columns", value={"Columns": {"a": 1}}),
-    "an array that is not there": changed("boundary", "Boundary", "log_g", value={"array": "x"}),
+    "an array that is not there": changed(
+        "boundary", "Boundary", "log_g", value={"array": "x"}
+    ),
     "another format": changed("format", value=3),
     "deep nesting": lambda header, tensors: "[" * 100_000 + "]" * 100_000,
     "code": lambda header, tensors: "exit()",
@@ -287,7 +324,9 @@ def test_a_file_that_was_made_to_do_harm_is_refused(fitted, tmp_path, case):
 
 
 @pytest.mark.parametrize("where", [(os, "replace"), (safetensors, "save")])
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(fitted, monkeypatch, path, where):
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(
+    fitted, monkeypatch, path, where
+):
     before = path.read_bytes()
 
     def fail(*args, **kwargs):
@@ -329,7 +368,11 @@ def test_permissions_and_links_stay(fitted, tmp_path):
 
 def test_what_a_killed_save_left_goes_after_a_day(fitted, tmp_path):
     path, removed = tmp_path / "fit[1].nc", tmp_path / f".fit[1].nc.{'0a' * 16}.part"
-    names = f".fit[1].nc.{'0b' * 16}.part", f".other.nc.{'0a' * 16}.part", ".fit[1].nc.notes.part"
+    names = (
+        f".fit[1].nc.{'0b' * 16}.part",
+        f".other.nc.{'0a' * 16}.part",
+        ".fit[1].nc.notes.part",
+    )
     for i, left in enumerate([tmp_path / name for name in names] + [removed]):
         left.write_bytes(b"half")
         os.utime(left, (time.time() - (25 if i else 23) * 3600,) * 2)

@@ -33,7 +33,9 @@ def coded(request):
     """Return the labels, the estimator fitted to them, and whether they are those of predict."""
     (normal, abnormal), minor_label = CODES[request.param]
     y = np.where(MINORITY, abnormal, normal)
-    est = SVDD(kernel=kernels.RBF(1.5), cutoff=cutoffs.Best("g_mean"), minor_label=minor_label)
+    est = SVDD(
+        kernel=kernels.RBF(1.5), cutoff=cutoffs.Best("g_mean"), minor_label=minor_label
+    )
     return y, est.fit(X, y), request.param == "signs"
 
 
@@ -43,12 +45,16 @@ def test_a_scorer_gives_the_metric_of_the_minority_for_any_labels(coded, tmp_pat
     expected = {
         **evaluate(MINORITY, est.predict(X) == -1, score),
         "roc_auc": roc_auc_score(MINORITY, score),
-        "average_precision": get_scorer("average_precision")._score_func(MINORITY, score),
+        "average_precision": get_scorer("average_precision")._score_func(
+            MINORITY, score
+        ),
     }
     est.save(tmp_path / "model.nc")
     same = load(tmp_path / "model.nc")
     assert same.labels_ == est.labels_
-    assert [type(label) for label in same.labels_] == [type(label) for label in est.labels_]
+    assert [type(label) for label in same.labels_] == [
+        type(label) for label in est.labels_
+    ]
     assert hasattr(same, "classes_") == hasattr(est, "classes_") == are_signs
     for name in ("roc_auc", "average_precision", "g_mean", "balanced_accuracy"):
         scorer = getattr(scorers, name)
@@ -57,7 +63,9 @@ def test_a_scorer_gives_the_metric_of_the_minority_for_any_labels(coded, tmp_pat
         assert repr(scorer) == f"scorers.{name}"
 
 
-@pytest.mark.parametrize("own", ["roc_auc", "accuracy", "balanced_accuracy", "matthews_corrcoef"])
+@pytest.mark.parametrize(
+    "own", ["roc_auc", "accuracy", "balanced_accuracy", "matthews_corrcoef"]
+)
 def test_scorers_of_scikit_learn_are_right_or_refused(own, coded):
     y, est, are_signs = coded
     if are_signs:
@@ -88,7 +96,9 @@ def test_model_selection_with_any_labels_chooses_the_same():
     grid = {"svdd__kernel": [kernels.RBF(s) for s in (0.5, 1.0)]}
     found = []
     for y in (MINORITY, MINORITY.astype(int), np.where(MINORITY, -1, 1)):
-        search = GridSearchCV(pipeline, grid, scoring=scorers.roc_auc, cv=FOLDS).fit(X, y)
+        search = GridSearchCV(pipeline, grid, scoring=scorers.roc_auc, cv=FOLDS).fit(
+            X, y
+        )
         found.append(search.cv_results_["mean_test_score"])
         assert scorers.roc_auc(search, X, y) > 0.9
     np.testing.assert_array_equal(found, found[:1] * 3)

@@ -19,7 +19,9 @@ RNG = np.random.default_rng(43)
 N = 150
 x, e = RNG.normal(size=(2, N))
 X = np.column_stack([x, x + 0.2 * e, RNG.gamma(1.5, size=N)])
-Z = np.array([[0.3, 0.4, 1.0], [0.0, 0.0, 60.0], [1.2, -1.2, 1.0]])  # usual, column, combination
+Z = np.array(
+    [[0.3, 0.4, 1.0], [0.0, 0.0, 60.0], [1.2, -1.2, 1.0]]
+)  # usual, column, combination
 MIXED = pd.DataFrame({"a": x, "b": X[:, 1], "c": RNG.choice(["red", "blue"], N)})
 SCALES, OFF = ("standardised", "normal scores"), {"columns": 0.0, "rarest column": 0.0}
 
@@ -42,7 +44,9 @@ def joined(parts):
     """The joined score of a list of (c, value of the row, values of the others, of all rows)."""
     harmonic = z = 0.0
     for c, value, others, all_rows in parts:
-        upto = value + 1e-9 * max(np.std(all_rows), abs(value))  # sums in another order are equal
+        upto = value + 1e-9 * max(
+            np.std(all_rows), abs(value)
+        )  # sums in another order are equal
         harmonic += c * (len(others) + 1) / (1 + sum(other <= upto for other in others))
         z += c * (np.mean(all_rows) - value) / np.std(all_rows)
     return -math.log(harmonic) - BEYOND * z
@@ -56,11 +60,18 @@ def test_margins_are_the_formula_on_the_margins_of_the_views(fitted):
         for name in SCALES:
             own = fitted.views_[name].margins()
             draw = t * len(own) // DRAWS
-            views.append((WEIGHTS[name], fitted.views_[name].margins(Z)[draw], own[draw]))
+            views.append(
+                (WEIGHTS[name], fitted.views_[name].margins(Z)[draw], own[draw])
+            )
         frame = pd.DataFrame(X)
-        views.append((0.3, -ratio(pd.DataFrame(Z)).to_numpy(), -ratio(frame).to_numpy()))
+        views.append(
+            (0.3, -ratio(pd.DataFrame(Z)).to_numpy(), -ratio(frame).to_numpy())
+        )
         new = [joined([(c, v[i], lo, lo) for c, v, lo in views]) for i in range(len(Z))]
-        own = [joined([(c, lo[i], np.delete(lo, i), lo) for c, v, lo in views]) for i in range(20)]
+        own = [
+            joined([(c, lo[i], np.delete(lo, i), lo) for c, v, lo in views])
+            for i in range(20)
+        ]
         cutoff = new[0] - margins[t, 0]
         np.testing.assert_allclose(margins[t], new - cutoff, rtol=1e-9)
         np.testing.assert_allclose(left_out[t, :20], own - cutoff, rtol=1e-9)
@@ -68,8 +79,14 @@ def test_margins_are_the_formula_on_the_margins_of_the_views(fitted):
 
 def test_a_view_of_a_scale_is_the_estimator_by_this_scale(fitted):
     for name in SCALES:
-        alone = clone(fitted.estimator).set_params(kernel=kernels.Tabular(scale=name)).fit(X)
-        np.testing.assert_array_equal(alone.score_samples(Z), fitted.views_[name].score_samples(Z))
+        alone = (
+            clone(fitted.estimator)
+            .set_params(kernel=kernels.Tabular(scale=name))
+            .fit(X)
+        )
+        np.testing.assert_array_equal(
+            alone.score_samples(Z), fitted.views_[name].score_samples(Z)
+        )
 
 
 def test_decisions_are_shares_of_draws(fitted):
@@ -84,7 +101,9 @@ def test_decisions_are_shares_of_draws(fitted):
     assert (np.diff(ends, axis=1) >= 0.0).all()
     own = fitted.decision()
     assert (~own["normal"]).sum() == pytest.approx(N / 10, abs=3)
-    p = (1 + (own["surprise"].to_numpy() >= found["surprise"].to_numpy()[:, None]).sum(1)) / (N + 1)
+    p = (
+        1 + (own["surprise"].to_numpy() >= found["surprise"].to_numpy()[:, None]).sum(1)
+    ) / (N + 1)
     np.testing.assert_allclose(bsvdd.p_value(fitted, Z), p)
     assert "p_value" not in own
     batch = np.vstack([np.tile(Z[0], (20, 1)), np.tile(Z[1], (3, 1))])
@@ -106,7 +125,10 @@ BAD = {
     "categories only": (MIXED[["c"]], pd.DataFrame({"c": ["green"]})),
     "12 rows": (X[:12], [[0.0, 0.0, 90.0]]),
     "more columns than rows": (RNG.normal(size=(40, 60)), np.full((1, 60), 30.0)),
-    "gaps": (MIXED.mask(RNG.random(MIXED.shape) < 0.05), MIXED[:1].assign(b=90.0, a=np.nan)),
+    "gaps": (
+        MIXED.mask(RNG.random(MIXED.shape) < 0.05),
+        MIXED[:1].assign(b=90.0, a=np.nan),
+    ),
 }
 
 
@@ -130,7 +152,9 @@ def test_tables_with_little_in_them(case):
     ],
 )
 def test_a_view_that_fails_leaves_the_answer_to_the_others(view, why):
-    with pytest.warns(DataWarning, match=f"view 'bad' cannot be fitted, and the others.*{why}"):
+    with pytest.warns(
+        DataWarning, match=f"view 'bad' cannot be fitted, and the others.*{why}"
+    ):
         est = Views(SVDD(), views={"bad": view}).fit(X)
     assert list(est.failed_) == ["bad"]
     np.testing.assert_array_equal(est.margins(Z), Views(SVDD()).fit(X).margins(Z))
@@ -139,7 +163,9 @@ def test_a_view_that_fails_leaves_the_answer_to_the_others(view, why):
 def test_weights_choose_views_and_only_their_ratios_count():
     one = Views(SVDD(), weights=OFF | {"normal scores": 0.0}).fit(X)
     assert list(one.views_) == ["standardised"]
-    twice = Views(SVDD(), weights=OFF | {"normal scores": 0.0, "standardised": 0.6}).fit(X)
+    twice = Views(
+        SVDD(), weights=OFF | {"normal scores": 0.0, "standardised": 0.6}
+    ).fit(X)
     np.testing.assert_array_equal(one.decision()["normal"], twice.decision()["normal"])
     np.testing.assert_array_equal(bsvdd.p_value(one, Z), bsvdd.p_value(twice, Z))
     own = {"own": SVDD(kernel=kernels.RBF(1.0))}
@@ -150,7 +176,10 @@ def test_weights_choose_views_and_only_their_ratios_count():
 
 
 def test_a_model_that_learns_from_minority_rows():
-    rows, y = np.vstack([X, X[:30] + np.array([0.0, 3.0, 0.0])]), np.repeat([0, 1], [N, 30])
+    rows, y = (
+        np.vstack([X, X[:30] + np.array([0.0, 3.0, 0.0])]),
+        np.repeat([0, 1], [N, 30]),
+    )
     est = Views(SVDDM(), views={"one-class": SVDD()}).fit(rows, y)
     assert (est.predict(rows[N:] + 0.01) == -1).mean() > 0.8
 

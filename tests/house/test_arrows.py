@@ -16,7 +16,9 @@ ROOMS = [
     *("outliers", "questions", "plots", "comparison", "cli"),
 ]
 # public names, which texts may have
-NAMES = "load read_table Table explore explain report cutoffs kernels priors plots scorers"
+NAMES = (
+    "load read_table Table explore explain report cutoffs kernels priors plots scorers"
+)
 PUBLIC = {f"bsvdd.{name}" for name in NAMES.split()}
 
 
@@ -52,7 +54,8 @@ def graph(modules):
     for name in modules.keys() - PACKAGES:
         parts = [each.split(".") for each in imported(modules[name], name)]
         known = [
-            {".".join(each[:n]) for n in range(1, len(each) + 1)} & set(modules) for each in parts
+            {".".join(each[:n]) for n in range(1, len(each) + 1)} & set(modules)
+            for each in parts
         ]
         longest = {max(each, key=len) for each in known if each}
         found[name] = longest - PACKAGES - {name}
@@ -84,17 +87,27 @@ def upwards(source, module):
 
 def test_no_import_is_in_a_circle():
     TopologicalSorter(graph(MODULES)).prepare()
-    late = {"bsvdd.models.a": "def f():\n    from .b import g", "bsvdd.models.b": "from . import a"}
+    late = {
+        "bsvdd.models.a": "def f():\n    from .b import g",
+        "bsvdd.models.b": "from . import a",
+    }
     with pytest.raises(CycleError):
         TopologicalSorter(graph(late)).prepare()
 
 
 def test_no_import_goes_up_and_those_inside_are_relative():
     assert len(MODULES) > 80
-    assert {name.split(".")[1] for name in MODULES if "." in name} == {*ROOMS, "explorer"}
-    assert {name: up for name, source in MODULES.items() if (up := upwards(source, name))} == {}
+    assert {name.split(".")[1] for name in MODULES if "." in name} == {
+        *ROOMS,
+        "explorer",
+    }
+    assert {
+        name: up for name, source in MODULES.items() if (up := upwards(source, name))
+    } == {}
     absolute = re.compile(r"^\s*(?:from|import) bsvdd\b", re.MULTILINE)
-    code = {name: re.sub(r'(?s)""".*?"""', "", source) for name, source in MODULES.items()}
+    code = {
+        name: re.sub(r'(?s)""".*?"""', "", source) for name, source in MODULES.items()
+    }
     assert [name for name, source in code.items() if absolute.search(source)] == []
 
 
@@ -123,11 +136,16 @@ def test_an_arrow_upwards_is_seen(line):
 
 
 def test_what_is_imported_is_a_dependency():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     extras = project.get("optional-dependencies", {}).values()
     declared = {
         re.match(r"[\w.-]+", line)[0].lower().replace("-", "_")
-        for line in [*project["dependencies"], *(line for extra in extras for line in extra)]
+        for line in [
+            *project["dependencies"],
+            *(line for extra in extras for line in extra),
+        ]
     }
     names = {
         each.partition(".")[0]

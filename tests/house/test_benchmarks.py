@@ -30,7 +30,10 @@ def square(folder, n):
 
 
 def test_a_run_that_was_stopped_goes_on(tmp_path):
-    run, cells = Run("x", tmp_path / "cells", None, 1), [(tmp_path, n) for n in (1, 2, 3)]
+    run, cells = (
+        Run("x", tmp_path / "cells", None, 1),
+        [(tmp_path, n) for n in (1, 2, 3)],
+    )
     with pytest.raises(KeyboardInterrupt):
         run.cells(square, cells)
     assert run.cells(square, cells)["square"].tolist() == [1, 4, 9]
@@ -42,7 +45,9 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
 def test_tables_are_stored_with_command_commit_and_date(tmp_path, monkeypatch):
     monkeypatch.setattr(measure, "STORED", tmp_path)
     monkeypatch.setattr(page, "STORED", tmp_path)
-    frame = pd.DataFrame({"a": [0.12, 12.5, np.nan], "b": [1, 2000, 3]}, ["x", "y", "z"])
+    frame = pd.DataFrame(
+        {"a": [0.12, 12.5, np.nan], "b": [1, 2000, 3]}, ["x", "y", "z"]
+    )
     measure.store("some", {"first": texts(frame.rename_axis("of"))})
     found = measure.stored("some")
     assert found["tables"]["first"][1:] == [
@@ -54,7 +59,10 @@ def test_tables_are_stored_with_command_commit_and_date(tmp_path, monkeypatch):
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["date"])
     text = "a\n<!-- table: some, first -->\nold\n<!-- end -->\nb"
     new = page.rewritten(text)
-    assert "| of | a | b |\n| --- | --- | --- |\n| x | .12 | 1 |" in new and "old" not in new
+    assert (
+        "| of | a | b |\n| --- | --- | --- |\n| x | .12 | 1 |" in new
+        and "old" not in new
+    )
     assert "`python -m benchmarks some`, " in new and page.rewritten(new) == new
 
 

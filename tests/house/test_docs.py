@@ -110,7 +110,9 @@ def test_every_name_has_an_entry(documented):
     assert len(PUBLIC) > 40
     wanted = PUBLIC | {f"{bandwidth.__name__}.{name}" for name in bandwidth.CRITERIA}
     for name in OF_COMPARISON:
-        wanted |= functions_and_classes(importlib.import_module(f"bsvdd.comparison.{name}"))
+        wanted |= functions_and_classes(
+            importlib.import_module(f"bsvdd.comparison.{name}")
+        )
     assert wanted - set(documented) == set()
 
 
@@ -124,7 +126,9 @@ def test_every_model_has_its_page(site, pages, documented):
         text = pages[(site / address).resolve()].text
         first = importlib.import_module(formula(record)).__doc__.partition("\n")[0]
         assert first.rstrip(".").partition(" (")[0].partition(":")[0] in text
-        assert "<math" in text.partition('id="formula"')[2].partition('id="reference"')[0]
+        assert (
+            "<math" in text.partition('id="formula"')[2].partition('id="reference"')[0]
+        )
         assert re.search(rf"<img[^>]*{record.class_name}\.png", text)
 
 
@@ -135,12 +139,18 @@ def test_links_lead_somewhere_and_nothing_is_fetched_from_the_network(pages):
         for link in page.links | page.fetched:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
-                assert parts.scheme == "data" or link not in page.fetched, f"{path.name}: {link}"
+                assert parts.scheme == "data" or link not in page.fetched, (
+                    f"{path.name}: {link}"
+                )
                 continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = (
+                (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            )
             assert target.is_file(), f"{path.name}: {link}"
             if target in pages and link in page.links:
-                assert unquote(parts.fragment) in pages[target].anchors, f"{path.name}: {link}"
+                assert unquote(parts.fragment) in pages[target].anchors, (
+                    f"{path.name}: {link}"
+                )
             checked += 1
     assert checked > 1000
 
@@ -150,7 +160,9 @@ def test_formulas_are_whole(pages):
     """latex2mathml shows a command as it stands where it has no rule for it."""
     for path, page in pages.items():
         for formula in re.findall(r"<math.*?</math>", page.text, re.S):
-            assert "\\" not in formula and "&amp;" not in formula, f"{path.name}: {formula}"
+            assert "\\" not in formula and "&amp;" not in formula, (
+                f"{path.name}: {formula}"
+            )
     assert mathml(r"a &= b \\ c &= d", "block").count("<mtr>") == 2
     assert "<mtr>" not in mathml("a = b", "block")
 
@@ -172,8 +184,15 @@ def test_each_model_and_each_plot_has_its_picture():
         for folder in ("pictures", "gallery")
     }
     assert set(drawn["pictures"]) == {record.class_name for record in REGISTRY.values()}
-    assert set(drawn["gallery"]) == {name for name in plots.__all__ if name.startswith("plot_")}
-    assert 5_000 < min(drawn["pictures"].values()) <= max(drawn["pictures"].values()) < MOST
+    assert set(drawn["gallery"]) == {
+        name for name in plots.__all__ if name.startswith("plot_")
+    }
+    assert (
+        5_000
+        < min(drawn["pictures"].values())
+        <= max(drawn["pictures"].values())
+        < MOST
+    )
     assert max(drawn["gallery"].values()) < 2 * MOST
     page = (DOCS / "reference" / "plots.md").read_text(encoding="utf-8")
     assert all(f"(../gallery/{name}.png)" in page for name in drawn["gallery"])
@@ -196,7 +215,9 @@ def test_pictures_of_readme_and_guide_are_drawn():
     """By docs/pictures.py, and not by a measurement that takes hours."""
     code = (DOCS / "pictures.py").read_text(encoding="utf-8")
     texts = [README, *(path.read_text(encoding="utf-8") for path in GUIDE)]
-    shown = {name for text in texts for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)}
+    shown = {
+        name for text in texts for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", text)
+    }
     assert shown
     for name in shown:
         stem = name.removeprefix("docs/").removeprefix("../").removesuffix(".png")
@@ -209,11 +230,16 @@ def test_pictures_of_readme_and_guide_are_drawn():
 def test_every_public_name_has_an_example():
     for name in PUBLIC:
         value = pkgutil.resolve_name(f"bsvdd:{name.removeprefix('bsvdd.')}")
-        if not inspect.ismodule(value) and name.rpartition(".")[2] not in SHOWN_BY_OTHERS:
+        if (
+            not inspect.ismodule(value)
+            and name.rpartition(".")[2] not in SHOWN_BY_OTHERS
+        ):
             assert "\nExamples\n--------\n" in inspect.getdoc(value), name
 
 
-@pytest.mark.parametrize("name", [name for name, source in MODULES.items() if ">>> " in source])
+@pytest.mark.parametrize(
+    "name", [name for name, source in MODULES.items() if ">>> " in source]
+)
 def test_examples_of_docstrings(name):
     result = doctest.testmod(importlib.import_module(name), optionflags=OPTIONS)
     assert result.attempted and not result.failed
@@ -224,7 +250,10 @@ def test_examples_of_docstrings(name):
     [
         *GUIDE,
         DOCS / "contributing" / "house.md",
-        *(DOCS / "reference" / f"{name}.md" for name in ("comparison", "inference", "scorers")),
+        *(
+            DOCS / "reference" / f"{name}.md"
+            for name in ("comparison", "inference", "scorers")
+        ),
     ],
     ids=lambda path: path.stem,
 )
@@ -249,7 +278,12 @@ def test_the_r_code_of_the_guide_runs(tmp_path):
         environment = {**os.environ, "RETICULATE_PYTHON": sys.executable}
         command = ["Rscript", "script.R"]
         return subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            command,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     known = 'packageVersion("reticulate") >= "1.41" && py_available(initialize = TRUE)'
@@ -294,7 +328,9 @@ def test_the_table_of_models_is_the_registry():
             continue
         known = REGISTRY[name].parameters
         named = [known[p] for p in ("prior", "minority_prior") if p in known]
-        assert [eval(code, vars(priors)) for code in re.findall("`(.*?)`", cell)] == named
+        assert [
+            eval(code, vars(priors)) for code in re.findall("`(.*?)`", cell)
+        ] == named
         assert cell.endswith(
             "λ calibrated" if known["likelihood_scale"] == "calibrated" else "λ = 1"
         )

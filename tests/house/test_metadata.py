@@ -43,7 +43,9 @@ def group(name):
 
 
 def is_listed_once(lines, wanted):
-    assert bounds(lines) == {CONDA_NAMES.get(name, name): each for name, each in wanted.items()}
+    assert bounds(lines) == {
+        CONDA_NAMES.get(name, name): each for name, each in wanted.items()
+    }
     assert len(lines) == len(wanted), "a package is listed twice"
 
 
@@ -54,7 +56,11 @@ def test_environment_equals_pyproject(name):
     python = f"python{project['requires-python']}"
     wanted = bounds(
         [python, *project["dependencies"], *PYPROJECT["build-system"]["requires"]]
-        + [line for extra in project["optional-dependencies"].values() for line in extra]
+        + [
+            line
+            for extra in project["optional-dependencies"].values()
+            for line in extra
+        ]
         + (list(group("dev")) if name == "environment-dev" else [])
     )
     of_no_extra = bounds(["ipykernel>=6.29.5", "python-graphviz", "pip"])
@@ -72,7 +78,9 @@ def test_environment_equals_pyproject(name):
 @pytest.mark.parametrize("extra", PYPROJECT["project"]["optional-dependencies"])
 def test_extras_have_the_bounds_of_the_tests(extra):
     tested = bounds(group("dev")) | bounds(["jupyterlab>=4.3"])  # which no test starts
-    for name, clauses in bounds(PYPROJECT["project"]["optional-dependencies"][extra]).items():
+    for name, clauses in bounds(
+        PYPROJECT["project"]["optional-dependencies"][extra]
+    ).items():
         assert tested[name] == clauses
 
 
@@ -82,7 +90,10 @@ def test_extras_have_the_bounds_of_the_tests(extra):
 def test_the_recipe_equals_pyproject_and_installs_without_downloads():
     project = PYPROJECT["project"]
     assert (RECIPE["schema_version"], RECIPE["build"]["noarch"]) == (1, "python")
-    assert (RECIPE["package"]["version"], RECIPE["source"]) == ("${{ version }}", {"path": ".."})
+    assert (RECIPE["package"]["version"], RECIPE["source"]) == (
+        "${{ version }}",
+        {"path": ".."},
+    )
     assert RECIPE["package"]["name"] == project["name"]
     assert RECIPE["context"]["version"] == project["version"]
     assert RECIPE["about"]["summary"] == project["description"]
@@ -109,7 +120,9 @@ def test_the_recipe_equals_pyproject_and_installs_without_downloads():
 
 
 def test_bounds_citation_changelog_and_licence():
-    assert all(">=" in requirement for requirement in PYPROJECT["project"]["dependencies"])
+    assert all(
+        ">=" in requirement for requirement in PYPROJECT["project"]["dependencies"]
+    )
     assert CITATION["cff-version"] == "1.2.0"
     assert {"message", "title", "authors"} <= set(CITATION)
     assert CITATION["version"] == PYPROJECT["project"]["version"] == bsvdd.__version__
@@ -117,12 +130,18 @@ def test_bounds_citation_changelog_and_licence():
     changes = (ROOT / "CHANGELOG.md").read_text()
     assert re.findall(r"^## \[(.+?)\]", changes, re.MULTILINE)[0] == CITATION["version"]
     licence = (ROOT / "LICENSE").read_text()
-    for words in ("Apache License", "Version 2.0, January 2004", "END OF TERMS AND CONDITIONS"):
+    for words in (
+        "Apache License",
+        "Version 2.0, January 2004",
+        "END OF TERMS AND CONDITIONS",
+    ):
         assert words in licence
 
 
 def test_ci_runs_the_commands_of_the_readme():
-    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text(
+        encoding="utf-8"
+    )
     jobs = yaml.safe_load(workflow)["jobs"].values()
     steps = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -135,11 +154,17 @@ def test_ci_runs_the_commands_of_the_readme():
 
 def test_the_paper_has_the_sections_that_its_journal_asks_for_and_its_references():
     paper, library = (
-        (ROOT / "paper" / name).read_text(encoding="utf-8") for name in ("paper.md", "paper.bib")
+        (ROOT / "paper" / name).read_text(encoding="utf-8")
+        for name in ("paper.md", "paper.bib")
     )
     assert re.findall(r"^# (.+)$", paper, re.MULTILINE) == [
         *("Summary", "Statement of need", "State of the field", "Software design"),
-        *("Research impact statement", "AI usage disclosure", "Acknowledgements", "References"),
+        *(
+            "Research impact statement",
+            "AI usage disclosure",
+            "Acknowledgements",
+            "References",
+        ),
     ]
     assert 750 <= len(paper.partition("# Summary")[2].split()) <= 1750
     entries = re.findall(r"^@\w+\{(\w+),", library, re.MULTILINE)

@@ -68,11 +68,15 @@ def test_the_example_model_against_a_quadrature(worst_z):
     assert sorted(number) == [1.0, 3.0]
     variance = np.log1p(np.expm1(sd**2) / number)
     mean = np.log(number) + (sd**2 - variance) / 2
-    beta = np.stack(np.meshgrid(*[np.linspace(-9.0, 9.0, 301)] * 2, indexing="ij"), axis=-1)
+    beta = np.stack(
+        np.meshgrid(*[np.linspace(-9.0, 9.0, 301)] * 2, indexing="ij"), axis=-1
+    )
     s = np.log1p(np.exp(beta))
     w = s / s.sum(axis=-1, keepdims=True)
     squares = gram.T - 2 * w @ gram.r + 4 * np.einsum("abi,ij,abj->ab", w, gram.K, w)
-    log_density = -scale / 2 * squares - (np.square(beta - mean) / (2 * variance)).sum(axis=-1)
+    log_density = -scale / 2 * squares - (np.square(beta - mean) / (2 * variance)).sum(
+        axis=-1
+    )
     density = np.exp(log_density - log_density.max())[..., None]
     truth = (density * w).sum(axis=(0, 1)) / density.sum()
 

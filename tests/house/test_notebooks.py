@@ -13,7 +13,9 @@ from notebooks.__main__ import FOLDER, NAMES, execute, read
 
 FRESH = "from matplotlib import pyplot\npyplot.close('all')\n%reset -f"
 DRAWS = "150"  # of each chain
-OF_FEW_DRAWS = re.compile(r"DiagnosticWarning: (R-hat of s_z is 1\.|the smallest effective sample)")
+OF_FEW_DRAWS = re.compile(
+    r"DiagnosticWarning: (R-hat of s_z is 1\.|the smallest effective sample)"
+)
 MOST = 400_000  # bytes
 LONG = tuple(f"0{n}_" for n in (4, 5))  # pages and tests run the same examples
 FORMULA = re.compile(r"\$\$.*?\$\$|\$.*?\$|`.*?`|^\|.*\|$|\]\(.*?\)", re.S | re.M)
@@ -30,7 +32,9 @@ def code(notebook):
 
 def printed(cells, stream):
     outputs = [output for cell in cells for output in cell.outputs]
-    return "".join(o.text for o in outputs if o.output_type == "stream" and o.name == stream)
+    return "".join(
+        o.text for o in outputs if o.output_type == "stream" and o.name == stream
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -42,7 +46,9 @@ def test_figures_of_the_text_are_in_the_code(name):
     for cell in cells:
         if cell.cell_type == "markdown":
             text = FORMULA.sub("", cell.source)
-            named = {float(figure) for figure in re.findall(r"(?<![\w.])\d*\.\d+", text)}
+            named = {
+                float(figure) for figure in re.findall(r"(?<![\w.])\d*\.\d+", text)
+            }
             assert named <= numbers | LIMITS, text
             assert not re.search(r"\d %|\d of \d", text), text
 
@@ -56,7 +62,11 @@ def test_the_executed_copy_is_small_and_of_one_run_without_errors(name):
     cells = code(executed(name))
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
     outputs = [output for cell in cells for output in cell.outputs]
-    assert {o.output_type for o in outputs} <= {"stream", "execute_result", "display_data"}
+    assert {o.output_type for o in outputs} <= {
+        "stream",
+        "execute_result",
+        "display_data",
+    }
     assert any("image/png" in o.get("data", {}) for o in outputs)
     assert printed(cells, "stderr") == ""
     assert (FOLDER / f"{name}.ipynb").stat().st_size < MOST
@@ -80,12 +90,18 @@ def kernel():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.long] * name.startswith(LONG)) for name in NAMES]
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.long] * name.startswith(LONG))
+        for name in NAMES
+    ],
 )
 def test_runs_from_start_to_end(name, kernel):
     notebook = read(name)
     notebook.cells = jupytext.reads(FRESH, fmt="py:percent").cells + notebook.cells
     execute(notebook, kernel)
     messages = printed(code(notebook), "stderr").splitlines()
-    first = [line for line in messages if not line.startswith("  ")]  # the next shows the source
+    first = [
+        line for line in messages if not line.startswith("  ")
+    ]  # the next shows the source
     assert [line for line in first if not OF_FEW_DRAWS.search(line)] == []

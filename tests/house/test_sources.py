@@ -1,7 +1,7 @@
 """Each statement on a source, beside a few words or symbols of the slide that has it.
 
-The slides are those of Kim (2024). A row is the statement, what the slide has, and its number. A
-statement that changes needs the slide to be read again.
+The slides are those of Kim (2024). A row is the statement, what the slide has, and its
+number. A statement that changes needs the slide to be read again.
 """
 
 import re
@@ -58,13 +58,19 @@ STATEMENTS = {
         ("Slide 47 has beta_j ~ N(b_j, v)", "β_1 ~ N(.96, v)", 47),
         ("slide 4 has x_0 as the rows with y = 0", "rows with Y = 0", 4),
     ],
-    "bsvdd/estimators/bayesian.py": [("the rule of BDD (slide 12 of Kim 2024)", "d ≤ d_(c)", 12)],
+    "bsvdd/estimators/bayesian.py": [
+        ("the rule of BDD (slide 12 of Kim 2024)", "d ≤ d_(c)", 12)
+    ],
 }
 UNSUPPORTED = [  # what no source says
     *("authors' code", "author's code", 'in the code"', "epsilon only (as in the note"),
     "They do not say which rows train",
     *("Sigma = I is ours", "nu = .5 and Sigma = I", "the mean of BSVDD and Sigma"),
-    *('what "ratio 1/10" means', "nothing in the model asks for it", "Oh (2023), Bayesian"),
+    *(
+        'what "ratio 1/10" means',
+        "nothing in the model asks for it",
+        "Oh (2023), Bayesian",
+    ),
     *("Oh, Bayesian support vector data description", "Bae (2024), Bayesian"),
     "Turkoz and Kim (2022), Bayesian data description",
 ]
@@ -91,7 +97,9 @@ def read(path):
 
 @pytest.mark.parametrize("path", STATEMENTS | TITLES)
 def test_the_statements_stand_where_they_are_said(path):
-    said = [statement for statement, _, _ in STATEMENTS.get(path, [])] + TITLES.get(path, [])
+    said = [statement for statement, _, _ in STATEMENTS.get(path, [])] + TITLES.get(
+        path, []
+    )
     assert [statement for statement in said if statement not in read(path)] == []
 
 
@@ -101,7 +109,9 @@ def test_what_no_source_says_stands_nowhere(words):
 
 
 def test_every_slide_that_a_text_names_has_a_row():
-    known = {slide for rows in STATEMENTS.values() for _, _, slide in rows} | {48}  # references
+    known = {slide for rows in STATEMENTS.values() for _, _, slide in rows} | {
+        48
+    }  # references
     for path in TEXTS:
         named = {int(number) for number in re.findall(r"[Ss]lide (\d+)", read(path))}
         assert named <= known, path

@@ -11,7 +11,9 @@ import pytest
 from tests.cases import run
 
 ROOT, PYTHON = Path(__file__).parents[2], sys.executable
-FOLDERS = {"bsvdd": "bsvdd"} | {each: f"bsvdd/{each}" for each in ("models", "inference")}
+FOLDERS = {"bsvdd": "bsvdd"} | {
+    each: f"bsvdd/{each}" for each in ("models", "inference")
+}
 # what decides the wheel, and folders that must stay out of it
 COPIED = [*FOLDERS, "tests", "notebooks", "benchmarks", "docs"]
 IGNORED = shutil.ignore_patterns("__pycache__", ".*", "_build")
@@ -59,7 +61,16 @@ def source(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def wheel(source):
-    run(PYTHON, "-m", "build", "--wheel", "--no-isolation", "--outdir", source / "dist", cwd=source)
+    run(
+        PYTHON,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        source / "dist",
+        cwd=source,
+    )
     (path,) = (source / "dist").glob("*.whl")
     return path
 
@@ -99,7 +110,10 @@ def test_wheel_holds_every_file_and_nothing_else(wheel):
     wanted.add("bsvdd/words.md")  # docs/guide/words.md, which bsvdd words prints
     assert {name for name in members if ".dist-info/" not in name} == wanted
     assert sum(name.endswith(".npz") for name in members) == 13
-    assert {"bsvdd/__init__.pyi", *(f"{each}/py.typed" for each in FOLDERS.values())} <= members
+    assert {
+        "bsvdd/__init__.pyi",
+        *(f"{each}/py.typed" for each in FOLDERS.values()),
+    } <= members
     assert sum(name.endswith(".dist-info/licenses/LICENSE") for name in members) == 1
 
 
@@ -108,19 +122,31 @@ def environment(wheel, tmp_path_factory):
     """Return the folder of a new environment: the wheel, and what this environment has."""
     folder = tmp_path_factory.mktemp("environment")
     run(PYTHON, "-m", "venv", "--without-pip", folder, cwd=folder)
-    (site,) = {Path(path) for path in folder.rglob("site-packages") if not path.is_symlink()}
+    (site,) = {
+        Path(path) for path in folder.rglob("site-packages") if not path.is_symlink()
+    }
     (site / "parent.pth").write_text("\n".join(path for path in sys.path if path))
-    with zipfile.ZipFile(wheel) as archive:  # a wheel without scripts is installed by unpacking it
+    with zipfile.ZipFile(
+        wheel
+    ) as archive:  # a wheel without scripts is installed by unpacking it
         archive.extractall(site)
     return folder
 
 
 def mypy(environment, *arguments, cwd):
-    (python,) = [*environment.glob("bin/python"), *environment.glob("Scripts/python.exe")]
+    (python,) = [
+        *environment.glob("bin/python"),
+        *environment.glob("Scripts/python.exe"),
+    ]
     return subprocess.run(
         [
             *(PYTHON, "-m", "mypy", "--python-executable", python),
-            *("--config-file", ROOT / "pyproject.toml", "--cache-dir", environment / "cache"),
+            *(
+                "--config-file",
+                ROOT / "pyproject.toml",
+                "--cache-dir",
+                environment / "cache",
+            ),
             *arguments,
         ],
         cwd=cwd,
@@ -141,13 +167,19 @@ def test_types_hold_on_the_installed_wheel_and_reach_the_user(environment, tmp_p
     )
     done = mypy(environment, "user.py", cwd=tmp_path)
     assert done.stdout.count("error:") == 1, done.stdout + done.stderr
-    assert 'user.py:3: error: Unexpected keyword argument "drows" for "BSVDD"' in done.stdout
+    assert (
+        'user.py:3: error: Unexpected keyword argument "drows" for "BSVDD"'
+        in done.stdout
+    )
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
 def test_models_and_commands_run_with_the_lowest_versions(source, tmp_path):
-    if shutil.which("uv") is None or subprocess.run(["uv", "python", "find", OLDEST]).returncode:
+    if (
+        shutil.which("uv") is None
+        or subprocess.run(["uv", "python", "find", OLDEST]).returncode
+    ):
         pytest.skip(f"uv or Python {OLDEST} is not installed")
     folder = tmp_path / "lowest"
     run("uv", "venv", "--python", OLDEST, folder, cwd=ROOT)

@@ -91,7 +91,9 @@ def test_the_unseen_row_and_the_cutoffs_are_those_by_hand(case, rate):
     assert np.isneginf(below).all()
     assert ks_2samp(above, theta).pvalue > 1e-3
     plain = [np.log(np.quantile(s, rate)), np.median(theta)]
-    assert plain[1] - plain[0] > 4.0 * theta.std() / np.sqrt(len(theta))  # the unseen row counts
+    assert plain[1] - plain[0] > 4.0 * theta.std() / np.sqrt(
+        len(theta)
+    )  # the unseen row counts
 
 
 def test_answers_are_the_lower_quantiles_of_the_margins_of_the_draws():
@@ -120,7 +122,11 @@ def test_ties_up_to_rounding_count_in_p_values():
     fit = fit_of("rows", draws=200)
     others = np.sort(fit.left_out_scores)
     place = np.arange(99)
-    for step, share in ((1e-10, place + 2.0), (-1e-10, place + 2.0), (-1e-7, place + 1.0)):
+    for step, share in (
+        (1e-10, place + 2.0),
+        (-1e-10, place + 2.0),
+        (-1e-7, place + 1.0),
+    ):
         np.testing.assert_allclose(fit.p_values(others + step), share / 100.0)
     np.testing.assert_allclose(fit.p_values(np.array([-np.inf, np.inf])), [0.01, 1.0])
 
@@ -134,11 +140,16 @@ def test_a_threshold_below_zero_is_the_smallest_value_above():
     assert np.isneginf(Unseen().log_added(np.array([-9.0, 0.0]))).all()
     added = Unseen(-1.0, -2.0).log_added(np.array([-5.0, -2.0, 0.0]))
     np.testing.assert_allclose(added, [-4.0, -1.0, -1.0])
-    # rows near the cutoff: of 99 and a rate of .1 it has the rank 9.9: from 3 to 33, or 3 rows
+    # rows near the cutoff: of 99 and a rate of .1 it has the rank 9.9: from 3 to 33, or
+    # 3 rows
     units, middle = Units.of(ROWS), RNG.normal(size=99)
     order = np.argsort(middle)
-    np.testing.assert_array_equal(near(cutoffs.FalseAlarm(0.1), middle, units), order[2:33])
-    np.testing.assert_array_equal(near(cutoffs.FalseAlarm(0.001), middle, units), order[:4])
+    np.testing.assert_array_equal(
+        near(cutoffs.FalseAlarm(0.1), middle, units), order[2:33]
+    )
+    np.testing.assert_array_equal(
+        near(cutoffs.FalseAlarm(0.001), middle, units), order[:4]
+    )
 
 
 @pytest.mark.parametrize("seed", range(2))

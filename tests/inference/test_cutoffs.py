@@ -31,7 +31,11 @@ def gain(rule, fp, tp, n0, n1):
 
 
 RULES = [
-    *(Best(m, limit) for m in ("g_mean", "balanced_accuracy", "f1") for limit in (0.15, 1.0)),
+    *(
+        Best(m, limit)
+        for m in ("g_mean", "balanced_accuracy", "f1")
+        for limit in (0.15, 1.0)
+    ),
     *(Cost(miss) for miss in (0.3, 1.0, 5.0)),
 ]
 
@@ -41,8 +45,8 @@ RULES = [
 def test_no_cut_is_better_in_any_draw(rule, ties):
     """Each class counts its number of rows, and a row of it its drawn weight.
 
-    A row counts as abnormal below the cut. Without a cut that finds a minority row within the
-    limit, it is that of FalseAlarm().
+    A row counts as abnormal below the cut. Without a cut that finds a minority row
+    within the limit, it is that of FalseAlarm().
     """
     values, weight = draws(3, ties=ties)
     n0, n1 = (weight[:, which].sum(axis=1).mean() for which in (~MINORITY, MINORITY))
@@ -70,7 +74,9 @@ def test_minority_rows_that_are_more_normal_than_all_give_a_rate_of_false_alarms
     values, weight = draws(4)
     values[:, MINORITY] = 9.0 + np.arange(8)
     expected = FalseAlarm(0.1)(values, weight, MINORITY)
-    np.testing.assert_array_equal(Best("g_mean", 0.5)(values, weight, MINORITY), expected)
+    np.testing.assert_array_equal(
+        Best("g_mean", 0.5)(values, weight, MINORITY), expected
+    )
     values[:, MINORITY] = np.nan  # which a rate takes no notice of
     np.testing.assert_array_equal(FalseAlarm(0.1)(values, weight, MINORITY), expected)
 
@@ -81,7 +87,11 @@ def test_a_quantile_under_exponential_weights_has_its_law():
     values, none = rng.permutation(n).astype(float), np.zeros(n, dtype=bool)
     weight = rng.standard_exponential((20_000, n))
     q = FalseAlarm(rate)(np.broadcast_to(values, weight.shape), weight, none)
-    for k in (6, 10, 14):  # the value number k stands between the weights below it and with it
+    for k in (
+        6,
+        10,
+        14,
+    ):  # the value number k stands between the weights below it and with it
         low, high = (beta.sf(rate, j, n - j) for j in (k - 1, k))
         assert low - 0.01 < (q <= k - 1.0).mean() < high + 0.01
     weight[:, values < 10] = 0.0  # rows of weight 0 are not there
@@ -92,18 +102,34 @@ def test_a_quantile_under_exponential_weights_has_its_law():
     )
     np.testing.assert_allclose(of_part, expected, atol=1e-9)
     # by hand: weights 1, 2, 1 in ascending order have the places .5, 2 and 3.5 of 4
-    v, t, none = np.array([[3.0, 5.0, 4.0]]), np.array([[1.0, 1.0, 2.0]]), np.zeros(3, dtype=bool)
-    for rate, expected in ((0.125, 3.0), (0.5, 4.0), (0.3125, 3.5), (0.05, 3.0), (0.95, 5.0)):
+    v, t, none = (
+        np.array([[3.0, 5.0, 4.0]]),
+        np.array([[1.0, 1.0, 2.0]]),
+        np.zeros(3, dtype=bool),
+    )
+    for rate, expected in (
+        (0.125, 3.0),
+        (0.5, 4.0),
+        (0.3125, 3.5),
+        (0.05, 3.0),
+        (0.95, 5.0),
+    ):
         assert FalseAlarm(rate)(v, t, none)[0] == pytest.approx(expected)
 
 
 def test_a_printed_rule_is_one_distance():
     d, mass = np.arange(1.0, 11.0), np.ones(10)
     none = np.zeros(10, dtype=bool)
-    assert Printed(0.7).distance(d, mass, none) == 0.7 and not Printed(0.7).needs_minority
-    assert Printed(FalseAlarm(0.3)).distance(d, mass, none) == 7.0  # that of number .7 n
+    assert (
+        Printed(0.7).distance(d, mass, none) == 0.7 and not Printed(0.7).needs_minority
+    )
+    assert (
+        Printed(FalseAlarm(0.3)).distance(d, mass, none) == 7.0
+    )  # that of number .7 n
     assert Printed(FalseAlarm(0.35)).distance(d, mass, none) == 7.0
-    assert Printed(FalseAlarm(0.3)).distance(d, mass * np.repeat([2, 1], 5), none) == 6.0
+    assert (
+        Printed(FalseAlarm(0.3)).distance(d, mass * np.repeat([2, 1], 5), none) == 6.0
+    )
     assert Printed(Best()).needs_minority
 
 
@@ -118,7 +144,11 @@ def test_a_printed_rule_is_one_distance():
         *(((0, 5, 0, 95), name, np.nan) for name in ("fnr", "g_mean")),  # no minority
         ((0, 5, 0, 95), "fpr", 0.05),
         ((6, 20, [4, 14], 70), "fnr", [0.4, 0.7]),  # elementwise
-        (tuple(map(np.uint8, (200, 100, 150, 250))), "fpr", 100 / 350),  # without overflow
+        (
+            tuple(map(np.uint8, (200, 100, 150, 250))),
+            "fpr",
+            100 / 350,
+        ),  # without overflow
     ],
 )
 def test_a_ratio_of_counts(counts, name, value):
@@ -131,7 +161,9 @@ def test_evaluate_is_scikit_learn_with_minority_as_positive(seed):
     minority = rng.random(80) < 0.3
     score = rng.normal(size=80) + minority
     flagged = score > 0.8
-    recall, specificity = (metrics.recall_score(minority, flagged, pos_label=v) for v in (1, 0))
+    recall, specificity = (
+        metrics.recall_score(minority, flagged, pos_label=v) for v in (1, 0)
+    )
     expected = {
         "accuracy": metrics.accuracy_score(minority, flagged),
         "ppv": metrics.precision_score(minority, flagged),

@@ -16,7 +16,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWa
 FAR = np.array([[5.0], [10.0], [50.0], [500.0]]) * np.ones(3)
 
 
-@pytest.mark.parametrize("kernel", [RBF(1.0), Polynomial()], ids=["normalised", "other"])
+@pytest.mark.parametrize(
+    "kernel", [RBF(1.0), Polynomial()], ids=["normalised", "other"]
+)
 @pytest.mark.parametrize("name", ALL)
 def test_a_row_is_normal_in_a_draw_if_it_is_within_the_cutoff(name, kernel):
     """s_A + g u r_z - s_B >= theta, or d_z^2 <= D^2 of other kernels."""
@@ -28,13 +30,17 @@ def test_a_row_is_normal_in_a_draw_if_it_is_within_the_cutoff(name, kernel):
     K = kernel(new, data.units.X[data.points.members])
     s = w @ K.T
     if kernel.normalized:
-        nearest = np.log(K[:, data.points.majority].max(axis=1)) - boundary.unseen.log_near
+        nearest = (
+            np.log(K[:, data.points.majority].max(axis=1)) - boundary.unseen.log_near
+        )
         g, u = np.exp(boundary.log_g)[:, None], np.exp(boundary.unseen.log_u)
         apart = s + g * u * np.exp(np.minimum(nearest, 0.0)) - theta
     else:
         apart = -2.0 * theta - squared_distances(w, data.gram.K, K.T, kernel.diag(new))
     clear = np.abs(apart) > 1e-12 * np.abs(theta)
-    assert ((est.margins(new) >= 0) == (apart >= 0))[clear].all() and clear.mean() > 0.999
+    assert ((est.margins(new) >= 0) == (apart >= 0))[
+        clear
+    ].all() and clear.mean() > 0.999
     assert 0.01 < (apart >= 0).mean() < 0.99
 
 
@@ -48,7 +54,14 @@ def test_remote_rows_are_odder_the_farther_they_are(name):
     assert (est.decision(Z)["p_value"] >= found["p_value"].min() - 1e-12).all()
 
 
-KERNELS = (RBF(), Laplacian(), Linear(), Polynomial(), Custom(cauchy), Tabular(Laplacian("median")))
+KERNELS = (
+    RBF(),
+    Laplacian(),
+    Linear(),
+    Polynomial(),
+    Custom(cauchy),
+    Tabular(Laplacian("median")),
+)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -70,7 +83,9 @@ def test_a_row_is_answered_as_itself_whatever_rows_are_asked_beside_it():
     alone = est.decision(rows[[8, 20]])
     for others in (est.decision(rows), est.decision()):
         among = others.iloc[[8, 20]].to_numpy(float)
-        np.testing.assert_allclose(among, alone[others.columns].to_numpy(float), rtol=1e-9)
+        np.testing.assert_allclose(
+            among, alone[others.columns].to_numpy(float), rtol=1e-9
+        )
 
 
 def test_printed_rules_compare_distances_with_one_number():
@@ -81,9 +96,13 @@ def test_printed_rules_compare_distances_with_one_number():
     d2 = squared_distances(fit.learned.centre.w, fit.data.gram.K, k, 1.0)
     given = est.with_cutoff(cutoffs.Printed(0.9))
     np.testing.assert_array_equal(given.margins(Z) >= 0.0, d2 <= 0.81)
-    training = est.with_cutoff(cutoffs.Printed(cutoffs.FalseAlarm(0.2), of="training")).fit_
+    training = est.with_cutoff(
+        cutoffs.Printed(cutoffs.FalseAlarm(0.2), of="training")
+    ).fit_
     left_out = est.with_cutoff(cutoffs.Printed(cutoffs.FalseAlarm(0.2))).fit_
-    assert (fit.distance(Filled.whole(X)) > training.D_opt).mean() == pytest.approx(0.2, abs=0.03)
+    assert (fit.distance(Filled.whole(X)) > training.D_opt).mean() == pytest.approx(
+        0.2, abs=0.03
+    )
     assert (fit.distance() > left_out.D_opt).mean() == pytest.approx(0.2, abs=0.03)
     assert left_out.D_opt > training.D_opt
     ball = fitted("SVDD", kernel=RBF(1.0), C=1.0).with_cutoff(cutoffs.Printed(of="own"))
@@ -98,7 +117,10 @@ def test_the_default_cutoff_is_one_of_false_alarms_below_20_labels():
 
 
 def test_one_number_for_a_difference():
-    p, q = np.array([1.0, 1e-300, 0.5, 0.0, 2.0]), np.array([0.5, 0.0, 0.5, 1e-300, 3.0])
+    p, q = (
+        np.array([1.0, 1e-300, 0.5, 0.0, 2.0]),
+        np.array([0.5, 0.0, 0.5, 1e-300, 3.0]),
+    )
     with np.errstate(divide="ignore"):
         t = signed(np.log(p), np.log(q))
     assert list(np.argsort(t)) == [4, 3, 2, 1, 0]
@@ -106,7 +128,9 @@ def test_one_number_for_a_difference():
     close(above - below, p - q, 1e-12)
 
 
-@pytest.mark.parametrize("kernel", [RBF(1.0), Polynomial()], ids=["normalised", "other"])
+@pytest.mark.parametrize(
+    "kernel", [RBF(1.0), Polynomial()], ids=["normalised", "other"]
+)
 def test_the_similarity_has_no_cutoff_in_it(kernel):
     """log s_A, or -log(d^2 / 2)."""
     est = fitted("BSVDD", kernel=kernel)
@@ -126,7 +150,10 @@ def test_svdd_left_out_is_nearly_a_refit():
         left = est.fit_.log_similarity()[0]
         for unit in range(groups.max() + 1):
             stay = groups != unit
-            more = {"weight": None if weight is None else weight[stay], "groups": groups[stay]}
+            more = {
+                "weight": None if weight is None else weight[stay],
+                "groups": groups[stay],
+            }
             refit = fitted("SVDD", rows=X[stay], kernel=RBF(1.0), **more)
             apart.extend(np.abs(left[~stay] - refit.log_similarity(X[~stay])[0]))
     assert np.median(apart) < 0.02 and np.quantile(apart, 0.9) < 0.2

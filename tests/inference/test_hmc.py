@@ -9,7 +9,14 @@ from bsvdd.models import bdd_m, bsvdd, bsvdd_m
 from bsvdd.models.kernels import RBF
 
 from bsvdd import priors
-from tests.models.helpers import covariance, gram_of, hierarchical, rbf, softmax, student
+from tests.models.helpers import (
+    covariance,
+    gram_of,
+    hierarchical,
+    rbf,
+    softmax,
+    student,
+)
 
 ROWS = np.random.default_rng(80).normal(size=(12, 2))
 Y = np.arange(12) >= 9
@@ -36,11 +43,15 @@ def test_the_error_of_the_energy_is_of_second_order(name, monkeypatch):
     """A wrong force or kick would leave an error of any step."""
     monkeypatch.setattr(hmc, "QUARTERS", (0.5, 0.5))
     f = sampling.density(MODELS[name])
-    walk = hmc.Walk(f, np.random.default_rng(1), np.full(f.size, 0.1), np.full(f.size, 0.9))
+    walk = hmc.Walk(
+        f, np.random.default_rng(1), np.full(f.size, 0.1), np.full(f.size, 0.9)
+    )
     z, _ = hmc.hmc(f, f.size, 2, 60, 8, np.random.default_rng(0))
     state, errors = walk.state(walk.standard(z[:, -1])), []
     for steps in (128, 256, 512):
-        moving = replace(walk, rng=np.random.default_rng(4))  # the same velocity and length
+        moving = replace(
+            walk, rng=np.random.default_rng(4)
+        )  # the same velocity and length
         angle = np.pi / 4.0 / steps * (1 + 1e-12)
         _, accept = moving.moved(state, angle, steps)
         errors.append(-np.log(accept).min())
@@ -59,7 +70,9 @@ def test_a_trajectory_turns_by_the_angle_that_was_drawn(monkeypatch):
     walk = hmc.Walk(nothing, np.random.default_rng(3), np.zeros(4), np.ones(4))
     start = walk.state(np.full((5, 4), 2.0))
     (y, _, _), accept = walk.moved(start, 1.2, 64)
-    np.testing.assert_allclose(y, np.random.default_rng(3).standard_normal((5, 4)), atol=1e-12)
+    np.testing.assert_allclose(
+        y, np.random.default_rng(3).standard_normal((5, 4)), atol=1e-12
+    )
     np.testing.assert_allclose(accept, 1.0)
 
 
@@ -73,7 +86,9 @@ def test_trajectories_that_leave_the_density_are_rejected():
     (y, log_p, force), accept = walk.moved(start, 0.3, 64)
     stays = (y == 0.5).all(axis=1)
     assert 5 < stays.sum() < 45 and (accept[~stays] > 0.0).all()
-    assert (y[:, 0] > 0.0).all() and np.isfinite(log_p).all() and np.isfinite(force).all()
+    assert (
+        (y[:, 0] > 0.0).all() and np.isfinite(log_p).all() and np.isfinite(force).all()
+    )
 
 
 def test_a_state_whose_parameters_pymc_refuses_has_density_0():
@@ -111,7 +126,9 @@ def of_prior(name, rng, n):
     if name == "BSVDD-M":
         alpha1 = T[3:] * rng.beta(2.0, 3.0, size=(n, 2)) * 0.5
         tau = rng.normal(size=(n, 3)) * 1.3
-        return np.hstack([(1 + alpha1.sum(axis=1, keepdims=True)) * softmax(tau), -alpha1])
+        return np.hstack(
+            [(1 + alpha1.sum(axis=1, keepdims=True)) * softmax(tau), -alpha1]
+        )
     alpha1 = T[3:] * rng.uniform(size=(n, 2))
     x = rng.normal(size=(n, 3)) * 0.7
     rest = 1 + alpha1.sum(axis=1, keepdims=True) - x.sum(axis=1, keepdims=True)
@@ -124,7 +141,9 @@ def small(name):
         return bsvdd.BSVDD(gram_of(RBF(1.0), rows[:3]), student, scale)
     gram = gram_of(RBF(1.0), rows, SMALL_Y, T)
     if name == "BSVDD-M":
-        return bsvdd_m.BSVDDM(gram, priors.Flat(1.3), priors.Beta(2, 3, total=1.0), scale)
+        return bsvdd_m.BSVDDM(
+            gram, priors.Flat(1.3), priors.Beta(2, 3, total=1.0), scale
+        )
     return bdd_m.BDDM(gram, priors.Flat(0.7), priors.Beta(), scale)
 
 
@@ -133,7 +152,9 @@ def test_draws_are_of_the_prior_times_the_likelihood(name, worst_z):
     rng, rows, model = np.random.default_rng(2), ROWS[SMALL], small(name)
     K = rbf(rows, rows)
     w = of_prior(name, rng, 600_000)
-    squares = 3.0 - 2.0 * w @ K[:, :3].sum(axis=1) + 3.0 * np.einsum("ni,ij,nj->n", w, K, w)
+    squares = (
+        3.0 - 2.0 * w @ K[:, :3].sum(axis=1) + 3.0 * np.einsum("ni,ij,nj->n", w, K, w)
+    )
     log_L = -3.0 / 2.0 * squares
     L = np.exp(log_L - log_L.max())
     assert L.sum() ** 2 / (L**2).sum() > 20_000  # draws in effect

@@ -14,7 +14,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWa
 
 RNG = np.random.default_rng(70)
 X = RNG.normal(size=(25, 2))
-NEW = np.concatenate([RNG.normal(size=(30, 2)), RNG.normal(size=(10, 2)) * 3, [[1e4, 0.0]]])
+NEW = np.concatenate(
+    [RNG.normal(size=(30, 2)), RNG.normal(size=(10, 2)) * 3, [[1e4, 0.0]]]
+)
 KERNEL = kernels.RBF(0.9)
 QUICK = {"draws": 100, "tune": 100, "chains": 2}
 
@@ -38,7 +40,9 @@ def test_every_rank_is_one_step_of_the_p_value(n, alpha):
 
 def test_left_out_is_by_refits_where_weights_are_equal():
     """Density estimates without each row in turn: rescaled weights are those of a refit."""
-    prior = priors.Normal(sd=1e-4, m=(1 / 25,) * 25)  # so large a precision makes weights equal
+    prior = priors.Normal(
+        sd=1e-4, m=(1 / 25,) * 25
+    )  # so large a precision makes weights equal
     est = BDD(kernel=KERNEL, simplex=True, prior=prior).fit(X)
     np.testing.assert_allclose(est.idata_["posterior"]["w"], 1 / 25, rtol=1e-5)
     K, k_zu = KERNEL(X, X), KERNEL(NEW, X)
@@ -47,13 +51,17 @@ def test_left_out_is_by_refits_where_weights_are_equal():
     scores, others = est.score_samples(NEW), -est.decision()["surprise"].to_numpy()
     expected = (1 + (others[:, None] <= scores + 1e-9).sum(axis=0)) / 26
     np.testing.assert_allclose(bsvdd.p_value(est, NEW), expected)
-    # what is unseen is a draw beside each row, so ranks of similarities differ by a few rows
+    # what is unseen is a draw beside each row, so ranks of similarities differ by a few
+    # rows
     of_similarity = (1 + (left_out[:, None] <= k_zu.mean(axis=1)).sum(axis=0)) / 26
     assert np.abs(expected - of_similarity).max() <= 3 / 26
 
 
 def test_a_batch_counts_as_one_row_of_its_weight():
-    groups, weight = np.arange(25) // 3, np.where(np.arange(25) < 22, np.arange(25) % 4 + 1.0, 0.0)
+    groups, weight = (
+        np.arange(25) // 3,
+        np.where(np.arange(25) < 22, np.arange(25) % 4 + 1.0, 0.0),
+    )
     est = SVDD(kernel=KERNEL).fit(X, sample_weight=weight, groups=groups)
     score, others = est.score_samples(NEW), -est.decision()["surprise"].to_numpy()
     mean, upto = [], []
@@ -75,7 +83,11 @@ def test_a_narrow_kernel_takes_no_digits(width):
 
 
 ONE_CLASS = [SVDD(), BDD(**QUICK), BSVDD(**QUICK), BSVDD(dictionary=12, **QUICK)]
-TWO_CLASS = [SVDDM(), BDDM(**QUICK), BSVDDM(minority_prior=priors.Beta(total=1), **QUICK)]
+TWO_CLASS = [
+    SVDDM(),
+    BDDM(**QUICK),
+    BSVDDM(minority_prior=priors.Beta(total=1), **QUICK),
+]
 
 
 @pytest.mark.parametrize("est", ONE_CLASS + TWO_CLASS, ids=repr)
@@ -90,7 +102,9 @@ def test_the_cutoff_of_a_rate_and_p_values_order_alike(est):
         assert p[flagged].max(initial=0.0) <= p[~flagged].min()
         near = 2.01 / 20  # D_opt of the draws lies about the quantile
         assert (p[flagged] <= rate + near).all() and (p[~flagged] > rate - near).all()
-        np.testing.assert_array_equal(bsvdd.select(new, NEW, rate), discoveries(p, rate))
+        np.testing.assert_array_equal(
+            bsvdd.select(new, NEW, rate), discoveries(p, rate)
+        )
 
 
 # the false discovery rate
@@ -100,7 +114,9 @@ def test_nothing_is_selected_under_a_kernel_matrix_too():
     est = SVDD(kernel=kernels.Precomputed(diagonal=1.0)).fit(KERNEL(X, X))
     p = bsvdd.p_value(est, KERNEL(NEW[-2:], X))
     assert p.min() == 1.0 / 26
-    with pytest.warns(bsvdd.base.warning.DataWarning, match="no row is selected, though"):
+    with pytest.warns(
+        bsvdd.base.warning.DataWarning, match="no row is selected, though"
+    ):
         assert not bsvdd.select(est, KERNEL(NEW[-2:], X), fdr=0.01).any()
 
 
@@ -111,7 +127,10 @@ def by_definition(p, fdr):
     return p <= ordered[max(fitting) - 1] if fitting else np.zeros(m, dtype=bool)
 
 
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=12), st.sampled_from([0.05, 0.1, 0.3]))
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=12),
+    st.sampled_from([0.05, 0.1, 0.3]),
+)
 def test_discoveries_are_those_of_benjamini_and_hochberg(ranks, fdr):
     p = np.array(ranks) / 41
     np.testing.assert_array_equal(discoveries(p, fdr), by_definition(p, fdr))
@@ -120,5 +139,9 @@ def test_discoveries_are_those_of_benjamini_and_hochberg(ranks, fdr):
 def test_edges_of_discoveries():
     none = discoveries(np.empty(0), 0.1)
     assert (none.shape, none.dtype) == ((0,), bool)
-    for p, fdr in ((7 / 86, 0.1), (7 / 43, 0.2), (7 / 172, 0.05)):  # p 43 / 35 is the rate
+    for p, fdr in (
+        (7 / 86, 0.1),
+        (7 / 43, 0.2),
+        (7 / 172, 0.05),
+    ):  # p 43 / 35 is the rate
         assert discoveries(np.array([p] * 35 + [1.0] * 8), fdr).sum() == 35

@@ -29,7 +29,9 @@ SEEDS = {"auto": (3, 3, 4), "metropolis": (3, 4), "nuts": (3, 3, 4)}
 )
 def test_shapes_names_and_seeds(sampler):
     """Chains of one run differ; only NUTS says which transitions diverge."""
-    draws = [sampling.draw(MODEL, sampler, seed=seed, **QUICK) for seed in SEEDS[sampler]]
+    draws = [
+        sampling.draw(MODEL, sampler, seed=seed, **QUICK) for seed in SEEDS[sampler]
+    ]
     first, other = draws[0].w, draws[-1].w
     assert first.shape == (2, 30, 12)
     if sampler != "metropolis":  # whose step PyMC compiles anew
@@ -42,11 +44,19 @@ def test_shapes_names_and_seeds(sampler):
 
 
 def test_draws_of_a_normal_posterior_are_independent():
-    drawn = sampling.draw(bdd.BDD(GRAM, priors.EqualWeights(), 20.0), draws=4000, chains=2, seed=1)
-    assert drawn.sampler == "exact" and drawn.stats == {} and drawn.w.shape == (2, 4000, 12)
+    drawn = sampling.draw(
+        bdd.BDD(GRAM, priors.EqualWeights(), 20.0), draws=4000, chains=2, seed=1
+    )
+    assert (
+        drawn.sampler == "exact"
+        and drawn.stats == {}
+        and drawn.w.shape == (2, 4000, 12)
+    )
     lag = [np.corrcoef(x[1:], x[:-1])[0, 1] for chain in drawn.w for x in chain.T]
     assert np.abs(lag).max() < 4.5 / np.sqrt(4000)
-    with pytest.raises(ValueError, match=r"sampler must be one of \['auto', 'nuts', 'metrop"):
+    with pytest.raises(
+        ValueError, match=r"sampler must be one of \['auto', 'nuts', 'metrop"
+    ):
         sampling.draw(MODEL, "hmc")
 
 
@@ -88,7 +98,8 @@ assert not any(name.startswith("pytensor.link.numba.dispatch") for name in sys.m
     run(sys.executable, "-c", code)
 
 
-# several modes: walkers start in different ones, so that R-hat sees what a chain would miss
+# several modes: walkers start in different ones, so that R-hat sees what a chain would
+# miss
 
 
 def near_modes(gram, name, dims):
@@ -98,7 +109,9 @@ def near_modes(gram, name, dims):
 
 def test_modes_between_which_chains_move(worst_z):
     """With a likelihood that says nothing, the draws have the moments of the mixture."""
-    drawn = sampling.draw(bsvdd.BSVDD(GRAM, near_modes, 1e-9), draws=300, tune=150, seed=1).w
+    drawn = sampling.draw(
+        bsvdd.BSVDD(GRAM, near_modes, 1e-9), draws=300, tune=150, seed=1
+    ).w
     which = (np.log(drawn[..., 0]) - np.log(drawn[..., -1])) / 2.0
     assert worst_z(which, 0.0) < 4.5
     assert worst_z(which**2, 1.0 + 1.3**2) < 4.5

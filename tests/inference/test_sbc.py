@@ -1,7 +1,7 @@
 """Simulation-based calibration: the truth ranks uniformly among draws of each posterior.
 
-With a linear kernel and points that are fixed beforehand the quasi-likelihood is one: given w, rows
-are x_i ~ N(a, I / lambda), a = sum_j w_j u_j (Talts et al. 2018).
+With a linear kernel and points that are fixed beforehand the quasi-likelihood is one:
+given w, rows are x_i ~ N(a, I / lambda), a = sum_j w_j u_j (Talts et al. 2018).
 """
 
 from dataclasses import dataclass
@@ -20,10 +20,18 @@ from bsvdd import priors
 
 POINTS = np.array([[0.0, 0.0], [2.0, 0.5], [-0.5, 1.8], [1.5, 1.7], [-1.0, -0.8]])
 N0, SCALE, SIZE, DRAWS, STEPS = 6, 2.0, 1e-4, 63, 4
-MEAN, COVARIANCE = np.array([0.5, -0.3, 0.1, 0.0, 0.0]), np.eye(5)  # of minority rows for nothing
+MEAN, COVARIANCE = (
+    np.array([0.5, -0.3, 0.1, 0.0, 0.0]),
+    np.eye(5),
+)  # of minority rows for nothing
 COVARIANCE[:3, :3] = [[1.0, 0.3, 0.0], [0.3, 0.8, -0.2], [0.0, -0.2, 1.2]]
 NORMAL, SHARE = priors.Normal(m=MEAN, sigma=COVARIANCE), priors.Beta(2.0, 1.5)
-MODELS = {"BDD": (BDD, 200), "BSVDD": (BSVDD, 80), "BDD-M": (BDDM, 60), "BSVDD-M": (BSVDDM, 60)}
+MODELS = {
+    "BDD": (BDD, 200),
+    "BSVDD": (BSVDD, 80),
+    "BDD-M": (BDDM, 60),
+    "BSVDD-M": (BSVDDM, 60),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +79,20 @@ def ranks(name, seed, scale=SCALE, repeated=0):
         M = len(w)
         rows = w @ POINTS[:M] + rng.standard_normal((N0, 2)) / np.sqrt(SCALE)
         counted = np.vstack([rows, rows[:repeated]])
-        K, one, where = POINTS[:M] @ POINTS[:M].T, np.ones(M), np.where(np.arange(5) < M)[0]
+        K, one, where = (
+            POINTS[:M] @ POINTS[:M].T,
+            np.ones(M),
+            np.where(np.arange(5) < M)[0],
+        )
         where = np.append(where, np.full(5 - M, -1))
         gram = Known(K, (counted**2).sum(), np.diag(K), one, one, M - 3, where, counted)
-        how = dict(draws=STEPS * DRAWS, tune=100, chains=1, seed=1000 * seed + replicate)
+        how = dict(
+            draws=STEPS * DRAWS, tune=100, chains=1, seed=1000 * seed + replicate
+        )
         minority = [SHARE] if M == 5 else []
-        drawn = sampling.draw(model(gram, NORMAL, *minority, scale), **how).w[0, STEPS - 1 :: STEPS]
+        drawn = sampling.draw(model(gram, NORMAL, *minority, scale), **how).w[
+            0, STEPS - 1 :: STEPS
+        ]
         below = (quantities(drawn, rows) < quantities(w[None], rows)).sum(axis=0)
         u.append((below + rng.uniform(size=len(below))) / (DRAWS + 1))
     return np.array(u)
@@ -90,7 +106,8 @@ def p_value(u):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[] if n == "BDD" else pytest.mark.long) for n in MODELS]
+    "name",
+    [pytest.param(n, marks=[] if n == "BDD" else pytest.mark.long) for n in MODELS],
 )
 def test_ranks_are_uniform(name):
     assert p_value(ranks(name, 3)) > SIZE

@@ -28,7 +28,9 @@ def test_mixing_is_that_of_arviz(shape):
     found, one = Chains.of(values), Chains.of(values[:1])
     assert found.r_hat == pytest.approx(float(az.rhat(data)["x"].max()), rel=1e-12)
     assert found.ess == pytest.approx(float(az.ess(data)["x"].min()), rel=1e-12)
-    assert one.ess == pytest.approx(float(az.ess(data.isel(chain=[0]))["x"].min()), rel=1e-12)
+    assert one.ess == pytest.approx(
+        float(az.ess(data.isel(chain=[0]))["x"].min()), rel=1e-12
+    )
     assert np.isnan(one.r_hat)
 
 
@@ -65,15 +67,24 @@ def test_support_is_the_number_of_rows_that_weights_rest_on():
     w = np.array([[1.0, 3.0, 2.0], [0.0, 5.0, 0.0], [0.5, 0.0, -1.0]])
     close(effective_support(w, sizes), [6.0, 3.0, 1.5**2 / (0.25 + 0.5)])
     each = np.random.default_rng(3).normal(size=(4, 6))
-    close(effective_support(each, np.ones(6)), np.abs(each).sum(1) ** 2 / (each**2).sum(1))
+    close(
+        effective_support(each, np.ones(6)), np.abs(each).sum(1) ** 2 / (each**2).sum(1)
+    )
 
 
 def near_by_hand(t, unit, draws):
     """Return s_z (S, c), sigma_z n0 and the mean similarity (c,) of rows near the cutoff."""
     K, t = RBF(1.0)(X, X), t / t.mean()
     mean, variance = np.transpose([without_unit(K, t, unit, i) for i in range(60)])
-    mass = np.array([t[unit == u].mean() for u in unit]) * t / np.bincount(unit, t)[unit]
-    return near_cutoff(mean, mass), left_out(draws, K, unit, 0.1), np.sqrt(variance), mean
+    mass = (
+        np.array([t[unit == u].mean() for u in unit]) * t / np.bincount(unit, t)[unit]
+    )
+    return (
+        near_cutoff(mean, mass),
+        left_out(draws, K, unit, 0.1),
+        np.sqrt(variance),
+        mean,
+    )
 
 
 @pytest.mark.parametrize("of", ["rows", "weights", "batches"])
@@ -89,7 +100,11 @@ def test_spread_pull_and_variance_ratio_are_their_formulas(of):
     which, s, sigma, mean = near_by_hand(t, unit, of_rows)
     step = -(-len(which) // 20)
     near, which = Near.of(data), which[::step]
-    close(np.sort(near.similarity(Centre(w, 0)), axis=1), np.sort(s[:, which], axis=1), 1e-9)
+    close(
+        np.sort(near.similarity(Centre(w, 0)), axis=1),
+        np.sort(s[:, which], axis=1),
+        1e-9,
+    )
     total = np.median(w.sum(axis=1))
     spread, pull = near.spread_and_pull(Centre(w, 0))
     sd = s[:, which].std(axis=0)
@@ -97,7 +112,9 @@ def test_spread_pull_and_variance_ratio_are_their_formulas(of):
     close(pull, np.median((s[:, which].mean(axis=0) - total * mean[which]) / sd), 1e-7)
     before = np.nanvar(near_by_hand(t, unit, of_prior)[1][:, which], axis=0)
     assert before.max() < 1.0  # although without a unit some draws have no weight left
-    close(near.variance_ratio(Centre(w, 0), Centre(prior, 0)), np.median(sd**2 / before))
+    close(
+        near.variance_ratio(Centre(w, 0), Centre(prior, 0)), np.median(sd**2 / before)
+    )
 
 
 def test_a_file_beside_the_package_is_the_users():

@@ -12,7 +12,9 @@ OPTIONS = {"show_progress": False, "abstol": 1e-13, "reltol": 1e-13, "feastol": 
 def interior_points(P, q, G, h, A=None, b=None):
     """Minimise x'Px/2 + q'x under Gx <= h and Ax = b, by cvxopt."""
     equality = () if A is None else (np.atleast_2d(A), np.atleast_1d(b))
-    arguments = (cvxopt.matrix(np.asarray(a, dtype=float)) for a in (P, q, G, h, *equality))
+    arguments = (
+        cvxopt.matrix(np.asarray(a, dtype=float)) for a in (P, q, G, h, *equality)
+    )
     return np.ravel(cvxopt.solvers.qp(*arguments, options=OPTIONS)["x"])
 
 
@@ -20,13 +22,17 @@ def quadratic_program(P, q, lower, upper, a=None):
     """Minimise x'Px/2 + q'x under a'x = 1 (by default the sum) and lower <= x <= upper."""
     n = len(q)
     a = np.ones(n) if a is None else a
-    x, upper = (np.array(np.broadcast_to(bound, n), dtype=float) for bound in (lower, upper))
+    x, upper = (
+        np.array(np.broadcast_to(bound, n), dtype=float) for bound in (lower, upper)
+    )
     free = upper > x  # interior points need room
     P_free = P[np.ix_(free, free)]
     q_free = q[free] + P[np.ix_(free, ~free)] @ x[~free]
     G, h = np.vstack([-np.eye(n), np.eye(n)])[:, free], np.concatenate([-x, upper])
     kept = np.isfinite(h) & np.tile(free, 2)
-    x[free] = interior_points(P_free, q_free, G[kept], h[kept], a[free], 1 - a[~free] @ x[~free])
+    x[free] = interior_points(
+        P_free, q_free, G[kept], h[kept], a[free], 1 - a[~free] @ x[~free]
+    )
     return x
 
 
@@ -77,7 +83,8 @@ def squared_distances(w, K, k_uz, k_zz):
 def without_unit(K, t, unit, i):
     """Return the mean of similarities of row i to rows of other units, and n0 times its variance.
 
-    n0 / n sum_u [sum_{i in u} t_i (k_i - mean)]^2 / (1 - sum_u t_u^2 / n^2), over what stays.
+    n0 / n sum_u [sum_{i in u} t_i (k_i - mean)]^2 / (1 - sum_u t_u^2 / n^2), over what
+    stays.
     """
     stay = np.where(unit == unit[i], 0.0, t)
     n, mean = stay.sum(), stay @ K[i] / stay.sum()
@@ -115,4 +122,7 @@ def covariance(seed, n):
 def moments_z(worst_z, draws, mean, covariance):
     """The larger z of the mean and the covariance of draws (chain, draw, n)."""
     error = draws - mean
-    return max(worst_z(draws, mean), worst_z(error[..., :, None] * error[..., None, :], covariance))
+    return max(
+        worst_z(draws, mean),
+        worst_z(error[..., :, None] * error[..., None, :], covariance),
+    )

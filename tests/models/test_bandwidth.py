@@ -65,7 +65,9 @@ def test_weights_count_as_shares_with_an_effective_number_of_rows(criterion):
     center = (share @ X).mean()
     expected = {
         "mean": math.sqrt(mean_square / math.log((n - 1) / 2e-12)),
-        "modified_mean": math.sqrt(mean_square / math.log((n - 1) / published_delta(n) ** 2)),
+        "modified_mean": math.sqrt(
+            mean_square / math.log((n - 1) / published_delta(n) ** 2)
+        ),
         "scale": math.sqrt((share @ (X - center) ** 2).sum() / 2),
     }[criterion]
     assert fitted(criterion, weight=t) == pytest.approx(expected, rel=1e-10)
@@ -98,7 +100,11 @@ def left_out_log_density(rows, t, unit, s, power, metric):
 def test_likelihood_is_the_largest_left_out_log_density(of, kernel):
     """A row is left out with its copies, whose density would grow without bound as s -> 0."""
     rows = np.concatenate([X, X]) if of == "each row twice" else X
-    t = np.random.default_rng(2).exponential(size=len(rows)) if of == "weights" else np.ones(160)
+    t = (
+        np.random.default_rng(2).exponential(size=len(rows))
+        if of == "weights"
+        else np.ones(160)
+    )
     t, unit = t[: len(rows)], np.arange(len(rows)) // (8 if of == "batches" else 1)
     found = fitted("likelihood", rows, t, unit, kernel)
     how = rows, t, unit
@@ -118,7 +124,9 @@ def test_likelihood_of_equal_rows_of_constant_columns_and_of_many_rows():
     assert fitted("likelihood", np.column_stack([X, np.full(N, 7.0)])) == alone
     many = np.random.default_rng(62).normal(size=(1500, 3)) * [1.0, 2.0, 0.5]
     assert 0.4 < fitted("likelihood", many) / alone < 1.0
-    few = np.concatenate([np.ones((300, 2)), np.random.default_rng(57).normal(size=(10, 2))])
+    few = np.concatenate(
+        [np.ones((300, 2)), np.random.default_rng(57).normal(size=(10, 2))]
+    )
     assert 0.1 < fitted("likelihood", few) < 3.0
 
 
@@ -127,7 +135,9 @@ def test_every_criterion_is_in_the_units_of_the_columns_and_ignores_their_origin
     s = fitted(name)
     for factor, shift in ((1 / 64, 0.0), (10.0, 5.0)):
         assert fitted(name, factor * X + shift) == pytest.approx(factor * s, rel=1e-10)
-    with pytest.raises(ValueError, match=f"'{name}' gives 0.0 on these 9 .*the bandwidth as a num"):
+    with pytest.raises(
+        ValueError, match=f"'{name}' gives 0.0 on these 9 .*the bandwidth as a num"
+    ):
         fitted(name, np.ones((9, 2)))
     for size in (1e-200, 1e200):  # an error and no warning
         with pytest.raises(ValueError, match="too large or small to be squared"):

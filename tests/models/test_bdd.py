@@ -40,12 +40,18 @@ def test_posterior_is_the_normal_of_likelihood_and_prior(kernel, prior, scale, w
     K, gram = kernel(ROWS, ROWS), gram_of(kernel, ROWS)
     model = bdd.BDD(gram, prior, scale)
     S = 0.64 * S1 if prior is CORRELATED else prior.sd**2 * np.eye(N)
-    m = {CORRELATED: M1, ROW_SUM: -np.sqrt(np.abs(K.sum(axis=1)))}.get(prior, np.zeros(N))
+    m = {CORRELATED: M1, ROW_SUM: -np.sqrt(np.abs(K.sum(axis=1)))}.get(
+        prior, np.zeros(N)
+    )
     H = scale * N * K + np.linalg.inv(S)
     b = scale * K.sum(axis=1) + np.linalg.solve(S, m)
-    np.testing.assert_allclose(by_row(gram, model.mode()), np.linalg.solve(H, b), rtol=1e-7)
+    np.testing.assert_allclose(
+        by_row(gram, model.mode()), np.linalg.solve(H, b), rtol=1e-7
+    )
     precision, _ = model.posterior
-    np.testing.assert_allclose(precision[np.ix_(gram.of_row, gram.of_row)], H, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        precision[np.ix_(gram.of_row, gram.of_row)], H, rtol=1e-9, atol=1e-9
+    )
     w = by_row(gram, sampling.draw(model, draws=2000, chains=2, seed=1).w)
     assert moments_z(worst_z, w, np.linalg.solve(H, b), np.linalg.inv(H)) < 4.5
     mode = by_row(gram, model.simplex_mode())
@@ -55,7 +61,9 @@ def test_posterior_is_the_normal_of_likelihood_and_prior(kernel, prior, scale, w
 
 def test_only_a_normal_prior_has_a_normal_posterior():
     model = bdd.BDD(gram_of(RBF(1.1), ROWS), lambda gram, name, dims: None)
-    with pytest.raises(TypeError, match="posterior of BDD is normal for a normal prior only"):
+    with pytest.raises(
+        TypeError, match="posterior of BDD is normal for a normal prior only"
+    ):
         model.draw(3, RNG)
 
 
@@ -95,7 +103,11 @@ def test_without_minority_rows_it_is_bdd_on_the_hyperplane(worst_z):
     """BDD's normal posterior, conditioned on sum 1 by the textbook."""
     rows, y = rows_of_both(31, 7, 0)
     m, S = 1.0 + np.random.default_rng(32).normal(size=7), covariance(33, 7)
-    prior, scale, K = priors.Normal(m=m, sigma=S), 0.05, RBF(1.2)(rows, rows)  # far from sum 1
+    prior, scale, K = (
+        priors.Normal(m=m, sigma=S),
+        0.05,
+        RBF(1.2)(rows, rows),
+    )  # far from sum 1
     C = np.linalg.inv(scale * 7 * K + np.linalg.inv(S))
     free = C @ (scale * K.sum(axis=1) + np.linalg.solve(S, m))
     a, g, covariance_given = conditional(free, C)

@@ -15,7 +15,9 @@ from .helpers import near_cutoff, without_unit
 N = 40
 ROWS = np.random.default_rng(0).normal(size=(N, 2))
 KERNELS = [RBF(0.3), RBF(0.8), RBF(3.0), Laplacian(1.0), Linear()]
-both_models = pytest.mark.parametrize("on_simplex", [True, False], ids=["simplex", "free"])
+both_models = pytest.mark.parametrize(
+    "on_simplex", [True, False], ids=["simplex", "free"]
+)
 
 
 def data_of(kernel, rows=ROWS, weight=None, groups=None, most=600):
@@ -32,7 +34,10 @@ def moment(a, b, of):
     largest = log_density(np.linspace(*ends, 1000)).max()
     how = dict(points=[-2, 0, 2], limit=400)
     total = quad(lambda x: np.exp(log_density(x) - largest), *ends, **how)[0]
-    return quad(lambda x: of(x) * np.exp(log_density(x) - largest), *ends, **how)[0] / total
+    return (
+        quad(lambda x: of(x) * np.exp(log_density(x) - largest), *ends, **how)[0]
+        / total
+    )
 
 
 def variance(A):
@@ -54,7 +59,8 @@ def test_weights_of_no_likelihood_and_of_one_unit_alone():
     assert V[0] < np.expm1(SD**2)  # that of the prior
     assert variance(calibrate.of_alone(True)) == pytest.approx(1.0, rel=1e-6)
     assert 1.0 / (calibrate.of_alone(False) + SD**-2) == pytest.approx(1.0)
-    # the precision has the mean variance over M eigenvalues, and those of other units, which are 0
+    # the precision has the mean variance over M eigenvalues, and those of other units,
+    # which are 0
     eigenvalues, units = np.geomspace(1e-4, 3.0, 12), 20.0
     found = calibrate.precision(eigenvalues, units)
     trace = (1.0 / (np.append(eigenvalues, np.zeros(8)) + found)).mean()
@@ -65,27 +71,34 @@ def test_weights_of_no_likelihood_and_of_one_unit_alone():
 def root_by_inverses(data, scale, on_simplex):
     """Return the median log ratio of variances of s_z near the cutoff, row by row.
 
-    The weights of units are n0 w_g = N_g y_g / sqrt(e_g), of precision c B + Lambda. The unit of a
-    row leaves the points, and takes its share of the prior variance of y_g with it.
+    The weights of units are n0 w_g = N_g y_g / sqrt(e_g), of precision c B + Lambda.
+    The unit of a row leaves the points, and takes its share of the prior variance of
+    y_g with it.
     """
     gram, unit, t = data.gram, data.units.unit, data.units.weight
     kernel, X, c = data.kernel, data.units.X, scale / data.gram.n0
     root = gram.sizes / np.sqrt(gram.effective)
     B = root[:, None] * gram.K * root
     values = np.linalg.eigvalsh(c * B)
-    precision = calibrate.precision(np.maximum(values, 0), gram.units) if on_simplex else SD**-2
+    precision = (
+        calibrate.precision(np.maximum(values, 0), gram.units) if on_simplex else SD**-2
+    )
     K, ratio, closeness = kernel(X, X), np.empty(len(X)), np.empty(len(X))
     A = np.equal.outer(gram.of_row, np.arange(len(B))) * t[:, None]
     for i in range(len(X)):
         stay = np.where(unit == unit[i], 0.0, t)
         gone = (t - stay) @ (A > 0) / gram.sizes
         rest = np.maximum(1.0 - gone, 1e-12)
-        k = (stay * K[i]) @ (A > 0) / gram.sizes * root / rest  # of the points without the unit
+        k = (
+            (stay * K[i]) @ (A > 0) / gram.sizes * root / rest
+        )  # of the points without the unit
         tau = np.minimum((gram.sizes * gone / root) ** 2, 1.0)
         of_prior = precision * (1.0 + tau / np.maximum(1.0 - tau, 1e-13))
         P = np.linalg.inv(c * B + np.diag(of_prior))
         mean, spread = without_unit(K, t, unit, i)
-        ratio[i] = (k @ P @ k - (k @ P @ root) ** 2 / (root @ P @ root) * on_simplex) / spread
+        ratio[i] = (
+            k @ P @ k - (k @ P @ root) ** 2 / (root @ P @ root) * on_simplex
+        ) / spread
         closeness[i] = 2 * mean - K[i, i]
     mass = t / np.bincount(unit)[unit]
     return np.median(np.log(ratio[near_cutoff(closeness, mass)]))
@@ -107,14 +120,18 @@ def test_at_the_root_the_posterior_is_as_wide_as_samples_differ(case, on_simplex
     data = data_of(kernel, **how)
     found = calibrate.calibrated(data, on_simplex)
     assert not found.reason
-    assert root_by_inverses(data, found.scale, on_simplex) == pytest.approx(0.0, abs=2e-5)
+    assert root_by_inverses(data, found.scale, on_simplex) == pytest.approx(
+        0.0, abs=2e-5
+    )
 
 
 @both_models
 def test_rows_that_are_alone_have_the_root_of_the_identity(on_simplex):
     found = calibrate.calibrated(data_of(RBF(1e-3)), on_simplex)
     assert found.scale == pytest.approx(calibrate.of_alone(on_simplex) * N)
-    assert found.reason == "fewer than 3 rows near the cutoff have similarities that vary"
+    assert (
+        found.reason == "fewer than 3 rows near the cutoff have similarities that vary"
+    )
 
 
 def test_the_unit_of_lambda_is_one_over_the_kernel():

@@ -18,7 +18,10 @@ RNG = np.random.default_rng(1)
 X = RNG.normal(size=(40, 4))
 Y = 2.0 * RNG.normal(size=(25, 4))  # some beyond the range of X
 for each in (X, Y):  # numbers in columns 0 and 2, and what can be categories in 1 and 3
-    each[:, 1], each[:, 3] = RNG.integers(0, 3, len(each)), RNG.integers(0, 5, len(each)) - 0.5
+    each[:, 1], each[:, 3] = (
+        RNG.integers(0, 3, len(each)),
+        RNG.integers(0, 5, len(each)) - 0.5,
+    )
 T = RNG.exponential(size=40)
 
 
@@ -48,7 +51,10 @@ class Scales:
 
     def __init__(self, x, t):
         self.x, self.t = x, t / t.mean()
-        self.mean, self.sd = self.average(x), math.sqrt(self.average((x - self.average(x)) ** 2))
+        self.mean, self.sd = (
+            self.average(x),
+            math.sqrt(self.average((x - self.average(x)) ** 2)),
+        )
         scores = np.array([self.score(v) for v in x])
         self.middle = self.average(scores)
         self.unit = math.sqrt(self.average((scores - self.middle) ** 2))
@@ -84,7 +90,9 @@ def tabular(k, categorical=(1, 3), scales=BOTH, t=None):
     columns = {f: Scales(X[:, f], np.ones(40) if t is None else t) for f in numbers}
 
     def product(x, y):
-        u, v = (np.concatenate([columns[f](z[f], scales) for f in numbers]) for z in (x, y))
+        u, v = (
+            np.concatenate([columns[f](z[f], scales) for f in numbers]) for z in (x, y)
+        )
         return k(u, v) * 0.3 ** sum(x[c] != y[c] for c in categorical)
 
     return product
@@ -98,7 +106,10 @@ FORMULAS = [
     (kernels.RBF(1.7), gauss),
     (kernels.Laplacian(0.8), laplace),
     (kernels.Linear(), lambda x, y: sum(x * y)),
-    (kernels.Polynomial(3, gamma=0.5, coef0=2.0), lambda x, y: (0.5 * sum(x * y) + 2.0) ** 3),
+    (
+        kernels.Polynomial(3, gamma=0.5, coef0=2.0),
+        lambda x, y: (0.5 * sum(x * y) + 2.0) ** 3,
+    ),
     (kernels.Polynomial(), lambda x, y: (sum(x * y) + 1.0) ** 2),
     (kernels.Polynomial(1, coef0=0.0), lambda x, y: sum(x * y)),
     (kernels.Custom(cauchy), lambda x, y: 1.0 / (1.0 + sum((x - y) ** 2))),
@@ -107,7 +118,10 @@ FORMULAS = [
     (of_columns(kernels.Linear()), tabular(lambda x, y: sum(x * y))),
     (kernels.Tabular(kernels.RBF(1.7)), tabular(gauss, ())),
     (kernels.Tabular(cauchy), tabular(lambda x, y: 1 / (1 + sum((x - y) ** 2)), ())),
-    (of_columns(kernels.RBF(1.7), scale="standardised"), tabular(gauss, scales=STANDARDISED)),
+    (
+        of_columns(kernels.RBF(1.7), scale="standardised"),
+        tabular(gauss, scales=STANDARDISED),
+    ),
     (
         kernels.Tabular(kernels.Laplacian(0.8), scale="normal scores"),
         tabular(laplace, (), NORMAL_SCORES),
@@ -117,14 +131,20 @@ FITTED = [fit(kernel) for kernel, _ in FORMULAS]
 
 
 @pytest.mark.parametrize(
-    ("kernel", "k"), list(zip(FITTED, [k for _, k in FORMULAS], strict=True)), ids=map(repr, FITTED)
+    ("kernel", "k"),
+    list(zip(FITTED, [k for _, k in FORMULAS], strict=True)),
+    ids=map(repr, FITTED),
 )
 def test_values_and_diagonal_are_the_formula(kernel, k):
     expected = by_loops(k, X, Y)
     np.testing.assert_allclose(values(kernel, X, Y), expected, rtol=1e-10, atol=1e-13)
-    np.testing.assert_allclose(kernel.diag(kernel.inputs(X)), [k(x, x) for x in X], rtol=1e-12)
+    np.testing.assert_allclose(
+        kernel.diag(kernel.inputs(X)), [k(x, x) for x in X], rtol=1e-12
+    )
     if kernel.normalized:
-        np.testing.assert_allclose(logs(kernel, X, Y), np.log(expected), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            logs(kernel, X, Y), np.log(expected), rtol=1e-9, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("kernel", FITTED, ids=repr)
@@ -134,7 +154,11 @@ def test_identities_of_every_kernel(kernel):
     np.testing.assert_allclose(K, K.T, rtol=1e-13, atol=1e-13)
     eigenvalues = np.linalg.eigvalsh(K)
     assert eigenvalues.min() > -1e-10 * eigenvalues.max()
-    for twin in (copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel)), clone(kernel)):
+    for twin in (
+        copy.deepcopy(kernel),
+        pickle.loads(pickle.dumps(kernel)),
+        clone(kernel),
+    ):
         np.testing.assert_array_equal(values(twin, X, X), K)
         assert repr(twin) == repr(kernel) and twin.normalized == kernel.normalized
     assert kernel.normalized == ("RBF" in repr(kernel) or "Lapl" in repr(kernel))
@@ -155,7 +179,10 @@ def test_a_bandwidth(cls):
     known = fit(cls("median"))
     assert known.criterion == "median" and fit(known, 10 * X) == known  # a number stays
     assert known.s == bandwidth.of(
-        "median", bandwidth.Rows(X, np.ones(40), np.arange(40), 4), cls.metric, cls.power
+        "median",
+        bandwidth.Rows(X, np.ones(40), np.arange(40), 4),
+        cls.metric,
+        cls.power,
     )
     for part in (f"{known.s:.6g}", "'median'"):
         assert part in repr(known)
@@ -181,13 +208,17 @@ def test_the_logarithm_does_not_underflow(power):
         *((1.3, (0.0, 3.0), shift, 1e-9) for shift in (0.0, 1e3, 1e8)),
     ],
 )
-def test_rbf_keeps_its_digits_for_rows_far_apart_for_their_bandwidth(s, centres, shift, tolerance):
+def test_rbf_keeps_its_digits_for_rows_far_apart_for_their_bandwidth(
+    s, centres, shift, tolerance
+):
     """Two clusters: beyond some distance the product form of the distances has no digit left."""
     steps = np.round(np.random.default_rng(8).normal(size=(24, 3)) * 1024) / 1024
     rows = steps + np.repeat(centres, 12)[:, None] + shift
     others, kernel = rows[::3] + 0.25, kernels.RBF(s)
     near = by_loops(lambda x, y: gauss(x, y, s), rows, others)
-    np.testing.assert_allclose(kernel(rows, others), near, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(
+        kernel(rows, others), near, rtol=tolerance, atol=tolerance
+    )
     K = kernel(rows, rows)
     np.testing.assert_allclose(np.diag(K), 1.0, rtol=tolerance)
     assert 0.01 < K[0, 1:12].max() < 1  # rows of one cluster do see each other
@@ -197,12 +228,18 @@ def test_rbf_keeps_its_digits_for_rows_far_apart_for_their_bandwidth(s, centres,
 
 
 def test_a_function_as_a_kernel():
-    assert kernels.as_kernel(cauchy) == kernels.Tabular(cauchy).kernel == kernels.Custom(cauchy)
+    assert (
+        kernels.as_kernel(cauchy)
+        == kernels.Tabular(cauchy).kernel
+        == kernels.Custom(cauchy)
+    )
     assert kernels.as_kernel(kernels.Linear()) == kernels.Linear()
     assert repr(kernels.Custom(cauchy)) == "Custom(function=cauchy)"
     many = np.vstack([X] * 6)  # several blocks
     poly = kernels.Custom(lambda A, B: (A @ B.T + 1.0) ** 2)
-    np.testing.assert_allclose(poly.diag(many), [(x @ x + 1.0) ** 2 for x in many], rtol=1e-13)
+    np.testing.assert_allclose(
+        poly.diag(many), [(x @ x + 1.0) ** 2 for x in many], rtol=1e-13
+    )
 
 
 # a matrix of the user's
@@ -212,10 +249,15 @@ def test_precomputed_rows_choose_their_entries():
     K, kernel = cauchy(X, X), kernels.Precomputed()
     rows = kernel.training_rows(K)
     np.testing.assert_array_equal(kernel(rows, rows), K)
-    np.testing.assert_array_equal(kernel(rows[[4, 1]], rows[[0, 6, 2]]), K[[4, 1]][:, [0, 6, 2]])
+    np.testing.assert_array_equal(
+        kernel(rows[[4, 1]], rows[[0, 6, 2]]), K[[4, 1]][:, [0, 6, 2]]
+    )
     np.testing.assert_array_equal(kernel.diag(rows[[3, 5]]), K[[3, 5], [3, 5]])
     given = kernel, np.column_stack([cauchy(Y, X), np.full(25, 0.5)])
-    for known, those in (given, (kernels.Precomputed(diagonal=np.float32(0.5)), cauchy(Y, X))):
+    for known, those in (
+        given,
+        (kernels.Precomputed(diagonal=np.float32(0.5)), cauchy(Y, X)),
+    ):
         new = known.new_rows(those, 40)
         np.testing.assert_array_equal(known(new, rows[2:4]), cauchy(Y, X)[:, 2:4])
         np.testing.assert_array_equal(known.diag(new), np.full(25, 0.5))
@@ -233,7 +275,9 @@ def test_precomputed_rows_choose_their_entries():
         (0.0, 2e-10, 0.0, "symmetric"),
     ],
 )
-def test_precomputed_may_be_asymmetric_or_negative_by_rounding(size, off, error, negative, problem):
+def test_precomputed_may_be_asymmetric_or_negative_by_rounding(
+    size, off, error, negative, problem
+):
     """The smallest eigenvalue is in units of n times the largest entry."""
     K = np.diag([1.0, 1.0, 1.0, 1.0, -5 * negative if negative else 1.0])
     K[0, 2], K[2, 0] = off + error, off
@@ -250,9 +294,14 @@ def test_precomputed_may_be_asymmetric_or_negative_by_rounding(size, off, error,
 def test_an_unseen_category_differs_from_all_and_names_do_not_matter():
     kernel, z = fit(of_columns(kernels.RBF(1.7))), X[:1].copy()
     z[0, 1] = 77.0
-    np.testing.assert_allclose(values(kernel, z, X), by_loops(tabular(gauss), z, X), rtol=1e-10)
+    np.testing.assert_allclose(
+        values(kernel, z, X), by_loops(tabular(gauss), z, X), rtol=1e-10
+    )
     coded = X.copy()
-    coded[:, 1], coded[:, 3] = 1e6 * X[:, 1], -X[:, 3]  # other names of the same categories
+    coded[:, 1], coded[:, 3] = (
+        1e6 * X[:, 1],
+        -X[:, 3],
+    )  # other names of the same categories
     of_numbers = fit(kernels.Tabular(kernels.RBF("mean")), X[:, [0, 2]])
     for rows in (X, coded):
         assert fit(of_columns(kernels.RBF("mean")), rows).kernel == of_numbers.kernel
@@ -263,7 +312,13 @@ def columns_of(n, seed=3):
     rng = np.random.default_rng(seed)
     skew, normal = np.exp(2.0 * rng.normal(size=n)), rng.normal(size=n)
     return np.column_stack(
-        [skew, rng.integers(0, 5, n), rng.integers(0, 2, n), np.clip(normal, -1, 1), np.full(n, 7)]
+        [
+            skew,
+            rng.integers(0, 5, n),
+            rng.integers(0, 2, n),
+            np.clip(normal, -1, 1),
+            np.full(n, 7),
+        ]
     )
 
 
@@ -271,7 +326,11 @@ def test_a_unit_or_an_origin_changes_nothing():
     rows = columns_of(60)
     new = np.concatenate([rows[:5] * 1.1, rows.max(axis=0)[None] + [[5, 1, 1, 2, 0]]])
     expected = fit(kernels.Tabular(), rows)
-    for scale, shift, tolerance in ((1e-150, 0.0, 1e-9), (1e150, 0.0, 1e-9), (1.0, 1e8, 1e-5)):
+    for scale, shift, tolerance in (
+        (1e-150, 0.0, 1e-9),
+        (1e150, 0.0, 1e-9),
+        (1.0, 1e8, 1e-5),
+    ):
         kernel = fit(kernels.Tabular(), rows * scale + shift)
         assert kernel.kernel.s == pytest.approx(expected.kernel.s, rel=tolerance)
         found = kernel.inputs(new * scale + shift)
@@ -285,7 +344,9 @@ def test_a_constant_column_says_of_other_values_that_they_are_far():
     z[1, 1], z[2, 1], z[3, 2] = 0.1 * (1 + 1e-15), 0.1001, -1e-300
     found = kernel.inputs(z)[:, 2:] * math.sqrt(2)
     np.testing.assert_allclose(found, [[0] * 4, [0] * 4, [5, 5, 0, 0], [0, 0, 5, 5]])
-    np.testing.assert_allclose(logs(kernel, z, z)[0, 2], -(5.0**2) * kernel.kernel.gamma)
+    np.testing.assert_allclose(
+        logs(kernel, z, z)[0, 2], -(5.0**2) * kernel.kernel.gamma
+    )
 
 
 def test_only_categories_vary():
@@ -293,7 +354,9 @@ def test_only_categories_vary():
     for these in (rows, rows[:, :2]):
         kernel = fit(kernels.Tabular(categorical=(0, 1)), these)
         differ = (these[:, None, :2] != these[:9, :2]).sum(axis=2)
-        np.testing.assert_allclose(values(kernel, these, these[:9]), 0.01**differ, rtol=1e-12)
+        np.testing.assert_allclose(
+            values(kernel, these, these[:9]), 0.01**differ, rtol=1e-12
+        )
         found = logs(kernel, these, these[:9])
         np.testing.assert_allclose(found, np.log(0.01) * differ, rtol=1e-12, atol=1e-12)
 
@@ -311,7 +374,11 @@ def test_a_bandwidth_of_a_table_counts_columns_and_not_coordinates():
 
 def test_parameters_by_name():
     kernel = of_columns(kernels.RBF(1.7)).with_params(kernel__bandwidth=2.0, rho=0.1)
-    assert (kernel.kernel.bandwidth, kernel.rho, kernel.categorical) == (2.0, 0.1, (1, 3))
+    assert (kernel.kernel.bandwidth, kernel.rho, kernel.categorical) == (
+        2.0,
+        0.1,
+        (1, 3),
+    )
     assert kernel.get_params()["kernel__bandwidth"] == 2.0
     assert kernels.Tabular(categorical=[3, np.int64(1)]).categorical == (1, 3)
     est = SVDD(kernel=kernels.RBF(2.0))

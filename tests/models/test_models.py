@@ -47,7 +47,10 @@ MINORITY = {
     "Beta(2, 5)": (priors.Beta(2.0, 5.0), GRAM),
     "Beta with total": (priors.Beta(total=1.0), GRAM),
     "TruncatedNormal": (priors.TruncatedNormal(), GRAM),
-    "TruncatedNormal of rows": (priors.TruncatedNormal(m=0.1 * np.arange(11), sd=0.3), ALONE),
+    "TruncatedNormal of rows": (
+        priors.TruncatedNormal(m=0.1 * np.arange(11), sd=0.3),
+        ALONE,
+    ),
 }
 
 
@@ -64,7 +67,9 @@ def models():
             found[f"{of.__name__}, {name}"] = of(gram, prior, priors.Beta(), 1.3)
     for name, (prior, gram) in MINORITY.items():
         for of in (bsvdd_m.BSVDDM, bdd_m.BDDM):
-            found[f"{of.__name__}, minority {name}"] = of(gram, priors.Flat(), prior, 1.3)
+            found[f"{of.__name__}, minority {name}"] = of(
+                gram, priors.Flat(), prior, 1.3
+            )
     return found
 
 

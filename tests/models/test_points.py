@@ -17,17 +17,24 @@ pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWa
 def by_hand(est, y, t, unit):
     """Return s_A + s_B (draws, n), each row left out with its unit, one row at a time.
 
-    Column scales are those without the fold of the unit; what stays keeps the sum of the weights.
+    Column scales are those without the fold of the unit; what stays keeps the sum of
+    the weights.
     """
     fit = est.fit_
     order, t = np.lexsort(X.T[::-1]), t / t[(y == 0) & (t > 0)].mean()
     teach = order[((y == 0) & (t > 0))[order]]
     units = list(dict.fromkeys(unit[teach]))
-    w, points, found = fit.learned.centre.w, fit.data.points, np.empty((est.draws * est.chains, 60))
+    w, points, found = (
+        fit.learned.centre.w,
+        fit.data.points,
+        np.empty((est.draws * est.chains, 60)),
+    )
     for i in range(60):
         stay = teach
         if unit[i] in units:
-            of_fold = {units[k] for k in range(units.index(unit[i]) % 10, len(units), 10)}
+            of_fold = {
+                units[k] for k in range(units.index(unit[i]) % 10, len(units), 10)
+            }
             stay = np.array([j for j in teach if unit[j] not in of_fold])
         scales = [Column.of(x, t[stay]) for x in X[stay].T]
         pairs = [column.coordinates(x) for column, x in zip(scales, X.T, strict=True)]
@@ -47,7 +54,9 @@ def by_hand(est, y, t, unit):
     return found
 
 
-@pytest.mark.parametrize("groups", [1, 11, 23], ids=["rows", "11 batches", "23 batches"])
+@pytest.mark.parametrize(
+    "groups", [1, 11, 23], ids=["rows", "11 batches", "23 batches"]
+)
 @pytest.mark.parametrize("name", ["BSVDD", "BDD", "BSVDDM", "BDDM"])
 def test_units_leave_with_all_that_they_have(name, groups):
     unit = np.arange(60) % groups if groups > 1 else np.arange(60)
@@ -55,12 +64,16 @@ def test_units_leave_with_all_that_they_have(name, groups):
     t[[3, 20, 44]] = 0.0
     est = fitted(name, weight=t, groups=unit)
     y = Y if name.endswith("M") else np.zeros(60, dtype=int)
-    assert len(est.fit_.data.rows.L) == (57 if groups == 1 else 60)  # three leave nothing
+    assert len(est.fit_.data.rows.L) == (
+        57 if groups == 1 else 60
+    )  # three leave nothing
     against = est.fit_.ask(lambda parts: parts.against.T)
     close(-against.T, by_hand(est, y, t, unit), 1e-10)
 
 
-@pytest.mark.parametrize("kernel", [RBF(1.0), Laplacian(1.5), Linear(), Polynomial()], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [RBF(1.0), Laplacian(1.5), Linear(), Polynomial()], ids=repr
+)
 def test_gram_statistics_are_sums_over_rows(kernel):
     rows, t = np.vstack([X, X[:20]]), np.append(T, T[:20] + 0.3)
     y = np.append(Y, Y[:20]).astype(bool)
@@ -76,7 +89,9 @@ def test_gram_statistics_are_sums_over_rows(kernel):
     close(gram.r, A @ K[:, ~y] @ t[~y])
     close(gram.n0, (~y).sum())
     close(gram.sizes, [t[gram.of_row == g].sum() for g in range(len(A))])
-    square = [gram.sizes[g] ** 2 / (t[gram.of_row == g] ** 2).sum() for g in range(len(A))]
+    square = [
+        gram.sizes[g] ** 2 / (t[gram.of_row == g] ** 2).sum() for g in range(len(A))
+    ]
     close(gram.effective, square)
 
 
@@ -84,7 +99,9 @@ def test_a_batch_is_one_point_as_sure_as_one_unit():
     gram = Data.of(RBF(1.0), Units.of(X, None, T, BATCHES)).gram
     assert len(gram.K) == 11
     close(gram.effective, np.ones(11))
-    rows = Data.of(RBF(1.0), Units.of(X, None, T, BATCHES), most=10).gram  # more batches than that
+    rows = Data.of(
+        RBF(1.0), Units.of(X, None, T, BATCHES), most=10
+    ).gram  # more batches than that
     assert len(rows.K) == 10 and rows.effective.max() > 1.0
 
 
@@ -106,7 +123,9 @@ def test_remote_rows_do_not_underflow():
 
 
 def test_values_of_rows_at_points():
-    gram = Data.of(RBF(1.0), Units.of(np.vstack([X, X[:5]]), np.append(Y, np.zeros(5))), True).gram
+    gram = Data.of(
+        RBF(1.0), Units.of(np.vstack([X, X[:5]]), np.append(Y, np.zeros(5))), True
+    ).gram
     v = np.append(np.arange(60.0), np.arange(5.0))
     majority = gram.at_points("m", v)
     close(np.sort(majority), np.sort(np.unique(np.append(v[8:60], v[60:]))))

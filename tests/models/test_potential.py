@@ -20,10 +20,16 @@ SCALE = 1.7  # lambda
 
 def quadratic(x):
     """Features of (0.6 x'y + 1.5)^2: the constant, the columns, their products."""
-    return np.concatenate([[1.5], np.sqrt(2 * 1.5 * 0.6) * x, 0.6 * np.outer(x, x).ravel()])
+    return np.concatenate(
+        [[1.5], np.sqrt(2 * 1.5 * 0.6) * x, 0.6 * np.outer(x, x).ravel()]
+    )
 
 
-KERNELS = {"linear": Linear(), "polynomial": Polynomial(2, gamma=0.6, coef0=1.5), "RBF": RBF(1.3)}
+KERNELS = {
+    "linear": Linear(),
+    "polynomial": Polynomial(2, gamma=0.6, coef0=1.5),
+    "RBF": RBF(1.3),
+}
 FEATURES = {"linear": np.asarray, "polynomial": quadratic}
 
 
@@ -55,12 +61,18 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_variables_have_the_names_of_the_papers_and_the_likelihood_is_one_potential(name):
+def test_variables_have_the_names_of_the_papers_and_the_likelihood_is_one_potential(
+    name,
+):
     of_both = name.endswith("_m")
     n = 15 if of_both else 12
     gram = helpers.gram_of(RBF(1.3), ROWS[:n], Y[:n], T[:n])
     module = {"bdd": bdd, "bsvdd": bsvdd, "bsvdd_m": bsvdd_m, "bdd_m": bdd_m}[name]
-    model = module.build(gram, priors.Flat(), *[priors.TruncatedNormal()] * of_both, SCALE)
-    assert model.named_vars_to_dims == {k: (v,) for k, v in NAMES[name].items()} | {"w": ("point",)}
+    model = module.build(
+        gram, priors.Flat(), *[priors.TruncatedNormal()] * of_both, SCALE
+    )
+    assert model.named_vars_to_dims == {k: (v,) for k, v in NAMES[name].items()} | {
+        "w": ("point",)
+    }
     assert [v.name for v in model.potentials] == ["kernel"]
     assert [v.name for v in model.free_RVs] == list(NAMES[name])

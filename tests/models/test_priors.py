@@ -29,7 +29,10 @@ EQUAL = gram_of(RBF(1.5), CIRCLE)  # equal row sums
 M, S, NONE, EYE = np.linspace(-2, 3, N0), covariance(51, N0), np.zeros(N0), np.eye(N0)
 LOG = np.log(ROW_SUMS) - np.log(ROW_SUMS).mean()
 NUMBERS = [
-    *((P.RowSum(0.7, exponent=e), GRAM, -(ROW_SUMS**e), 0.49 * EYE) for e in (0.3, 0.5, 1.0)),
+    *(
+        (P.RowSum(0.7, exponent=e), GRAM, -(ROW_SUMS**e), 0.49 * EYE)
+        for e in (0.3, 0.5, 1.0)
+    ),
     *((P.InverseRowSum(power=p), TWO, -p * LOG, EYE) for p in (0.0, 0.5, 1.0)),
     (P.RowSum(), LINE, np.array([1.0, 2.0, -4.0]), np.eye(3)),
     (P.StandardizedRowSum(), TWO, -stats.zscore(ROW_SUMS), EYE),
@@ -53,7 +56,9 @@ def test_mean_and_covariance_are_those_of_the_formula(prior, gram, m, C, of):
     v = np.random.default_rng(1).normal(size=len(C))
     of_point = np.empty(len(C))
     of_point[order] = v
-    np.testing.assert_allclose(found.times_covariance(of_point)[order], C @ v, rtol=1e-9)
+    np.testing.assert_allclose(
+        found.times_covariance(of_point)[order], C @ v, rtol=1e-9
+    )
 
 
 def test_the_prior_of_a_point_has_the_moments_of_the_sum_of_its_units():
@@ -88,7 +93,9 @@ def test_svdd_prior_has_the_weights_of_svdd_as_median():
     for gram in (gram_of(RBF(1.0), rows), gram_of(RBF(1.0), both, y)):
         m = P.SVDDWeights(outlier_fraction=0.2, floor=0.05).mean(gram)
         found = np.exp(m)[gram.of_row[:40]]
-        np.testing.assert_allclose(found / found.sum(), expected / expected.sum(), atol=1e-6)
+        np.testing.assert_allclose(
+            found / found.sum(), expected / expected.sum(), atol=1e-6
+        )
         assert m.mean() == pytest.approx(0.0, abs=1e-12)
 
 
@@ -124,16 +131,22 @@ def test_a_truncated_normal_has_its_law(mean, sd):
         return
     law = stats.truncnorm(-m / sd, (1.0 - m) / sd, m, sd)
     z = np.random.default_rng(58).normal(size=(500, 3))
-    np.testing.assert_allclose(law.cdf(variable.of_normal(z)[0]), stats.norm.cdf(z), atol=1e-7)
+    np.testing.assert_allclose(
+        law.cdf(variable.of_normal(z)[0]), stats.norm.cdf(z), atol=1e-7
+    )
 
 
-@pytest.mark.parametrize(("a", "b", "total"), [(1, 1, None), (2, 5, None), (0.5, 3, 1.5)])
+@pytest.mark.parametrize(
+    ("a", "b", "total"), [(1, 1, None), (2, 5, None), (0.5, 3, 1.5)]
+)
 def test_a_beta_has_its_law_and_its_total(a, b, total):
     variable = of_minority(P.Beta(a, b, total), TWO)
     assert isinstance(variable, Shares)
     z = np.random.default_rng(58).normal(size=(500, 3))
     law = stats.beta(a, b, scale=1.0 if total is None else total / N1)
-    np.testing.assert_allclose(law.cdf(variable.of_normal(z)[0]), stats.norm.cdf(z), atol=1e-9)
+    np.testing.assert_allclose(
+        law.cdf(variable.of_normal(z)[0]), stats.norm.cdf(z), atol=1e-9
+    )
 
 
 # of the user, and draws beside PyMC's
@@ -144,7 +157,9 @@ DRAWN = {
     "BSVDD, Normal": bsvdd.BSVDD(GRAM, P.Normal(m=M, sigma=S)),
     "BSVDD, hierarchical": bsvdd.BSVDD(GRAM, hierarchical),
     "BDD, PreliZ": bdd.BDD(GRAM, preliz.StudentT(4, 0.5, 2.0)),
-    "BSVDD-M, Beta": bsvdd_m.BSVDDM(TWO, P.StandardizedRowSum(), P.Beta(2, 3, total=1.0)),
+    "BSVDD-M, Beta": bsvdd_m.BSVDDM(
+        TWO, P.StandardizedRowSum(), P.Beta(2, 3, total=1.0)
+    ),
     "BSVDD-M, truncated": bsvdd_m.BSVDDM(TWO, P.Flat(), P.TruncatedNormal(0.3, 0.5)),
 }
 

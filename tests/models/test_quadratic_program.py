@@ -19,7 +19,10 @@ def program(seed, n, fixed=0):
 
 def minimize(H, b, lower, upper):
     """The solution, with a bound for each weight."""
-    bounds = (np.array(np.broadcast_to(bound, len(b)), dtype=float) for bound in (lower, upper))
+    bounds = (
+        np.array(np.broadcast_to(bound, len(b)), dtype=float)
+        for bound in (lower, upper)
+    )
     return quadratic_program.minimize(H, b, *bounds)
 
 
@@ -36,7 +39,13 @@ def assert_feasible(w, lower, upper):
         *(program(seed, 12, fixed=3) for seed in (0, 1)),
         *(
             (*program(10, 20)[:2], *bounds)
-            for bounds in [(0.0, 1.0), (0.0, 0.1), (-0.2, 0.4), (-1.0, 5.0), (0.02, 0.2)]
+            for bounds in [
+                (0.0, 1.0),
+                (0.0, 0.1),
+                (-0.2, 0.4),
+                (-1.0, 5.0),
+                (0.02, 0.2),
+            ]
         ),
         *((1e6 * H, 1e6 * b, 0.0, 0.5) for H, b, *_ in [program(11, 20)]),
     ],
@@ -45,7 +54,9 @@ def test_the_solution_is_that_of_interior_points(H, b, lower, upper):
     before = H.copy(), b.copy()
     w = minimize(H, b, lower, upper)
     assert_feasible(w, lower, upper)
-    np.testing.assert_allclose(w, helpers.quadratic_program(H, -b, lower, upper), atol=2e-6)
+    np.testing.assert_allclose(
+        w, helpers.quadratic_program(H, -b, lower, upper), atol=2e-6
+    )
     low, high = (np.broadcast_to(bound, len(b)) for bound in (lower, upper))
     np.testing.assert_array_equal(w[low == high], low[low == high])
     for given, was in zip((H, b), before, strict=True):
@@ -55,7 +66,9 @@ def test_the_solution_is_that_of_interior_points(H, b, lower, upper):
 LOWER, UPPER = np.repeat([0.0, -0.1], [25, 5]), np.repeat([0.2, 0.0], [25, 5])
 
 
-@pytest.mark.parametrize(("lower", "upper"), [(0.0, 0.15), (LOWER, UPPER)], ids=["simplex", "sign"])
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(0.0, 0.15), (LOWER, UPPER)], ids=["simplex", "sign"]
+)
 def test_the_centre_of_rows_far_from_the_origin(lower, upper):
     """Linear kernel, rows shifted by 1e5: K is 1e10, and the centre is where it was, shifted."""
     X = np.random.default_rng(0).normal(size=(30, 2))
@@ -74,7 +87,11 @@ def test_the_centre_of_rows_far_from_the_origin(lower, upper):
         (0.0, 1 / 3, [1 / 3] * 3),
         (1 / 3, 1.0, [1 / 3] * 3),
         ([0.5, 0.7, -0.2], [0.5, 0.7, -0.2], [0.5, 0.7, -0.2]),
-        ([0.1, -0.3, -2.0], [0.1, -0.3, 2.0], [0.1, -0.3, 1.2]),  # one that is not fixed
+        (
+            [0.1, -0.3, -2.0],
+            [0.1, -0.3, 2.0],
+            [0.1, -0.3, 1.2],
+        ),  # one that is not fixed
         (0.0, 1.0, [1.0]),
         (-3.0, 3.0, [1.0]),
     ],
@@ -88,5 +105,7 @@ def test_the_only_feasible_weights(lower, upper, only):
 def test_no_feasible_weights_are_told():
     H, b, *_ = program(12, 3)
     for lower, upper in ((0.0, 0.3), (0.4, 1.0), (0.5, 0.2)):
-        with pytest.raises(ValueError, match="no weights within their bounds sum to 1: the lower"):
+        with pytest.raises(
+            ValueError, match="no weights within their bounds sum to 1: the lower"
+        ):
             minimize(H, b, lower, upper)

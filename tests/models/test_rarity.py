@@ -12,13 +12,17 @@ ROWS = np.column_stack(
     [
         np.exp(2.0 * RNG.normal(size=N)),
         RNG.integers(0, 6, N),
-        np.where(RNG.random(N) < 0.95, 0.0, RNG.normal(size=N)),  # no width between quantiles
+        np.where(
+            RNG.random(N) < 0.95, 0.0, RNG.normal(size=N)
+        ),  # no width between quantiles
         np.full(N, 0.1),
         RNG.integers(0, 4, N),
     ]
 )
 CATEGORY = 4
-NEW = np.vstack([ROWS[:7] + 0.01, [[1e6, 99.0, -50.0, 0.2, 7.0]], [[-3.0, 2.5, 0.0, 0.1, 1.0]]])
+NEW = np.vstack(
+    [ROWS[:7] + 0.01, [[1e6, 99.0, -50.0, 0.2, 7.0]], [[-3.0, 2.5, 0.0, 0.1, 1.0]]]
+)
 
 
 def by_loops(v, others, x, f):

@@ -27,10 +27,18 @@ BY_HAND = {
     "no free weight": ([-4, -1, 1, 4], [], 0.5, None, [0.5, 0, 0, 0.5], 8.5),
     # C = 1/n: every weight is at its bound, and the nearest row gives the only end
     "one end": ([-3, -1, 4], [], 1 / 3, None, [1 / 3] * 3, 1.0),
-    # R = max(c + 1, 2 - c), and its square plus C2 times the minority's slack, 1.75 - c for c < .5
-    # and 5c - 1.25 above, is least at c = .5; alpha0 follows from sum = 1 + C2 and centre = .5
+    # R = max(c + 1, 2 - c), and its square plus C2 times the minority's slack, 1.75 - c
+    # for c < .5 and 5c - 1.25 above, is least at c = .5; alpha0 follows from sum = 1 +
+    # C2 and centre = .5
     **{
-        f"C2={C2}": ([-1, 0, 2], [1.5], 10, C2, [0.5 + C2 / 6, 0, 0.5 + 5 * C2 / 6, -C2], 2.25)
+        f"C2={C2}": (
+            [-1, 0, 2],
+            [1.5],
+            10,
+            C2,
+            [0.5 + C2 / 6, 0, 0.5 + 5 * C2 / 6, -C2],
+            2.25,
+        )
         for C2 in (0.3, 0.9, 2.4)
     },
 }
@@ -65,19 +73,30 @@ def test_the_centre_is_that_of_interior_points(kernel, seed):
     best = quadratic_program(2 * K, -np.diag(K), lower, upper)
     of_points = np.bincount(gram.of_row, best)
     a = sphere.weights @ gram.K @ sphere.weights
-    b, cross = best @ K @ best, best @ K @ np.eye(36)[[*map(list(gram.of_row).index, range(35))]].T
-    assert a - 2 * cross @ sphere.weights + b == pytest.approx(0.0, abs=1e-5 * np.diag(K).mean())
+    b, cross = (
+        best @ K @ best,
+        best @ K @ np.eye(36)[[*map(list(gram.of_row).index, range(35))]].T,
+    )
+    assert a - 2 * cross @ sphere.weights + b == pytest.approx(
+        0.0, abs=1e-5 * np.diag(K).mean()
+    )
     if kernel.normalized:  # whose matrix is not singular
         np.testing.assert_allclose(sphere.weights, of_points, atol=1e-4)
 
 
-@pytest.mark.parametrize("kernel", [RBF(), Laplacian("median"), Linear(), Polynomial()], ids=repr)
-def test_no_more_rows_are_flagged_than_the_outlier_fraction_and_none_by_a_hard_margin(kernel):
+@pytest.mark.parametrize(
+    "kernel", [RBF(), Laplacian("median"), Linear(), Polynomial()], ids=repr
+)
+def test_no_more_rows_are_flagged_than_the_outlier_fraction_and_none_by_a_hard_margin(
+    kernel,
+):
     """Nor when the rows are scored one by one, whose digits are not quite the same."""
     for seed in range(4):
         rng = np.random.default_rng(seed)
         n, p = rng.integers(20, 60), rng.integers(1, 8)
-        rows = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-1, 3) + rng.normal(size=p)
+        rows = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-1, 3) + rng.normal(
+            size=p
+        )
         own = cutoffs.Printed(of="own")
         for fraction in (0.05, 0.3, 1.0):
             est = SVDD(kernel=kernel, outlier_fraction=fraction, cutoff=own).fit(rows)
@@ -100,7 +119,8 @@ def test_fractions_are_the_penalties_of_tax(fraction):
 def refit(gram, sphere, gone):
     """The weights of the points for a centre without their shares, by interior points.
 
-    Costs are shares of the rows that stay of each class; the rest of a point keeps its place.
+    Costs are shares of the rows that stay of each class; the rest of a point keeps its
+    place.
     """
     stay, m = 1.0 - gone, gram.m
     n0 = gram.sizes[:m] @ stay[:m] / gram.n0
@@ -120,7 +140,10 @@ def test_a_ball_without_a_row_is_nearly_its_refit_and_without_several_is_one(min
     several[0, [*range(4), M - 1]], several[1, :3] = 1.0, 0.5
     gone, apart = np.vstack([np.eye(M), several]), []
     for w, each in zip(without(sphere, sparse.csr_array(gone)), gone, strict=True):
-        kept, best = w * (1.0 - each), refit(gram, sphere, each)  # w is of a whole point
+        kept, best = (
+            w * (1.0 - each),
+            refit(gram, sphere, each),
+        )  # w is of a whole point
         assert kept.sum() == pytest.approx(1.0, abs=1e-6)
         apart.append(np.sqrt((kept - best) @ gram.K @ (kept - best)))
         if each.sum() == 1.0 and sphere.weights @ each == 0.0:
@@ -141,4 +164,6 @@ def test_a_part_of_a_point_leaves_by_the_inverse_too():
         (w,) = sphere.without(np.array([g]), np.array([0.5]))
         kept = w * np.where(np.arange(30) == g, 0.5, 1.0)
         assert kept.sum() == pytest.approx(1.0, abs=1e-6)
-        assert kept[g] == pytest.approx(min(sphere.weights[g], sphere.upper[g] / 2.0), abs=1e-6)
+        assert kept[g] == pytest.approx(
+            min(sphere.weights[g], sphere.upper[g] / 2.0), abs=1e-6
+        )

@@ -51,7 +51,9 @@ def test_groups_of_one_row_are_no_groups(name):
     close(a.margins(Z), b.margins(Z), 1e-12)
 
 
-@pytest.mark.parametrize("groups", [np.arange(60), np.arange(60) // 2], ids=["rows", "pairs"])
+@pytest.mark.parametrize(
+    "groups", [np.arange(60), np.arange(60) // 2], ids=["rows", "pairs"]
+)
 @pytest.mark.parametrize("name", ALL)
 def test_the_order_of_rows_is_nothing(name, groups):
     order, rows = np.random.default_rng(2).permutation(60), X.copy()

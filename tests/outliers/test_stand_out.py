@@ -51,10 +51,16 @@ def test_planted_rows_are_listed_and_the_estimator_has_the_weights_of_the_core(n
 
 
 def test_a_clean_table_has_hardly_ever_a_list():
-    tables = (np.random.default_rng([seed, 5]).normal(size=(200, 4)) for seed in range(5))
+    tables = (
+        np.random.default_rng([seed, 5]).normal(size=(200, 4)) for seed in range(5)
+    )
     found = [stand_out(QUICK, X) for X in tables]
     assert sum(each.listed.any() for each in found) <= 1
-    assert all(each.at_least == 0 and each.none > 0.2 for each in found if not each.listed.any())
+    assert all(
+        each.at_least == 0 and each.none > 0.2
+        for each in found
+        if not each.listed.any()
+    )
 
 
 @pytest.mark.parametrize("far", [10.0, 25.0, 1000.0, 1e6])
@@ -66,7 +72,11 @@ def test_one_wild_value_hides_no_planted_rows(far):
         X[149, 1] = far * (-1.0) ** seed
         found = stand_out(QUICK, X)
         power += found.listed[ODD].sum()
-        assert found.listed[149] and found.probability[149] > 0.99 and found.listed.sum() <= 12
+        assert (
+            found.listed[149]
+            and found.probability[149] > 0.99
+            and found.listed.sum() <= 12
+        )
     assert plain >= 20 and power >= 0.9 * plain
 
 
@@ -75,7 +85,9 @@ def amounts(rng, n, share):
 
 
 COLUMNS = {
-    **{f"flag {s}": lambda r, n, s=s: 1.0 * (r.random(n) < s) for s in (0.01, 0.1, 0.4)},
+    **{
+        f"flag {s}": lambda r, n, s=s: 1.0 * (r.random(n) < s) for s in (0.01, 0.1, 0.4)
+    },
     "four flags": lambda r, n: 1.0 * (r.random((n, 4)) < 0.1),
     "amounts": lambda r, n: amounts(r, n, 0.3),
     "rare amounts": lambda r, n: amounts(r, n, 0.05),
@@ -129,17 +141,28 @@ def mixed(n=200):
 def test_a_table_of_numbers_categories_and_gaps():
     X = mixed()
     found = stand_out(QUICK, X)
-    assert found.listed[3] and found.table.index[0] == "r3" and found.table.index.name == "row"
+    assert (
+        found.listed[3]
+        and found.table.index[0] == "r3"
+        and found.table.index.name == "row"
+    )
     columns = ["probability_odd", "surprise", "listed", "clump", "weight"]
     assert found.table.columns.tolist() == columns
     order = found.table[["probability_odd", "surprise"]].apply(tuple, axis=1)
     assert order.is_monotonic_decreasing
-    assert found.probability[np.argsort(found.surprise)].tolist() == sorted(found.probability)
+    assert found.probability[np.argsort(found.surprise)].tolist() == sorted(
+        found.probability
+    )
     assert str(found).startswith(found.headline) and "smooth tail" in str(found)
-    assert found.title(found.order, most=2) == f"r3, {found.table.index[1]}, ... (200 rows)"
+    assert (
+        found.title(found.order, most=2)
+        == f"r3, {found.table.index[1]}, ... (200 rows)"
+    )
 
 
-@pytest.mark.filterwarnings("ignore:(1 of 200 rows have gaps|column 'a' has 9 in 5 rows, alone)")
+@pytest.mark.filterwarnings(
+    "ignore:(1 of 200 rows have gaps|column 'a' has 9 in 5 rows, alone)"
+)
 def test_no_answer_depends_on_the_order_of_the_rows_and_equal_rows_are_alike():
     X = mixed()
     X.iloc[10:14] = X.iloc[3].tolist()
@@ -148,7 +171,9 @@ def test_no_answer_depends_on_the_order_of_the_rows_and_equal_rows_are_alike():
     found, moved = stand_out(QUICK, X), stand_out(QUICK, X.iloc[order])
     names = X.index
     for name in ("probability_odd", "surprise", "listed", "weight"):
-        one, other = (each.table[name].loc[names].to_numpy(float) for each in (found, moved))
+        one, other = (
+            each.table[name].loc[names].to_numpy(float) for each in (found, moved)
+        )
         np.testing.assert_allclose(one, other, rtol=1e-9, err_msg=name)
         for equal in ([3, 10, 11, 12, 13], [20, 21, 22, 30]):
             assert np.ptp(one[equal]) < 1e-9
@@ -161,7 +186,9 @@ def test_the_kernel_keeps_what_was_asked_and_is_taught_by_the_core_alone():
     kernel = stand_out(BDD(simplex=True, kernel=asked), X).estimator.kernel
     assert (kernel.rho, kernel.categorical, kernel.scale) == (0.1, (3,), "standardised")
     assert kernel.q == 3 and kernel.fit(X[:9], np.ones(9), np.arange(9)) is kernel
-    assert kernel.taught(X[:9], np.ones(9)) is kernel and "Decorrelated(RBF" in repr(kernel)
+    assert kernel.taught(X[:9], np.ones(9)) is kernel and "Decorrelated(RBF" in repr(
+        kernel
+    )
     plain = stand_out(BDD(simplex=True, kernel=kernels.RBF()), X).surprise
     np.testing.assert_array_equal(plain, stand_out(QUICK, X).surprise)
 
@@ -171,7 +198,12 @@ def test_coordinates_of_the_core_are_not_correlated():
     core, kernel = core_of(X, kernels.Tabular())
     Z = kernel.inputs(X[core])[:, :4] * math.sqrt(2.0)
     between = ~np.eye(4, dtype=bool)
-    assert np.corrcoef(Z.T)[between].max() < 0.2 < 0.4 < np.corrcoef(X[core].T)[between].min()
+    assert (
+        np.corrcoef(Z.T)[between].max()
+        < 0.2
+        < 0.4
+        < np.corrcoef(X[core].T)[between].min()
+    )
     root, eta = inverse_root(X[core], np.ones(4, dtype=bool)), 0.1 + 8.0 / core.sum()
     S = (1.0 - eta) * np.cov(X[core].T) + eta * np.eye(4)
     np.testing.assert_allclose(root @ S @ root, np.eye(4), atol=1e-10)
@@ -215,7 +247,13 @@ def bad_tables():
 
 
 BAD_TABLES = bad_tables()
-ORDER_ONLY = "80 % equal", "three binary columns", "all equal but one", "12 rows", "categories only"
+ORDER_ONLY = (
+    "80 % equal",
+    "three binary columns",
+    "all equal but one",
+    "12 rows",
+    "categories only",
+)
 
 
 @pytest.mark.parametrize("name", BAD_TABLES)
@@ -270,14 +308,18 @@ def test_rows_with_the_rarer_value_of_a_flag_are_no_odd_rows(dtype, shares):
 
 
 @pytest.mark.parametrize("name", ["BSVDD", "mode", "SVDD"])
-def test_fit_predict_returns_the_list_and_describes_new_rows_by_all_that_are_not_odd(name):
+def test_fit_predict_returns_the_list_and_describes_new_rows_by_all_that_are_not_odd(
+    name,
+):
     X, est = table(), clone(ALL[name])
     answer = stand_out(est, X)
     np.testing.assert_array_equal(est.fit_predict(X) == -1, answer.listed)
     new, weight = table(9, n=50), 1.0 - answer.probability
     same = clone(answer.estimator).fit(X, sample_weight=weight)
     np.testing.assert_array_equal(est.score_samples(new), same.score_samples(new))
-    assert facts(est)["one_table"] and "one table: odd rows may be among its 300" in str(est)
+    assert facts(est)[
+        "one_table"
+    ] and "one table: odd rows may be among its 300" in str(est)
     assert (clone(est).fit_predict(X, np.isin(np.arange(300), ODD))[ODD] == -1).all()
     assert (make_pipeline(StandardScaler(), clone(est)).fit_predict(X)[ODD] == -1).all()
     assert stand_out(est, X, fdr=0.3).listed.sum() >= answer.listed.sum()
@@ -291,15 +333,21 @@ def test_a_saved_fit_to_the_core_answers_the_same(skewed, tmp_path):
     found.save(tmp_path / "fit")
     same = load(tmp_path / "fit")
     np.testing.assert_array_equal(same.kernel_(X, X), found.kernel_(X, X))
-    np.testing.assert_allclose(same.score_samples(X[:20]), found.score_samples(X[:20]), atol=1e-5)
+    np.testing.assert_allclose(
+        same.score_samples(X[:20]), found.score_samples(X[:20]), atol=1e-5
+    )
 
 
 def test_reasons_are_those_of_the_fit_to_the_core():
     X = np.random.default_rng(0).normal(size=(150, 3))
     X[:8] = [4.0, 0.0, -5.0] + 0.1 * X[:8]
     why = explain(stand_out(ALL["BSVDD"], X).estimator, rows=range(8))
-    assert why.nearest.to_numpy().min() >= 8  # odd rows that are alike are not the rows like them
-    assert (why.top_columns(2)[["column_1", "column_2"]].sum(axis=1) == 2).all()  # 0 and 2
+    assert (
+        why.nearest.to_numpy().min() >= 8
+    )  # odd rows that are alike are not the rows like them
+    assert (
+        why.top_columns(2)[["column_1", "column_2"]].sum(axis=1) == 2
+    ).all()  # 0 and 2
     said = why.reason(range(8))
     assert said.count("; rows like it: ") == 2 and " to " in said.split(" (")[0]
 
@@ -321,13 +369,17 @@ def test_suspects_have_a_share_of_odd_rows_of_their_own():
         X, who = suspects(seed)
         for strata in (None, who):
             each = stand_out(QUICK, X, strata=strata)
-            found[seed, strata is not None] = each.listed[:12].sum(), each.listed[12:].sum()
+            found[seed, strata is not None] = (
+                each.listed[:12].sum(),
+                each.listed[12:].sum(),
+            )
         row = each.strata.set_index("level").loc["T3"]
         assert row["rows"] == 25 and row["low"] <= 12 <= row["high"]
         said = f"T3: {row['odd']} of 25 rows odd ({row['low']} to {row['high']}); T1: "
         assert said in str(each)
     alone, told = (
-        np.sum([v for (_, t), v in found.items() if t == is_told], axis=0) for is_told in (0, 1)
+        np.sum([v for (_, t), v in found.items() if t == is_told], axis=0)
+        for is_told in (0, 1)
     )
     assert told[0] >= 40 and told[1] <= 2 and alone[0] <= told[0] / 2
     clean, who = suspects(bad=0)
@@ -337,20 +389,32 @@ def test_suspects_have_a_share_of_odd_rows_of_their_own():
 def test_levels_are_labels_or_a_column_and_small_ones_are_joined():
     X, who = suspects()
     frame = pd.DataFrame(X, columns=list("abc")).assign(who=who)
-    named, given = stand_out(QUICK, frame, strata="who"), stand_out(QUICK, X, strata=who)
+    named, given = (
+        stand_out(QUICK, frame, strata="who"),
+        stand_out(QUICK, X, strata=who),
+    )
     assert list(named.estimator.feature_names_in_) == ["a", "b", "c"]
     np.testing.assert_array_equal(named.probability, given.probability)
     none = stand_out(QUICK, X)
     same = stand_out(QUICK, X, strata=["all"] * 150)
     np.testing.assert_array_equal(same.probability, none.probability)
-    assert (same.none, same.at_least, str(same)) == (none.none, none.at_least, str(none))
+    assert (same.none, same.at_least, str(same)) == (
+        none.none,
+        none.at_least,
+        str(none),
+    )
     few = np.r_[["x"] * 3, ["y"] * 4, ["z"] * 143]
-    assert stand_out(QUICK, X, strata=few).strata[["level", "rows"]].to_numpy().tolist() == [
+    assert stand_out(QUICK, X, strata=few).strata[
+        ["level", "rows"]
+    ].to_numpy().tolist() == [
         ["others", 7],
         ["z", 143],
     ]
     order = np.random.default_rng(1).permutation(150)
-    moved, known = stand_out(QUICK, X[order], strata=who[order]), stand_out(QUICK, X, strata=who)
+    moved, known = (
+        stand_out(QUICK, X[order], strata=who[order]),
+        stand_out(QUICK, X, strata=who),
+    )
     np.testing.assert_allclose(moved.probability, known.probability[order], rtol=1e-9)
     pd.testing.assert_frame_equal(moved.strata, known.strata)
     many = stand_out(QUICK, X, strata=np.arange(150) // 15)
@@ -359,21 +423,31 @@ def test_levels_are_labels_or_a_column_and_small_ones_are_joined():
 
 def test_rows_of_weight_0_are_never_in_the_core_and_weights_and_groups_are_those_of_the_fit():
     X, _ = suspects()
-    t, groups = np.r_[np.zeros(25), 0.5 + np.random.default_rng(0).random(125)], np.arange(150) // 3
+    t, groups = (
+        np.r_[np.zeros(25), 0.5 + np.random.default_rng(0).random(125)],
+        np.arange(150) // 3,
+    )
     found = stand_out(QUICK, X, sample_weight=t, groups=groups)
     assert not found.weight[:25].any() and np.isfinite(found.probability).all()
     core = found.weight > 0
     np.testing.assert_allclose(found.weight[core], t[core] / t[25:].mean())
     same = clone(found.estimator).fit(X, sample_weight=core * t, groups=groups)
     np.testing.assert_allclose(
-        found.surprise, np.maximum(-np.median(same.log_similarity(), axis=0), 0.0), rtol=1e-6
+        found.surprise,
+        np.maximum(-np.median(same.log_similarity(), axis=0), 0.0),
+        rtol=1e-6,
     )
     equal = stand_out(QUICK, X, sample_weight=np.full(150, 7.0), groups=np.arange(150))
-    np.testing.assert_allclose(equal.probability, stand_out(QUICK, X).probability, rtol=1e-6)
+    np.testing.assert_allclose(
+        equal.probability, stand_out(QUICK, X).probability, rtol=1e-6
+    )
 
 
 def test_few_or_equal_rows_have_an_order_only():
-    for X in (np.random.default_rng(0).normal(size=(30, 2)), np.repeat(np.eye(3), 30, axis=0)):
+    for X in (
+        np.random.default_rng(0).normal(size=(30, 2)),
+        np.repeat(np.eye(3), 30, axis=0),
+    ):
         found = stand_out(QUICK, X)
         assert np.isnan(found.probability).all() and not found.listed.any()
         assert str(found) == "The rows have an order only: too few different rows."

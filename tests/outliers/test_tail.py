@@ -26,30 +26,48 @@ def quadrature(tail, level, n=60_000):
     """
     rng, inside = np.random.default_rng(0), (tail.u > 0)
     U = tail.u.max() * (1.0 + 1.0 / inside.sum())
-    off, middle = rng.normal(0.0, 0.25, (n, 1)), math.log(math.log(2.0) / np.median(tail.x))
+    off, middle = (
+        rng.normal(0.0, 0.25, (n, 1)),
+        math.log(math.log(2.0) / np.median(tail.x)),
+    )
     h, xi = np.exp(middle + off), rng.normal(-0.05, 0.1, (n, 1))
     a = np.exp(rng.uniform(*np.log([2.0, 32.0]), (n, 1)))
     none, some, share, p = [], [], [], 0.5 ** (1.0 / len(set(level)))
     for each in set(level):
         x, n_l = np.sort(tail.u[inside & (level == each)]), (level == each).sum()
         largest = min(0.3 * len(level) / n_l, 0.99 * len(x) / n_l)
-        e = np.exp(rng.uniform(math.log(0.5 / n_l), math.log(largest), (n, 1))) * n_l / len(x)
+        e = (
+            np.exp(rng.uniform(math.log(0.5 / n_l), math.log(largest), (n, 1)))
+            * n_l
+            / len(x)
+        )
         y = np.maximum(1.0 + xi * h * x, 1e-300)
-        normal, odd = h * y ** (-1.0 / xi - 1.0) * (y > 1e-300), e * a * x ** (a - 1.0) / U**a
+        normal, odd = (
+            h * y ** (-1.0 / xi - 1.0) * (y > 1e-300),
+            e * a * x ** (a - 1.0) / U**a,
+        )
         none.append(p * normal.prod(axis=1))
         some.append((1.0 - p) * ((1.0 - e) * normal + odd).prod(axis=1))
         share.append(odd / ((1.0 - e) * normal + odd))
-    weight = np.exp(0.5 * (off[:, 0] / 0.25) ** 2)  # of which the density is divided out
+    weight = np.exp(
+        0.5 * (off[:, 0] / 0.25) ** 2
+    )  # of which the density is divided out
     both = [a + b for a, b in zip(none, some, strict=True)]
     total = weight * np.prod(both, axis=0)
-    shares = [(total * s / b) @ p / total.sum() for s, b, p in zip(some, both, share, strict=True)]
+    shares = [
+        (total * s / b) @ p / total.sum()
+        for s, b, p in zip(some, both, share, strict=True)
+    ]
     return (weight * np.prod(none, axis=0)).sum() / total.sum(), shares
 
 
 @pytest.mark.parametrize("odd", [(), (1.25, 1.4, 1.55)])
 def test_the_grid_is_the_integral(odd):
     tail = tail_of(odd=odd)
-    posterior, (none, (share,)) = Posterior.of(tail), quadrature(tail, np.zeros(len(tail.u)))
+    posterior, (none, (share,)) = (
+        Posterior.of(tail),
+        quadrature(tail, np.zeros(len(tail.u))),
+    )
     assert posterior.none == pytest.approx(none, abs=0.03)
     np.testing.assert_allclose(posterior.padded(tail.strata[0]), share, atol=0.03)
 
@@ -72,8 +90,12 @@ def test_strata_have_shares_of_their_own_by_the_whole_integral(odd):
         np.testing.assert_allclose(posterior.odd[stratum.level], share, atol=0.06)
     # draws of the numbers of both have the means that P(odd) has
     every = {s.level: np.ones(len(s.x), dtype=bool) for s in tail.strata}
-    drawn = posterior.numbers(np.random.default_rng(0), 20_000, tail, every).mean(axis=0)
-    np.testing.assert_allclose(drawn, [p.sum() for p in posterior.odd.values()], atol=0.15)
+    drawn = posterior.numbers(np.random.default_rng(0), 20_000, tail, every).mean(
+        axis=0
+    )
+    np.testing.assert_allclose(
+        drawn, [p.sum() for p in posterior.odd.values()], atol=0.15
+    )
 
 
 def test_one_stratum_is_none_and_neither_order_nor_binning_matters(monkeypatch):
@@ -95,15 +117,23 @@ def test_one_stratum_is_none_and_neither_order_nor_binning_matters(monkeypatch):
 
 
 def test_a_stratum_whose_rows_are_all_wild_or_all_inside_has_an_answer():
-    t = np.r_[np.exp(0.4 * np.random.default_rng(0).normal(size=200)), 30.0, 31.0, 0.1, 0.2]
+    t = np.r_[
+        np.exp(0.4 * np.random.default_rng(0).normal(size=200)), 30.0, 31.0, 0.1, 0.2
+    ]
     level = np.r_[np.zeros(200, dtype=int), 1, 1, 2, 2]
     found = OddRows.of(Tail.of(t, level=level), np.zeros(204, dtype=bool), level)
     assert found.probability[200:202].min() > 0.9 and not found.probability[202:].any()
-    assert found.numbers[1].tolist() == [2, 2, 2] and found.numbers[2].tolist() == [0, 0, 0]
+    assert found.numbers[1].tolist() == [2, 2, 2] and found.numbers[2].tolist() == [
+        0,
+        0,
+        0,
+    ]
     aside = np.arange(205) == 204
     for last in (2, 3):  # one of a stratum, or all
         more = OddRows.of(Tail.of(t, level=level), aside, np.append(level, last))
-        assert more.numbers[last].tolist() == [1, 1, 1] and len(more.numbers) == last + 1
+        assert (
+            more.numbers[last].tolist() == [1, 1, 1] and len(more.numbers) == last + 1
+        )
         assert more.at_least == found.at_least + 1
 
 
@@ -134,7 +164,11 @@ def test_the_density_of_a_group_beyond_a_gap_is_its_integral():
     of_share = np.exp(3.0 * share) * (1.0 - np.exp(share)) ** (m - 3.0)
     end = x[-1] / np.linspace(1e-6, 1.0, 4000)  # U / end^2 d end is U / x[-1] of these
     of_a = np.prod(np.exp(a) * x[:, None] ** np.expm1(a), axis=0)
-    of_end = np.trapezoid(end[:, None] ** (-3.0 * np.exp(a)), x[-1] / end, axis=0) * U / x[-1]
+    of_end = (
+        np.trapezoid(end[:, None] ** (-3.0 * np.exp(a)), x[-1] / end, axis=0)
+        * U
+        / x[-1]
+    )
     group = np.trapezoid(of_share, share) / np.log(0.6 * len(tail.u))
     group *= np.trapezoid(of_a * of_end, a) / np.log(16.0)
     assert tail.log_group(v) == pytest.approx(np.log(group), abs=0.02)
@@ -142,7 +176,11 @@ def test_the_density_of_a_group_beyond_a_gap_is_its_integral():
 
 def test_no_tail_is_of_equal_rows():
     """A tail of which 41 rows are equal, before 59 beyond a gap: all 100 were odd."""
-    t = np.r_[np.linspace(0.5, 1.0, 100), np.full(41, math.exp(0.6)), np.linspace(6.0, 8.0, 59)]
+    t = np.r_[
+        np.linspace(0.5, 1.0, 100),
+        np.full(41, math.exp(0.6)),
+        np.linspace(6.0, 8.0, 59),
+    ]
     tail = Tail.of(t)
     assert tail.gaps == [] and tail.least == 60
     assert OddRows.of(tail, np.zeros(200, dtype=bool)).probability[:141].max() < 0.5
@@ -182,15 +220,22 @@ def in_pymc(tail):
 
 def test_the_density_in_pymc_is_that_of_the_grid():
     (tail,) = tail_of().strata
-    model, at = in_pymc(tail), {"xi": 0.07, "log_h": 0.9, "log_share": -4.0, "log_a": 1.5}
+    model, at = (
+        in_pymc(tail),
+        {"xi": 0.07, "log_h": 0.9, "log_share": -4.0, "log_a": 1.5},
+    )
     points = [np.array([v]) for v in at.values()]
     both = tail.with_odd(*points).item(), tail.without_odd(*points[:2]).item()
     free = {"xi": at["xi"], "log_h": at["log_h"]}
     for name, (low, high) in {"log_share": tail.shares, "log_a": (2.0, 32.0)}.items():
         rise, fall = at[name] - math.log(low), math.log(high) - at[name]
         free[f"{name}_interval__"] = math.log(rise / fall)
-    logp = model.compile_logp(vars=model.potentials, mode=Mode(linker="py", optimizer=None))
-    assert float(logp(free)) == pytest.approx(np.logaddexp(*both) - math.log(2.0), rel=1e-9)
+    logp = model.compile_logp(
+        vars=model.potentials, mode=Mode(linker="py", optimizer=None)
+    )
+    assert float(logp(free)) == pytest.approx(
+        np.logaddexp(*both) - math.log(2.0), rel=1e-9
+    )
 
 
 def test_wild_rows_are_averaged_out_and_rows_set_aside_are_odd():
@@ -198,7 +243,9 @@ def test_wild_rows_are_averaged_out_and_rows_set_aside_are_odd():
     t[:5], t[5:7] = 45.0, (200.0, 1e6)
     found = OddRows.of(Tail.of(t), np.zeros(300, dtype=bool))
     assert np.flatnonzero(found.listed(0.1)).tolist() == list(range(7))
-    assert 5 <= found.at_least <= 7 and found.probability.sum() == pytest.approx(7.0, abs=1.0)
+    assert 5 <= found.at_least <= 7 and found.probability.sum() == pytest.approx(
+        7.0, abs=1.0
+    )
     aside = np.arange(301) == 300
     more = OddRows.of(Tail.of(t), aside)
     assert more.probability[300] == 1.0 and more.none == 0.0

@@ -38,17 +38,23 @@ def inside(figure):
     """No text of a figure lies outside of it."""
     figure.draw_without_rendering()
     box = figure.bbox
-    shown = [t for ax in figure.axes for t in ax.texts if t.get_text() and t.get_visible()]
+    shown = [
+        t for ax in figure.axes for t in ax.texts if t.get_text() and t.get_visible()
+    ]
     return all(t.get_window_extent().x1 <= 1.02 * box.x1 for t in shown)
 
 
 def test_boundary_has_a_panel_a_model_with_its_probabilities(two):
-    axes = plots.plot_boundary(two | {"SVM": SVM(kernel=RBF).fit(DATA.X, Y)}, resolution=11)
+    axes = plots.plot_boundary(
+        two | {"SVM": SVM(kernel=RBF).fit(DATA.X, Y)}, resolution=11
+    )
     assert [ax.get_title() for ax in axes] == ["SVDD", "BDD", "SVM"]
     for ax, est in zip(axes[:2], two.values(), strict=True):
         mesh = ax.collections[0]
         grid = mesh.get_coordinates().reshape(-1, 2)
-        np.testing.assert_allclose(np.ravel(mesh.get_array()), est.probability_normal(grid))
+        np.testing.assert_allclose(
+            np.ravel(mesh.get_array()), est.probability_normal(grid)
+        )
         assert {40, 6} <= {len(c.get_offsets()) for c in ax.collections}
 
 
@@ -57,10 +63,13 @@ def test_boundary_has_a_panel_a_model_with_its_probabilities(two):
 def test_the_area_right_of_0_is_the_probability(two, name, rows):
     est = two[name]
     axes = plots.plot_margin(est, rows=rows)
-    P = est.decision()["probability_normal"].to_numpy()[[0, 1, 2] if rows is None else rows]
+    P = est.decision()["probability_normal"].to_numpy()[
+        [0, 1, 2] if rows is None else rows
+    ]
     for ax, p in zip(axes, P, strict=True):
         area = sum(
-            (s.get_data().values * np.diff(s.get_data().edges)).sum() for s in ax.patches[:1]
+            (s.get_data().values * np.diff(s.get_data().edges)).sum()
+            for s in ax.patches[:1]
         )
         assert area == pytest.approx(p, abs=1e-9)
         assert f"P(normal) = {p:.2f}" in ax.get_title()
@@ -84,16 +93,24 @@ def test_surprises_with_the_cutoff_at_0(two):
 def test_rows_that_change_their_decision_are_named(two, n):
     est = two["BDD"]
     after, own = est.with_cutoff(cutoffs.FalseAlarm(0.4)), plt.figure().subplots()
-    Z = pd.DataFrame(RNG.uniform(-1.5, 1.5, (n, 2))).rename(index="a long $name$ of row {}".format)
+    Z = pd.DataFrame(RNG.uniform(-1.5, 1.5, (n, 2))).rename(
+        index="a long $name$ of row {}".format
+    )
     ax = plots.plot_decisions(est, after, Z, own)
     was, now = (e.predict(Z) == 1 for e in (est, after))
     p = np.column_stack([e.probability_normal(Z) for e in (est, after)])
-    assert ax is own and ax.get_title(loc="left").startswith(f"{(was != now).sum()} of {n} rows")
-    for drawn, members in zip(ax.collections, (was == now, was & ~now, ~was & now), strict=True):
+    assert ax is own and ax.get_title(loc="left").startswith(
+        f"{(was != now).sum()} of {n} rows"
+    )
+    for drawn, members in zip(
+        ax.collections, (was == now, was & ~now, ~was & now), strict=True
+    ):
         np.testing.assert_allclose(drawn.get_offsets(), p[members])
     named = {tuple(np.round(t.xy, 9)) for t in ax.texts}
     assert len(ax.texts) == min((was != now).sum(), 15) > 0
-    assert named <= {tuple(row) for row in np.round(p[was != now], 9)} and inside(ax.figure)
+    assert named <= {tuple(row) for row in np.round(p[was != now], 9)} and inside(
+        ax.figure
+    )
     heights = np.sort([t.xyann[1] for t in ax.texts])
     assert heights[-1] <= 1.0 and np.diff(heights).min(initial=1.0) > 0.04
     same = plots.plot_decisions(est, est, Z)
@@ -103,7 +120,9 @@ def test_rows_that_change_their_decision_are_named(two, n):
 def test_weights_shows_the_largest(two):
     est = two["BDD"]
     ax = plots.plot_weights(est, most=7)
-    w = np.abs(est.idata_["posterior"]["w"].stack(s=("chain", "draw")).to_numpy()).mean(axis=1)
+    w = np.abs(est.idata_["posterior"]["w"].stack(s=("chain", "draw")).to_numpy()).mean(
+        axis=1
+    )
     row_of = {point: row for row, point in enumerate(est.gram_.of_row)}
     largest = {f"row {row_of[j]}" for j in np.argsort(-w)[:7]}
     assert set(texts(ax.get_xticklabels())) == largest
@@ -111,21 +130,31 @@ def test_weights_shows_the_largest(two):
 
 def test_roc_has_the_areas_of_left_out_and_of_new_rows(two):
     roc, pr = plots.plot_roc(two)
-    assert [t.split(":")[0] for t in texts(roc.get_legend().get_texts())][:2] == ["SVDD", "BDD"]
+    assert [t.split(":")[0] for t in texts(roc.get_legend().get_texts())][:2] == [
+        "SVDD",
+        "BDD",
+    ]
     assert texts(pr.get_legend().get_texts())[-1] == f"base rate {Y.mean():.3g}"
     machine = SVM(kernel=RBF).fit(DATA.X, Y)
-    assert "AUC 1.000" in texts(plots.plot_roc(machine, DATA.X, Y)[0].get_legend().get_texts())[0]
+    assert (
+        "AUC 1.000"
+        in texts(plots.plot_roc(machine, DATA.X, Y)[0].get_legend().get_texts())[0]
+    )
 
 
 @pytest.mark.parametrize(("n", "p", "long"), [(40, 2, False), (600, 20, True)])
 def test_outliers_have_room_for_names_and_reasons(n, p, long):
-    X = pd.DataFrame(RNG.normal(size=(n, p)), index=[f"customer {i} of Oslo" for i in range(n)])
+    X = pd.DataFrame(
+        RNG.normal(size=(n, p)), index=[f"customer {i} of Oslo" for i in range(n)]
+    )
     X.columns = [f"{'a very long name of' * long} column {j}" for j in range(p)]
     X.iloc[:3] += 8.0
     found = bsvdd.stand_out(SVDD(), X)
     for ax in (plots.plot_outliers(found), plots.plot_outliers(SVDD().fit(X), most=60)):
         words = figure_of(ax).axes[1].texts
-        assert words[0].get_text().startswith("1  ") and "customer" in words[0].get_text()
+        assert (
+            words[0].get_text().startswith("1  ") and "customer" in words[0].get_text()
+        )
         assert len(words) == 2 * len(ax.texts) and len(ax.texts) <= 50
         assert inside(ax.figure)
     headline = figure_of(plots.plot_outliers(found)).axes[1].get_title(loc="left")
@@ -141,14 +170,25 @@ def test_explanation_has_a_bar_for_each_share_and_fits_long_names():
         sorted(bar.get_width() for bar in ax.patches), np.sort(why.shares.to_numpy()[0])
     )
     assert texts(ax.get_yticklabels())[0] == "b = 7" and inside(ax.figure)
-    X = pd.DataFrame(RNG.normal(size=(80, 20))).add_prefix("a very long name of column number ")
+    X = pd.DataFrame(RNG.normal(size=(80, 20))).add_prefix(
+        "a very long name of column number "
+    )
     z = X.iloc[[0]].assign(**{X.columns[3]: 9.0})
     est = SVDD().fit(X)
-    ax, row = plots.plot_explanation(est, z, most=12), plots.plot_explanation(est, row=3, most=2)
+    ax, row = (
+        plots.plot_explanation(est, z, most=12),
+        plots.plot_explanation(est, row=3, most=2),
+    )
     assert len(ax.patches) == 12 and len(ax.lines) == 11
     first = texts(ax.get_yticklabels())[0]
-    assert first.startswith("a very") and first.endswith("number 3 = 9") and len(first) < 60
-    assert ax.patches[0].get_width() == pytest.approx(bsvdd.explain(est, z).shares.max(axis=1)[0])
+    assert (
+        first.startswith("a very")
+        and first.endswith("number 3 = 9")
+        and len(first) < 60
+    )
+    assert ax.patches[0].get_width() == pytest.approx(
+        bsvdd.explain(est, z).shares.max(axis=1)[0]
+    )
     assert row.get_title(loc="left").startswith("3: ") and len(row.patches) == 2
 
 
@@ -164,7 +204,9 @@ def test_names_are_drawn_as_they_are(name):
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
-@pytest.mark.parametrize("est", [Views(SVDD()), BSVDD(draws=300, tune=300)], ids=["Views", "BSVDD"])
+@pytest.mark.parametrize(
+    "est", [Views(SVDD()), BSVDD(draws=300, tune=300)], ids=["Views", "BSVDD"]
+)
 def test_views_and_draws_have_pictures_too(est):
     X = RNG.normal(size=(60, 3))
     X[5] = 6.0

@@ -55,7 +55,8 @@ def test_rows_count_by_their_weights_and_chosen_or_new_rows_count_one_each():
     assert known.tolist() == [False] * 4 + [True] * 36
     others = [np.arange(36) != i for i in range(36)]
     left_out = [
-        np.log(density(rest[o], w[:, o] / (1 - w[:, [i]]), rest[i])) for i, o in enumerate(others)
+        np.log(density(rest[o], w[:, o] / (1 - w[:, [i]]), rest[i]))
+        for i, o in enumerate(others)
     ]
     bad = [np.log(density(rest, w, z)) for z in ROWS[:4]]
     terms = t[4:] / t[4:].mean() * left_out
@@ -67,14 +68,21 @@ def test_rows_count_by_their_weights_and_chosen_or_new_rows_count_one_each():
         chosen = bsvdd.elpd(est, rows=rows)
         np.testing.assert_allclose(chosen.elpd_i, bad + left_out[:3], rtol=1e-9)
     of_new = bsvdd.elpd(est, new)
-    np.testing.assert_allclose(of_new.elpd_i, [np.log(density(rest, w, z)) for z in new], rtol=1e-9)
-    assert of_new.elpd == pytest.approx(float(of_new.elpd_i.sum())) and of_new.n_data_points == 5
+    np.testing.assert_allclose(
+        of_new.elpd_i, [np.log(density(rest, w, z)) for z in new], rtol=1e-9
+    )
+    assert (
+        of_new.elpd == pytest.approx(float(of_new.elpd_i.sum()))
+        and of_new.n_data_points == 5
+    )
     # the bad rows are in the sum, in which the fit that knows of them loses
     X = np.r_[ROWS[:4] + 4.0, ROWS[4:]]
     fits = {"all": BSVDD(kernel=kernels.RBF(S)).fit(X)}
     fits["known"] = BSVDD(kernel=kernels.RBF(S)).fit(X, sample_weight=t > 0)
     for rows, best in ((np.arange(40), "all"), (np.arange(4, 40), "known")):
-        table = az.compare({n: bsvdd.elpd(f, rows=rows) for n, f in fits.items()}, round_to="none")
+        table = az.compare(
+            {n: bsvdd.elpd(f, rows=rows) for n, f in fits.items()}, round_to="none"
+        )
         assert table.index[0] == best
 
 
@@ -95,7 +103,9 @@ def test_against_refits_without_each_row(prior):
 
 def test_flat_priors_tie_and_row_sums_lose():
     est = BSVDD(kernel=kernels.RBF(S)).fit(ROWS)
-    found = {sd: bsvdd.elpd(est.with_prior(priors.Flat(sd=sd))) for sd in (0.01, 1.5, 3.0)}
+    found = {
+        sd: bsvdd.elpd(est.with_prior(priors.Flat(sd=sd))) for sd in (0.01, 1.5, 3.0)
+    }
     assert np.ptp([each.elpd for each in found.values()]) < 2.0
     found["row sums"] = bsvdd.elpd(est.with_prior(priors.StandardizedRowSum(sd=1.5)))
     table = az.compare(found, round_to="none")

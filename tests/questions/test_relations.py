@@ -12,7 +12,8 @@ from tests.questions import broken_relations as planted
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning")
 
 
-# the least excess of a broken row, and the largest of the others in columns of categories
+# the least excess of a broken row, and the largest of the others in columns of
+# categories
 @pytest.mark.parametrize(
     ("kind", "least", "others"),
     [
@@ -28,7 +29,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning"
     ],
 )
 @pytest.mark.parametrize("seed", range(2))
-def test_broken_rows_come_first_with_a_column_of_their_relation(kind, least, others, seed):
+def test_broken_rows_come_first_with_a_column_of_their_relation(
+    kind, least, others, seed
+):
     table, broken = planted.KINDS[kind](seed)
     found = bsvdd.relations(table)
     first = found.table.head(len(broken))["column"]
@@ -45,7 +48,9 @@ def test_broken_rows_come_first_with_a_column_of_their_relation(kind, least, oth
 def test_without_a_relation_nothing_follows(n, seed):
     table, _ = planted.independent(seed, n)
     found = bsvdd.relations(table)
-    assert found.follows.empty and found.table.empty and found.excess.isna().all(axis=None)
+    assert (
+        found.follows.empty and found.table.empty and found.excess.isna().all(axis=None)
+    )
     assert repr(found) == "No column follows from the others."
 
 
@@ -55,10 +60,14 @@ def test_the_unit_of_numbers_is_what_a_hundredth_of_the_rows_exceed():
     table = pd.DataFrame({"x": x, "y": 5.0 - 3.0 * x + noise})
     found = bsvdd.relations(table)
     assert (found.excess["y"] > 1.0).sum() == 20
-    np.testing.assert_allclose(found.expected["y"].astype(float), 5.0 - 3.0 * x, atol=0.3)
+    np.testing.assert_allclose(
+        found.expected["y"].astype(float), 5.0 - 3.0 * x, atol=0.3
+    )
     np.testing.assert_allclose(found.excess["y"], np.abs(noise) / 2.576, atol=0.2)
     # of the four fifths with the least residuals; their variance is .44 of all
-    assert found.follows.loc["y", "explained"] == pytest.approx(1.0 - 0.44 / 9.44, abs=0.02)
+    assert found.follows.loc["y", "explained"] == pytest.approx(
+        1.0 - 0.44 / 9.44, abs=0.02
+    )
     other = bsvdd.relations(table * [1e6, 1e-3] + [7.0, 3.0])
     np.testing.assert_allclose(other.excess, found.excess, rtol=1e-6)
 
@@ -71,7 +80,9 @@ def test_the_excess_of_a_category_is_by_counts_of_other_rows(wrong):
     same = [[z.c for z in rows if z[:2] == row[:2]] for row in rows]
     of = zip(rows, same, strict=True)
     by_hand = np.array([-np.log((c.count(z.c) - 1 + 1 / 3) / len(c)) for z, c in of])
-    unit = max(np.log(3.0), min(np.quantile(by_hand, 0.99), 4.0 * np.quantile(by_hand, 0.95)))
+    unit = max(
+        np.log(3.0), min(np.quantile(by_hand, 0.99), 4.0 * np.quantile(by_hand, 0.95))
+    )
     np.testing.assert_allclose(found.excess["c"], by_hand / unit)
     assert found.follows.loc["c", ["how", "by"]].tolist() == ["counts", ["a", "b"]]
     shuffled = table.sample(frac=1.0, random_state=0)
@@ -98,13 +109,17 @@ def test_what_the_others_lead_to_is_a_cell_of_the_table():
     right = table["pieces"].iloc[net] * float(table["price"].iloc[net][4:])
     assert found.expected["net"].iloc[net] == pytest.approx(right, rel=0.01)
     assert found.expected["price"].iloc[net].startswith("EUR ")
-    assert found.expected["unit"].iloc[unit] == planted.UNITS[table["product"].iloc[unit]]
+    assert (
+        found.expected["unit"].iloc[unit] == planted.UNITS[table["product"].iloc[unit]]
+    )
     days = found.expected["delivered"].iloc[date] - table["ordered"].iloc[date]
     assert days in (pd.Timedelta("5D"), pd.Timedelta("6D"))
     assert set(found.table.index[:3]) == {f"r{i // 2}" for i in broken}
     assert "height" not in found.follows.index and found.expected["height"].isna().all()
     sizes = bsvdd.relations(planted.sizes(0)[0])
-    assert set(sizes.expected["size"]) <= set("SMLX") and set(sizes.expected["code"]) <= {
+    assert set(sizes.expected["size"]) <= set("SMLX") and set(
+        sizes.expected["code"]
+    ) <= {
         2,
         3,
         5,
@@ -117,7 +132,9 @@ def test_of_equal_columns_the_first_is_named_and_then_the_others():
     first = bsvdd.relations(table).table.iloc[0]
     assert first.name == row and first[["column", "also"]].tolist() == ["net", "vat"]
     table, broken = planted.supplies(0)
-    row = bsvdd.relations(table[["pieces", "price", "net"]]).table.loc[next(iter(broken))]
+    row = bsvdd.relations(table[["pieces", "price", "net"]]).table.loc[
+        next(iter(broken))
+    ]
     assert row[["column", "also"]].tolist() == ["pieces", "price, net"]
 
 
@@ -132,13 +149,18 @@ def test_a_rare_category_is_no_error_and_a_misspelt_one_is():
 def test_columns_that_explain_are_named():
     table, _ = planted.orders(0)
     found = bsvdd.relations(table, on=["pieces", "price", "product"])
-    assert found.follows["by"].to_dict() == {"unit": ["product"], "net": ["pieces", "price"]}
+    assert found.follows["by"].to_dict() == {
+        "unit": ["product"],
+        "net": ["pieces", "price"],
+    }
     assert found.excess[["pieces", "price", "product"]].isna().all(axis=None)
     array = table[["pieces", "net", "price"]].to_numpy(float)
     assert bsvdd.relations(array, on=[0, 2]).follows.index.tolist() == [1]
     assert bsvdd.relations(array, on=2).follows["by"].to_dict() == {1: [2]}
     for on in ("weight", [], [*table], ["net", 7]):
-        with pytest.raises(ValueError, match="expected some, and not all, of columns 'product', "):
+        with pytest.raises(
+            ValueError, match="expected some, and not all, of columns 'product', "
+        ):
             bsvdd.relations(table, on=on)
     with pytest.raises(TypeError, match="read a file by"):
         bsvdd.relations("orders.csv")
@@ -157,10 +179,14 @@ def test_the_command_names_the_column_and_what_the_others_lead_to(tmp_path):
         assert f" {row} " in text and column in text
     assert text.count("(the others lead to ") == 3
     found = pd.read_csv(out, index_col="id")
-    assert found["excess"].is_monotonic_decreasing and set(found.index[:3]) == set(broken)
+    assert found["excess"].is_monotonic_decreasing and set(found.index[:3]) == set(
+        broken
+    )
     table[["height", "ordered"]].to_csv(path, index=False)
     result = CliRunner().invoke(main, ask[:3])
-    assert result.exit_code == 0 and "No column follows from the others." in result.stdout
+    assert (
+        result.exit_code == 0 and "No column follows from the others." in result.stdout
+    )
     result = CliRunner().invoke(main, [*ask, "--model", "SVDD", "--fdr", ".2"])
     assert (
         result.exit_code == 2

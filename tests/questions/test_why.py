@@ -32,8 +32,11 @@ def table(n=200, seed=0):
             "cost": np.exp(rng.normal(3.0, 0.5, n)).round(2),
             "age": rng.integers(20, 80, n),
             "kind": rng.choice(["oil", "milk", "flour"], n),
-            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 90, n), unit="D"),
-            "size": pd.Categorical(rng.choice(["S", "M", "L"], n), ["S", "M", "L"], ordered=True),
+            "day": pd.Timestamp("2024-01-01")
+            + pd.to_timedelta(rng.integers(0, 90, n), unit="D"),
+            "size": pd.Categorical(
+                rng.choice(["S", "M", "L"], n), ["S", "M", "L"], ordered=True
+            ),
             "ok": rng.random(n) < 0.97,
         }
     )
@@ -47,7 +50,9 @@ NEW.loc["far", "cost"], NEW.loc["other", "kind"] = 900.0, "paint"
 NEW.loc["late", ["day", "kind"]] = pd.Timestamp("2031-05-06"), "oil"
 NUMBERS = MIXED[["cost", "age"]].fillna(20.0).assign(pulse=table(200, 3)["age"] / 2)
 ODD = pd.DataFrame({"cost": [20.0, 300.0], "age": [400.0, 50.0], "pulse": [25.0, 26.0]})
-days = FunctionTransformer(lambda X: X.apply(lambda x: (x - pd.Timestamp("2024")).dt.days))
+days = FunctionTransformer(
+    lambda X: X.apply(lambda x: (x - pd.Timestamp("2024")).dt.days)
+)
 numbers = make_pipeline(SimpleImputer(), StandardScaler())
 columns = make_column_transformer(
     (numbers, ["cost", "age"]),
@@ -64,7 +69,12 @@ CASES = {
     "Views": (Views(BDD(simplex=True, draws=100)), MIXED, None, NEW),
     "BDD": (BDD(draws=100), MIXED, None, NEW),
     "OCSVM": (OCSVM(), NUMBERS, None, ODD),
-    "LSSVM": (LSSVM(), NUMBERS.assign(cost=NUMBERS["cost"] + 300.0 * MINOR), MINOR, ODD[1:]),
+    "LSSVM": (
+        LSSVM(),
+        NUMBERS.assign(cost=NUMBERS["cost"] + 300.0 * MINOR),
+        MINOR,
+        ODD[1:],
+    ),
     "BDDM": (BDDM(draws=100), NUMBERS, MINOR, ODD),
     "linear": (
         SVDD(kernel=kernels.Tabular(kernels.Linear(), scale="standardised")),
@@ -92,13 +102,19 @@ def walked(est, why, known, Z):
     for i in range(len(Z)):
         ten = [known.loc[label].to_dict() for label in why.nearest.iloc[i]]
         for end, columns in zip(ten, order, strict=True):
-            end = {c: next((u[c] for u in (end, *ten) if pd.notna(u[c])), None) for c in Z}
-            row = {c: end[c] if pd.isna(v) else v for c, v in Z.iloc[i].to_dict().items()}
+            end = {
+                c: next((u[c] for u in (end, *ten) if pd.notna(u[c])), None) for c in Z
+            }
+            row = {
+                c: end[c] if pd.isna(v) else v for c, v in Z.iloc[i].to_dict().items()
+            }
             rows.append(row)
             for f in columns:
                 row = row | {list(Z)[f]: end[list(Z)[f]]}
                 rows.append(row)
-    surprise = -est.decision_function(pd.DataFrame(rows)).reshape(len(Z), len(order), -1)
+    surprise = -est.decision_function(pd.DataFrame(rows)).reshape(
+        len(Z), len(order), -1
+    )
     falls = np.empty(why.falls.shape)
     for j, columns in enumerate(order):
         falls[:, j, columns] = surprise[:, j, :-1] - surprise[:, j, 1:]
@@ -108,24 +124,34 @@ def walked(est, why, known, Z):
 def test_shares_are_the_mean_falls_of_walks_step_by_step(case):
     est, X, Z, why, _ = case
     known = est.table_.frame if hasattr(est, "table_") else X
-    np.testing.assert_allclose(why.falls, walked(est, why, known, Z), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(
+        why.falls, walked(est, why, known, Z), rtol=1e-7, atol=1e-9
+    )
     np.testing.assert_allclose(why.shares, why.falls.mean(axis=1))
     complete = ~Z.isna().any(axis=1).to_numpy() & ~known.isna().any(axis=None)
     asked = -est.decision_function(known.loc[why.nearest.to_numpy().ravel()])
     total = -est.decision_function(Z) - asked.reshape(len(Z), -1).mean(axis=1)
-    np.testing.assert_allclose(why.shares.sum(axis=1)[complete], total[complete], rtol=1e-7)
+    np.testing.assert_allclose(
+        why.shares.sum(axis=1)[complete], total[complete], rtol=1e-7
+    )
 
 
 def test_the_odd_column_is_first_and_its_change_is_normal(case):
     est, _, Z, why, name = case
     for i, label in enumerate(Z.index):
         if why.normal.iloc[i]:
-            assert why.change(i) == {} and "Normal with" not in repr(why).splitlines()[i]
+            assert (
+                why.change(i) == {} and "Normal with" not in repr(why).splitlines()[i]
+            )
             continue
-        assert why.top_columns(1)["column_1"].iloc[i] == FIRST[label] or name == "forest"
+        assert (
+            why.top_columns(1)["column_1"].iloc[i] == FIRST[label] or name == "forest"
+        )
         changed = Z.iloc[[i]].assign(**why.change(i))
         assert len(why.change(i)) <= 2 and est.decision_function(changed)[0] >= 0.0
-    assert why.shares.index.equals(Z.index) and (name == "forest" or not why.normal.iloc[-1])
+    assert why.shares.index.equals(Z.index) and (
+        name == "forest" or not why.normal.iloc[-1]
+    )
 
 
 def test_the_ten_are_normal_known_rows_like_the_row():
@@ -151,18 +177,27 @@ class Known(BaseEstimator):
 
 
 def terms(X):
-    return np.column_stack([X["a"] ** 2, np.where(X["kind"] == "x", 0.0, 3.0), X["b"].abs()])
+    return np.column_stack(
+        [X["a"] ** 2, np.where(X["kind"] == "x", 0.0, 3.0), X["b"].abs()]
+    )
 
 
 def test_a_sum_over_columns_has_its_closed_form():
     rng = np.random.default_rng(0)
-    known = pd.DataFrame({"a": rng.normal(size=50), "kind": "x", "b": rng.normal(size=50)})
+    known = pd.DataFrame(
+        {"a": rng.normal(size=50), "kind": "x", "b": rng.normal(size=50)}
+    )
     known.loc[::5, "kind"] = "y"
     Z = pd.DataFrame({"a": [5.0, 0.1], "kind": ["z", "x"], "b": [0.0, -9.0]})
-    why = bsvdd.explain(Known(lambda X: 9.0 - terms(X).sum(axis=1)).fit(known), Z, known)
+    why = bsvdd.explain(
+        Known(lambda X: 9.0 - terms(X).sum(axis=1)).fit(known), Z, known
+    )
     ends = [terms(known.loc[labels]).mean(axis=0) for labels in why.nearest.to_numpy()]
     np.testing.assert_allclose(why.shares, terms(Z) - ends)
-    assert why.change(0) == {"a": pytest.approx(why.change(0)["a"])} and len(why.change(1)) == 1
+    assert (
+        why.change(0) == {"a": pytest.approx(why.change(0)["a"])}
+        and len(why.change(1)) == 1
+    )
 
 
 def of_pairs(X):
@@ -173,16 +208,25 @@ def of_pairs(X):
 
 def test_columns_that_follow_from_each_other_are_named_together():
     rng = np.random.default_rng(0)
-    known = pd.DataFrame({"a": rng.integers(1, 4, 60).astype(float), "c": rng.normal(size=60)})
+    known = pd.DataFrame(
+        {"a": rng.integers(1, 4, 60).astype(float), "c": rng.normal(size=60)}
+    )
     known["b"] = 2 * known["a"]
     Z = pd.DataFrame({"a": [2.0, 2.0, 2.0], "c": [0.0, 9.0, 6.2], "b": [6.0, 4.0, 6.0]})
     why = bsvdd.explain(Known(of_pairs).fit(known), Z, known)
     # the last has 5 of a and b, which count together, and 3.2 of c
     assert why.top_columns(1)["column_1"].tolist()[2] == "c"
-    assert re.match(r"(a = 2 and b = 6|b = 6 and a = 2) together \(61%\), c = 6.2", why.reason(2))
+    assert re.match(
+        r"(a = 2 and b = 6|b = 6 and a = 2) together \(61%\), c = 6.2", why.reason(2)
+    )
     # both values are usual ones
-    assert why.reason(0) in ("a = 2 and b = 6 together (100%)", "b = 6 and a = 2 together (100%)")
-    assert re.fullmatch(r"c = 9 \(100%; rows like it: [-.\d]+ to [-.\d]+\)", why.reason(1))
+    assert why.reason(0) in (
+        "a = 2 and b = 6 together (100%)",
+        "b = 6 and a = 2 together (100%)",
+    )
+    assert re.fullmatch(
+        r"c = 9 \(100%; rows like it: [-.\d]+ to [-.\d]+\)", why.reason(1)
+    )
 
 
 def test_the_words_say_so_where_no_column_has_a_tenth():
@@ -219,7 +263,9 @@ def test_a_training_row_is_left_out_and_is_not_like_itself(est):
     assert not set(why.nearest.to_numpy().ravel()) & {"r7", "r17"}
     assert "r30" not in why.nearest.loc["r30"].tolist()
     assert (surprise[why.nearest.to_numpy().ravel()] <= 0.0).all()
-    assert why.top_columns(1)["column_1"].tolist()[:2] == ["cost"] * 2 and "cost" in why.change(0)
+    assert why.top_columns(1)["column_1"].tolist()[:2] == [
+        "cost"
+    ] * 2 and "cost" in why.change(0)
     assert len(bsvdd.explain(est).shares) == len(X)
 
 
@@ -240,10 +286,22 @@ def with_forms():
     [
         ({"ok": False}, r"ok = False \(\d+%; rows like it: True\)"),
         ({"kind": "paint"}, r"kind = paint \(\d+%; rows like it: \w+ or \w+\)"),
-        ({"weight": "99 kg"}, r"weight = 99 kg \(\d+%; rows like it: 4\d(\.\d)? kg to 5\d"),
-        ({"day": "2031-05-06"}, r"day = 2031-05-06 \(\d+%; rows like it: 2024-0\d-\d\d to 2024-0"),
-        ({"number": 99.123456}, r"number = 99.1235 \(\d+%; rows like it: 1\d\.\d{1,3} to 1\d"),
-        ({"large": 9876543.21}, r"large = 9876543 \(\d+%; rows like it: 1\d{6} to 1\d{6}\)"),
+        (
+            {"weight": "99 kg"},
+            r"weight = 99 kg \(\d+%; rows like it: 4\d(\.\d)? kg to 5\d",
+        ),
+        (
+            {"day": "2031-05-06"},
+            r"day = 2031-05-06 \(\d+%; rows like it: 2024-0\d-\d\d to 2024-0",
+        ),
+        (
+            {"number": 99.123456},
+            r"number = 99.1235 \(\d+%; rows like it: 1\d\.\d{1,3} to 1\d",
+        ),
+        (
+            {"large": 9876543.21},
+            r"large = 9876543 \(\d+%; rows like it: 1\d{6} to 1\d{6}\)",
+        ),
         ({"age": 400}, r"age = 400 \(\d+%; rows like it: \d\d to \d\d\)"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -263,5 +321,7 @@ def test_the_column_at_fault_is_named_first():
     for row, (column, value) in enumerate(odd.items()):
         X.loc[row, column] = value
     est = BSVDD(**QUICK).fit(X)
-    assert bsvdd.explain(est, rows=range(4)).top_columns(1)["column_1"].tolist() == list(odd)
+    assert bsvdd.explain(est, rows=range(4)).top_columns(1)[
+        "column_1"
+    ].tolist() == list(odd)
     assert set(est.decision()["surprise"].nlargest(3).index) == {0, 2, 3}

@@ -92,13 +92,18 @@ def test_labels_of_a_fit_and_of_its_file(y, minor_label, labels, tmp_path):
     """The minority's label is first; they are no types of NumPy."""
     rows = np.random.default_rng(6).normal(size=(6 if y is None else len(y), 2))
     est = SVDD(kernel=kernels.RBF(1.0), minor_label=minor_label).fit(rows, y)
-    assert est.labels_ in (labels, tuple(map(type(est.labels_[0]), labels)) if labels else ())
+    assert est.labels_ in (
+        labels,
+        tuple(map(type(est.labels_[0]), labels)) if labels else (),
+    )
     est.set_params(minor_label=None).save(tmp_path / "fit.nc")
     same = load(tmp_path / "fit.nc")
     assert same.labels_ == labels
     if y is not None and len(set(y)) > 1:
         unseen = "unseen" if isinstance(y[0], str) else -7
-        with pytest.raises(ValueError, match="y has the label"):  # the guard of the scorers
+        with pytest.raises(
+            ValueError, match="y has the label"
+        ):  # the guard of the scorers
             scorers.roc_auc(same, rows, [*y[:-1], unseen])
 
 
@@ -114,7 +119,10 @@ def test_labels_of_a_fit_and_of_its_file(y, minor_label, labels, tmp_path):
         (["NA", "None", "x"], ["NA", "None", "x"]),
         (["nan", "1"], ["nan", "1"]),
         (["0", "1", "unknown"], ["0", "1", "unknown"]),
-        (["9007199254740993", "9007199254740992"], [9007199254740993, 9007199254740992]),
+        (
+            ["9007199254740993", "9007199254740992"],
+            [9007199254740993, 9007199254740992],
+        ),
         (["99999999999999999999", "1"], ["99999999999999999999", "1"]),
         (["True", "true", "False", "false"], [True, True, False, False]),
         (["1E3", "2"], [1000.0, 2.0]),

@@ -60,7 +60,9 @@ def test_gaps_are_filled_as_by_hand():
     np.testing.assert_allclose(imputed(new, KNOWN, (3,)).rows, expected, rtol=1e-12)
     inside = imputed(KNOWN, KNOWN, (3,)).rows
     # a row has no value where it lacks one, so it cannot fill its own gap
-    np.testing.assert_allclose(inside, [by_hand(row, KNOWN, (3,)) for row in KNOWN], rtol=1e-12)
+    np.testing.assert_allclose(
+        inside, [by_hand(row, KNOWN, (3,)) for row in KNOWN], rtol=1e-12
+    )
 
 
 def test_no_order_of_rows_and_no_other_row_matters():
@@ -72,8 +74,13 @@ def test_no_order_of_rows_and_no_other_row_matters():
         np.testing.assert_array_equal(found.rows, whole.rows[of])
         places = np.searchsorted(whole.which, of[found.which])
         np.testing.assert_array_equal(found.versions, whole.versions[:, places])
-    few = imputed(np.array([[np.nan, 2.0]]), np.array([[1.0, 1.0], [3.0, 2.0]]))  # fewer than ten
-    assert few.rows[0, 0] == 2.0 and few.versions[:, 0, 0].tolist() == [3.0] * 5 + [1.0] * 5
+    few = imputed(
+        np.array([[np.nan, 2.0]]), np.array([[1.0, 1.0], [3.0, 2.0]])
+    )  # fewer than ten
+    assert (
+        few.rows[0, 0] == 2.0
+        and few.versions[:, 0, 0].tolist() == [3.0] * 5 + [1.0] * 5
+    )
 
 
 @quiet
@@ -92,7 +99,9 @@ def test_a_fit_fills_gaps_of_its_rows_and_of_new_ones(make, tmp_path):
     new.loc[2, "t"] = None
     est.save(tmp_path / "m")
     answers = est.decision(new)
-    pd.testing.assert_frame_equal(bsvdd.load(tmp_path / "m").decision(new), answers, atol=1e-4)
+    pd.testing.assert_frame_equal(
+        bsvdd.load(tmp_path / "m").decision(new), answers, atol=1e-4
+    )
     for i in range(9):
         pd.testing.assert_frame_equal(est.decision(new.iloc[[i]]), answers.iloc[[i]])
 
@@ -158,12 +167,22 @@ def test_each_draw_fills_gaps_of_a_new_row_by_one_of_the_nearest_rows(make):
     turns = np.arange(len(of_version[0]))
     margins = np.array(of_version)[turns % NEAREST, turns]
     found = est.decision(WITH_GAP).iloc[:2]
-    np.testing.assert_allclose(est.margins(WITH_GAP)[:, :2], margins, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(found["surprise"], -lower_median(margins), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(found["probability_normal"], (margins >= 0.0).mean(axis=0))
-    np.testing.assert_allclose(est.score_samples(WITH_GAP)[:2], -found["surprise"], atol=1e-12)
+    np.testing.assert_allclose(
+        est.margins(WITH_GAP)[:, :2], margins, rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        found["surprise"], -lower_median(margins), rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        found["probability_normal"], (margins >= 0.0).mean(axis=0)
+    )
+    np.testing.assert_allclose(
+        est.score_samples(WITH_GAP)[:2], -found["surprise"], atol=1e-12
+    )
     np.testing.assert_array_equal(est.predict(WITH_GAP)[:2] > 0, found["normal"])
-    np.testing.assert_allclose(est.probability_normal(WITH_GAP)[:2], found["probability_normal"])
+    np.testing.assert_allclose(
+        est.probability_normal(WITH_GAP)[:2], found["probability_normal"]
+    )
     np.testing.assert_array_equal(bsvdd.p_value(est, WITH_GAP)[:2], found["p_value"])
     complete = est.decision(np.r_[WITH_GAP[2:], filled.rows[:2]])
     same = est.decision(WITH_GAP).loc[2, "surprise"], complete.loc[0, "surprise"]
@@ -184,7 +203,10 @@ def test_a_training_row_is_left_out_in_each_way_to_fill_it(make):
     w = np.broadcast_to(w, (len(turns), N))
     for i in (0, 4):
         j, draws = filled.which[i], []
-        kernel, others = data.kernels[data.units.fold[j]], np.arange(N) != filled.which[i]
+        kernel, others = (
+            data.kernels[data.units.fold[j]],
+            np.arange(N) != filled.which[i],
+        )
         for t, row in zip(turns, filled.versions[turns % NEAREST, i], strict=True):
             k = kernel(kernel.inputs(row[None]), kernel.inputs(filled.rows[others]))[0]
             s = w[t, others] @ k * w[t].sum() / w[t, others].sum()
@@ -207,7 +229,9 @@ def test_the_value_of_a_far_donor_leaves_no_scale(make):
     np.testing.assert_array_equal(of_tree, est.decision()["surprise"])
     others = make.fit(np.delete(rows, 8, axis=0)).decision(rows[[8]]).iloc[0]
     assert found["high"] == pytest.approx(others["high"], abs=0.5)
-    assert found["probability_normal"] == pytest.approx(others["probability_normal"], abs=0.05)
+    assert found["probability_normal"] == pytest.approx(
+        others["probability_normal"], abs=0.05
+    )
 
 
 @quiet
@@ -218,8 +242,13 @@ def test_intervals_of_rows_with_gaps_hold_the_surprise_of_the_complete_row():
         rng = np.random.default_rng(seed)
         mix = np.eye(6) + 0.5 * np.random.default_rng(9).normal(size=(6, 6))
         rows, new = (rng.normal(size=(n, 6)) @ mix for n in (300, 600))
-        gaps = [(rng.random(each.shape) < 0.2) & (np.arange(6) > 0) for each in (rows, new)]
-        tables = [np.where(gap, np.nan, each) for gap, each in zip(gaps, (rows, new), strict=True)]
+        gaps = [
+            (rng.random(each.shape) < 0.2) & (np.arange(6) > 0) for each in (rows, new)
+        ]
+        tables = [
+            np.where(gap, np.nan, each)
+            for gap, each in zip(gaps, (rows, new), strict=True)
+        ]
         est = BSVDD(random_state=0).fit(tables[0])
         found, truth = est.decision(tables[1]), est.decision(new)["surprise"]
         with_gaps = np.isnan(tables[1]).any(axis=1)

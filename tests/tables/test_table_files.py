@@ -54,7 +54,10 @@ WAYS = {  # how the file is made, and the line that is said
     "index.xlsx": (lambda p: TABLE.to_excel(p) or p, None),
     "x.txt": (lambda p: written(p, CSV), None),
     "x.tsv": (lambda p: written(p, TABLE.to_csv(index=False, sep="\t")), None),
-    "latin.csv": (lambda p: written(p, CSV.encode("latin-1")), "Windows-1252: '000,0.0,Köln,2024-"),
+    "latin.csv": (
+        lambda p: written(p, CSV.encode("latin-1")),
+        "Windows-1252: '000,0.0,Köln,2024-",
+    ),
     "x.parquet": (lambda p: TABLE.to_parquet(p) or p, None),
     "x.xlsx": (lambda p: TABLE.to_excel(p, index=False) or p, None),
 }
@@ -68,8 +71,15 @@ def test_files_that_are_read(name, tmp_path):
     (X, y), said = warned(partial(read_table, text=["nr"]), path, "kind")
     (features, minority), more = warned(read_features, path, layout)
     assert [line in each for each in [*said, *more]] == [True, True] * bool(line)
-    assert y.tolist() == TABLE["kind"].tolist() and list(X) == ["nr", "a", "place", "day"]
-    assert X["nr"].tolist() == TABLE["nr"].tolist() and X["place"].tolist() == list(TABLE["place"])
+    assert y.tolist() == TABLE["kind"].tolist() and list(X) == [
+        "nr",
+        "a",
+        "place",
+        "day",
+    ]
+    assert X["nr"].tolist() == TABLE["nr"].tolist() and X["place"].tolist() == list(
+        TABLE["place"]
+    )
     np.testing.assert_allclose(X["a"], TABLE["a"])
     assert pd.to_datetime(X["day"]).tolist() == TABLE["day"].tolist()
     assert minority.tolist() == (TABLE["kind"] == 1).tolist()
@@ -81,9 +91,24 @@ def test_files_that_are_read(name, tmp_path):
 def test_the_commands_read_every_file(tmp_path):
     surprises = []
     for name in ("x.csv", "x.parquet", "x.xlsx"):
-        path, model, out = WAYS[name][0](tmp_path / name), tmp_path / "m", tmp_path / "scores.csv"
+        path, model, out = (
+            WAYS[name][0](tmp_path / name),
+            tmp_path / "m",
+            tmp_path / "scores.csv",
+        )
         for arguments in (
-            ("fit", path, "--id", "nr", "--label", "kind", "--model", "SVDD", "--out", model),
+            (
+                "fit",
+                path,
+                "--id",
+                "nr",
+                "--label",
+                "kind",
+                "--model",
+                "SVDD",
+                "--out",
+                model,
+            ),
             ("score", model, path, "--id", "nr", "--out", out),
         ):
             call(*arguments)
@@ -109,7 +134,10 @@ FILES = {  # the content, and what it is: rows, or words of the error
     "percent.csv": ("a,b\n1%,2\n3%,4\n5%,7\n", None),
     "an index.csv": (",a,b\n0,1,2\n1,3,4\nx,5,7\n", None),
     "another encoding.csv": ("a,é\n1,2\n3,4\n5,7\n".encode("latin1"), None),
-    "underscores.csv": ("a,b\n1_0,2\n3,4\n5,7\n", "'1_0' in row 0 .*texts beside numbers"),
+    "underscores.csv": (
+        "a,b\n1_0,2\n3,4\n5,7\n",
+        "'1_0' in row 0 .*texts beside numbers",
+    ),
     "full-width digits.csv": ("a,b\n\uff11,2\n3,4\n5,7\n", None),
     "comment.csv": ("a,b\n#x\n1,2\n3,4\n5,7\n", "'#x' in row 0 .*texts beside numbers"),
     "yes and no.csv": ("a,b\nyes,2\nno,4\nyes,7\n", "column 'a' is not numeric"),
@@ -118,27 +146,42 @@ FILES = {  # the content, and what it is: rows, or words of the error
     "infinity.csv": ("a,b\n1,2\n-Infinity,4\n5,7\n", "'a' has an infinite value"),
     "overflow.csv": ("a,b\n1e400,2\n3,4\n5,7\n", "'a' has an infinite value"),
     "tabs.csv": ("a\tb\n1\t2\n3\t4\n5\t7\n", "name the separator: --sep 'tab'"),
-    "blanks.csv": ("a b\n1 2\n3 4\n5 7\n", "name the separator: --sep ' ' .in Python read_table"),
+    "blanks.csv": (
+        "a b\n1 2\n3 4\n5 7\n",
+        "name the separator: --sep ' ' .in Python read_table",
+    ),
     "bars.csv": ("a|b\n1|2\n3|4\n5|7\n", r"name the separator: --sep '\|'"),
-    "german.csv": ("town;amount\nBonn;1,5\nRome;2,5\n", "--sep ';' .in Python read_table.path"),
+    "german.csv": (
+        "town;amount\nBonn;1,5\nRome;2,5\n",
+        "--sep ';' .in Python read_table.path",
+    ),
     "trailing comma.csv": ("a,b\n1,2,\n3,4,\n", NO_CSV + ".*2 fields in line 2, saw 3"),
     "trailing comma in the header.csv": ("a,b,\n1,2,\n", "has a column without a name"),
     "long row.csv": ("a,b\n1,2\n3,4,5\n5,7\n", NO_CSV + ".*2 fields in line 3, saw 3"),
     "title.csv": (f"Sales\n# in EUR\n\n{CSV}", NO_CSV),
     "title in cells.csv": (f"Sales 2024,,,,\n{CSV}", "has a column without a name"),
     "open quote.csv": ('a,b\n"1,2\n3,4\n5,7\n', NO_CSV + ".*EOF inside string"),
-    "one name twice.csv": ("a,a\n1,2\n3,4\n5,7\n", "the header has the column 'a' twice; rename"),
+    "one name twice.csv": (
+        "a,a\n1,2\n3,4\n5,7\n",
+        "the header has the column 'a' twice; rename",
+    ),
     "empty.csv": ("", NO_CSV + "No columns"),
     "no names.csv": ("\n\n", NO_CSV),
     "NUL.csv": (b"a,b\n1\x00,2\n3,4\n", NO_CSV + "it has NUL bytes"),
     "utf16.csv": (CSV.encode("utf-16"), NO_CSV + "it has NUL bytes"),
     "only a header.csv": ("a,b\n", "has no rows"),
-    "x.json": (b"{}", r"a file '.json', which is not read; expected .csv, .tsv, .txt, .par"),
+    "x.json": (
+        b"{}",
+        r"a file '.json', which is not read; expected .csv, .tsv, .txt, .par",
+    ),
     "x.csv.gz": (b"abc", "a file '.gz', which is not read; .* read it by pandas"),
     "bad.parquet": (b"PAR1 and so on", "bad.parquet is damaged, or no parquet file"),
     "bad.xlsx": (b"abc", "bad.xlsx is damaged, or no excel file"),
     "folder.parquet": (Path.mkdir, "is no regular file"),
-    "rows.parquet": (lambda path: pd.DataFrame({"a": []}).to_parquet(path), "has no rows"),
+    "rows.parquet": (
+        lambda path: pd.DataFrame({"a": []}).to_parquet(path),
+        "has no rows",
+    ),
     "pipe.csv": (os.mkfifo, "is no regular file"),
     "empty.xlsx": (lambda path: pd.DataFrame().to_excel(path), "column without a name"),
 }
@@ -162,26 +205,51 @@ def test_oddities_of_files(name, tmp_path):
 PLAIN = "nr,a,kind\n1,2,0\n2,3,1\n"
 REFUSED = [  # text, layout, words
     ("a,b\n1,2\n", {"sep": ";"}, "name the separator: --sep ','"),
-    (PLAIN, {"label": "kindd"}, "column 'kindd' (--label) is not in the table (did you mean"),
+    (
+        PLAIN,
+        {"label": "kindd"},
+        "column 'kindd' (--label) is not in the table (did you mean",
+    ),
     (PLAIN, {"id": "nrr"}, "column 'nrr' (--id) is not in the table (did you mean"),
     (PLAIN, {"drop": ("zzz",)}, "'zzz' (--drop) is not in the table; it has 'nr', 'a'"),
     (PLAIN, {"category": ("n",)}, "'n' (--category) is not in the table"),
     (PLAIN, {"order": ("n=a<b",)}, "'n' (--order) is not in the table"),
-    (PLAIN, {"order": ("kind=0<2",)}, "--order: 'kind' is '1' in row 1 (counted from 0; 1 such"),
-    (PLAIN, {"order": ("kind",)}, "--order must be as 'size=small<medium<large', got 'kind'"),
-    (PLAIN, {"label": "kind", "drop": ("kind",)}, "--label and --drop both name 'kind'"),
+    (
+        PLAIN,
+        {"order": ("kind=0<2",)},
+        "--order: 'kind' is '1' in row 1 (counted from 0; 1 such",
+    ),
+    (
+        PLAIN,
+        {"order": ("kind",)},
+        "--order must be as 'size=small<medium<large', got 'kind'",
+    ),
+    (
+        PLAIN,
+        {"label": "kind", "drop": ("kind",)},
+        "--label and --drop both name 'kind'",
+    ),
     (PLAIN, {"id": "nr", "category": ("nr",)}, "--id and --category both name 'nr'"),
     (PLAIN, {"cyclic": ("hour",)}, "--cyclic COLUMN=PERIOD, such as hour=24"),
     *((PLAIN, {"sep": sign}, "--sep must be one sign") for sign in ("", ",,", ".")),
     ("y\n0\n1\n", {"label": "y"}, "the table has no feature columns"),
-    ("a;b\n1.5;2\n", {"sep": ";", "decimal": ","}, "'a' has '1.5', without a decimal comma"),
-    ("x,y\n1,a\n2,b\n", {"label": "y", "minor": "c"}, "'c' never occurs in column 'y'; it has 'a'"),
+    (
+        "a;b\n1.5;2\n",
+        {"sep": ";", "decimal": ","},
+        "'a' has '1.5', without a decimal comma",
+    ),
+    (
+        "x,y\n1,a\n2,b\n",
+        {"label": "y", "minor": "c"},
+        "'c' never occurs in column 'y'; it has 'a'",
+    ),
     ("x,y\n1,0\n2,1\n", {"label": "y", "minor": "one"}, "'one' never occurs"),
     ("x,y\n1,a\n2,b\n", {"label": "y"}, "minor_label="),
     (
         "nr,a,y\nu,1,0\nv,2,\nw,3,1\n",
         {"label": "y", "id": "nr"},
-        "'y' has no label in row 1 (counted from 0; 'nr' is 'v'), and in 1 of 3 rows; leave",
+        "'y' has no label in row 1 (counted from 0; 'nr' is 'v'), and in 1 of 3 rows; "
+        "leave",
     ),
 ]
 
@@ -207,9 +275,24 @@ LAYOUTS = {  # text, layout, columns, minority
         | {"b": [-2, 0.25]},
         [False, True],
     ),
-    "blanks": ("a b\n1.5 u\n2.5 v\n", Layout(sep=" "), {"a": [1.5, 2.5], "b": ["u", "v"]}, None),
-    "blanks in a name": ("body mass\n1.5\n2.5\n", Layout(), {"body mass": [1.5, 2.5]}, None),
-    "another sign in a name": ('"l; cm"\n1.5\n2.5\n3\n', Layout(), {"l; cm": [1.5, 2.5, 3]}, None),
+    "blanks": (
+        "a b\n1.5 u\n2.5 v\n",
+        Layout(sep=" "),
+        {"a": [1.5, 2.5], "b": ["u", "v"]},
+        None,
+    ),
+    "blanks in a name": (
+        "body mass\n1.5\n2.5\n",
+        Layout(),
+        {"body mass": [1.5, 2.5]},
+        None,
+    ),
+    "another sign in a name": (
+        '"l; cm"\n1.5\n2.5\n3\n',
+        Layout(),
+        {"l; cm": [1.5, 2.5, 3]},
+        None,
+    ),
     "categories beside a label": (
         "a,sex,nr,y\n1,m,07,0\n2,f,7,1\n3,f,7,1\n",
         Layout("y", category=("nr",)),
@@ -257,7 +340,9 @@ def test_a_sign_that_is_read_as_a_gap_is_named(case, tmp_path):
         X, lines = warned(read_table, tmp_path / name)
         column = X["c"]
         for sign, n in signs.items():
-            assert f"column 'c': '{sign}' in {n} rows is read as a gap; " in " ".join(lines)
+            assert f"column 'c': '{sign}' in {n} rows is read as a gap; " in " ".join(
+                lines
+            )
         assert len(lines) == len(signs)
         gaps = {*signs, "", *(["NA", "None"] if case == "numbers" else [])}
         assert column.isna().tolist() == [cell in gaps for cell in cells]
@@ -278,10 +363,14 @@ def test_workbooks_and_packages(tmp_path, monkeypatch):
     TABLE.to_parquet(tmp_path / "x.parquet")
     frame = pl.from_pandas(TABLE)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ImportError, match=r"needs pyarrow: pip install 'bsvdd\[parquet\]'"):
+    with pytest.raises(
+        ImportError, match=r"needs pyarrow: pip install 'bsvdd\[parquet\]'"
+    ):
         read_table(tmp_path / "x.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"a table of polars needs pyarrow; install it: pip inst"):
+    with pytest.raises(
+        ImportError, match=r"a table of polars needs pyarrow; install it: pip inst"
+    ):
         SVDD().fit(frame)
     with pytest.raises(FileNotFoundError, match=r"path: there is no file .*no\.csv"):
         read_table(tmp_path / "no.csv")
@@ -304,15 +393,21 @@ def test_labels_are_read_by_value(column, minor, expected):
 
 @pytest.mark.filterwarnings("ignore:column 'y'. 'NA' in 1 rows is read as a gap")
 def test_labels_and_ids_of_files(tmp_path):
-    frame = pd.DataFrame({"a": [1.5, 2.5, 3.5], "y": ["007", "NA", ""], "b": ["u", "v", None]})
+    frame = pd.DataFrame(
+        {"a": [1.5, 2.5, 3.5], "y": ["007", "NA", ""], "b": ["u", "v", None]}
+    )
     for way in (by_csv, by_parquet):
         path = way(frame, tmp_path)
         X, y = read_table(path, "y")
         assert list(X) == ["a", "b"] and X["b"].isna().tolist() == [False, False, True]
         assert y.tolist() == ["007", "NA", None if way is by_csv else ""]
-        with pytest.raises(ValueError, match=r"label='z' is no column of .*x\..*, which has 'a'"):
+        with pytest.raises(
+            ValueError, match=r"label='z' is no column of .*x\..*, which has 'a'"
+        ):
             read_table(path, "z")
-    with pytest.raises(ValueError, match=r"x\.csv has no column besides that of the labels"):
+    with pytest.raises(
+        ValueError, match=r"x\.csv has no column besides that of the labels"
+    ):
         read_table(by_csv(frame[["y"]], tmp_path), "y")
     path = written(tmp_path / "i.csv", "nr,a\nu,1.5\nv,2.5\nu,3.5\n,4.5\n,5.5\n")
     with pytest.warns(DataWarning, match="several rows have the id 'u' in 'nr'"):
@@ -367,7 +462,9 @@ WAYS_IN = {
     "parquet": lambda table, folder: read_table(by_parquet(table, folder)),
     "fortran": lambda table, folder: np.asfortranarray(table.to_numpy(dtype=float)),
     "objects": lambda table, folder: table.to_numpy(dtype=float).astype(object),
-    "masked": lambda table, folder: np.ma.array(table.to_numpy(dtype=float), mask=False),
+    "masked": lambda table, folder: np.ma.array(
+        table.to_numpy(dtype=float), mask=False
+    ),
     "xarray": lambda table, folder: xr.DataArray(table.to_numpy(dtype=float)),
 }
 
@@ -376,7 +473,9 @@ def outcome(X, new):
     """Return the scores of new rows by a fit to X, or the error."""
     try:
         with warnings.catch_warnings(action="ignore"):
-            est = SVDD(kernel=kernels.Tabular(kernels.RBF(1.0), scale="standardised")).fit(X)
+            est = SVDD(
+                kernel=kernels.Tabular(kernels.RBF(1.0), scale="standardised")
+            ).fit(X)
             names = getattr(est, "feature_names_in_", None)
             rows = new if names is None else pd.DataFrame(new, columns=names)
             return "scores", est.score_samples(rows)
@@ -388,10 +487,15 @@ THOUSANDS = [pytest.mark.long, pytest.mark.timeout(7200)]
 
 
 @pytest.mark.parametrize(
-    "examples", [pytest.param(40, marks=pytest.mark.slow), pytest.param(2000, marks=THOUSANDS)]
+    "examples",
+    [pytest.param(40, marks=pytest.mark.slow), pytest.param(2000, marks=THOUSANDS)],
 )
 def test_every_way_in_gives_the_same_scores_or_the_same_error(examples):
-    @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
     @given(table=tables())
     def check(table):
         array = table.to_numpy(dtype=float)
@@ -402,7 +506,9 @@ def test_every_way_in_gives_the_same_scores_or_the_same_error(examples):
                 found = outcome(way(table, Path(folder)), new)
             assert found[0] == expected[0], (name, found, expected)
             if expected[0] == "scores":
-                np.testing.assert_allclose(*(each[1] for each in (found, expected)), 1e-12, 1e-12)
+                np.testing.assert_allclose(
+                    *(each[1] for each in (found, expected)), 1e-12, 1e-12
+                )
 
     check()
 
@@ -410,7 +516,9 @@ def test_every_way_in_gives_the_same_scores_or_the_same_error(examples):
 # rows that a fit takes, or refuses, from a table with its labels
 
 
-FRAME = pd.DataFrame(np.random.default_rng(90).normal(size=(60, 3)), columns=["a", "b", "c"])
+FRAME = pd.DataFrame(
+    np.random.default_rng(90).normal(size=(60, 3)), columns=["a", "b", "c"]
+)
 LABELLED = FRAME.assign(label=["good"] * 50 + ["bad"] * 10)[["a", "label", "b", "c"]]
 BDD_ = BDD(draws=40, tune=40, chains=2, dictionary=25, minor_label="bad")
 
@@ -422,7 +530,10 @@ def test_the_column_of_the_labels_is_left_out(way, tmp_path):
     data = data if data is LABELLED else read_table(data)
     expected = clone(BDD_).fit(FRAME, LABELLED["label"])
     est = clone(BDD_).fit(data, "label")
-    assert list(est.feature_names_in_) == ["a", "b", "c"] and est.cutoff_ == expected.cutoff_
+    assert (
+        list(est.feature_names_in_) == ["a", "b", "c"]
+        and est.cutoff_ == expected.cutoff_
+    )
     est.save(tmp_path / "fit")
     for fit in (est, load(tmp_path / "fit"), est.with_cutoff(est.cutoff)):
         for rows in (data, LABELLED):
@@ -434,11 +545,17 @@ def test_the_column_of_the_labels_is_left_out(way, tmp_path):
 NULLS = FRAME.convert_dtypes().assign(n=pd.array([pd.NA, *range(1, 60)], "Int64"))
 LAZY = dd.from_pandas(LABELLED, npartitions=3)
 DASK = r"X is a dask collection, .* in memory: .*X\.map_partitions\(est\.decision\)"
-PATH = r"X='.*' is text, expected rows; .*bsvdd\.read_table\(path\) .*numpy\.load\(path\)"
+PATH = (
+    r"X='.*' is text, expected rows; .*bsvdd\.read_table\(path\) .*numpy\.load\(path\)"
+)
 NO_FIT = [  # X, y, the error
     (LABELLED, None, "column 'label' is not numeric.* y='name'"),
     (NULLS, None, r"X\[0, 3\] is nan \(1 such rows\); drop or impute"),
-    (FRAME.replace(FRAME["c"][41], np.inf), None, r"column 'c' has an infinite value: .* row 41"),
+    (
+        FRAME.replace(FRAME["c"][41], np.inf),
+        None,
+        r"column 'c' has an infinite value: .* row 41",
+    ),
     (LAZY, "label", DASK),
     (LAZY[["a", "b", "c"]].to_dask_array(), None, DASK),
     (xr.DataArray(da.from_array(FRAME.to_numpy())), None, DASK),
@@ -464,6 +581,10 @@ def test_a_dask_data_frame_is_answered_partition_by_partition():
     """The recipe of the guide on many rows: texts, index and all columns as of one frame."""
     frame = FRAME.assign(kind=["x", "y"] * 30).set_index(np.arange(60) + 100)
     lazy = dd.from_pandas(frame, npartitions=4)
-    est = BSVDD(draws=40, tune=40, chains=2).fit(lazy.sample(frac=0.9, random_state=0).compute())
+    est = BSVDD(draws=40, tune=40, chains=2).fit(
+        lazy.sample(frac=0.9, random_state=0).compute()
+    )
     found = lazy.map_partitions(est.decision, meta=est.decision(frame[:1])).compute()
-    pd.testing.assert_frame_equal(pd.DataFrame(found), pd.DataFrame(est.decision(frame)))
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(found), pd.DataFrame(est.decision(frame))
+    )

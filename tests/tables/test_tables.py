@@ -40,33 +40,72 @@ def each(form, values=MONEY):
 READ = {
     "plain": (each("{}"), MONEY, None),
     "thousands": (each("{:,.0f}"), MONEY.round(), "is read as numbers with thousands"),
-    "Unicode minus": ([str(v).replace("-", "\u2212") for v in BASE["a"]], BASE["a"], None),
+    "Unicode minus": (
+        [str(v).replace("-", "\u2212") for v in BASE["a"]],
+        BASE["a"],
+        None,
+    ),
     "no gap of numbers": (["None", *each("{}")[1:]], [np.nan, *MONEY[1:]], None),
     **{
         unit: (each(form), MONEY * sign, f"is read as numbers in {unit}")
         for form, unit, sign in (
-            *(("{} kg", "kg", 1), ("{} m/s", "m/s", 1), ("{} ‰", "‰", 1), ("{}ms", "ms", 1)),
-            *(("{} °C", "°C", 1), ("{} %", "%", 1), ("€ {}", "€", 1), ("{} USD", "USD", 1)),
+            *(
+                ("{} kg", "kg", 1),
+                ("{} m/s", "m/s", 1),
+                ("{} ‰", "‰", 1),
+                ("{}ms", "ms", 1),
+            ),
+            *(
+                ("{} °C", "°C", 1),
+                ("{} %", "%", 1),
+                ("€ {}", "€", 1),
+                ("{} USD", "USD", 1),
+            ),
             *(("US${}", "US$", 1), ("-${}", "$", -1), ("{:.2f}\u00a0kr", "kr", 1)),
             *(("{:,.2f} m²", "m²", 1), ("{} boxes", "boxes", 1)),
         )
     },
     **{
-        form: (list(DAYS.strftime(form)), days(DAYS), "has dates, read as days since the first, 2")
+        form: (
+            list(DAYS.strftime(form)),
+            days(DAYS),
+            "has dates, read as days since the first, 2",
+        )
         for form in (
-            *("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%m/%d/%y", "%d-%b-%Y", "%d-%b-%y", "%d %b %Y"),
-            *("%a %b %d %Y", "%b-%d-%Y", "%Y%m%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S+02:00"),
+            *(
+                "%Y-%m-%d",
+                "%d.%m.%Y",
+                "%m/%d/%Y",
+                "%m/%d/%y",
+                "%d-%b-%Y",
+                "%d-%b-%y",
+                "%d %b %Y",
+            ),
+            *(
+                "%a %b %d %Y",
+                "%b-%d-%Y",
+                "%Y%m%d",
+                "%Y-%m-%d %H:%M:%S",
+                "%Y-%m-%dT%H:%M:%S+02:00",
+            ),
             *("%d.%m.%Y %H:%M", "%B %d, %Y", "%Y/%m/%d", "%Y/%m/%d %H:%M", "%b %d %Y"),
         )
     },
     **{
-        form: (list(MONTHS.strftime(form)), days(MONTHS), "has dates, read as days since the first")
+        form: (
+            list(MONTHS.strftime(form)),
+            days(MONTHS),
+            "has dates, read as days since the first",
+        )
         for form in ("%b-%y", "%Y-%m", "%m/%Y", "%b %Y")
     },
 }
 TEXTS = {  # no number: categories, or names of rows
     "codes": ([f"{i % 7:03d}" for i in I], "category"),
-    "codes with letters": ([f"{i % 9:03d}" if i % 3 else f"{100 + i}" for i in I], "category"),
+    "codes with letters": (
+        [f"{i % 9:03d}" if i % 3 else f"{100 + i}" for i in I],
+        "category",
+    ),
     "letters and digits": ([f"A{i % 9}" for i in I], "category"),
     "versions": ([f"1.{i % 4}.2" for i in I], "category"),
     "seasons": ([f"{2005 + i % 11}-{6 + i % 11:02d}" for i in I], "category"),
@@ -86,24 +125,88 @@ TEXTS = {  # no number: categories, or names of rows
 }
 MISSING, NUMBER = "--missing", "pandas.to_numeric"
 REFUSED = {  # words, and a way out beside categories and leaving it out
-    "one text": ([*each("{}")[1:], "n/a?"], "has 'n/a?' in row 39 (counted from 0; 1 such", NUMBER),
-    "two texts": (["?", *each("{}")[2:], "x"], "has '?' in row 0 (counted from 0; 2", NUMBER),
-    "two units": ([*each("€{}")[1:], "$5"], "'$5' in row 39 .*numbers in '$' beside", MISSING),
-    "units and none": ([*each("{}%")[1:], "5"], "numbers beside numbers in '%'", MISSING),
-    "sizes": ([f"{i} {'MB' if i % 2 else 'GB'}" for i in I], "numbers in 'MB' beside numbers", ""),
-    "plurals": (["1 box", *(f"{i} boxes" for i in I[1:])], "'box' beside numbers in 'b", MISSING),
-    "house numbers": ([f"{i}{'abc'[i % 3]}" for i in I], "numbers in 'b' beside numbers in", ""),
-    "few classes": ([("1st", "2nd", "3rd")[i % 3] for i in I], "numbers in 'nd' beside", ""),
-    "decimal commas": ([f"{v}".replace(".", ",") for v in MONEY + 0.001], "comma", "--decimal ','"),
-    "some thousands": (["1,234", "1500", *["2"] * 38], "'1,234' in row 0", "str.replace(',', '')"),
-    "below a limit": (["<1", *each("{}")[1:]], "numbers below a limit", "takes half the limit"),
-    "times": ([f"{i % 24:02d}:30" for i in I], "'00:30' in row 0 .*times", "pandas.to_timedelta"),
+    "one text": (
+        [*each("{}")[1:], "n/a?"],
+        "has 'n/a?' in row 39 (counted from 0; 1 such",
+        NUMBER,
+    ),
+    "two texts": (
+        ["?", *each("{}")[2:], "x"],
+        "has '?' in row 0 (counted from 0; 2",
+        NUMBER,
+    ),
+    "two units": (
+        [*each("€{}")[1:], "$5"],
+        "'$5' in row 39 .*numbers in '$' beside",
+        MISSING,
+    ),
+    "units and none": (
+        [*each("{}%")[1:], "5"],
+        "numbers beside numbers in '%'",
+        MISSING,
+    ),
+    "sizes": (
+        [f"{i} {'MB' if i % 2 else 'GB'}" for i in I],
+        "numbers in 'MB' beside numbers",
+        "",
+    ),
+    "plurals": (
+        ["1 box", *(f"{i} boxes" for i in I[1:])],
+        "'box' beside numbers in 'b",
+        MISSING,
+    ),
+    "house numbers": (
+        [f"{i}{'abc'[i % 3]}" for i in I],
+        "numbers in 'b' beside numbers in",
+        "",
+    ),
+    "few classes": (
+        [("1st", "2nd", "3rd")[i % 3] for i in I],
+        "numbers in 'nd' beside",
+        "",
+    ),
+    "decimal commas": (
+        [f"{v}".replace(".", ",") for v in MONEY + 0.001],
+        "comma",
+        "--decimal ','",
+    ),
+    "some thousands": (
+        ["1,234", "1500", *["2"] * 38],
+        "'1,234' in row 0",
+        "str.replace(',', '')",
+    ),
+    "below a limit": (
+        ["<1", *each("{}")[1:]],
+        "numbers below a limit",
+        "takes half the limit",
+    ),
+    "times": (
+        [f"{i % 24:02d}:30" for i in I],
+        "'00:30' in row 0 .*times",
+        "pandas.to_timedelta",
+    ),
     "laps": ([f"{i % 24}:30" for i in I[1:]] + ["1:02:10"], "times", ""),
     "halves of a day": ([f"{1 + i % 12}:30 PM" for i in I], "texts", ""),
-    "days or months": ([f"{1 + i % 12}/{1 + i % 11}/2024" for i in I], "two dates", "%m/%d/%Y"),
-    "one bad date": ([*DAYS[1:].strftime("%Y-%m-%d"), "soon"], "texts beside dates", "errors='co"),
-    "no such day": ([*DAYS[1:].strftime("%Y%m%d"), "20240230"], "eight digits, but 20240230", ""),
-    "one zone": ([*DAYS[1:].strftime("%Y-%m-%d"), "2024-01-24T10:00:00Z"], "time zone", "utc=True"),
+    "days or months": (
+        [f"{1 + i % 12}/{1 + i % 11}/2024" for i in I],
+        "two dates",
+        "%m/%d/%Y",
+    ),
+    "one bad date": (
+        [*DAYS[1:].strftime("%Y-%m-%d"), "soon"],
+        "texts beside dates",
+        "errors='co",
+    ),
+    "no such day": (
+        [*DAYS[1:].strftime("%Y%m%d"), "20240230"],
+        "eight digits, but 20240230",
+        "",
+    ),
+    "one zone": (
+        [*DAYS[1:].strftime("%Y-%m-%d"), "2024-01-24T10:00:00Z"],
+        "time zone",
+        "utc=True",
+    ),
     "quarters": ([f"{2010 + i // 4}Q{1 + i % 4}" for i in I], "texts", ""),
     "digits": ([str(2**53 + i % 3) for i in I], "that floats cannot tell apart", ""),
     "infinite": (["inf", *each("{}")[1:]], "it is inf in row 0", "numpy.nan"),
@@ -112,11 +215,16 @@ REFUSED = {  # words, and a way out beside categories and leaving it out
         for name, cells in {
             "marks of text": each("'{}"),
             "formulas of text": each('="{}"'),
-            "debts in parentheses": [f"({v})" if i % 2 else f"{v}" for i, v in enumerate(MONEY)],
-            "powers of Fortran": each("{:.9E}".replace("E", "e")) and [f"{v}D+02" for v in MONEY],
+            "debts in parentheses": [
+                f"({v})" if i % 2 else f"{v}" for i, v in enumerate(MONEY)
+            ],
+            "powers of Fortran": each("{:.9E}".replace("E", "e"))
+            and [f"{v}D+02" for v in MONEY],
             "Indian thousands": [f"{2 + i},03,{i:03d}" for i in I],
             "apostrophes": [f"{v:,.2f}".replace(",", "'") for v in MONEY],
-            "spaces between thousands": [f"{v:,.2f}".replace(",", "\u202f") for v in MONEY],
+            "spaces between thousands": [
+                f"{v:,.2f}".replace(",", "\u202f") for v in MONEY
+            ],
             "about": each("~{}"),
             "more or less": each("±{}"),
             "weeks": [f"2019-W{1 + i:02d}" for i in I],
@@ -176,7 +284,9 @@ def test_forms_that_are_read(case, tmp_path):
         assert any(line in each for each in lines) if line else not lines
         for rows in tables:
             np.testing.assert_allclose(table.floats(rows)[:, 2], expected, rtol=1e-12)
-        np.testing.assert_allclose(table.floats(table.frame(table.floats(X)))[:, 2], expected)
+        np.testing.assert_allclose(
+            table.floats(table.frame(table.floats(X)))[:, 2], expected
+        )
 
 
 @quiet
@@ -187,7 +297,9 @@ def test_forms_that_are_text(case, tmp_path):
         table, lines = warned(Table().fit, X)
         floats = table.floats(X)[:, 2]
         assert table.kinds["x"] == kind
-        assert any("column 'x' names the rows" in each for each in lines) == (kind == "names")
+        assert any("column 'x' names the rows" in each for each in lines) == (
+            kind == "names"
+        )
         if kind == "names":
             assert not floats.any()  # it does not count
         else:
@@ -204,7 +316,9 @@ def test_forms_that_are_refused(case, tmp_path):
         with pytest.raises(ValueError, match="column 'x' has ") as error:
             Table().fit(X)
         text = str(error.value)
-        assert re.search(re.escape(words).replace(r"\.\*", ".*"), text) and way in text, text
+        assert (
+            re.search(re.escape(words).replace(r"\.\*", ".*"), text) and way in text
+        ), text
         require_lines_that_work(text, X)
     options = {"category": ("x",)}, {"drop": ("x",)}
     options += tuple({"missing": (v,)} for v in re.findall(r"--missing '(.*?)'", text))
@@ -216,29 +330,57 @@ OBJECTS = {  # columns by their types: the kind, and floats; or words of the ref
     "dates": ([day.date() for day in DAYS], "dates", days(DAYS)),
     "datetimes": (DAYS, "dates", days(DAYS)),
     "datetimes in seconds": (DAYS.astype("datetime64[s]"), "dates", days(DAYS)),
-    "zones": (DAYS.tz_localize("Europe/Berlin"), "dates", days(DAYS.tz_localize("Europe/Berlin"))),
+    "zones": (
+        DAYS.tz_localize("Europe/Berlin"),
+        "dates",
+        days(DAYS.tz_localize("Europe/Berlin")),
+    ),
     "decimals": ([Decimal(f"{v}") for v in MONEY], "numbers", MONEY),
-    "nullable": (pd.array([None, *I[1:] % 7], "Int64"), "numbers", [np.nan, *I[1:] % 7]),
+    "nullable": (
+        pd.array([None, *I[1:] % 7], "Int64"),
+        "numbers",
+        [np.nan, *I[1:] % 7],
+    ),
     "arrow": (pd.array(I % 7, "int64[pyarrow]"), "numbers", I % 7),
     "arrow strings": (pd.array(list("ab") * 20, "string[pyarrow]"), "category", I % 2),
     "truth": (I % 2 == 0, "numbers", I % 2 == 0),
-    "truth with gaps": ([None, *(I[1:] % 2 == 0)], "numbers", [np.nan, *(I[1:] % 2 == 0)]),
+    "truth with gaps": (
+        [None, *(I[1:] % 2 == 0)],
+        "numbers",
+        [np.nan, *(I[1:] % 2 == 0)],
+    ),
     "unused": (pd.Categorical(list("ab") * 20, list("zab")), "category", I % 2),
     "ordered": (
         pd.Categorical(list("ab") * 20, list("bza"), ordered=True),
         "levels",
         2 - I % 2 * 2,
     ),
-    "intervals": (pd.cut(pd.Series(I), [-1, 9, 25, 60]), "levels", np.digitize(I, [10, 26])),
+    "intervals": (
+        pd.cut(pd.Series(I), [-1, 9, 25, 60]),
+        "levels",
+        np.digitize(I, [10, 26]),
+    ),
     "durations": (pd.to_timedelta(I, "h"), "durations", None),
-    "durations as objects": (list(pd.to_timedelta(I, "h").to_pytimedelta()), "durations", None),
+    "durations as objects": (
+        list(pd.to_timedelta(I, "h").to_pytimedelta()),
+        "durations",
+        None,
+    ),
     "periods": (pd.period_range("2020-01", periods=N, freq="M"), "periods", None),
-    "times": ([pd.Timestamp(f"2024-01-01 {i % 24:02d}:30").time() for i in I], "times", None),
+    "times": (
+        [pd.Timestamp(f"2024-01-01 {i % 24:02d}:30").time() for i in I],
+        "times",
+        None,
+    ),
     "nothing": ([None] * N, "no value in any row", None),
     "infinite": ([np.inf, *MONEY[1:]], "infinite value: it is inf in row 0", None),
     "lists": ([[i] for i in I], "objects (list)", None),
     "complex": (I * 1j, "complex numbers", None),
-    "days of Arrow": (pd.array(DAYS.date, pd.ArrowDtype(pa.date32())), "dates", days(DAYS)),
+    "days of Arrow": (
+        pd.array(DAYS.date, pd.ArrowDtype(pa.date32())),
+        "dates",
+        days(DAYS),
+    ),
 }
 
 
@@ -246,10 +388,13 @@ OBJECTS = {  # columns by their types: the kind, and floats; or words of the ref
 @pytest.mark.parametrize("case", OBJECTS)
 def test_types_of_columns(case):
     cells, kind, expected = OBJECTS[case]
-    X = BASE.assign(x=pd.Series(cells, dtype=object if isinstance(cells, list) else None))
+    X = BASE.assign(
+        x=pd.Series(cells, dtype=object if isinstance(cells, list) else None)
+    )
     if expected is None:
         with pytest.raises(
-            ValueError, match=f"column 'x' has .*{re.escape(kind)}|x' has {re.escape(kind)}"
+            ValueError,
+            match=f"column 'x' has .*{re.escape(kind)}|x' has {re.escape(kind)}",
         ) as error:
             Table().fit(X)
         return require_lines_that_work(str(error.value), X)
@@ -267,15 +412,23 @@ def test_dates_have_a_time_zone_in_training_and_in_new_rows_or_in_none():
         *(aware, aware.tz_convert("Asia/Tokyo"), list(aware.to_pydatetime())),
         *(list(aware.strftime(f"%Y-%m-%dT%H:%M:%S{z}")) for z in ("Z", "+00:00")),
     )
-    plain = local, list(local.strftime("%Y-%m-%d %H:%M:%S")), list(local.to_pydatetime())
+    plain = (
+        local,
+        list(local.strftime("%Y-%m-%d %H:%M:%S")),
+        list(local.to_pydatetime()),
+    )
     zoned, plain = ([BASE.assign(x=pd.Series(x)) for x in of] for of in (zoned, plain))
     with warnings.catch_warnings(action="ignore"):
         for same, others, has in ((zoned, plain, "with"), (plain, zoned, "without")):
             for table in map(Table().fit, same):
                 for X in same:
-                    np.testing.assert_array_equal(table.floats(X), table.floats(same[0]))
+                    np.testing.assert_array_equal(
+                        table.floats(X), table.floats(same[0])
+                    )
                 for X in others:
-                    with pytest.raises(ValueError, match=f"row 0 .* no date .*, {has} a time zone"):
+                    with pytest.raises(
+                        ValueError, match=f"row 0 .* no date .*, {has} a time zone"
+                    ):
                         table.floats(X)
 
 
@@ -307,7 +460,8 @@ def test_cells_of_new_rows(case):
     new = X.astype({"x": object})
     new.loc[7, "x"] = cell
     with pytest.raises(
-        ValueError, match=rf"column 'x': row 7 \(counted from 0\) has .*{words}.*\(1 such"
+        ValueError,
+        match=rf"column 'x': row 7 \(counted from 0\) has .*{words}.*\(1 such",
     ):
         est.predict(new)
     new.loc[7, "x"] = None
@@ -324,8 +478,14 @@ SAID = {  # a column of numbers or dates, and the line
     "squares": (I**2, "counts the rows, like an id"),
     "a range in any order": (RNG.permutation(N), "counts the rows, like an id"),
     "no id": (RNG.permutation(3 * I), None),
-    "dates": (pd.date_range("2024-01-01", periods=N), "counts on from row to row, so all later"),
-    "dates of orders": (np.repeat(pd.date_range("2024-01-01", periods=20), 2), "counts on from"),
+    "dates": (
+        pd.date_range("2024-01-01", periods=N),
+        "counts on from row to row, so all later",
+    ),
+    "dates of orders": (
+        np.repeat(pd.date_range("2024-01-01", periods=20), 2),
+        "counts on from",
+    ),
     "dates in any order": (DAYS, None),
     "a code": (
         np.where(I % 8 == 3, -999, I % 7 + 30.5),
@@ -342,7 +502,9 @@ SAID = {  # a column of numbers or dates, and the line
 def test_what_is_said_of_values(case):
     cells, line = SAID[case]
     lines = "\n".join(warned(Table().fit, BASE.assign(x=cells))[1])
-    assert re.search(f"column 'x'.*{line}", lines) if line else "column 'x'" not in lines
+    assert (
+        re.search(f"column 'x'.*{line}", lines) if line else "column 'x'" not in lines
+    )
 
 
 def test_values_that_stand_for_not_known_are_gaps():
@@ -360,10 +522,14 @@ def test_values_that_stand_for_not_known_are_gaps():
             (SVDD(table=table).fit(X.to_numpy()), X.to_numpy()),
         ):
             pd.testing.assert_frame_equal(
-                of.decision(rows).reset_index(drop=True), expected.reset_index(drop=True)
+                of.decision(rows).reset_index(drop=True),
+                expected.reset_index(drop=True),
             )
         text = X.assign(x=np.where(I % 8 == 3, "?", each("{} kg")))
-        assert SVDD(table=Table(missing=["?"])).fit(text).table_.table.columns[2].unit == "kg"
+        assert (
+            SVDD(table=Table(missing=["?"])).fit(text).table_.table.columns[2].unit
+            == "kg"
+        )
 
 
 # cyclic columns
@@ -373,15 +539,23 @@ def test_values_that_stand_for_not_known_are_gaps():
 def test_a_cyclic_column_has_two_coordinates_and_one_name(tmp_path):
     rng = np.random.default_rng(1)
     hour = rng.normal(0.0, 1.5, 200) % 24
-    X = pd.DataFrame({"a": rng.normal(size=200), "hour": hour, "c": rng.choice(["u", "v"], 200)})
+    X = pd.DataFrame(
+        {"a": rng.normal(size=200), "hour": hour, "c": rng.choice(["u", "v"], 200)}
+    )
     X.loc[5, "hour"] = np.nan
     est, line = SVDD(table=Table(cyclic={"hour": 24})).fit(X), SVDD().fit(X)
     new = X.iloc[[0, 0, 0, 0]].assign(hour=[0.0, 23.99, 12.0, 24.0], a=0.0)
     near, before, far, again = est.score_samples(new)
-    assert near == pytest.approx(before, abs=0.1) and near == pytest.approx(again, abs=1e-6)
-    assert est.predict(new).tolist() == [1, 1, -1, 1] and line.score_samples(new)[2] > far
+    assert near == pytest.approx(before, abs=0.1) and near == pytest.approx(
+        again, abs=1e-6
+    )
+    assert (
+        est.predict(new).tolist() == [1, 1, -1, 1] and line.score_samples(new)[2] > far
+    )
     assert list(est.feature_names_in_) == list(est.table_.values) == ["a", "hour", "c"]
-    assert bsvdd.explain(est, new.iloc[[2]]).top_columns(1)["column_1"].tolist() == ["hour"]
+    assert bsvdd.explain(est, new.iloc[[2]]).top_columns(1)["column_1"].tolist() == [
+        "hour"
+    ]
     angle = 2 * np.pi * est.table_.values["hour"] / 24
     filled = est.fit_.training.filled.rows
     np.testing.assert_allclose(np.delete(filled[:, 1], 5), np.delete(np.cos(angle), 5))
@@ -404,8 +578,11 @@ FRAME = pd.DataFrame(
         "a": RNG.normal(size=N),
         "text": RNG.choice(["x", "y", "z"], N),
         "category": pd.Categorical(RNG.choice(["u", "v"], N)),
-        "level": pd.Categorical(RNG.choice(["lo", "hi"], N), ["lo", "hi"], ordered=True),
-        "day": pd.to_datetime("2024-01-01") + pd.to_timedelta(RNG.integers(0, 90, N), "D"),
+        "level": pd.Categorical(
+            RNG.choice(["lo", "hi"], N), ["lo", "hi"], ordered=True
+        ),
+        "day": pd.to_datetime("2024-01-01")
+        + pd.to_timedelta(RNG.integers(0, 90, N), "D"),
         "weight": [f"{w:.1f} kg" for w in RNG.gamma(5.0, size=N)],
         "kind": RNG.permutation([0] * 35 + [1] * 5),
     }
@@ -421,11 +598,15 @@ POLARS = pl.from_pandas(FRAME).with_columns(
 )
 def test_tables_of_other_libraries(table, tmp_path):
     est, expected = SVDD().fit(table, "kind"), SVDD().fit(FRAME, "kind")
-    assert est.kernel_.categorical == (1, 2) and est.table_.table == expected.table_.table
+    assert (
+        est.kernel_.categorical == (1, 2) and est.table_.table == expected.table_.table
+    )
     est.save(tmp_path / "m")
     for fit in (est, bsvdd.load(tmp_path / "m")):
         for rows in (table, FRAME, FRAME[FRAME.columns[::-1]]):
-            np.testing.assert_array_equal(fit.score_samples(rows), expected.score_samples(FRAME))
+            np.testing.assert_array_equal(
+                fit.score_samples(rows), expected.score_samples(FRAME)
+            )
     np.testing.assert_array_equal(bsvdd.p_value(est, table), bsvdd.p_value(est, FRAME))
     if table is POLARS:
         shares = [bsvdd.explain(est, of[:3]).shares for of in (table, FRAME)]
@@ -440,25 +621,39 @@ def test_categories_count_as_the_product_says():
     est = SVDD(kernel=of).fit(X)
     k0 = SVDD(kernel=of).fit(BASE).kernel_
     Z = k0.inputs(BASE.to_numpy())
-    differ = sum(X[[c]].astype(str).to_numpy() != X[c].astype(str).to_numpy() for c in "cd")
+    differ = sum(
+        X[[c]].astype(str).to_numpy() != X[c].astype(str).to_numpy() for c in "cd"
+    )
     same = SVDD(kernel=kernels.Precomputed(diagonal=1.0)).fit(k0(Z, Z) * rho**differ)
-    np.testing.assert_allclose(est.distance(X), same.distance(k0(Z, Z) * rho**differ), rtol=1e-8)
+    np.testing.assert_allclose(
+        est.distance(X), same.distance(k0(Z, Z) * rho**differ), rtol=1e-8
+    )
     for other in (X.astype({"c": int}), X.astype({"c": float}), X.astype({"c": str})):
         np.testing.assert_array_equal(est.score_samples(other), est.score_samples(X))
     codes = BASE.assign(c=I % 3)
-    way, both = SVDD(kernel=kernels.Tabular(categorical=(2,))), (codes, codes.to_numpy())
+    way, both = (
+        SVDD(kernel=kernels.Tabular(categorical=(2,))),
+        (codes, codes.to_numpy()),
+    )
     scores = [way.fit(rows).score_samples(rows) for rows in both]
     np.testing.assert_array_equal(*scores)
-    with pytest.raises(ValueError, match="column 'd' is not numeric: .*kernels.Tabular"):
+    with pytest.raises(
+        ValueError, match="column 'd' is not numeric: .*kernels.Tabular"
+    ):
         SVDD(kernel=kernels.RBF()).fit(X.drop(columns="c"))
 
 
 def test_names_of_columns():
     X = BASE.assign(c=1.0 * (I % 7))
     est = SVDD().fit(X.set_axis([("a", 1), ("a", 2), ("b", 1)], axis=1))
-    est.predict(X.set_axis(pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]), axis=1))
+    est.predict(
+        X.set_axis(pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]), axis=1)
+    )
     with pytest.raises(ValueError, match="X has no column besides names of rows"):
         Table().fit(pd.DataFrame({"c": TEXT}))
-    numbered, turned = SVDD().fit(X.set_axis([2, 0, 1], axis=1)), X[["b", "c", "a"]].to_numpy()
+    numbered, turned = (
+        SVDD().fit(X.set_axis([2, 0, 1], axis=1)),
+        X[["b", "c", "a"]].to_numpy(),
+    )
     scores = [est.score_samples(turned) for est in (numbered, SVDD().fit(turned))]
     np.testing.assert_array_equal(*scores)

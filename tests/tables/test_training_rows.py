@@ -28,11 +28,15 @@ def test_every_row_is_answered_as_a_new_one(est):
     np.testing.assert_array_equal(as_new["surprise"], -est.score_samples(X))
     left = est.decision()
     assert "p_value" not in left and list(as_new) == ["p_value", *left]
-    assert (left["surprise"] > as_new["surprise"]).mean() > 0.5  # a row pulls the centre
+    assert (
+        left["surprise"] > as_new["surprise"]
+    ).mean() > 0.5  # a row pulls the centre
 
 
 @pytest.mark.parametrize("by", ["labels", "weights"])
-@pytest.mark.parametrize("est", [BDD(kernel=kernels.RBF(1.4)), QUICK], ids=["BDD", "BSVDD"])
+@pytest.mark.parametrize(
+    "est", [BDD(kernel=kernels.RBF(1.4)), QUICK], ids=["BDD", "BSVDD"]
+)
 def test_rows_that_have_no_part_in_the_weights_are_decided_as_new_rows(est, by):
     out = np.arange(80) % 9 == 4
     est.fit(X, out) if by == "labels" else est.fit(X, sample_weight=1.0 - out)
@@ -48,7 +52,9 @@ def test_a_sphere_of_almost_equal_rows_stays_where_it_is():
     rows[-1] = 1.0
     est = SVDD(kernel=kernels.RBF(1.0)).fit(rows, sample_weight=np.r_[np.ones(59), 0.0])
     assert len(est.gram_.K) == 1  # 59 equal rows: what stays is the same point
-    np.testing.assert_allclose(est.log_similarity()[0], np.repeat([0.0, -1.0], [59, 1]), atol=1e-12)
+    np.testing.assert_allclose(
+        est.log_similarity()[0], np.repeat([0.0, -1.0], [59, 1]), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,7 +68,12 @@ def test_a_sphere_of_almost_equal_rows_stays_where_it_is():
         (SVDD(), GAPS, GAPS, "80 of 80"),
         (QUICK, X, X, "80 of 80"),
         (Views(SVDD()), X, X, "80 of 80"),
-        (SVDD(kernel=kernels.Precomputed()), X @ X.T, np.c_[X @ X.T, (X * X).sum(axis=1)], ""),
+        (
+            SVDD(kernel=kernels.Precomputed()),
+            X @ X.T,
+            np.c_[X @ X.T, (X * X).sum(axis=1)],
+            "",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*rows have gaps, in")
@@ -71,7 +82,11 @@ def test_training_rows_are_counted_and_said(est, rows, Z, counted, tmp_path):
     for ask in (est.predict, est.score_samples, est.probability_normal, est.decision):
         with warnings.catch_warnings(record=True, action="always") as said:
             ask(Z)
-        found = [str(each.message) for each in said if "are training rows" in str(each.message)]
+        found = [
+            str(each.message)
+            for each in said
+            if "are training rows" in str(each.message)
+        ]
         if counted:
             text = f"{counted} rows are training rows; decision() answers them left out"
             assert found == [text] and said[-1].category is DataWarning
