@@ -13,11 +13,11 @@ from sklearn.base import clone
 
 from ..base.messages import check_rate
 from ..base.warning import collected
-from ..inference.decision import median
+from ..inference.boundary import lower_median
 from ..models.kernels import Tabular, as_kernel
 from ..models.kernels.decorrelated import Decorrelated
 from ..tables.table import frame_of
-from ..tables.training import Training, without_columns
+from ..tables.training import TrainingRows, without_columns
 from .core_rows import SHARE, core_of
 from .odd_rows import OddRows
 from .strata import Strata, sentence
@@ -167,17 +167,20 @@ class Described:
     surprise: np.ndarray
 
     @classmethod
-    def of(cls, est: Any, X: Any, rows: Training, aside: np.ndarray) -> Self:
+    def of(cls, est: Any, X: Any, rows: TrainingRows, aside: np.ndarray) -> Self:
         """Return the table X, which is ``rows`` as numbers, without rows set ``aside`` (n,)."""
-        weight = rows.units.weight
+        weight = rows.weight
         counted = ~aside & (weight > 0.0)
         core = np.zeros(len(counted), dtype=bool)
         asked = cast(Tabular, rows.kernel)
-        core[counted], kernel = core_of(rows.filled.rows[counted], asked)
+        core[counted], kernel = core_of(rows.X[counted], asked)
         fitted = clone(est).set_params(kernel=kernel)
-        fitted.fit(X, sample_weight=core * weight, groups=rows.groups)
+        fitted.fit(X, sample_weight=core * weight, groups=rows.group_labels)
         return cls(
-            fitted, kernel, core, np.maximum(-median(fitted.log_similarity()), 0.0)
+            fitted,
+            kernel,
+            core,
+            np.maximum(-lower_median(fitted.log_similarity()), 0.0),
         )
 
     def clumps(self, X: np.ndarray, listed: np.ndarray) -> np.ndarray:
@@ -308,33 +311,33 @@ def stand_out(
         probability=odd.probability,
         surprise=found.surprise,
         listed=listed,
-        clump=found.clumps(rows.filled.rows, listed),
+        clump=found.clumps(rows.X, listed),
         at_least=odd.at_least,
         none=odd.none,
         fdr=float(fdr),
         names=frame_of(X).index,
-        weight=found.core * rows.units.weight,
+        weight=found.core * rows.weight,
         estimator=found.estimator,
         reason="" if tail else TOO_FEW,
         strata=known.table(odd.numbers),
     )
 
 
-def _rows(est: Any, X: Any, weight: Any, groups: Any) -> Training:
+def _rows(est: Any, X: Any, weight: Any, groups: Any) -> TrainingRows:
     """Return the rows of a table with their gaps filled."""
     kernel = _asked(est)
     asked = clone(est).set_params(kernel=kernel)
-    rows = Training.read(asked, X, sample_weight=weight, groups=groups)
-    if (n := len(rows.minority)) < FEWEST:
+    if (n := len(frame_of(X))) < FEWEST:
         raise ValueError(f"one table needs {FEWEST} rows or more, got {n}")
-    if (n := int((rows.units.weight > 0.0).sum())) < FEWEST:
+    with collected():  # the fit has the same warnings
+        rows = TrainingRows.read(asked, X, sample_weight=weight, groups=groups)
+    if (n := int((rows.weight > 0.0).sum())) < FEWEST:
         raise ValueError(f"one table needs {FEWEST} rows that count, got {n}")
-    with collected():  # the fit says which gaps are filled
-        return rows.without_gaps()
+    return rows
 
 
 def described(
-    est: Any, X: Any, rows: Training, level: np.ndarray
+    est: Any, X: Any, rows: TrainingRows, level: np.ndarray
 ) -> tuple[Described, Tail | None, np.ndarray]:
     """Return the last description of a table, its tail, and which rows (n,) were set aside."""
     aside = np.zeros(len(level), dtype=bool)

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from ..estimators.fitted import require_description, require_one_fit
+from ..estimators.checks import require_description, require_one_fit
 from .common import (
     MAJORITY,
     MINORITY,

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from sklearn.utils import get_tags
 
-from ..estimators.fitted import require_description
+from ..estimators.checks import require_description
 from ..outliers.stand_out import StandOut
 from ..questions.why import explain
 from ..tables.table import as_frame

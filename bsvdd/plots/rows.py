@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from sklearn import metrics
 
-from ..estimators.fitted import require_description, training_minority
+from ..estimators.checks import require_description, training_minority
 from ..tables.labels import classes_of
 from .common import (
     MAJORITY,

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logsumexp
 
+from ..estimators.checks import require_one_fit
 from ..estimators.description import Description
-from ..estimators.fitted import require_one_fit
 from ..models.kernels import RBF
 from ..tables.table import frame_of
 

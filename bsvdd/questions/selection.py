@@ -8,8 +8,8 @@ import numpy as np
 
 from ..base.messages import check_rate
 from ..base.warning import DataWarning, warn
+from ..estimators.checks import require_description, training_minority
 from ..estimators.description import Description
-from ..estimators.fitted import require_description, training_minority
 
 ROUNDING = 1e-9  # relative, of p-values
 

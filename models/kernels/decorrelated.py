@@ -139,7 +139,7 @@ class Decorrelated(Tabular):
         categorical = asked.categorical_columns
         numbers = np.delete(X, categorical, axis=1).T
         common = np.array([common_value(x) for x in numbers])
-        taught = asked.taught(X, np.ones(len(X))).columns
+        taught = asked.rescaled(X, np.ones(len(X))).columns
         columns = tuple(
             column if np.isnan(value) else of_others(x[x != value])
             for x, value, column in zip(numbers, common, taught or (), strict=True)
@@ -203,12 +203,12 @@ class Decorrelated(Tabular):
 
     @override
     def fit(
-        self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0
+        self, X: np.ndarray, weight: np.ndarray, group: np.ndarray, columns: int = 0
     ) -> Self:
         return self
 
     @override
-    def taught(self, X: np.ndarray, weight: np.ndarray) -> Self:
+    def rescaled(self, X: np.ndarray, weight: np.ndarray) -> Self:
         return self
 
     @property
