@@ -33,7 +33,7 @@ EXACT = 1e-4  # relative: lambda, bandwidth
 
 
 def tables() -> dict[str, tuple[Any, Any, Any, np.ndarray]]:
-    """Return training rows, their labels, test rows and which of these are abnormal, by name."""
+    """Return by name: training rows, labels, test rows, and which are abnormal."""
     found = {}
     for name in names():
         data = embedded(name)
@@ -54,7 +54,7 @@ def tables() -> dict[str, tuple[Any, Any, Any, np.ndarray]]:
 
 
 def blobs(rng: np.random.Generator, n: int, odd: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows of two normal clusters of correlated columns, and rows between and beside."""
+    """Return rows of two correlated normal clusters, and rows between and beside."""
     L = np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0], [0, 0.3, 0.9, 0], [0.2, 0, 0, 1.0]])
     normal = (
         rng.normal(size=(n, 4)) @ L.T + np.where(rng.random(n) < 0.3, 5.0, 0.0)[:, None]
@@ -84,7 +84,7 @@ def halves(X: Any, y: Any) -> tuple[Any, Any, Any, np.ndarray]:
 def described(
     model: str, table: tuple[Any, Any, Any, np.ndarray], seed: int
 ) -> dict[str, Any]:
-    """Return what one default fit answers; only models of both classes get minority rows."""
+    """Return what a default fit answers; one-class models get no minority rows."""
     X, y, Z, odd = table
     seeded = {} if model.startswith("SVDD") else {"random_state": seed}
     est = getattr(bsvdd, model)(**seeded)
@@ -125,7 +125,7 @@ def one_tables() -> dict[str, Any]:
 
 
 def stood_out(X: Any, seed: int) -> dict[str, Any]:
-    """Return what stands out in one table, by the description that ``bsvdd outliers`` has."""
+    """Return what stands out in one table, as ``bsvdd outliers`` finds it."""
     found = bsvdd.stand_out(bsvdd.BSVDD(random_state=seed), X)
     return {
         "surprise": [float(f"{t:.4g}") for t in found.surprise],
@@ -154,7 +154,7 @@ def answered(answer: Any, seeds: Any = SEEDS) -> list[dict[str, Any]]:
 
 
 def bands(answers: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return mean and range over the seeds of each answer, and how far two seeds are apart."""
+    """Return each answer's mean and range over seeds, and how far seeds differ."""
     first, found = answers[0], {}
     for key, value in first.items():
         each = [a[key] for a in answers]
@@ -217,7 +217,7 @@ def failures(band: dict[str, Any], answer: dict[str, Any]) -> list[str]:
 
 
 def check(only: str) -> None:
-    """Print where seed 0 lies outside of the bands, and by how much AUC and rates moved."""
+    """Print where seed 0 lies outside of the bands, and how AUC and rates moved."""
     known, moved = json.loads(FILE.read_text())["cells"], []
     for cell, answer in cells().items():
         if only not in cell:

@@ -1,4 +1,4 @@
-"""What is refused: each call, and words of its message (what was expected, what came, what to do).
+"""What is refused: each call, and words of its message.
 
 A refusal is a ValueError or a TypeError, or says that a file is not there, before
 anything is fitted.
@@ -956,7 +956,7 @@ METHODS = [
 
 
 def bad_calls():
-    """Yield bad calls: what is called, and the words of which the error must have one."""
+    """Yield bad calls, and words of which the error must have one."""
     for cls, names in OF_CLASSES.items():
         for rows in NO_ROWS:
             yield (

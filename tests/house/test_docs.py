@@ -1,4 +1,4 @@
-"""The documentation: the site builds without a warning, and what its pages say holds."""
+"""The site builds without a warning, and what its pages say holds."""
 
 import doctest
 import importlib

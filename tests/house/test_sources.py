@@ -87,7 +87,7 @@ TEXTS = [
 
 @cache
 def read(path):
-    """Return the text in one line, without comment signs, joins of strings and TeX braces."""
+    """Return the text in one line: no comment signs, joins of strings, TeX braces."""
     text = (ROOT / path).read_text(encoding="utf-8")
     if path.endswith(".bib"):
         text = re.sub(r"[{}]", "", text)
