@@ -656,16 +656,18 @@ def not_kept(est):
     of_priors = {
         "check_parameters_default_constructible": "the default of a prior is a value"
     }
-    of_priors = of_priors if hasattr(est, "prior") else {}
-    return (
-        (as_new if isinstance(est, SVDD) else as_new | filled if est is VIEWS else {})
-        | {
-            "check_dataframe_column_names_consistency": by_name,
-            "check_outliers_fit_predict": of_core,
-            "check_sample_weight_equivalence_on_dense_data": weights,
-        }
-        | of_priors
-    )
+    checks = {
+        "check_dataframe_column_names_consistency": by_name,
+        "check_outliers_fit_predict": of_core,
+        "check_sample_weight_equivalence_on_dense_data": weights,
+    }
+    if isinstance(est, SVDD | Views):
+        checks |= as_new
+    if est is VIEWS:
+        checks |= filled
+    if isinstance(est, BDD | BDDM | BSVDD | BSVDDM):
+        checks |= of_priors
+    return checks
 
 
 GATE = [

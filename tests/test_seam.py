@@ -23,7 +23,7 @@ INSIDE = re.compile(
 )
 
 
-def table(n: int = 60) -> pd.DataFrame:
+def table(n=60):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {

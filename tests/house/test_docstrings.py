@@ -1,4 +1,4 @@
-"""Docstrings of what users call: each parameter with its type, and what is returned.
+"""Docstrings of what users call: parameters with types, what is returned, examples.
 
     uv run python -m tests.house.test_docstrings
 
@@ -18,6 +18,7 @@ from numpydoc.validate import Validator, validate
 from bsvdd.estimators.of_rows import OfRows
 from tests.house.test_docs import DOCS, PUBLIC, functions_and_classes
 
+SHOWN_BY_OTHERS = {"bsvdd.kernels.Kernel", "bsvdd.kernels.as_kernel"}
 CODES = {"GL08", "PR01", "PR02", "PR04", "PR10", "RT01", "YD01"}  # of numpydoc
 DIRECTIVE = re.compile(r"\.\. auto(module|class|function):: (\S+)((?:\n +:.*)*)")
 
@@ -38,21 +39,17 @@ class Docstring(Validator):
             found |= {k: v for k, v in fields if k in self.signature_parameters}
         return found
 
-    def lacking(self, is_helper):
-        """Return the errors that count here."""
+    def lacking(self, name, is_helper):
+        """Return the errors that count for what a page shows under a name."""
+        codes = CODES | ({"EX01"} if name in PUBLIC - SHOWN_BY_OTHERS else set())
         sections = {"Parameters", "Returns", "Yields"} & set(self.section_titles)
         is_class = inspect.isclass(self.obj)
-        is_base = is_class and f"bsvdd.{self.obj.__name__}" not in PUBLIC
-        codes = CODES
         if is_helper and not sections:
             codes = {"GL08"}
-        elif is_base and issubclass(self.obj, OfRows):
+        elif is_class and issubclass(self.obj, OfRows) and name not in PUBLIC:
             codes = CODES - {"PR01"}  # users make no object of it
-        return [
-            (code, text)
-            for code, text in validate(None, lambda obj_name: self)["errors"]
-            if code in codes
-        ]
+        found = validate(None, lambda obj_name: self)["errors"]
+        return [error for error in found if error[0] in codes]
 
 
 def resolved(name):
@@ -77,7 +74,7 @@ def methods(cls, options):
 
 
 def shown():
-    """Return public functions, classes, methods: name -> (value, is a helper)."""
+    """Return what is public by its full name: its name here, value, is a helper."""
     pages = [path.read_text(encoding="utf-8") for path in DOCS.glob("reference/*.md")]
     named = [("", name, "") for name in PUBLIC] + DIRECTIVE.findall("\n".join(pages))
     found = {}
@@ -89,20 +86,21 @@ def shown():
             names = functions_and_classes(value) if whole else []
         for each in sorted(names):
             value = resolved(each)
-            own = {f"{value.__module__}.{value.__qualname__}": value}
+            own = {f"{value.__module__}.{value.__qualname__}": (each, value)}
             if inspect.isclass(value):
-                own |= methods(value, ":members:" if kind == "module" else options)
+                for full, part in methods(value, options):
+                    own[full] = full, part
             for full, part in own.items():
-                found.setdefault(full, (part, kind == "module"))
+                found.setdefault(full, (*part, kind == "module"))
     return found
 
 
 def lacking():
     """Return a line for each error."""
     return sorted(
-        f"{name}: {code} {text}"
-        for name, (value, is_helper) in shown().items()
-        for code, text in Docstring(value).lacking(is_helper)
+        f"{full}: {code} {text}"
+        for full, (name, value, is_helper) in shown().items()
+        for code, text in Docstring(value).lacking(name, is_helper)
     )
 
 

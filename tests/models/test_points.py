@@ -24,11 +24,8 @@ def by_hand(est, y, t, group):
     order, t = np.lexsort(X.T[::-1]), t / t[(y == 0) & (t > 0)].mean()
     fits = order[((y == 0) & (t > 0))[order]]
     groups = list(dict.fromkeys(group[fits]))
-    w, points, found = (
-        fit.learned.centre.w,
-        fit.data.points,
-        np.empty((est.draws * est.chains, 60)),
-    )
+    w, points = fit.learned.centre.w, fit.data.points
+    found = np.empty((len(w), 60))
     for i in range(60):
         stay = fits
         if group[i] in groups:
@@ -58,7 +55,7 @@ def by_hand(est, y, t, group):
     "groups", [1, 11, 23], ids=["rows", "11 batches", "23 batches"]
 )
 @pytest.mark.parametrize("name", ["BSVDD", "BDD", "BSVDDM", "BDDM"])
-def test_units_leave_with_all_that_they_have(name, groups):
+def test_groups_leave_with_all_that_they_have(name, groups):
     group = np.arange(60) % groups if groups > 1 else np.arange(60)
     t = T.copy()
     t[[3, 20, 44]] = 0.0
@@ -95,18 +92,17 @@ def test_gram_statistics_are_sums_over_rows(kernel):
     close(gram.effective, square)
 
 
-def test_a_batch_is_one_point_as_sure_as_one_unit():
+def test_a_batch_is_one_atom_as_sure_as_one_row():
     gram = Data.of(RBF(1.0), Units.of(X, None, T, BATCHES)).gram
     assert len(gram.K) == 11
     close(gram.effective, np.ones(11))
-    rows = Data.of(
-        RBF(1.0), Units.of(X, None, T, BATCHES), most=10
-    ).gram  # more batches than that
+    # more batches than atoms
+    rows = Data.of(RBF(1.0), Units.of(X, None, T, BATCHES), most=10).gram
     assert len(rows.K) == 10 and rows.effective.max() > 1.0
 
 
 @pytest.mark.parametrize("groups", [np.arange(60), BATCHES], ids=["rows", "batches"])
-def test_the_spread_of_similarities_is_that_of_units(groups):
+def test_the_spread_of_similarities_is_by_groups(groups):
     t = T / T.mean()
     data = Data.of(RBF(1.0), Units.of(X, None, T, groups))
     K = RBF(1.0)(X, X)

@@ -60,7 +60,7 @@ def test_mean_and_covariance_are_those_of_the_formula(prior, gram, m, C, of):
     assert_allclose(found.times_covariance(of_point)[order], C @ v, rtol=1e-9)
 
 
-def test_the_prior_of_a_point_has_the_moments_of_the_sum_of_its_units():
+def test_the_prior_of_an_atom_has_the_moments_of_the_sum_of_its_rows():
     """N_g / e_g sums of e_g independent weights; simulated for whole e_g."""
     rows = np.repeat(MAJORITY, [1, 2, 3, *[1] * 9], axis=0)
     gram = gram_of(RBF(1.5), rows, None, np.full(len(rows), 2.0))
