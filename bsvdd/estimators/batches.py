@@ -46,7 +46,7 @@ def untold(fitted: Fitted) -> str:
     """Return that rows of one level of a column are alike, and how to say so; else ""."""
     training = fitted.training
     rule = getattr(fitted.rule, "rate", None)
-    of_core = getattr(fitted.data.kernel, "of_core", False)
+    of_core = fitted.data.kernel.of_core
     if (
         training.groups is not None
         or training.table.names is None

@@ -31,7 +31,6 @@ import numpy as np
 from scipy.stats import beta
 
 from ..inference import cutoffs
-from ..models.kernels import Tabular, as_kernel
 from ..models.priors import describe
 from ..models.units import effective
 from .decisions import is_given, rule
@@ -147,7 +146,7 @@ def facts(est: Any) -> dict[str, Any]:
         "effective_rows": None if np.ptp(counted) == 0.0 else effective(counted),
         "batches": len(units.taught) if (units.batch >= 0).any() else None,
         "smallest_rate": 1.0 / (units.in_effect + 1.0),
-        "one_table": getattr(fitted.data.kernel, "of_core", False) or None,
+        "one_table": fitted.data.kernel.of_core or None,
         "columns": {str(column): kind for column, kind in kinds.items()},
         "gaps": {str(column): count for column, count in by_column if count},
         "rows_with_gaps": int(training.gaps.any(axis=1).sum()),
@@ -176,15 +175,12 @@ def call(est: Any) -> str:
 
 
 def _kernel(fitted: Fitted) -> dict[str, Any]:
-    inner: Any = (kernel := fitted.data.kernel)
-    columns = "the columns as they are"
-    if isinstance(kernel, Tabular):
-        inner = as_kernel(kernel.kernel)
-        columns = SCALES[kernel.scale]
+    kernel = fitted.data.kernel
+    inner: Any = kernel.inner
     return {
         "kernel": str(kernel),
         "kernel_name": type(inner).__name__,
-        "kernel_columns": columns,
+        "kernel_columns": SCALES.get(kernel.scale, "the columns as they are"),
         "bandwidth": float(inner.bandwidth) if hasattr(inner, "bandwidth") else None,
         "bandwidth_by": getattr(inner, "criterion", None),
     }

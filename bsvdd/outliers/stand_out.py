@@ -18,7 +18,7 @@ from ..models.kernels import Tabular, as_kernel
 from ..models.kernels.decorrelated import Decorrelated
 from ..tables.table import frame_of
 from ..tables.training import Training, without_columns
-from .core_rows import SHARE, core_of
+from .core_rows import CORE_SHARE, core_of
 from .odd_rows import OddRows
 from .strata import Strata, sentence
 from .tail import Tail
@@ -340,7 +340,7 @@ def described(
     aside = np.zeros(len(level), dtype=bool)
     # a sphere has a share of rows outside: all its points lie at one distance, so its
     # tail begins beyond the share of the core
-    below = SHARE if "outlier_fraction" in est.get_params(deep=False) else None
+    below = CORE_SHARE if "outlier_fraction" in est.get_params(deep=False) else None
     passes = 0
     while True:
         with (
@@ -362,6 +362,8 @@ def _asked(est: Any) -> Tabular:
             "description such as BSVDD, BDD or SVDD"
         )
     kernel = as_kernel(est.kernel)
+    if isinstance(kernel, Decorrelated):
+        return kernel.tabular
     if kernel.pairwise:
         raise ValueError(
             f"one table needs its rows, and {kernel!r} has kernel values in their "
