@@ -23,7 +23,7 @@ ODD = np.arange(8)
 
 
 def table(seed=0, n=300, p=4):
-    """Rows of a correlated normal distribution, the first 8 with one value 7 sd away."""
+    """Correlated normal rows; in the first 8 one value is 7 sd away."""
     rng = np.random.default_rng([seed, n, p])
     X = 0.6 * rng.normal(size=(n, p)) + 0.8 * rng.normal(size=(n, 1))
     X[ODD, rng.integers(0, p, 8)] = 7.0 * rng.choice([-1.0, 1.0], 8)
@@ -362,7 +362,7 @@ def test_reasons_are_those_of_the_fit_to_the_core():
 
 
 def suspects(seed=0, bad=12):
-    """150 rows, 25 of T3, the first of which are 4.5 sd away, each in a direction of its own."""
+    """150 rows, 25 of T3; the first are 4.5 sd away, each in its own direction."""
     rng = np.random.default_rng(seed)
     X, away = rng.normal(size=(150, 3)), rng.normal(size=(bad, 3))
     X[:bad] += 4.5 * away / np.linalg.norm(away, axis=1, keepdims=True)
@@ -427,7 +427,7 @@ def test_levels_are_labels_or_a_column_and_small_ones_are_joined():
     assert "; 5 more strata." in str(many) and len(many.strata) == 10
 
 
-def test_rows_of_weight_0_are_never_in_the_core_and_weights_and_groups_are_those_of_the_fit():
+def test_rows_of_weight_0_are_never_in_the_core_and_the_fit_has_weights_and_groups():
     X, _ = suspects()
     t, groups = (
         np.r_[np.zeros(25), 0.5 + np.random.default_rng(0).random(125)],
