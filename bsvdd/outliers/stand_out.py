@@ -376,14 +376,15 @@ def _core_fit(
     # a sphere has a share of rows outside, and the others lie at one distance: so its
     # tail begins beyond the share of the core
     below = CORE_SHARE if "outlier_fraction" in est.get_params(deep=False) else None
-    for fits in range(1, MOST_FITS + 1):
+    fits = 0
+    while True:
+        fits += 1
         with nullcontext() if fits == 1 else collected():  # all have the same warnings
             found = CoreFit.of(est, X, rows, aside)
         tail = Tail.of(found.surprise[~aside], below, level[~aside])
         if tail is None or fits == MOST_FITS or not tail.far.any():
-            break
+            return found, tail, aside
         aside[np.flatnonzero(~aside)[tail.far]] = True
-    return found, tail, aside
 
 
 def _asked(est: Description) -> Tabular:
