@@ -25,7 +25,7 @@ from .estimators.bayesian import BSVDD, BSVDDM, Bayesian
 from .inference import cutoffs
 from .inference.cutoffs import FalseAlarm
 from .models import kernels, priors
-from .models.kernels import Tabular
+from .models.kernels import as_kernel
 from .plots.common import MAJORITY, MINORITY, P_NORMAL, PRIOR, by_class, points
 from .tables.labels import classes_of
 
@@ -162,7 +162,7 @@ class Explorer:
         how = {"style": {"description_width": "90px"}}
         slow = {"continuous_update": False, **how}
         family = type(self.est.prior).__name__
-        shape = type(_inner(self.est.kernel_)).__name__
+        shape = type(self.est.kernel_.inner).__name__
         families = [family, *(f for f in FAMILIES if f != family)]
         shapes = (
             [shape, *(s for s in SHAPES if s != shape)] if shape in SHAPES else [shape]
@@ -229,13 +229,13 @@ class Explorer:
     @property
     def _kernel(self) -> Any:
         asked = self._first.kernel
-        inner = _inner(self._first.kernel_)
+        inner = self._first.kernel_.inner
         shape = self.controls["kernel"].value
         factor = _short(self.controls["bandwidth"])
         if shape not in SHAPES or (shape == type(inner).__name__ and factor == 1.0):
             return asked
         new = SHAPES[shape](bandwidth=float(f"{factor * inner.bandwidth:.4g}"))
-        return replace(asked, kernel=new) if isinstance(asked, Tabular) else new
+        return as_kernel(asked).with_inner(new)
 
     @property
     def _cutoff(self) -> Any:
@@ -385,10 +385,6 @@ class Picture:
         self.right.axvline(0.0, color="black", linewidth=0.8)
         self.right.set(xlabel="margin of the row; right of 0: normal", yticks=[])
         self.right.legend(fontsize=8)
-
-
-def _inner(kernel: Any) -> Any:
-    return kernel.kernel if isinstance(kernel, Tabular) else kernel
 
 
 def _numbers(prior: Any) -> list[str]:

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import threads
 from ..inference import sampling
-from ..inference.draws import Draws
 from ..inference.cutoffs import FalseAlarm
+from ..inference.draws import Draws
 from ..inference.fit import PRIOR_DRAWS, Fit
 from ..inference.sampling import TUNE
 from ..models import bdd, bdd_m, bsvdd, bsvdd_m

@@ -33,7 +33,6 @@ from scipy.stats import beta
 from ..inference import cutoffs
 from ..inference.diagnostics import variance_ratio
 from ..inference.fit import Fit
-from ..models.kernels import Tabular, as_kernel
 from ..models.priors import describe
 from ..models.rows import effective_number as effective
 from .checks import require_one_fit
@@ -182,8 +181,8 @@ def call(est: Any) -> str:
 def _kernel(fitted: Fit) -> dict[str, Any]:
     inner: Any = (kernel := fitted.dictionary.kernel)
     columns = "the columns as they are"
-    if isinstance(kernel, Tabular):
-        inner = as_kernel(kernel.kernel)
+    if kernel.scale:
+        inner = kernel.inner
         columns = SCALES[kernel.scale]
     return {
         "kernel": str(kernel),

@@ -23,11 +23,24 @@ class Kernel:
     """
 
     pairwise: ClassVar[bool] = False  # whether kernel values stand in place of rows
-    of_tables: ClassVar[bool] = (
-        False  # whether columns may be categories, and values missing
-    )
-    of_core: ClassVar[bool] = False  # whether it is of a table with odd rows inside
-    categorical_columns: ClassVar[tuple[int, ...]] = ()
+    # whether columns may be categories, and values missing
+    of_tables: ClassVar[bool] = False
+    of_core: ClassVar[bool] = False  # whether the core of one table made it
+
+    @property
+    def categorical_columns(self) -> tuple[int, ...]:
+        """The positions of the columns of categories."""
+        return ()
+
+    @property
+    def inner(self) -> Kernel:
+        """The kernel of the numbers of a table; itself if it is of none."""
+        return self
+
+    @property
+    def scale(self) -> str:
+        """The scale of the numbers of a table; empty if it is of none."""
+        return ""
 
     @property
     def normalized(self) -> bool:
@@ -82,6 +95,10 @@ class Kernel:
     def diag(self, Z: np.ndarray) -> np.ndarray:
         """Return k(z, z), (m,)."""
         return np.ones(len(Z))
+
+    def with_inner(self, kernel: Kernel) -> Kernel:
+        """Return the kernel with another kernel of the numbers of a table."""
+        return kernel
 
     def __sklearn_clone__(self) -> Self:
         """Return a copy: a user's function may have a state."""

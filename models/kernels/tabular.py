@@ -197,9 +197,13 @@ class Tabular(Kernel):
         object.__setattr__(self, "kernel", inner)
 
     @property
+    @override
     def inner(self) -> Kernel:
-        """The kernel of the coordinates of numbers."""
         return as_kernel(self.kernel)
+
+    @override
+    def with_inner(self, kernel: Kernel) -> Self:
+        return replace(self, kernel=kernel)
 
     @property
     @override
@@ -207,8 +211,8 @@ class Tabular(Kernel):
         return self.inner.normalized
 
     @property
-    def categorical_columns(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The positions of the columns of categories."""
+    @override
+    def categorical_columns(self) -> tuple[int, ...]:
         return self.categorical or ()
 
     @property
