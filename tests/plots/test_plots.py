@@ -10,7 +10,7 @@ import pytest
 import bsvdd
 from bsvdd import BDD, BSVDD, SVDD, SVM, Views, cutoffs, kernels, plots
 from bsvdd.comparison import datasets
-from bsvdd.plots.common import figure_of, label_rows, surprise_axis
+from bsvdd.plots.common import draw_surprises, figure_of, label_rows
 
 DATA = datasets.moon(n0=40, n1=6)
 Y = DATA.minority.astype(int)
@@ -222,7 +222,7 @@ def test_labels_and_axes_of_rows():
         label_rows(ax, [f"row {i}" for i in range(n)])
         assert len(texts(ax.get_xticklabels())) <= 13
     ax = plt.figure().subplots()
-    surprise_axis(ax, [0.0, 1.0, -1.0, np.inf])
+    draw_surprises(ax, np.array([0.0, 1.0, -1.0, np.inf]), {})
     assert ax.get_yscale() == "linear"
-    surprise_axis(ax, [*np.linspace(-1, 1, 20), 1e6])
+    draw_surprises(ax, np.array([*np.linspace(-1, 1, 20), 1e6]), {})
     assert ax.get_yscale() == "symlog"
