@@ -240,7 +240,7 @@ class Explorer:
 
     @property
     def _family(self) -> Any:
-        """The prior of the first fit if its family is chosen, else one of the family."""
+        """The prior of the first fit if it has the family, else one of the family."""
         name = self.controls["prior"].value
         first = self._first.prior
         return first if type(first).__name__ == name else FAMILIES[name]()

@@ -1,4 +1,4 @@
-"""The explorer: each control changes what it says, and the setting before stays beside it."""
+"""The explorer: a control changes what it says, and the setting before stays."""
 
 import numpy as np
 import pandas as pd

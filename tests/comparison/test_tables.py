@@ -1,4 +1,4 @@
-"""Tables and pages: means, intervals, ranks, advice, the studies, the published table."""
+"""Tables and pages: means, intervals, ranks, advice, studies, the published table."""
 
 import numpy as np
 import pandas as pd
@@ -53,7 +53,7 @@ def test_a_lead_of_one_block_of_equal_models_and_of_none():
 
 
 def test_ranks_friedman_and_nemenyi_follow_their_formulas():
-    found, (n, k) = table.ranks(VALUES), VALUES.shape
+    found, (n, k) = table.mean_ranks(VALUES), VALUES.shape
     ranks = ((-VALUES).to_numpy().argsort(axis=1).argsort(axis=1) + 1).mean(axis=0)
     mean = dict(zip("ABCD", ranks, strict=True))
     assert found["mean rank"].to_dict() == pytest.approx(mean)
@@ -67,7 +67,7 @@ def test_ranks_friedman_and_nemenyi_follow_their_formulas():
     assert set(table.not_told_apart(found)) == {"B", "D"} - {first}
     assert table.friedman(VALUES) < 1e-4
     with pytest.raises(ValueError, match="2 data sets and 3 models .* got 12 and 2"):
-        table.ranks(VALUES[["A", "B"]].assign(C=np.nan))
+        table.mean_ranks(VALUES[["A", "B"]].assign(C=np.nan))
 
 
 def test_means_are_of_the_replicates_and_a_dash_is_no_value():
@@ -91,7 +91,7 @@ def test_means_are_of_the_replicates_and_a_dash_is_no_value():
 
 
 def results_of(values, failed=(), **others):
-    """Return results in which a model has these G-means; ``failed`` are (model, replicate)."""
+    """Return results with these G-means; ``failed`` are (model, replicate)."""
     fixed = {"found": 0.5, "ppv": 0.5, "fpr": 0.1, "average_precision": 0.5, "auc": 0.5}
     return pd.DataFrame(
         [
@@ -224,7 +224,7 @@ def test_a_warning_is_said_once_whatever_its_numbers():
     # of a study, with what failed
     results = results_of(GOOD, {("kNN", r) for r in range(3)})
     results.loc[:2, "notes"] = "R-hat is 1.02"
-    assert studies.doubts(results) == [
+    assert studies.failures_and_warnings(results) == [
         "kNN failed on moon: ValueError: kN has no room",
         "SVDD: R-hat is 1.02",
     ]
@@ -249,7 +249,7 @@ def test_the_page_has_all_and_fetches_nothing(tmp_path):
     ]
     assert [each for each in words if each not in text] == []
     assert "<b></" not in text and 'src="http' not in text and "href=" not in text
-    axes = advice.differences(found).axes[0]
+    axes = advice.differences(found)
     assert [label.get_text() for label in axes.get_yticklabels()] == ["BDD", "<b>"]
 
 
@@ -268,17 +268,19 @@ def test_settings_have_the_rows_that_their_levels_say(quick):
     assert len(study.cells()) == len(study.scenarios) * study.replicates * len(
         study.models
     )
-    steps = {factor for factor, _ in studies.levels(study)}
+    steps = {factor for factor, _ in studies.scenarios_by_situation(study)}
     assert {"features", "minority share", "boundary"} <= steps
-    assert quick or {s for of in studies.levels(study).values() for s in of} == {
-        each.name for each in study.scenarios
-    }
+    assert quick or {
+        s for of in studies.scenarios_by_situation(study).values() for s in of
+    } == {each.name for each in study.scenarios}
 
 
 def test_real_sets_are_grouped_by_their_size():
     study = studies.real(["wine_cultivar3", "yeast_ME2", "musk"])
     assert [s.name for s in study.scenarios][2] == "musk, 1000 training rows"
-    assert {at: len(sets) for at, sets in studies.levels(study).items()} == {
+    assert {
+        at: len(sets) for at, sets in studies.scenarios_by_situation(study).items()
+    } == {
         **{
             ("rows of the set", x): 1
             for x in ("up to 500", "501 to 1500", "above 1500")
@@ -400,7 +402,7 @@ def test_rows_that_flag_everything_are_called_so():
         for m, v in PRINTED.index
         for r in range(2)
     ]
-    both, said = reproduction.tables(pd.DataFrame(rows)).values()
+    both, said = reproduction.both_tables(pd.DataFrame(rows)).values()
     words = said["verdict"].xs("slides", level="source")
     assert words["BSVDD"] == words["BSVDD-M"] == "as flagging all"
     assert words["SVDD"] == "other than flagging all"
