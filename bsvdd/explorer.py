@@ -300,8 +300,9 @@ class Explorer:
                 self._say(f"{type(error).__name__}: {error}")
                 return
             if new is not self.est:
+                now = Setting.of(new, self._picture.grid)
                 self.past = self.now
-                self.now = Setting.of(new, self._picture.grid)
+                self.now = now
             self._show()
         self._say("\n".join(dict.fromkeys(str(each.message) for each in caught)))
 

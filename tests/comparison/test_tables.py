@@ -1,5 +1,7 @@
 """Tables and pages: means, intervals, ranks, advice, studies, the published table."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -129,8 +131,7 @@ GOOD = {"SVDD": [0.9, 0.91, 0.92], "BDD": [0.91, 0.89, 0.9], "kNN": [0.1, 0.11, 
 )
 def test_a_model_is_recommended_if_it_is_told_apart(models, words):
     found = advice.ranked(results_of({m: GOOD[m] for m in models.split()}), "g_mean")
-    said = advice.advice(found, "g_mean")
-    assert pd.Series([said[0]]).str.contains(words).all(), said
+    assert re.search(words, advice.advice(found, "g_mean")[0])
 
 
 def test_among_those_not_told_apart_the_trade_is_named():
@@ -210,7 +211,7 @@ def test_what_failed_is_said_once_and_recommended_never():
 def test_models_stand_in_the_order_of_what_chose_the_cutoffs(n1, cutoff, metric, words):
     found = Advice.of(datasets.moon(n1=n1), results_of(GOOD), cutoff)
     assert found.metric == metric
-    assert pd.Series(found.said).str.contains(words).any(), found.said
+    assert re.search(words, "\n".join(found.said))
     assert found.found.index[0] == {"g_mean": "SVDD", "f1": "kNN"}[metric]
 
 
@@ -240,8 +241,6 @@ def test_the_page_has_all_and_fetches_nothing(tmp_path):
         "plan &amp; all",
         "&lt;b&gt;",
         "failed in all 3 halves",
-    ]
-    words += [
         "data:image/png;base64,",
         "Nadeau and Bengio",
         "<td>0.910</td>",
@@ -323,7 +322,7 @@ def test_which_model_when_names_planted_winners():
 
 def test_the_study_of_the_slides_is_that_of_the_slides():
     study = studies.slides()
-    assert [s for s in study.scenarios] == [Slides(v=v) for v in (5, 10, 20)]
+    assert study.scenarios == [Slides(v=v) for v in (5, 10, 20)]
     assert (
         list(study.models) == ["SVDD", "BDD", "BSVDD", "BSVDD-M"]
         and len(study.cells()) == 120
