@@ -47,10 +47,10 @@ FAMILIES = {
 }
 KERNELS = {"RBF": kernels.RBF, "Laplacian": kernels.Laplacian}
 FIRST_RATE = 0.1  # of the slider, where the cutoff is the cutoff of the first fit
-MESH = 48  # points of the map along each axis
+MESH = 48  # steps of the map along each axis
 IMPORTS = "import bsvdd\nfrom bsvdd import cutoffs, kernels, priors"
 SLOW = {"continuous_update": False}  # a slider that says its last value only
-WIDTH = {"style": {"description_width": "90px"}}
+LABEL_WIDTH = {"style": {"description_width": "90px"}}
 
 
 def explore(
@@ -73,7 +73,7 @@ def explore(
         Training rows. Two columns are shown as a map of P(normal), others by their
         surprises.
     y : array-like of shape (n,), optional
-        Labels, with the rules of ``fit``.
+        Labels, read as ``fit`` reads them.
     est : estimator with a posterior, optional
         Default: ``BSVDD()``, with labels ``BSVDDM()``.
     own : bool, default=True
@@ -207,14 +207,18 @@ class Explorer:
         kernel = type(_inner(self.est.kernel_)).__name__
         families = dict.fromkeys([family, *FAMILIES])
         shapes = dict.fromkeys([kernel, *(KERNELS if kernel in KERNELS else ())])
-        slow = SLOW | WIDTH
+        slow = SLOW | LABEL_WIDTH
         factors = {"min": -1.0, "max": 1.0, "step": 0.05} | slow
         rates = {"min": 0.01, "max": 0.5, "step": 0.01} | slow
         hint = "priors.Flat(sd=0.3)"
         return {
-            "prior": w.Dropdown(options=[*families], description="prior", **WIDTH),
+            "prior": w.Dropdown(
+                options=[*families], description="prior", **LABEL_WIDTH
+            ),
             "own": w.Text(description="own prior", placeholder=hint, **slow),
-            "kernel": w.Dropdown(options=[*shapes], description="kernel", **WIDTH),
+            "kernel": w.Dropdown(
+                options=[*shapes], description="kernel", **LABEL_WIDTH
+            ),
             "bandwidth": w.FloatLogSlider(1.0, description="bandwidth ×", **factors),
             "rate": w.FloatSlider(FIRST_RATE, description="false alarms", **rates),
             "row": w.IntSlider(0, min=0, max=n - 1, description="row", **slow),
@@ -228,7 +232,7 @@ class Explorer:
         """Show a slider for each number of the family of priors."""
         import ipywidgets as w
 
-        powers = {"min": -2, "max": 1, "step": 0.1} | SLOW | WIDTH
+        powers = {"min": -2, "max": 1, "step": 0.1} | SLOW | LABEL_WIDTH
         self.numbers.children = [
             w.FloatLogSlider(value, description=name, **powers)
             for name, value in _numbers(self._family).items()
@@ -328,10 +332,12 @@ class Explorer:
     @property
     def code(self) -> str:
         """Python code that makes the estimator of the setting now, unfitted."""
-        parameters = self.est.get_params(deep=False)
         defaults = type(self.est)().get_params(deep=False)
-        changed = {n: v for n, v in parameters.items() if repr(v) != repr(defaults[n])}
-        texts = {name: _qualified(repr(value)) for name, value in changed.items()}
+        texts = {
+            name: _qualified(repr(value))
+            for name, value in self.est.get_params(deep=False).items()
+            if repr(value) != repr(defaults[name])
+        }
         if self.est.prior is self._own[1]:
             texts["prior"] = self._own[0]
         arguments = ", ".join(f"{name}={text}" for name, text in texts.items())
@@ -365,13 +371,10 @@ class Picture:
             self._map(row, now, before)
         else:
             self._surprises(row, now, before)
-        margins = now.margins[:, row]
-        title = f"P(normal) = {(margins >= 0.0).mean():.2f}"
-        past = None if before is None else before.margins[:, row]
-        if past is not None:
-            title += f", before {(past >= 0.0).mean():.2f}"
-        draw_margins(self.right, margins, past)
-        self.right.set_title(title)
+        margins = [each.margins[:, row] for each in (now, before) if each]
+        shares = [f"{(each >= 0.0).mean():.2f}" for each in margins]
+        draw_margins(self.right, *margins)
+        self.right.set_title(f"P(normal) = {', before '.join(shares)}")
         file = io.BytesIO()
         self.figure.savefig(file, format="png")
         return file.getvalue()

@@ -229,18 +229,7 @@ class Yardstick(BaseEstimator):
         """
         return self._score(self._filled(self._floats(X))) + self.cutoff_
 
-    def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Return ``score_samples(X)``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return self.score_samples(X)
+    decision_function = score_samples
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return +1 (normal) or -1 (abnormal) for each row.

@@ -26,6 +26,12 @@ from .slides import Slides
 MOST_TRAINING_ROWS = 1000  # the cost of some models grows with their cube
 QUICK_SETS = ["wine_cultivar3", "glass_headlamps", "ecoli_imU", "abalone_9v18"]
 QUICK_MODELS = ["SVDD", "BDD", "BSVDD", "BSVDD-M", "OCSVM", "SVM", "logistic"]
+# of real sets: by factor, the largest values of all levels but the last, and names
+LEVELS_OF_SETS: dict[str, tuple[list[float], list[str]]] = {
+    "rows of the set": ([500, 1500], ["up to 500", "501 to 1500", "above 1500"]),
+    "features": ([10, 40], ["up to 10", "11 to 40", "above 40"]),
+    "minority share": ([0.05, 0.15], ["up to 5 %", "5 to 15 %", "above 15 %"]),
+}
 Situations = dict[tuple[str, str], list[str]]  # names of scenarios by (factor, level)
 
 
@@ -152,31 +158,18 @@ def scenarios_by_situation(study: Study) -> Situations:
     """
     known = {each.name for each in study.scenarios}
     found: Situations = {at: [s.name] for at, s in design().items() if s.name in known}
-    real_sets = [s for s in study.scenarios if isinstance(s, Halves)]
-    factors: dict[str, tuple[list[float], list[str], list[float]]] = {
-        "rows of the set": (
-            [500, 1500],
-            ["up to 500", "501 to 1500", "above 1500"],
-            [len(s.data.X) for s in real_sets],
-        ),
-        "features": (
-            [10, 40],
-            ["up to 10", "11 to 40", "above 40"],
-            [s.data.X.shape[1] for s in real_sets],
-        ),
-        "minority share": (
-            [0.05, 0.15],
-            ["up to 5 %", "5 to 15 %", "above 15 %"],
-            [s.data.base_rate for s in real_sets],
-        ),
-    }
-    for factor, (limits, titles, sizes) in factors.items():
-        place = np.searchsorted(limits, sizes)
-        for i, title in enumerate(titles):
-            if of_level := [
-                s.name for s, j in zip(real_sets, place, strict=True) if i == j
-            ]:
-                found[factor, title] = of_level
+    sets = pd.DataFrame(
+        [
+            (s.name, *s.data.X.shape, s.data.base_rate)
+            for s in study.scenarios
+            if isinstance(s, Halves)
+        ],
+        columns=["name", *LEVELS_OF_SETS],
+    )
+    for factor, (limits, levels) in LEVELS_OF_SETS.items():
+        level = np.searchsorted(limits, sets[factor].astype(float))
+        for i, names_of_level in sets["name"].groupby(level):
+            found[factor, levels[i]] = list(names_of_level)
     return found
 
 

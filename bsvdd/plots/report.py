@@ -54,8 +54,8 @@ def report(
     X : array-like of shape (m, p), optional
         New rows to report. By default the training rows are reported, each left out.
     y : array-like of shape (m,), optional
-        Labels of X, with the rules of ``fit``. They are only compared with the
-        decisions.
+        Labels of X, read as ``fit`` reads them. They are only compared with
+        the decisions.
 
     Returns
     -------

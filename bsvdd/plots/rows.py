@@ -56,7 +56,7 @@ def plot_distances(
     X : array-like of shape (n, p), optional
         The rows to show; by default the training rows, each left out.
     y : array-like of shape (n,), optional
-        Labels of X, with the rules of ``fit``.
+        Labels of X, read as ``fit`` reads them.
     prob : float, default=0.9
         Probability of the interval of the surprise.
     names : sequence, optional
@@ -119,11 +119,11 @@ def plot_boundary(
     X : array-like of shape (n, 2), optional
         The rows to show; by default the training rows of the first estimator.
     y : array-like of shape (n,), optional
-        Labels, with the rules of ``fit``.
+        Labels, read as ``fit`` reads them.
     minor_label : optional
         Label of the minority in y.
     resolution : int, default=120
-        Grid points along each axis.
+        Steps of the grid along each axis.
     margin : float, default=0.15
         Space around the rows, as a share of their range.
 
@@ -211,11 +211,11 @@ def plot_roc(
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
 ) -> np.ndarray:
-    """Show the ROC curve and the precision-recall curve, with the point of the cutoff.
+    """Show the ROC curve and the precision-recall curve, with a dot at the cutoff.
 
     Positive means minority, abnormal. Rows are ranked by ``-est.score_samples(X)``. AUC
     is the probability that a minority row is ranked above a majority row; AP is the
-    average precision, and the base rate is that of random ranks.
+    average precision, and the base rate is the AP of random ranks.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def plot_roc(
     X : array-like of shape (m, p), optional
         New rows. Without them, the training rows are ranked by their left-out scores.
     y : array-like of shape (m,), optional
-        Labels of X, with the rules of ``fit``.
+        Labels of X, read as ``fit`` reads them.
 
     Returns
     -------
