@@ -85,7 +85,7 @@ def method_scores(
         case "kNN" | "mean kNN":
             k = min(KNN_NEIGHBORS, n)
             near = neighbors.NearestNeighbors(n_neighbors=k).fit(normal)
-            reduced: Callable[..., np.ndarray] = np.max if name == "kNN" else np.mean
+            reduced: Any = np.max if name == "kNN" else np.mean
             return lambda Z: -reduced(near.kneighbors(Z)[0], axis=1)
         case "Gaussian":
             gaussian = covariance.LedoitWolf().fit(normal)
