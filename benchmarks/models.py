@@ -47,7 +47,7 @@ def ranks(results: dict[str, pd.DataFrame]) -> pd.DataFrame:
         ):
             for metric in ("g_mean", "auc"):
                 values = table.values_of(of, metric)
-                found, p = table.ranks(values), table.friedman(values)
+                found, p = table.mean_ranks(values), table.friedman(values)
                 same = table.not_told_apart(found)
                 told = (
                     "all others"
@@ -67,7 +67,9 @@ def when(results: dict[str, pd.DataFrame], quick: bool) -> pd.DataFrame:
     lines = []
     for study, rows in results.items():
         once: dict[tuple[str, ...], tuple[str, str]] = {}
-        for at, names in studies.levels(getattr(studies, study)(quick=quick)).items():
+        for at, names in studies.scenarios_by_situation(
+            getattr(studies, study)(quick=quick)
+        ).items():
             once[tuple(names)] = BASE if tuple(names) in once else at
         levels = {at: list(names) for names, at in once.items()}
         groups = {"of all": rows, "without labels": without_labels(rows)}
