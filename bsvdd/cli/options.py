@@ -153,7 +153,7 @@ def as_option(parameter: str) -> str:
 
 
 def given_options(*names: str) -> list[str]:
-    """Return those of some options that the caller of the running command gave."""
+    """Return the options, of these, that the caller of the running command gave."""
     context = click.get_current_context()
     # the source is None if the command has no such option
     not_given = (None, click.core.ParameterSource.DEFAULT)
