@@ -1,1 +1,1 @@
-"""The evidence: one command measures all of it, and writes the tables of docs/measurements.md."""
+"""The evidence: one command measures it, and writes the tables of the documentation."""

@@ -2,7 +2,7 @@
 
 The folder has an environment in .venv, such as ``git worktree add FOLDER COMMIT`` and
 ``uv sync``. Both sides are timed in turn in new processes, by public names; a ratio is
-the median of this tree over that of the other. Nothing is stored.
+the median of this tree over the median of the other. Nothing is stored.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ est.fit(rows(300, 10))
 Z = rows(1000, 10, 1)
 def another(sd):
     return est.with_prior(priors.StandardizedRowSum(sd=sd)).probability_normal(Z)
-found["it"] = float(np.median([spent(lambda: another(sd)) for sd in (0.7, 0.8, 0.9, 1.1, 1.2)]))
+sds = (0.7, 0.8, 0.9, 1.1, 1.2)
+found["it"] = float(np.median([spent(lambda: another(sd)) for sd in sds]))
 """
 PREDICT = """
 est.fit(rows(500, 20))
@@ -53,7 +54,8 @@ found["it"] = spent(lambda: est.predict(Z))
 MEMORY = """
 est.fit(rows(12_000, 10))
 with open("/proc/self/status") as status:
-    found["it"] = next(int(l.split()[1]) for l in status if l.startswith("VmHWM")) / 1024
+    kB = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+found["it"] = kB / 1024
 """
 IMPORT = "start = clock(); from bsvdd import BSVDD; found['it'] = clock() - start"
 MEASURED = {
@@ -63,14 +65,14 @@ MEASURED = {
     },
     "processor seconds of with_prior and 1,000 probabilities, 300 rows": GENERATED
     + PRIOR,
-    "processor seconds of predict of 60,000 x 20, 500 points": GENERATED + PREDICT,
+    "processor seconds of predict of 60,000 x 20, 500 atoms": GENERATED + PREDICT,
     "seconds of import bsvdd; BSVDD": IMPORT,
     "MB at the peak of a fit, 12,000 x 10": GENERATED + MEMORY,
 }
 
 
 def in_new_process(code: str, tree: Path) -> dict[str, float]:
-    """Run ``code`` by the environment of a tree; return the dictionary ``found`` that it leaves."""
+    """Return the dictionary ``found`` of a code that the environment of a tree runs."""
     own = Path(__file__).parents[1]
     python = sys.executable if tree == own else str(tree / ".venv" / "bin" / "python")
     run = [python, "-c", f"{PREAMBLE}{code}\nprint(json.dumps(found))"]

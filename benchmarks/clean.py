@@ -1,4 +1,4 @@
-"""Clean training rows: how defaults and simple methods rank and decide new rows of real sets."""
+"""Clean training rows: how defaults and simple methods decide new rows of real sets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ YARDSTICKS = {
     "isolation forest": "isolation forest",
 }
 PLAIN = kernels.Tabular(kernels.Linear(), scale="standardised")
-SPLITS, RATE = 3, 0.1
+SPLITS = 3
+RATE = 0.1
 
 
 def cell(folder: Path | None, name: str, split: int) -> Rows:
@@ -38,11 +39,13 @@ def cell(folder: Path | None, name: str, split: int) -> Rows:
     X, Z, y = clean_set(folder, name, split)
     rows = []
     # of m new rows so many are flagged if the cutoff is an order statistic of n rows
-    above, m = int(RATE * (len(X) + 1) + 1e-9), int((~y).sum())
+    above = int(RATE * (len(X) + 1) + 1e-9)
+    m = int((~y).sum())
     low, high = betabinom.ppf([0.025, 0.975], m, above, len(X) + 1 - above) / m
     for model, make in MODELS.items():
         est = make().fit(X)
-        flagged, score = est.predict(Z) == -1, -est.score_samples(Z)
+        flagged = est.predict(Z) == -1
+        score = -est.score_samples(Z)
         alarms = flagged[~y].mean()
         decided = {"found": flagged[y].mean(), "false alarms": alarms}
         rows.append(

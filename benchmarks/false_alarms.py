@@ -1,4 +1,4 @@
-"""Whether decisions keep their rate: false alarms of generated rows, false discoveries."""
+"""Whether decisions keep their rate: false alarms and false discoveries."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ from .measure import Rows, Run, number, texts
 
 MODELS = {"BSVDD": BSVDD, "BDD": BDD, "SVDD": SVDD}
 KINDS = ("normal", "t3", "cube", "mixture")
-SIZES, COLUMNS, FITS, NEW = (20, 50, 200), (2, 20), 60, 500
+SIZES = (20, 50, 200)
+COLUMNS = (2, 20)
+FITS = 60
+NEW = 500
 ASKED = (0.05, 0.1, 0.2)
-BATCHES, FDR = 20, 0.1
-NEEDED, SAMPLES = (20, 50, 100, 300, 1000), 10
+BATCHES = 20
+FDR = 0.1
+NEEDED = (20, 50, 100, 300, 1000)
+SAMPLES = 10
 
 
 def rows(kind: str, n: int, p: int, rng: np.random.Generator) -> np.ndarray:
@@ -33,11 +38,12 @@ def rows(kind: str, n: int, p: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def cell(model: str, kind: str, n: int, p: int) -> Rows:
-    """Return the means over fits of what is flagged at each rate, and of p-values up to .1."""
+    """Return mean shares of flagged rows at each rate, and of p-values up to .1."""
     found = []
     for fit in range(FITS):
         rng = np.random.default_rng([fit, n, p, KINDS.index(kind)])
-        X, Z = rows(kind, n, p, rng), rows(kind, NEW, p, rng)
+        X = rows(kind, n, p, rng)
+        Z = rows(kind, NEW, p, rng)
         est = MODELS[model]().fit(X)
         strict = [est.with_cutoff(cutoffs.FalseAlarm(rate)) for rate in ASKED]
         found.append([(each.predict(Z) == -1).mean() for each in strict])
@@ -47,9 +53,10 @@ def cell(model: str, kind: str, n: int, p: int) -> Rows:
 
 
 def of_batch(n: int, p: int, batch: int) -> Rows:
-    """Return false discovery proportion and power in one batch of 200 rows, 20 of them odd."""
+    """Return false discoveries and power in 200 new rows, 20 of them abnormal."""
     rng = np.random.default_rng([batch, n, p])
-    X, y = rng.normal(size=(n, p)), np.arange(200) >= 180
+    X = rng.normal(size=(n, p))
+    y = np.arange(200) >= 180
     Z = rng.normal(size=(200, p))
     Z[y] += 4.0 / np.sqrt(p) + 1.0
     found = []
@@ -62,9 +69,13 @@ def of_batch(n: int, p: int, batch: int) -> Rows:
 
 
 def of_sample(n: int, sample: int) -> Rows:
-    """Return what n rows of 5 normal columns are good for; near the cutoff p is from .03 to .33."""
+    """Return false alarms, power and width of the interval of a fit to n normal rows.
+
+    The rows have 5 columns. Near the cutoff the p-value is from .03 to .33.
+    """
     rng = np.random.default_rng([sample, n])
-    est, Z = BSVDD().fit(rng.normal(size=(n, 5))), rng.normal(size=(2000, 5))
+    est = BSVDD().fit(rng.normal(size=(n, 5)))
+    Z = rng.normal(size=(2000, 5))
     decided = est.decision(Z)
     near = decided[decided["p_value"].between(0.03, 0.33)]
     row = {"rows": n, "alarms": (~decided["normal"]).mean()}
@@ -73,7 +84,7 @@ def of_sample(n: int, sample: int) -> Rows:
 
 
 def measure(run: Run) -> dict[str, pd.DataFrame]:
-    """Return the rates of each model and number of rows, with their range over kinds, and FDR."""
+    """Return the rates of each model and number of rows, and the FDR."""
     frame = run.cells(cell, product(MODELS, KINDS, SIZES, COLUMNS))
     titles = {str(rate): f"flagged, {number(rate)} asked" for rate in ASKED} | {
         "p": "p ≤ .10"

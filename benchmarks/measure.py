@@ -28,9 +28,8 @@ STORED = Path(__file__).parents[1] / "docs" / "evidence"
 Rows = list[dict[str, Any]]
 
 
-class quietly(
-    ContextDecorator
-):  # a class, so that processes can be sent what it decorates
+# a class, so that processes can be sent the functions that it decorates
+class quietly(ContextDecorator):
     """Leave out our own warnings, which are about small samples; a decorator too."""
 
     def __enter__(self) -> None:
@@ -73,9 +72,9 @@ class Run:
     def cells(
         self, cell: Callable[..., Rows], arguments: Iterable[tuple[Any, ...]]
     ) -> Any:
-        """Return the rows of ``cell(*each)`` for all arguments, as one table in their order.
+        """Return the rows of ``cell(*each)`` for all arguments, as one table in order.
 
-        What a file has is not computed again.
+        A cell that has a file is not computed again.
         """
         cells = list(arguments)
         cells = cells[:: -(-len(cells) // self.few)] if self.few else cells
@@ -107,7 +106,7 @@ def _computed(
 
 
 def set_names(folder: Path | None) -> list[str]:
-    """Return the names of the embedded sets and of those of a folder, which stay without a name."""
+    """Return the names of embedded sets, and a number for each set of a folder."""
     others = sorted(folder.glob("*.npz")) if folder else []
     return [*datasets.names(), *(f"other {i}" for i in range(len(others)))]
 
@@ -118,16 +117,15 @@ def real_set(folder: Path | None, name: str) -> tuple[np.ndarray, np.ndarray]:
         data = datasets.embedded(name)
         return data.X, data.minority
     train, test, odd = _of_file(folder, name)
-    return np.concatenate([train, test]), np.concatenate(
-        [np.zeros(len(train), bool), odd]
-    )
+    is_odd = np.concatenate([np.zeros(len(train), bool), odd])
+    return np.concatenate([train, test]), is_odd
 
 
 def clean_set(folder: Path | None, name: str, split: int = 0, most: int = 1000) -> Any:
     """Return normal rows to train on, other rows, and which of these are abnormal.
 
-    A random half of the normal rows of an embedded set trains, and the training rows of
-    the others; ``most`` of them at most, and of other rows twice as many.
+    A random half of the normal rows of an embedded set trains; other sets have training
+    rows. At most ``most`` rows train, and at most twice as many others are taken.
     """
     rng = np.random.default_rng(split)
     if folder is not None and name.startswith("other "):
@@ -136,7 +134,9 @@ def clean_set(folder: Path | None, name: str, split: int = 0, most: int = 1000) 
         data = datasets.embedded(name)
         order = rng.permutation(np.flatnonzero(~data.minority))
         test = np.concatenate([order[len(order) // 2 :], np.flatnonzero(data.minority)])
-        X, Z, y = data.X[order[: len(order) // 2]], data.X[test], data.minority[test]
+        X = data.X[order[: len(order) // 2]]
+        Z = data.X[test]
+        y = data.minority[test]
     if len(X) > most:
         X = X[rng.choice(len(X), most, replace=False)]
     if len(Z) > 2 * most:
@@ -145,14 +145,14 @@ def clean_set(folder: Path | None, name: str, split: int = 0, most: int = 1000) 
             rng.choice(i, max(1, int(share * len(i))), False)
             for i in map(np.flatnonzero, (~y, y))
         ]
-        Z, y = Z[np.concatenate(of)], y[np.concatenate(of)]
+        Z = Z[np.concatenate(of)]
+        y = y[np.concatenate(of)]
     return X, Z, y
 
 
 def _of_file(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    with np.load(
-        sorted(folder.glob("*.npz"))[int(name.removeprefix("other "))]
-    ) as file:
+    files = sorted(folder.glob("*.npz"))
+    with np.load(files[int(name.removeprefix("other "))]) as file:
         rows = np.nan_to_num(file["train"]), np.nan_to_num(file["test"])
         return *rows, file["test_labels"] > 0
 
@@ -175,7 +175,8 @@ def number(value: float, digits: int = 2) -> str:
 
 def texts(frame: pd.DataFrame, digits: int | dict[str, int] = 2) -> pd.DataFrame:
     """Return a table with its index as columns, and text in each cell."""
-    frame, found = frame.reset_index(), {}
+    frame = frame.reset_index()
+    found = {}
     for name, column in frame.items():
         places = digits if isinstance(digits, int) else digits.get(str(name), 2)
         if pd.api.types.is_float_dtype(column):
@@ -203,9 +204,8 @@ def store(name: str, tables: dict[str, pd.DataFrame]) -> None:
 
 def stored(name: str) -> dict[str, Any]:
     """Return what :func:`store` wrote."""
-    found: dict[str, Any] = json.loads(
-        (STORED / f"{name}.json").read_text(encoding="utf-8")
-    )
+    text = (STORED / f"{name}.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
     return found
 
 
@@ -217,7 +217,7 @@ def stored_table(name: str, title: str) -> pd.DataFrame:
 
 @cache
 def revision() -> str:
-    """Return the last commit of the code, with a + if more than pages and tests are changed."""
+    """Return the last commit of the code, with a + if the code is changed."""
     code = ["--", ":/", ":!/docs", ":!/tests", ":!/notebooks", ":!/*.md"]
 
     def git(*command: str) -> str:

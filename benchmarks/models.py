@@ -1,4 +1,4 @@
-"""Which model when: the studies ``real`` (embedded sets) and ``settings`` (generated data)."""
+"""Which model when: the studies ``real`` and ``settings``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BASE = ("base", "300 rows, 50 features, v = 0, share .12")  # of the generated d
 
 
 def of_study(run: Run, study: Any) -> pd.DataFrame:
-    """Return the results of a study; a few models and sets where a few cells are asked for."""
+    """Return the results of a study, or of its quick form for a few cells."""
     results: pd.DataFrame = study(quick=run.few > 0).run(run.folder, run.jobs)
     return results
 
@@ -27,7 +27,7 @@ def without_labels(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def means(results: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the mean metrics of each model over scenarios, the best on real sets first."""
+    """Return the mean metrics of each model, the best on real sets first."""
     columns = {
         f"{study}: {title}": table.values_of(rows, metric).mean(skipna=False)
         for study, rows in results.items()
@@ -38,23 +38,19 @@ def means(results: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def ranks(results: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return who is first by mean rank, and what is not told apart from it."""
+    """Return the first models by mean rank, and the models not told apart from them."""
     lines = []
     for study, rows in results.items():
-        for group, of in (
-            ("all models", rows),
-            ("without labels", without_labels(rows)),
-        ):
+        some = {"all models": rows, "without labels": without_labels(rows)}
+        for which, of in some.items():
             for metric in ("g_mean", "auc"):
                 values = table.values_of(of, metric)
-                found, p = table.mean_ranks(values), table.friedman(values)
+                found = table.mean_ranks(values)
+                p = table.friedman(values)
                 same = table.not_told_apart(found)
-                told = (
-                    "all others"
-                    if len(same) == len(found) - 1
-                    else ", ".join(same) or "none"
-                )
-                line = {"models, metric": f"{study}, {group}, {METRICS[metric]}"}
+                is_all = len(same) == len(found) - 1
+                told = "all others" if is_all else ", ".join(same) or "none"
+                line = {"models, metric": f"{study}, {which}, {METRICS[metric]}"}
                 line |= {"first": found.index[0]}
                 line["mean rank"] = f"{found['mean rank'].iloc[0]:.1f} of {len(found)}"
                 line["p (Friedman)"] = "< .001" if p < 0.001 else number(p, 3)
@@ -63,7 +59,7 @@ def ranks(results: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def when(results: dict[str, pd.DataFrame], quick: bool) -> pd.DataFrame:
-    """Return which model is best in each situation, by G-mean, and how many are as good."""
+    """Return the best model of each situation by G-mean, and how many are as good."""
     lines = []
     for study, rows in results.items():
         once: dict[tuple[str, ...], tuple[str, str]] = {}
@@ -72,19 +68,14 @@ def when(results: dict[str, pd.DataFrame], quick: bool) -> pd.DataFrame:
         ).items():
             once[tuple(names)] = BASE if tuple(names) in once else at
         levels = {at: list(names) for names, at in once.items()}
-        groups = {"of all": rows, "without labels": without_labels(rows)}
-        of = {
-            name: table.situations(each, levels, "g_mean")
-            for name, each in groups.items()
-        }
+        some = {"of all": rows, "without labels": without_labels(rows)}
+        of = {n: table.situations(each, levels, "g_mean") for n, each in some.items()}
         for situation in of["of all"].index:
             line = {"situation": f"{study}, {': '.join(situation)}"}
             for name, found in of.items():
                 best, mean, same = found.loc[situation]
-                few, others = (
-                    same.startswith("too few"),
-                    len(same.split(", ")) if same else 0,
-                )
+                few = same.startswith("too few")
+                others = len(same.split(", ")) if same else 0
                 line[f"best {name}"] = best if few else f"{best}; {others} as good"
                 line[f"G-mean, {name}"] = number(mean)
             lines.append(line)

@@ -1,4 +1,4 @@
-"""One table with odd rows inside: which rows are found, and whether the list keeps its promises."""
+"""One table with odd rows: which rows are found, and whether the list is right."""
 
 from __future__ import annotations
 
@@ -18,15 +18,20 @@ from bsvdd import BSVDD, stand_out
 
 from .measure import Rows, Run, collection, number, real_set, set_names, texts
 
-MOST_ROWS, MOST_ODD, FDR, BINS = 1000, 0.1, 0.1, 10
+MOST_ROWS = 1000
+MOST_ODD = 0.1
+FDR = 0.1
+BINS = 10
 NORMAL = ("correlated", "clusters", "amounts", "ring", "mixed")
 ODD = ("scattered", "clump", "clumps", "one column")
-SIZES, SHARES, TABLES = (200, 600), (0.0, 0.02, 0.05, 0.1, 0.2), 2
+SIZES = (200, 600)
+SHARES = (0.0, 0.02, 0.05, 0.1, 0.2)
+TABLES = 2
 WILD = (10.0, 25.0, 1000.0)  # sd
 
 
 def numbers(X: Any) -> np.ndarray:
-    """Return the standardised columns of X, of text one for each value, for other packages."""
+    """Return standardised columns for other packages, one for each value of a text."""
     if isinstance(X, pd.DataFrame):
         text = X.select_dtypes(exclude="number")
         coded = OneHotEncoder(sparse_output=False).fit_transform(text)
@@ -60,9 +65,11 @@ RANKINGS: dict[str, Callable[[Any], np.ndarray]] = {  # larger for odder rows
 
 
 def of_set(folder: Path | None, name: str) -> Rows:
-    """Return AUC and AP of each ranking on a set, at most 1,000 rows with at most .10 odd ones."""
+    """Return AUC and AP of each ranking on 1,000 rows at most, .10 of them odd."""
     X, odd = real_set(folder, name)
-    rng, n0, n1 = np.random.default_rng(0), int((~odd).sum()), int(odd.sum())
+    rng = np.random.default_rng(0)
+    n0 = int((~odd).sum())
+    n1 = int(odd.sum())
     n = min(MOST_ROWS, n0 + n1, int(n0 / (1.0 - MOST_ODD)))
     k1 = min(n1, max(1, int(min(MOST_ODD, n1 / (n0 + n1)) * n)))
     sizes = zip(map(np.flatnonzero, (~odd, odd)), (min(n0, n - k1), k1), strict=True)
@@ -84,12 +91,14 @@ def alike_table(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
     The clump lies beyond the 1 % or 99 % points of two or more columns of numbers.
     """
     rng = np.random.default_rng([7, seed])
-    n, p = int(rng.integers(300, 1001)), int(rng.integers(3, 6))
+    n = int(rng.integers(300, 1001))
+    p = int(rng.integers(3, 6))
     n1 = round(float(rng.uniform(0.02, 0.1)) * n)
     X = pd.DataFrame(0.5 * rng.normal(size=(n, 1)) + rng.normal(size=(n, p)))
     X = X.rename(columns="x{}".format)
     X.iloc[:, 0] = np.exp(X.iloc[:, 0])
-    names, rows = list(X.columns), rng.choice(n, n1, replace=False)
+    names = list(X.columns)
+    rows = rng.choice(n, n1, replace=False)
     for name, letters in (("kind", "abcde"), ("place", "uvw")):
         X[name] = rng.choice(
             list(letters), n, p=rng.dirichlet(np.full(len(letters), 5.0))
@@ -123,7 +132,8 @@ def of_alike(seed: int) -> Rows:
 def normal_rows(kind: str, n: int, rng: np.random.Generator) -> pd.DataFrame:
     """Return normal rows of one kind."""
     if kind == "correlated":
-        noise, common = rng.normal(size=(n, 6)), rng.normal(size=(n, 1))
+        noise = rng.normal(size=(n, 6))
+        common = rng.normal(size=(n, 1))
         return pd.DataFrame((0.6 * noise + 0.8 * common) * [1, 20, 0.1, 3, 5, 2])
     if kind == "clusters":
         centres = np.array([[0, 0, 0, 0], [6, -4, 0, 3], [-5, 5, 4, 0]])
@@ -136,7 +146,8 @@ def normal_rows(kind: str, n: int, rng: np.random.Generator) -> pd.DataFrame:
             np.exp(0.5 * size + 0.6 * rng.normal(size=(n, 4))) * [1, 100, 10, 5]
         )
     if kind == "ring":
-        angle, radius = rng.uniform(0.0, 2.0 * np.pi, n), 4.0 + 0.4 * rng.normal(size=n)
+        angle = rng.uniform(0.0, 2.0 * np.pi, n)
+        radius = 4.0 + 0.4 * rng.normal(size=n)
         around = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
         return pd.DataFrame(np.hstack([around, rng.normal(size=(n, 1))]))
     product_ = rng.choice(list("abcde"), n, p=[0.35, 0.3, 0.2, 0.1, 0.05])
@@ -154,10 +165,14 @@ def table(
     rng = np.random.default_rng(
         [NORMAL.index(kind), ODD.index(odd), n, round(1000 * share), seed]
     )
-    n1, X = round(share * n), normal_rows(kind, n, rng)
+    n1 = round(share * n)
+    X = normal_rows(kind, n, rng)
     many = normal_rows(kind, 4000, np.random.default_rng(0)).select_dtypes("number")
-    names, mean, sd = many.columns, many.mean().to_numpy(), many.std().to_numpy()
-    rows, p = rng.permutation(n)[:n1], len(names)
+    names = many.columns
+    mean = many.mean().to_numpy()
+    sd = many.std().to_numpy()
+    rows = rng.permutation(n)[:n1]
+    p = len(names)
     if odd == "scattered":
         X.loc[rows, names] = mean + 2.5 * sd * rng.normal(size=(n1, p))
     elif odd == "one column":
@@ -195,7 +210,7 @@ def of_table(kind: str, odd: str, n: int, share: float, seed: int) -> Rows:
 
 
 def of_wild(kind: str, odd: str, n: int, sd: float) -> Rows:
-    """Return the share of the odd rows that is listed beside a row with one value at ``sd``."""
+    """Return the listed share of odd rows, beside a row with one value at ``sd``."""
     X, truth = table(kind, odd, n, 0.05, seed=9)
     if sd:
         column = X.select_dtypes("number").columns[0]
@@ -213,9 +228,8 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
     rankings = means.set_axis([", ".join(pair) for pair in means.columns], axis=1)
     alike = run.cells(of_alike, product(range(10))).groupby("ranking").mean()
     cells = product(NORMAL, ODD, SIZES, SHARES, range(TABLES))
-    cells = [
-        c for c in cells if c[3] or c[1] == ODD[0]
-    ]  # without odd rows they have no kind
+    # without odd rows they have no kind
+    cells = [c for c in cells if c[3] or c[1] == ODD[0]]
     frame = run.cells(of_table, cells)
     wild = run.cells(of_wild, product(NORMAL, ODD, SIZES, (0.0, *WILD)))
     wild = wild.groupby("sd")["listed"].mean()
@@ -242,10 +256,9 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
         "share of odd rows, P(odd) in ten bins": " ".join(
             map(number, odd / np.maximum(count, 1))
         ),
-        "listed of 5 % odd rows; the same beside one value at 10, 25, 1,000 sd": ", ".join(
-            map(number, wild)
-        ),
     }
+    beside = "listed of 5 % odd rows; the same beside one value at 10, 25, 1,000 sd"
+    lines[beside] = ", ".join(map(number, wild))
     return {
         "rankings": texts(rankings.join(alike), 3),
         "list": pd.DataFrame({"what": lines.keys(), "measured": lines.values()}),

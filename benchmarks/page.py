@@ -1,4 +1,4 @@
-"""The tables in the pages of docs, from what is stored: ``python -m benchmarks.page``."""
+"""The stored tables in the pages of docs: ``python -m benchmarks.page``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BLOCK = re.compile(r"(<!-- table: (\w+), (.+?) -->\n).*?(<!-- end -->)", re.DOTA
 
 
 def rewritten(text: str) -> str:
-    """Return a page with its tables as they are stored, each with command, commit and date."""
+    """Return a page with its stored tables, each with command, commit and date."""
 
     def block(found: re.Match[str]) -> str:
         if not (STORED / f"{found[2]}.json").exists():  # it has not been measured yet
@@ -23,7 +23,8 @@ def rewritten(text: str) -> str:
         rows = "\n".join(
             f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *lines)
         )
-        return f"{found[1]}{rows}\n\n`{of['command']}`, {of['commit']}, {of['date']}.\n{found[4]}"
+        when = f"`{of['command']}`, {of['commit']}, {of['date']}."
+        return f"{found[1]}{rows}\n\n{when}\n{found[4]}"
 
     return BLOCK.sub(block, text)
 

@@ -1,10 +1,11 @@
-"""Whether P(normal) and the posterior say something: samples, and their population as the truth.
+"""Whether P(normal) and the posterior are right: samples, and their population.
 
 The truth are 2,000 other rows: their mean in the kernel space of the fit is the centre,
 and a new row is inside if it is among the 90 % of rows that are most similar to this
 centre. Near the cutoff are rows between the 3 % and the 33 % quantile. The spread is
-the posterior's standard deviation of s_z over that of the Bayesian bootstrap (Rubin
-1981): Dirichlet(1, ..., 1) weights of n rows have Var_x k(z, x) / (n + 1).
+the posterior's standard deviation of s_z, divided by its standard deviation in the
+Bayesian bootstrap (Rubin 1981): Dirichlet(1, ..., 1) weights of n rows have the
+variance Var_x k(z, x) / (n + 1).
 
 Rubin, D. B. (1981). The Bayesian bootstrap. Annals of Statistics 9, 130-134.
 """
@@ -24,9 +25,15 @@ from bsvdd import BDD, BSVDD, SVDD, cutoffs
 
 from .measure import Rows, Run, collection, number, real_set, set_names, texts
 
-SIZES, SAMPLES, TRUTH, NEW = (100, 300), 4, 2000, 1000
-LEAST, LARGEST = max(SIZES) + TRUTH + 500, 5  # rows of a population; development sets
-RATE, NEAR, BINS = 0.1, (0.03, 0.33), 10
+SIZES = (100, 300)
+SAMPLES = 4
+TRUTH = 2000
+NEW = 1000
+LEAST = max(SIZES) + TRUTH + 500  # rows of a population
+LARGEST = 5  # development sets
+RATE = 0.1
+NEAR = (0.03, 0.33)
+BINS = 10
 MODELS: dict[str, Callable[[], Any]] = {"BSVDD": BSVDD, "BDD": BDD, "SVDD": SVDD}
 
 
@@ -39,7 +46,8 @@ def clusters(n: int, rng: np.random.Generator) -> np.ndarray:
 
 def ring(n: int, rng: np.random.Generator) -> np.ndarray:
     """Return n rows of a ring in the plane."""
-    angle, radius = rng.uniform(0.0, 2.0 * np.pi, n), rng.normal(3.0, 0.4, n)
+    angle = rng.uniform(0.0, 2.0 * np.pi, n)
+    radius = rng.normal(3.0, 0.4, n)
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 
 
@@ -67,7 +75,7 @@ def population(folder: Path | None, name: str) -> np.ndarray:
 
 
 def populations(folder: Path | None) -> list[str]:
-    """Return the names of generated populations and of the sets with enough normal rows."""
+    """Return the names of generated populations, and of sets with enough rows."""
     sizes = {name: population(folder, name).shape for name in set_names(folder)}
     large = [name for name, (n, p) in sizes.items() if n >= LEAST and p > 1]
     large.sort(key=lambda name: -sizes[name][0])
@@ -92,12 +100,15 @@ def cell(folder: Path | None, name: str, n: int, sample: int) -> Rows:
 def of_fit(est: Any, X: np.ndarray, T: np.ndarray, Z: np.ndarray) -> dict[str, Any]:
     """Return what a fit to X says of new rows Z, beside the truth T."""
     kernel = est.kernel_
-    inputs, of_T = kernel.inputs(Z), kernel.inputs(T)
+    inputs = kernel.inputs(Z)
+    of_T = kernel.inputs(T)
     s = kernel(inputs, of_T).mean(axis=1)
     of_truth = (kernel(of_T, of_T).sum(axis=1) - 1.0) / (len(T) - 1)
     cut = np.quantile(of_truth, RATE)
-    inside, decided = s >= cut, est.decision(Z)
-    p, true = decided["probability_normal"].to_numpy(), np.log(cut / s)
+    inside = s >= cut
+    decided = est.decision(Z)
+    p = decided["probability_normal"].to_numpy()
+    true = np.log(cut / s)
     low, high = np.quantile(of_truth, NEAR)
     truly = (low <= s) & (s <= high)
     held = ((decided["low"] <= true) & (true <= decided["high"]))[truly].mean()
@@ -136,11 +147,14 @@ def spreads(
 
 
 def measure(run: Run) -> dict[str, pd.DataFrame]:
-    """Return what pools over populations, sizes and samples, and P(normal) by bins."""
+    """Return the means over populations, sizes and samples, and P(normal) by bins."""
     cells = product([run.sets], populations(run.sets), SIZES, range(SAMPLES))
-    frame, bins, figures = run.cells(cell, cells), {}, {}
+    frame = run.cells(cell, cells)
+    bins = {}
+    figures = {}
     for model, rows in frame.groupby("model", sort=False):
-        mean, median = rows.mean(numeric_only=True), rows.median(numeric_only=True)
+        mean = rows.mean(numeric_only=True)
+        median = rows.median(numeric_only=True)
         count, p, inside = (
             np.sum(rows[name].tolist(), axis=0) for name in ("count", "p", "inside")
         )

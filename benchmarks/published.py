@@ -1,4 +1,4 @@
-"""The table of the slides: ours beside the printed rows, readings of what they leave open.
+"""The table of the slides: ours beside the printed rows, and readings of the slides.
 
 The slides name no kernel, C, c of BDD's rule, criterion of D_opt or positive class, and
 have two readings of which rows are of the major class. A reading makes all these
@@ -26,7 +26,8 @@ from bsvdd.comparison.slides import Slides
 from .measure import Rows, Run, number, texts
 from .models import of_study
 
-SIGNALS, METRICS = (5.0, 10.0, 20.0), list(reproduction.COMPARED)
+SIGNALS = (5.0, 10.0, 20.0)
+METRICS = list(reproduction.COMPARED)
 KERNELS = {
     "RBF, modified mean": kernels.Tabular(kernels.RBF(), scale="standardised"),
     "RBF, scale": kernels.Tabular(kernels.RBF("scale"), scale="standardised"),
@@ -39,21 +40,16 @@ CHOOSERS = {
     "accuracy": cutoffs.Cost(1),  # fewest errors
 }
 DISTANCES = {"left-out rows": "left-out", "training rows": "training"}
-STEPS = {
-    "draws": 125,
-    "tune": 125,
-    "chains": 2,
-}  # each proposes every weight once, in turn
+# each draw proposes every weight once, in turn
+STEPS = {"draws": 125, "tune": 125, "chains": 2}
 LONGER = {"sampler": "auto", "draws": 500, "tune": None, "chains": 4}
 
 
 def one_class(pair: Any, kernel: Any) -> Iterator[tuple[str, np.ndarray]]:
     """Yield choices and flagged test rows of SVDD and of BDD's mode."""
-    for rows, members in (
-        ("y = 0", ~pair.train.minority),
-        ("near component", ~pair.far[0]),
-    ):
-        X = pair.train.X[members]
+    majorities = {"y = 0": ~pair.train.minority, "near component": ~pair.far[0]}
+    for rows, is_major in majorities.items():
+        X = pair.train.X[is_major]
         for name, C in (("C = 1/(.1 n0)", None), ("hard margin", 1.0)):
             est = SVDD(kernel=kernel, C=C, cutoff=cutoffs.Printed(of="own")).fit(X)
             yield f"SVDD: {rows}; {name}", est.predict(pair.test.X) == -1
@@ -65,7 +61,7 @@ def one_class(pair: Any, kernel: Any) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def by_draws(pair: Any, kernel: Any, model: str) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield choices and flagged test rows of a model with draws: D_opt by a criterion."""
+    """Yield choices and flagged test rows of a model whose D_opt has a criterion."""
     source = as_published(model)
     given = {n: v for n, v in source.get_params().items() if n.endswith("prior")}
     est = type(source)(
@@ -74,14 +70,15 @@ def by_draws(pair: Any, kernel: Any, model: str) -> Iterator[tuple[str, np.ndarr
     if isinstance(est, BDD):
         est.set_params(likelihood_scale=source.likelihood_scale)
     est.fit(pair.train.X, pair.train.minority.astype(int))
-    for (rows, of), (name, rule) in product(DISTANCES.items(), CHOOSERS.items()):
-        cut = est.with_cutoff(cutoffs.Printed(rule, of=of))
+    for (rows, of), (name, chooser) in product(DISTANCES.items(), CHOOSERS.items()):
+        cut = est.with_cutoff(cutoffs.Printed(chooser, of=of))
         yield f"{model}: y = 0; draws; {name}, {rows}", cut.predict(pair.test.X) == -1
 
 
 def reading(v: float, kernel: str, which: str) -> Rows:
     """Return the metrics of the readings of one kernel on a pair of data sets."""
-    pair, k = Slides(v=v, n_test=2000).pair(seed=0), KERNELS[kernel]
+    pair = Slides(v=v, n_test=2000).pair(seed=0)
+    k = KERNELS[kernel]
     found = one_class(pair, k) if which == "one class" else by_draws(pair, k, which)
     rows = []
     for how, flagged in found:
@@ -99,7 +96,7 @@ def reading(v: float, kernel: str, which: str) -> Rows:
 
 
 def sampled(model: str, sampler: str) -> Rows:
-    """Return what a model as published has by random-walk Metropolis, or by the default sampler."""
+    """Return seconds, R-hat, ESS and F1 of a model as published, by one sampler."""
     pair = Slides(v=10.0).pair(seed=0)
     cutoff = cutoffs.Printed(cutoffs.Best("f1", max_fpr=1.0))
     how = STEPS if sampler == "Metropolis" else LONGER
@@ -121,16 +118,11 @@ def nearest(readings: pd.DataFrame) -> pd.DataFrame:
     rows = printed.loc[
         [(m, v) for m, v in zip(readings["model"], readings["v"], strict=True)]
     ]
-    gaps = readings[["model", "reading"]].join(
+    away = readings[["model", "reading"]].join(
         np.abs(readings[METRICS] - rows.to_numpy(float))
     )
-    of = (
-        gaps.groupby(["model", "reading"])[METRICS]
-        .mean()
-        .mean(axis=1)
-        .rename("distance")
-    )
-    ordered = of.reset_index().sort_values("distance")
+    of = away.groupby(["model", "reading"])[METRICS].mean().mean(axis=1)
+    ordered = of.rename("distance").reset_index().sort_values("distance")
     ends = pd.concat(
         [ordered.groupby("model").head(1), ordered.groupby("model").tail(1)]
     )
@@ -146,7 +138,7 @@ def nearest(readings: pd.DataFrame) -> pd.DataFrame:
 
 
 def measure(run: Run) -> dict[str, pd.DataFrame]:
-    """Return ours beside the printed rows, the readings, and Metropolis beside our sampler."""
+    """Return ours beside the printed rows, the readings, and both samplers."""
     ours, _ = reproduction.by_v(of_study(run, studies.slides))
     printed = reproduction.recast(reproduction.published())
     both = pd.concat(

@@ -1,4 +1,4 @@
-"""What people know about rows: batches, rows in doubt, recent rows, weights of a survey, strata.
+"""What people know about rows: groups, suspects, recent rows, surveys, strata.
 
 Truth is known in each table, and new rows are generated as the rows of the table.
 """
@@ -17,8 +17,12 @@ from bsvdd import BDD, BSVDD, stand_out
 from .measure import Rows, Run, texts
 
 MODELS = {"BSVDD": BSVDD, "BDD": BDD}
-BATCHES, WITHIN, COLUMNS, TABLES = (10, 20, 60), (0.1, 0.3, 1.0), (2, 6), 2
-NEW, FAR = 1000, 4.0
+BATCHES = (10, 20, 60)
+WITHIN = (0.1, 0.3, 1.0)
+COLUMNS = (2, 6)
+TABLES = 2
+NEW = 1000
+FAR = 4.0
 STRATA = {  # rows, rows of the first technician, technicians, bad rows, one direction
     "two technicians, scattered": (150, 25, 2, 12, False),
     "two technicians, a clump": (150, 25, 2, 12, True),
@@ -34,29 +38,29 @@ def flagged(est: Any, Z: np.ndarray) -> float:
 
 
 def of_batches(rng: Any, sizes: np.ndarray, within: float, q: int, t3: bool) -> Any:
-    """Return rows of batches, and the batch of each."""
-    batch, law = np.repeat(np.arange(len(sizes)), sizes), t(3.0) if t3 else norm()
+    """Return rows of groups, and the group of each."""
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    law = t(3.0) if t3 else norm()
     middles, noise = (
-        law.rvs((n, q), random_state=rng) for n in (len(sizes), len(batch))
+        law.rvs((n, q), random_state=rng) for n in (len(sizes), len(group))
     )
-    return middles[batch] + within * noise, batch
+    return middles[group] + within * noise, group
 
 
 def batches(
     model: str, k: int, within: float, q: int, unequal: bool, t3: bool, i: int
 ) -> Rows:
-    """Return what one table of k batches says of rows of new ones, and of rows 4 sd away."""
+    """Return flagged shares of rows of new groups, for one table of k groups."""
     rng = np.random.default_rng([i, k, q, unequal, t3, int(10 * within)])
-    X, batch = of_batches(
+    X, group = of_batches(
         rng, rng.integers(1, 13, k) if unequal else np.full(k, 6), within, q, t3
     )
     Z, _ = of_batches(rng, np.ones(NEW, dtype=int), within, q, t3)
-    far, sd = Z.copy(), np.sqrt((1.0 + within**2) * (3.0 if t3 else 1.0))
+    far = Z.copy()
+    sd = np.sqrt((1.0 + within**2) * (3.0 if t3 else 1.0))
     far[:, :2] += FAR * sd * rng.choice([-1.0, 1.0], (NEW, 2))
-    est, plain = (
-        MODELS[model](random_state=i).fit(X, groups=batch),
-        MODELS[model]().fit(X),
-    )
+    est = MODELS[model](random_state=i).fit(X, groups=group)
+    plain = MODELS[model]().fit(X)
     rates = {"without groups": flagged(plain, Z), "with groups": flagged(est, Z)}
     return [
         {
@@ -69,17 +73,20 @@ def batches(
 
 
 def doubt(clump: bool, q: int, i: int) -> Rows:
-    """Return what is found of bad new rows: 12 of the 25 suspects of 150 rows are bad."""
-    rng, middle = (
-        np.random.default_rng([i, q, clump]),
-        np.full(q, 3.5 / np.sqrt(q) + 1.0),
-    )
+    """Return the flagged share of bad new rows, for a table of 150 rows.
+
+    It has 25 suspects, of which 12 are bad.
+    """
+    rng = np.random.default_rng([i, q, clump])
+    middle = np.full(q, 3.5 / np.sqrt(q) + 1.0)
     width = 0.3 if clump else 1.2
     X = np.concatenate(
         [rng.normal(size=(138, q)), middle + width * rng.normal(size=(12, q))]
     )
-    Z, new = rng.normal(size=(NEW, q)), middle + width * rng.normal(size=(500, q))
-    suspect, bad = np.arange(150) >= 125, np.arange(150) >= 138
+    Z = rng.normal(size=(NEW, q))
+    new = middle + width * rng.normal(size=(500, q))
+    suspect = np.arange(150) >= 125
+    bad = np.arange(150) >= 138
     weights = {"1": np.ones(150), ".1": np.where(suspect, 0.1, 1.0), "0": 1.0 - suspect}
     found = []
     for name, weight in (weights | {"bad rows left out": 1.0 - bad}).items():
@@ -93,8 +100,10 @@ def doubt(clump: bool, q: int, i: int) -> Rows:
 
 def recent(q: int, i: int) -> Rows:
     """Return the share of current rows that is flagged, where a mean drifts by 2 sd."""
-    rng, age = np.random.default_rng([i, q]), np.linspace(1.0, 0.0, 300)
-    X, Z = rng.normal(size=(300, q)), rng.normal(size=(NEW, q))
+    rng = np.random.default_rng([i, q])
+    age = np.linspace(1.0, 0.0, 300)
+    X = rng.normal(size=(300, q))
+    Z = rng.normal(size=(NEW, q))
     X[:, 0] -= 2.0 * age
     half_life = BSVDD().fit(X, sample_weight=0.5 ** (age / 0.3))
     rates = {
@@ -105,7 +114,7 @@ def recent(q: int, i: int) -> Rows:
 
 
 def survey(q: int, i: int) -> Rows:
-    """Return the share of the population that is flagged; rows are drawn by 1 / weight."""
+    """Return the flagged share of a population whose rows are drawn by 1 / weight."""
     rng = np.random.default_rng([i, q])
     population = rng.normal(size=(20_000, q))
     weight = np.exp(
@@ -114,7 +123,8 @@ def survey(q: int, i: int) -> Rows:
     some = rng.choice(
         20_000, 300, replace=False, p=(1.0 / weight) / (1.0 / weight).sum()
     )
-    X, Z = population[some], population[rng.choice(20_000, NEW)]
+    X = population[some]
+    Z = population[rng.choice(20_000, NEW)]
     weighted = BSVDD().fit(X, sample_weight=weight[some])
     rates = {
         "without weights": flagged(BSVDD().fit(X), Z),
@@ -124,15 +134,14 @@ def survey(q: int, i: int) -> Rows:
 
 
 def strata(kind: str, p: int, seed: int) -> Rows:
-    """Return what the list of one table has, without and with a stratum for each technician."""
+    """Return the listed rows of one table, with and without strata of technicians."""
     n, of_first, technicians, bad, one = STRATA[kind]
     rng = np.random.default_rng([seed, p, *STRATA[kind]])
-    X, away = rng.normal(size=(n, p)), rng.normal(size=(1 if one else bad, p))
+    X = rng.normal(size=(n, p))
+    away = rng.normal(size=(1 if one else bad, p))
     X[:bad] += 4.5 * away / np.linalg.norm(away, axis=1, keepdims=True)
-    who, is_bad = (
-        np.minimum(np.arange(n) // of_first, technicians - 1),
-        np.arange(n) < bad,
-    )
+    who = np.minimum(np.arange(n) // of_first, technicians - 1)
+    is_bad = np.arange(n) < bad
     rows = []
     for told in (None, np.char.zfill(who.astype(str), 2)):
         listed = stand_out(BSVDD(random_state=seed), X, strata=told).listed

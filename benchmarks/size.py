@@ -1,4 +1,4 @@
-"""Size and speed: AUC against the number of rows, and seconds beside scikit-learn and PyOD.
+"""Size and speed: AUC by the number of rows, seconds beside scikit-learn and PyOD.
 
 PyOD is no dependency: ``uv run --with pyod python -m benchmarks size``.
 """
@@ -38,21 +38,30 @@ from .measure import (
     texts,
 )
 
-SIZES, MANY = (300, 1000, 3000, 12_000), 3000  # normal rows of a large set
+SIZES = (300, 1000, 3000, 12_000)
+MANY = 3000  # normal rows of a large set
 LARGEST_EMBEDDED = ("landsat_cotton71", "musk", "ctg_pathologic", "digits_0")
-TIMED, NEW, COLUMNS, MOST = (1000, 10_000), 10_000, 20, 1_000_000
+TIMED = (1000, 10_000)
+NEW = 10_000
+COLUMNS = 20
+MOST = 1_000_000
 
 
 def of_set(folder: Path | None, name: str) -> Rows:
     """Return AUC and processor seconds at each number of training rows."""
     X, Z, y = clean_set(folder, name, most=SIZES[-1])
-    rng, rows = np.random.default_rng(0), []
-    X, some = rng.permutation(X), rng.permutation(len(Z))[:4000]
-    Z, y = Z[some], y[some]
+    rng = np.random.default_rng(0)
+    rows = []
+    X = rng.permutation(X)
+    some = rng.permutation(len(Z))[:4000]
+    Z = Z[some]
+    y = y[some]
     for n in (n for i, n in enumerate(SIZES) if not i or len(X) > SIZES[i - 1]):
-        train, start = X[:n], time.process_time()
+        train = X[:n]
+        start = time.process_time()
         est = BSVDD().fit(train)
-        seconds, kernel = time.process_time() - start, est.kernel_
+        seconds = time.process_time() - start
+        kernel = est.kernel_
         inputs = kernel.inputs(train), kernel.inputs(Z)
         scores = {
             "BSVDD": -est.score_samples(Z),
@@ -72,7 +81,7 @@ def of_set(folder: Path | None, name: str) -> Rows:
 
 
 def sides() -> dict[str, Callable[[], Any]]:
-    """Return what is timed, unfitted."""
+    """Return the estimators that are timed, as functions that make them."""
     from pyod.models.ecod import ECOD
     from pyod.models.knn import KNN
 
@@ -88,7 +97,7 @@ def sides() -> dict[str, Callable[[], Any]]:
 
 
 def speed(n: int) -> Rows:
-    """Return the processor seconds of a fit and of 10,000 scores, medians of three in turn."""
+    """Return processor seconds of a fit and of 10,000 scores, as medians of three."""
     rng = np.random.default_rng(0)
     X, Z = (rng.normal(size=(rows, COLUMNS)) for rows in (n, NEW))
     spent: dict[str, list[tuple[float, float]]] = {name: [] for name in sides()}
@@ -97,11 +106,8 @@ def speed(n: int) -> Rows:
             start = time.process_time()
             est = make().fit(X)
             fitted = time.process_time()
-            (
-                est.score_samples
-                if hasattr(est, "score_samples")
-                else est.decision_function
-            )(Z)
+            is_ours = hasattr(est, "score_samples")
+            (est.score_samples if is_ours else est.decision_function)(Z)
             spent[name].append((fitted - start, time.process_time() - fitted))
     found = {name: np.median(each[1:], axis=0) for name, each in spent.items()}
     return [{"n": n, "model": m, "fit": f, "score": s} for m, (f, s) in found.items()]
@@ -110,15 +116,16 @@ def speed(n: int) -> Rows:
 def million() -> Rows:
     """Return seconds and AUC of fits of 1,000,000 rows, float32.
 
-    The columns of normal rows are dependent, those of odd rows are not; all have the
-    variance 1.
+    The columns of normal rows are dependent, and the columns of odd rows are not. All
+    have the variance 1.
     """
-    rng, mixed = np.random.default_rng(0), np.eye(COLUMNS) + 0.3
+    rng = np.random.default_rng(0)
+    mixed = np.eye(COLUMNS) + 0.3
     mixed /= np.linalg.norm(mixed, axis=0)
-    X = (rng.normal(size=(MOST, COLUMNS)) @ mixed).astype(
-        np.float32
-    )  # float64: 8 GB on one side
-    Z, y = rng.normal(size=(20_000, COLUMNS)), np.repeat([0, 1], 10_000)
+    X = rng.normal(size=(MOST, COLUMNS)) @ mixed
+    X = X.astype(np.float32)  # float64: 8 GB on one side
+    Z = rng.normal(size=(20_000, COLUMNS))
+    y = np.repeat([0, 1], 10_000)
     Z[y == 0] = Z[y == 0] @ mixed
     kernel = BSVDD().fit(X[:1000]).kernel_.kernel
     features = Nystroem(gamma=kernel.gamma, n_components=500, random_state=0)

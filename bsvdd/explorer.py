@@ -24,7 +24,7 @@ from .estimators.bayesian import BSVDD, BSVDDM, Bayesian
 from .inference import cutoffs
 from .inference.cutoffs import FalseAlarm
 from .models import kernels, priors
-from .models.kernels import Kernel, as_kernel
+from .models.kernels import as_kernel
 from .plots.common import DARK, PRIOR, by_class, draw_surprises, scatter
 from .plots.draws import draw_margins
 from .plots.rows import draw_map, mesh_of

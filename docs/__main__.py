@@ -1,4 +1,6 @@
-"""Build the documentation: ``uv run python -m docs``, into docs/_build; warnings are errors.
+"""Build the documentation into docs/_build: ``uv run python -m docs``.
+
+Warnings are errors.
 
 ``uv run python -m docs pictures`` draws the pictures of the models, of the gallery and
 of the guide instead; they are committed.

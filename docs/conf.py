@@ -6,9 +6,8 @@ from importlib.metadata import version as installed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the extension below
-logging.getLogger("pytensor").setLevel(
-    logging.WARNING
-)  # the theme lets all loggers talk
+# the theme lets all loggers talk
+logging.getLogger("pytensor").setLevel(logging.WARNING)
 
 project = "bsvdd"
 author = "The bsvdd authors"

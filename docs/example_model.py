@@ -1,7 +1,8 @@
 r"""A model in one file: data description with softplus weights.
 
 .. math::
-    w_j = \frac{s(\beta_j)}{\sum_l s(\beta_l)}, \qquad s(\beta) = \log(1 + e^\beta), \qquad
+    w_j = \frac{s(\beta_j)}{\sum_l s(\beta_l)}, \qquad
+    s(\beta) = \log(1 + e^\beta), \qquad
     \beta \sim N(m, \Sigma), \qquad
     \log L(w) = -\frac{\lambda}{2} \sum_i t_i \|\phi(x_i) - a\|^2
 
@@ -25,11 +26,11 @@ from bsvdd.estimators.bayesian import Bayesian
 
 @dataclass(frozen=True, eq=False)
 class Softplus:
-    """The model with Gram statistics, the prior of beta, and lambda."""
+    """The model: Gram statistics, the prior of beta, and lambda."""
 
     gram: Gram
     prior: Any
-    scale: float = 1.0
+    likelihood_scale: float = 1.0
 
     on_simplex: ClassVar[bool] = True
 
@@ -46,7 +47,7 @@ class Softplus:
             beta = make(self.variables["beta"][0], self.gram, "beta", "point")
             s = pm.math.log1pexp(beta)
             w = pm.Deterministic("w", s / s.sum(), dims="point")
-            likelihood.potential(w, self.gram, self.scale)
+            likelihood.potential(w, self.gram, self.likelihood_scale)
         return model
 
     def weights(self, beta: np.ndarray) -> np.ndarray:
@@ -60,7 +61,9 @@ class Softplus:
         """Return log L (S,) and its gradient s'(beta) (g - w'g) / sum s."""
         s = np.logaddexp(0.0, beta)
         total = s.sum(axis=1, keepdims=True)
-        value, g = likelihood.value_and_gradient(s / total, self.gram, self.scale)
+        value, g = likelihood.value_and_gradient(
+            s / total, self.gram, self.likelihood_scale
+        )
         g -= np.vecdot(s / total, g)[:, None]
         return value, (np.exp(beta - s) * g / total,)
 

@@ -1,4 +1,4 @@
-"""Pages that say what the code says: the models and the command line; formulas as MathML.
+"""Pages from the code: the models and the command line; formulas as MathML.
 
 Browsers show MathML themselves: nothing is fetched when a page is read.
 """
@@ -73,10 +73,11 @@ def model(record: Record) -> str:
 |---|---|
 {table}
 
-![P(normal | data) of {record.name} on the half moon](../pictures/{record.class_name}.png)
+![P(normal | data) of {record.name} on the half moon]\
+(../pictures/{record.class_name}.png)
 
-The same half moon for {{doc}}`all models <index>`: P(normal | data) in colour, the decision
-boundary as a line.
+The same half moon for {{doc}}`all models <index>`: P(normal | data) in colour, the
+decision boundary as a line.
 
 ## Formula
 
@@ -143,9 +144,9 @@ One page for each: formula, prior, picture, reference. Which one to take:
 
 ## The same rows for all
 
-150 majority rows on a half moon, 15 minority rows on the facing one, standardised columns, a
-Gaussian kernel with the default bandwidth, and a cutoff by the best G-mean on left-out rows. A
-model without a posterior has one boundary, and no shades beside it.
+150 majority rows on a half moon, 15 minority rows on the facing one, standardised
+columns, a Gaussian kernel with the default bandwidth, and a cutoff by the best G-mean
+on left-out rows. A model without a posterior has one boundary, and no shades beside it.
 
 <div class="gallery">
 
@@ -185,8 +186,9 @@ def _commands(
 
 
 def _shared(record: Record) -> str:
-    """Return links to the methods and attributes that the estimator has from each base class."""
-    lines, seen = [], set(vars(record.estimator()))
+    """Return links to the methods and attributes that each base class gives."""
+    lines = []
+    seen = set(vars(record.estimator()))
     models = {r.class_name for r in REGISTRY.values()}
     for base in record.estimator().mro()[1:]:
         if not base.__module__.startswith("bsvdd."):
@@ -211,10 +213,9 @@ def write(app: Sphinx) -> None:
     folder = Path(app.srcdir)
     pages = {f"models/{r.class_name}.md": model(r) for r in REGISTRY.values()}
     pages |= {"models/index.md": models(), "reference/cli.md": command_line()}
-    for stale in {f"models/{path.name}" for path in folder.glob("models/*.md")} - set(
-        pages
-    ):
-        (folder / stale).unlink()
+    for path in folder.glob("models/*.md"):
+        if f"models/{path.name}" not in pages:
+            path.unlink()
     for name, text in pages.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
@@ -227,25 +228,18 @@ def without_formula(
     pages = [r for r in REGISTRY.values() if formula(r) == name]
     if what == "module" and pages:
         links = ", ".join(f":class:`bsvdd.{r.class_name}`" for r in pages)
-        lines[:] = [
-            f"{lines[0]}",
-            "",
-            f"The formula stands on the page of {links}.",
-            "",
-        ]
+        lines[:] = [lines[0], "", f"The formula stands on the page of {links}.", ""]
 
 
 def mathml(tex: str, display: str) -> str:
     """Return TeX as MathML, ``display`` being "inline" or "block"."""
     if r"\\" in tex and r"\begin" not in tex:
         tex = rf"\begin{{split}}{tex}\end{{split}}"
-    tex = re.sub(
-        r"\\(log|ln|max|min)(?= [\\\w])", r"\\\1\\,", tex
-    )  # "log p", and not "logp"
+    # "log p", and not "logp"
+    tex = re.sub(r"\\(log|ln|max|min)(?= [\\\w])", r"\\\1\\,", tex)
     # latex2mathml has a tilde for the relation
-    return convert(tex, display=display).replace(
-        "<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>"
-    )
+    found = convert(tex, display=display)
+    return found.replace("<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>")
 
 
 def inline(self: Any, node: nodes.math) -> None:
@@ -261,7 +255,7 @@ def block(self: Any, node: nodes.math_block) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Write the pages before Sphinx looks for them, and register the renderer of formulas."""
+    """Write the pages before Sphinx looks for them, and register the renderer."""
     app.connect("builder-inited", write)
     app.connect("autodoc-process-docstring", without_formula)
     app.add_html_math_renderer("mathml", (inline, None), (block, None))

@@ -1,4 +1,4 @@
-"""Pictures: of each model, of each function of ``bsvdd.plots``, and of three numbers of a row."""
+"""Pictures of each model, of each plot, and of three numbers of a row."""
 
 from __future__ import annotations
 
@@ -24,11 +24,8 @@ from bsvdd.plots.common import figure_of
 FOLDER = Path(__file__).parent
 SEED = 0
 COLOURS = 200  # a third of the bytes, and no difference to see
-THREE = {
-    "A": (0.3, 0.2),
-    "B": (1.8, 1.6),
-    "C": (2.6, 2.2),
-}  # rows of the picture of three numbers
+# rows of the picture of three numbers
+THREE = {"A": (0.3, 0.2), "B": (1.8, 1.6), "C": (2.6, 2.2)}
 TONES = ("tab:green", "tab:orange", "tab:red")
 
 
@@ -104,24 +101,28 @@ def odd_rows() -> Figure:
 
 
 def known_rows() -> Figure:
-    """Return P(normal) of visits of new patients, before and after a fit knows of patients."""
-    rng, patient = np.random.default_rng(SEED), np.repeat(np.arange(20), 15)
+    """Return P(normal) of visits of new patients, without and with groups."""
+    rng = np.random.default_rng(SEED)
+    patient = np.repeat(np.arange(20), 15)
     visits = rng.normal(size=(20, 4))[patient] + 0.3 * rng.normal(size=(300, 4))
     new = pd.DataFrame(rng.normal(size=(16, 4)) * np.sqrt(1.09))
     new.index = [f"P{i}" for i in range(100, 116)]
     new.iloc[:3] += [4.0, -4.0, 0.0, 0.0]  # abnormal
-    before, after = BSVDD().fit(visits), BSVDD().fit(visits, groups=patient)
+    before = BSVDD().fit(visits)
+    after = BSVDD().fit(visits, groups=patient)
     ax = plots.plot_decisions(before, after, new)
     ax.set(xlabel="P(normal), patients not told", ylabel="P(normal), groups=patient")
     return figure_of(ax)
 
 
 def three_numbers() -> Figure:
-    """Return where three rows lie, and how p-value, surprise and P(normal) of each are read."""
+    """Return the places of three rows, and their p-value, surprise and P(normal)."""
     rng = np.random.default_rng(SEED)
-    X, rows = rng.normal(size=(200, 2)), np.array(list(THREE.values()))
+    X = rng.normal(size=(200, 2))
+    rows = np.array(list(THREE.values()))
     est = BSVDD(random_state=SEED).fit(X)
-    found, left_out = est.decision(rows), est.decision()["surprise"]
+    found = est.decision(rows)
+    left_out = est.decision()["surprise"]
     draws = -est.margins(rows)
     figure = plt.figure(figsize=(10, 5.6), layout="constrained")
     grid = figure.add_gridspec(3, 2, width_ratios=[1, 1.25])

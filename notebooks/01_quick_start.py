@@ -71,8 +71,8 @@ est.summary().round(3)
 
 # %% [markdown]
 # Look at three numbers first. `r_hat` is near 1 and `ess` is in the hundreds or more, so the chains
-# agree. `effective_support` is the number of rows that the centre rests on, $1/\sum_j w_j^2$, twice
-# that of the prior. `spread` compares the posterior with repeated samples of 65 wines: the
+# agree. `effective_support` is the number of rows that the centre rests on, $1/\sum_j w_j^2$. The
+# prior has half as many. `spread` compares the posterior with repeated samples of 65 wines: the
 # similarity of a wine near the cutoff has the standard deviation that such samples give it. The
 # calibration of $\lambda$ sees to that.
 #
@@ -82,10 +82,10 @@ est.summary().round(3)
 axes = plots.plot_distances(est, X_new, y_new)
 
 # %% [markdown]
-# Each point is one wine. The surprise is the log of the similarity at the cutoff over the similarity of
+# Each dot is one wine. The surprise is the log of the similarity at the cutoff over the similarity of
 # the wine, $s_z = \sum_j w_j k(x_j, z)$, and $d_z^2 = 1 + \|a\|^2 - 2 s_z$. It is 0 at the
 # cutoff. All wines of the third cultivar are above the line. The cutoff was chosen on training
-# rows, so this figure is a fair test of it. The lower ends of the intervals lie far below the points:
+# rows, so this figure is a fair test of it. The lower ends of the intervals lie far below the dots:
 # they allow for a wine beside $z$ that the 65 training wines do not show.
 
 # %%
@@ -126,11 +126,11 @@ print(est.model_.str_repr())
 printed = est.with_cutoff(cutoffs.Printed(cutoffs.Best("g_mean")))
 posterior = printed.idata_["posterior"].dataset.drop_vars("point")
 
-kernel, point = est.kernel_, est.gram_.of_row[~y]  # each training wine is a point
+kernel, atom = est.kernel_, est.gram_.of_row[~y]  # each training wine is an atom
 k = xr.DataArray(
     kernel(kernel.inputs(X_new), kernel.inputs(X[~y])), dims=("wine", "point")
 )
-d = np.sqrt(1 - 2 * xr.dot(posterior["w"][..., point], k) + posterior["squared_norm"])
+d = np.sqrt(1 - 2 * xr.dot(posterior["w"][..., atom], k) + posterior["squared_norm"])
 P = (d <= printed.cutoff_).mean(("chain", "draw"))
 normal = P > 0.5
 

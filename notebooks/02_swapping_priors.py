@@ -100,7 +100,7 @@ published.summary().round(3)
 
 # %% [markdown]
 # The prior rests on one row, and the posterior on two. For all other rows the prior mean of the log
-# weight is far lower than that of these rows. The likelihood cannot make up for such a difference.
+# weight is far lower than for these rows. The likelihood cannot make up for such a difference.
 # `pull` says it: the prior moves the similarities by more than a thousand posterior standard
 # deviations. `spread` says that the intervals are far too narrow.
 #
@@ -144,8 +144,8 @@ panels = az.plot_prior_posterior(fits["flat"].idata_, var_names=NAMES)
 # other glass that is flagged (called abnormal), and the share of headlamps that is missed. The
 # remedies decide alike, to the last splinter. They differ in what the weights look like, and not in
 # what is normal: with 93 rows the rows say more than the prior. The published prior ranks little
-# better than chance. In the figure of the flat prior, the posterior has moved towards more support
-# points, and is narrower.
+# better than chance. In the figure of the flat prior, the posterior has moved towards more effective
+# rows, and is narrower.
 
 # %% [markdown]
 # ## Another scale of the prior
@@ -243,7 +243,7 @@ pd.DataFrame(table).T.round(3)
 # ## Rows in doubt
 #
 # A prior says something about weights. Doubt about rows is said more directly, by `sample_weight`: a row with
-# the weight 0 teaches nothing, and is answered. Suppose that one technician has measured a sixth of the
+# the weight 0 has no part in the fit, and is answered. Suppose that one technician has measured a sixth of the
 # rows, and that half of his rows are bad.
 
 # %%
@@ -286,7 +286,7 @@ legend = ax.legend()
 #
 # **What to conclude.**
 #
-# - Look at the effective support, the effective number of support points, before anything else.
+# - Look at the effective support, the effective number of rows, before anything else.
 #   Below about 5 the centre consists of a few rows, and `fit` warns.
 # - The package has the published prior under its name, to reproduce published results. The other
 #   priors of this notebook do not collapse, and decide alike here.

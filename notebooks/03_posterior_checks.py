@@ -15,7 +15,7 @@
 # prior count?
 #
 # **Model.** BSVDD with its defaults on a half moon. The quantities of interest are functions of
-# $\beta$: the weights $w_j$, the similarity $s_z$ and the distance $d_z$ of a point $z$,
+# $\beta$: the weights $w_j$, the similarity $s_z$ and the distance $d_z$ of a row $z$,
 #
 # $$w = \mathrm{softmax}(\beta), \quad \beta_j \sim N(0, 1.5^2), \quad
 # s_z = \sum_j w_j k(x_j, z), \quad d_z^2 = 1 - 2 s_z + w^\top K w .$$
@@ -86,7 +86,7 @@ est.summary().round(3)
 #   not its prior.
 # - `spread` is about 1: the posterior has the standard deviation that samples of this size have. This
 #   is what $\lambda$ is calibrated for.
-# - `pull` is about 0: a flat prior does not move the mean, which stays that of equal weights.
+# - `pull` is about 0: a flat prior does not move the mean from equal weights.
 #
 # ## Where a prior counts
 #
@@ -101,8 +101,8 @@ for n, fit in fits.items():
     mean[rows] = -3
     doubtful = fit.with_prior(priors.Normal(m=mean, sd=1.5))
     for name, of_prior in (("flat", fit), ("five rows doubted", doubtful)):
-        points = of_prior.gram_.of_row[rows]
-        w = of_prior.idata_["posterior"]["w"].isel(point=points).sum("point")
+        atoms = of_prior.gram_.of_row[rows]
+        w = of_prior.idata_["posterior"]["w"].isel(point=atoms).sum("point")
         numbers = of_prior.summary()["posterior"].loc[
             ["variance_ratio", "spread", "pull"]
         ]

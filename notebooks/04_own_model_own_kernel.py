@@ -17,7 +17,7 @@
 #
 # The package calls the function inside a PyMC model as `prior(gram, name, dims)`. The function
 # makes a PyMC variable with that name and returns it. `gram` has the kernel's sums:
-# `gram.K`, `gram.r` ($r_j = \sum_i k(u_j, x_i)$), `gram.n0`, and `gram.of_row`, the point of each row.
+# `gram.K`, `gram.r` ($r_j = \sum_i k(u_j, x_i)$), `gram.n0`, and `gram.of_row`, the atom of each row.
 #
 # **Model.** BSVDD as before, $w = \mathrm{softmax}(\beta)$, with three priors of $\beta$:
 #
@@ -178,7 +178,7 @@ pd.DataFrame(table).T.round(3)
 # ## Draws of your own
 #
 # `est.model_` is the PyMC model of a fit. Change it, sample it as you like, and come back by
-# `est.with_draws(draws)`: the cutoff, $P(\mathrm{normal})$ and the decisions are then those of your
+# `est.with_draws(draws)`: the cutoff, $P(\mathrm{normal})$ and the decisions then follow from your
 # draws. Four centres of the two moons: the rows as a process over time, a hierarchical standard
 # deviation of the log weights, a horseshoe, and weights from NumPy (the Bayesian bootstrap).
 

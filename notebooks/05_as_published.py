@@ -156,12 +156,12 @@ print(f"largest R-hat of s_z {r_hat:.3f}, smallest effective sample size {ess:.0
 # With the published prior, row sums of $K$ are far apart, so softmax gives nearly all weight to the
 # few rows with the smallest ones ([swapping priors](02_swapping_priors.ipynb)).
 #
-# The traces are those of the two largest weights and of the distances of two points.
+# The traces show the two largest weights, and the distances of two rows.
 
 # %%
-points = {"inside": [0.9, 0.45], "border": [0.0, 0.55], "outside": [1.0, -1.2]}
-named = pd.DataFrame(points).T
-distances = bsvdd.distance(named.to_numpy()).assign_coords(obs=list(points))
+new_rows = {"inside": [0.9, 0.45], "border": [0.0, 0.55], "outside": [1.0, -1.2]}
+named = pd.DataFrame(new_rows).T
+distances = bsvdd.distance(named.to_numpy()).assign_coords(obs=list(new_rows))
 w = bsvdd.idata_["posterior"]["w"]
 traced = xr.Dataset(
     {
@@ -215,7 +215,7 @@ plane.set(
     xlabel="1st kernel component",
     ylabel="2nd kernel component",
 )
-for ax, z in zip(axes, points, strict=True):
+for ax, z in zip(axes, new_rows, strict=True):
     values = distances.sel(obs=z).values.ravel()
     width = np.ptp(values) / 40
     low, high = (

@@ -27,7 +27,7 @@ def read(name: str) -> Any:
 
 
 def execute(notebook: Any, manager: Any = None) -> None:
-    """Run all cells, in a kernel of their own or in that of ``manager``; an error ends it."""
+    """Run all cells, in a kernel of their own or of ``manager``; an error ends it."""
     client = NotebookClient(
         notebook, km=manager, kernel_name="python3", timeout=600, record_timing=False
     )

@@ -1,4 +1,4 @@
-"""``bsvdd data``: the embedded data sets; ``bsvdd words``: what printed numbers mean."""
+"""``bsvdd data``: the embedded data sets; ``bsvdd words``: what the numbers mean."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def words(term: str | None) -> None:
     package = Path(__file__).parents[1]
     of_checkout = package.parent / "docs" / "guide" / "words.md"
     path = of_checkout if of_checkout.exists() else package / "words.md"
-    text, *_ = path.read_text(encoding="utf-8").partition("## Questions")
+    text = path.read_text(encoding="utf-8").partition("## Questions")[0]
     if term is not None:
         each = (line for part in text.split("\n## ") for line in part.split("\n- ")[1:])
         found = [f"- {line.strip()}" for line in each if term.lower() in line.lower()]

@@ -16,6 +16,11 @@ from .console import print_lines, progress, save_table, table_of
 from .errors import plain_errors
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..comparison.advice import Advice
+    from ..comparison.datasets import Dataset
+    from ..comparison.runner import Study
     from ..tables.files import Layout
 
 REPLICATES = 5
@@ -23,7 +28,7 @@ REPLICATES_OF_MANY = 2
 MANY_ROWS = 20_000
 
 
-@click.command()
+@click.command("compare")
 @click.argument("csv", type=options.FILE, required=False)
 @click.option("--label", help="Column of the classes in CSV.")
 @options.minor
@@ -47,7 +52,7 @@ MANY_ROWS = 20_000
     default="bsvdd-report", help="Folder of the page, the table and the finished fits."
 )
 @plain_errors()
-def compare(
+def compare_command(
     csv: Path | None,
     label: str | None,
     minor: str | None,
@@ -57,7 +62,7 @@ def compare(
     models: tuple[str, ...],
     own: list[options.ModelOptions],
     replicates: int | None,
-    sampling: dict[str, Any],
+    sampling: options.Parameters,
     seed: int,
     jobs: int,
     out: Path,
@@ -71,26 +76,21 @@ def compare(
     replaced). Each finished fit is stored in --out; a comparison that was stopped
     prints the table of what is done, and goes on from there with the same command.
     """
-    _check(csv, label, names)
+    _require_rows(csv, label, names)
     log = Console(stderr=True)
     with log.status("loading"):
-        datasets = comparison.datasets
-        if csv is None:
-            data = [datasets.embedded(name) for name in names or datasets.DEFAULT]
-        else:
-            data = [_data(csv, replace(table, label=label), minor, known, out)]
-        many = (
-            max(len(each.X) for each in data) > MANY_ROWS
-        )  # their halves differ little
-        replicates = replicates or (REPLICATES_OF_MANY if many else REPLICATES)
+        data = _data(csv, names, replace(table, label=label), minor, known, out)
         asked = {"table": table.table} if table.cyclic or table.missing else {}
         compared = _models(models or comparison.models.NAMES, own, sampling | asked)
         halves = [comparison.datasets.Halves(each) for each in data]
+        # halves of many rows differ little
+        many = max(len(each.X) for each in data) > MANY_ROWS
+        replicates = replicates or (REPLICATES_OF_MANY if many else REPLICATES)
         study = comparison.runner.Study(halves, compared, replicates, seed)
         total = len(study.cells())
     lines = _plan(data, study, table)
     print_lines(log, [f"{total} fits: {lines[0]}", *lines[1:]])
-    results, stopped = _run(study, out, jobs, log)
+    results, stopped = _results(study, out, jobs, log)
     cutoff = own[0].cutoff().get("cutoff")
     found = [comparison.advice.Advice.of(each, results, cutoff) for each in data]
     _print(found)
@@ -106,9 +106,9 @@ def compare(
     )
 
 
-def _check(csv: Path | None, label: str | None, names: tuple[str, ...]) -> None:
-    """Raise a usage error if the source of the rows is not one."""
-    given = options.given("label", "minor", *options.TABLE, *rows.OF_ROWS)
+def _require_rows(csv: Path | None, label: str | None, names: tuple[str, ...]) -> None:
+    """Raise a usage error if the rows are not named in one way."""
+    given = options.given_options("label", "minor", *options.TABLE, *rows.OF_ROWS)
     if csv is None and given:
         of_csv = " and ".join(map(options.as_option, given))
         raise click.UsageError(f"no CSV file is given, which is needed for {of_csv}")
@@ -122,36 +122,44 @@ def _check(csv: Path | None, label: str | None, names: tuple[str, ...]) -> None:
 
 
 def _data(
-    csv: Path, layout: Layout, minor: str | None, known: rows.RowOptions, out: Path
-) -> comparison.datasets.Dataset:
-    """Return the rows of CSV with what is known of them, which no file of ``out`` may replace."""
+    csv: Path | None,
+    names: tuple[str, ...],
+    layout: Layout,
+    minor: str | None,
+    known: rows.RowOptions,
+    out: Path,
+) -> list[Dataset]:
+    """Return the data set in CSV, or the embedded ones; no file of ``out`` is CSV."""
+    datasets = comparison.datasets
+    if csv is None:
+        return [datasets.embedded(name) for name in names or datasets.DEFAULT]
     for path in (out / "results.csv", out / "report.html"):
         if path.exists() and path.samefile(csv):
             raise ValueError(
                 f"--out {out}: its {path.name} would replace the file that is read; "
                 "name another folder"
             )
-    data = comparison.datasets.read_dataset(csv, layout, minor)
+    data = datasets.read_dataset(csv, layout, minor)
     X, of_rows = known.taken(data.X)
-    return replace(data, X=X, of_rows=of_rows)
+    return [replace(data, X=X, of_rows=of_rows)]
 
 
 def _models(
-    names: Sequence[str], own: list[options.ModelOptions], sampling: dict[str, Any]
+    names: Sequence[str], own: list[options.ModelOptions], sampling: options.Parameters
 ) -> dict[str, Any]:
-    """Return the models, those with a prior once for each prior."""
-    parameters = [each.parameters(names) for each in own]
+    """Return the models by name; a model with a prior is there once for each prior."""
+    parameters = [each.parameters(names) | each.cutoff() for each in own]
     found = {}
     for name in names:
         for each, given in zip(own, parameters, strict=True):
-            est = comparison.models.model(name, **sampling, **each.cutoff(), **given)
+            est = comparison.models.model(name, **sampling, **given)
             of_prior = len(own) > 1 and "prior" in est.get_params(deep=False)
             found[f"{name}, {each.prior}" if of_prior else name] = est
     return found
 
 
-def _plan(data: list[Any], study: Any, table: Layout) -> list[str]:
-    """Return what is compared, on which rows, and how."""
+def _plan(data: list[Dataset], study: Study, table: Layout) -> list[str]:
+    """Return lines on the models, the rows, and the columns that are no feature."""
     sizes = ", ".join(
         f"{each.name} ({len(each.X)} rows, {each.X.shape[1]} columns, "
         f"{each.minority.sum()} minority)"
@@ -171,22 +179,16 @@ def _plan(data: list[Any], study: Any, table: Layout) -> list[str]:
     ]
 
 
-def _run(
-    study: Any, out: Path, jobs: int, log: Console
-) -> tuple[Any, BaseException | None]:
-    """Return the results, and what stopped the run, which then has the finished fits only."""
+def _results(
+    study: Study, out: Path, jobs: int, log: Console
+) -> tuple[pd.DataFrame, BaseException | None]:
+    """Return the results, and the error that stopped the run, or None."""
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    done: list[Any] = []
-    stopped: BaseException | None = None
-    with progress("compare", "fits", len(study.cells()), log) as advance:
-
-        def on_cell(row: Any, stored: bool) -> None:
-            done.append(row)
-            advance(row, stored)
-
+    stopped: BaseException
+    with progress("compare", "fits", len(study.cells()), log) as cells:
         try:
-            return study.run(out / "cells", jobs, on_cell), None
+            return study.run(out / "cells", jobs, cells), None
         except (KeyboardInterrupt, OSError) as error:
             stopped = error
         except TerminatedWorkerError:
@@ -194,13 +196,13 @@ def _run(
                 "a worker process ended: most often the memory was full; use fewer "
                 "--jobs or leave a model out"
             )
-    if not done:
+    if not cells.rows:
         raise stopped
-    return comparison.runner.frame(done), stopped
+    return comparison.runner.frame(cells.rows), stopped
 
 
-def _print(found: list[Any]) -> None:
-    """Print a table for each data set, and what it says."""
+def _print(found: list[Advice]) -> None:
+    """Print the table and the sentences of each data set."""
     console = Console()
     for each in found:
         print_lines(console, [each.title])
@@ -211,13 +213,14 @@ def _print(found: list[Any]) -> None:
     print_lines(console, [comparison.table.LEGEND, comparison.advice.UNADJUSTED])
 
 
-def _next(csv: Path | None, found: Any, study: Any, sampling: Any) -> str:
-    """Return the command that comes next."""
-    names = [
-        str(n)
-        for n in found.found.index
-        if hasattr(study.models[str(n)], "with_cutoff")
-    ]
+def _next(
+    csv: Path | None, found: Advice, study: Study, sampling: options.Parameters
+) -> str:
+    """Return a sentence on the next command: a fit of the best description."""
+    from ..estimators.description import Description
+
+    order = found.found.index.map(str)
+    names = [name for name in order if isinstance(study.models[name], Description)]
     if csv is None or not names:
         return (
             "next, your own table: bsvdd compare TABLE.csv --label COLUMN --minor VALUE"
@@ -228,10 +231,7 @@ def _next(csv: Path | None, found: Any, study: Any, sampling: Any) -> str:
     priors = [prior] if prior else [each for each in given["prior"] if "prior" in own]
     kept = [name for name in ("dictionary", "minority_prior", *sampling) if name in own]
     kept = ["label", "minor", *options.TABLE, *rows.OF_ROWS, *kept, "false_alarm_rate"]
-    command = options.command("fit", csv, kept, model=[model], prior=priors)
-    why = (
-        ""
-        if names[0] == found.found.index[0]
-        else f" (the best that it can fit is {model})"
-    )
+    command = options.next_command("fit", csv, kept, model=[model], prior=priors)
+    is_best = names[0] == order[0]
+    why = "" if is_best else f" (the best that it can fit is {model})"
     return f"next, for new rows{why}: {command}; bsvdd score model.safetensors NEW.csv"

@@ -33,13 +33,14 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ..comparison.runner import Row
     from ..tables.files import Layout
 
 WIDE = 1000  # characters
 
 
 def console_of_records() -> Console:
-    """Return a console; in a pipe a record is one line, so that names can be searched."""
+    """Return a console; a pipe gets one line per record, so that names can be found."""
     console = Console()
     return (
         console
@@ -57,14 +58,30 @@ def print_lines(console: Console, lines: Iterable[str]) -> None:
 def table_of(
     head: list[str], rows: Iterable[list[str]], dim: Iterable[bool], **first: Any
 ) -> Table:
-    """Return a table of names, numbers and reasons; some rows are dim, ``first`` is of column 0."""
+    """Return a table whose first column has names, and the others numbers and reasons.
+
+    Parameters
+    ----------
+    head : list of str
+        Titles of the columns. The column ``reason`` has texts, the others numbers.
+    rows : iterable of list of str
+        Cells of each row.
+    dim : iterable of bool
+        Whether a row is printed dim.
+    **first
+        Settings of the first column, as ``rich.table.Table.add_column`` takes them.
+
+    Returns
+    -------
+    rich.table.Table
+    """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column(Text(printable(head[0])), overflow="fold", **first)
     for name in head[1:]:
-        how: Any = {"justify": "right", "no_wrap": True}
-        table.add_column(
-            Text(name), **({"overflow": "fold"} if name == "reason" else how)
-        )
+        if name == "reason":
+            table.add_column(Text(name), overflow="fold")
+        else:
+            table.add_column(Text(name), justify="right", no_wrap=True)
     for cells, is_dim in zip(rows, dim, strict=True):
         texts = [Text(printable(cell)) for cell in cells]
         table.add_row(*texts, style="dim" if is_dim else None)
@@ -72,9 +89,9 @@ def table_of(
 
 
 def as_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table in whose CSV no name and no text is a formula to a spreadsheet."""
+    """Return a table whose names and texts are no formulas to a spreadsheet."""
 
-    def safe(value: Any) -> Any:
+    def safe(value: object) -> object:
         return as_cell(value) if isinstance(value, str) else value
 
     texts = {c: table[c].map(safe) for c in table if table[c].dtype.kind not in "biuf"}
@@ -82,22 +99,34 @@ def as_cells(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_names(table: pd.DataFrame, names: pd.Index) -> pd.DataFrame:
-    """Return a table with the names of its rows first, as ``input_...`` beside such a column."""
-    import numpy as np
+    """Return a table whose first column has the names of its rows.
 
+    The column is called ``input_...`` if the table has a column of its name.
+    """
     column = str(names.name or "row")
     found = table.reset_index(drop=True)
-    found.insert(0, f"{'input_' if column in table else ''}{column}", np.asarray(names))
+    found.insert(0, f"input_{column}" if column in table else column, names.to_numpy())
     return found
 
 
-def with_filled(found: pd.DataFrame, gaps: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with the columns of each row whose gaps (n, p) were filled, if any were."""
-    if not gaps.to_numpy().any():
-        return found
-    names = gaps.columns
-    filled = [", ".join(str(c) for c in names[row]) for row in gaps.to_numpy()]
-    return found.assign(filled=filled)
+def with_filled(table: pd.DataFrame, missing: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with a column that names the filled columns of each row.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+    missing : pandas.DataFrame of bool, shape (n, p)
+        Which cells had no value. If all had one, the table stays as it is.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    which = missing.to_numpy()
+    if not which.any():
+        return table
+    names = missing.columns.map(str)
+    return table.assign(filled=[", ".join(names[row]) for row in which])
 
 
 def save_table(
@@ -106,9 +135,19 @@ def save_table(
     layout: Layout | None = None,
     said: str = "saved",
 ) -> None:
-    """Write a table, all or nothing, and say so; without a path to standard output.
+    """Write a table as CSV, all or nothing, and say so.
 
-    It has the signs of the layout. No name and no text is a formula to a spreadsheet.
+    No name and no text of it is a formula to a spreadsheet.
+
+    Parameters
+    ----------
+    path : pathlib.Path or None
+        None for standard output.
+    table : pandas.DataFrame
+    layout : Layout, optional
+        Has the separator and the decimal sign.
+    said : str
+        What is printed before the path.
 
     Raises
     ------
@@ -127,10 +166,10 @@ def save_table(
 
 
 class Cells:
-    """What is shown of finished cells: a bar in a terminal, elsewhere a line for each.
+    """The finished cells of a run: a bar in a terminal, elsewhere a line for each.
 
-    It is called with each row of results, and whether it was stored. Stored cells and
-    failures count as done, but not as speed: they are no part of the bar.
+    It is called with each row of results, and whether the row was stored. Stored cells
+    and failures count as done, but the bar leaves them out: they say nothing of speed.
     """
 
     def __init__(
@@ -140,35 +179,35 @@ class Cells:
         self.step = step
         self.name = name
         self.total = total
-        self.done = self.failed = self.skipped = 0
-        self.told: set[str] = set()  # models whose failure was told
+        self.rows: list[Row] = []
+        self.failed: list[str] = []  # models
+        self.skipped = 0
         self.task = bar.add_task(name, total=total, count=f"0/{total}")
         step(f"{name} 0/{total}")
 
-    def __call__(self, row: dict[str, Any], stored: bool) -> None:
-        """Count a cell, and tell what is new: in a terminal the first failure of each model."""
+    def __call__(self, row: Row, stored: bool) -> None:
+        """Keep a row, and tell it: in a terminal only the first failure of a model."""
         error = row.get("error")
-        self.done += 1
-        self.failed += bool(error)
+        is_new = not stored
+        if error:
+            is_new = row["model"] not in self.failed
+            self.failed.append(row["model"])
+        self.rows.append(row)
         self.skipped += bool(stored or error)
-        count = f"{self.done:{len(str(self.total))}d}/{self.total}"
+        count = f"{len(self.rows):{len(str(self.total))}d}/{self.total}"
         self.bar.update(
             self.task,
             total=self.total - self.skipped,
-            completed=self.done - self.skipped,
-            count=count + (f", {self.failed} failed" if self.failed else ""),
+            completed=len(self.rows) - self.skipped,
+            count=count + (f", {len(self.failed)} failed" if self.failed else ""),
             description=f"{self.name}: {row['data']}, {row['model']}",
         )
         text = f"{row['data']}, {row['model']}, replicate {row['replicate']}: "
         if error:
             text = f"failed: {text}{' '.join(error.split())}"
-        elif not stored:
+        elif is_new:
             text += f"{row['fit_seconds'] + row['score_seconds']:.1f} s"
-        is_new = not stored
         is_log = not self.bar.console.is_terminal
-        if error:
-            is_new = row["model"] not in self.told
-            self.told.add(row["model"])
         if is_log:
             left = self.bar.tasks[self.task].time_remaining
             text = f"{self.name} {count}: {text}"
@@ -186,7 +225,7 @@ def progress(
     console: Console,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Cells]:
-    """Show the progress of a run; a log also has a line each 10 seconds without another.
+    """Show the progress of a run; a log has a line each 10 seconds at least.
 
     Parameters
     ----------
@@ -197,6 +236,11 @@ def progress(
     console : rich.console.Console
     clock : callable
         Seconds.
+
+    Yields
+    ------
+    Cells
+        Is called with each finished cell.
     """
     bar = Progress(
         TextColumn("{task.description}", markup=False),
@@ -216,14 +260,22 @@ def progress(
 
 @contextmanager
 def waiting(task: str, every: float = PATIENCE) -> Iterator[Callable[[str], None]]:
-    """Give a function that names the step of a task that begins.
+    """Show the steps of a task: in a terminal one line that vanishes.
 
-    A terminal shows it in a line that vanishes, and a log has a line each ``every``
-    seconds.
+    Parameters
+    ----------
+    task : str
+    every : float
+        Seconds between two lines of a log.
+
+    Yields
+    ------
+    callable
+        Is called with the name of each step that begins.
     """
-    if not sys.stderr.isatty():
+    if sys.stderr.isatty():
+        with Console(stderr=True).status(task) as status:
+            yield lambda step: status.update(f"{task}: {step}")
+    else:
         with steps(task, every) as step:
             yield step
-        return
-    with Console(stderr=True).status(task) as status:
-        yield lambda step: status.update(f"{task}: {step}")

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -16,7 +15,7 @@ from ..base.messages import printable
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Show an error of the input as one line, and a warning of this package as a sentence, once.
+    """Show an error as one line, and each warning of this package once, as a sentence.
 
     A pipe that its reader has closed is no error of the input: click ends quietly.
     """
@@ -24,14 +23,16 @@ def plain_errors() -> Iterator[None]:
         as_before = warnings.showwarning
         said = set[str]()
 
-        def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+        def show(
+            message: Warning | str, category: type[Warning], *place: object
+        ) -> None:
             if category.__module__.startswith(f"{__name__.partition('.')[0]}."):
                 sentence = printable(str(message))
                 if sentence not in said:
                     click.echo(f"Warning: {sentence}", err=True)
                 said.add(sentence)
             else:
-                as_before(message, category, *place)
+                as_before(message, category, *place)  # type: ignore[arg-type]
 
         warnings.showwarning = show  # type: ignore[assignment]
         try:
@@ -49,7 +50,14 @@ def plain_errors() -> Iterator[None]:
 
 
 def check_outputs(outputs: dict[str, Path | None], *inputs: Path) -> None:
-    """Raise an error if an output, given by its option, cannot be written or is read or another.
+    """Raise an error if an output cannot be written, or is an input or another output.
+
+    Parameters
+    ----------
+    outputs : dict
+        Path of each option; None if there is no such output.
+    *inputs : pathlib.Path
+        Files that are read.
 
     Raises
     ------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..tables.files import Layout
 
 
-@click.command()
+@click.command("fit")
 @click.argument("csv", type=options.FILE)
 @click.option(
     "--label", help="Column of the classes; without it all rows are majority."
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     "--report", help="Also write a report of the fitted model, one HTML file."
 )
 @plain_errors()
-def fit(
+def fit_command(
     csv: Path,
     label: str | None,
     minor: str | None,
@@ -54,7 +54,7 @@ def fit(
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
     check_outputs({"--out": out, "--report": report}, csv)
     layout = replace(table, label=label)
-    est, X, y = prepared(csv, layout, minor, own)
+    est, X, y = model_and_rows(csv, layout, minor, own)
     X, of_rows = known.taken(X)
     if label is None and (two := [c for c in X if X[c].nunique() == 2]):
         warn(
@@ -87,7 +87,7 @@ def fit(
 def _read(
     est: Description, X: pd.DataFrame, y: np.ndarray | None, layout: Layout
 ) -> str:
-    """Return what was read of a file: rows, columns, and what is no feature."""
+    """Return a sentence on a file: its rows, features, and other columns."""
     rows = f"{len(X)} rows"
     if y is not None:
         n0 = int((y == 0).sum())
@@ -95,21 +95,45 @@ def _read(
         doubt = "" if n1 <= n0 else " (the minority is the larger class: check --minor)"
         rows = f"{n0} majority and {n1} minority rows{doubt}"
     text = messages.quoted(X.columns[i] for i in est.kernel_.categorical_columns)
-    others = {"categories": text, "label": layout.label, "id": layout.id}
-    others["dropped"] = messages.quoted(layout.drop)
+    others = {
+        "categories": text,
+        "label": layout.label,
+        "id": layout.id,
+        "dropped": messages.quoted(layout.drop),
+    }
     parts = [f"{what} {name}" for what, name in others.items() if name]
     return "; ".join([rows, messages.listed(X.columns), *parts])
 
 
-def prepared(
+def model_and_rows(
     csv: Path, layout: Layout, minor: str | None, own: options.FitOptions
 ) -> tuple[Description, pd.DataFrame, np.ndarray | None]:
-    """Return an estimator, and the rows and labels of CSV that it is to be fitted to.
+    """Return an unfitted estimator, and the rows and labels of a file for its fit.
 
-    The labels are 1 for the minority and 0 for the majority.
+    Parameters
+    ----------
+    csv : pathlib.Path
+    layout : Layout
+    minor : str or None
+        Value of the minority; not needed for 0/1 and -1/+1.
+    own : FitOptions
+
+    Returns
+    -------
+    est : Description
+    X : pandas.DataFrame of shape (n, p)
+    y : ndarray of int, shape (n,)
+        1 for the minority, 0 for the majority; None without a label.
+
+    Raises
+    ------
+    ValueError
+        The model has no draws and no cutoff, or the file cannot be read.
     """
+    from ..estimators.description import Description
+
     est = own.estimator()
-    if not hasattr(est, "save"):
+    if not isinstance(est, Description):
         raise ValueError(
             f"--model {own.model}: a separating machine has no draws and no cutoff, "
             "and cannot be saved; use a description such as BSVDD, or the class in "

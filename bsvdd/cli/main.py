@@ -8,21 +8,18 @@ from __future__ import annotations
 import signal
 import threading
 from functools import partial
-from typing import Any
 
 import click
 
 from .catalogue import data, words
-from .compare import compare
-from .fit import fit
+from .compare import compare_command
+from .fit import fit_command
 from .outliers import outliers
 from .score import score
 from .study import study
 
-ENDING = (
-    "SIGTERM",
-    "SIGHUP",
-)  # signals that end a command: kill, and a terminal that is closed
+# signals that end a command: kill, and a terminal that is closed
+ENDING = ("SIGTERM", "SIGHUP")
 
 
 @click.group(
@@ -32,30 +29,28 @@ ENDING = (
 @click.pass_context
 def main(context: click.Context) -> None:
     """Bayesian support vector data description."""
-    if (
-        threading.current_thread() is threading.main_thread()
-    ):  # only there are signals handled
-        for name in ENDING:
-            number = getattr(signal, name, None)  # Windows has no SIGHUP
-            if (
-                number is not None and signal.getsignal(number) is not signal.SIG_IGN
-            ):  # nohup
-                before = signal.signal(number, _interrupt)
-                context.call_on_close(partial(signal.signal, number, before))
+    # only the main thread may handle signals
+    if threading.current_thread() is not threading.main_thread():
+        return
+    known = signal.Signals.__members__  # Windows has no SIGHUP
+    for number in (known[name] for name in ENDING if name in known):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # by nohup
+            before = signal.signal(number, _interrupt)
+            context.call_on_close(partial(signal.signal, number, before))
 
 
-def _interrupt(*_: Any) -> None:
+def _interrupt(*_: object) -> None:
     """End as by Ctrl-C: worker processes end, and no file stays half written."""
     raise KeyboardInterrupt
 
 
 @main.result_callback()
 @click.pass_context
-def _point_to_words(context: click.Context, *_: Any, **__: Any) -> None:
+def _point_to_words(context: click.Context, *_: object, **__: object) -> None:
     """Say where the printed numbers are explained."""
     if context.invoked_subcommand not in ("data", "words"):
         click.echo("what the numbers mean: bsvdd words", err=True)
 
 
-for command in (outliers, fit, score, compare, data, words, study):
+for command in (outliers, fit_command, score, compare_command, data, words, study):
     main.add_command(command)

@@ -18,16 +18,29 @@ from .prior import read_prior
 
 if TYPE_CHECKING:
     from ..estimators.description import Description
+    from ..estimators.machines import Machine
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
-Options = dict[
-    str, dict[str, Any]
-]  # by their parameters, each as ``click.option`` takes it
+Parameters = dict[str, object]  # of estimators
+Options = dict[str, dict[str, Any]]  # each as ``click.option`` takes it, by parameter
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-def grouped(name: str, kind: Callable[..., Any], options: Options) -> Decorator:
-    """Return a decorator that adds options, which the command gets as ``name=kind(...)``."""
+def option_set(name: str, kind: Callable[..., object], options: Options) -> Decorator:
+    """Return a decorator that adds options to a command.
+
+    Parameters
+    ----------
+    name : str
+        Parameter of the command.
+    kind : callable
+        Makes its value of the values of the options, by their names.
+    options : dict
+
+    Returns
+    -------
+    callable
+    """
 
     def add(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -35,10 +48,9 @@ def grouped(name: str, kind: Callable[..., Any], options: Options) -> Decorator:
             own = {each: values.pop(each) for each in options}
             command(**{name: kind(**own)}, **values)
 
-        result: Callable[..., None] = with_options
         for each, how in reversed(options.items()):
-            result = click.option(as_option(each), **how)(result)
-        return result
+            click.option(as_option(each), **how)(with_options)
+        return with_options
 
     return add
 
@@ -52,50 +64,54 @@ class ModelOptions:
     minority_prior: str | None
     false_alarm_rate: float | None = None
 
-    def parameters(self, models: Collection[str]) -> dict[str, Any]:
-        """Return the parameters of estimators that were given.
+    def parameters(self, models: Collection[str]) -> Parameters:
+        """Return the given parameters of estimators.
+
+        Parameters
+        ----------
+        models : collection of str
+            Names of models, one of which at least has each parameter.
+
+        Returns
+        -------
+        dict
 
         Raises
         ------
         ValueError
             A prior cannot be read, or none of the models has one of the parameters.
         """
-        given: dict[str, Any] = (
-            {} if self.dictionary is None else {"dictionary": self.dictionary}
-        )
-        for name in ("prior", "minority_prior"):
-            text = getattr(self, name)
+        found: Parameters = {}
+        if self.dictionary is not None:
+            found["dictionary"] = self.dictionary
+        texts = {"prior": self.prior, "minority_prior": self.minority_prior}
+        for name, text in texts.items():
             if text is not None:
                 try:
-                    given[name] = read_prior(text, name == "minority_prior")
+                    found[name] = read_prior(text, name == "minority_prior")
                 except (ValueError, TypeError) as error:
                     raise type(error)(f"{as_option(name)}: {error}") from error
-        known = [
-            comparison.models.model(name).get_params(deep=False) for name in models
-        ]
-        for name in given:
-            if not any(name in own for own in known):
-                having = [
-                    n
-                    for n, each in registry.REGISTRY.items()
-                    if name in each.parameters
-                ]
+        known = set[str]()
+        for model in models:
+            known |= comparison.models.model(model).get_params(deep=False).keys()
+        for name in found:
+            if name not in known:
+                every = registry.REGISTRY.items()
+                having = [n for n, each in every if name in each.parameters]
+                has = "has" if len(models) == 1 else "have"
                 raise ValueError(
-                    f"{messages.quoted(models)} "
-                    f"{'has' if len(models) == 1 else 'have'} no {as_option(name)}; it "
-                    f"is for {messages.quoted(having)}"
+                    f"{messages.quoted(models)} {has} no {as_option(name)}; it is for "
+                    f"{messages.quoted(having)}"
                 )
-        return given
+        return found
 
-    def cutoff(self) -> dict[str, Any]:
-        """Return the cutoff, as estimators take it; nothing without a rate, for their own."""
+    def cutoff(self) -> Parameters:
+        """Return the cutoff as a parameter; without a rate nothing, for the default."""
+        if self.false_alarm_rate is None:
+            return {}
         from ..inference.cutoffs import FalseAlarm
 
-        return (
-            {}
-            if (rate := self.false_alarm_rate) is None
-            else {"cutoff": FalseAlarm(rate)}
-        )
+        return {"cutoff": FalseAlarm(self.false_alarm_rate)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,47 +124,71 @@ class FitOptions(ModelOptions):
     chains: int
     seed: int
 
-    def estimator(self) -> Description:
-        """Return the estimator with what was given; a ValueError if the model is unknown."""
+    def estimator(self) -> Description | Machine:
+        """Return the unfitted estimator.
+
+        Raises
+        ------
+        ValueError
+            The model is unknown, or one of its parameters is.
+        """
         if registry.find(self.model) is None:
             comparison.datasets.require_known("model", self.model, registry.REGISTRY)
-        own = {name: getattr(self, name) for name in SAMPLER}
-        own |= {**self.cutoff(), **self.parameters([self.model])}
-        found: Description = comparison.models.model(
-            self.model, minor_label=1, random_state=self.seed, **own
+        found: Description | Machine = comparison.models.model(
+            self.model,
+            minor_label=1,
+            random_state=self.seed,
+            draws=self.draws,
+            tune=self.tune,
+            chains=self.chains,
+            **self.cutoff(),
+            **self.parameters([self.model]),
         )
         return found
 
 
 def as_option(parameter: str) -> str:
-    """Return the option that sets a parameter."""
+    """Return the option that sets a parameter, such as ``--minority-prior``."""
     return f"--{parameter.replace('_', '-')}"
 
 
-def given(*names: str) -> list[str]:
-    """Return which of some options of the running command its caller gave, without defaults."""
+def given_options(*names: str) -> list[str]:
+    """Return the options, of these, that the caller of the running command gave."""
     context = click.get_current_context()
-    sources = (
-        None,
-        click.core.ParameterSource.DEFAULT,
-    )  # None: the command has no such option
-    known = dict.fromkeys(names)
-    return [name for name in known if context.get_parameter_source(name) not in sources]
+    # the source is None if the command has no such option
+    not_given = (None, click.core.ParameterSource.DEFAULT)
+    each = dict.fromkeys(names)
+    return [n for n in each if context.get_parameter_source(n) not in not_given]
 
 
-def command(name: str, csv: Path, same: list[str], **others: list[str]) -> str:
-    """Return another command for a table, with options that the caller of this one gave."""
+def next_command(name: str, csv: Path, same: list[str], **others: list[str]) -> str:
+    """Return another command for a table, as its user writes it.
+
+    Parameters
+    ----------
+    name : str
+        Of the command.
+    csv : pathlib.Path
+    same : list of str
+        Options that have the values of the running command, if its caller gave them.
+    **others : list of str
+        Values of other options.
+
+    Returns
+    -------
+    str
+    """
     params = click.get_current_context().params
     words = ["bsvdd", name, str(csv)]
-    for option, values in (
-        {each: params[each] for each in given(*same)} | others
-    ).items():
+    options = {each: params[each] for each in given_options(*same)} | others
+    for option, values in options.items():
         for value in values if isinstance(values, tuple | list) else [values]:
             words += [as_option(option), str(value)]
     return shlex.join(words)
 
 
-def _check_jobs(_: click.Context, __: click.Parameter, value: int) -> int:
+def _valid_jobs(_: click.Context, __: click.Parameter, value: int) -> int:
+    """Return the number of worker processes, which is at least 1, or -1."""
     if value != -1 and value < 1:
         raise click.BadParameter(
             f"expected at least 1, or -1 for all processors; got {value}"
@@ -157,7 +197,7 @@ def _check_jobs(_: click.Context, __: click.Parameter, value: int) -> int:
 
 
 def with_value(metavar: str, text: str, **how: Any) -> dict[str, Any]:
-    """Return an option whose value has a name of its own."""
+    """Return the settings of an option whose value has a name in the help."""
     return {"metavar": metavar, "help": text, **how}
 
 
@@ -190,11 +230,14 @@ TABLE: Options = {
         "Column of numbers that comes again, such as hour=24; repeatable.",
     ),
 }
-PRIOR = "Prior of the weights: a name of bsvdd.priors, such as Flat or 'InverseRowSum(sd=0.5)'."
+PRIOR = (
+    "Prior of the weights: a name of bsvdd.priors, such as Flat or "
+    "'InverseRowSum(sd=0.5)'."
+)
 MODEL: Options = {
     "dictionary": with_value(
         "NUMBER",
-        "The most points of the centre: beyond it near rows are one; for many rows.",
+        "The most atoms of the dictionary: beyond it near rows are one; for many rows.",
         type=click.IntRange(1),
     ),
     "prior": with_value("PRIOR", PRIOR),
@@ -220,9 +263,7 @@ OF_FIT: Options = {
     **SAMPLER,
     "seed": SEED,
 }
-WITHOUT_CUTOFF = {
-    name: how for name, how in OF_FIT.items() if name != "false_alarm_rate"
-}
+WITHOUT_CUTOFF = {n: how for n, how in OF_FIT.items() if n != "false_alarm_rate"}
 PRIORS = repeatable("PRIOR", f"{PRIOR} Repeatable: each model with each prior.")
 
 
@@ -231,11 +272,11 @@ def _each_prior(prior: tuple[str, ...], **others: Any) -> list[ModelOptions]:
     return [ModelOptions(prior=each, **others) for each in prior or (None,)]
 
 
-of_table = grouped("table", lambda **given: tables.files.Layout(**given), TABLE)
-of_models = grouped("own", _each_prior, {**MODEL, "prior": PRIORS})
-of_sampler = grouped("sampling", dict, SAMPLER)
-of_fit = grouped("own", FitOptions, OF_FIT)
-of_fit_without_cutoff = grouped("own", FitOptions, WITHOUT_CUTOFF)
+of_table = option_set("table", lambda **own: tables.files.Layout(**own), TABLE)
+of_models = option_set("own", _each_prior, {**MODEL, "prior": PRIORS})
+of_sampler = option_set("sampling", dict, SAMPLER)
+of_fit = option_set("own", FitOptions, OF_FIT)
+of_fit_without_cutoff = option_set("own", FitOptions, WITHOUT_CUTOFF)
 minor = click.option(
     "--minor", help="Value of the minority in that column (1 in 0/1, -1 in -1/+1)."
 )
@@ -244,7 +285,7 @@ jobs = click.option(
     "--jobs",
     default=-1,
     type=int,
-    callback=_check_jobs,
+    callback=_valid_jobs,
     help="Worker processes, each with one thread; -1 is one for each processor.",
 )
 new_file = partial(click.option, type=click.Path(dir_okay=False, path_type=Path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +14,7 @@ from ..base import atomic, messages
 from ..estimators import registry
 from . import console, options, rows
 from .errors import check_outputs, plain_errors
-from .fit import prepared
+from .fit import model_and_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 UNUSED = "Column {!r} is left out: no label is used."
 BELOW = 20  # rows of a group that are named below the table
 MOST_COLUMNS = 10  # whose relations are counted
-# excess of rows that are not dim, and the largest that is printed
-CLEAR = 2.0
-CAP = 1000.0
+CLEAR = 2.0  # excess of rows that are not dim
+CAP = 1000.0  # largest excess that is printed
 EXCESS = (
     "excess: the distance of a value from that which the others lead to; in each "
     "column about one row in a hundred exceeds 1, and an excess far above 1 tells a "
@@ -46,7 +45,8 @@ EXCESS = (
 @click.option(
     "--strata",
     metavar="COLUMN",
-    help="Column of labels: rows of one label have a share of odd rows of their own; no feature.",
+    help="Column of labels: rows of one label have a share of odd rows of their own; "
+    "no feature.",
 )
 @click.option(
     "--fdr",
@@ -98,13 +98,11 @@ def outliers(
     """
     if relations:
         return print_relations(csv, table, label, top, out)
-    command = (
-        f"{options.command('outliers', csv, [*options.TABLE, 'label'])} --relations"
-    )
     check_outputs({"--out": out, "--picture": picture}, csv)
     _require_core(own.model)
-    est, X, _ = prepared(csv, _without(table, label), None, own)
-    names, X, of_rows = _apart(X, known, strata, csv)
+    est, X, _ = model_and_rows(csv, _without(table, label), None, own)
+    names = X.index
+    X, of_rows = _features(X, known, strata, csv)
     with console.waiting("outliers") as step:
         import numpy as np
 
@@ -120,15 +118,14 @@ def outliers(
         why = explain(found.estimator, rows=asked)
         texts = [why.reason(np.searchsorted(asked, rows)) or "-" for rows in lines]
         titles = [found.title(rows, names) for rows in lines]
-        said = [str(found), *groups(found, names, lines), *_followed(X, command)]
+        said = [str(found), *_alike(found, names, lines), *_followed(X, csv)]
     screen = console.console_of_records()
-    screen.print(printed(found, str(names.name or "row"), titles, lines, texts))
-    console.print_lines(
-        screen, said if label is None else [*said, UNUSED.format(label)]
-    )
+    screen.print(_lines(found, str(names.name or "row"), titles, lines, texts))
+    said += [] if label is None else [UNUSED.format(label)]
+    console.print_lines(screen, said)
     if out is not None:
-        gaps = X.iloc[found.order].isna()
-        written = console.with_filled(found.table.join(why.top_columns()), gaps)
+        missing = X.iloc[found.order].isna()
+        written = console.with_filled(found.table.join(why.top_columns()), missing)
         console.save_table(out, console.with_names(written, names[found.order]), table)
     if picture is not None:
         _draw(picture, found, names.to_numpy(), lines, texts, own.model)
@@ -139,23 +136,22 @@ def _without(table: Layout, label: str | None) -> Layout:
     return replace(table, drop=(*table.drop, *filter(None, [label])))
 
 
-def _apart(
+def _features(
     X: pd.DataFrame, known: rows.RowOptions, strata: str | None, csv: Path
-) -> Any:
-    """Return the names of the rows, their features, and what ``stand_out`` takes of rows."""
+) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
+    """Return the features, and the weights, groups and strata of the rows."""
     features, of_rows = known.taken(X)
     if strata is not None:
-        of_rows["strata"] = tables.files.split(X, strata, "--strata", str(csv))[
-            1
-        ].to_numpy()
+        _, labels = tables.files.split(X, strata, "--strata", str(csv))
+        of_rows["strata"] = labels.to_numpy()
         features = features.drop(columns=strata, errors="ignore")
-    return X.index, features.reset_index(drop=True), of_rows
+    return features.reset_index(drop=True), of_rows
 
 
-def _followed(X: pd.DataFrame, command: str) -> list[str]:
-    """Return how many columns follow from others, and the command that shows what breaks this.
+def _followed(X: pd.DataFrame, csv: Path) -> list[str]:
+    """Return a sentence on the columns that follow from others, with a command.
 
-    Of more than 10 columns nothing is counted, as it would take as long as the fit.
+    There is none for more than 10 columns, where counting takes as long as the fit.
     """
     from ..questions.relations import relations
 
@@ -163,13 +159,20 @@ def _followed(X: pd.DataFrame, command: str) -> list[str]:
         return []
     far = int((found.table["excess"] > CLEAR).sum())
     follow = f"{n} column{' follows' if n == 1 else 's follow'} from others"
-    return [
-        f"{follow}, and {far} row{' breaks' if far == 1 else 's break'} that: {command}"
-    ]
+    rows_break = f"{far} row{' breaks' if far == 1 else 's break'} that"
+    command = options.next_command("outliers", csv, [*options.TABLE, "label"])
+    return [f"{follow}, and {rows_break}: {command} --relations"]
 
 
-def _draw(picture: Path, found: StandOut, names: np.ndarray, *said: Any) -> None:
-    """Write the picture of lines."""
+def _draw(
+    picture: Path,
+    found: StandOut,
+    names: np.ndarray,
+    lines: list[np.ndarray],
+    texts: list[str],
+    model: str,
+) -> None:
+    """Write the picture of the lines."""
     import matplotlib
 
     matplotlib.use("agg")
@@ -177,19 +180,20 @@ def _draw(picture: Path, found: StandOut, names: np.ndarray, *said: Any) -> None
     from ..plots.outliers import draw_outliers
     from ..plots.report import png
 
-    atomic.write(picture, png(figure_of(draw_outliers(found, names, *said))))
+    atomic.write(
+        picture, png(figure_of(draw_outliers(found, names, lines, texts, model)))
+    )
     click.echo(f"saved {picture}")
 
 
 def print_relations(
     csv: Path, table: Layout, label: str | None, top: int, out: Path | None
 ) -> None:
-    """Print which columns follow from others, and the rows that are farthest from that."""
+    """Print the columns that follow from others, and the rows that break this most."""
     from ..questions.relations import relations
 
-    if unused := options.given(
-        *options.OF_FIT, *rows.OF_ROWS, "strata", "fdr", "picture"
-    ):
+    of_fit = (*options.OF_FIT, *rows.OF_ROWS, "strata", "fdr", "picture")
+    if unused := options.given_options(*of_fit):
         named = ", ".join(map(options.as_option, unused))
         raise click.UsageError(f"--relations fits no model: leave out {named}")
     check_outputs({"--out": out}, csv)
@@ -202,33 +206,32 @@ def print_relations(
     if cells:
         dim = (far["excess"] <= CLEAR).tolist()
         screen.print(console.table_of([name, "excess", "reason"], cells, dim))
-    console.print_lines(
-        screen, [str(found), EXCESS] if len(found.follows) else [str(found)]
-    )
+    said = [str(found), EXCESS] if len(found.follows) else [str(found)]
+    console.print_lines(screen, said)
     if out is not None:
-        console.save_table(
-            out, console.with_names(found.table, found.table.index), table
-        )
+        written = console.with_names(found.table, found.table.index)
+        console.save_table(out, written, table)
 
 
 def _broken(
     excess: float, column: str, value: object, expected: object, also: str
 ) -> list[str]:
-    """Return the excess of a row, and why it is far from the others, as cells."""
-    own, usual = map(messages.of_value, (value, expected))
-    reason = f"{column} = {own} (the others lead to {usual})" + (
-        f"; or {also}" if also else ""
-    )
-    return [f"{excess:.1f}" if excess < CAP else f"> {CAP:.0f}", reason]
+    """Return the cells of a row: its excess, and the reason."""
+    own = messages.of_value(value)
+    usual = messages.of_value(expected)
+    reason = f"{column} = {own} (the others lead to {usual})"
+    return [
+        f"{excess:.1f}" if excess < CAP else f"> {CAP:.0f}",
+        f"{reason}; or {also}" if also else reason,
+    ]
 
 
 def _require_core(model: str) -> None:
-    """Raise a ValueError if a model counts all rows as normal, or learns from labels."""
+    """Raise a ValueError if a model is known, but does not describe a core of rows."""
     record = registry.find(model)
     if record is not None and not _finds_odd_rows(record):
-        able = [
-            name for name, each in registry.REGISTRY.items() if _finds_odd_rows(each)
-        ]
+        every = registry.REGISTRY.items()
+        able = [name for name, each in every if _finds_odd_rows(each)]
         raise ValueError(
             f"--model {model}: it does not look for odd rows in one table; use one of "
             f"{messages.quoted(able)}"
@@ -236,50 +239,46 @@ def _require_core(model: str) -> None:
 
 
 def _finds_odd_rows(record: registry.Record) -> bool:
-    return hasattr(record.estimator(), "log_similarity") and not record.needs_minority
+    """Return whether a model describes the core of one table without labels."""
+    from ..estimators.description import Description
+
+    return issubclass(record.estimator(), Description) and not record.needs_minority
 
 
-def groups(found: StandOut, names: pd.Index, lines: list[np.ndarray]) -> list[str]:
-    """Return the names of the rows of groups, and how many listed rows are in no line."""
+def _alike(found: StandOut, names: pd.Index, lines: list[np.ndarray]) -> list[str]:
+    """Return sentences on rows that are alike, and on listed rows without a line."""
     said = [
         f"Alike: {found.title(rows, names, BELOW)}." for rows in lines if len(rows) > 1
     ]
-    more = int(found.listed.sum()) - sum(
-        int(found.listed[rows].sum()) for rows in lines
-    )
+    more = int(found.listed.sum()) - sum(int(found.listed[r].sum()) for r in lines)
     are = "row is" if more == 1 else "rows are"
     return [*said, f"{more} more {are} listed: see --top and --out."] if more else said
 
 
-def printed(
+def _lines(
     found: StandOut,
     name: str,
     titles: list[str],
     lines: list[np.ndarray],
     texts: list[str],
 ) -> Table:
-    """Return the table of lines; those that are not listed are dim, below a gap."""
+    """Return the table of lines; lines that are not listed are dim, below a space."""
     import pandas as pd
 
     values = pd.DataFrame({"odd": found.probability, "surprise": found.surprise})
-    medians = [values.iloc[rows].median() for rows in lines]
-    cells = [
-        [
-            title,
-            "-" if math.isnan(at.odd) else f"{at.odd:.2f}",
-            _nats(at.surprise),
-            text,
-        ]
-        for title, at, text in zip(titles, medians, texts, strict=True)
-    ]
-    dim = [not found.listed[rows[0]] for rows in lines]
-    table = console.table_of(
-        [name, "P(odd)", "surprise", "reason"], cells, dim, max_width=28
-    )
+    cells = []
+    for title, line, text in zip(titles, lines, texts, strict=True):
+        median = values.iloc[line].median()
+        odd = "-" if math.isnan(median["odd"]) else f"{median['odd']:.2f}"
+        cells.append([title, odd, _nats(median["surprise"]), text])
+    dim = [not found.listed[line[0]] for line in lines]
+    head = [name, "P(odd)", "surprise", "reason"]
+    table = console.table_of(head, cells, dim, max_width=28)
     if any(dim) and not dim[0]:
         table.rows[dim.index(True) - 1].end_section = True
     return table
 
 
 def _nats(surprise: float) -> str:
+    """Return a surprise as it is printed."""
     return f"{surprise:z.2f}" if surprise < 100.0 else f"{surprise:,.0f}"

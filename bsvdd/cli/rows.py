@@ -11,7 +11,7 @@ import click
 from .. import tables
 from ..base import messages
 from ..base.warning import collected
-from .options import Options, grouped, repeatable
+from .options import Options, option_set, repeatable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -174,4 +174,4 @@ OF_ROWS: Options = {
         "Rows that count nothing, such as technician=T3; they are answered. Repeatable.",
     ),
 }
-known = grouped("known", RowOptions, OF_ROWS)
+known = option_set("known", RowOptions, OF_ROWS)

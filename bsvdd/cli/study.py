@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -45,11 +46,12 @@ def study(
     """
     if sets and name != "real":
         raise click.UsageError(f"--data is for real, and {name} has generated data")
+    studies = comparison.studies
+    real = partial(studies.real, sets)
+    named = {"slides": studies.slides, "settings": studies.settings, "real": real}
+    chosen = named[name](quick, seed)
     out = out or Path(f"bsvdd-study-{name}")
     log = Console(stderr=True)
-    studies = comparison.studies
-    of_sets = (sets,) if name == "real" else ()
-    chosen = getattr(studies, name)(*of_sets, quick, seed)
     with progress("study", name, len(chosen.cells()), log) as on_cell:
         results = chosen.run(out / "cells", jobs, on_cell)
     text = f"{comparison.table.LEGEND}\n\n" + "\n\n".join(

@@ -23,7 +23,7 @@ SERVER = 60  # seconds until the server listens
 
 @contextmanager
 def served(cells: list[str], folder: Path) -> Iterator[str]:
-    """Serve a notebook of these cells, give its address, and end the server with its kernels.
+    """Serve a notebook of these cells, give its address, and end the server.
 
     Raises
     ------

@@ -18,14 +18,14 @@ COLUMNS = [*KINDS, "--id", "name", "--drop", "city"]
 
 
 def call(*arguments, code=0, **environment):
-    """Run a command that ends with an exit code (None: any), and return what it printed."""
+    """Return the result of a command that ends with an exit code (None: any)."""
     result = CliRunner().invoke(main, [str(a) for a in arguments], env=environment)
     assert code in (None, result.exit_code), result.output
     return result
 
 
 def moon():
-    """Return a table with the columns name, a, b, city and kind, of which 12 rows are odd."""
+    """Return a table of name, a, b, city and kind, of which 12 rows are odd."""
     data = datasets.moon(n0=60, n1=12)
     frame = pd.DataFrame(data.X, columns=["a", "b"])
     frame.insert(0, "name", [f"{i:03d}" for i in range(72)])

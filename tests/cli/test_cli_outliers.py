@@ -60,7 +60,7 @@ def test_the_oddest_rows_are_printed_first_with_their_columns(csv, width):
 
 
 def clump(table):
-    """Return a table of 285 rows with 20 alike odd rows, and some odd ones by a long tail."""
+    """Return 285 rows: 20 odd ones are alike, and some are odd by a long tail."""
     rng = np.random.default_rng(1)
     many = pd.concat([table.drop(index=list(ODD))] * 5, ignore_index=True)
     many["cost"] = np.exp(rng.normal(size=len(many))).round(2)
@@ -126,9 +126,9 @@ def test_suspects_are_a_stratum_and_their_column_is_no_feature(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:.*have gaps, in")
 def test_filled_cells_are_named_row_by_row(table, tmp_path):
-    gaps, path, out = table.copy(), tmp_path / "t.csv", tmp_path / "o.csv"
-    gaps.loc[4, "size"] = gaps.loc[[4, 9], "city"] = np.nan
-    gaps.to_csv(path, index=False)
+    holed, path, out = table.copy(), tmp_path / "t.csv", tmp_path / "o.csv"
+    holed.loc[4, "size"] = holed.loc[[4, 9], "city"] = np.nan
+    holed.to_csv(path, index=False)
     few = ["--model", "BDD", "--dictionary", 20, "--draws", 50]
     call("outliers", path, "--id", "name", *few, "--out", out)
     filled = pd.read_csv(out, index_col="name", keep_default_na=False)["filled"]
@@ -199,8 +199,10 @@ def test_score_says_how_many_rows_are_training_rows(table, tmp_path):
         rows.to_csv(new, index=False)
         result = call("score", model, new, "--out", out, "--fdr", 0.012)
         assert (known in result.stderr) == said
-        why = f"selected none of {len(rows)} rows: k rows are selected if their p-values are at "
-        assert f"{why}most k * {0.012 / len(rows):.3g}" in result.stderr
+        assert (
+            f"selected none of {len(rows)} rows: k rows are selected if their p-values "
+            f"are at most k * {0.012 / len(rows):.3g}" in result.stderr
+        )
         smallest = pd.read_csv(out)["p_value"].nsmallest(3)
         assert (
             f"smallest are {', '.join(f'{p:.3g}' for p in smallest)}" in result.stderr

@@ -1,4 +1,4 @@
-"""Progress of runs: bars in a terminal, lines elsewhere, and an estimate of the time left."""
+"""Progress of runs: bars in a terminal, lines elsewhere, and the time left."""
 
 import io
 import re
@@ -16,7 +16,7 @@ def row(replicate, model="SVDD", **others):
 
 
 def test_a_log_has_a_line_for_each_computed_cell_and_the_time_left():
-    """Stored cells and failures are no speed; 10 s lie between two ticks of the clock."""
+    """Stored cells and failures say nothing of speed; a tick of the clock is 10 s."""
     now = [0.0]
     console = Console(file=io.StringIO(), width=20)
     with progress("compare", "fits", 12, console, lambda: now[0]) as on_cell:

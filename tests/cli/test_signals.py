@@ -1,4 +1,4 @@
-"""Signals end a command and its worker processes, and the same command goes on afterwards."""
+"""Signals end a command and its worker processes, and the same command goes on."""
 
 import os
 import signal
