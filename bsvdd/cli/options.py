@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import comparison, tables
+from .. import comparison
 from ..base import messages
 from ..estimators import registry
 from .prior import read_prior
+from .wording import layout
 
 if TYPE_CHECKING:
     from ..estimators.description import Description
@@ -231,7 +232,7 @@ def _each_prior(prior: tuple[str, ...], **others: Any) -> list[ModelOptions]:
     return [ModelOptions(prior=each, **others) for each in prior or (None,)]
 
 
-of_table = grouped("table", lambda **given: tables.files.Layout(**given), TABLE)
+of_table = grouped("table", layout, TABLE)
 of_models = grouped("own", _each_prior, {**MODEL, "prior": PRIORS})
 of_sampler = grouped("sampling", dict, SAMPLER)
 of_fit = grouped("own", FitOptions, OF_FIT)
