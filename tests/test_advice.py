@@ -56,7 +56,7 @@ scorers.roc_auc(ball(X, y), X[:9], y[:9]) ~ told: cv=(.*\))
     ~ search(scorers.roc_auc, {}).best_score_
 ball(X, n % 3, minor_label=[1, 2]) ~ such as (numpy.isin\(y, labels\))
     ~ y = n % 3; labels = [1, 2]; ball(X, {}, minor_label=True)
-ball(X, TABLE['kind']) ~ by (minor_label=), ~ ball(X, TABLE['kind'], {}'odd')
+ball(X, TABLE['kind']) ~ by (minor_label=) ~ ball(X, TABLE['kind'], {}'odd')
 ball(X, 1 - y) ~ by (minor_label=) ~ ball(X, 1 - y, {}0)
 ball(cutoff=0.9) ~ a distance is (Printed\S+) ~ ball(cutoff=cutoffs.{})
 ball(cutoff=cutoffs.Cost()) ~ such as (cutoffs\S+\)) ~ ball(cutoff={})
@@ -83,11 +83,11 @@ str(ball()) ~ (bsvdd\.explain\(est, X\)) ~ est = ball(); {}
 str(ball()) ~ (bsvdd\.report\(est, 'model.html'\)) ~ est = ball(); {}
 chosen(4, 0.1) ~ (\d+) would have to ~ chosen({}, 0.1)
 ball(LIMIT) ~ (X\['a'\] = \[float.*?\]) takes ~ X = LIMIT.copy(); {}; ball(X)
-ball(TEXT) ~ in Python (X = X.drop\S+)\) ~ X = TEXT; {}; ball(X)
-ball(TABLE) ~ in Python (table=bsvdd\S+\))\) makes gaps ~ ball(TABLE, {})
-ball(TABLE) ~ in Python (X = X.set_index\S+)\) ~ X = TABLE; {}; ball(X)
-read_table('t.csv') ~ in Python (read_table\S+ text=\S+\]\)) ~ path = 't.csv'; {}
-read_table('g.csv') ~ in Python (read_table\(path, sep=';'\)) ~ path = 'g.csv'; {}
+ball(TEXT) ~ (X = X.drop\S+) leaves ~ X = TEXT; {}; ball(X)
+ball(TABLE) ~ (table=bsvdd\S+) makes it missing ~ ball(TABLE, {})
+ball(TABLE) ~ (X = X.set_index\S+) names ~ X = TABLE; {}; ball(X)
+read_table('t.csv') ~ (read_table\S+ text=\S+\]\)) ~ path = 't.csv'; {}
+read_table('g.csv') ~ (read_table\(path, sep=';'\)) ~ path = 'g.csv'; {}
 run('outliers g.csv') ~ separator: (--sep ';') ~ run("outliers g.csv {}")
 run(FIT) ~ (--missing -999) ~ run(FIT + "{}")
 run(FIT) ~ (--id 'nr') ~ run(FIT + "{}")

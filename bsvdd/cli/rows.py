@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -64,7 +64,7 @@ class RowOptions:
             levels.
         """
         columns = [*self.group, *self.weight]
-        found: dict[str, np.ndarray] = {}
+        found: dict[str, Any] = {}
         for name in self.group:
             found["groups"] = _column(X, "--group", name).to_numpy()
         weights = [_weights(_column(X, "--weight", name)) for name in self.weight]

@@ -198,8 +198,7 @@ def column_of_numbers(cells: pd.Series) -> TableColumn | None:
 def column_of_dates(x: pd.Series, form: str = ISO) -> TableColumn:
     """Return the column of dates; a ValueError if only some have a time zone."""
     if (zone := zoned(x)).nunique() > 1:
-        column = f"X[{x.name!r}]"
-        utc = f"{column} = pandas.to_datetime({column}, format='ISO8601', utc=True)"
+        utc = "X[{x}] = pandas.to_datetime(X[{x}], format='ISO8601', utc=True)"
         raise ValueError(
             f"has dates with and without a time zone: {utc} takes UTC for none"
         )

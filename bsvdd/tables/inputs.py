@@ -32,7 +32,7 @@ MOST_CONSTANT_NAMED = 5  # columns
 
 
 def training_rows(
-    estimator: str, table: Table, kernel: Kernel, X: ArrayLike
+    estimator: str, table: Table, kernel: Kernel, X: Any
 ) -> tuple[Table, np.ndarray]:
     """Return the table of training rows, and the rows as floats.
 
@@ -80,7 +80,7 @@ def training_rows(
 
 
 def new_rows(
-    estimator: str, table: Table, kernel: Kernel, X: ArrayLike, n: int
+    estimator: str, table: Table, kernel: Kernel, X: Any, n: int
 ) -> np.ndarray:
     """Return new rows as floats.
 

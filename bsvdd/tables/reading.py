@@ -45,6 +45,25 @@ TYPES = {  # that are no features as they are
     ),
 }
 
+FINITE = (
+    "X[{x}] = pandas.to_numeric(X[{x}]).replace([numpy.inf, -numpy.inf], numpy.nan)"
+)
+AS_DATES = "X[{x}] = pandas.to_datetime(X[{x}], format='{f}', errors='coerce')"
+AS_NUMBERS = "X[{x}] = pandas.to_numeric(X[{x}], errors='coerce')"
+HALVES = (
+    "X[{x}] = [float(v[1:]) / 2 if str(v)[0] in '<\u2264' else float(v) for v in "
+    "X[{x}]] takes half the limit: these rows then have one value, and look more alike "
+    "than they are"
+)
+HOURS = (
+    "X[{x}] = pandas.to_timedelta(X[{x}]{s}) / pandas.Timedelta(hours=1) makes hours"
+)
+POINTS = "X[{x}] = X[{x}].str.replace('.', '').str.replace(',', '.')"
+THOUSANDS = (
+    " if that is a decimal sign, X[{x}] = X[{x}].str.replace(',', '') if it stands "
+    "between thousands"
+)
+
 # forms of a text
 BELOW = "numbers below a limit"
 COMMA = "numbers with a comma"
@@ -53,18 +72,20 @@ NUMBERS = "numbers"
 TIMES = "times"
 
 
-def _drop(x: pd.Series) -> str:
-    """How to leave a column out."""
-    column = repr(x.name)
-    how = advice("drop", f"X = X.drop(columns={column})", column)
-    return f"{how} leaves it out"
+def _drop() -> str:
+    """How to leave the column {x} out."""
+    return advice("drop", "X = X.drop(columns={x})", "{x}") + " leaves it out"
 
 
-def _category(x: pd.Series) -> str:
-    """How to make a column categories."""
-    column = repr(x.name)
-    how = advice("category", f"X[{column}] = X[{column}].astype('category')", column)
-    return f"{how} makes categories"
+def _category() -> str:
+    """How to make categories of the column {x}."""
+    python = "X[{x}] = X[{x}].astype('category')"
+    return advice("category", python, "{x}") + " makes categories"
+
+
+def _refused(*what: str) -> ValueError:
+    """The error of a column {x}: what is wrong with it, and what to do."""
+    return ValueError("; ".join([*what, _drop()]))
 
 
 def column_of(x: pd.Series, is_category: bool = False) -> TableColumn:
@@ -90,14 +111,13 @@ def column_of(x: pd.Series, is_category: bool = False) -> TableColumn:
     if is_labels and x.dtype.ordered:
         return TableColumn("levels", values=tuple(map(text_of, x.dtype.categories)))
     if not x.notna().any():
-        raise ValueError(f"has no value in any row; {_drop(x)}")
+        raise _refused("has no value in any row")
     if is_category and is_number:
         return TableColumn("category")
     if is_category or is_labels:
         return TableColumn("category", values=tuple(sorted(texts(x).unique())))
     if (kind := types.infer_dtype(x).removesuffix("64")) in TYPES:
-        what = TYPES[kind].replace("{x}", repr(x.name))
-        raise ValueError(f"{what}; {_drop(x)}")
+        raise _refused(TYPES[kind])
     numeric = ("boolean", "integer", "floating", "decimal", "mixed-integer-float")
     if kind in numeric or is_number:
         return _of_values(x)
@@ -107,9 +127,7 @@ def column_of(x: pd.Series, is_category: bool = False) -> TableColumn:
     other = {type(v).__name__ for v in x.dropna() if not isinstance(v, simple)}
     if other:
         parts = "make columns of their parts (pandas.json_normalize)"
-        raise ValueError(
-            f"has objects ({', '.join(sorted(other))}): {parts}; {_drop(x)}"
-        )
+        raise _refused(f"has objects ({', '.join(sorted(other))}): {parts}")
     return _of_text(texts(x))
 
 
@@ -117,31 +135,24 @@ def _of_values(x: pd.Series) -> TableColumn:
     """Return what a column of numbers is: numbers, or days of eight digits."""
     values = TableColumn().floats(x)
     if (bad := np.isinf(values)).any():
-        column = f"X[{x.name!r}]"
-        finite = (
-            f"{column} = pandas.to_numeric({column})"
-            ".replace([numpy.inf, -numpy.inf], numpy.nan)"
-        )
-        raise ValueError(
+        raise _refused(
             f"has an infinite value: it is {values[bad].iloc[0]} in row "
-            f"{values.index[bad][0]} (counted from 0; {bad.sum()} such rows); "
-            f"{finite}; {_drop(x)}"
+            f"{values.index[bad][0]} (counted from 0; {bad.sum()} such rows)",
+            FINITE,
         )
     known = values.dropna()
     if known.abs().max() >= LARGEST_EXACT and known.nunique() < texts(x).nunique():
-        raise ValueError(
-            "has whole numbers of 2^53 or more that floats cannot tell apart; "
-            f"{_category(x)}; {_drop(x)}"
+        raise _refused(
+            "has whole numbers of 2^53 or more that floats cannot tell apart",
+            _category(),
         )
     may_be_days = known.between(FIRST_DAY, LAST_DAY) & (known % 1 == 0)
     if types.is_bool_dtype(x) or not may_be_days.all():
         return TableColumn()
     days = moments(known, columns.EIGHT)
     if 0.5 < days.notna().mean() < 1.0:
-        raise ValueError(
-            f"has days of eight digits, but {known[days.isna()].iloc[0]:.0f}; "
-            f"{_drop(x)}"
-        )
+        other = known[days.isna()].iloc[0]
+        raise _refused(f"has days of eight digits, but {other:.0f}")
     if days.isna().any():
         return TableColumn()
     return columns.column_of_dates(x, columns.EIGHT)
@@ -154,7 +165,7 @@ def _of_text(cells: pd.Series) -> TableColumn:
         if (found := columns.column_of_numbers(known)) is not None:
             return found if found.unit or found.grouped else _of_values(known)
         if len(formats := _formats(known)) > 1:
-            ways = "; or ".join(_as_dates(cells, form) for form in formats)
+            ways = "; or ".join(AS_DATES.replace("{f}", form) for form in formats)
             raise ValueError(f"has {known.iloc[0]!r}, which may be two dates: {ways}")
         if formats:
             return columns.column_of_dates(known, formats[0])
@@ -198,12 +209,6 @@ def _formats(cells: pd.Series) -> list[str]:
     return found[:1] + [f for f in found[1:] if not read[f].equals(read[found[0]])][:1]
 
 
-def _as_dates(x: pd.Series, form: str) -> str:
-    """The line of Python that reads texts as dates."""
-    column = f"X[{x.name!r}]"
-    return f"{column} = pandas.to_datetime({column}, format='{form}', errors='coerce')"
-
-
 # columns that are refused
 
 
@@ -215,16 +220,22 @@ def _refusal(cells: pd.Series) -> str:
     forms = set(form)
     most = NUMBERS if forms == {NUMBERS, BELOW} else form.value_counts().index[0]
     odd = form != most if len(forms) > 1 else form == most
-    ways = [*_cures(cells, forms, most, date), _category(cells), _drop(cells)]
-    if len(forms) > 1 and cells[odd].nunique() == 1:
-        code = repr(cells[odd].iloc[0])
-        how = advice("missing", f"table=bsvdd.Table(missing=[{code}])", code)
-        ways = [f"{how} makes it missing", *ways]
-    of = f"{form[odd].iloc[0]} beside {most}" if len(forms) > 1 else most
+    ways = [*_cures(cells, forms, most, date), _category(), _drop()]
+    of = most
+    if len(forms) > 1:
+        of = f"{form[odd].iloc[0]} beside {most}"
+        if cells[odd].nunique() == 1:
+            ways.insert(0, _missing("missing", repr(cells[odd].iloc[0])))
     return (
         f"has {cells[odd].iloc[0]!r:.60} in row {cells.index[odd][0]} (counted from 0; "
-        f"{int(odd.sum())} such cells), {of}: {'; '.join(ways)}"
+        f"{odd.sum()} such cells), {of}: {'; '.join(ways)}"
     )
+
+
+def _missing(what: str, code: str) -> str:
+    """How to tell that a code stands for "not known"."""
+    how = advice(what, f"table=bsvdd.Table(missing=[{code}])", code)
+    return how + " makes it missing"
 
 
 def _forms(cells: pd.Series, date: str) -> pd.Series:
@@ -247,32 +258,16 @@ def _forms(cells: pd.Series, date: str) -> pd.Series:
 
 def _cures(cells: pd.Series, forms: set[str], most: str, date: str) -> list[str]:
     """Return the line of Python that makes one form of most cells, if there is one."""
-    x = f"X[{cells.name!r}]"
-    halves = (
-        f"{x} = [float(v[1:]) / 2 if str(v)[0] in '<\u2264' else float(v) for v in "
-        f"{x}] takes half the limit: these rows then have one value, and look more "
-        "alike than they are"
-    )
-    decimal = advice(
-        "decimal", f"{x} = {x}.str.replace('.', '').str.replace(',', '.')", ","
-    )
-    commas = (
-        f"{decimal} if that is a decimal sign, {x} = {x}.str.replace(',', '') if it "
-        "stands between thousands"
-    )
     colons = cells.str.count(":")
-    seconds = " + ':00'" * (int(colons.iloc[0]) == 1)
-    hours = (
-        f"{x} = pandas.to_timedelta({x}{seconds}) / pandas.Timedelta(hours=1) "
-        "makes hours"
-    )
-    number = f"{x} = pandas.to_numeric({x}, errors='coerce') makes all others missing"
     cures = (  # the first that holds
-        (forms - {NUMBERS} == {BELOW}, halves),
-        (forms - {NUMBERS} == {COMMA}, commas),
-        (forms == {TIMES} and colons.nunique() == 1, hours),
-        (most == NUMBERS, number),
-        (most == DATES, _as_dates(cells, date)),
+        (forms - {NUMBERS} == {BELOW}, HALVES),
+        (forms - {NUMBERS} == {COMMA}, advice("decimal", POINTS, ",") + THOUSANDS),
+        (
+            forms == {TIMES} and colons.nunique() == 1,
+            HOURS.replace("{s}", " + ':00'" * (int(colons.iloc[0]) == 1)),
+        ),
+        (most == NUMBERS, AS_NUMBERS + " makes all others missing"),
+        (most == DATES, AS_DATES.replace("{f}", date)),
     )
     return [line for holds, line in cures if holds][:1]
 
@@ -299,16 +294,12 @@ def notes_of_column(
         A sentence without its subject, the column.
     """
     if column.kind == "names":
-        yield (
-            "names the rows, as most values occur once, and does not count; "
-            f"{_category(x)}"
-        )
+        what = "names the rows, as most values occur once, and does not count"
+        yield f"{what}; {_category()}"
     if column.unit or column.grouped:
         unit = f"in {column.unit}, as new rows must be too"
-        yield (
-            f"is read as numbers {unit if column.unit else 'with thousands'}; "
-            f"{_category(x)}"
-        )
+        how = unit if column.unit else "with thousands"
+        yield f"is read as numbers {how}; {_category()}"
     if column.kind == "levels":
         yield f"is read as numbers, the places in {' < '.join(column.values)}"
     if column.kind == "dates" and not columns.are_dates(x):
@@ -318,54 +309,41 @@ def notes_of_column(
     many = n > MANY_CATEGORIES and x.dtype != "category"
     if many and texts(x).str.contains(r"\d").mean() > 0.5:
         one = of_value(column.values[0])
-        yield (
-            f"has {n} different texts with digits, such as {one!r}, each a category; "
-            f"{_drop(x)}"
-        )
-    if column.kind == "dates":
-        yield from _notes_of_dates(x, values)
-    if column.kind == "numbers":
-        yield from _notes_of_ids(x, values)
-        yield from _notes_of_codes(values)
-
-
-def _notes_of_dates(x: pd.Series, values: np.ndarray) -> Iterator[str]:
-    """Yield that dates never go back, or never forward."""
+        what = f"has {n} different texts with digits, such as {one!r}, each a category"
+        yield f"{what}; {_drop()}"
     known = values[~np.isnan(values)]
     steps = np.diff(known)
-    is_sorted = (steps >= 0.0).all() or (steps <= 0.0).all()
-    if is_sorted and len(np.unique(known)) >= FEWEST_CELLS:
-        yield (
-            f"counts on from row to row, so all later rows will be abnormal; {_drop(x)}"
-        )
+    if column.kind == "dates":
+        is_sorted = (steps >= 0.0).all() or (steps <= 0.0).all()
+        if is_sorted and len(np.unique(known)) >= FEWEST_CELLS:
+            what = "counts on from row to row, so all later rows will be abnormal"
+            yield f"{what}; {_drop()}"
+    if column.kind == "numbers":
+        if len(known) == len(values) and _are_ids(known, steps):
+            name = advice("index", "X = X.set_index({x})", "{x}")
+            what = "counts the rows, like an id, and counts as a feature"
+            yield f"{what}; if it is one, {name} names the rows by it; {_drop()}"
+        yield from _notes_of_codes(known)
 
 
-def _notes_of_ids(x: pd.Series, values: np.ndarray) -> Iterator[str]:
-    """Yield that numbers may be ids: whole, different, in order or without holes."""
-    u = np.unique(values[~np.isnan(values)])
-    if not len(u) == len(values) >= FEWEST_CELLS or (u % 1 != 0).any():
-        return
-    steps = np.diff(values)
-    if len(u) == np.ptp(u) + 1 or (steps > 0.0).all() or (steps < 0.0).all():
-        column = repr(x.name)
-        how = advice("index", f"X = X.set_index({column})", column)
-        yield (
-            "counts the rows, like an id, and counts as a feature; if it is one, "
-            f"{how} names the rows by it; {_drop(x)}"
-        )
+def _are_ids(x: np.ndarray, steps: np.ndarray) -> bool:
+    """Whether numbers are whole, different, and in order or without holes."""
+    if not len(np.unique(x)) == len(x) >= FEWEST_CELLS or (x % 1 != 0).any():
+        return False
+    in_order = (steps > 0.0).all() or (steps < 0.0).all()
+    return bool(in_order or len(x) == np.ptp(x) + 1)
 
 
-def _notes_of_codes(values: np.ndarray) -> Iterator[str]:
+def _notes_of_codes(known: np.ndarray) -> Iterator[str]:
     """Yield that the least or the largest number may be a code for "not known"."""
-    u, count = np.unique(values[~np.isnan(values)], return_counts=True)
+    u, count = np.unique(known, return_counts=True)
     if len(u) <= FEWEST_OTHERS:
         return
     for i, others in ((0, u[1:]), (-1, u[:-1])):
         if count[i] >= FEWEST_CODES and np.abs(others - u[i]).min() > np.ptp(others):
             code = text_of(float(u[i]))
-            how = advice("code", f"table=bsvdd.Table(missing=[{code}])", code)
             yield (
                 f"has {code} in {count[i]} rows, alone beyond the others "
-                f"({others[0]:g} to {others[-1]:g}); if that means 'not known', {how} "
-                "makes it missing"
+                f"({others[0]:g} to {others[-1]:g}); if that means 'not known', "
+                f"{_missing('code', code)}"
             )

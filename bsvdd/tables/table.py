@@ -128,7 +128,7 @@ class Table:
     ['Bonn', 'Rom', 'Bonn']
     """
 
-    cyclic: Mapping[Hashable, float] = field(default_factory=dict)
+    cyclic: Mapping[Any, float] = field(default_factory=dict)
     missing: Collection[object] = ()
     columns: tuple[TableColumn, ...] = field(default=(), repr=False)
     names: tuple[str, ...] | None = field(default=None, repr=False)
@@ -230,14 +230,13 @@ class Table:
         self, X: pd.DataFrame, categorical: Collection[int]
     ) -> tuple[Self, pd.DataFrame]:
         """The table of training rows, and their floats; says what may be doubted."""
-        cells = {name: X[name].rename(name) for name in X}
         found = {}
         wrong = []
-        for i, (name, x) in enumerate(cells.items()):
+        for i, name in enumerate(X):
             try:
-                found[name] = column_of(x, i in categorical)
+                found[name] = column_of(X[name], i in categorical)
             except ValueError as error:
-                wrong.append(f"column {name!r} {error}")
+                wrong.append(f"column {name!r} {error}".replace("{x}", repr(name)))
         if {column.kind for column in found.values()} == {"names"}:
             see = advice("separator", "sep of bsvdd.read_table")
             wrong.append(
@@ -245,11 +244,10 @@ class Table:
             )
         if wrong:
             raise ValueError("; ".join(wrong))
-        values = {name: column.floats(cells[name]) for name, column in found.items()}
+        values = {name: column.floats(X[name]) for name, column in found.items()}
         for name, column in found.items():
-            x = values[name].to_numpy()
-            for line in notes_of_column(cells[name], column, x):
-                warn(f"column {name!r} {line}", DataWarning)
+            for line in notes_of_column(X[name], column, values[name].to_numpy()):
+                warn(f"column {name!r} {line}".replace("{x}", repr(name)), DataWarning)
         names = None if list(X) == list(range(X.shape[1])) else tuple(X)
         new = self._with(tuple(found.values()), names)
         return new, pd.DataFrame(values, X.index)

@@ -84,7 +84,7 @@ def unlike(
     >>> est = SVDD().fit(X)
     >>> new = pd.DataFrame({"day": [50.0, 60.0, 3.0], "city": ["Bonn", "Ulm", "Rom"]})
     >>> found = unlike(est.table_, est.table_.floats(new))
-    >>> found.unseen["city"].tolist(), round(found.beyond["day"], 2)
+    >>> found.unseen["city"].tolist(), round(float(found.beyond["day"]), 2)
     ([False, True, False], 0.67)
     """
     seen = known.values.to_numpy()
