@@ -15,7 +15,7 @@ from .console import save_table, waiting, with_filled, with_names
 from .errors import check_outputs, plain_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterator
 
     import numpy as np
     import pandas as pd
@@ -76,20 +76,14 @@ def score(
     check_outputs({"--out": out}, model, csv)
     with waiting("score") as step:
         step("reading")
-        est: Description = estimators.files.load(model)
-        if est.kernel_.pairwise:
-            raise ValueError(
-                f"{model}: its kernel is precomputed; use est.decision in Python"
-            )
+        est = _loaded(model)
         known = est.table_
         layout = replace(table, category=_of_text(known, table))
         new = tables.files.read_own(csv, layout)
         with messages.naming(csv):
             names = _columns_of_fit(est, new, layout)
             X, rows, unread = _read(known, new[names], layout)
-            left = X.isna().to_numpy().all(axis=1)
-            if left.all():
-                raise ValueError("no row has a value in a column of the model")
+            left = _without_values(X)
         usable = X[~left]
         new = new[~left]
         given = usable.to_numpy() if known.table.names is None else usable
@@ -103,13 +97,21 @@ def score(
         found = with_names(with_filled(result, usable.isna()), usable.index)
         found = found if table.id is None else with_names(found, new.index)
     save_table(out, found, table, _said(found))
-    n = int(left.sum())
-    out_of = f"{n} of {len(left)} rows have no value, and are left out" if n else ""
+    if n := int(left.sum()):
+        unread.append(f"{n} of {len(left)} rows have no value, and are left out")
     notes = unlike(known, rows[~left], usable.columns).notes
-    if fdr is not None and not result["selected"].any():
-        notes.append(_none_selected(result["p_value"], fdr))
-    for line in filter(None, (unread, out_of, *notes)):
+    for line in [*unread, *notes, *_none_selected(result, fdr)]:
         click.echo(line, err=True)
+
+
+def _loaded(model: Path) -> Description:
+    """The model in a file; a ValueError if its kernel takes no rows."""
+    est: Description = estimators.files.load(model)
+    if est.kernel_.pairwise:
+        raise ValueError(
+            f"{model}: its kernel is precomputed; use est.decision in Python"
+        )
+    return est
 
 
 def _of_text(known: TrainingTable, layout: Layout) -> tuple[str, ...]:
@@ -152,7 +154,7 @@ def _columns_of_fit(
 
 def _read(
     known: TrainingTable, new: pd.DataFrame, layout: Layout
-) -> tuple[pd.DataFrame, np.ndarray, str]:
+) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
     """New rows, numbered from 0, their floats, and how many cells cannot be read.
 
     A ValueError if no cell of a column can be read.
@@ -162,7 +164,7 @@ def _read(
     found = X.mask(bad)
     rows = values.mask(bad).to_numpy(float)
     if not bad.any(axis=None):
-        return found, rows, ""
+        return found, rows, []
     row, place = divmod(int(bad.to_numpy().argmax()), bad.shape[1])
     column = known.table.columns[place]
     name = new.index.name
@@ -179,7 +181,15 @@ def _read(
         what = messages.listed(nothing if len(nothing) else commas)
         raise ValueError(f"{what} cannot be read; {first}{sign}")
     n = int(bad.to_numpy().sum())
-    return found, rows, f"{n} cells cannot be read and count as missing; {first}"
+    return found, rows, [f"{n} cells cannot be read and count as missing; {first}"]
+
+
+def _without_values(X: pd.DataFrame) -> np.ndarray:
+    """Which rows (n,) have no value; a ValueError if all have none."""
+    left: np.ndarray = X.isna().to_numpy().all(axis=1)
+    if left.all():
+        raise ValueError("no row has a value in a column of the model")
+    return left
 
 
 def _reasons(
@@ -209,11 +219,13 @@ def _said(found: pd.DataFrame) -> str:
     return f"{said}:"
 
 
-def _none_selected(p_value: pd.Series, fdr: float) -> str:
-    """What p-values the procedure of Benjamini and Hochberg would select."""
-    n = len(p_value)
-    smallest = ", ".join(f"{value:.3g}" for value in p_value.nsmallest(3))
-    return (
+def _none_selected(result: pd.DataFrame, fdr: float | None) -> Iterator[str]:
+    """If none is selected, what p-values Benjamini and Hochberg would select."""
+    if fdr is None or result["selected"].any():
+        return
+    n = len(result)
+    smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))
+    yield (
         f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their "
         f"p-values are at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest "
         f"are {smallest}"
