@@ -154,7 +154,7 @@ def of_r_hat(wanted):
 def told(est):
     """Return what a report says to run a fit again, which `same` compares with another."""
     NAMES["fit"], found = est.fit(X), bsvdd.facts(est)
-    return f"call: {found['call']}\nseed: {found.get('seed')}"
+    return f"call: {found.call}\nseed: {found.seed}"
 
 
 def same(other):

@@ -18,8 +18,10 @@ from matplotlib.figure import Figure
 
 from .. import plots
 from ..base.atomic import write
-from ..estimators import facts
+from ..estimators import sentences
+from ..estimators.bayesian import Bayesian
 from ..estimators.description import Description
+from ..estimators.facts import Facts, facts
 from ..outliers.stand_out import stand_out
 from ..questions.methods import methods
 from ..questions.why import explain
@@ -35,7 +37,7 @@ LEFT_AWAY = ["distance"]  # columns of a decision
 def report(est: Description, path: Any, X: Any = None, y: Any = None) -> Path:
     """Write a report of this fit as one HTML file, which needs no network.
 
-    It has what the fit is worth (:func:`bsvdd.facts`), the paragraph for a paper
+    It has the facts of the fit (:func:`bsvdd.facts`), the paragraph for a paper
     (:func:`bsvdd.methods`), the oddest rows with the reasons, pictures of the rows, ROC
     where there are labels, and the code that fits the model again.
 
@@ -73,7 +75,7 @@ def report(est: Description, path: Any, X: Any = None, y: Any = None) -> Path:
     ...     "What P(normal) is" in page.read_text(encoding="utf-8")
     True
     """
-    found = facts.facts(est)
+    found = facts(est)
     path = Path(path)
     if X is None and y is not None:
         raise ValueError(
@@ -97,14 +99,14 @@ def report(est: Description, path: Any, X: Any = None, y: Any = None) -> Path:
         "odd": odd,
         "why_none": why_none,
         "new": X is not None,
-        "lines": facts.lines(found),
+        "lines": sentences.fit_lines(found),
     }
     page |= {
         "size": len(decided),
         "normal": int(decided["normal"].sum()),
         "methods": methods(est),
     }
-    page["summary"] = est.summary() if "quantities" in found else None
+    page["summary"] = est.summary() if isinstance(est, Bayesian) and found.posterior else None
     drawn = _pictures(est, found, X, y, order[:EXPLAINED], explained=not why_none)
     pictures = {name: image(name, picture) for name, picture in drawn}
     write(
@@ -115,7 +117,7 @@ def report(est: Description, path: Any, X: Any = None, y: Any = None) -> Path:
 
 def _pictures(
     est: Description,
-    found: dict[str, Any],
+    found: Facts,
     X: Any,
     y: Any,
     odd: np.ndarray,
@@ -123,12 +125,12 @@ def _pictures(
 ) -> Iterator[tuple[str, Any]]:
     """Yield the pictures of a page with their names."""
     yield "distances", plots.plot_distances(est, X, y)
-    if "one_table" in found and X is None:
+    if found.one_table and X is None:
         yield "outliers", plots.plot_outliers(stand_out(est, est.table_.frame))
-    elif found["uncertain"]:
+    elif found.uncertain:
         given = {"rows": odd} if X is None else {"X": X.iloc[odd]}
         yield "margins", plots.plot_margin(est, **given)
-    if (0 < found["minority"] < found["rows"]) if X is None else len(np.unique(y)) > 1:
+    if (0 < found.minority < found.rows) if X is None else len(np.unique(y)) > 1:
         yield "roc", plots.plot_roc(est, X, y)
     for j in odd if explained else ():
         row = {"row": j} if X is None else {"z": X.iloc[[j]]}

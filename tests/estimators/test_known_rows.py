@@ -136,10 +136,10 @@ def test_weights_may_leave_few_rows_in_effect():
     ):
         SVDD().fit(X, sample_weight=t)
     est = SVDD().fit(X, sample_weight=np.where(np.arange(60) < 30, 0.25, 1.0))
-    beyond = bsvdd.facts(est)["beyond"]["majority"]
+    beyond = bsvdd.facts(est).beyond["majority"]
     flagged = ~est.decision()["normal"].to_numpy()
-    assert beyond["count"] == flagged.sum()
-    assert beyond["share"] == pytest.approx(
+    assert beyond.count == flagged.sum()
+    assert beyond.share == pytest.approx(
         (flagged[:30].sum() / 4 + flagged[30:].sum()) / 37.5
     )
     assert "rows (by weight " in " ".join(str(est).split())

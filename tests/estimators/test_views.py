@@ -201,7 +201,7 @@ def test_what_needs_one_fit_asks_a_view_and_a_fit_is_a_value(fitted):
     for ask in (bsvdd.facts, bsvdd.elpd, bsvdd.methods):
         with pytest.raises(TypeError, match="Views joins several fits.*est.views_"):
             ask(fitted)
-    assert bsvdd.facts(fitted.views_["standardised"])["rows"] == N
+    assert bsvdd.facts(fitted.views_["standardised"]).rows == N
     same = pickle.loads(pickle.dumps(fitted))
     same.set_params(weights=None, estimator=None)
     np.testing.assert_array_equal(same.margins(Z), fitted.margins(Z))
