@@ -24,7 +24,7 @@ import platform
 import sys
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy.stats import beta
@@ -35,7 +35,6 @@ from ..models.kernels.base import Kernel
 from ..models.priors import describe
 from ..models.units import effective
 from .decisions import is_given, rule
-from .description import Description
 from .doubts import doubts
 from .fitted import Fitted, require_one_fit
 from .of_rows import BaseEstimator
@@ -317,7 +316,13 @@ class Facts:
         return {name: value for name, value in found.items() if value is not None}
 
 
-def facts(est: Description) -> Facts:
+class OneFit(Protocol):
+    """An estimator that holds one fit: a description, but not ``Views``."""
+
+    fit_: Fitted
+
+
+def facts(est: OneFit) -> Facts:
     """Return all numbers of a fit.
 
     Parameters
@@ -350,7 +355,7 @@ def facts(est: Description) -> Facts:
     4
     """
     require_one_fit(est, "summary")
-    fit: Fitted = est.fit_
+    fit = est.fit_
     support = fit.quantities["posterior"]["effective_support"]
     return Facts(
         **_model_facts(fit),
