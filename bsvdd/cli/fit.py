@@ -72,7 +72,7 @@ def fit(
     read = "; ".join([_read(est, X, y, layout), *known.said])
     about = [read, *([sentences.job(found)] if of_rows else [])]
     click.echo(
-        "\n".join([*about, found.kernel, sentences.cutoff(found), f"saved {out}"])
+        "\n".join([*about, found.kernel, sentences.cutoff_text(found), f"saved {out}"])
     )
     if report is not None:
         import matplotlib

@@ -558,7 +558,7 @@ class Description(OutlierMixin, OfRows):
             return repr(self)
         from . import facts, sentences  # a fit needs no sentences
 
-        return sentences.printed(facts.facts(self))
+        return sentences.fit_text(facts.facts(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -165,18 +165,7 @@ class Machine(OfRows):
             )
         return f + self.intercept_
 
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Return ``decision_function(X)``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p), or data frame
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return self.decision_function(X)
+    score_samples = decision_function
 
     def predict(self, X: Any) -> np.ndarray:
         """Return +1 (normal) where f is at least 0, up to its rounding, else -1.

@@ -16,7 +16,7 @@ NEXT = (
 )
 
 
-def printed(found: Facts) -> str:
+def fit_text(found: Facts) -> str:
     """Return the print of a fit: rows, kernel, prior, draws, cutoff, what to ask next.
 
     Parameters
@@ -64,7 +64,7 @@ def fit_lines(found: Facts) -> list[tuple[str, str]]:
         ("kernel", found.kernel),
         *_draws(found),
         ("weights", _weights(found)),
-        ("cutoff", cutoff(found)),
+        ("cutoff", cutoff_text(found)),
     ]
 
 
@@ -153,7 +153,7 @@ def _spread(posterior: PosteriorFacts) -> Iterator[str]:
         yield f"The prior moves its mean by {posterior.pull:+.2f} of them."
 
 
-def cutoff(found: Facts) -> str:
+def cutoff_text(found: Facts) -> str:
     """Return how the cutoff was chosen, and how many left-out rows lie beyond it.
 
     Parameters

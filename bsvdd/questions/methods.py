@@ -32,8 +32,8 @@ PRIORS_IN_WORDS = {
     ),
     "BDD": "free, with the prior {prior}",
     "BDD-M": (
-        "normal with the prior {prior}, given that all weights sum to one; those of "
-        "the abnormal rows are subtracted and have the prior {minority_prior}"
+        "normal with the prior {prior}, given that all weights sum to one; the weights "
+        "of the abnormal rows are subtracted and have the prior {minority_prior}"
     ),
 }
 CALIBRATED = (
@@ -131,7 +131,7 @@ def _rows(found: Facts) -> Iterator[str]:
     if found.groups is not None:
         yield (
             f"The rows are of {found.groups} groups, each of which was left out whole, "
-            "so that false alarms are those of rows of a new group."
+            "so that the rate of false alarms holds for rows of a new group."
         )
     if found.missing:
         each = ", ".join(f"{name!r} ({count})" for name, count in found.missing.items())
@@ -159,7 +159,7 @@ def _kernel(found: Facts) -> str:
 def _posterior(
     posterior: PosteriorFacts, model: str, cite: References
 ) -> Iterator[str]:
-    weights = "those of the model"
+    weights = "as the model has them"
     if posterior.priors and model in PRIORS_IN_WORDS:
         priors = {
             name: text.replace(", total=None", "")

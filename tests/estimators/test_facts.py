@@ -114,11 +114,11 @@ def test_convergence_is_that_of_arviz(sampler):
         with pytest.warns(UserWarning) as said:
             tree = xr.DataTree.from_dict({"posterior": of_w, "sample_stats": divergent})
             est = est.with_draws(tree)
-        doubts = bsvdd.facts(est).warnings
-        assert doubts == [str(each.message) for each in said]
+        reasons = bsvdd.facts(est).warnings
+        assert reasons == [str(each.message) for each in said]
         words = ["R-hat of s_z is", "the chains disagree", "effective sample size"]
-        for doubt in [*words, "3 divergent tr", "collapsed"]:
-            assert any(doubt in text for text in doubts), doubt
+        for part in [*words, "3 divergent tr", "collapsed"]:
+            assert any(part in text for text in reasons), part
     found = bsvdd.facts(est).posterior
     w = est.idata_["posterior"]["w"].values
     s = xr.Dataset({"s": (("chain", "draw", "row"), w @ est.gram_.K)})
@@ -137,7 +137,7 @@ MANY = (
     + 3.0 * (np.arange(350) >= 200)[:, None]
 )
 INSIDE = np.concatenate([ROWS[:20] * 2, 0.1 * ROWS[20:]])
-DOUBTS = [  # a fit, its rows and labels, what it doubts, and what to do
+WARNINGS = [  # a fit, its rows and labels, its warning, and what to do
     (
         BSVDD(draws=5, tune=5),
         ROWS[:20],
@@ -175,12 +175,12 @@ DOUBTS = [  # a fit, its rows and labels, what it doubts, and what to do
 
 
 @pytest.mark.parametrize(
-    ("est", "X", "y", "doubt", "remedy"), DOUBTS, ids=range(len(DOUBTS))
+    ("est", "X", "y", "warning", "remedy"), WARNINGS, ids=range(len(WARNINGS))
 )
-def test_a_fit_warns_and_prints_what_it_doubts(est, X, y, doubt, remedy):
+def test_a_fit_prints_its_warnings(est, X, y, warning, remedy):
     _, lines = warned(est.set_params(random_state=0).fit, X, y)
     found, text = bsvdd.facts(est), " ".join(str(est).split())
-    said = [each for each in found.warnings if doubt in each and remedy in each]
+    said = [each for each in found.warnings if warning in each and remedy in each]
     assert len(said) == 1
     assert set(found.warnings) <= set(lines)
     assert all(" ".join(each.split()) in text for each in found.warnings)

@@ -47,7 +47,7 @@ def test_columns_of_rows_are_no_features(tmp_path):
         in text
     )
     assert (
-        "20 batches leave one by one, and the smallest rate that they can hold is 0.048"
+        "20 groups leave one by one, and the smallest rate that they can hold is 0.048"
         in text
     )
     assert "120 rows; 3 columns" in text  # not "0 minority" where nobody labelled
