@@ -353,7 +353,8 @@ class Dictionary:
     @cached_property
     def near_cutoff(self) -> np.ndarray:
         """Majority rows between two quantiles of the mean similarity to the others."""
-        of_problem, i = self.left_out_problems, self.rows.majority
+        i = self.rows.majority
+        of_problem = self.left_out_problems
         _, problem = self.rows.problems
         closeness = 2.0 * of_problem.sums / of_problem.others - of_problem.diag
         i = i[np.argsort(closeness[problem[i]], kind="stable")]

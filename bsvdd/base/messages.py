@@ -23,7 +23,7 @@ _advice: ContextVar[Advice | None] = ContextVar("advice", default=None)
 
 @contextmanager
 def advising(words: Advice) -> Iterator[None]:
-    """In the block, let :func:`advice` return ``words(what, python, value)``."""
+    """In the block, let :func:`advised` return ``words(what, python, value)``."""
     token = _advice.set(words)
     try:
         yield
@@ -31,7 +31,7 @@ def advising(words: Advice) -> Iterator[None]:
         _advice.reset(token)
 
 
-def advice(what: str, python: str, value: object = "") -> str:
+def advised(what: str, python: str, value: object = "") -> str:
     """Return what a user can write: code, unless the caller has :func:`advising` words.
 
     Parameters
@@ -49,11 +49,11 @@ def advice(what: str, python: str, value: object = "") -> str:
 
     Examples
     --------
-    >>> from bsvdd.base.messages import advice, advising
-    >>> advice("sep", "read_table(path, sep=';')", ";")
+    >>> from bsvdd.base.messages import advised, advising
+    >>> advised("sep", "read_table(path, sep=';')", ";")
     "read_table(path, sep=';')"
     >>> with advising(lambda what, python, value: f"--{what} {value}"):
-    ...     advice("sep", "read_table(path, sep=';')", ";")
+    ...     advised("sep", "read_table(path, sep=';')", ";")
     '--sep ;'
     """
     words = _advice.get()

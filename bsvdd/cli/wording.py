@@ -35,7 +35,7 @@ def in_options(what: str, python: str, value: object) -> str:
     ----------
     what, python : str
     value : object
-        As :func:`bsvdd.base.messages.advice` has them.
+        As :func:`bsvdd.base.messages.advised` has them.
 
     Returns
     -------

@@ -103,7 +103,7 @@ class Share:
         Share
         """
         count = int(rows.sum())
-        n = effective(weight)
+        n = effective_number(weight)
         share = float(weight @ rows / weight.sum())
         posterior = beta(n * share + 0.5, n * (1.0 - share) + 0.5)
         low, high = map(float, posterior.ppf([0.05, 0.95]))

@@ -187,8 +187,8 @@ class Grid:
         return np.asarray(logsumexp(self.values, axis=tuple(others)))
 
 
-class Cells(NamedTuple):
-    """Cells of grids, (cells,) each: a stratum, and positions on its axes."""
+class GridCells(NamedTuple):
+    """GridCells of grids, (cells,) each: a stratum, and positions on its axes."""
 
     stratum: np.ndarray
     xi: np.ndarray
@@ -273,7 +273,7 @@ class TailPosterior:
         The points on each axis of the grids.
     chance : list of ndarray of shape (xi, h, share, a)
         The probability that a stratum has this share of odd rows, given xi, h and a.
-    cells : Cells
+    cells : GridCells
         The first stratum with odd rows, and its cell.
     mass : ndarray of shape (cells,)
         The share of the posterior of each cell, if a row is odd.
@@ -285,7 +285,7 @@ class TailPosterior:
     strata: list[Stratum]
     points: Points
     chance: list[np.ndarray]
-    cells: Cells
+    cells: GridCells
     mass: np.ndarray
 
     @classmethod
@@ -314,10 +314,10 @@ class TailPosterior:
             # the probability that only other strata have odd rows
             others = np.exp(total - evidence)
             others -= np.exp(some + logsumexp(own) - evidence)
-            cells, mass = Cells.heavy([own])
+            cells, mass = GridCells.heavy([own])
             share = _share_of_odd(stratum, points, cells)
             odd[stratum.level] = (1.0 - none - max(others, 0.0)) * (mass @ share)
-        heavy = Cells.heavy(first)
+        heavy = GridCells.heavy(first)
         return cls(none, float(evidence), odd, strata, points, chance, *heavy)
 
     def padded(self, stratum: Stratum) -> np.ndarray:
@@ -337,7 +337,7 @@ class TailPosterior:
         They count ``among`` some values (v,) of each stratum of the whole tail.
         """
         drawn = rng.choice(len(self.mass), draws, p=self.mass)
-        cells = Cells(*(each[drawn] for each in self.cells))
+        cells = GridCells(*(each[drawn] for each in self.cells))
         uniform = rng.random((draws, len(self.strata) - 1))
         uniform = np.column_stack([np.ones(draws), uniform])
         number = np.zeros((draws, len(tail.count)), dtype=int)
@@ -417,7 +417,7 @@ def _with_odd(strata: list[Stratum], points: Points) -> list[Grid]:
     return grids
 
 
-def _share_of_odd(stratum: Stratum, points: Points, cells: Cells) -> np.ndarray:
+def _share_of_odd(stratum: Stratum, points: Points, cells: GridCells) -> np.ndarray:
     """Return P(odd) (cells, v) of the values of a stratum with odd rows, in cells."""
     log_share = points[_share_axis(stratum)]
     odd = stratum.log_odd(log_share, points[LOG_A])[cells.log_share, cells.log_a]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..base.messages import advice, did_you_mean, naming, quoted
+from ..base.messages import advised, did_you_mean, naming, quoted
 from ..base.warning import DataWarning, warn
 from .columns import NO_VALUE, SWAPPED, amounts, text_of
 from .labels import read_labels, read_minority, split
@@ -32,7 +32,7 @@ TRUTH = {"true": True, "false": False}
 
 def _parameter(name: str) -> str:
     """A parameter as the user knows it: the field category is ``text``."""
-    return advice("parameter", "text" if name == "category" else name, name)
+    return advised("parameter", "text" if name == "category" else name, name)
 
 
 @dataclass(frozen=True)
@@ -345,7 +345,7 @@ def _csv(path: Path, sep: str) -> pd.DataFrame:
         name = "tab" if sign == "\t" else sign
         raise ValueError(
             f"{path}: the header has {sign!r} and not {sep!r}; name the separator: "
-            f"{advice('sep', f'read_table(path, sep={sign!r})', repr(name))}"
+            f"{advised('sep', f'read_table(path, sep={sign!r})', repr(name))}"
         )
     try:
         if "\0" in text:
@@ -422,7 +422,7 @@ def _typed(x: pd.Series, decimal: str, is_text: bool) -> pd.Series:
     signs = cells[cells.isin(MISSING - {""})].value_counts() if len(known) else {}
     for sign, n in signs.items():
         column = repr(x.name)
-        how = advice("text", f"read_table(path, text=[{column}])", column)
+        how = advised("text", f"read_table(path, text=[{column}])", column)
         warn(
             f"column {column}: {sign!r} in {n} rows is read as a gap; if it is a "
             f"category, {how}",

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..base.messages import advice, did_you_mean, quoted
+from ..base.messages import advised, did_you_mean, quoted
 
 TRUTH = {"True": True, "False": False, "true": True, "false": False}
 INTEGER = r"[+-]?(?:0|[1-9][0-9]{0,17})"  # of 64 bits, without leading zeros
@@ -302,7 +302,7 @@ def _minor_of(labels: np.ndarray, minor_label: Any) -> tuple[Any, np.ndarray]:
     """Return the label of the minority, and which of the distinct labels it is."""
     shown = ", ".join(f"{v!r:.80}" for v in labels[:5].tolist())
     shown += ", ..." * (len(labels) > 5)
-    by_name = f"name the minority's label by {advice('minor_label', 'minor_label=')}"
+    by_name = f"name the minority's label by {advised('minor_label', 'minor_label=')}"
     if np.ndim(minor_label) or not isinstance(minor_label, Hashable):
         raise ValueError(
             f"minor_label must be one label, got {minor_label!r}; for several, give y "

@@ -15,7 +15,7 @@ DISTANCES_AT_ONCE = 2**24
 MOST_COLUMNS_NAMED = 8
 
 
-def counted(missing: np.ndarray, columns: Iterable[object]) -> str:
+def missing_text(missing: np.ndarray, columns: Iterable[object]) -> str:
     """Return how many rows have missing values, and how many each column has.
 
     Parameters

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from ..base.messages import advice, of_value
+from ..base.messages import advised, of_value
 from . import columns
 from .columns import TableColumn, amounts, moments, text_of, texts
 
@@ -65,7 +65,7 @@ THOUSANDS = (
 )
 
 # forms of a text
-BELOW = "numbers below a limit"
+LIMITED = "numbers below a limit"
 COMMA = "numbers with a comma"
 DATES = "dates"
 NUMBERS = "numbers"
@@ -74,13 +74,13 @@ TIMES = "times"
 
 def _drop() -> str:
     """How to leave the column {x} out."""
-    return advice("drop", "X = X.drop(columns={x})", "{x}") + " leaves it out"
+    return advised("drop", "X = X.drop(columns={x})", "{x}") + " leaves it out"
 
 
 def _category() -> str:
     """How to make categories of the column {x}."""
     python = "X[{x}] = X[{x}].astype('category')"
-    return advice("category", python, "{x}") + " makes categories"
+    return advised("category", python, "{x}") + " makes categories"
 
 
 def _refused(*what: str) -> ValueError:
@@ -218,7 +218,7 @@ def _refusal(cells: pd.Series) -> str:
     date = max(n_dates, key=n_dates.__getitem__)
     form = _forms(cells, date)
     forms = set(form)
-    most = NUMBERS if forms == {NUMBERS, BELOW} else form.value_counts().index[0]
+    most = NUMBERS if forms == {NUMBERS, LIMITED} else form.value_counts().index[0]
     odd = form != most if len(forms) > 1 else form == most
     ways = [*_cures(cells, forms, most, date), _category(), _drop()]
     of = most
@@ -234,7 +234,7 @@ def _refusal(cells: pd.Series) -> str:
 
 def _missing(what: str, code: str) -> str:
     """How to tell that a code stands for "not known"."""
-    how = advice(what, f"table=bsvdd.Table(missing=[{code}])", code)
+    how = advised(what, f"table=bsvdd.Table(missing=[{code}])", code)
     return how + " makes it missing"
 
 
@@ -245,7 +245,7 @@ def _forms(cells: pd.Series, date: str) -> pd.Series:
     in_unit = unit.map(lambda u: f"{NUMBERS} in {u!r}" if u else NUMBERS)
     causes = (
         (cells.str.fullmatch(CLOCK), TIMES),
-        (cells.str.fullmatch(LIMIT), BELOW),
+        (cells.str.fullmatch(LIMIT), LIMITED),
         (unit.notna(), in_unit.astype(object)),
         (swapped & cells.str.contains(","), COMMA),
         (moments(cells, date).notna(), DATES),
@@ -260,8 +260,8 @@ def _cures(cells: pd.Series, forms: set[str], most: str, date: str) -> list[str]
     """Return the line of Python that makes one form of most cells, if there is one."""
     colons = cells.str.count(":")
     cures = (  # the first that holds
-        (forms - {NUMBERS} == {BELOW}, HALVES),
-        (forms - {NUMBERS} == {COMMA}, advice("decimal", POINTS, ",") + THOUSANDS),
+        (forms - {NUMBERS} == {LIMITED}, HALVES),
+        (forms - {NUMBERS} == {COMMA}, advised("decimal", POINTS, ",") + THOUSANDS),
         (
             forms == {TIMES} and colons.nunique() == 1,
             HOURS.replace("{s}", " + ':00'" * (int(colons.iloc[0]) == 1)),
@@ -320,7 +320,7 @@ def notes_of_column(
             yield f"{what}; {_drop()}"
     if column.kind == "numbers":
         if len(known) == len(values) and _are_ids(known, steps):
-            name = advice("index", "X = X.set_index({x})", "{x}")
+            name = advised("index", "X = X.set_index({x})", "{x}")
             what = "counts the rows, like an id, and counts as a feature"
             yield f"{what}; if it is one, {name} names the rows by it; {_drop()}"
         yield from _notes_of_codes(known)

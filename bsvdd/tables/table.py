@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from pandas.api import types
 
-from ..base.messages import advice, did_you_mean, listed, quoted
+from ..base.messages import advised, did_you_mean, listed, quoted
 from ..base.warning import DataWarning, warn
 from .columns import NO_VALUE, TableColumn, text_of, texts
 from .reading import column_of, notes_of_column
@@ -238,7 +238,7 @@ class Table:
             except ValueError as error:
                 wrong.append(f"column {name!r} {error}".replace("{x}", repr(name)))
         if {column.kind for column in found.values()} == {"names"}:
-            see = advice("separator", "sep of bsvdd.read_table")
+            see = advised("separator", "sep of bsvdd.read_table")
             wrong.append(
                 f"X has no column besides names of rows; if it is from CSV, see {see}"
             )

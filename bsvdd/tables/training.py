@@ -15,8 +15,7 @@ from ..models.kernels import Kernel, Tabular, as_kernel
 from ..models.rows import CompleteRows, Rows
 from . import inputs
 from .labels import classes_of, split
-from .missing import counted as n_missing
-from .missing import imputed
+from .missing import imputed, missing_text
 from .table import Table, as_frame, frame_of
 
 # majority rows that are described, in some ten seconds; of more, a sample
@@ -338,7 +337,7 @@ def as_weights(weight: Any) -> np.ndarray | None:
 def warn_of_missing(rows: np.ndarray, columns: list[Any]) -> None:
     """Warn of missing cells of rows (n, p) that are filled, with their number in each column."""
     warn(
-        f"{n_missing(np.isnan(rows), columns)}, filled by the nearest training rows: "
+        f"{missing_text(np.isnan(rows), columns)}, filled by the nearest training rows: "
         "false-alarm rates and p-values hold approximately",
         DataWarning,
     )

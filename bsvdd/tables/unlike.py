@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ..base.messages import advice, listed, quoted
+from ..base.messages import advised, listed, quoted
 from .training import TrainingTable
 
 MOVED = 0.5  # share of new rows beyond all training rows above which a column has moved
@@ -45,7 +45,7 @@ class Unlike:
         if n > 1 and (self.beyond > MOVED).any():
             moved = self.beyond.index[self.beyond > MOVED]
             column = repr(moved[0])
-            how = advice(
+            how = advised(
                 "without", f"X = X.drop(columns={column})", repr(str(moved[0]))
             )
             found.append(
