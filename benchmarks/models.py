@@ -45,7 +45,7 @@ def ranks(results: dict[str, pd.DataFrame]) -> pd.DataFrame:
         for which, of in some.items():
             for metric in ("g_mean", "auc"):
                 values = table.values_of(of, metric)
-                found = table.ranks(values)
+                found = table.mean_ranks(values)
                 p = table.friedman(values)
                 same = table.not_told_apart(found)
                 is_all = len(same) == len(found) - 1
@@ -63,7 +63,9 @@ def when(results: dict[str, pd.DataFrame], quick: bool) -> pd.DataFrame:
     lines = []
     for study, rows in results.items():
         once: dict[tuple[str, ...], tuple[str, str]] = {}
-        for at, names in studies.levels(getattr(studies, study)(quick=quick)).items():
+        for at, names in studies.scenarios_by_situation(
+            getattr(studies, study)(quick=quick)
+        ).items():
             once[tuple(names)] = BASE if tuple(names) in once else at
         levels = {at: list(names) for names, at in once.items()}
         some = {"of all": rows, "without labels": without_labels(rows)}

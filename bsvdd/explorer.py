@@ -1,4 +1,4 @@
-"""Change a prior in Jupyter and see at once what it changes: widgets that run when they are moved.
+"""Change a prior in Jupyter and see at once what it changes.
 
 As an app: ``voila notebook.ipynb``, with ``bsvdd.explore(X, y, own=False)`` in a cell.
 """
@@ -10,9 +10,8 @@ import io
 import re
 import textwrap
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -25,32 +24,48 @@ from .estimators.bayesian import BSVDD, BSVDDM, Bayesian
 from .inference import cutoffs
 from .inference.cutoffs import FalseAlarm
 from .models import kernels, priors
-from .models.kernels import Tabular
-from .plots.common import MAJORITY, MINORITY, P_NORMAL, PRIOR, by_class, points
+from .models.kernels import as_kernel
+from .plots.common import DARK, PRIOR, by_class, draw_surprises, scatter
+from .plots.draws import draw_margins
+from .plots.rows import draw_map, mesh_of
 from .tables.labels import classes_of
 
-FAMILIES = (
-    "StandardizedRowSum",
-    "Flat",
-    "EqualWeights",
-    "RowSum",
-    "InverseRowSum",
-    "SVDDWeights",
-)
-SHAPES = {"RBF": kernels.RBF, "Laplacian": kernels.Laplacian}
-RATE = 0.1  # of the slider at its start, where the cutoff is that of the first fit
-GRID = 48  # points of the map along each axis
-COLORS = {"now": MAJORITY, "before": PRIOR}
+if TYPE_CHECKING:
+    import ipywidgets
+    from numpy.typing import ArrayLike
+
+FAMILIES = {
+    each.__name__: each
+    for each in (
+        priors.StandardizedRowSum,
+        priors.Flat,
+        priors.EqualWeights,
+        priors.RowSum,
+        priors.InverseRowSum,
+        priors.SVDDWeights,
+    )
+}
+KERNELS = {"RBF": kernels.RBF, "Laplacian": kernels.Laplacian}
+FIRST_RATE = 0.1  # of the slider, where the cutoff is the cutoff of the first fit
+MESH = 48  # steps of the map along each axis
 IMPORTS = "import bsvdd\nfrom bsvdd import cutoffs, kernels, priors"
+SLOW = {"continuous_update": False}  # a slider that says its last value only
+LABEL_WIDTH = {"style": {"description_width": "90px"}}
 
 
-def explore(X: Any, y: Any = None, est: Any = None, *, own: bool = True) -> Explorer:
+def explore(
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    est: Bayesian | None = None,
+    *,
+    own: bool = True,
+) -> Explorer:
     """Show in Jupyter how prior, kernel and cutoff change posterior and decision.
 
     The controls are the family of the prior and its numbers, a prior of one's own as
     code, the kernel and its bandwidth, the rate of false alarms, and a row. The setting
-    before is shown in grey beside the setting now. A change of the prior samples anew,
-    and a change of the cutoff fits nothing.
+    before is grey beside the setting now. A change of the prior samples anew, and a
+    change of the cutoff fits nothing.
 
     Parameters
     ----------
@@ -58,7 +73,7 @@ def explore(X: Any, y: Any = None, est: Any = None, *, own: bool = True) -> Expl
         Training rows. Two columns are shown as a map of P(normal), others by their
         surprises.
     y : array-like of shape (n,), optional
-        Labels, with the rules of ``fit``.
+        Labels, read as ``fit`` reads them.
     est : estimator with a posterior, optional
         Default: ``BSVDD()``, with labels ``BSVDDM()``.
     own : bool, default=True
@@ -69,7 +84,8 @@ def explore(X: Any, y: Any = None, est: Any = None, *, own: bool = True) -> Expl
     -------
     Explorer
         Shown as the last line of a cell. ``est`` is the fitted estimator of the setting
-        now, ``before`` that of the setting before, and ``code`` makes the former.
+        now, ``before`` is the estimator of the setting before, and ``code`` makes
+        ``est``.
 
     Raises
     ------
@@ -99,36 +115,63 @@ def explore(X: Any, y: Any = None, est: Any = None, *, own: bool = True) -> Expl
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """A fitted estimator, and what it answers about its training rows, each left out, and a map."""
+    """A fitted estimator with its answers.
+
+    Attributes
+    ----------
+    est : fitted estimator
+    decision : pandas.DataFrame
+        Of the training rows, each left out.
+    margins : ndarray of shape (draws, n)
+        Of the training rows, each left out.
+    summary : pandas.Series
+        The posterior medians of ``est.summary()``.
+    map : ndarray of shape (m,)
+        P(normal) on a grid, which may be empty.
+    """
 
     est: Bayesian
     decision: pd.DataFrame
     margins: np.ndarray
-    worth: pd.Series
+    summary: pd.Series
     map: np.ndarray
 
     @classmethod
     def of(cls, est: Bayesian, grid: pd.DataFrame) -> Self:
-        """Return the setting of an estimator, with P(normal) on a grid, which may be empty."""
+        """Return the setting of an estimator, with P(normal) on ``grid``."""
         P = est.probability_normal(grid) if len(grid) else np.empty(0)
         return cls(est, est.decision(), est.margins(), est.summary()["posterior"], P)
 
 
 class Explorer:
-    """The controls, the picture and the numbers of two settings; made by :func:`bsvdd.explore`."""
+    """The controls, the picture and the numbers of two settings.
 
-    def __init__(self, est: Bayesian, X: Any, y: Any, own: bool) -> None:
+    :func:`bsvdd.explore` makes it.
+
+    Attributes
+    ----------
+    controls : dict of ipywidgets.Widget
+        "prior", "own", "kernel", "bandwidth", "rate" and "row".
+    numbers : ipywidgets.VBox
+        A slider for each number of the prior.
+    """
+
+    def __init__(
+        self, est: Bayesian, X: ArrayLike, y: ArrayLike | None, own: bool
+    ) -> None:
         import ipywidgets as w
 
         self.X = X
         self.y = y
-        self._w = w
-        self._own: tuple[str, Any] = "", None
+        self._own: tuple[str, object] = ("", None)
         self._first: Bayesian = clone(est).fit(X, y)
-        self._picture = Picture(self._first, classes_of(y, len(X), est.minor_label)[0])
+        n = len(self._first.table_.frame)
+        self._picture = Picture(self._first, classes_of(y, n, est.minor_label)[0])
         self.now = Setting.of(self._first, self._picture.grid)
         self.past: Setting | None = None
-        self.controls = self._controls(own)
+        self.controls = self._controls(n)
+        if not own:
+            del self.controls["own"]
         self.numbers = w.VBox()
         self._image = w.Image(format="png")
         self._table = w.HTML()
@@ -136,8 +179,7 @@ class Explorer:
         self._code = w.Textarea(rows=5, layout=w.Layout(width="95%"), disabled=True)
         self._show_numbers()
         for name, control in self.controls.items():
-            control.add_class(f"bsvdd-{name}")
-            control.observe(self._moved, "value")
+            self._watch(name, control)
         self._image.add_class("bsvdd-picture")
         prior, *others = self.controls.values()
         left = w.VBox([prior, self.numbers, *others, self._said])
@@ -157,93 +199,86 @@ class Explorer:
     def _repr_mimebundle_(self, **how: Any) -> Any:
         return self.box._repr_mimebundle_(**how)
 
-    def _controls(self, own: bool) -> dict[str, Any]:
-        w = self._w
-        how = {"style": {"description_width": "90px"}}
-        slow = {"continuous_update": False, **how}
+    def _controls(self, n: int) -> dict[str, ipywidgets.Widget]:
+        """Return the controls by name; n is the number of rows."""
+        import ipywidgets as w
+
         family = type(self.est.prior).__name__
-        shape = type(_inner(self.est.kernel_)).__name__
-        families = [family, *(f for f in FAMILIES if f != family)]
-        shapes = (
-            [shape, *(s for s in SHAPES if s != shape)] if shape in SHAPES else [shape]
-        )
-        steps: dict[str, Any] = {"min": -1.0, "max": 1.0, "step": 0.05}
-        rates: dict[str, Any] = {"min": 0.01, "max": 0.5, "step": 0.01}
-        found = {
-            "prior": w.Dropdown(options=families, description="prior", **how),
-            "own": w.Text(
-                description="own prior", placeholder="priors.Flat(sd=0.3)", **slow
+        kernel = type(self.est.kernel_.inner).__name__
+        families = dict.fromkeys([family, *FAMILIES])
+        shapes = dict.fromkeys([kernel, *(KERNELS if kernel in KERNELS else ())])
+        slow = SLOW | LABEL_WIDTH
+        factors = {"min": -1.0, "max": 1.0, "step": 0.05} | slow
+        rates = {"min": 0.01, "max": 0.5, "step": 0.01} | slow
+        hint = "priors.Flat(sd=0.3)"
+        return {
+            "prior": w.Dropdown(
+                options=[*families], description="prior", **LABEL_WIDTH
             ),
-            "kernel": w.Dropdown(options=shapes, description="kernel", **how),
-            "bandwidth": w.FloatLogSlider(
-                1.0, **steps, description="bandwidth ×", **slow
+            "own": w.Text(description="own prior", placeholder=hint, **slow),
+            "kernel": w.Dropdown(
+                options=[*shapes], description="kernel", **LABEL_WIDTH
             ),
-            "rate": w.FloatSlider(RATE, **rates, description="false alarms", **slow),
-            "row": w.IntSlider(
-                0, min=0, max=len(self.X) - 1, description="row", **slow
-            ),
+            "bandwidth": w.FloatLogSlider(1.0, description="bandwidth ×", **factors),
+            "rate": w.FloatSlider(FIRST_RATE, description="false alarms", **rates),
+            "row": w.IntSlider(0, min=0, max=n - 1, description="row", **slow),
         }
-        return (
-            found
-            if own
-            else {name: each for name, each in found.items() if name != "own"}
-        )
+
+    def _watch(self, name: str, control: ipywidgets.Widget) -> None:
+        control.add_class(f"bsvdd-{name}")
+        control.observe(self._moved, "value")
 
     def _show_numbers(self) -> None:
         """Show a slider for each number of the family of priors."""
-        start = self._family
-        sliders = []
-        for name in _numbers(start):
-            slider = self._w.FloatLogSlider(
-                getattr(start, name), min=-2, max=1, step=0.1, description=name,
-                continuous_update=False, style={"description_width": "90px"},
-            )  # fmt: skip
-            slider.add_class(f"bsvdd-{name}")
-            slider.observe(self._moved, "value")
-            sliders.append(slider)
-        self.numbers.children = tuple(sliders)
+        import ipywidgets as w
+
+        powers = {"min": -2, "max": 1, "step": 0.1} | SLOW | LABEL_WIDTH
+        self.numbers.children = [
+            w.FloatLogSlider(value, description=name, **powers)
+            for name, value in _numbers(self._family).items()
+        ]
+        for slider in self.numbers.children:
+            self._watch(slider.description, slider)
 
     # what the controls ask for
 
     @property
     def _family(self) -> Any:
-        """A prior of the family that is chosen, with the numbers of the first fit if it is its."""
+        """The prior of the first fit if it has the family, else one of the family."""
         name = self.controls["prior"].value
         first = self._first.prior
-        return first if type(first).__name__ == name else getattr(priors, name)()
+        return first if type(first).__name__ == name else FAMILIES[name]()
 
     @property
     def _prior(self) -> Any:
         text = self.controls["own"].value.strip() if "own" in self.controls else ""
         if not text:
-            numbers = {
-                slider.description: _short(slider) for slider in self.numbers.children
-            }
+            numbers = {each.description: _short(each) for each in self.numbers.children}
             return replace(self._family, **numbers) if numbers else self._family
         if text != self._own[0]:
             import pymc as pm
 
-            self._own = text, eval(text, {"priors": priors, "pm": pm, "np": np})
+            self._own = (text, eval(text, {"priors": priors, "pm": pm, "np": np}))
         return self._own[1]
 
     @property
-    def _kernel(self) -> Any:
+    def _kernel(self) -> object:
         asked = self._first.kernel
-        inner = _inner(self._first.kernel_)
+        inner = self._first.kernel_.inner
         shape = self.controls["kernel"].value
         factor = _short(self.controls["bandwidth"])
-        if shape not in SHAPES or (shape == type(inner).__name__ and factor == 1.0):
+        if shape not in KERNELS or (shape == type(inner).__name__ and factor == 1.0):
             return asked
-        new = SHAPES[shape](bandwidth=float(f"{factor * inner.bandwidth:.4g}"))
-        return replace(asked, kernel=new) if isinstance(asked, Tabular) else new
+        new = KERNELS[shape](bandwidth=float(f"{factor * inner.bandwidth:.4g}"))
+        return as_kernel(asked).with_inner(new)
 
     @property
-    def _cutoff(self) -> Any:
+    def _cutoff(self) -> object:
         rate = round(self.controls["rate"].value, 4)
-        return self._first.cutoff if rate == RATE else FalseAlarm(rate)
+        return self._first.cutoff if rate == FIRST_RATE else FalseAlarm(rate)
 
     def _fitted(self) -> Bayesian:
-        """Return the estimator of the controls, of which only what is new is made."""
+        """Return the estimator of the controls; only what changed is made again."""
         est = self.est
         prior = self._prior
         kernel = self._kernel
@@ -257,7 +292,7 @@ class Explorer:
 
     # what is shown
 
-    def _moved(self, change: Any) -> None:
+    def _moved(self, change: dict[str, object]) -> None:
         if change["owner"] is self.controls["prior"]:
             self._show_numbers()
         self._say("fitting ...")
@@ -269,7 +304,9 @@ class Explorer:
                 self._say(f"{type(error).__name__}: {error}")
                 return
             if new is not self.est:
-                self.past, self.now = self.now, Setting.of(new, self._picture.grid)
+                now = Setting.of(new, self._picture.grid)
+                self.past = self.now
+                self.now = now
             self._show()
         self._say("\n".join(dict.fromkeys(str(each.message) for each in caught)))
 
@@ -280,26 +317,27 @@ class Explorer:
 
     def _show(self) -> None:
         row = self.controls["row"].value
+        self._image.value = self._picture.drawn(row, self.now, self.past)
         both = {"before": self.past} if self.past else {}
         both["now"] = self.now
-        self._image.value = self._picture.drawn(both, row)
-        of_row = pd.DataFrame(
-            {name: each.decision.iloc[row] for name, each in both.items()}
+        tables = (
+            {name: each.decision.iloc[row] for name, each in both.items()},
+            {name: each.summary for name, each in both.items()},
         )
-        worth = pd.DataFrame({name: each.worth for name, each in both.items()})
-        tables = [
-            each.map(of_value, digits=4).to_html(border=0) for each in (of_row, worth)
-        ]
-        self._table.value = f'<div style="display:flex;gap:3em">{"".join(tables)}</div>'
+        texts = (pd.DataFrame(each).map(of_value, digits=4) for each in tables)
+        shown = "".join(each.to_html(border=0) for each in texts)
+        self._table.value = f'<div style="display:flex;gap:3em">{shown}</div>'
         self._code.value = self.code
 
     @property
     def code(self) -> str:
         """Python code that makes the estimator of the setting now, unfitted."""
-        parameters = self.est.get_params(deep=False)
         defaults = type(self.est)().get_params(deep=False)
-        changed = {n: v for n, v in parameters.items() if repr(v) != repr(defaults[n])}
-        texts = {name: _qualified(repr(value)) for name, value in changed.items()}
+        texts = {
+            name: _qualified(repr(value))
+            for name, value in self.est.get_params(deep=False).items()
+            if repr(value) != repr(defaults[name])
+        }
         if self.est.prior is self._own[1]:
             texts["prior"] = self._own[0]
         arguments = ", ".join(f"{name}={text}" for name, text in texts.items())
@@ -316,98 +354,68 @@ class Picture:
         self.figure.subplots_adjust(
             left=0.1, right=0.98, bottom=0.14, top=0.93, wspace=0.08
         )
-        self.minority = minority
+        self.classes = by_class(minority)
         self.grid = pd.DataFrame()  # of a map
-        if not est.kernel_.pairwise and list(est.table_.kinds.values()) == [
-            "numbers",
-            "numbers",
-        ]:
-            self.rows = est.table_.frame.to_numpy(float)
-            names = est.table_.frame.columns
-            low = np.nanmin(self.rows, axis=0)
-            high = np.nanmax(self.rows, axis=0)
-            ends = np.array([low, high]) + 0.15 * np.outer([-1.0, 1.0], high - low)
-            self.mesh = np.meshgrid(*np.linspace(ends[0], ends[1], GRID).T)
-            self.grid = pd.DataFrame(np.reshape(self.mesh, (2, -1)).T, columns=names)
+        table = est.table_
+        if not est.kernel_.pairwise and [*table.kinds.values()] == ["numbers"] * 2:
+            self.rows = table.frame.to_numpy(float)
+            self.mesh = mesh_of(self.rows, MESH)
+            grid = np.reshape(self.mesh, (2, -1)).T
+            self.grid = pd.DataFrame(grid, columns=table.frame.columns)
 
-    def drawn(self, both: Mapping[str, Setting], row: int) -> bytes:
+    def drawn(self, row: int, now: Setting, before: Setting | None) -> bytes:
         """Return the picture of one setting, or of two, as PNG."""
-        for ax in (self.left, self.right):
-            ax.clear()
+        self.left.clear()
+        self.right.clear()
         if len(self.grid):
-            self._map(both, row)
+            self._map(row, now, before)
         else:
-            self._surprises(both, row)
-        self._margins({name: each.margins[:, row] for name, each in both.items()})
+            self._surprises(row, now, before)
+        margins = [each.margins[:, row] for each in (now, before) if each]
+        shares = [f"{(each >= 0.0).mean():.2f}" for each in margins]
+        draw_margins(self.right, *margins)
+        self.right.set_title(f"P(normal) = {', before '.join(shares)}")
         file = io.BytesIO()
         self.figure.savefig(file, format="png")
         return file.getvalue()
 
-    def _map(self, both: Mapping[str, Setting], row: int) -> None:
-        for name, each in both.items():
-            P = each.map.reshape(GRID, GRID)
-            if name == "now":
-                how: dict[str, Any] = {"vmin": 0, "vmax": 1, "shading": "gouraud"}
-                self.left.pcolormesh(*self.mesh, P, cmap=P_NORMAL, **how)
-            self.left.contour(*self.mesh, P, [0.5], colors=COLORS[name])
-        points(
-            self.left, self.rows[:, 0], self.rows[:, 1], by_class(self.minority), s=9
-        )
+    def _map(self, row: int, now: Setting, before: Setting | None) -> None:
+        P = now.map.reshape(MESH, MESH)
+        draw_map(self.left, *self.mesh, P)
+        if before is not None:
+            past = before.map.reshape(MESH, MESH)
+            self.left.contour(*self.mesh, past, [0.5], colors=PRIOR)
+        self.left.contour(*self.mesh, P, [0.5], colors=DARK)
+        scatter(self.left, self.rows[:, 0], self.rows[:, 1], self.classes, s=9)
         self.left.scatter(*self.rows[row], s=90, facecolors="none", edgecolors="black")
         x, y = map(str, self.grid.columns)
         self.left.set(xlabel=x, ylabel=y, title="P(normal) and where it is .5")
 
-    def _surprises(self, both: Mapping[str, Setting], row: int) -> None:
-        for name, each in both.items():
-            surprise = each.decision["surprise"].to_numpy()
-            colors = np.where(self.minority & (name == "now"), MINORITY, COLORS[name])
-            self.left.scatter(
-                np.arange(len(surprise)), surprise, s=9, c=colors, label=name
-            )
-        self.left.axhline(0.0, color="black", linewidth=0.8)
-        self.left.axvline(row, color="black", linewidth=0.8, linestyle=":")
-        self.left.set_yscale("symlog", linthresh=5.0)
-        self.left.set(xlabel="row", ylabel="surprise; above 0: abnormal")
-
-    def _margins(self, margins: Mapping[str, np.ndarray]) -> None:
-        every = np.concatenate(list(margins.values()))
-        low, high = np.quantile(every[np.isfinite(every)], [0.005, 0.995])
-        bins = np.linspace(low, high, 40)
-        for name, of_row in margins.items():
-            shown = f"{name}: P(normal) {(of_row >= 0.0).mean():.2f}"
-            inside = np.clip(of_row, bins[0], bins[-1])
-            how: dict[str, Any] = {
-                "histtype": "step" if name == "before" else "stepfilled"
-            }
-            self.right.hist(
-                inside, bins, color=COLORS[name], alpha=0.7, label=shown, **how
-            )
-        self.right.axvline(0.0, color="black", linewidth=0.8)
-        self.right.set(xlabel="margin of the row; right of 0: normal", yticks=[])
-        self.right.legend(fontsize=8)
+    def _surprises(self, row: int, now: Setting, before: Setting | None) -> None:
+        if before is not None:
+            past = before.decision["surprise"]
+            self.left.scatter(np.arange(len(past)), past, s=9, color=PRIOR)
+        draw_surprises(self.left, now.decision["surprise"].to_numpy(), self.classes)
+        self.left.axhline(0.0, color=DARK, linewidth=0.8)
+        self.left.axvline(row, color=DARK, linewidth=0.8, linestyle=":")
 
 
-def _inner(kernel: Any) -> Any:
-    return kernel.kernel if isinstance(kernel, Tabular) else kernel
-
-
-def _numbers(prior: Any) -> list[str]:
-    """Return the names of the positive numbers of a prior, if it is a value of this package."""
+def _numbers(prior: object) -> dict[str, float]:
+    """Return the positive numbers of a prior of this package by name."""
     values = vars(prior) if is_dataclass(prior) else {}
-    return [name for name, v in values.items() if isinstance(v, int | float) and v > 0]
+    return {
+        name: v for name, v in values.items() if isinstance(v, int | float) and v > 0
+    }
 
 
-def _short(slider: Any) -> float:
+def _short(slider: ipywidgets.Widget) -> float:
     return float(f"{slider.value:.4g}")
 
 
 def _qualified(text: str) -> str:
     """Return the repr of a kernel, a prior or a cutoff as code."""
-    for module, name in (
-        (kernels, "kernels"),
-        (priors, "priors"),
-        (cutoffs, "cutoffs"),
-    ):
+    for module in (kernels, priors, cutoffs):
         classes = "|".join(module.__all__)
+        name = module.__name__.rpartition(".")[2]
         text = re.sub(rf"(?<![\w.])({classes})(?=\()", rf"{name}.\1", text)
     return text

@@ -1,14 +1,14 @@
-"""Cutoffs: rules that choose one value in each draw, from left-out values of the training rows.
+"""Cutoffs: each chooses one value in each draw, from left-out values of training rows.
 
-A row is normal if its value is at least the cutoff. A rule takes values (S, n), a
-weight of each row in each draw, and which rows are minority, and returns the cutoff of
+A row is normal if its value is at least the cutoff. A cutoff takes values (S, n), a
+weight of each row in each draw, and which rows are minority, and returns its value in
 each draw (S,).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -20,12 +20,16 @@ FEW_LABELS = 20  # minority rows, below which the cutoff is one of false alarms
 METRICS = ("g_mean", "balanced_accuracy", "f1")
 
 
-class Rule(Protocol):
+class Cutoff(Protocol):
     """What chooses a cutoff."""
 
     @property
     def needs_minority(self) -> bool:
         """Whether there must be minority rows."""
+
+    @property
+    def rate(self) -> float | None:
+        """The rate of false alarms that it asks for, if it asks for one."""
 
     def __call__(
         self, values: np.ndarray, weight: np.ndarray, minority: np.ndarray
@@ -54,7 +58,7 @@ class FalseAlarm:
 
     rate: float = 0.1
 
-    needs_minority = False
+    needs_minority: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not (is_number(self.rate) and 0.0 < self.rate < 1.0):
@@ -103,7 +107,8 @@ class Best:
     metric: str = "g_mean"
     max_fpr: float = 0.2
 
-    needs_minority = True
+    needs_minority: ClassVar[bool] = True
+    rate: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if self.metric not in METRICS:
@@ -150,7 +155,8 @@ class Cost:
 
     miss: float = 1.0
 
-    needs_minority = True
+    needs_minority: ClassVar[bool] = True
+    rate: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if not (is_number(self.miss) and self.miss > 0.0):
@@ -173,11 +179,11 @@ class Printed:
 
     Parameters
     ----------
-    rule : FalseAlarm, Best, Cost or float, default=FalseAlarm()
+    cutoff : FalseAlarm, Best, Cost or float, default=FalseAlarm()
         D_opt, or what chooses it from distances of the training rows.
     of : {"left-out", "training", "own"}, default="left-out"
         Whether these are left out, or are those of the rows in the centre; "own" is the
-        radius of SVDD's sphere, with no rule.
+        radius of SVDD's sphere, which no cutoff chooses.
 
     Examples
     --------
@@ -192,56 +198,64 @@ class Printed:
     True
     """
 
-    rule: FalseAlarm | Best | Cost | float = FalseAlarm()
+    cutoff: FalseAlarm | Best | Cost | float = FalseAlarm()
     of: str = "left-out"
+
+    rate: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         if self.of not in ("left-out", "training", "own"):
             raise ValueError(
                 f"Printed: of must be 'left-out', 'training' or 'own', got {self.of!r}"
             )
-        a_rule = isinstance(self.rule, FalseAlarm | Best | Cost)
-        if not (a_rule or (is_number(self.rule) and self.rule >= 0.0)):  # type: ignore[operator]
+        cutoff = self.cutoff
+        chooses = isinstance(cutoff, FalseAlarm | Best | Cost)
+        if not (chooses or (is_number(cutoff) and cutoff >= 0.0)):  # type: ignore[operator]
             raise ValueError(
-                "Printed: rule must be FalseAlarm, Best, Cost or a distance of at "
-                f"least 0, got {self.rule!r}"
+                "Printed: cutoff must be FalseAlarm, Best, Cost or a distance of at "
+                f"least 0, got {cutoff!r}"
             )
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the cutoff is a distance, which no rows choose."""
+        return isinstance(self.cutoff, int | float)
 
     @property
     def needs_minority(self) -> bool:
         """Whether there must be minority rows."""
-        return not isinstance(self.rule, int | float) and self.rule.needs_minority
+        return not isinstance(self.cutoff, int | float) and self.cutoff.needs_minority
 
     def distance(self, d: np.ndarray, mass: np.ndarray, minority: np.ndarray) -> float:
         """Return D_opt from distances d (n,) of rows that count ``mass`` (n,)."""
-        if isinstance(self.rule, int | float):
-            return float(self.rule)
-        if isinstance(
-            self.rule, FalseAlarm
-        ):  # of the majority, the distance number (1 - rate) n
-            beyond = 1.0 - self.rule.rate
-            weights = mass[~minority]
-            how: Any = {"method": "inverted_cdf", "weights": weights}
+        if isinstance(self.cutoff, int | float):
+            return float(self.cutoff)
+        if isinstance(self.cutoff, FalseAlarm):
+            # of the majority, the distance number (1 - rate) n
+            beyond = 1.0 - self.cutoff.rate
+            how: Any = {"method": "inverted_cdf", "weights": mass[~minority]}
             return float(np.quantile(d[~minority], beyond, **how))
-        return -float(self.rule(-d[None], mass[None], minority)[0])
+        return -float(self.cutoff(-d[None], mass[None], minority)[0])
 
 
-def resolved(rule: FalseAlarm | Best | Cost | Printed | None, n1: int) -> Any:
-    """Return the rule for n1 minority rows, which have a weight; None is the default one.
+def resolved(
+    cutoff: FalseAlarm | Best | Cost | Printed | None, n1: int
+) -> FalseAlarm | Best | Cost | Printed:
+    """Return the cutoff for n1 minority rows, which have a weight; None is the default one.
 
     Raises
     ------
     ValueError
-        The rule needs minority rows, and there are none.
+        The cutoff needs minority rows, and there are none.
     """
-    if rule is None:
+    if cutoff is None:
         return Best() if n1 >= FEW_LABELS else FalseAlarm()
-    if rule.needs_minority and not n1:
+    if cutoff.needs_minority and not n1:
         raise ValueError(
-            f"{rule!r} needs minority rows, and there are none; give labels y, or a "
+            f"{cutoff!r} needs minority rows, and there are none; give labels y, or a "
             "cutoff such as cutoffs.FalseAlarm(0.1)"
         )
-    return rule
+    return cutoff
 
 
 def best_cut(

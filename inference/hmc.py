@@ -9,32 +9,30 @@ import numpy as np
 
 from ..base import threads
 
-# accepted; angle; steps of a trajectory
-RATE = 0.8
-LARGEST = 1.2
-LONGEST = 64
-QUARTERS = 0.8, 1.4  # of a turn: a longer one is no new draw of squares
-# at least; steps of a trajectory of the warm-up, at most
-WALKERS = 8
-SHORT = 8
+ACCEPTED = 0.8  # share of the trajectories that adaptation aims at
+LARGEST_ANGLE = 1.2  # of a step
+LONGEST_TRAJECTORY = 64  # steps
+QUARTERS = (0.8, 1.4)  # of a turn: a longer one is no new draw of squares
+WALKERS = 8  # at least
+WARM_UP_TRAJECTORY = 8  # steps, at most
 STAGES = np.array([0.12, 0.24, 0.48, 0.16])  # of the warm-up
-Density = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+LogDensity = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 State = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @np.errstate(all="ignore")  # a state that is not finite has density 0
 def hmc(
-    f: Density,
+    f: LogDensity,
     n: int,
     draws: int,
     tune: int,
     chains: int,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return draws z (chains, draws, n), and how probable each was to be taken (chains, draws).
+    """Return draws z (chains, draws, n), and their acceptance rates (chains, draws).
 
-    The standard normal is rotated exactly, and the rest kicks (Neal 2010, 5.5.1). Eight
-    walkers, or one for each chain, warm up for ``tune`` trajectories; after each stage
+    Each step solves the N(0, I) part exactly, as a rotation of (z, v); the gradient of
+    the rest updates v (Neal 2010, 5.5.1). Eight walkers, or one for each chain, warm up for ``tune`` trajectories; after each stage
     but the last, z gets a mean and a scale from them. The angle is adapted by dual
     averaging. The chains go on from the first walkers.
 
@@ -50,9 +48,8 @@ def hmc(
     z = rng.standard_normal((max(WALKERS, chains), n))
     angle = 0.5
     with threads.steps(f"{chains} chains of {draws} draws") as step:
-        for stage, trajectories in enumerate(
-            np.maximum(np.round(STAGES * tune), 2).astype(int), 1
-        ):
+        lengths = np.maximum(np.round(STAGES * tune), 2).astype(int)
+        for stage, trajectories in enumerate(lengths, 1):
             z, angle, found = walk.adapted(z, trajectories, angle)
             last = walk
             walk = Walk(f, rng, found.mean(axis=0), found.std(axis=0) + 1e-9)
@@ -61,7 +58,7 @@ def hmc(
         states = []
         rates = []
         for i in range(draws):
-            state, accept = last.moved(state, angle, LONGEST)
+            state, accept = last.moved(state, angle, LONGEST_TRAJECTORY)
             states.append(last.z(state[0]))
             rates.append(accept)
             step(f"draw {i + 1} of {draws}")
@@ -72,7 +69,7 @@ def hmc(
 class Walk:
     """Trajectories of y, z = center + scale y."""
 
-    f: Density
+    f: LogDensity
     rng: np.random.Generator
     center: np.ndarray
     scale: np.ndarray
@@ -133,10 +130,10 @@ class Walk:
         mean = np.log(angle)
         middle = np.log(10.0 * angle)
         for t in range(1, trajectories + 1):
-            state, accept = self.moved(state, angle, SHORT)
+            state, accept = self.moved(state, angle, WARM_UP_TRAJECTORY)
             rate = 1.0 / np.mean(1.0 / np.maximum(accept, 1e-10))
-            error += (RATE - rate - error) / (t + 10)
-            angle = min(float(np.exp(middle - np.sqrt(t) / 0.1 * error)), LARGEST)
+            error += (ACCEPTED - rate - error) / (t + 10)
+            angle = min(float(np.exp(middle - np.sqrt(t) / 0.1 * error)), LARGEST_ANGLE)
             mean += t**-0.75 * (np.log(angle) - mean)
             kept.append(self.z(state[0]))
         return kept[-1], float(np.exp(mean)), np.concatenate(kept[trajectories // 2 :])

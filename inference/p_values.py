@@ -10,11 +10,10 @@ Gammerman and Shafer 2005).
 The probability is over training rows and z. It needs normal training rows and new
 normal rows from one distribution (exchangeable rows): abnormal training rows make
 p-values too large, and drift makes them too small. Bandwidth and scaling are chosen by
-all rows, and row sums in a prior are sums over all rows; no theorem covers this. Points
-of the user must not be training rows.
+all rows, and row sums in a prior are sums over all rows; no theorem covers this.
 
 Rows of mass :math:`t_j` count by it,
-:math:`(1 + \sum_{s_j \le s_z} t_j) / (1 + \sum t_j)`; the mass of a batch is spread
+:math:`(1 + \sum_{s_j \le s_z} t_j) / (1 + \sum t_j)`; the mass of a group is spread
 over its rows. Scores that rounding alone tells apart are equal, so the p-value of a row
 does not depend on the rows that it is asked with.
 """
@@ -23,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .decision import TIE
+from .boundary import SCORE_TIE
 
 
 def p_values(
@@ -54,5 +53,5 @@ def p_values(
     """
     order = np.argsort(left_out)
     below = np.append(0.0, np.broadcast_to(mass, left_out.shape)[order].cumsum())
-    place = np.searchsorted(left_out[order], scores + TIE, side="right")
+    place = np.searchsorted(left_out[order], scores + SCORE_TIE, side="right")
     return np.asarray((1.0 + below[place] - itself) / (1.0 + below[-1] - itself))

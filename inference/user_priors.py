@@ -19,21 +19,25 @@ from pymc.logprob.utils import ParameterValueError
 from pytensor.compile.mode import Mode
 from pytensor.graph.replace import vectorize_graph
 
-MODE = Mode(linker="py", optimizer="fast_run").excluding("fusion", "inplace")
+from ..models.weights import Weights
+
+MODE_OF_PYTENSOR = Mode(linker="py", optimizer="fast_run").excluding(
+    "fusion", "inplace"
+)
 
 
 @dataclass(frozen=True, eq=False)
 class OfPyMC:
     """The density of a model by x, PyMC's free vector, as N(z) e^f(z), x = start + z."""
 
-    model: Any
+    model: Weights
     start: np.ndarray
     values: Callable[..., Any]
     prior: Callable[..., Any]
 
     @classmethod
-    def of(cls, model: Any) -> Self:
-        """Return that of a model of :mod:`bsvdd.models`."""
+    def of(cls, model: Weights) -> Self:
+        """Return the density of a model whose priors a user wrote."""
         built = model.build()
         if built.discrete_value_vars:
             names = ", ".join(v.name for v in built.discrete_value_vars)
@@ -64,7 +68,7 @@ class OfPyMC:
         return found
 
     def _require_values(self) -> None:
-        """Raise a ValueError if a variable has not one value for each of its points."""
+        """Raise a ValueError if a variable has not one value for each of its atoms."""
         made = self.values(self.start[None])
         for (name, (_, n)), values in zip(
             self.model.variables.items(), made, strict=True
@@ -72,7 +76,7 @@ class OfPyMC:
             if values.shape != (1, n):
                 raise ValueError(
                     f"prior of {name}: it must make one value for each of the {n} "
-                    "points (pass dims=dims), but made values of shape "
+                    "atoms (pass dims=dims), but made values of shape "
                     f"{values.shape[1:]}"
                 )
 
@@ -129,5 +133,8 @@ def on_batches(outputs: Any, inputs: Any) -> Callable[..., Any]:
     many = vectorize_graph(outputs, batches)
     with pytensor.config.change_flags(cxx=""):
         return pytensor.function(
-            list(batches.values()), many, mode=MODE, on_unused_input="ignore"
+            list(batches.values()),
+            many,
+            mode=MODE_OF_PYTENSOR,
+            on_unused_input="ignore",
         )

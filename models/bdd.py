@@ -11,39 +11,41 @@ The posterior is normal, with the precision
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from .gram import Gram
-from .priors import Gaussian
+from .dictionary import Dictionary
+from .priors import Gaussian, PriorLike
 from .quadratic_program import minimize
-from .weights import Arrays, Weights
+from .similarities import Arrays
+from .weights import Weights
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 
-@dataclass(frozen=True, eq=False)
 class BDD(Weights):
     """The model with Gram statistics, the prior of alpha0, and lambda."""
 
-    gram: Gram
-    prior: Any
-    scale: float = 1.0
-
     variable = "alpha0"
 
+    @override
     def of(self, alpha0: Any) -> Any:
         return alpha0
 
+    @override
     def weights(self, alpha0: np.ndarray) -> np.ndarray:
         return alpha0
 
+    @override
     def pulled(self, g: np.ndarray, w: np.ndarray, alpha0: np.ndarray) -> Arrays:
         return (g,)
 
     @property
+    @override
     def normal_prior(self) -> Gaussian | None:
         """The prior if it is normal, so that the posterior is normal."""
         prior = self.variables["alpha0"][0]
@@ -67,8 +69,10 @@ class BDD(Weights):
                 "simplex=False"
             )
         D = prior.precision
-        return self.scale * gram.n0 * gram.K + D, self.scale * gram.r + D @ prior.m
+        scale = self.likelihood_scale
+        return scale * gram.n0 * gram.K + D, scale * gram.r + D @ prior.m
 
+    @override
     def draw(self, draws: int, rng: np.random.Generator) -> np.ndarray:
         """Return independent draws (draws, M)."""
         precision, shift = self.posterior
@@ -87,6 +91,8 @@ class BDD(Weights):
         return minimize(precision, shift, np.zeros(len(shift)), np.ones(len(shift)))
 
 
-def build(gram: Gram, prior: Any, likelihood_scale: float = 1.0) -> Any:
+def build(
+    gram: Dictionary, prior: PriorLike, likelihood_scale: float = 1.0
+) -> pm.Model:
     """Return the PyMC model of the weights ``w``."""
     return BDD(gram, prior, likelihood_scale).build()

@@ -5,34 +5,36 @@ r"""BSVDD, Bayesian support vector data description (Oh 2023).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
 
-from .gram import Gram
-from .weights import Arrays, Weights
+from .dictionary import Dictionary
+from .priors import PriorLike
+from .similarities import Arrays
+from .weights import Weights
+
+if TYPE_CHECKING:
+    import pymc as pm
 
 
-@dataclass(frozen=True, eq=False)
 class BSVDD(Weights):
     """The model with Gram statistics, the prior of beta, and lambda."""
-
-    gram: Gram
-    prior: Any
-    scale: float = 1.0
 
     on_simplex = True
     variable = "beta"
 
+    @override
     def of(self, beta: Any) -> Any:
         import pymc as pm
 
         return pm.math.softmax(beta)
 
+    @override
     def weights(self, beta: np.ndarray) -> np.ndarray:
         return softmax(beta)
 
+    @override
     def pulled(self, g: np.ndarray, w: np.ndarray, beta: np.ndarray) -> Arrays:
         """Return w (g - w'g)."""
         g -= np.vecdot(w, g)[:, None]
@@ -47,6 +49,8 @@ def softmax(beta: np.ndarray) -> np.ndarray:
     return w
 
 
-def build(gram: Gram, prior: Any, likelihood_scale: float = 1.0) -> Any:
+def build(
+    gram: Dictionary, prior: PriorLike, likelihood_scale: float = 1.0
+) -> pm.Model:
     """Return the PyMC model of the weights ``w``."""
     return BSVDD(gram, prior, likelihood_scale).build()

@@ -1,94 +1,68 @@
 r"""The likelihood scale at which the posterior of s_z is as wide as s_z varies between samples.
 
-At lambda, the median ratio of the posterior's variance of s_z to that between samples
-of units is 1 over left-out rows near the cutoff.
+At lambda, the median ratio of the posterior's variance of s_z to that between samples of
+groups is 1 over left-out rows near the cutoff.
 
-The weight of a unit, divided by its prior mean, has in mean field the precision Lambda
-of its prior: :math:`\sigma^{-2}` for free weights, and for those of the simplex 1 / V -
-A, where V is the variance of :math:`e^\beta / E e^\beta` under the density
-:math:`e^{-\beta^2 / 2 \sigma^2 - a e^{2
-\beta} + b e^\beta}` with :math:`E \beta = 0`, and :math:`A = 2 a (E e^\beta)^2`. The e_g units of a
-point have one place in kernel space, so :math:`n_0 w_g = N_g y_g / \sqrt{e_g}`, and y
-has the covariance :math:`(c B + \Lambda)^{-1}`, :math:`c = \lambda / n_0`,
-:math:`B_{gh} = N_g N_h K_{gh} /
-\sqrt{e_g e_h}`. All but M of :math:`\sum e_g` units have an eigenvalue 0, and A is such that the
-mean variance is V. A unit that leaves takes a share :math:`\tau` of the prior variance
-of y_g with it, so the precision of y_g gains :math:`\Lambda \tau / (1 - \tau)`: a row
-alone leaves entirely.
+The weight of a group, divided by its prior mean, has in mean field the precision Lambda of
+its prior: :math:`\sigma^{-2}` for free weights, and for those of the simplex 1 / V - A,
+where V is the variance of :math:`e^\beta / E e^\beta` under the density :math:`e^{-\beta^2
+/ 2 \sigma^2 - a e^{2 \beta} + b e^\beta}` with :math:`E \beta = 0`, and :math:`A = 2 a (E
+e^\beta)^2`. The e_g groups of an atom have one place in kernel space, so :math:`n_0 w_g =
+N_g y_g / \sqrt{e_g}`, and y has the covariance :math:`(c B + \Lambda)^{-1}`, :math:`c =
+\lambda / n_0`, :math:`B_{gh} = N_g N_h K_{gh} / \sqrt{e_g e_h}`. Only M of the
+:math:`\sum e_g` directions have likelihood information; A is solved so that the mean
+variance over all is V. A group that leaves takes a share :math:`\tau` of the prior variance
+of y_g with it, so the precision of y_g gains :math:`\Lambda \tau / (1 - \tau)`: a row alone
+leaves entirely.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
 
-from .data import Data
-from .gram import Gram
-from .points import NONE, Rows
-from .scale import TINY
+from .dictionary import STAYS, Dictionary
+from .signed import TINY
+from .similarities import Similarities
 
 SD = 1.5  # of the log weight of a row
-NEAR = (0.03, 0.33)
-FEWEST = 3
-MOST_NEAR = 500
+FEWEST_VARYING = 3  # rows near the cutoff
 CURVATURES = np.geomspace(1e-6, 1.5, 80)
 LAMBDAS = np.geomspace(1e-6, 1e8, 15)
 
 
-@dataclass(frozen=True)
-class Calibrated:
-    """The likelihood scale, and why no better one was found, or an empty text."""
+def calibrated(dictionary: Dictionary, on_simplex: bool) -> tuple[float, str]:
+    """Return lambda, and why no better one was found, or an empty text.
 
-    scale: float
-    reason: str = ""
-
-
-def calibrated(data: Data, on_simplex: bool) -> Calibrated:
-    """Return lambda from rows near the cutoff; that of rows alone if their k do not vary."""
-    gram = data.gram
-    close = near(data)
-    rows = data.rows[data.row[close]]
-    spread = np.empty(len(close))
-    for i, values in data.by_fold(data.points.spread, close):
-        spread[i] = values
-    varies = spread > 1e-8 * gram.n0 * rows.diag**2
-    if varies.sum() < FEWEST:
-        of_diagonal = float(gram.root**2 @ gram.diag[: gram.m])
-        return Calibrated(
-            gram.n0 * of_alone(on_simplex) * gram.units / of_diagonal,
-            "fewer than 3 rows near the cutoff have similarities that vary",
-        )
-    ratio = log_ratio(gram, rows[varies], spread[varies], on_simplex)
-    grid = np.log(LAMBDAS / np.mean(gram.diag))
+    If the similarities of rows near the cutoff do not vary, it is lambda of rows that
+    are similar to themselves only.
+    """
+    near = dictionary.near_cutoff
+    rows = dictionary.at_problems(near)
+    variance = dictionary.sampling_variance(near)
+    n0 = dictionary.n0
+    varies = variance > 1e-8 * n0 * rows.diag**2
+    if varies.sum() < FEWEST_VARYING:
+        of_diagonal = float(dictionary.root**2 @ dictionary.diag[: dictionary.m])
+        found = n0 * of_alone(on_simplex) * dictionary.groups_in_effect / of_diagonal
+        return found, "fewer than 3 rows near the cutoff have similarities that vary"
+    ratio = log_ratio(dictionary, rows[varies], variance[varies], on_simplex)
+    grid = np.log(LAMBDAS / np.mean(dictionary.diag))
     first = int(np.argmax(np.array([ratio(at) for at in grid]) <= 0.0))
-    if not first:
-        wide = ratio(grid[-1]) > 0.0
-        reason = f"the posterior is {'wider' if wide else 'narrower'} than samples at any scale"
-        return Calibrated(gram.n0 * float(np.exp(grid[-1 if wide else 0])), reason)
-    return Calibrated(
-        gram.n0 * float(np.exp(brentq(ratio, *grid[[first - 1, first]], xtol=1e-5)))
-    )
-
-
-def near(data: Data) -> np.ndarray:
-    """Return majority rows between two quantiles of the mean similarity to the others."""
-    units = data.units
-    rows = data.rows
-    i = units.majority
-    closeness = (2.0 * rows.sums / rows.others - rows.diag)[data.row[i]]
-    i = i[np.argsort(closeness, kind="stable")]
-    mass = units.mass[i]
-    place = (np.cumsum(mass) - mass / 2.0) / mass.sum()
-    found = i[(place >= NEAR[0]) & (place <= NEAR[1])]
-    return found[:: max(1, -(-len(found) // MOST_NEAR))]
+    if first:
+        root = brentq(ratio, *grid[[first - 1, first]], xtol=1e-5)
+        return n0 * float(np.exp(root)), ""
+    wide = ratio(grid[-1]) > 0.0
+    width = "wider" if wide else "narrower"
+    reason = f"the posterior is {width} than samples at any scale"
+    return n0 * float(np.exp(grid[-1 if wide else 0])), reason
 
 
 def log_ratio(
-    gram: Gram, rows: Rows, spread: np.ndarray, on_simplex: bool
+    gram: Dictionary, rows: Similarities, between: np.ndarray, on_simplex: bool
 ) -> Callable[[float], float]:
     """Return the median log ratio of the variances of n0 s_z, as a function of log c."""
     root = gram.root
@@ -98,7 +72,7 @@ def log_ratio(
     gone = rows.gone[:, : gram.m].tocoo()
     i, g = gone.coords
     k = rows.k[:, : gram.m] * np.exp(rows.L)[:, None]
-    k[i, g] /= np.maximum(1.0 - gone.data, NONE)
+    k[i, g] /= np.maximum(1.0 - gone.data, STAYS)
     k = (k * root) @ U
     u = U[g]
     share = np.minimum(
@@ -107,7 +81,7 @@ def log_ratio(
 
     def at(log_c: float) -> float:
         c = np.exp(log_c)
-        prior = precision(c * values, gram.units) if on_simplex else SD**-2
+        prior = precision(c * values, gram.groups_in_effect) if on_simplex else SD**-2
         d = 1.0 / (c * values + prior)
         of_k = (k[i] * u) @ d
         of_e = u @ (d * e)
@@ -119,7 +93,7 @@ def log_ratio(
         variance = left(k**2 @ d, of_k**2)
         if on_simplex:
             variance -= left(k @ (d * e), of_k * of_e) ** 2 / left(d @ e**2, of_e**2)
-        return float(np.median(np.log(np.maximum(variance, TINY) / spread)))
+        return float(np.median(np.log(np.maximum(variance, TINY) / between)))
 
     return at
 
@@ -143,12 +117,12 @@ def of_one_weight() -> np.ndarray:
     return np.array(found).T
 
 
-def precision(values: np.ndarray, units: float) -> float:
-    """Return Lambda of the weights of units on the simplex, from the eigenvalues (M,) of c B."""
+def precision(values: np.ndarray, groups: float) -> float:
+    """Return Lambda of the weights of groups on the simplex, from the eigenvalues (M,) of c B."""
     A, V = of_one_weight()
     each = 1.0 / V - A
-    trace = (1.0 / (values + each[:, None])).sum(axis=1) + (units - len(values)) / each
-    return float(np.interp(0.0, trace / units - V, each))
+    trace = (1.0 / (values + each[:, None])).sum(axis=1) + (groups - len(values)) / each
+    return float(np.interp(0.0, trace / groups - V, each))
 
 
 def of_alone(on_simplex: bool) -> float:

@@ -1,12 +1,12 @@
 r"""Priors of the weights, as values.
 
-A prior of majority weights says what the weight of one unit of weight 1 is:
-``of_unit(gram)`` is its mean and standard deviation at each point. A point of weight
-:math:`N_g` that is as sure as
-:math:`e_g` equal units has that of the sum of so many, times :math:`N_g / e_g`: :func:`of_sums` for
-weights, :func:`of_log_sums` for log weights. A prior is also a distribution of PreliZ,
-or a function ``prior(gram, name, dims)`` that makes and returns, inside a PyMC model,
-the variable of that name; these are of the points.
+A prior of majority weights says what the weight of one group of weight 1 is:
+``of_group(gram)`` is its mean and standard deviation at each atom. An atom of weight
+:math:`N_g`, with :math:`e_g` groups in effect, has the prior of the sum of so many,
+times :math:`N_g / e_g`: :func:`of_sums` for weights, :func:`of_log_sums` for log
+weights. A prior is also a distribution of PreliZ, or a function ``prior(gram, name,
+dims)`` that makes and returns, inside a PyMC model, the variable of that name; these are
+priors of the atoms.
 
 In numbers a variable is a map of standard normals: ``of_normal(z)`` returns its values,
 and the function that takes a gradient by the values to that by z. So no density is
@@ -17,18 +17,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, lru_cache
 from reprlib import Repr
-from typing import Any, override
+from typing import Any, Protocol, override
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.special import betaincinv, betaln, ndtr, ndtri
 
-from . import svdd
-from .gram import Gram
+from .dictionary import Dictionary
 from .kernels.base import is_number
+from .quadratic_program import minimize
 
 __all__ = [
     "Beta",
@@ -42,38 +42,50 @@ __all__ = [
     "TruncatedNormal",
 ]
 
-NONE = float(np.finfo(float).tiny)
-SHARES = float(np.finfo(float).tiny), 1.0 - float(np.finfo(float).epsneg)
-SHORT = Repr(maxother=80, maxstring=80)
+TINIEST = float(np.finfo(float).tiny)
+SHARES = (TINIEST, 1.0 - float(np.finfo(float).epsneg))
+SHORTENED = Repr(maxother=80, maxstring=80)
 Pull = Callable[[np.ndarray], np.ndarray]
 
 
-def density(z: np.ndarray) -> np.ndarray:
-    """Return that of a standard normal."""
+def normal_density(z: np.ndarray) -> np.ndarray:
+    """Return the density of a standard normal."""
     return np.exp(-(z**2) / 2.0) / np.sqrt(2.0 * np.pi)
 
 
 # in numbers
 
 
+class NormalMap:
+    """A variable x (M,) as a map of standard normals z (M,)."""
+
+    def build(self, name: str, dims: str) -> Any:
+        """Make the variable in the PyMC model in context."""
+        raise NotImplementedError
+
+    def of_normal(self, z: np.ndarray) -> tuple[np.ndarray, Pull]:
+        """Return x (S, M) of z (S, M), and the pull of a gradient."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, eq=False)
-class Gaussian:
+class Gaussian(NormalMap):
     """x ~ N(m, sd^2 I), or N(m, S) with S = root root'; ``m`` and ``sd`` are of shape (M,)."""
 
     m: np.ndarray
     sd: np.ndarray
     root: np.ndarray | None = None
 
+    @override
     def build(self, name: str, dims: str) -> Any:
-        """Make the variable in the PyMC model in context."""
         import pymc as pm
 
         if self.root is None:
             return pm.Normal(name, self.m, self.sd, dims=dims)
         return pm.MvNormal(name, self.m, chol=self.root, dims=dims)
 
+    @override
     def of_normal(self, z: np.ndarray) -> tuple[np.ndarray, Pull]:
-        """Return x (S, M) of z (S, M), and the pull of a gradient."""
         root = self.root
         if root is None:
             return self.m + self.sd * z, lambda g: g * self.sd
@@ -92,13 +104,14 @@ class Gaussian:
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
+class Shares(NormalMap):
     """x = scale u, u ~ Beta(a, b), independent."""
 
     a: float
     b: float
     scale: float = 1.0
 
+    @override
     def build(self, name: str, dims: str) -> Any:
         """Make the variable in the PyMC model in context: ``name``, or ``name_share`` and it."""
         import pymc as pm
@@ -108,41 +121,41 @@ class Shares:
         share = pm.Beta(f"{name}_share", self.a, self.b, dims=dims)
         return pm.Deterministic(name, self.scale * share, dims=dims)
 
+    @override
     def of_normal(self, z: np.ndarray) -> tuple[np.ndarray, Pull]:
-        """Return x (S, M) of z (S, M), and the pull of a gradient."""
         if (
             self.a == self.b == 1.0
         ):  # the inverse of the incomplete beta function is slow
             u = np.clip(ndtr(z), *SHARES)
-            slope = density(z)
+            slope = normal_density(z)
         else:
             u = np.clip(betaincinv(self.a, self.b, ndtr(z)), *SHARES)
             log_f = (self.a - 1.0) * np.log(u) + (self.b - 1.0) * np.log1p(-u)
-            slope = density(z) / np.exp(log_f - betaln(self.a, self.b))
+            slope = normal_density(z) / np.exp(log_f - betaln(self.a, self.b))
         return self.scale * u, lambda g: g * slope * self.scale
 
 
 @dataclass(frozen=True, eq=False)
-class OnCube:
+class OnCube(NormalMap):
     """x ~ N(m, sd^2) on [0, 1], independent; m of shape (M,)."""
 
     m: np.ndarray
     sd: float
 
+    @override
     def build(self, name: str, dims: str) -> Any:
-        """Make the variable in the PyMC model in context."""
         import pymc as pm
 
         return pm.TruncatedNormal(
             name, self.m, self.sd, lower=0.0, upper=1.0, dims=dims
         )
 
+    @override
     def of_normal(self, z: np.ndarray) -> tuple[np.ndarray, Pull]:
-        """Return x (S, M) of z (S, M), and the pull of a gradient."""
         low = ndtr(-self.m / self.sd)
         high = ndtr((1.0 - self.m) / self.sd)
         t = ndtri(np.clip(low + ndtr(z) * (high - low), *SHARES))
-        slope = self.sd * (high - low) * density(z) / density(t)
+        slope = self.sd * (high - low) * normal_density(z) / normal_density(t)
         return np.clip(self.m + self.sd * t, 0.0, 1.0), lambda g: g * slope
 
 
@@ -175,13 +188,17 @@ class Flat:
     def __post_init__(self) -> None:
         require_positive(self, "sd")
 
-    def of_unit(self, gram: Gram) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean and the standard deviation for a unit at each point, (m,) each."""
+    def of_group(self, gram: Dictionary) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean and the standard deviation for a group at each atom, (m,) each."""
         return self.mean(gram), np.full(gram.m, float(self.sd))
 
-    def mean(self, gram: Gram) -> np.ndarray:
-        """Return the mean for a unit at each point, (m,)."""
+    def mean(self, gram: Dictionary) -> np.ndarray:
+        """Return the mean for a group at each atom, (m,)."""
         return np.zeros(gram.m)
+
+    def root(self, gram: Dictionary) -> np.ndarray | None:
+        """Return the lower Cholesky factor of the covariance of groups; None if diagonal."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -207,7 +224,7 @@ class EqualWeights(Flat):
     sd: float = 1.5
 
     @override
-    def of_unit(self, gram: Gram) -> tuple[np.ndarray, np.ndarray]:
+    def of_group(self, gram: Dictionary) -> tuple[np.ndarray, np.ndarray]:
         return np.full(gram.m, 1.0 / gram.n0), np.full(gram.m, self.sd / gram.n0)
 
 
@@ -255,11 +272,11 @@ class Normal(Flat):
         object.__setattr__(self, "sigma", tuple(map(tuple, S.tolist())))
 
     @override
-    def mean(self, gram: Gram) -> np.ndarray:
+    def mean(self, gram: Dictionary) -> np.ndarray:
         return gram.at_points("Normal: m", self.m)
 
-    def root(self, gram: Gram) -> np.ndarray | None:
-        """Return the lower Cholesky factor of the covariance of units; None if diagonal."""
+    @override
+    def root(self, gram: Dictionary) -> np.ndarray | None:
         if self.sigma is None:
             return None
         if not np.allclose(gram.effective[: gram.m], 1.0):
@@ -310,11 +327,11 @@ class RowSum(Flat):
         require_between(self, "exponent", 0.0, 1.0)
 
     @override
-    def mean(self, gram: Gram) -> np.ndarray:
+    def mean(self, gram: Dictionary) -> np.ndarray:
         r = gram.r[: gram.m]
         if self.exponent != 1.0 and r.min() < 0.0:
             raise ValueError(
-                f"RowSum: point {int(r.argmin())} has the negative row sum "
+                f"RowSum: atom {int(r.argmin())} has the negative row sum "
                 f"{r.min():.6g}, and its power {self.exponent:g} is undefined; use "
                 "another kernel (RBF), exponent=1, or another prior "
                 "(StandardizedRowSum)"
@@ -341,7 +358,7 @@ class StandardizedRowSum(Flat):
     """
 
     @override
-    def mean(self, gram: Gram) -> np.ndarray:
+    def mean(self, gram: Dictionary) -> np.ndarray:
         r = gram.r[: gram.m]
         share = gram.sizes[: gram.m] / gram.n0
         middle = share @ r
@@ -378,14 +395,14 @@ class InverseRowSum(Flat):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_between(self, "power", -NONE, 1.0, "[0, 1]")
+        require_between(self, "power", -TINIEST, 1.0, "[0, 1]")
 
     @override
-    def mean(self, gram: Gram) -> np.ndarray:
+    def mean(self, gram: Dictionary) -> np.ndarray:
         r = gram.r[: gram.m]
         if r.min() <= 0.0:
             raise ValueError(
-                f"InverseRowSum: point {int(r.argmin())} has the row sum "
+                f"InverseRowSum: atom {int(r.argmin())} has the row sum "
                 f"{r.min():.6g}, and only a positive sum has a logarithm; use another "
                 "kernel (RBF) or another prior (StandardizedRowSum)"
             )
@@ -423,21 +440,21 @@ class SVDDWeights(Flat):
         require_between(self, "floor", 0.0, 1.0)
 
     @override
-    def mean(self, gram: Gram) -> np.ndarray:
+    def mean(self, gram: Dictionary) -> np.ndarray:
         sizes = gram.sizes[: gram.m]
         m = np.log(
-            sphere_of(gram, self.outlier_fraction) / sizes + self.floor / gram.n0
+            sphere_weights(gram, self.outlier_fraction) / sizes + self.floor / gram.n0
         )
         return np.asarray(m - sizes @ m / gram.n0)
 
 
 @lru_cache(maxsize=1)  # a fit asks several times
-def sphere_of(gram: Gram, outlier_fraction: float) -> np.ndarray:
-    """Return the weights of SVDD on the majority points, (m,)."""
+def sphere_weights(gram: Dictionary, outlier_fraction: float) -> np.ndarray:
+    """Return the weights of SVDD on the majority atoms, (m,)."""
     m = gram.m
-    parts = {name: getattr(gram, name)[:m] for name in ("diag", "sizes", "effective")}
-    majority = replace(gram, K=gram.K[:m, :m], n1=0, **parts)
-    return svdd.solve(majority, 1.0 / (gram.n0 * outlier_fraction)).weights
+    C = 1.0 / (gram.n0 * outlier_fraction)
+    upper = np.minimum(C * gram.sizes[:m], 1.0)
+    return minimize(gram.K[:m, :m], gram.diag[:m] / 2.0, np.zeros(m), upper)
 
 
 # of the minority
@@ -472,7 +489,7 @@ class Beta:
         for name in ("a", "b") if self.total is None else ("a", "b", "total"):
             require_positive(self, name)
 
-    def of_points(self, gram: Gram) -> Shares:
+    def at_atoms(self, gram: Dictionary) -> Shares:
         """Return the variable in numbers."""
         return Shares(
             self.a, self.b, 1.0 if self.total is None else self.total / gram.n1
@@ -504,54 +521,74 @@ class TruncatedNormal:
         require_positive(self, "sd")
         object.__setattr__(self, "m", as_location(self, "m"))
 
-    def of_points(self, gram: Gram) -> OnCube:
+    def at_atoms(self, gram: Dictionary) -> OnCube:
         """Return the variable in numbers."""
         return OnCube(
             gram.at_points("TruncatedNormal: m", self.m, minority=True), float(self.sd)
         )
 
 
-# priors of points
+# priors of atoms
 
 
-def of_sums(prior: Any, gram: Gram) -> Any:
-    """Return the prior of the weights of the points; a function or one of PreliZ as it is."""
+class PriorFunction(Protocol):
+    """A user's function that makes the variable ``name`` in the PyMC model in context."""
+
+    def __call__(self, gram: Dictionary, name: str, dims: str) -> Any:
+        """Return the PyMC variable."""
+
+
+class PrelizPrior(Protocol):
+    """A distribution of PreliZ."""
+
+    is_frozen: bool
+    param_names: tuple[str, ...]
+
+    def to_pymc(self, name: str, dims: str) -> Any:
+        """Return the PyMC variable."""
+
+
+PriorLike = Flat | Beta | TruncatedNormal | PriorFunction | PrelizPrior
+InNumbers = NormalMap | PriorFunction | PrelizPrior
+
+
+def of_sums(prior: PriorLike, gram: Dictionary) -> InNumbers:
+    """Return the prior of the weights of the atoms; a user's own prior as it is."""
     if not isinstance(prior, Flat):
-        return require_prior(prior, "majority", of_minority=False)
-    (m, sd) = prior.of_unit(gram)
-    root = prior.root(gram) if isinstance(prior, Normal) else None
+        return require_prior(prior, "majority", "priors.Flat()")
+    m, sd = prior.of_group(gram)
+    root = prior.root(gram)
     N = gram.sizes[: gram.m]
     e = gram.effective[: gram.m]
-    return Gaussian(
-        N * m, N / np.sqrt(e) * sd, None if root is None else N[:, None] * root
-    )
+    root = None if root is None else N[:, None] * root
+    return Gaussian(N * m, N / np.sqrt(e) * sd, root)
 
 
-def of_log_sums(prior: Any, gram: Gram) -> Any:
-    r"""Return the prior of the log weights of the points, by mean and variance (Fenton 1960).
+def of_log_sums(prior: PriorLike, gram: Dictionary) -> InNumbers:
+    r"""Return the prior of the log weights of the atoms, by mean and variance (Fenton 1960).
 
     :math:`\sigma_g^2 = \log(1 + (e^{\sigma^2} - 1) / e_g)` and :math:`m_g = \log N_g + m +
     (\sigma^2 - \sigma_g^2) / 2`.
     """
     if not isinstance(prior, Flat):
-        return require_prior(prior, "majority", of_minority=False)
-    (m, sd) = prior.of_unit(gram)
-    root = prior.root(gram) if isinstance(prior, Normal) else None
+        return require_prior(prior, "majority", "priors.Flat()")
+    m, sd = prior.of_group(gram)
     N = gram.sizes[: gram.m]
     e = gram.effective[: gram.m]
     variance = np.log1p(np.expm1(sd**2) / e)
-    return Gaussian(np.log(N) + m + (sd**2 - variance) / 2.0, np.sqrt(variance), root)
+    mean = np.log(N) + m + (sd**2 - variance) / 2.0
+    return Gaussian(mean, np.sqrt(variance), prior.root(gram))
 
 
-def of_minority(prior: Any, gram: Gram) -> Any:
-    """Return the prior of the minority weights; a function or one of PreliZ as it is."""
+def in_numbers(prior: PriorLike, gram: Dictionary) -> InNumbers:
+    """Return the prior of the minority weights; a user's own prior as it is."""
     if isinstance(prior, Beta | TruncatedNormal):
-        return prior.of_points(gram)
-    return require_prior(prior, "minority", of_minority=True)
+        return prior.at_atoms(gram)
+    return require_prior(prior, "minority", "priors.Beta()")
 
 
-def require_prior(prior: Any, of: str, of_minority: bool) -> Any:
-    """Return a prior of one's own, or raise a TypeError."""
+def require_prior(prior: Any, of: str, example: str) -> InNumbers:
+    """Return a user's own prior, or raise a TypeError."""
     ours = isinstance(prior, Flat | Beta | TruncatedNormal)
     if (
         not ours
@@ -559,7 +596,6 @@ def require_prior(prior: Any, of: str, of_minority: bool) -> Any:
         and (callable(prior) or hasattr(prior, "to_pymc"))
     ):
         return prior
-    example = "priors.Beta()" if of_minority else "priors.Flat()"
     raise TypeError(
         f"prior of the {of} weights: expected a prior such as {example}, a "
         "distribution of PreliZ, or a function (gram, name, dims) that makes a PyMC "
@@ -567,7 +603,7 @@ def require_prior(prior: Any, of: str, of_minority: bool) -> Any:
     )
 
 
-def make(prior: Any, gram: Gram, name: str, dims: str) -> Any:
+def make(prior: Any, gram: Dictionary, name: str, dims: str) -> Any:
     """Let a prior make the variable ``name`` in the PyMC model in context, and check it.
 
     A function may make other free variables, such as the scale of a hierarchical prior,
@@ -576,13 +612,13 @@ def make(prior: Any, gram: Gram, name: str, dims: str) -> Any:
     Raises
     ------
     TypeError, ValueError
-        The prior returns no variable of that name, with one value for each point, or
+        The prior returns no variable of that name, with one value for each atom, or
         makes a free variable of another name.
     """
     import pymc as pm
     from pytensor.tensor.variable import TensorVariable
 
-    if hasattr(prior, "of_normal"):
+    if isinstance(prior, NormalMap):
         return prior.build(name, dims)
     model = pm.modelcontext(None)
     before = {v.name for v in model.free_RVs}
@@ -606,7 +642,7 @@ def make(prior: Any, gram: Gram, name: str, dims: str) -> Any:
     its_dims = model.named_vars_to_dims.get(name)
     if its_dims != (dims,) and found.type.shape != (length,):
         raise ValueError(
-            f"{about} must make one value for each of the {length} points of "
+            f"{about} must make one value for each of the {length} atoms of "
             f"{dims!r} (pass dims=dims), but made a variable of dims {its_dims} and "
             f"shape {found.type.shape}"
         )
@@ -640,7 +676,7 @@ def describe(prior: Any) -> str:
         return f"{prior.__module__}.{prior.__qualname__}"
     if is_dataclass(prior):  # a field may hold a matrix: shorten it
         shown = (
-            f"{f.name}={SHORT.repr(getattr(prior, f.name))}" for f in fields(prior)
+            f"{f.name}={SHORTENED.repr(getattr(prior, f.name))}" for f in fields(prior)
         )
         return f"{type(prior).__name__}({', '.join(shown)})"
     return repr(prior)

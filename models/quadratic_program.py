@@ -6,7 +6,7 @@ import numpy as np
 
 # of the largest entry; without it libsvm takes a minute where the matrix, which it
 # holds in single precision, is singular
-RIDGE = 1e-7
+RIDGE_OF_PROGRAM = 1e-7
 
 
 def minimize(
@@ -53,7 +53,7 @@ def minimize(
     Q = H[np.ix_(free, free)] + (c[:, None] + c) / s
     Q -= (Q.min() + Q.max()) / 2.0  # a constant changes nothing, and would cost digits
     Q /= np.abs(Q).max() or 1.0  # libsvm's tolerance is absolute
-    Q[np.diag_indices(len(Q))] += RIDGE
+    Q[np.diag_indices(len(Q))] += RIDGE_OF_PROGRAM
     svm = OneClassSVM(kernel="precomputed", nu=s / bound.sum(), tol=tol, cache_size=500)
     svm.fit(Q, sample_weight=bound)
     v[free[svm.support_]] = svm.dual_coef_[0]

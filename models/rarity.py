@@ -21,24 +21,26 @@ from typing import Self
 
 import numpy as np
 
-ROUNDING = 1e-12  # relative to the values of a column, below which values are equal
-HALF = 0.5  # of a row is near to a value that no row is near to
+ROUNDED_VALUES = (
+    1e-12  # relative to the values of a column, below which values are equal
+)
+HALF_ROW = 0.5  # of a row is near to a value that no row is near to
 QUANTILES = (0.1, 0.9)
 
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """The sorted values of a column (n,), h, and the unit of gaps (0: gaps have no size)."""
+    """The sorted values of a column (n,), h, and the scale of distances to the nearest value (0: none)."""
 
     values: np.ndarray
     half_width: float
-    unit: float
+    scale: float
 
     @classmethod
     def of(cls, x: np.ndarray, is_category: bool) -> Self:
         values = np.sort(x)
         slope = len(x) ** (-1.0 / 3.0) / 4.0
-        rounding = ROUNDING * float(np.abs(values).max())
+        rounding = ROUNDED_VALUES * float(np.abs(values).max())
         if is_category or values[-1] - values[0] <= rounding:
             return cls(values, 0.0 if is_category else rounding, 0.0)
         low, high = np.quantile(values, QUANTILES)
@@ -54,12 +56,12 @@ class _Column:
             upto - below - itself, 0
         )  # of a gap, which is none of the values, 0
         gap = np.full(len(v), float(n))
-        if self.unit:
+        if self.scale:
             first = np.searchsorted(self.values, v, "left")
             i = np.stack([first - 1, first + itself])  # the nearest other rows
             away = np.where((i >= 0) & (i < n), np.abs(v - self.values[i % n]), np.inf)
-            gap = np.maximum(away.min(axis=0) / self.unit, 1.0)
-        found = np.log(near + HALF) - np.where(near == 0, np.log(gap), 0.0)
+            gap = np.maximum(away.min(axis=0) / self.scale, 1.0)
+        found = np.log(near + HALF_ROW) - np.where(near == 0, np.log(gap), 0.0)
         return np.where(np.isnan(v), np.log(n), found)
 
 

@@ -1,4 +1,4 @@
-"""Rows, weights and units that tests share, estimators by name, and calls."""
+"""Rows, weights and groups that tests share, estimators by name, and calls."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Shared by the tests of models and inference: rows, fitted estimators, Monte Carlo error."""
+"""Rows, fitted estimators and Monte Carlo errors that tests share."""
 
 import os
 import sys
@@ -70,7 +70,7 @@ def make():
 
 @pytest.fixture(scope="session")
 def fitted(make, table):
-    """Return a function that gives the fitted quick estimator of a name; do not change it."""
+    """Return a function: name -> fitted quick estimator, which no test changes."""
     known = {}
 
     def fitted(name):
@@ -83,10 +83,9 @@ def fitted(make, table):
 
 @pytest.fixture(scope="session")
 def worst_z():
-    """Return a function of draws (chain, draw, ...) and the truth (...): the largest |z|.
+    """Return a function of draws (chain, draw, ...) and truth (...): the largest |z|.
 
-    z is the error of the mean of the draws in units of its Monte Carlo standard error,
-    which comes from the effective sample size.
+    z is the error of the mean of the draws, divided by its Monte Carlo standard error.
     """
 
     def worst_z(draws, truth):

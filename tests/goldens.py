@@ -8,14 +8,11 @@ cell that lies outside on purpose stands in the file under ``changed``, with the
 under ``cut again`` stand those whose bands were written anew for it.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import warnings
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,8 +29,8 @@ FEW = {"AUC": 0.003, "rate": 0.02}  # beside the range over the seeds
 EXACT = 1e-4  # relative: lambda, bandwidth
 
 
-def tables() -> dict[str, tuple[Any, Any, Any, np.ndarray]]:
-    """Return training rows, their labels, test rows and which of these are abnormal, by name."""
+def tables():
+    """Return by name: training rows, labels, test rows, and which are abnormal."""
     found = {}
     for name in names():
         data = embedded(name)
@@ -53,8 +50,8 @@ def tables() -> dict[str, tuple[Any, Any, Any, np.ndarray]]:
     return found
 
 
-def blobs(rng: np.random.Generator, n: int, odd: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows of two normal clusters of correlated columns, and rows between and beside."""
+def blobs(rng, n, odd):
+    """Return rows of two correlated normal clusters, and rows between and beside."""
     L = np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0], [0, 0.3, 0.9, 0], [0.2, 0, 0, 1.0]])
     normal = (
         rng.normal(size=(n, 4)) @ L.T + np.where(rng.random(n) < 0.3, 5.0, 0.0)[:, None]
@@ -65,7 +62,7 @@ def blobs(rng: np.random.Generator, n: int, odd: int) -> tuple[np.ndarray, np.nd
     return np.concatenate([normal, other]), np.arange(n + odd) >= n
 
 
-def halves(X: Any, y: Any) -> tuple[Any, Any, Any, np.ndarray]:
+def halves(X, y):
     """Return a half of each class to train on, and the other half."""
     y = np.asarray(y, dtype=bool)
     rng, train = np.random.default_rng(0), np.zeros(len(y), dtype=bool)
@@ -73,18 +70,12 @@ def halves(X: Any, y: Any) -> tuple[Any, Any, Any, np.ndarray]:
         members = rng.permutation(np.flatnonzero(of_class))
         train[members[: len(members) // 2]] = True
     test = rng.permutation(np.flatnonzero(~train))
-    part = (
-        (lambda rows: X.iloc[rows])
-        if isinstance(X, pd.DataFrame)
-        else (lambda rows: X[rows])
-    )
-    return part(np.flatnonzero(train)), y[train].astype(int), part(test), y[test]
+    part = X.iloc if isinstance(X, pd.DataFrame) else X
+    return part[np.flatnonzero(train)], y[train].astype(int), part[test], y[test]
 
 
-def described(
-    model: str, table: tuple[Any, Any, Any, np.ndarray], seed: int
-) -> dict[str, Any]:
-    """Return what one default fit answers; only models of both classes get minority rows."""
+def described(model, table, seed):
+    """Return what a default fit answers; one-class models get no minority rows."""
     X, y, Z, odd = table
     seeded = {} if model.startswith("SVDD") else {"random_state": seed}
     est = getattr(bsvdd, model)(**seeded)
@@ -101,9 +92,9 @@ def described(
     }
 
 
-def one_tables() -> dict[str, Any]:
+def one_tables():
     """Return tables with odd rows among the others."""
-    found: dict[str, Any] = {}
+    found = {}
     for place, (n, odd) in enumerate([(200, 16), (400, 32), (400, 0), (1_000, 20)]):
         X, _ = blobs(np.random.default_rng(10 + place), n - odd, odd)
         found[f"blobs_{n}_{odd}"] = X
@@ -124,8 +115,8 @@ def one_tables() -> dict[str, Any]:
     return found
 
 
-def stood_out(X: Any, seed: int) -> dict[str, Any]:
-    """Return what stands out in one table, by the description that ``bsvdd outliers`` has."""
+def stood_out(X, seed):
+    """Return what stands out in one table, as ``bsvdd outliers`` finds it."""
     found = bsvdd.stand_out(bsvdd.BSVDD(random_state=seed), X)
     return {
         "surprise": [float(f"{t:.4g}") for t in found.surprise],
@@ -134,9 +125,9 @@ def stood_out(X: Any, seed: int) -> dict[str, Any]:
     }
 
 
-def cells() -> dict[str, Any]:
+def cells():
     """Return what answers for a seed, by the name of the cell."""
-    found: dict[str, Any] = {}
+    found = {}
     for name, table in tables().items():
         for model in MODELS:
             if not (name.startswith("rows_12") and model in ("SVDD", "SVDDM", "BDDM")):
@@ -146,15 +137,15 @@ def cells() -> dict[str, Any]:
     }
 
 
-def answered(answer: Any, seeds: Any = SEEDS) -> list[dict[str, Any]]:
+def answered(answer, seeds=SEEDS):
     """Return the answers of a cell for some seeds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return [answer(seed) for seed in seeds]
 
 
-def bands(answers: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return mean and range over the seeds of each answer, and how far two seeds are apart."""
+def bands(answers):
+    """Return each answer's mean and range over seeds, and how far seeds differ."""
     first, found = answers[0], {}
     for key, value in first.items():
         each = [a[key] for a in answers]
@@ -184,7 +175,7 @@ def bands(answers: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def failures(band: dict[str, Any], answer: dict[str, Any]) -> list[str]:
+def failures(band, answer):
     """Return in what an answer lies outside its band; empty if it passes."""
     found = []
     for key, value in answer.items():
@@ -216,8 +207,8 @@ def failures(band: dict[str, Any], answer: dict[str, Any]) -> list[str]:
     return found
 
 
-def check(only: str) -> None:
-    """Print where seed 0 lies outside of the bands, and by how much AUC and rates moved."""
+def check(only):
+    """Print where seed 0 lies outside of the bands, and how AUC and rates moved."""
     known, moved = json.loads(FILE.read_text())["cells"], []
     for cell, answer in cells().items():
         if only not in cell:
@@ -237,7 +228,7 @@ def check(only: str) -> None:
         )
 
 
-def main() -> None:
+def main():
     """Write the bands of today's answers, or hold today's answers against them."""
     words = [word for word in sys.argv[1:] if word != "--check"]
     only = words[0] if words else ""

@@ -1,4 +1,4 @@
-"""Today's answers lie within the bands of ``goldens.json``, or the file says why not."""
+"""Answers lie within the bands of ``goldens.json``, or the file says why not."""
 
 import json
 

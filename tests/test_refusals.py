@@ -1,4 +1,4 @@
-"""What is refused: each call, and words of its message (what was expected, what came, what to do).
+"""What is refused: each call, and words of its message.
 
 A refusal is a ValueError or a TypeError, or says that a file is not there, before
 anything is fitted.
@@ -859,46 +859,41 @@ class Odd:
 
 
 NO_ROWS = [  # no table of 20 finite rows of 3 numbers
-    *(
-        changed(INF),
-        changed(-INF).tolist(),
-        pd.DataFrame(changed(INF)),
-        np.empty((0, 3)),
-    ),
-    *(
-        changed(INF).astype(np.float32),
-        np.ma.masked_invalid(changed(INF)),
-        X[:, :0],
-        X[:, 0],
-    ),
-    *(
-        X[None],
-        X.astype(complex),
-        X.astype("M8[s]"),
-        np.full((20, 3), "x"),
-        [[1.0, 2.0], [3.0]],
-    ),
-    *(
-        np.full((20, 3), Odd(), dtype=object),
-        [],
-        None,
-        3,
-        "no-such-file.csv",
-        {"a": 1},
-        Odd(),
-    ),
+    changed(INF),
+    changed(-INF).tolist(),
+    pd.DataFrame(changed(INF)),
+    np.empty((0, 3)),
+    changed(INF).astype(np.float32),
+    np.ma.masked_invalid(changed(INF)),
+    X[:, :0],
+    X[:, 0],
+    X[None],
+    X.astype(complex),
+    X.astype("M8[s]"),
+    np.full((20, 3), "x"),
+    [[1.0, 2.0], [3.0]],
+    np.full((20, 3), Odd(), dtype=object),
+    [],
+    None,
+    3,
+    "no-such-file.csv",
+    {"a": 1},
+    Odd(),
     object,
 ]
 NO_LABELS = [
-    *(
-        np.where(np.arange(20) == 7, NAN, Y),
-        Y[:7],
-        np.zeros(20),
-        Y + 2,
-        Y[:, None],
-        [None] * 20,
-    ),
-    *(np.where(Y, "a", "b"), np.arange(20), 3, [], Odd(), "label"),
+    np.where(np.arange(20) == 7, NAN, Y),
+    Y[:7],
+    np.zeros(20),
+    Y + 2,
+    Y[:, None],
+    [None] * 20,
+    np.where(Y, "a", "b"),
+    np.arange(20),
+    3,
+    [],
+    Odd(),
+    "label",
 ]
 # what no parameter takes: also numbers that are negative or not finite
 NO_VALUES = [
@@ -956,7 +951,7 @@ METHODS = [
 
 
 def bad_calls():
-    """Yield bad calls: what is called, and the words of which the error must have one."""
+    """Yield bad calls, and words of which the error must have one."""
     for cls, names in OF_CLASSES.items():
         for rows in NO_ROWS:
             yield (

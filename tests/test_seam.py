@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from bsvdd import BDD, BSVDD, SVDD
 
@@ -22,7 +23,7 @@ INSIDE = re.compile(
 )
 
 
-def table(n: int = 60) -> pd.DataFrame:
+def table(n=60):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -55,20 +56,16 @@ def test_table_margins_and_similarities_say_what_the_decision_says(model):
     new = table().assign(x=np.linspace(-3.0, 9.0, 60))
     for rows in (None, new):
         decision, margins = est.decision(rows), est.margins(rows)
-        np.testing.assert_allclose(
-            (margins >= 0).mean(axis=0), decision["probability_normal"]
-        )
+        assert_allclose((margins >= 0).mean(axis=0), decision["probability_normal"])
         middle = np.sort(margins, axis=0)[(len(margins) - 1) // 2]
-        np.testing.assert_allclose(
-            -middle, decision["surprise"], rtol=1e-12, atol=1e-12
-        )
+        assert_allclose(-middle, decision["surprise"], rtol=1e-12, atol=1e-12)
         similarity = np.median(est.log_similarity(rows), axis=0)
         order = np.corrcoef(
             np.argsort(np.argsort(similarity)), np.argsort(np.argsort(middle))
         )
         assert order[0, 1] > 0.9
     again = found.frame.assign(x=new["x"])
-    np.testing.assert_array_equal(est.score_samples(new), est.score_samples(again))
+    assert_array_equal(est.score_samples(new), est.score_samples(again))
 
 
 def test_rooms_above_the_estimators_ask_publicly():

@@ -1,4 +1,4 @@
-"""The statistics of decisions, on two small cells; ``python -m benchmarks`` has the full tables.
+"""The statistics of decisions on two small cells; the full: ``python -m benchmarks``.
 
 New rows: false alarms, the spread of the posterior against that of samples, and
 P(normal) by bins. One table: the list at its rate, and "at least L rows stand out".
@@ -40,7 +40,7 @@ def counts(n, rng):
 
 
 def sampled(est, population, seed, n=100):
-    """Return a fit to a sample, new rows, and whether they are inside by the population.
+    """Return a fit to a sample, new rows, and whether the population has them inside.
 
     The truth is the mean of 2,000 other rows in the kernel space of the fit: a row is
     inside if it is among the 90 % that are most similar to it.
@@ -54,7 +54,7 @@ def sampled(est, population, seed, n=100):
 
 @pytest.fixture(scope="module")
 def cell():
-    """Return P(normal), inside, flagged, and spread ratios of BSVDD, pooled over samples."""
+    """Return P(normal), inside, flagged and spread ratios of BSVDD, over samples."""
     found = {"p": [], "inside": [], "flagged": [], "ratio": []}
     for population in (normal, ring, long_tails):
         for seed in range(4):
@@ -123,7 +123,7 @@ def test_where_rows_repeat_false_alarms_have_their_rate(est):
 
 
 def table(population, seed, odd, n=200):
-    """Return rows of which a share is odd: scattered for even seeds, a clump for odd ones."""
+    """Return rows with a share of odd ones: scattered, or a clump for odd seeds."""
     rng = np.random.default_rng([seed, 11])
     X = population(n, rng)
     truth = np.arange(n) < round(odd * n)

@@ -139,7 +139,7 @@ def _data(
                 f"--out {out}: its {path.name} would replace the file that is read; "
                 "name another folder"
             )
-    data = datasets.read(csv, layout, minor)
+    data = datasets.read_dataset(csv, layout, minor)
     X, of_rows = known.taken(data.X)
     return [replace(data, X=X, of_rows=of_rows)]
 

@@ -58,7 +58,7 @@ def study(
         f"{title}\n\n{table.to_string(float_format='{:.3f}'.format, na_rep='-')}"
         for title, table in studies.tables(chosen, results).items()
     )
-    text = "\n".join([f"{text}\n", *studies.doubts(results)])
+    text = "\n".join([f"{text}\n", *studies.failures_and_warnings(results)])
     click.echo(text)
     save_table(out / "results.csv", results)
     write(out / "table.txt", f"{text}\n".encode())

@@ -1,4 +1,4 @@
-"""Data sets: the embedded ones, the user's own table, random halves of either, and shapes.
+"""Data sets: embedded sets, the user's own table, random halves, and shapes.
 
 The sources and licences of the embedded sets are in data/sets.json. Nothing heavy is
 imported before a file is read, so that the command line can list the sets at once.
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 DATA = files(__package__) / "data"
 DEFAULT = ["breast_original", "wine_cultivar3", "abalone_9v18"]
-FEWEST = 2, 6  # minority and majority rows, half of which train
+# half of which train
+FEWEST_MINORITY = 2
+FEWEST_MAJORITY = 6
 MODES = 5  # of a shape
 
 
@@ -41,7 +43,7 @@ class Dataset:
     minority : ndarray of bool, shape (n,)
         Whether a row belongs to the minority class.
     of_rows : dict of ndarray of shape (n,)
-        ``sample_weight`` and ``groups`` of ``fit``, if they are known: a batch is in
+        ``sample_weight`` and ``groups`` of ``fit``, if they are known: a group is in
         one half, and rows of weight 0 test nothing.
     """
 
@@ -53,10 +55,7 @@ class Dataset:
     @property
     def counts(self) -> np.ndarray:
         """Which rows (n,) have a weight."""
-        weight = self.of_rows.get("sample_weight")
-        return (
-            np.ones(len(self.minority), dtype=bool) if weight is None else weight > 0.0
-        )
+        return self.of_rows.get("sample_weight", np.ones(len(self.minority))) > 0.0
 
     @property
     def base_rate(self) -> float:
@@ -64,11 +63,20 @@ class Dataset:
         return float(self.minority.mean())
 
     def take(self, rows: np.ndarray) -> Dataset:
-        """Return the data set of some rows."""
-        X: Any = self.X
-        some = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+        """Return the data set of some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Their positions.
+
+        Returns
+        -------
+        Dataset
+        """
+        X = self.X[rows] if isinstance(self.X, np.ndarray) else self.X.iloc[rows]
         of_rows = {name: values[rows] for name, values in self.of_rows.items()}
-        return Dataset(self.name, some, self.minority[rows], of_rows)
+        return Dataset(self.name, X, self.minority[rows], of_rows)
 
     @cached_property
     def digest(self) -> str:
@@ -76,10 +84,9 @@ class Dataset:
         import pandas as pd
 
         hashes = pd.util.hash_pandas_object(pd.DataFrame(self.X)).to_numpy()
-        names = repr(list(getattr(self.X, "columns", [])))
-        content = (
-            hashes.tobytes() + np.packbits(self.minority).tobytes() + names.encode()
-        )
+        names = [] if isinstance(self.X, np.ndarray) else list(self.X.columns)
+        content = hashes.tobytes() + np.packbits(self.minority).tobytes()
+        content += repr(names).encode()
         for name, values in self.of_rows.items():
             content += name.encode() + pd.util.hash_array(values).tobytes()
         return hashlib.sha256(content).hexdigest()
@@ -112,7 +119,7 @@ class Pair:
 class Halves:
     """Random halves of a data set: half of each class trains, the other half tests.
 
-    Batches stay whole, so that classes and halves are about equal.
+    Groups stay whole; then classes and halves are about equal.
 
     Parameters
     ----------
@@ -141,11 +148,11 @@ class Halves:
     def __post_init__(self) -> None:
         n1 = int(self.data.minority.sum())
         n = len(self.data.X)
-        if n1 < FEWEST[0] or n - n1 < FEWEST[1]:
+        if n1 < FEWEST_MINORITY or n - n1 < FEWEST_MAJORITY:
             raise ValueError(
-                f"{self.data.name}: a comparison needs at least {FEWEST[0]} minority "
-                f"rows and {FEWEST[1]} others, half of which train; got {n1} and "
-                f"{n - n1}"
+                f"{self.data.name}: a comparison needs at least {FEWEST_MINORITY} "
+                f"minority rows and {FEWEST_MAJORITY} others, half of which train; got "
+                f"{n1} and {n - n1}"
             )
         if self.thinned and not 0 < round(self.thinned * n1 / n) <= self.thinned - 3:
             raise ValueError(
@@ -166,42 +173,74 @@ class Halves:
         )
 
     def pair(self, seed: int) -> Pair:
-        """Return the training and the test half of ``seed``."""
+        """Return the training and the test half of ``seed``.
+
+        Parameters
+        ----------
+        seed : int
+
+        Returns
+        -------
+        Pair
+        """
         from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
         groups = self.data.of_rows.get("groups")
         y = self.data.minority
-        how: Any = {"random_state": seed, "stratify": y}
         if groups is None:
-            train, test = train_test_split(np.arange(len(y)), test_size=0.5, **how)
+            train, test = train_test_split(
+                np.arange(len(y)), test_size=0.5, random_state=seed, stratify=y
+            )
         else:
             halves = StratifiedGroupKFold(2, shuffle=True, random_state=seed)
             train, test = next(halves.split(y, y, groups))
         if self.thinned:
-            how["stratify"] = y[train]
-            train, _ = train_test_split(train, train_size=self.thinned, **how)
+            train, _ = train_test_split(
+                train, train_size=self.thinned, random_state=seed, stratify=y[train]
+            )
         return Pair(self.data.take(train), self.data.take(test[self.data.counts[test]]))
 
 
-def records() -> dict[str, dict[str, Any]]:
+def records() -> dict[str, dict[str, str]]:
     """Return the record of each embedded set, by name.
 
     A record has the origin and its ``url``, the ``licence``, where the ``copy`` was
     taken from, and the ``conversion``: what was changed in the original, and which
     class is the minority.
+
+    Returns
+    -------
+    dict of str: dict
     """
-    return dict(
-        sorted(json.loads((DATA / "sets.json").read_text(encoding="utf-8")).items())
-    )
+    found = json.loads((DATA / "sets.json").read_text(encoding="utf-8"))
+    return dict(sorted(found.items()))
 
 
 def names() -> list[str]:
-    """Return the names of the embedded sets."""
+    """Return the names of the embedded sets.
+
+    Returns
+    -------
+    list of str
+    """
     return list(records())
 
 
 def require_known(what: str, name: str, names: Iterable[str]) -> None:
-    """Raise a ValueError that lists the names, if ``name`` is not one of them."""
+    """Check that ``name`` is one of the names.
+
+    Parameters
+    ----------
+    what : str
+        What the name is of, such as "model".
+    name : str
+    names : list of str
+
+    Raises
+    ------
+    ValueError
+        The name is unknown; the message lists the names.
+    """
     if name not in (known := list(names)):
         raise ValueError(
             f"unknown {what} {name!r}{did_you_mean(name, known)}; expected one of "
@@ -211,6 +250,14 @@ def require_known(what: str, name: str, names: Iterable[str]) -> None:
 
 def embedded(name: str) -> Dataset:
     """Return the embedded data set ``name``.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Dataset
 
     Raises
     ------
@@ -230,13 +277,17 @@ def embedded(name: str) -> Dataset:
 
 
 def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:
-    """Return two noisy half moons for pictures: the majority on one, the minority on the other.
+    """Return two noisy half moons for pictures: one is the majority.
 
     Parameters
     ----------
     n0, n1 : int
         Numbers of majority and of minority rows.
     seed : int
+
+    Returns
+    -------
+    Dataset
 
     Examples
     --------
@@ -250,17 +301,21 @@ def moon(n0: int = 150, n1: int = 15, seed: int = 0) -> Dataset:
     return Dataset("moon", X, y == 1)
 
 
-def read(path: str | Path, layout: Layout, minor: str | None = None) -> Dataset:
-    """Return the user's data set in the file ``path``, with the columns as the file has them.
+def read_dataset(path: str | Path, layout: Layout, minor: str | None = None) -> Dataset:
+    """Return the data set in the file ``path``, with the columns of the file.
 
     Parameters
     ----------
     path : str or path
         A table that :func:`bsvdd.read_table` reads.
     layout : Layout
-        With the column of the classes as its label.
+        Its label is the column of the classes.
     minor : str, optional
         Value of the minority class; not needed for 0/1 and -1/+1.
+
+    Returns
+    -------
+    Dataset
 
     Raises
     ------
@@ -271,7 +326,7 @@ def read(path: str | Path, layout: Layout, minor: str | None = None) -> Dataset:
     Warns
     -----
     DataWarning
-        How columns are read, and which have gaps.
+        How columns are read, and which have missing cells.
     """
     from ..tables import files
     from ..tables.training import warn_of_gaps
@@ -287,7 +342,7 @@ def read(path: str | Path, layout: Layout, minor: str | None = None) -> Dataset:
 # generated shapes in the plane
 
 
-def ring(rng: np.random.Generator, n0: int, n1: int, noise: float) -> np.ndarray:
+def _ring(rng: np.random.Generator, n0: int, n1: int, noise: float) -> np.ndarray:
     """Return n0 rows on the ring, then n1 rows inside and outside it."""
     outside = n1 // 2
     inside = rng.normal(scale=0.35, size=(n1 - outside, 2))
@@ -304,7 +359,7 @@ def _circle(
     return r[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def moons(rng: np.random.Generator, n0: int, n1: int, noise: float) -> np.ndarray:
+def _moons(rng: np.random.Generator, n0: int, n1: int, noise: float) -> np.ndarray:
     """Return n0 rows on one half circle, then n1 rows on the facing one."""
     from sklearn.datasets import make_moons
 
@@ -313,7 +368,7 @@ def moons(rng: np.random.Generator, n0: int, n1: int, noise: float) -> np.ndarra
     return np.asarray(X)
 
 
-def modes(rng: np.random.Generator, n0: int, n1: int, noise: float) -> np.ndarray:
+def _modes(rng: np.random.Generator, n0: int, n1: int, noise: float) -> np.ndarray:
     """Return n0 rows in five clusters, then n1 rows uniform on the square."""
     angles = 2 * np.pi * rng.integers(MODES, size=n0) / MODES
     centers = 2.0 * np.column_stack([np.cos(angles), np.sin(angles)])
@@ -322,12 +377,12 @@ def modes(rng: np.random.Generator, n0: int, n1: int, noise: float) -> np.ndarra
 
 
 Draw = Callable[[np.random.Generator, int, int, float], np.ndarray]
-SHAPES: dict[str, Draw] = {"ring": ring, "moons": moons, "modes": modes}
+SHAPES: dict[str, Draw] = {"ring": _ring, "moons": _moons, "modes": _modes}
 
 
 @dataclass(frozen=True)
 class Shape:
-    r"""Pairs of two-dimensional data sets, whose boundary neither a line nor one ball describes.
+    r"""Pairs of two-dimensional data sets; the boundary is no line and no circle.
 
     - ``ring``: the majority is :math:`x = r (\cos t, \sin t)` with t uniform and r ~
       N(1, noise^2). Half of the minority lies inside, N(0, 0.35^2 I), and half outside,
@@ -381,7 +436,16 @@ class Shape:
         return f"{self.kind} n={self.n_train} share={self.share:g} noise={self.noise:g}"
 
     def pair(self, seed: int) -> Pair:
-        """Return the training and the test set of ``seed``."""
+        """Return the training and the test set of ``seed``.
+
+        Parameters
+        ----------
+        seed : int
+
+        Returns
+        -------
+        Pair
+        """
         streams = np.random.default_rng(seed).spawn(2)
         return Pair(
             self._drawn(streams[0], self.n_train), self._drawn(streams[1], self.n_test)

@@ -1,4 +1,4 @@
-"""The models of a comparison by their names, and simple methods beside which they are measured.
+"""The models of a comparison by their names, and simple methods to compare with.
 
 **References**
 
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -39,69 +39,90 @@ from ..tables.table import Table
 from ..tables.training import TrainingTable
 from .datasets import require_known
 
-FOLDS = 10
-# neighbours of kNN and mean kNN, and of LOF
-NEAREST = 5
-LOCAL = 20
-Scores = Callable[[np.ndarray], np.ndarray]
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
+    from ..inference.cutoffs import Rule
+
+CUTOFF_FOLDS = 10
+KNN_NEIGHBORS = 5
+LOF_NEIGHBORS = 20
+Scores = Callable[[np.ndarray], np.ndarray]
 
 YARDSTICKS = "kNN", "mean kNN", "LOF", "isolation forest", "Gaussian", "KDE", "logistic"
 NAMES = [*REGISTRY, *YARDSTICKS]
 
 
-def of_method(name: str, rows: np.ndarray, minority: np.ndarray, seed: int) -> Scores:
-    """Return how a method of scikit-learn scores rows, larger for more normal ones.
+def method_scores(
+    name: str, rows: np.ndarray, minority: np.ndarray, seed: int
+) -> Scores:
+    """Return the scores of a method of scikit-learn, larger for more normal rows.
 
-    It learns from rows (n, p), of which all but the logistic regression take the
-    majority.
+    Parameters
+    ----------
+    name : str
+        One of ``YARDSTICKS``.
+    rows : ndarray of shape (n, p)
+        Logistic regression learns from all rows, the others from the majority.
+    minority : ndarray of bool, shape (n,)
+    seed : int
+
+    Returns
+    -------
+    callable
+        From rows (m, p) to scores (m,).
+
+    Raises
+    ------
+    ValueError
+        Logistic regression has no minority rows.
     """
     from sklearn import covariance, ensemble, linear_model, neighbors
 
     normal = rows[~minority]
-    found = cast(Any, None)
-    n = int((~minority).sum())
+    n = len(normal)
     match name:
         case "kNN" | "mean kNN":
-            found = neighbors.NearestNeighbors(n_neighbors=min(NEAREST, n)).fit(normal)
+            k = min(KNN_NEIGHBORS, n)
+            near = neighbors.NearestNeighbors(n_neighbors=k).fit(normal)
             reduced: Any = np.max if name == "kNN" else np.mean
-            return lambda Z: -reduced(found.kneighbors(Z)[0], axis=1)
+            return lambda Z: -reduced(near.kneighbors(Z)[0], axis=1)
         case "Gaussian":
-            found = covariance.LedoitWolf().fit(normal)
-            return lambda Z: -np.asarray(found.mahalanobis(Z))
+            gaussian = covariance.LedoitWolf().fit(normal)
+            return lambda Z: -np.asarray(gaussian.mahalanobis(Z))
         case "logistic":
             if not minority.any():
                 raise ValueError(
                     "logistic regression learns from minority rows, but there is none"
                 )
-            found = linear_model.LogisticRegression(
+            logistic = linear_model.LogisticRegression(
                 class_weight="balanced", max_iter=1000
-            )
-            found.fit(rows, minority)
-            return lambda Z: -np.asarray(found.decision_function(Z))
+            ).fit(rows, minority)
+            return lambda Z: -np.asarray(logistic.decision_function(Z))
         case "LOF":
-            k = max(1, min(LOCAL, n - 1))
-            found = neighbors.LocalOutlierFactor(n_neighbors=k, novelty=True)
+            k = max(1, min(LOF_NEIGHBORS, n - 1))
+            est = neighbors.LocalOutlierFactor(n_neighbors=k, novelty=True)
         case "isolation forest":
-            found = ensemble.IsolationForest(random_state=seed)
-        case "KDE":
-            found = neighbors.KernelDensity(bandwidth="scott")
-    scores: Scores = found.fit(normal).score_samples
+            est = ensemble.IsolationForest(random_state=seed)
+        case _:
+            est = neighbors.KernelDensity(bandwidth="scott")
+    scores: Scores = est.fit(normal).score_samples
     return scores
 
 
 @dataclass(eq=False, repr=False)
 class Yardstick(BaseEstimator):
-    """A simple method of scikit-learn, whose cutoff is chosen as that of a model.
+    """A simple method of scikit-learn, with a cutoff that is chosen as for a model.
 
-    It learns from majority rows, the balanced logistic regression from both classes, in
-    the coordinates that a kernel has of columns of numbers; a category is a column of 0
-    and 1. The cutoff is chosen by scores of rows that ten fits have left out.
+    It learns from majority rows; the balanced logistic regression learns from both
+    classes. Columns of numbers have the coordinates of a kernel, and a category is a
+    column of 0 and 1. The cutoff is chosen by scores of rows that ten fits have left
+    out.
 
     Parameters
     ----------
     name : str
-        Of ``YARDSTICKS``.
+        One of ``YARDSTICKS``.
     kernel : Kernel, default=Tabular(Linear())
         Gives the coordinates of numbers.
     cutoff : FalseAlarm, Best or Cost, optional
@@ -126,12 +147,22 @@ class Yardstick(BaseEstimator):
 
     name: str = "kNN"
     kernel: Kernel = Tabular(Linear())
-    cutoff: Any = None
+    cutoff: Rule | None = None
     random_state: int = 0
     table: Table | None = None
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to rows whose labels are True for the minority, all majority without y; return self.
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Fit to rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        y : array-like of bool, shape (n,), optional
+            True for the minority. By default all rows are majority.
+
+        Returns
+        -------
+        self
 
         Raises
         ------
@@ -146,23 +177,22 @@ class Yardstick(BaseEstimator):
         rows = table.values.to_numpy(dtype=float)
         kinds = enumerate(table.kinds.values())
         self._categories = [i for i, kind in kinds if kind == "category"]
-        minority = (
-            np.zeros(len(rows), dtype=bool) if y is None else np.asarray(y, dtype=bool)
-        )
+        minority = np.zeros(len(rows), bool) if y is None else np.asarray(y, bool)
         self._known = rows[~minority]
         rows = self._filled(rows)
-        rule = resolved(self.cutoff, n1 := int(minority.sum()))
+        n1 = int(minority.sum())
+        cutoff = resolved(self.cutoff, n1)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._score = self._learned(rows, minority, seed)
         both = self.name == "logistic"
-        n = min(FOLDS, len(rows) - n1, n1 if both else FOLDS)
-        split = (StratifiedKFold if both else KFold)(
-            max(2, n), shuffle=True, random_state=seed
-        )
+        n = min(CUTOFF_FOLDS, len(rows) - n1, n1 if both else CUTOFF_FOLDS)
+        folds = StratifiedKFold if both else KFold
+        split = folds(max(2, n), shuffle=True, random_state=seed).split(rows, minority)
         values = np.empty(len(rows))
-        for train, test in split.split(rows, minority):
+        for train, test in split:
             values[test] = self._learned(rows[train], minority[train], seed)(rows[test])
-        self.cutoff_ = -float(rule(values[None], np.ones((1, len(rows))), minority)[0])
+        cut = cutoff(values[None], np.ones((1, len(rows))), minority)
+        self.cutoff_ = -float(cut[0])
         return self
 
     def _filled(self, rows: np.ndarray) -> np.ndarray:
@@ -170,48 +200,65 @@ class Yardstick(BaseEstimator):
 
     def _learned(self, rows: np.ndarray, minority: np.ndarray, seed: int) -> Scores:
         """Return the scores of rows (m, p), learnt from rows (n, p)."""
-        categories = self._categories
-        of_columns = self._table.coordinates
-        majority = of_columns(rows[~minority])
-        numbers = np.delete(majority, categories, axis=1)
-        kernel = self.kernel.fit(
-            numbers, np.ones(len(numbers)), np.arange(len(numbers))
-        )
-        levels = [(c, np.unique(rows[:, c])) for c in categories]
+        columns = self._categories
+        majority = self._table.coordinates(rows[~minority])
+        numbers = np.delete(majority, columns, axis=1)
+        n = len(numbers)
+        kernel = self.kernel.fit(numbers, np.ones(n), np.arange(n))
+        categories = [(c, np.unique(rows[:, c])) for c in columns]
 
         def coordinates(Z: np.ndarray) -> np.ndarray:
-            Z = of_columns(Z)
-            of_numbers = kernel.inputs(np.delete(Z, categories, axis=1))
-            return np.column_stack(
-                [of_numbers, *(Z[:, [c]] == known for c, known in levels)]
-            )
+            Z = self._table.coordinates(Z)
+            of_numbers = kernel.inputs(np.delete(Z, columns, axis=1))
+            is_category = (Z[:, [c]] == known for c, known in categories)
+            return np.column_stack([of_numbers, *is_category])
 
-        score = of_method(self.name, coordinates(rows), minority, seed)
+        score = method_scores(self.name, coordinates(rows), minority, seed)
         return lambda Z: score(coordinates(Z))
 
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Return the scores of rows less that of the cutoff, shape (n,): at least 0 is normal."""
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
+        """Return the scores of rows less the score at the cutoff; at least 0 is normal.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         return self._score(self._filled(self._floats(X))) + self.cutoff_
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return ``score_samples(X)``."""
-        return self.score_samples(X)
+    decision_function = score_samples
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return +1 (normal) or -1 (abnormal) for each row, shape (n,)."""
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return +1 (normal) or -1 (abnormal) for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         return np.where(self.score_samples(X) >= 0.0, 1, -1)
 
 
 def model(name: str, **parameters: Any) -> Any:
-    """Return the unfitted model ``name``, with those of the parameters that it has.
+    """Return the unfitted model ``name``, with the parameters that it has.
 
     Parameters
     ----------
     name : str
-        A name in the table of models, of ``YARDSTICKS``, or of a class of yours that is
-        imported.
+        A name in the table of models, one of ``YARDSTICKS``, or a class of yours that
+        is imported.
     **parameters
-        Such as ``cutoff`` and ``draws``; those that the model has not are left out.
+        Such as ``cutoff`` and ``draws``. What is no parameter of the model is left out.
+
+    Returns
+    -------
+    estimator
 
     Raises
     ------
@@ -229,17 +276,38 @@ def model(name: str, **parameters: Any) -> Any:
         require_known("model", name, NAMES)
     est = Yardstick(name) if record is None else record.estimator()()
     own = est.get_params(deep=False)
-    return est.set_params(
-        **{key: value for key, value in parameters.items() if key in own}
-    )
+    taken = {key: value for key, value in parameters.items() if key in own}
+    return est.set_params(**taken)
 
 
 def by_name(names: Iterable[str] = NAMES, **parameters: Any) -> dict[str, Any]:
-    """Return models by their names, as :func:`model` gives them."""
+    """Return models by their names.
+
+    Parameters
+    ----------
+    names : list of str
+        Default: all.
+    **parameters
+        As in :func:`model`.
+
+    Returns
+    -------
+    dict of str: estimator
+    """
     return {name: model(name, **parameters) for name in names}
 
 
 def needs_labels(name: str) -> bool:
-    """Return whether a model learns from minority rows, beside choosing its cutoff by them."""
+    """Return whether a model learns from minority rows, beside choosing its cutoff.
+
+    Parameters
+    ----------
+    name : str
+        As in :func:`model`.
+
+    Returns
+    -------
+    bool
+    """
     record = None if name in YARDSTICKS else find(name)
     return name == "logistic" if record is None else record.needs_minority

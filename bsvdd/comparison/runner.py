@@ -1,4 +1,4 @@
-"""Runs each model on each pair of data sets once, and keeps one file for each finished cell.
+"""Runs each model on each pair of data sets once, with a file for each finished cell.
 
 A cell is one model on one replicate of a scenario. Its file is written whole or not at
 all, so a run that was stopped goes on from there. Cells run by joblib: in processes of
@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
 from ..base import threads
@@ -36,43 +36,66 @@ from .models import NAMES, by_name
 
 Row = dict[str, Any]
 KEY = ("data", "model", "replicate")
-IDLE = 10  # seconds after which a process without work ends, as those of a killed run
+MOST_IDLE = 10  # seconds without work, after which a process ends
 
 
 class Scenario(Protocol):
-    """A source of pairs of data sets: equal seeds give equal pairs, and ``repr`` tells all."""
+    """Pairs of data sets: equal seeds give equal pairs, and ``repr`` tells all."""
 
     @property
     def name(self) -> str:
         """Name in tables."""
 
     def pair(self, seed: int) -> Pair:
-        """Return the training and the test set of ``seed``."""
+        """Return the training and the test set of ``seed``.
+
+        Parameters
+        ----------
+        seed : int
+
+        Returns
+        -------
+        Pair
+        """
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One model on one replicate of a scenario: the unit of work.
+    """One model on one replicate of a scenario.
 
     Its random numbers follow from ``seed`` and ``replicate`` alone, and it has one
     thread, so its result does not depend on what else is running.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    model : str
+        Name in tables.
+    estimator : estimator
+        Not fitted.
+    replicate, seed : int
     """
 
     scenario: Scenario
     model: str
-    estimator: Any
+    estimator: BaseEstimator
     replicate: int
     seed: int
 
     @property
     def names(self) -> Row:
         """Scenario, model and replicate, as a row of results has them."""
-        return dict(
-            zip(KEY, (self.scenario.name, self.model, self.replicate), strict=True)
-        )
+        values = (self.scenario.name, self.model, self.replicate)
+        return dict(zip(KEY, values, strict=True))
 
     def run(self) -> Row:
-        """Fit, answer the test rows, and return one row of results; a failure is its ``error``."""
+        """Return the row of results of a fit and its answers on the test rows.
+
+        Returns
+        -------
+        dict
+            A failure is its ``error``.
+        """
         try:
             with threads.one():
                 found = self._measured()
@@ -81,39 +104,42 @@ class Cell:
         return self.names | found
 
     def _measured(self) -> Row:
-        seed = int(
-            np.random.SeedSequence([self.seed, self.replicate]).generate_state(1)[0]
-            >> 1
-        )
+        state = np.random.SeedSequence([self.seed, self.replicate]).generate_state(1)
+        seed = int(state[0] >> 1)
         pair = self.scenario.pair(seed)
+        train = pair.train
         est = clone(self.estimator)
         if "random_state" in est.get_params(deep=False):
             est.set_params(random_state=seed)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             start = time.process_time()  # processor time: what else runs does not count
-            fit(est, pair.train)
+            fit_dataset(est, train)
             fitted = time.process_time()
             found = measure(est, pair.test)
-        ours = (
-            w for w in caught if issubclass(w.category, DataWarning | DiagnosticWarning)
-        )
+        ours = (DataWarning, DiagnosticWarning)
+        texts = (str(w.message) for w in caught if issubclass(w.category, ours))
         return {
-            **{
-                key: value if math.isfinite(value) else None
-                for key, value in found.items()
-            },
+            **{key: v if math.isfinite(v) else None for key, v in found.items()},
             "base_rate": pair.test.base_rate,
-            "n": len(pair.train.X),
-            "p": pair.train.X.shape[1],
-            "n1": int(pair.train.minority.sum()),
+            "n": len(train.X),
+            "p": train.X.shape[1],
+            "n1": int(train.minority.sum()),
             "fit_seconds": fitted - start,
             "score_seconds": time.process_time() - fitted,
-            "notes": "\n".join(dict.fromkeys(str(w.message) for w in ours)),
+            "notes": "\n".join(dict.fromkeys(texts)),
         }
 
     def file(self, folder: Path) -> Path:
-        """Return the file of the result, named by a hash of all that the cell depends on.
+        """Return the file of the result, named by a hash of what the cell depends on.
+
+        Parameters
+        ----------
+        folder : pathlib.Path
+
+        Returns
+        -------
+        pathlib.Path
 
         Raises
         ------
@@ -135,7 +161,17 @@ class Cell:
         return folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
 
     def stored(self, folder: Path) -> Row | None:
-        """Return the stored result; None if there is none, or its file is damaged."""
+        """Return the stored result.
+
+        Parameters
+        ----------
+        folder : pathlib.Path
+
+        Returns
+        -------
+        dict or None
+            None if there is no result, or its file is damaged.
+        """
         file = self.file(folder)
         try:
             row = json.loads(file.read_text(encoding="utf-8"))
@@ -144,8 +180,16 @@ class Cell:
             return None
 
 
-def fit(est: Any, train: Dataset) -> None:
-    """Fit an estimator to a data set; one that takes no weights takes the rows that have one."""
+def fit_dataset(est: BaseEstimator, train: Dataset) -> None:
+    """Fit an estimator to a data set.
+
+    An estimator that takes no weights is fitted to the rows that have weight.
+
+    Parameters
+    ----------
+    est : estimator
+    train : Dataset
+    """
     if has_fit_parameter(est, "sample_weight"):
         est.fit(train.X, train.minority, **train.of_rows)
     else:
@@ -153,12 +197,20 @@ def fit(est: Any, train: Dataset) -> None:
         est.fit(some.X, some.minority)
 
 
-def measure(est: Any, test: Dataset) -> dict[str, float]:
+def measure(est: BaseEstimator, test: Dataset) -> dict[str, float]:
     """Return the metrics of a fitted estimator on test rows.
 
-    They are those of :func:`bsvdd.inference.metrics.evaluate`, ``found`` = 1 - FNR, the
-    average precision of the minority, and the Brier score of P(abnormal) where the
-    estimator has it.
+    Parameters
+    ----------
+    est : fitted estimator
+    test : Dataset
+
+    Returns
+    -------
+    dict of str: float
+        The metrics of :func:`bsvdd.inference.metrics.evaluate`, ``found`` = 1 - FNR,
+        the average precision of the minority, and the Brier score of P(abnormal) if the
+        estimator has it.
     """
     from sklearn.metrics import average_precision_score, brier_score_loss
 
@@ -185,7 +237,7 @@ class Study:
     Parameters
     ----------
     scenarios : list of Scenario
-    models : dict
+    models : dict of str: estimator
         Unfitted estimators by their names in tables. ``predict`` gives +1 or -1, and
         ``decision_function`` is larger for more normal rows.
     replicates : int, default=5
@@ -195,18 +247,23 @@ class Study:
     --------
     >>> from bsvdd.comparison import datasets, models, runner
     >>> halves = [datasets.Halves(datasets.embedded("wine_cultivar3"))]
-    >>> results = runner.Study(halves, models.by_name(["SVDD", "logistic"]), replicates=2).run()
+    >>> compared = models.by_name(["SVDD", "logistic"])
+    >>> results = runner.Study(halves, compared, replicates=2).run()
     >>> results["model"].tolist()
     ['SVDD', 'logistic', 'SVDD', 'logistic']
     """
 
     scenarios: Sequence[Scenario]
-    models: Mapping[str, Any]
+    models: Mapping[str, BaseEstimator]
     replicates: int = 5
     seed: int = 0
 
     def cells(self) -> list[Cell]:
         """Return the cells, in the order of the table.
+
+        Returns
+        -------
+        list of Cell
 
         Raises
         ------
@@ -229,7 +286,7 @@ class Study:
         jobs: int | None = None,
         on_cell: Callable[[Row, bool], None] = lambda row, stored: None,
     ) -> pd.DataFrame:
-        """Return the results, one row for each cell, in an order that does not depend on workers.
+        """Return the results, one row for each cell, in the order of the cells.
 
         Parameters
         ----------
@@ -246,29 +303,33 @@ class Study:
         -------
         pandas.DataFrame
             Scenario, model, replicate, metrics, sizes, seconds of the processor,
-            ``notes`` (warnings of the fit) and ``error``; a fit that failed has the
-            last alone.
+            ``notes`` (warnings of the fit) and ``error``. A fit that failed has only
+            the ``error``.
+
+        Raises
+        ------
+        ValueError
+            Two scenarios have one name, or a model cannot be stored.
+        OSError
+            A file cannot be written.
         """
         cells = self.cells()
-        rows = dict[int, Row]()
+        rows: dict[int, Row] = {}
         if folder is not None:
             folder = Path(folder)
             folder.mkdir(parents=True, exist_ok=True)
-            rows = {
-                i: row for i, cell in enumerate(cells) if (row := cell.stored(folder))
-            }
+            stored = {i: cell.stored(folder) for i, cell in enumerate(cells)}
+            rows = {i: row for i, row in stored.items() if row}
         for row in list(rows.values()):
             on_cell(row, True)
-        missing = (
-            delayed(_run)(i, cell) for i, cell in enumerate(cells) if i not in rows
+        pool = Parallel(
+            jobs,
+            batch_size=1,
+            return_as="generator_unordered",
+            idle_worker_timeout=MOST_IDLE,
         )
-        how = {
-            "batch_size": 1,
-            "return_as": "generator_unordered",
-            "idle_worker_timeout": IDLE,
-        }
-        pool = Parallel(jobs, **how)
-        with closing(pool(missing)) as computed:
+        others = (delayed(_run)(i, c) for i, c in enumerate(cells) if i not in rows)
+        with closing(pool(others)) as computed:
             for i, row in computed:
                 if folder is not None and "error" not in row:
                     write(cells[i].file(folder), json.dumps(row).encode())
@@ -282,7 +343,17 @@ def _run(i: int, cell: Cell) -> tuple[int, Row]:
 
 
 def frame(rows: list[Row]) -> pd.DataFrame:
-    """Return rows of results as a table of numbers and texts; a missing number is NaN."""
+    """Return rows of results as a table of numbers and texts.
+
+    Parameters
+    ----------
+    rows : list of dict
+
+    Returns
+    -------
+    pandas.DataFrame
+        A missing number is NaN.
+    """
     table = pd.DataFrame(rows)
     for name in ("notes", "error"):
         table[name] = table[name].fillna("") if name in table else ""
@@ -292,12 +363,14 @@ def frame(rows: list[Row]) -> pd.DataFrame:
 
 def compare(
     data: Sequence[Dataset],
-    models: Mapping[str, Any] | Sequence[str] | None = None,
+    models: Mapping[str, BaseEstimator] | Sequence[str] | None = None,
     replicates: int = 5,
     seed: int = 0,
     jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Return the results of models on random halves of data sets, as ``bsvdd compare`` does.
+    """Return the results of models on random halves of data sets.
+
+    ``bsvdd compare`` does the same.
 
     Parameters
     ----------
@@ -325,12 +398,12 @@ def compare(
     Examples
     --------
     >>> from bsvdd.comparison import datasets, runner
-    >>> results = runner.compare([datasets.embedded("wine_cultivar3")], ["SVDD"], replicates=2)
+    >>> wine = datasets.embedded("wine_cultivar3")
+    >>> results = runner.compare([wine], ["SVDD"], replicates=2)
     >>> bool((results["auc"] > 0.9).all())
     True
     """
     if not isinstance(models, Mapping):
         models = by_name(NAMES if models is None else models)
-    return Study([Halves(each) for each in data], models, replicates, seed).run(
-        jobs=jobs
-    )
+    halves = [Halves(each) for each in data]
+    return Study(halves, models, replicates, seed).run(jobs=jobs)

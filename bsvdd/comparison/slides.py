@@ -2,7 +2,8 @@ r"""The data generator of the slides (Kim 2024).
 
 .. math::
     x \sim (1 - \pi) N(\mu_0, \Sigma) + \pi N(\mu_1, \Sigma), \qquad
-    \eta = \beta_0 + \sum_{j=1}^4 \beta_j x_j, \qquad y \sim \mathrm{Ber}(1/(1 + e^{-\eta}))
+    \eta = \beta_0 + \sum_{j=1}^4 \beta_j x_j, \qquad
+    y \sim \mathrm{Ber}(1/(1 + e^{-\eta}))
 
 with mu_0 = (7,7,7,7,0,...), mu_1 = (10,10,10,10,0,...), Sigma = diag(2,2,2,2,1,...),
 beta_0 = -31 and beta_j ~ N(b_j, v), b = (.96, .8, 1, .8), drawn for each row. y = 1 is
@@ -19,15 +20,15 @@ from scipy.special import expit, ndtri
 
 from .datasets import Dataset, Pair
 
-NEAR = 7.0
-FAR = 10.0
+NEAR_MEAN = 7.0
+FAR_MEAN = 10.0
 INTERCEPT = -31.0
 COEFFICIENTS = np.array([0.96, 0.8, 1.0, 0.8])
-SIGNAL = len(COEFFICIENTS)  # features that carry signal
+SIGNAL = len(COEFFICIENTS)
+WITH_SIGNAL = "the features that carry signal"
 MOST_BLOCKS = 2000  # of n rows, drawn before a share is given up
-NORMAL = ndtri(
-    (np.arange(400) + 0.5) / 400
-)  # a standard normal, as 400 equally probable values
+# a standard normal, as 400 equally probable values
+NORMAL_VALUES = ndtri((np.arange(400) + 0.5) / 400)
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,12 @@ class Slides:
     r"""Pairs of data sets drawn as in the slides.
 
     Slide 29 defines the imbalance ratio, 1/10, as abnormal/all. Slide 47 has beta_j ~
-    N(b_j, v), and neither whether by row or by data set, nor how x is drawn so that
+    N(b_j, v). It does not say whether by row or by data set, nor how x is drawn so that
     this ratio holds. Slide 47 draws x_0 from N(mu_0, Sigma) before y and calls y = 0
-    major, and slide 4 has x_0 as the rows with y = 0: the rows that train are those of
-    a component, or of a class. Drawn for each row, with the variance v, the class
-    shares agree with those that the published table implies, and so does how little
-    they vary; with v = 0 the share is .116.
+    major, and slide 4 has x_0 as the rows with y = 0: the training rows are a
+    component, or a class. Drawn for each row, with the variance v, the class shares
+    agree with the published table, and so does how little they vary; with v = 0 the
+    share is .116.
 
     Parameters
     ----------
@@ -84,33 +85,42 @@ class Slides:
     df: float = math.inf
 
     def __post_init__(self) -> None:
-        for field, valid, expected in (
-            ("v", 0 <= self.v < math.inf, "at least 0 and finite"),
+        for field, value, valid, expected in (
+            ("v", self.v, 0 <= self.v < math.inf, "at least 0 and finite"),
+            ("p", self.p, self.p >= SIGNAL, f"at least {SIGNAL}, {WITH_SIGNAL}"),
             (
-                "p",
-                self.p >= SIGNAL,
-                f"at least {SIGNAL}, the features that carry signal",
+                "share",
+                self.share,
+                self.share is None or 0 < self.share < 1,
+                "in (0, 1), or None",
             ),
-            ("share", self.share is None or 0 < self.share < 1, "in (0, 1), or None"),
-            ("df", self.df > 2, "above 2, for a covariance"),
+            ("df", self.df, self.df > 2, "above 2, for a covariance"),
         ):
             if not valid:
-                raise ValueError(
-                    f"{field} must be {expected}, got {getattr(self, field)!r}"
-                )
+                raise ValueError(f"{field} must be {expected}, got {value!r}")
 
     @property
     def name(self) -> str:
         """Name in tables: v, and what else is not the default."""
-        changed = list[str]()
-        for field in ("n_train", "p", "far", "share", "df"):
-            value = getattr(self, field)
-            if value != getattr(Slides, field):
-                changed.append(f"{field.removesuffix('_train')}={round(value, 4)}")
+        values = vars(self)
+        changed = [
+            f"{field.removesuffix('_train')}={round(values[field], 4)}"
+            for field in ("n_train", "p", "far", "share", "df")
+            if values[field] != vars(Slides)[field]
+        ]
         return ", ".join([f"slides v={self.v:g}", *changed])
 
     def pair(self, seed: int) -> Pair:
-        """Return the training and the test set of ``seed``."""
+        """Return the training and the test set of ``seed``.
+
+        Parameters
+        ----------
+        seed : int
+
+        Returns
+        -------
+        Pair
+        """
         streams = np.random.default_rng(seed).spawn(2)
         sets = list(map(self._of_share, streams, (self.n_train, self.n_test)))
         train, test = (Dataset(self.name, X, y) for X, y, _ in sets)
@@ -144,7 +154,7 @@ class Slides:
         X[:, :SIGNAL] *= math.sqrt(2.0)
         if math.isfinite(self.df):
             X *= np.sqrt((self.df - 2) / rng.chisquare(self.df, size=(n, 1)))
-        X[:, :SIGNAL] += np.where(far, FAR, NEAR)[:, None]
+        X[:, :SIGNAL] += np.where(far, FAR_MEAN, NEAR_MEAN)[:, None]
         mean, sd = predictor(X, self.v)
         return X, rng.random(n) < expit(mean + sd * rng.normal(size=n)), far
 
@@ -153,24 +163,39 @@ def predictor(X: np.ndarray, v: float) -> tuple[np.ndarray, np.ndarray]:
     r"""Return mean and standard deviation of eta given x, each (n,).
 
     .. math:: \beta_0 + b^\top x_{1:4}, \qquad \sqrt v\, \|x_{1:4}\|
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    v : float
+
+    Returns
+    -------
+    tuple of two ndarray of shape (n,)
     """
     signal = X[:, :SIGNAL]
-    return INTERCEPT + signal @ COEFFICIENTS, math.sqrt(v) * np.linalg.norm(
-        signal, axis=1
-    )
+    sd = math.sqrt(v) * np.linalg.norm(signal, axis=1)
+    return INTERCEPT + signal @ COEFFICIENTS, sd
 
 
 def probability(X: np.ndarray, v: float) -> np.ndarray:
-    r"""Return P(y = 1 | x) = E[1 / (1 + exp(-eta))], (n,), with the coefficients integrated out.
+    r"""Return P(y = 1 | x) = E[1 / (1 + exp(-eta))], the coefficients integrated out.
 
     The integral is a mean over 400 quantiles, with an error below .002.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    v : float
+
+    Returns
+    -------
+    ndarray of shape (n,)
     """
-    mean, sd = predictor(X, v)
+    blocks = zip(*(np.array_split(each, 10) for each in predictor(X, v)), strict=True)
     return np.concatenate(
         [
-            expit(m[:, None] + s[:, None] * NORMAL).mean(axis=1)
-            for m, s in zip(
-                np.array_split(mean, 10), np.array_split(sd, 10), strict=True
-            )
+            expit(mean[:, None] + sd[:, None] * NORMAL_VALUES).mean(axis=1)
+            for mean, sd in blocks
         ]
     )

@@ -12,14 +12,17 @@ Learning 52, 239-281. doi:10.1023/A:1024068626366
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from scipy.stats import friedmanchisquare, studentized_range, t
 
+if TYPE_CHECKING:
+    from pandas.api.typing import DataFrameGroupBy
+
 ALPHA = 0.05
-METRICS = {
+METRIC_TITLES = {
     "accuracy": "Accuracy",
     "f1": "F1",
     "fpr": "FPR",
@@ -41,50 +44,100 @@ LEGEND = (
 
 
 def means(
-    results: pd.DataFrame, metrics: Collection[str] = tuple(METRICS)
+    results: pd.DataFrame, metrics: Collection[str] = tuple(METRIC_TITLES)
 ) -> pd.DataFrame:
-    """Return the mean of each metric over replicates, rows (data, model)."""
-    return _groups(results, metrics).mean()
+    """Return the mean of each metric over replicates, rows (data, model).
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+    metrics : list of str
+        Default: all.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    return _cells(results, metrics).mean()
 
 
 def deviations(
-    results: pd.DataFrame, metrics: Collection[str] = tuple(METRICS)
+    results: pd.DataFrame, metrics: Collection[str] = tuple(METRIC_TITLES)
 ) -> pd.DataFrame:
-    """Return the standard deviation (n - 1) of each metric over replicates, rows (data, model)."""
-    return _groups(results, metrics).std(ddof=1)
+    """Return the standard deviation (n - 1) over replicates, rows (data, model).
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+    metrics : list of str
+        Default: all.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    return _cells(results, metrics).std(ddof=1)
 
 
-def _groups(results: pd.DataFrame, metrics: Collection[str]) -> Any:
+def _cells(results: pd.DataFrame, metrics: Collection[str]) -> DataFrameGroupBy:
     rows = results.reindex(columns=["data", "model", *metrics])
-    return rows.groupby(["data", "model"], sort=False)[list(metrics)]
+    return rows.groupby(["data", "model"], sort=False)
 
 
 def values_of(results: pd.DataFrame, metric: str, block: str = "data") -> pd.DataFrame:
     """Return the mean of a metric, blocks x models; NaN where a model has no result.
 
-    A block is a scenario ("data"), or a replicate of one scenario ("replicate").
+    Parameters
+    ----------
+    results : pandas.DataFrame
+    metric : str
+    block : {"data", "replicate"}
+        A scenario, or a replicate of one scenario.
+
+    Returns
+    -------
+    pandas.DataFrame
     """
-    rows = results.reindex(
-        columns=[block, "model", metric]
-    )  # where all failed, no metric is there
+    # where all failed, no metric is there
+    rows = results.reindex(columns=[block, "model", metric])
     found = rows.pivot_table(metric, block, "model", "mean", sort=False, dropna=False)
     return found.astype(float)
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number as a table has it; a dash for NaN."""
+    """Return a number as text, and a dash for NaN.
+
+    Parameters
+    ----------
+    value : float
+    digits : int, default=3
+        Digits after the point.
+
+    Returns
+    -------
+    str
+    """
     return "-" if np.isnan(value) else f"{value:.{digits}f}"
 
 
 def mean_sd(mean: float, sd: float) -> str:
-    """Return "mean (sd)"; a dash without a mean, and no brackets without a sd."""
+    """Return "mean (sd)", a dash without a mean, and no brackets without an sd.
+
+    Parameters
+    ----------
+    mean, sd : float
+
+    Returns
+    -------
+    str
+    """
     return number(mean) if np.isnan(mean) or np.isnan(sd) else f"{mean:.3f} ({sd:.3f})"
 
 
 def lead(blocks: pd.DataFrame, test_ratio: float = 0.0) -> pd.DataFrame:
-    r"""Return the models by their means, the best first, and what tells them apart from it.
+    r"""Return the models by their means, the best first, with differences to the best.
 
-    The interval of a difference to the best is that of the paired t-test on J blocks.
+    The interval of a difference is the interval of the paired t-test on J blocks.
     Random splits of one data set share rows; for them the variance of the mean is
     corrected (Nadeau and Bengio 2003),
 
@@ -117,27 +170,25 @@ def lead(blocks: pd.DataFrame, test_ratio: float = 0.0) -> pd.DataFrame:
     complete = blocks.dropna(axis=1)
     mean = complete.mean().sort_values(ascending=False, kind="stable")
     best = complete[mean.index[:1]].sum(axis=1)  # of no model: 0
-    gap = complete[mean.index].sub(best, axis=0)
+    difference = complete[mean.index].sub(best, axis=0)
     n = len(complete)
     half = (
         t.ppf(1.0 - ALPHA / 2.0, n - 1)
-        * gap.std(ddof=1)
+        * difference.std(ddof=1)
         * np.sqrt(1.0 / max(n, 1) + test_ratio)
     )
-    low = gap.mean() - half
-    high = gap.mean() + half
     columns = {
         "mean": mean,
-        "difference": gap.mean(),
-        "low": low,
-        "high": high,
-        "worse": high < 0,
+        "difference": difference.mean(),
+        "low": difference.mean() - half,
+        "high": difference.mean() + half,
     }
-    return pd.DataFrame(columns).loc[mean.index].rename_axis(None)
+    found = pd.DataFrame(columns).loc[mean.index].rename_axis(None)
+    return found.assign(worse=found["high"] < 0)
 
 
-def ranks(values: pd.DataFrame) -> pd.DataFrame:
-    r"""Return the mean rank of each model over scenarios, and what tells it apart from the first.
+def mean_ranks(values: pd.DataFrame) -> pd.DataFrame:
+    r"""Return the mean rank of each model over scenarios, and its p against the first.
 
     Nemenyi's test (Demsar 2006) of k models on n scenarios: the difference of two mean
     ranks, in units of :math:`\sqrt{k (k + 1) / (12 n)}`, has the distribution of the
@@ -165,21 +216,36 @@ def ranks(values: pd.DataFrame) -> pd.DataFrame:
     >>> import pandas as pd
     >>> from bsvdd.comparison import table
     >>> values = pd.DataFrame({"A": [0.8, 0.9], "B": [0.5, 0.6], "C": [0.7, 0.5]})
-    >>> table.ranks(values)["mean rank"].to_dict()
+    >>> table.mean_ranks(values)["mean rank"].to_dict()
     {'A': 1.0, 'B': 2.5, 'C': 2.5}
     """
     complete = _complete(values)
-    (n, k) = complete.shape
-    order = complete.rank(axis=1, ascending=False).mean()
-    order = order.sort_values(kind="stable")
-    gap = (order - order.iloc[0]) / np.sqrt(k * (k + 1) / (12.0 * n))
-    p = pd.Series(studentized_range.sf(gap, k, np.inf), gap.index)
-    columns = {"mean rank": order, "mean": complete.mean(), "p": p, "worse": p < ALPHA}
-    return pd.DataFrame(columns).loc[order.index].rename_axis(None)
+    n, k = complete.shape
+    rank = complete.rank(axis=1, ascending=False).mean().sort_values(kind="stable")
+    difference = (rank - rank.iloc[0]) / np.sqrt(k * (k + 1) / (12.0 * n))
+    p = pd.Series(studentized_range.sf(difference, k, np.inf), rank.index)
+    columns = {"mean rank": rank, "mean": complete.mean(), "p": p, "worse": p < ALPHA}
+    return pd.DataFrame(columns).loc[rank.index].rename_axis(None)
 
 
 def friedman(values: pd.DataFrame) -> float:
-    """Return the p-value of Friedman's test that all models have one mean rank; NaN if all tie."""
+    """Return the p-value of Friedman's test that all models have one mean rank.
+
+    Parameters
+    ----------
+    values : pandas.DataFrame
+        Scenarios x models. A model without a value in some scenario is left out.
+
+    Returns
+    -------
+    float
+        NaN if all models tie.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than 2 scenarios, or fewer than 3 models with a value in each.
+    """
     complete = _complete(values)
     with np.errstate(invalid="ignore", divide="ignore"):
         return float(friedmanchisquare(*(complete[m] for m in complete)).pvalue)
@@ -197,25 +263,36 @@ def _complete(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def not_told_apart(found: pd.DataFrame) -> list[str]:
-    """Return the models beside the first that are not worse, of :func:`lead` or :func:`ranks`."""
+    """Return the models that are not worse than the first.
+
+    Parameters
+    ----------
+    found : pandas.DataFrame
+        The result of :func:`lead` or :func:`mean_ranks`.
+
+    Returns
+    -------
+    list of str
+        Without the first.
+    """
     return [str(m) for m in found.index[1:][~found["worse"].iloc[1:]]]
 
 
 def situations(
     results: pd.DataFrame,
-    levels: Mapping[tuple[str, str], Collection[str]],
+    scenarios: Mapping[tuple[str, str], Collection[str]],
     metric: str,
 ) -> pd.DataFrame:
-    """Return the best model in each situation, and those that are not told apart from it.
+    """Return the best model in each situation, and the models not told apart from it.
 
-    Blocks are the replicates of the scenario of a situation, or the means of its
-    several scenarios.
+    Blocks are the replicates if a situation has one scenario, else the means of its
+    scenarios.
 
     Parameters
     ----------
     results : pandas.DataFrame
-    levels : dict
-        Names of scenarios by (factor, level).
+    scenarios : dict
+        Names of scenarios by (factor, value).
     metric : str
 
     Returns
@@ -225,7 +302,7 @@ def situations(
         blocks tell nothing apart.
     """
     rows = {}
-    for situation, names in levels.items():
+    for situation, names in scenarios.items():
         mine = results[results["data"].isin(names)]
         blocks = values_of(mine, metric, "replicate" if len(names) == 1 else "data")
         if not blocks.dropna(axis=1).size:
@@ -234,7 +311,7 @@ def situations(
         same = not_told_apart(found) if len(blocks) > 2 else ["too few to test"]
         rows[situation] = {
             "best": found.index[0],
-            METRICS[metric]: found["mean"].iloc[0],
+            METRIC_TITLES[metric]: found["mean"].iloc[0],
             "not told apart": ", ".join(same),
         }
     index = pd.MultiIndex.from_tuples(rows, names=["factor", "level"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
 import numpy as np
 import pandas as pd
@@ -15,21 +15,30 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import threads
 from ..inference import sampling
 from ..inference.cutoffs import FalseAlarm
-from ..inference.fit import Fit, Learned
-from ..inference.learners import CALIBRATED, Posterior, centre_of
+from ..inference.draws import Draws
+from ..inference.fit import PRIOR_DRAWS, Fit
 from ..inference.sampling import TUNE
 from ..models import bdd, bdd_m, bsvdd, bsvdd_m
-from ..models.data import Data
-from ..models.priors import Beta, EqualWeights, Flat, TruncatedNormal, describe
-from ..tables.training import Training
+from ..models.calibrate import calibrated
+from ..models.dictionary import Dictionary
+from ..models.priors import (
+    Beta,
+    EqualWeights,
+    Flat,
+    PriorLike,
+    TruncatedNormal,
+    describe,
+)
+from ..models.weights import Weights
+from ..tables.training import TrainingRows
 from .description import Description, seed_of
-from .fitted import PRIOR_DRAWS
 from .of_rows import clone
 
 if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
+CALIBRATED = "calibrated"
 MODE = "mode"
 WORTH = (
     "variance_ratio",
@@ -42,6 +51,7 @@ MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the wei
 # more would fill memory, or never end
 MOST_DRAWS = 10**6
 MOST_CHAINS = 1000
+Calibration = tuple[float, str]
 SCALE = [Interval(Real, 0, MOST_SCALE, closed="right")]
 
 
@@ -60,7 +70,7 @@ class Bayesian(Description):
         calibrated one.
     """
 
-    prior: Any = None
+    prior: PriorLike = Flat()
     likelihood_scale: float | str = CALIBRATED
     sampler: str = "auto"
     draws: int = 500
@@ -68,7 +78,7 @@ class Bayesian(Description):
     chains: int = 4
     random_state: Any = 0
 
-    _Model: ClassVar[Any]
+    _Model: ClassVar[type[Weights]]
     _priors: ClassVar[tuple[str, ...]] = ("prior",)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -96,26 +106,50 @@ class Bayesian(Description):
             f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in shown.items())})"
         )
 
+    def _own_priors(self) -> dict[str, PriorLike]:
+        """Return the priors by the names of their parameters."""
+        parameters = self.get_params(deep=False)
+        return {name: parameters[name] for name in self._priors}
+
+    def _calibration(self, dictionary: Dictionary) -> Calibration:
+        """Return lambda, and why it is no calibrated one, or an empty text."""
+        if isinstance(self.likelihood_scale, str):
+            return calibrated(dictionary, self._Model.on_simplex)
+        return float(self.likelihood_scale), ""
+
+    def _model(self, dictionary: Dictionary, calibration: Calibration) -> Weights:
+        """Return the model of the weights."""
+        scale, _ = calibration
+        return self._Model(dictionary, likelihood_scale=scale, **self._own_priors())
+
     @override
-    def _learner(self, seed: int) -> Posterior:
-        names = ("sampler", "draws", "tune", "chains")
-        how = {name: getattr(self, name) for name in names} | {"seed": seed}
-        priors = tuple(getattr(self, name) for name in self._priors)
-        return Posterior(self._Model, priors, self.likelihood_scale, how)
+    def _draws(
+        self,
+        dictionary: Dictionary,
+        seed: int,
+        calibration: Calibration | None = None,
+    ) -> Draws:
+        calibration = calibration or self._calibration(dictionary)
+        model = self._model(dictionary, calibration)
+        draws = self._drawn(model, seed)
+        return replace(draws, uncalibrated=calibration[1])
+
+    def _drawn(self, model: Weights, seed: int) -> Draws:
+        """Return draws of a model."""
+        how = (self.sampler, self.draws, self.tune, self.chains)
+        return sampling.draw(model, *how, seed)
 
     # what was fitted
 
     @property
     def likelihood_scale_(self) -> float:
         """lambda, the weight of the likelihood: the number that was given, or the calibrated."""
-        scale = self.fit_.learned.scale
-        assert scale is not None  # of a posterior
-        return scale.scale
+        return float(self.fit_.draws.model.likelihood_scale)
 
     @property
     def model_(self) -> pm.Model:
         """The PyMC model of ``gram_`` and the priors, built anew at each access."""
-        return self.fit_.model.build()
+        return self.fit_.draws.model.build()
 
     # another prior
 
@@ -169,7 +203,11 @@ class Bayesian(Description):
                 f"are {', '.join(self._priors)}"
             )
         with threads.one():
-            return self._with(self.fit_.of_parameters(**changes).sampled())
+            fit = self.fit_
+            own = self._of_fit(**changes)
+            known = (float(fit.draws.model.likelihood_scale), fit.draws.uncalibrated)
+            draws = own._draws(fit.dictionary, fit.seed, known)
+            return self._with(fit.changed(draws=draws, estimator=own))
 
     def with_draws(self, draws: Any) -> Self:
         """Return this estimator with draws of the weights that you made yourself.
@@ -319,22 +357,17 @@ def prior_draws(
     est = clone(est)
     est._validate_params()
     seed = seed_of(est)
-    learner = est._learner(seed)
-    training = (
-        Training.read(est, X, y).thinned(est._learns_from_minority, seed).without_gaps()
-    )
-    rows = training.filled.rows if Z is None else training.new(Z).rows
+    training = TrainingRows.read(est, X, y, seed=seed)
+    rows = training.X if Z is None else training.new(Z).X
     with threads.one():
-        most = est._most(len(training.minority))
-        data = Data.of(training.kernel, training.units, est._learns_from_minority, most)
-        w = sampling.of_prior(
-            learner.model(data, learner.scale(data).scale), draws, seed
-        )
-        learned = Learned(centre_of(data, w))
-        d = Fit(data, learned, FalseAlarm()).distances(rows)
-    return xr.Dataset(
-        {"w": by_draw(learned, w, "point"), "d": by_draw(learned, d, "obs")}
-    )
+        most = est._most_atoms(training.n_groups)
+        minority = est._learns_from_minority
+        dictionary = Dictionary.of(training.kernel, training, minority, most)
+        model = est._model(dictionary, est._calibration(dictionary))
+        prior = sampling.draw_prior(model, draws, seed)
+        d = Fit(prior, FalseAlarm()).distances(rows)
+    w = by_draw(prior, prior.w, "point")
+    return xr.Dataset({"w": w, "d": by_draw(prior, d, "obs")})
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -427,9 +460,9 @@ class BSVDD(Bayesian):
     array([ 1, -1])
     """
 
-    prior: Any = Flat(sd=1.5)
+    prior: PriorLike = Flat(sd=1.5)
 
-    _Model: ClassVar[Any] = bsvdd.BSVDD
+    _Model: ClassVar[type[Weights]] = bsvdd.BSVDD
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -494,9 +527,9 @@ class BSVDDM(BSVDD):
     array([ 1, -1])
     """
 
-    prior: Any = Flat(sd=0.83)
+    prior: PriorLike = Flat(sd=0.83)
     likelihood_scale: float | str = 1.0
-    minority_prior: Any = Beta()
+    minority_prior: PriorLike = Beta()
 
     _learns_from_minority = True
     _Model = bsvdd_m.BSVDDM
@@ -578,11 +611,11 @@ class BDD(Bayesian):
     True
     """
 
-    prior: Any = EqualWeights()
+    prior: PriorLike = EqualWeights()
     simplex: bool = False
 
     _Model = bdd.BDD
-    _most_points = 1000
+    _default_atoms = 1000
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Bayesian._parameter_constraints,
         "sampler": [StrOptions({MODE, *TUNE})],
@@ -590,14 +623,17 @@ class BDD(Bayesian):
     }
 
     @override
-    def _learner(self, seed: int) -> Posterior:
-        mode = "simplex_mode" if self.simplex else MODE if self.sampler == MODE else ""
-        return replace(super()._learner(seed), mode=mode)
+    def _drawn(self, model: Weights, seed: int) -> Draws:
+        if self.simplex:
+            return Draws(model, cast("bdd.BDD", model).simplex_mode()[None])
+        if self.sampler == MODE:
+            return Draws(model, cast("bdd.BDD", model).mode()[None])
+        return super()._drawn(model, seed)
 
     @property
     def map_weights_(self) -> np.ndarray:
         """The mode of the normal posterior of free weights, shape (M,), for a normal prior."""
-        return np.asarray(self.fit_.model.mode())
+        return cast("bdd.BDD", self.fit_.draws.model).mode()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -652,12 +688,12 @@ class BDDM(Bayesian):
     1.0
     """
 
-    prior: Any = EqualWeights()
+    prior: PriorLike = EqualWeights()
     likelihood_scale: float | str = 1.0
-    minority_prior: Any = TruncatedNormal()
+    minority_prior: PriorLike = TruncatedNormal()
 
     _learns_from_minority = True
-    _most_points = 1000
+    _default_atoms = 1000
     _Model = bdd_m.BDDM
     _priors = ("prior", "minority_prior")
     _parameter_constraints = OF_BOTH

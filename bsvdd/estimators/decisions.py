@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, override
+from typing import Any, cast, override
 
 import pandas as pd
 
 from ..inference import cutoffs
-from ..models.data import Filled
-from .fitted import Fitted
+from ..inference.fit import Fit
+from ..models.rows import CompleteRows
+from ..tables.training import TrainingRows
 
 WIDTH = 80  # characters of a printed table
-PRINTED = {
+PRINTED_COLUMNS = {
     "p_value": "{:.3f}",
     "probability_normal": "{:.2f}",
     "surprise": "{:.3g}",
@@ -20,12 +21,13 @@ PRINTED = {
     "normal": "{}",
     "distance": "{:.4g}",
 }
-METRICS = {
+METRIC_NAMES = {
     "g_mean": "the G-mean of both classes",
     "balanced_accuracy": "the balanced accuracy",
     "f1": "F1 of the minority",
 }
 LEFT_OUT = "left-out rows in each draw"
+Cutoffs = cutoffs.FalseAlarm | cutoffs.Best | cutoffs.Cost | cutoffs.Printed
 
 
 class DecisionTable(pd.DataFrame):
@@ -58,56 +60,59 @@ class DecisionTable(pd.DataFrame):
         }
         table = pd.DataFrame(self)
         if not (
-            {"surprise", "normal"} <= set(table) <= {*PRINTED}
+            {"surprise", "normal"} <= set(table) <= {*PRINTED_COLUMNS}
             and table.columns.is_unique
         ):
             return table.to_string(line_width=WIDTH, **how)
-        shown = [name for name in PRINTED if name in table]
-        formatters = [PRINTED[name].format for name in shown]
+        shown = [name for name in PRINTED_COLUMNS if name in table]
+        formatters = [PRINTED_COLUMNS[name].format for name in shown]
         return str(table[shown].to_string(formatters=formatters, **how))
 
 
-def of_fit(fitted: Fitted, rows: Filled | None, X: Any, prob: float) -> DecisionTable:
-    """Return the decision on new rows, X as they were given; else on the training rows."""
-    score, P, low, high, distance = fitted.decided(prob, rows)
-    columns: dict[str, Any] = (
-        {} if rows is None else {"p_value": fitted.p_values(score)}
-    )
-    columns |= {"probability_normal": P, "surprise": 0.0 - score}
-    columns |= {"low": 0.0 - high, "high": 0.0 - low}
-    index = fitted.training.row_names if rows is None else getattr(X, "index", None)
-    if callable(index):  # of a list
-        index = None
-    return DecisionTable(
-        columns | {"normal": score >= 0.0, "distance": distance}, index
-    )
+def decision_table(
+    fit: Fit, rows: CompleteRows | None, index: pd.Index | None, prob: float
+) -> DecisionTable:
+    """Return the decision on new rows with their index; else on the training rows."""
+    score, P, low, high, distance = fit.decided(prob, rows)
+    columns = {} if rows is None else {"p_value": fit.p_values(score)}
+    columns |= {
+        "probability_normal": P,
+        "surprise": 0.0 - score,
+        "low": 0.0 - high,
+        "high": 0.0 - low,
+        "normal": score >= 0.0,
+        "distance": distance,
+    }
+    if rows is None:
+        index = pd.Index(cast("TrainingRows", fit.rows).row_names)
+    return DecisionTable(columns, index)
 
 
 # the cutoff in words
 
 
-def is_given(rule: Any) -> bool:
+def is_given(cutoff: Cutoffs) -> bool:
     """Return whether no rows chose the cutoff."""
-    printed = isinstance(rule, cutoffs.Printed)
-    return printed and (rule.of == "own" or isinstance(rule.rule, int | float))
+    printed = isinstance(cutoff, cutoffs.Printed)
+    return printed and (cutoff.of == "own" or cutoff.is_number)
 
 
-def rule(of: Any) -> str:
+def how_chosen(cutoff: Cutoffs) -> str:
     """Return the predicate of a sentence on the cutoff: how it was chosen."""
-    match of:
+    match cutoff:
         case cutoffs.Printed(of="own"):
             return "is the model's own boundary"
         case cutoffs.Printed(int() | float()):
             return "was given as a number"
         case cutoffs.Printed(inner, where):
-            return rule(inner).replace(
-                LEFT_OUT, f"distances of {where} rows, as one number"
-            )
+            values = f"distances of {where} rows, as one number"
+            return how_chosen(inner).replace(LEFT_OUT, values)  # type: ignore[arg-type]
         case cutoffs.Best(metric, max_fpr):
-            limit = f" with at most {max_fpr:g} of the majority beyond it," * (
-                max_fpr < 1.0
-            )
-            return f"has the best value of {METRICS[metric]}{limit} on {LEFT_OUT}"
+            limit = f" with at most {max_fpr:g} of the majority beyond it,"
+            limit *= max_fpr < 1.0
+            return f"has the best value of {METRIC_NAMES[metric]}{limit} on {LEFT_OUT}"
         case cutoffs.Cost(miss):
-            return f"has the best cost, with a miss at {miss:g} false alarms, on {LEFT_OUT}"
-    return f"asks for a false-alarm rate of {of.rate:g}, by the quantile of {LEFT_OUT}"
+            cost = f"a miss at {miss:g} false alarms"
+            return f"has the best cost, with {cost}, on {LEFT_OUT}"
+    rate = f"a false-alarm rate of {cutoff.rate:g}"
+    return f"asks for {rate}, by the quantile of {LEFT_OUT}"

@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
+import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -18,21 +19,19 @@ from ..base import threads
 from ..base.messages import check_rate
 from ..base.warning import DataWarning, DiagnosticWarning, collected, warn
 from ..inference.cutoffs import Best, Cost, FalseAlarm, Printed, resolved
-from ..inference.fit import Versions
-from ..inference.learners import Ball, Posterior
-from ..models.data import Data, Filled
-from ..models.gram import Gram
+from ..inference.draws import Draws
+from ..inference.fit import Fit
+from ..models.dictionary import Dictionary
 from ..models.kernels import Kernel, Tabular, as_kernel
-from ..models.kernels.base import is_number
+from ..models.rows import CompleteRows
 from ..tables import inputs
 from ..tables.labels import LABELS_OF_PREDICT
 from ..tables.table import Table
-from ..tables.training import Training
+from ..tables.training import TrainingRows, warn_of_training
 from . import decisions
-from .batches import untold
-from .doubts import doubts
-from .fitted import Fitted, warn_of_training
+from .fit_warnings import fit_warnings
 from .of_rows import OfRows, OutlierMixin, clone
+from .unnamed_groups import unnamed_groups
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -51,7 +50,7 @@ EVERY = "all"  # each distinct row is a point
 class Description(OutlierMixin, OfRows):
     """A centre in kernel space, and a cutoff that left-out rows choose.
 
-    A subclass says in ``_learner`` what learns; the rest of this class is the same for
+    A subclass draws the weights in ``_draws``; the rest of this class is the same for
     all models. What a fitted estimator answers depends on ``fit_`` alone, and not on
     parameters that are set afterwards. Questions beside those of its methods are
     functions of :mod:`bsvdd`, such as ``bsvdd.p_value(est, X)`` and
@@ -59,11 +58,11 @@ class Description(OutlierMixin, OfRows):
 
     Attributes
     ----------
-    fit_ : Fitted
+    fit_ : Fit
         Rows, Gram statistics, draws, boundary; it never changes.
     kernel_ : Kernel
         With its bandwidth as a number, and the criterion that gave it.
-    gram_ : Gram
+    gram_ : Dictionary
         The Gram statistics of the training rows.
     cutoff_, offset_ : float
         D_opt; and the score of the cutoff, 0.
@@ -79,7 +78,7 @@ class Description(OutlierMixin, OfRows):
     table: Table | None = None
     dictionary: str | int = "auto"
 
-    _most_points: ClassVar[int] = 600  # distinct rows that are points by themselves
+    _default_atoms: ClassVar[int] = 600  # distinct rows that are atoms by themselves
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "dictionary": [
             Interval(Integral, 1, None, closed="left"),
@@ -88,8 +87,8 @@ class Description(OutlierMixin, OfRows):
         "random_state": ["random_state"],
     }
 
-    def _learner(self, seed: int) -> Posterior | Ball:
-        """Return what learns: the model of these parameters, a frozen value."""
+    def _draws(self, dictionary: Dictionary, seed: int) -> Draws:
+        """Return draws of the weights."""
         raise NotImplementedError
 
     # the fit
@@ -104,18 +103,16 @@ class Description(OutlierMixin, OfRows):
         X : array-like of shape (n, p), or data frame
             Training rows; with ``kernels.Precomputed``, their kernel matrix (n, n).
             Columns of text are numbers, dates or categories, see :class:`bsvdd.Table`.
-        y : array-like of shape (n,), or name of a column of the data frame, optional
+        y : array-like of shape (n,), or name of a column, optional
             Labels. The minority is -1 in {-1, 1}, 1 in {0, 1}, True in booleans, and
             ``minor_label`` otherwise. Without y, all rows are majority. One-class
             models learn from the majority rows; minority rows only tune their cutoff.
-        sample_weight : array-like of shape (n,), or name of a column of the data frame,
-        optional
+        sample_weight : array-like of shape (n,), or name of a column, optional
             What rows count beside each other; only ratios count. A row of weight 0
-            teaches nothing, and is answered.
-        groups : array-like of shape (n,), or name of a column of the data frame,
-        optional
-            Rows of one label are a batch: they leave together, so that scores and
-            cutoff are those of rows of a new batch. By default each row leaves alone.
+            does not count, and is answered.
+        groups : array-like of shape (n,), or name of a column, optional
+            Rows of one label leave together, so that scores and cutoff are those of
+            rows of a new group. By default each row leaves alone.
             Columns that y, ``sample_weight`` and ``groups`` name are no features, and
             new rows need not have them.
 
@@ -145,47 +142,37 @@ class Description(OutlierMixin, OfRows):
         self._validate_params()
         own = clone(self)  # whose parameters nobody else can change
         seed = seed_of(own)
-        training = Training.read(own, X, y, sample_weight=sample_weight, groups=groups)
-        training = training.thinned(self._learns_from_minority, seed).without_gaps()
-        self._require_rows(training.minority & training.counts, y is not None)
+        rows = TrainingRows.read(
+            own, X, y, sample_weight=sample_weight, groups=groups, seed=seed
+        )
+        self._require_rows(rows.minority & (rows.weight > 0.0), y is not None)
         with threads.one():
-            fitted = own._fitted(training, seed)
-            if said := untold(fitted):
-                warn(said, DataWarning)
-        for doubt in doubts(fitted):
-            warn(doubt, DiagnosticWarning)
-        self.fit_ = fitted  # last: a fit that fails leaves this estimator unchanged
+            fit = own._fit(rows, seed)
+            if message := unnamed_groups(fit):
+                warn(message, DataWarning)
+        for message in fit_warnings(fit):
+            warn(message, DiagnosticWarning)
+        self.fit_ = fit  # last: a fit that fails leaves this estimator unchanged
         return self
 
-    def _fitted(self, training: Training, seed: int) -> Fitted:
+    def _fit(self, rows: TrainingRows, seed: int) -> Fit:
         """Return the fit to training rows."""
-        units = training.units
-        learner = self._learner(seed)
         start = time.process_time()
-        chosen = not (isinstance(self.cutoff, Printed) and is_number(self.cutoff.rule))
-        majority = units.X[units.majority]
-        names = training.row_names[units.majority]
-        inputs.warn_of_columns(
-            training.kernel, majority, training.table.labels, names, chosen
-        )
-        data = Data.of(
-            training.kernel, units, self._learns_from_minority, self._most(len(units))
-        )
-        learned = learner.learn(data)
+        chosen = not (isinstance(self.cutoff, Printed) and self.cutoff.is_number)
+        i = rows.majority
+        names = rows.row_names[i]
+        inputs.warn_of_columns(rows.kernel, rows.X[i], rows.table.labels, names, chosen)
+        minority = self._learns_from_minority
+        most = self._most_atoms(rows.n_groups)
+        dictionary = Dictionary.of(rows.kernel, rows, minority, most)
+        draws = self._draws(dictionary, seed)
         seconds = time.process_time() - start
-        known = {
-            "estimator": self,
-            "training": training,
-            "learner": learner,
-            "seed": seed,
-        }
-        versions = Versions.of(data, training.filled)
-        return Fitted.of(data, learned, self.cutoff, versions, seconds=seconds, **known)
+        return Fit.of(draws, self.cutoff, estimator=self, seed=seed, seconds=seconds)
 
-    def _most(self, n: int) -> int:
-        """Return how many points there are at most, of n rows."""
+    def _most_atoms(self, n: int) -> int:
+        """Return how many atoms there are at most, of n groups."""
         if isinstance(self.dictionary, str):
-            return max(n, 1) if self.dictionary == EVERY else self._most_points
+            return max(n, 1) if self.dictionary == EVERY else self._default_atoms
         return int(self.dictionary)
 
     @override
@@ -228,6 +215,7 @@ class Description(OutlierMixin, OfRows):
         Examples
         --------
         >>> import numpy as np
+        import pandas as pd
         >>> from bsvdd import SVDD, cutoffs
         >>> X = np.random.default_rng(0).normal(size=(100, 2))
         >>> est = SVDD().fit(X)
@@ -236,19 +224,25 @@ class Description(OutlierMixin, OfRows):
         True
         """
         check_is_fitted(self)
-        new = self.fit_.of_parameters(cutoff=cutoff)
-        new.estimator._validate_params()
+        own = self._of_fit(cutoff=cutoff)
+        own._validate_params()
         with threads.one():
-            return self._with(new.changed(rule=cutoff))
+            return self._with(self.fit_.changed(cutoff=cutoff, estimator=own))
 
-    def _with(self, fitted: Fitted) -> Self:
+    def _of_fit(self, **changes: Any) -> Self:
+        """Return an unfitted estimator with the parameters of the fit, and changes."""
+        known = self.fit_.estimator.get_params(deep=False)
+        own: Self = clone(type(self)(**known | changes))  # nobody else can change it
+        return own
+
+    def _with(self, fit: Fit) -> Self:
         """Return the estimator of a fit, with the parameters of the fit."""
-        new: Self = clone(fitted.estimator)
-        said = set(doubts(self.fit_))
-        for doubt in doubts(fitted):
-            if doubt not in said:
-                warn(doubt, DiagnosticWarning)
-        new.fit_ = fitted
+        new: Self = clone(fit.estimator)
+        known = set(fit_warnings(self.fit_))
+        for message in fit_warnings(fit):
+            if message not in known:
+                warn(message, DiagnosticWarning)
+        new.fit_ = fit
         return new
 
     # what was fitted
@@ -256,12 +250,12 @@ class Description(OutlierMixin, OfRows):
     @property
     def kernel_(self) -> Kernel:
         """The kernel, with its bandwidth as a number."""
-        return self.fit_.data.kernel
+        return self.fit_.dictionary.kernel
 
     @property
-    def gram_(self) -> Gram:
+    def gram_(self) -> Dictionary:
         """The Gram statistics of the training rows."""
-        return self.fit_.gram
+        return self.fit_.dictionary
 
     @property
     def cutoff_(self) -> float:
@@ -279,7 +273,7 @@ class Description(OutlierMixin, OfRows):
         from . import tree
 
         check_is_fitted(self)
-        return tree.of_fit(self.fit_)
+        return tree.tree_of(self.fit_)
 
     @idata_.setter
     def idata_(self, value: Any) -> None:
@@ -289,7 +283,7 @@ class Description(OutlierMixin, OfRows):
 
     # answers
 
-    def _rows(self, X: Any, warned: bool = True) -> Filled | None:
+    def _rows(self, X: Any, warned: bool = True) -> CompleteRows | None:
         """Return new rows as they are answered; None for the training rows, each left out.
 
         And say how many of the new rows are training rows, if the caller is to be
@@ -298,11 +292,11 @@ class Description(OutlierMixin, OfRows):
         check_is_fitted(self)
         if X is None:
             return None
-        training = self.fit_.training
-        floats = training.floats(X)
-        if warned and not training.kernel.pairwise:
-            warn_of_training(self.fit_.hashes, floats)  # with their gaps, as hashed
-        return training.of_floats(floats)
+        rows = self._training
+        floats = rows.floats(X)
+        if warned and not rows.kernel.pairwise:
+            warn_of_training(rows.hashes, floats)
+        return rows.of_floats(floats)
 
     def decision(self, X: Any = None, prob: float = 0.9) -> decisions.DecisionTable:
         r"""Return the decision on each row, with its p-value, P(normal) and surprise.
@@ -345,6 +339,7 @@ class Description(OutlierMixin, OfRows):
         Examples
         --------
         >>> import numpy as np
+        import pandas as pd
         >>> from bsvdd import BDD
         >>> X = np.random.default_rng(0).normal(size=(100, 2))
         >>> BDD().fit(X).decision([[0.0, 0.0], [9.0, 9.0]])["normal"].tolist()
@@ -356,7 +351,8 @@ class Description(OutlierMixin, OfRows):
         check_rate("prob", prob)
         rows = self._rows(X)
         with threads.one():
-            return decisions.of_fit(self.fit_, rows, X, prob)
+            index = X.index if isinstance(X, pd.DataFrame) else None
+            return decisions.decision_table(self.fit_, rows, index, prob)
 
     def probability_normal(self, X: Any) -> np.ndarray:
         r"""Return :math:`P(d_z \le D_{\mathrm{opt}} \mid \mathrm{data})` for each row of X.
@@ -372,7 +368,7 @@ class Description(OutlierMixin, OfRows):
         ndarray of shape (n,)
             The share of the draws in which the row is normal, in [0, 1]. It counts what
             is uncertain: the weights of the centre, the cutoff, and rows that the
-            sample has not shown, see :mod:`bsvdd.inference.decision`. A model with one
+            sample has not shown, see :mod:`bsvdd.inference.boundary`. A model with one
             estimate of the weights has the last two. With ``cutoffs.Printed`` the
             cutoff is one number.
 
@@ -487,8 +483,8 @@ class Description(OutlierMixin, OfRows):
         rows = self._rows(given(X), warned=False)
         assert rows is not None
         with threads.one():
-            d = self.fit_.distances(rows.rows)
-        return by_draw(self.fit_.learned, d, "obs")
+            d = self.fit_.distances(rows.X)
+        return by_draw(self.fit_.draws, d, "obs")
 
     def save(self, path: Any) -> None:
         """Write the fitted estimator to one safetensors file; see :func:`bsvdd.load`.

@@ -10,7 +10,7 @@ interval of their posterior (``prior``, ``posterior``, ``low``, ``high``):
 - ``squared_norm``, :math:`\|a\|^2 = w^\top K w`;
 - ``typical_distance``, the median of d over the majority's training rows.
 
-``variance_ratio``, ``spread`` and ``pull`` are those of :mod:`bsvdd.inference.worth`.
+``variance_ratio``, ``spread`` and ``pull`` are those of :mod:`bsvdd.inference.diagnostics`.
 The spread is 1 if an interval has the width that samples of this size give. A variance
 ratio of 1, with the same support, says that the posterior is its prior; the prior's sd
 sets how small it can be. A flat prior hardly moves the mean of s_z, so the pull is that
@@ -31,12 +31,13 @@ import numpy as np
 from scipy.stats import beta
 
 from ..inference import cutoffs
-from ..models.kernels import Tabular, as_kernel
+from ..inference.diagnostics import variance_ratio
+from ..inference.fit import Fit
 from ..models.priors import describe
-from ..models.units import effective
-from .decisions import is_given, rule
-from .doubts import doubts
-from .fitted import Fitted, require_one_fit
+from ..models.rows import effective_number as effective
+from .checks import require_one_fit
+from .decisions import how_chosen, is_given
+from .fit_warnings import fit_warnings
 from .registry import find
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
@@ -122,14 +123,14 @@ def facts(est: Any) -> dict[str, Any]:
     True
     """
     require_one_fit(est, "summary")
-    fitted: Fitted = est.fit_
-    training = fitted.training
-    units = fitted.data.units
+    fitted: Fit = est.fit_
+    training = fitted.rows
+    units = fitted.rows
     name = type(fitted.estimator).__name__
     record = find(name)
     kinds = {} if training.kernel.pairwise else training.table.kinds
     by_column = (
-        zip(kinds, training.gaps.sum(axis=0).tolist(), strict=True) if kinds else ()
+        zip(kinds, training.missing.sum(axis=0).tolist(), strict=True) if kinds else ()
     )
     weight = units.weight[~units.minority]
     counted = weight[weight > 0.0]
@@ -141,16 +142,18 @@ def facts(est: Any) -> dict[str, Any]:
         "call": call(fitted.estimator),
         "rows": len(units.X),
         "minority": int(units.minority.sum()),
-        "learns_from_minority": fitted.gram.n1 > 0,
-        "points": len(fitted.gram.K),
+        "learns_from_minority": fitted.dictionary.n1 > 0,
+        "points": len(fitted.dictionary.sizes),
         "without_weight": len(weight) - len(counted) or None,
         "effective_rows": None if np.ptp(counted) == 0.0 else effective(counted),
-        "batches": len(units.taught) if (units.batch >= 0).any() else None,
-        "smallest_rate": 1.0 / (units.in_effect + 1.0),
-        "one_table": getattr(fitted.data.kernel, "of_core", False) or None,
+        "batches": len(units.majority_groups)
+        if (units.shared_group >= 0).any()
+        else None,
+        "smallest_rate": 1.0 / (units.effective_groups + 1.0),
+        "one_table": fitted.dictionary.kernel.of_core or None,
         "columns": {str(column): kind for column, kind in kinds.items()},
         "gaps": {str(column): count for column, count in by_column if count},
-        "rows_with_gaps": int(training.gaps.any(axis=1).sum()),
+        "rows_with_gaps": int(training.missing.any(axis=1).sum()),
         **_kernel(fitted),
         **_posterior(fitted),
         **_cutoff(fitted),
@@ -160,7 +163,7 @@ def facts(est: Any) -> dict[str, Any]:
             "python": platform.python_version(),
             **{p: version(p) for p in PACKAGES},
         },
-        "doubts": list(doubts(fitted)),
+        "doubts": list(fit_warnings(fitted)),
     }
     return {name: value for name, value in found.items() if value is not None}
 
@@ -175,11 +178,11 @@ def call(est: Any) -> str:
     return f"{type(est).__name__}({', '.join(texts)})"
 
 
-def _kernel(fitted: Fitted) -> dict[str, Any]:
-    inner: Any = (kernel := fitted.data.kernel)
+def _kernel(fitted: Fit) -> dict[str, Any]:
+    inner: Any = (kernel := fitted.dictionary.kernel)
     columns = "the columns as they are"
-    if isinstance(kernel, Tabular):
-        inner = as_kernel(kernel.kernel)
+    if kernel.scale:
+        inner = kernel.inner
         columns = SCALES[kernel.scale]
     return {
         "kernel": str(kernel),
@@ -190,27 +193,22 @@ def _kernel(fitted: Fitted) -> dict[str, Any]:
     }
 
 
-def _posterior(fitted: Fitted) -> dict[str, Any]:
-    learned = fitted.learned
+def _posterior(fitted: Fit) -> dict[str, Any]:
+    learned = fitted.draws
     of_weights = fitted.quantities
     support = float(np.median(of_weights["posterior"]["effective_support"]))
     if not fitted.has_draws:
         return {"effective_support": support}
-    assert learned.scale is not None  # of a posterior
     est = fitted.estimator
-    near = fitted.near
-    centre = learned.centre
     own = learned.sampler == "own"
     prior = {
         name: float(np.median(v)) for name, v in of_weights.get("prior", {}).items()
     }
-    ratio = (
-        np.nan if fitted.prior is None else near.variance_ratio(centre, fitted.prior)
-    )
+    ratio = np.nan if fitted.prior is None else variance_ratio(learned, fitted.prior)
     ends = ("posterior", 0.5), ("low", 0.05), ("high", 0.95)
     return {
         "effective_support": support,
-        "likelihood_scale": learned.scale.scale,
+        "likelihood_scale": learned.model.likelihood_scale,
         "calibrated": est.likelihood_scale == "calibrated",
         "priors": {}
         if own
@@ -219,11 +217,11 @@ def _posterior(fitted: Fitted) -> dict[str, Any]:
         "sampler_name": SAMPLERS[learned.sampler],
         "seconds": None if np.isnan(fitted.seconds) else fitted.seconds,
         **dict(zip(("chains", "draws"), learned.by_chain.shape[:2], strict=True)),
-        "r_hat": fitted.chains.r_hat,
-        "ess": fitted.chains.ess,
+        "r_hat": fitted.convergence[0],
+        "ess": fitted.convergence[1],
         "divergences": fitted.divergences,
         "variance_ratio": ratio,
-        **dict(zip(("spread", "pull"), near.spread_and_pull(centre), strict=True)),
+        **dict(zip(("spread", "pull"), fitted.spread_and_pull, strict=True)),
         "quantities": {
             name: {"prior": prior.get(name, np.nan)}
             | {end: float(np.quantile(values, share)) for end, share in ends}
@@ -232,8 +230,8 @@ def _posterior(fitted: Fitted) -> dict[str, Any]:
     }
 
 
-def _cutoff(fitted: Fitted) -> dict[str, Any]:
-    units = fitted.data.units
+def _cutoff(fitted: Fit) -> dict[str, Any]:
+    units = fitted.rows
     counts = units.weight > 0.0
     classes = {
         "majority": counts & ~units.minority,
@@ -241,9 +239,9 @@ def _cutoff(fitted: Fitted) -> dict[str, Any]:
     }
     return {
         "cutoff": fitted.D_opt,
-        "cutoff_rule": rule(fitted.rule),
-        "chosen_on_rows": not is_given(fitted.rule),
-        "uncertain": not isinstance(fitted.rule, cutoffs.Printed),
+        "cutoff_rule": how_chosen(fitted.cutoff),
+        "chosen_on_rows": not is_given(fitted.cutoff),
+        "uncertain": not isinstance(fitted.cutoff, cutoffs.Printed),
         "beyond": {
             name: share(fitted.left_out_scores[of] < 0.0, units.mass[of])
             for name, of in classes.items()

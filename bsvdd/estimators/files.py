@@ -1,6 +1,6 @@
 """Saved fits: one safetensors file of arrays, with JSON in its header; nothing in it is executed.
 
-Rows, kernel, points, draws and boundary are stored, and what follows from them is not:
+Rows, kernel, atoms, draws and boundary are stored, and what follows from them is not:
 Gram statistics, answers, and the sphere of SVDD are computed again. Values of the
 package are stored by the name of their class and their fields. A user's own function is
 stored by its place only, and must be given to :func:`bsvdd.load`.
@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -24,28 +24,25 @@ from scipy import sparse
 
 from ..base import threads
 from ..base.atomic import write
-from ..inference import cutoffs, decision
-from ..inference.centre import Centre
-from ..inference.fit import Learned, Versions
-from ..inference.learners import Ball
-from ..models import calibrate, kernels, points, priors
-from ..models.data import Data, Filled
+from ..inference import boundary, cutoffs
+from ..inference.draws import Draws
+from ..inference.fit import Fit
+from ..models import kernels, priors
+from ..models.dictionary import Dictionary
 from ..models.kernels import decorrelated, tabular
 from ..tables import columns
 from ..tables.labels import to_save
 from ..tables.table import Table
-from ..tables.training import Training
-from .fitted import Fitted
+from ..tables.training import TrainingRows
+from .of_rows import OfRows
 from .registry import find
 
-FORMAT = 2
-CSR = "data", "indices", "indptr", "shape"
-ANSWERS = (
-    "boundary",
-    "left_out_scores",
-    "squared_norm",
-)  # of a fit, that take long to compute
-SINGLE = "learned.centre.w"  # the draws are stored in single precision
+FORMAT = 3
+CSR = ("data", "indices", "indptr", "shape")
+ATOMS = ("distinct", "atom", "group_weights", "of_row")
+DRAWS = ("w", "chains", "sampler", "stats", "uncalibrated", "squared_norm")
+ANSWERS = ("boundary", "left_out_scores")  # of a fit, that take long to compute
+SINGLE = "draws.w"  # in single precision
 Tensors = dict[str, np.ndarray]
 
 
@@ -56,19 +53,9 @@ class UnreadableFileError(ValueError):
 @cache
 def known_classes() -> dict[str, Any]:
     """Return the classes that a file may name."""
-    rooms = (
-        kernels,
-        tabular,
-        priors,
-        cutoffs,
-        decision,
-        calibrate,
-        points,
-        columns,
-        decorrelated,
-    )
+    rooms = (kernels, tabular, decorrelated, priors, cutoffs, boundary, columns)
     each = [v for room in rooms for v in vars(room).values()]
-    each += [Centre, Filled, Learned, Table, Training]
+    each += [Table, TrainingRows]
     return {
         v.__name__: v
         for v in each
@@ -162,31 +149,32 @@ def places_of_functions(tree: Any) -> Iterator[str]:
 # files
 
 
-def save(est: Any, path: str | os.PathLike[str]) -> None:
+def save(est: OfRows, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to one file; see ``est.save``."""
-    fitted: Fitted = est.fit_
-    tensors: Tensors = {}
-    training = fitted.training
-    labels = tuple(to_save(training.labels))
-    learned = None if isinstance(fitted.learner, Ball) else fitted.learned
+    fit = est.fit_
+    rows = cast("TrainingRows", fit.rows)
+    labels = tuple(to_save(rows.labels))
+    draws = None
+    if fit.draws.model.likelihood_scale is not None:
+        draws = {name: getattr(fit.draws, name) for name in DRAWS}
     parts = {
-        "kernel": fitted.data.kernel,
-        "points": fitted.data.points,
-        "training": dataclasses.replace(
-            training, labels=labels, kernel=cast(Any, None)
-        ),
-        "learned": learned,
-        "rule": fitted.rule,
-        **{name: getattr(fitted, name) for name in ANSWERS},
+        "kernel": fit.dictionary.kernel,
+        "rows": dataclasses.replace(rows, labels=labels, kernel=cast(Any, None)),
+        "atoms": [getattr(fit.dictionary, name) for name in ATOMS],
+        "draws": draws,
+        "likelihood_scale": fit.draws.model.likelihood_scale,
+        "cutoff": fit.cutoff,
+        **{name: getattr(fit, name) for name in ANSWERS},
     }
-    parameters = fitted.estimator.get_params(deep=False)
+    tensors: Tensors = {}
+    parameters = fit.estimator.get_params(deep=False)
     header = {
         "format": FORMAT,
         "estimator": type(est).__name__,
         "parameters": {k: encoded(v, k, tensors) for k, v in parameters.items()},
         **{name: encoded(value, name, tensors) for name, value in parts.items()},
-        "seed": fitted.seed,
-        "seconds": None if np.isnan(fitted.seconds) else fitted.seconds,
+        "seed": fit.seed,
+        "seconds": None if np.isnan(fit.seconds) else fit.seconds,
     }
     text = json.dumps(header)
     whole = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
@@ -260,7 +248,7 @@ def load(
         )
     try:
         with threads.one():
-            return _fitted(header, tensors, own)
+            return _estimator(header, tensors, own)
     except Exception as error:
         raise UnreadableFileError(f"{path} cannot be read: {error}") from error
 
@@ -295,9 +283,9 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
     return header, tensors
 
 
-def _fitted(
+def _estimator(
     header: dict[str, Any], tensors: Tensors, functions: Mapping[str, Any]
-) -> Any:
+) -> OfRows:
     """Return the estimator of a file."""
     record = find(header["estimator"])
     if record is None:
@@ -309,34 +297,43 @@ def _fitted(
     parameters = {
         k: decoded(v, tensors, functions) for k, v in header["parameters"].items()
     }
-    est = record.estimator()(**parameters)
-    est._validate_params()
+    unfitted = record.estimator()(**parameters)
+    unfitted._validate_params()
     kernel = part("kernel")
-    training = part("training")
-    training = dataclasses.replace(training, kernel=kernel)
+    as_asked = kernel
     if isinstance(kernel, kernels.Tabular):
-        training = dataclasses.replace(
-            training, kernel=dataclasses.replace(kernel, columns=None)
-        )
-    data = Data.known(kernel, training.units, part("points"))
-    learner = est._learner(header["seed"])
-    learned = part("learned") or learner.learn(data)
-    _require_weights(learned.centre.w, len(data.points.sizes))
-    est.fit_ = Fitted(
-        *(data, learned, part("rule"), Versions.of(data, training.filled)),
-        estimator=type(est)(**parameters),
-        training=training,
-        learner=learner,
-        seed=header["seed"],
-        seconds=np.nan if header["seconds"] is None else header["seconds"],
-    )
+        as_asked = dataclasses.replace(kernel, columns=None)
+    rows = dataclasses.replace(part("rows"), kernel=as_asked)
+    dictionary = Dictionary.fitted(kernel, rows, *part("atoms"))
+    draws = _draws(unfitted, dictionary, header["seed"], part)
+    _require_weights(draws.w, len(dictionary.sizes))
+    est: OfRows = record.estimator()(**parameters)
+    seconds = np.nan if header["seconds"] is None else header["seconds"]
+    est.fit_ = Fit(draws, part("cutoff"), unfitted, header["seed"], seconds)
     vars(est.fit_).update({name: part(name) for name in ANSWERS})
     return est
 
 
-def _require_weights(w: np.ndarray, points: int) -> None:
-    """Raise a ValueError for weights that are not of so many points, or not finite."""
-    if w.ndim != 2 or w.shape[1] != points or not len(w):
-        raise ValueError(f"weights: expected draws of {points} weights, got {w.shape}")
+def _draws(
+    unfitted: Any,
+    dictionary: Dictionary,
+    seed: int,
+    part: Callable[[str], Any],
+) -> Draws:
+    """Return the stored draws; of a sphere, its solution."""
+    stored = part("draws")
+    if stored is None:
+        return cast("Draws", unfitted._draws(dictionary, seed))
+    calibration = (part("likelihood_scale"), stored["uncalibrated"])
+    squared_norm = stored.pop("squared_norm")
+    draws = Draws(unfitted._model(dictionary, calibration), **stored)
+    vars(draws)["squared_norm"] = squared_norm
+    return draws
+
+
+def _require_weights(w: np.ndarray, atoms: int) -> None:
+    """Raise a ValueError for weights that are not of so many atoms, or not finite."""
+    if w.ndim != 2 or w.shape[1] != atoms or not len(w):
+        raise ValueError(f"weights: expected draws of {atoms} weights, got {w.shape}")
     if not np.isfinite(w).all():
         raise ValueError("weights: expected finite ones")

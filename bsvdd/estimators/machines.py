@@ -22,7 +22,7 @@ from ..models.kernels import RBF, Kernel, Tabular
 from ..models.machines import Classes, Plane
 from ..tables import inputs
 from ..tables.table import Table
-from ..tables.training import Training
+from ..tables.training import TrainingRows
 from .of_rows import OfRows, clone
 
 MOST_ROWS = 20_000  # whose matrix has 3.2 GB
@@ -37,7 +37,7 @@ class Solved:
 
     Attributes
     ----------
-    training : Training
+    rows : TrainingRows
     kernel : Kernel
         Fitted.
     rows : ndarray of shape (n, q)
@@ -46,7 +46,7 @@ class Solved:
         The largest k(u, u).
     """
 
-    training: Training
+    rows: TrainingRows
     kernel: Kernel
     rows: np.ndarray
     largest: float
@@ -105,7 +105,7 @@ class Machine(OfRows):
         """
         self._validate_params()
         own = clone(self)  # whose parameters nobody else can change
-        training = Training.read(own, X, y).without_gaps()
+        training = TrainingRows.read(own, X, y)
         self._require_rows(training.minority, y is not None)
         with threads.one():
             kernel, rows = self._classes(training)
@@ -124,9 +124,9 @@ class Machine(OfRows):
                 "fit fewer rows"
             )
 
-    def _classes(self, training: Training) -> tuple[Kernel, Classes]:
+    def _classes(self, training: TrainingRows) -> tuple[Kernel, Classes]:
         """Return the kernel that the majority rows teach, and the rows, majority rows first."""
-        X = training.filled.rows
+        X = training.X
         minority = training.minority
         majority = X[~minority]
         others = X[minority & self._learns_from_minority]
@@ -147,7 +147,7 @@ class Machine(OfRows):
         check_is_fitted(self)
         fit = self.fit_
         used = np.flatnonzero(self.weights_)
-        Z = fit.kernel.inputs(fit.training.new(X).rows)
+        Z = fit.kernel.inputs(fit.rows.new(X).X)
         Y = fit.rows[used]
         blocks = np.array_split(Z, len(Z) * len(Y) // BLOCK_VALUES + 1)
         with threads.one():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..tables.labels import LABELS_OF_PREDICT, minority_of
-from ..tables.training import TrainingTable
+from ..tables.training import TrainingRows, TrainingTable
 
 if TYPE_CHECKING:
     # scikit-learn has no types, and a base of unknown type takes any keyword argument
@@ -54,25 +54,29 @@ class OfRows(BaseEstimator):
             )
 
     @property
+    def _training(self) -> TrainingRows:
+        return cast("TrainingRows", self.fit_.rows)
+
+    @property
     def table_(self) -> TrainingTable:
         """The training rows as they were given, and what each column is."""
         check_is_fitted(self)
-        return self.fit_.training.given
+        return self._training.given
 
     @property
     def labels_(self) -> tuple[Any, ...]:
         """The labels of y in ``fit``, those of the minority first; empty without y."""
-        return self.fit_.training.labels
+        return self._training.labels
 
     @property
     def n_features_in_(self) -> int:
         """The number of columns in ``fit``."""
-        return self.fit_.training.n_columns
+        return self._training.n_columns
 
     @property
     def feature_names_in_(self) -> np.ndarray:
         """The names of the columns in ``fit``, if they have names."""
-        names = self.fit_.training.table.names
+        names = self._training.table.names
         if names is None:
             raise AttributeError("the columns in fit had no names")
         return np.array(names, dtype=object)
@@ -104,7 +108,7 @@ class OfRows(BaseEstimator):
 
     def minority_of(self, y: Any, n: int) -> np.ndarray:
         """Return which of n rows with labels y are minority, by the labels of the fit."""
-        training = self.fit_.training
+        training = self._training
         return minority_of(training.labels, training.minor_label, y, n)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, cast, override
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..inference.learners import Ball
-from ..models.svdd import Sphere
+from ..inference.draws import Draws
+from ..models.dictionary import Dictionary
+from ..models.svdd import Sphere, solve
 from .description import Description
 
 
@@ -30,7 +31,7 @@ class SVDD(Description):
     outlier_fraction : float, default=0.1
         The largest share of majority rows that may lie outside; used if C is None.
     dictionary : optional
-        As in :class:`BSVDD`; "auto" is 2,000 points.
+        As in :class:`BSVDD`; "auto" is 2,000 atoms.
     cutoff : object of bsvdd.cutoffs or None, default=None
         As in :class:`BSVDD`: a left-out row is compared with the sphere that the others
         have without it. ``Printed(of="own")`` is the sphere of the description, which
@@ -70,7 +71,7 @@ class SVDD(Description):
     array([ 1, -1])
     """
 
-    _most_points = 2000
+    _default_atoms = 2000
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Description._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), None],
@@ -80,18 +81,25 @@ class SVDD(Description):
     C: float | None = None
     outlier_fraction: float = 0.1
 
+    def _costs(self, dictionary: Dictionary) -> tuple[float, float | None]:
+        """Return C and C2."""
+        if self.C is not None:
+            return self.C, None
+        return 1.0 / (dictionary.n0 * self.outlier_fraction), None
+
     @override
-    def _learner(self, seed: int) -> Ball:
-        return Ball(self.C, self.outlier_fraction)
+    def _draws(self, dictionary: Dictionary, seed: int) -> Draws:
+        sphere = solve(dictionary, *self._costs(dictionary))
+        return Draws(sphere, sphere.weights[None])
 
     @property
     def sphere_(self) -> Sphere:
-        """The solution: weights, squared distances of the points, and the squared radius."""
-        return cast("Ball", self.fit_.learner).solve(self.gram_)
+        """The solution: weights, squared distances of the atoms, and the squared radius."""
+        return cast("Sphere", self.fit_.draws.model)
 
     @property
     def weights_(self) -> np.ndarray:
-        """The weights of the points: of the majority first, then of minority rows."""
+        """The weights of the atoms: of the majority first, then of minority rows."""
         return self.sphere_.weights
 
     @property
@@ -127,7 +135,7 @@ class SVDDM(SVDD):
     Attributes
     ----------
     radius_, weights_, sphere_, kernel_, gram_, idata_, cutoff_
-        As in :class:`SVDD`; the minority rows are the last dictionary points.
+        As in :class:`SVDD`; the minority rows are the last atoms.
 
     References
     ----------
@@ -156,5 +164,9 @@ class SVDDM(SVDD):
     minority_fraction: float = 0.1
 
     @override
-    def _learner(self, seed: int) -> Ball:
-        return Ball(self.C, self.outlier_fraction, self.C2, self.minority_fraction)
+    def _costs(self, dictionary: Dictionary) -> tuple[float, float | None]:
+        C, _ = super()._costs(dictionary)
+        n1 = float(dictionary.minority_weights.sum())
+        if self.C2 is None and n1:
+            return C, 1.0 / (n1 * self.minority_fraction)
+        return C, self.C2

@@ -21,7 +21,8 @@ constant_data      the training rows, their classes, weights and batches, and th
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,123 +30,115 @@ import xarray as xr
 
 from ..base import threads
 from ..base.messages import quoted
-from ..inference.fit import Learned
-from ..inference.learners import of_draws
-from ..inference.sampling import Draws
+from ..inference import diagnostics
+from ..inference.draws import Draws
+from ..inference.fit import Fit
+from ..inference.sampling import of_chains
+from ..models.weights import Weights
 from ..tables.labels import to_save
-from . import decisions
-from .fitted import Fitted
+from ..tables.training import TrainingRows
+from .decisions import decision_table
 
-SAMPLE = "chain", "draw"
-SUM = 1e-6  # of weights that sum to one, but for rounding
-_trees: WeakKeyDictionary[Fitted, xr.DataTree] = (
-    WeakKeyDictionary()
-)  # each is made once
+CHAIN_DRAW = ("chain", "draw")
+ROUNDED_SUM = 1e-6  # of weights that sum to one
+_trees: WeakKeyDictionary[Fit, xr.DataTree] = WeakKeyDictionary()  # each is made once
 
 
-def of_fit(fitted: Fitted) -> xr.DataTree:
+def tree_of(fit: Fit) -> xr.DataTree:
     """Return the tree of a fit, made when it is first asked for."""
-    if fitted not in _trees:
+    if fit not in _trees:
         with threads.one():
-            _trees[fitted] = _of_fit(fitted)
-    return _trees[fitted]
+            _trees[fit] = _tree(fit)
+    return _trees[fit]
 
 
-def by_draw(learned: Learned, values: np.ndarray, *dims: str) -> xr.DataArray:
+def by_draw(draws: Draws, values: np.ndarray, *dims: str) -> xr.DataArray:
     """Return values (S, ...) of the draws with their dims, ``(chain, draw, *dims)``."""
-    chains = learned.chains
-    shaped = values.reshape(chains, -1, *values.shape[1:])
-    coords = {"chain": np.arange(chains), "draw": np.arange(shaped.shape[1])}
-    return xr.DataArray(shaped, coords, (*SAMPLE, *dims))
+    shaped = values.reshape(draws.chains, -1, *values.shape[1:])
+    coords = {name: np.arange(n) for name, n in zip(CHAIN_DRAW, shaped.shape)}  # noqa: B905
+    return xr.DataArray(shaped, coords, (*CHAIN_DRAW, *dims))
 
 
-def _of_fit(fitted: Fitted) -> xr.DataTree:
-    learned = fitted.learned
-    data = fitted.data
-    obs = np.arange(len(data.units.X))
-    d = by_draw(learned, fitted.distances(data.units.X), "obs").assign_coords(obs=obs)
-    groups: dict[str, Any] = {
-        "posterior": _draws(fitted, "posterior"),
+def _tree(fit: Fit) -> xr.DataTree:
+    draws = fit.draws
+    rows = fit.rows
+    obs = np.arange(len(rows.X))
+    d = by_draw(draws, fit.distances(rows.X), "obs").assign_coords(obs=obs)
+    groups: dict[str, xr.Dataset] = {
+        "posterior": _numbers(fit, draws, "posterior"),
         "distance": d.to_dataset(name="d"),
-        "constant_data": _constant(fitted),
-        "decision": _decision(fitted),
+        "constant_data": _constant(fit),
+        "decision": _decision(fit),
     }
-    if learned.stats:
-        dims = {name: (SAMPLE, v) for name, v in learned.stats.items()}
+    if draws.stats:
+        dims = {name: (CHAIN_DRAW, v) for name, v in draws.stats.items()}
         groups["sample_stats"] = xr.Dataset(dims)
-    if fitted.prior is not None:
-        groups["prior"] = _draws(fitted, "prior")
-    if learned.scale is not None:
-        taught = data.units.majority
-        weight = xr.DataArray(data.units.weight[taught], {"obs": taught}, "obs")
-        terms = -learned.scale.scale / 2.0 * weight * d.sel(obs=taught) ** 2
+    if fit.prior is not None:
+        groups["prior"] = _numbers(fit, fit.prior, "prior")
+    scale = draws.model.likelihood_scale
+    if scale is not None:
+        i = rows.majority
+        weight = xr.DataArray(rows.weight[i], {"obs": i}, "obs")
+        terms = -scale / 2.0 * weight * d.sel(obs=i) ** 2
         groups["potential"] = terms.to_dataset(name="kernel")
         groups["log_likelihood"] = groups["potential"].sum("obs")
-    groups["diagnostics"] = _diagnostics(fitted)
+    groups["diagnostics"] = _diagnostics(fit)
     return xr.DataTree.from_dict(groups)
 
 
-def _draws(fitted: Fitted, group: str) -> xr.Dataset:
+def _numbers(fit: Fit, draws: Draws, group: str) -> xr.Dataset:
     """Return the weights and what follows from them, of "posterior" or "prior"."""
-    learned = fitted.learned
-    if group == "prior":
-        assert fitted.prior is not None
-        learned = Learned(fitted.prior)
-    w = by_draw(learned, learned.centre.w, "point")
+    w = by_draw(draws, draws.w, "point")
     found = {"w": w.assign_coords(point=np.arange(w.sizes["point"]))}
-    if fitted.has_draws:
-        near = fitted.training.row_names[fitted.near.which]
-        s = by_draw(learned, fitted.near.similarity(learned.centre), "near")
+    if fit.has_draws:
+        names = cast("TrainingRows", fit.rows).row_names
+        near = names[diagnostics.monitored(fit.dictionary)]
+        s = by_draw(draws, diagnostics.similarity(draws), "near")
         found["s"] = s.assign_coords(near=near)
-        found |= {n: by_draw(learned, v) for n, v in fitted.quantities[group].items()}
-    attrs: dict[str, Any] = {"sampler": learned.sampler} if learned.sampler else {}
-    if fitted.learned.scale is not None:
-        attrs["likelihood_scale"] = fitted.learned.scale.scale
+        found |= {n: by_draw(draws, v) for n, v in fit.quantities[group].items()}
+    attrs: dict[str, str | float] = {"sampler": draws.sampler} if draws.sampler else {}
+    if draws.model.likelihood_scale is not None:
+        attrs["likelihood_scale"] = draws.model.likelihood_scale
     return xr.Dataset(found, attrs=attrs)
 
 
-def _decision(fitted: Fitted) -> xr.Dataset:
-    found = (
-        decisions.of_fit(fitted, None, None, 0.9)
-        .reset_index(drop=True)
-        .rename_axis("obs")
-    )
-    return xr.Dataset.from_dataframe(found).assign(cutoff=fitted.D_opt)
+def _decision(fit: Fit) -> xr.Dataset:
+    found = decision_table(fit, None, None, 0.9)
+    by_row = found.reset_index(drop=True).rename_axis("obs")
+    return xr.Dataset.from_dataframe(by_row).assign(cutoff=fit.D_opt)
 
 
-def _diagnostics(fitted: Fitted) -> xr.Dataset:
-    of_posterior = fitted.quantities["posterior"]
-    found = {
-        name: np.median(of_posterior[name])
-        for name in ("effective_support", "largest_weight")
+def _diagnostics(fit: Fit) -> xr.Dataset:
+    quantities = fit.quantities["posterior"]
+    names = ("effective_support", "largest_weight")
+    found = {name: np.median(quantities[name]) for name in names}
+    r_hat, ess = fit.convergence
+    found |= {"r_hat": r_hat, "ess": ess}
+    return xr.Dataset({**found, "divergences": fit.divergences})
+
+
+def _constant(fit: Fit) -> xr.Dataset:
+    rows = cast("TrainingRows", fit.rows)
+    variables: dict[str, tuple[Any, np.ndarray | None]] = {
+        "X": (("obs", "feature"), rows.X),
+        "minority": ("obs", rows.minority),
+        "weight": ("obs", rows.weight),
+        "group": ("obs", rows.group),
+        "point_of_row": ("obs", fit.dictionary.of_row),
+        "name": ("obs", rows.names),
     }
-    found |= {"r_hat": fitted.chains.r_hat, "ess": fitted.chains.ess}
-    return xr.Dataset({**found, "divergences": fitted.divergences})
-
-
-def _constant(fitted: Fitted) -> xr.Dataset:
-    training = fitted.training
-    units = fitted.data.units
-    variables: dict[str, Any] = {
-        "X": (("obs", "feature"), units.X),
-        "minority": ("obs", units.minority),
-        "weight": ("obs", units.weight),
-        "unit": ("obs", units.unit),
-        "point_of_row": ("obs", fitted.gram.of_row),
-        "name": ("obs", training.names),
-    }
-    attrs = {"labels": json.dumps(to_save(training.labels))} if training.labels else {}
+    attrs = {"labels": json.dumps(to_save(rows.labels))} if rows.labels else {}
     return xr.Dataset(
         {name: of for name, of in variables.items() if of[1] is not None},
-        {"obs": np.arange(len(units.X))},
-        {**training.apart, **attrs},
+        {"obs": np.arange(len(rows.X))},
+        {**rows.apart, **attrs},
     )
 
 
 # draws of the user
 
 
-def with_draws(known: Fitted, draws: Any) -> Fitted:
+def with_draws(known: Fit, draws: Any) -> Fit:
     """Return a fit with draws of the user; see ``est.with_draws``.
 
     Raises
@@ -153,13 +146,15 @@ def with_draws(known: Fitted, draws: Any) -> Fitted:
     ValueError, TypeError
         Draws that cannot be; the message says what was expected.
     """
-    w, stats = read(draws, len(known.gram.K))
+    w, stats = weights_of(draws, len(known.dictionary.sizes))
     _require_weights(w, known)
-    learned = of_draws(known.data, Draws(w, stats), known.learned.scale)
-    return known.changed(learned=learned, seconds=np.nan)
+    model = cast("Weights", known.draws.model)
+    own = of_chains(model, w, "own", stats)
+    own = replace(own, uncalibrated=known.draws.uncalibrated)
+    return known.changed(draws=own, seconds=np.nan)
 
 
-def read(draws: Any, points: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def weights_of(draws: Any, points: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Return weights (chains, draws, points), and what a sampler says of each draw."""
     stats: dict[str, np.ndarray] = {}
     if isinstance(draws, xr.DataTree):
@@ -191,7 +186,7 @@ def _ordered(draws: Any, points: int) -> Any:
         )
     if "chain" not in draws.dims:
         draws = draws.expand_dims("chain")
-    draws = draws.transpose(*SAMPLE, ...)
+    draws = draws.transpose(*CHAIN_DRAW, ...)
     dim = draws.dims[2]
     if draws.sizes[dim] == points and dim in draws.coords:
         own = draws[dim].values.tolist()
@@ -222,18 +217,19 @@ def _of_array(draws: Any, points: int) -> np.ndarray:
     return w
 
 
-def _require_weights(w: np.ndarray, known: Fitted) -> None:
+def _require_weights(w: np.ndarray, known: Fit) -> None:
     """Raise a ValueError for weights that the model of a fit cannot have."""
     name = type(known.estimator).__name__
-    gram = known.gram
+    gram = known.dictionary
+    on_simplex = cast("Weights", known.draws.model).on_simplex
     if not np.isfinite(w).all():
         raise ValueError("draws: the weights w are not finite in all draws")
-    if known.model.on_simplex and not gram.n1 and w.min() < -1e-9:
+    if on_simplex and not gram.n1 and w.min() < -1e-9:
         raise ValueError(
             f"draws: the weights of {name} are at least 0, got {w.min():.3g}"
         )
     total = w.sum(axis=-1)
-    if (known.model.on_simplex or gram.n1) and np.abs(total - 1.0).max() > SUM:
+    if (on_simplex or gram.n1) and np.abs(total - 1.0).max() > ROUNDED_SUM:
         worst = total.ravel()[np.abs(total - 1.0).argmax()]
         raise ValueError(
             f"draws: the weights of {name} sum to 1 in each draw, got {worst:.6g}"

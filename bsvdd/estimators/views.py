@@ -27,16 +27,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base.messages import check_rate, quoted
 from ..base.warning import DataWarning, warn
+from ..inference.boundary import SCORE_TIE
 from ..inference.cutoffs import FalseAlarm
-from ..inference.decision import TIE
 from ..inference.p_values import p_values
 from ..models.kernels import Tabular
 from ..models.rarity import Rarity
 from ..tables.table import frame_of
-from ..tables.training import TrainingTable
+from ..tables.training import TrainingTable, unrepeated_hashes, warn_of_training
 from .bayesian import BSVDD
+from .checks import require_description
 from .decisions import DecisionTable
-from .fitted import require_description, single, warn_of_training
 from .of_rows import BaseEstimator, OutlierMixin
 
 # by mean AUC on the embedded and the development sets
@@ -245,7 +245,7 @@ class Views(OutlierMixin, BaseEstimator):
         )
         rule = FalseAlarm(self.false_alarm_rate)
         nobody = np.zeros(scores.shape[1], dtype=bool)
-        self._cutoff = rule(scores, weight, nobody)[:, None] - TIE
+        self._cutoff = rule(scores, weight, nobody)[:, None] - SCORE_TIE
         self._scores = np.quantile(scores - self._cutoff, 0.5, axis=0, method="lower")
         return self
 
@@ -286,7 +286,9 @@ class Views(OutlierMixin, BaseEstimator):
         blocks = [None]
         found = []
         if Z is not None:
-            warn_of_training(single(table.values.to_numpy()), table.floats(Z))
+            warn_of_training(
+                unrepeated_hashes(table.values.to_numpy()), table.floats(Z)
+            )
             rows = frame_of(Z, rows.columns)
             blocks = [rows.iloc[i : i + BLOCK] for i in range(0, len(rows), BLOCK)]
         for m in map(self.margins, blocks):

@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
 from ..base.messages import check_rate
 from ..base.warning import collected
-from ..inference.decision import median
+from ..estimators.description import Description
+from ..inference.boundary import lower_median
 from ..models.kernels import Tabular, as_kernel
 from ..models.kernels.decorrelated import Decorrelated
 from ..tables.table import frame_of
-from ..tables.training import Training, without_columns
-from .core_rows import SHARE, core_of
+from ..tables.training import TrainingRows, without_columns
+from .core_rows import CORE_SHARE, core_of
 from .odd_rows import OddRows
 from .strata import Strata, sentence
 from .tail import Tail
 
-PASSES = 3  # in which rows beyond any tail are set aside
-FEWEST = 5  # rows of a table
-ALIKE = (
-    0.25  # of the squared distance to the nearest core row: half as far from each other
-)
+MOST_FITS = 3  # rows beyond any tail are set aside before the next one
+FEWEST_IN_TABLE = 5  # rows
+# squared distance, relative to the nearest core row: half as far from each other
+ALIKE_ROWS = 0.25
 # rows that are a clump, and that are compared with each other
-FEWEST_ALIKE = 3
-MOST_ALIKE = 5000
+FEWEST_IN_CLUMP = 3
+MOST_LISTED = 5000
 BLOCK_VALUES = 2**21  # distances at once: 16 MB
 TOO_FEW = "too few different rows"
 
@@ -44,27 +46,28 @@ class StandOut:
     probability : ndarray of shape (n,)
         P(odd) of each row; NaN where there are too few different rows for a tail.
     surprise : ndarray of shape (n,)
-        -log of the similarity of the row, left out, to the core; at least 0.
+        The surprisal in nats: -log of the similarity of the row, left out, to the core;
+        at least 0.
     listed : ndarray of bool, shape (n,)
-        The rows that are called odd: of these a share ``fdr`` is expected to be normal.
+        The rows that are called odd. A share ``fdr`` of them is expected to be normal.
     clump : ndarray of int, shape (n,)
-        The number of the clump of listed rows that are alike, from 0; -1 for none.
+        Listed rows that are alike are a clump: its number, from 0; -1 for none.
     at_least : int
-        So many rows are odd with a probability of .99.
+        So many rows are odd, with a probability of .99.
     none : float
         The probability that no row is odd.
     fdr : float
     names : pandas.Index of length n
         The names of the rows.
     weight : ndarray of shape (n,)
-        1, or the row's ``sample_weight`` (of mean 1), for the rows of the core, which
-        the estimator was fitted to, and 0 for the others.
-    estimator : estimator
+        The weights of the fit: 0 for rows outside the core; in it 1, or the
+        ``sample_weight`` of the row (of mean 1).
+    estimator : Description
         Fitted with these weights and the kernel of the core.
     reason : str
         Why there is no P(odd); empty if there is.
     strata : pandas.DataFrame
-        Of each stratum ``level``, ``rows``, and how many of them are ``odd``: the
+        For each stratum ``level``, ``rows``, and how many of them are ``odd``: the
         median, and ``low`` and ``high`` of the interval of .9. They count rows that
         hide amid the others too.
     """
@@ -78,18 +81,18 @@ class StandOut:
     fdr: float
     names: pd.Index
     weight: np.ndarray
-    estimator: Any
+    estimator: Description
     reason: str = ""
     strata: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def order(self) -> np.ndarray:
-        """Positions of the rows by P(odd), then by the surprise, the oddest first; shape (n,)."""
+        """Positions of the rows (n,), the oddest first: by P(odd), then by surprise."""
         return np.lexsort([-self.surprise, -np.nan_to_num(self.probability)])
 
     @property
     def table(self) -> pd.DataFrame:
-        """The rows in this order."""
+        """The rows in the order of :attr:`order`, as a data frame."""
         columns = {
             "probability_odd": self.probability,
             "surprise": self.surprise,
@@ -100,7 +103,18 @@ class StandOut:
         return pd.DataFrame(columns, self.names).iloc[self.order]
 
     def lines(self, most: int) -> list[np.ndarray]:
-        """Return the rows of each of the first lines of a table: one row, or those of a clump."""
+        """Return the rows of the first lines of a printed table.
+
+        Parameters
+        ----------
+        most : int
+            The number of lines.
+
+        Returns
+        -------
+        list of ndarray of int
+            The positions of the rows of each line: one row, or all rows of a clump.
+        """
         number = pd.Series(self.clump[self.order], self.order)
         first = number[(number < 0) | ~number.duplicated()].head(most)
         return [
@@ -108,8 +122,24 @@ class StandOut:
             for row, clump in first.items()
         ]
 
-    def title(self, rows: np.ndarray, names: Any = None, most: int = 3) -> str:
-        """Return the names of some rows, and how many there are if these are not all."""
+    def title(
+        self, rows: np.ndarray, names: Sequence[object] | None = None, most: int = 3
+    ) -> str:
+        """Return the names of some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Positions.
+        names : sequence, optional
+            The names of all rows. By default ``self.names``.
+        most : int, default=3
+            How many names are written. If there are more rows, their number follows.
+
+        Returns
+        -------
+        str
+        """
         names = self.names if names is None else names
         shown = ", ".join(str(names[i]) for i in rows[:most])
         return shown if len(rows) <= most else f"{shown}, ... ({len(rows)} rows)"
@@ -123,24 +153,23 @@ class StandOut:
             return f"At least one of {len(self.listed)} rows stands out"
         if self.reason:
             return f"The rows have an order only: {self.reason}"
-        return f"It is not .99 sure that a row stands out: P(no row is odd) = {self.none:.2g}"
+        none = f"P(no row is odd) = {self.none:.2g}"
+        return f"It is not .99 sure that a row stands out: {none}"
 
     def __str__(self) -> str:
         """Return what stands out, in sentences."""
         if self.reason:
-            more = (
-                f". The others have an order only: {self.reason}"
-                if self.at_least
-                else ""
-            )
-            return f"{self.headline}{more}."
+            if not self.at_least:
+                return f"{self.headline}."
+            return f"{self.headline}. The others have an order only: {self.reason}."
         found = int(self.listed.sum())
+        listed = "No row is listed"
+        if found == 1:
+            p = self.probability[self.listed][0]
+            listed = f"One row is listed, with P(odd) = {p:.2f}"
         if found > 1:
-            listed = f"{found} rows are listed, of which a share of {self.fdr:g} may be normal"
-        elif found:
-            listed = f"One row is listed, with P(odd) = {self.probability[self.listed][0]:.2f}"
-        else:
-            listed = "No row is listed"
+            normal = f"a share of {self.fdr:g} may be normal"
+            listed = f"{found} rows are listed, of which {normal}"
         assumed = (
             "This assumes that the surprises of normal rows have a smooth tail; a "
             "clump above a fifth of the rows, or one amid the others, counts as normal."
@@ -150,38 +179,40 @@ class StandOut:
 
 
 @dataclass(frozen=True, eq=False)
-class Described:
-    """A table described by the core of the rows that count.
+class CoreFit:
+    """A description of a table, fitted to the core of some of its rows.
 
     Attributes
     ----------
-    estimator : estimator
+    estimator : Description
     kernel : Decorrelated
     core : ndarray of bool, shape (n,)
     surprise : ndarray of shape (n,)
     """
 
-    estimator: Any
+    estimator: Description
     kernel: Decorrelated
     core: np.ndarray
     surprise: np.ndarray
 
     @classmethod
-    def of(cls, est: Any, X: Any, rows: Training, aside: np.ndarray) -> Self:
-        """Return the table X, which is ``rows`` as numbers, without rows set ``aside`` (n,)."""
-        weight = rows.units.weight
+    def of(
+        cls, est: Description, X: ArrayLike, rows: TrainingRows, aside: np.ndarray
+    ) -> Self:
+        """Return the fit to X, whose numbers are ``rows``, without rows ``aside``."""
+        weight = rows.weight
         counted = ~aside & (weight > 0.0)
         core = np.zeros(len(counted), dtype=bool)
-        asked = cast(Tabular, rows.kernel)
-        core[counted], kernel = core_of(rows.filled.rows[counted], asked)
+        asked = rows.kernel
+        assert isinstance(asked, Tabular)  # by _asked
+        core[counted], kernel = core_of(rows.X[counted], asked)
         fitted = clone(est).set_params(kernel=kernel)
-        fitted.fit(X, sample_weight=core * weight, groups=rows.groups)
-        return cls(
-            fitted, kernel, core, np.maximum(-median(fitted.log_similarity()), 0.0)
-        )
+        fitted.fit(X, sample_weight=core * weight, groups=rows.group_labels)
+        surprise = np.maximum(-lower_median(fitted.log_similarity()), 0.0)
+        return cls(fitted, kernel, core, surprise)
 
     def clumps(self, X: np.ndarray, listed: np.ndarray) -> np.ndarray:
-        """Return the number of the clump that each listed row of X is in, (n,); -1 for none.
+        """Return the number of the clump (n,) of each listed row of X; -1 for none.
 
         Two rows are alike if they are half as far from each other as each is from the
         nearest row of the core. The largest clump is number 0. Of more than 5,000
@@ -189,22 +220,23 @@ class Described:
         """
         found = np.full(len(listed), -1)
         rows = np.flatnonzero(listed)
-        rows = rows[np.argsort(-self.surprise[rows], kind="stable")[:MOST_ALIKE]]
-        if len(rows) < FEWEST_ALIKE:
+        rows = rows[np.argsort(-self.surprise[rows], kind="stable")[:MOST_LISTED]]
+        if len(rows) < FEWEST_IN_CLUMP:
             return found
         Z = self.kernel.inputs(X[rows])
-        nearest = self._nearest(Z, X, rows)
-        alike = -self.kernel.log(Z, Z) <= ALIKE * np.minimum(nearest[:, None], nearest)
-        _, number = connected_components(alike, directed=False)
-        count = np.bincount(number)
-        order = np.argsort(-count, kind="stable")
-        place = np.full(len(count), -1)
-        place[order] = np.where(count[order] >= FEWEST_ALIKE, np.arange(len(count)), -1)
-        found[rows] = place[number]
+        far = self._nearest(Z, X, rows)
+        alike = -self.kernel.log(Z, Z) <= ALIKE_ROWS * np.minimum(far[:, None], far)
+        _, component = connected_components(alike, directed=False)
+        size = np.bincount(component)
+        order = np.argsort(-size, kind="stable")
+        clump = np.full(len(size), -1)
+        large = size[order] >= FEWEST_IN_CLUMP
+        clump[order] = np.where(large, np.arange(len(size)), -1)
+        found[rows] = clump[component]
         return found
 
     def _nearest(self, Z: np.ndarray, X: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return -log k of the nearest row of the core of X but itself, for each of some rows."""
+        """Return -log k of each of some rows to the nearest other row of the core."""
         core = self.kernel.inputs(X[self.core])
         own = rows[:, None] == np.flatnonzero(self.core)
         blocks = np.array_split(np.arange(len(Z)), -(-own.size // BLOCK_VALUES))
@@ -216,43 +248,41 @@ class Described:
 
 
 def stand_out(
-    est: Any,
-    X: Any,
+    est: Description,
+    X: ArrayLike,
     *,
     fdr: float = 0.1,
-    strata: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
+    strata: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> StandOut:
     r"""Return which rows of one table stand out, and how many do.
 
-    The rows that are most alike are the core. The estimator describes them: a clone of
-    it is fitted to all rows with the weights 1 and 0. A model of the tail of the
+    The rows that are most alike are the core. A clone of the estimator is fitted to all
+    rows, with the weights 1 in the core and 0 outside. A model of the tail of the
     surprises (:mod:`bsvdd.outliers.tail`) says how probable it is that a row is odd.
-    The list is the longest head of the rows, in the order of this probability, of which
-    a share ``fdr`` is expected to be normal; each of its rows is rather odd than
-    normal. Rows beyond any tail are set aside, and the table is described again without
-    them.
+    Rows are listed in the order of this probability, as long as a share ``fdr`` of the
+    list is expected to be normal; each listed row is rather odd than normal. Rows
+    beyond any tail are set aside, and the table is described again without them.
 
     Parameters
     ----------
-    est : estimator
-        A description such as BSVDD, BDD or SVDD, fitted or not: its parameters count.
-        The kernel is
-        :class:`~bsvdd.models.kernels.decorrelated.Decorrelated`, taught by the core, in place
-        of any other one; ``rho``, ``scale`` and ``categorical`` of a Tabular stay.
+    est : Description
+        Such as BSVDD, BDD or SVDD, fitted or not: its parameters count. Its kernel is
+        replaced by :class:`~bsvdd.models.kernels.decorrelated.Decorrelated`, fitted to
+        the core; ``rho``, ``scale`` and ``categorical`` of a Tabular stay.
     X : array-like of shape (n, p)
         The table, with odd rows inside.
     fdr : float, default=0.1
-    strata : array-like of shape (n,), or name of a column of the data frame, optional
-        Rows of one label, such as those of one technician, have a share of odd rows of
-        their own, about which nothing is known; levels of fewer than 5 rows are one,
-        and those beyond the 50 largest. P(odd) and the list use it.
-    sample_weight : array-like of shape (n,), or name of a column of the data frame,
-    optional
+        The share of the listed rows that is expected to be normal, at most.
+    strata : array-like of shape (n,), or name of a column, optional
+        Rows of one label, such as rows of one technician, have an unknown share of odd
+        rows of their own, which P(odd) and the list use. Levels of fewer than 5 rows
+        are joined, and all beyond the 50 largest levels.
+    sample_weight : array-like of shape (n,), or name of a column, optional
         What rows count in the description, as in ``fit``. Rows of weight 0 are never in
         the core, and are answered.
-    groups : array-like of shape (n,), or name of a column of the data frame, optional
+    groups : array-like of shape (n,), or name of a column, optional
         Rows of one label leave the description together, as in ``fit``. Columns that
         are named are no features.
 
@@ -281,7 +311,8 @@ def stand_out(
     tail:
 
     .. math:: P(\mathrm{odd}_i) = E\left[\frac{e_l\, a u_i^{a-1} / U^a}
-        {(1 - e_l)\, \mathrm{GPD}(u_i) + e_l\, a u_i^{a-1} / U^a}\right], \qquad l = l(i).
+        {(1 - e_l)\, \mathrm{GPD}(u_i) + e_l\, a u_i^{a-1} / U^a}\right], \quad
+        l = l(i).
 
     Examples
     --------
@@ -301,60 +332,62 @@ def stand_out(
     X, of, _ = without_columns(X, **of_rows)
     rows = _rows(est, X, of["sample_weight"], of["groups"])
     known = Strata.of(of["strata"], len(rows.minority))
-    found, tail, aside = described(est, X, rows, known.level)
+    found, tail, aside = _core_fit(est, X, rows, known.level)
     odd = OddRows.of(tail, aside, known.level)
     listed = odd.listed(fdr)
     return StandOut(
         probability=odd.probability,
         surprise=found.surprise,
         listed=listed,
-        clump=found.clumps(rows.filled.rows, listed),
+        clump=found.clumps(rows.X, listed),
         at_least=odd.at_least,
         none=odd.none,
         fdr=float(fdr),
         names=frame_of(X).index,
-        weight=found.core * rows.units.weight,
+        weight=found.core * rows.weight,
         estimator=found.estimator,
         reason="" if tail else TOO_FEW,
         strata=known.table(odd.numbers),
     )
 
 
-def _rows(est: Any, X: Any, weight: Any, groups: Any) -> Training:
-    """Return the rows of a table with their gaps filled."""
-    kernel = _asked(est)
-    asked = clone(est).set_params(kernel=kernel)
-    rows = Training.read(asked, X, sample_weight=weight, groups=groups)
-    if (n := len(rows.minority)) < FEWEST:
-        raise ValueError(f"one table needs {FEWEST} rows or more, got {n}")
-    if (n := int((rows.units.weight > 0.0).sum())) < FEWEST:
-        raise ValueError(f"one table needs {FEWEST} rows that count, got {n}")
-    with collected():  # the fit says which gaps are filled
-        return rows.without_gaps()
+def _rows(
+    est: Description,
+    X: ArrayLike,
+    weight: ArrayLike | None,
+    groups: ArrayLike | None,
+) -> TrainingRows:
+    """Return the rows of a table with missing values filled."""
+    asked = clone(est).set_params(kernel=_asked(est))
+    if (n := len(frame_of(X))) < FEWEST_IN_TABLE:
+        raise ValueError(f"one table needs {FEWEST_IN_TABLE} rows or more, got {n}")
+    with collected():  # the fit has the same warnings
+        rows = TrainingRows.read(asked, X, sample_weight=weight, groups=groups)
+    if (n := int((rows.weight > 0.0).sum())) < FEWEST_IN_TABLE:
+        raise ValueError(f"one table needs {FEWEST_IN_TABLE} rows that count, got {n}")
+    return rows
 
 
-def described(
-    est: Any, X: Any, rows: Training, level: np.ndarray
-) -> tuple[Described, Tail | None, np.ndarray]:
-    """Return the last description of a table, its tail, and which rows (n,) were set aside."""
+def _core_fit(
+    est: Description, X: ArrayLike, rows: TrainingRows, level: np.ndarray
+) -> tuple[CoreFit, Tail | None, np.ndarray]:
+    """Return the last fit to a table, its tail, and which rows (n,) were set aside."""
     aside = np.zeros(len(level), dtype=bool)
-    # a sphere has a share of rows outside: all its points lie at one distance, so its
+    # a sphere has a share of rows outside, and the others lie at one distance: so its
     # tail begins beyond the share of the core
-    below = SHARE if "outlier_fraction" in est.get_params(deep=False) else None
-    passes = 0
+    below = CORE_SHARE if "outlier_fraction" in est.get_params(deep=False) else None
+    fits = 0
     while True:
-        with (
-            collected() if passes else nullcontext()
-        ):  # each pass has the same warnings
-            found = Described.of(est, X, rows, aside)
+        fits += 1
+        with nullcontext() if fits == 1 else collected():  # all have the same warnings
+            found = CoreFit.of(est, X, rows, aside)
         tail = Tail.of(found.surprise[~aside], below, level[~aside])
-        passes = passes + 1
-        if tail is None or passes == PASSES or not tail.far.any():
+        if tail is None or fits == MOST_FITS or not tail.far.any():
             return found, tail, aside
         aside[np.flatnonzero(~aside)[tail.far]] = True
 
 
-def _asked(est: Any) -> Tabular:
+def _asked(est: Description) -> Tabular:
     """Return the kernel of a table that an estimator asks for."""
     if not hasattr(est, "log_similarity"):
         raise TypeError(
@@ -362,6 +395,8 @@ def _asked(est: Any) -> Tabular:
             "description such as BSVDD, BDD or SVDD"
         )
     kernel = as_kernel(est.kernel)
+    if isinstance(kernel, Decorrelated):
+        return kernel.tabular
     if kernel.pairwise:
         raise ValueError(
             f"one table needs its rows, and {kernel!r} has kernel values in their "

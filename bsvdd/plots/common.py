@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # safe for colour-blind readers (Okabe and Ito 2008)
 MAJORITY = "#0072B2"
 MINORITY = "#D55E00"
 PRIOR = "#999999"
-LENGTH = 16  # characters of the name of a row in a picture
+DARK = "#333333"
+LONGEST_NAME = 16  # characters of the name of a row in a picture
 FAR_ROWS = 5.0  # times the surprise of most rows, beyond which an axis is logarithmic
 P_NORMAL = LinearSegmentedColormap.from_list(
     "p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"]
 )
 
+Classes = Mapping[str, tuple[np.ndarray, str]]  # by name, which rows, and their colour
+
 
 def plain(text: object) -> str:
-    """Return a text of the user such that matplotlib draws it as it is, and no mathtext."""
+    """Return a text that matplotlib draws as it is, and not as mathtext."""
     return str(text).replace("$", r"\$")
 
 
-def short(text: object, length: int = LENGTH) -> str:
-    """Return a text on one line, of at most so many characters: its middle is left out."""
+def short(text: object, length: int = LONGEST_NAME) -> str:
+    """Return a text on one line, without its middle if it is longer than ``length``."""
     line = " ".join(str(text).split())
     end = (length - 1) // 2
     return line if len(line) <= length else f"{line[: length - 1 - end]}…{line[-end:]}"
@@ -46,62 +51,69 @@ def boxes_for_letters() -> Iterator[None]:
 
 
 def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
-    """Return the axes that were given, or those of a new figure of this size in inches."""
+    """Return the given axes, or new ones of this size in inches."""
     if ax is not None:
         return ax
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
 def panels(n: int, most: int, width: float, height: float) -> np.ndarray:
-    """Return n axes (n,) of a new figure with at most so many beside each other."""
+    """Return n axes (n,) of a new figure, at most ``most`` beside each other."""
     columns = min(most, n)
-    shape = -(-n // columns), columns
-    size = columns * width, shape[0] * height
-    how: dict[str, Any] = {"squeeze": False, "layout": "constrained"}
-    axes = plt.subplots(*shape, figsize=size, **how)[1].ravel()
-    for ax in axes[n:]:
+    lines = -(-n // columns)
+    size = (columns * width, lines * height)
+    _, axes = plt.subplots(
+        lines, columns, figsize=size, squeeze=False, layout="constrained"
+    )
+    for ax in axes.flat[n:]:
         ax.set_visible(False)
-    return np.asarray(axes[:n])
+    return np.asarray(axes.flat[:n])
 
 
-def figure_of(axes: Any) -> Figure:
+def figure_of(axes: Axes | np.ndarray) -> Figure:
     """Return the figure of the axes that a plot returns."""
-    return np.ravel(axes)[0].figure
+    return np.asarray(axes).flat[0].figure
 
 
-def label_rows(ax: Axes, names: Any) -> None:
+def label_rows(ax: Axes, names: Sequence[object] | np.ndarray) -> None:
     """Label the x axis, on which row j is at j, with the user's names of the rows."""
     names = np.asarray(names)
     if np.array_equal(names, np.arange(len(names))):
         return
-    ticks: Any = MaxNLocator(nbins=12, integer=True).tick_values(0, len(names) - 1)
-    places = [round(place) for place in ticks.tolist() if 0 <= place < len(names)]
-    texts = [plain(short(names[place])) for place in places]
-    turned: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-    ax.set_xticks(places, texts, **(turned if max(map(len, texts)) > 4 else {}))
+    ticks = MaxNLocator(nbins=12, integer=True).tick_values(0, len(names) - 1)
+    rows = [round(tick) for tick in ticks if 0 <= tick < len(names)]
+    texts = [plain(short(names[row])) for row in rows]
+    if max(map(len, texts)) > 4:
+        ax.set_xticks(rows, texts, rotation=45, ha="right", rotation_mode="anchor")
+    else:
+        ax.set_xticks(rows, texts)
 
 
-def surprise_axis(ax: Axes, surprise: Any) -> None:
-    """Make the axis y logarithmic above most surprises, if some are far larger."""
-    finite = np.asarray(surprise, dtype=float)
-    finite = finite[np.isfinite(finite)]
-    near = max(float(np.quantile(np.abs(finite), 0.9)), 1.0) if len(finite) else 1.0
-    if finite.max(initial=0.0) > FAR_ROWS * near:
-        ax.set_yscale("symlog", linthresh=2.0 * near, linscale=2.0)
-        ax.yaxis.set_major_formatter("{x:,g}")
-
-
-def by_class(minority: np.ndarray) -> dict[str, tuple[np.ndarray, str]]:
+def by_class(minority: np.ndarray) -> Classes:
     """Return which rows are of each class, and its colour, by its name."""
     return {"majority": (~minority, MAJORITY), "minority": (minority, MINORITY)}
 
 
-def points(
-    ax: Axes, x: np.ndarray, y: np.ndarray, classes: Mapping[str, Any], **style: Any
+def scatter(
+    ax: Axes, x: np.ndarray, y: np.ndarray, classes: Classes, **style: Any
 ) -> None:
-    """Draw points, in the colour of each class that has some."""
-    for label, (members, color) in classes.items():
-        if np.any(members):
+    """Draw rows in the colour of their class; the legend has classes with rows."""
+    for label, (of_class, color) in classes.items():
+        if np.any(of_class):
             ax.scatter(
-                x[members], y[members], color=color, label=label, **{"s": 12, **style}
+                x[of_class], y[of_class], color=color, label=label, **{"s": 12} | style
             )
+
+
+def draw_surprises(ax: Axes, surprise: np.ndarray, classes: Classes) -> None:
+    """Draw the surprise of each row in the colour of its class.
+
+    The axis y is logarithmic above most surprises, if some are far larger.
+    """
+    scatter(ax, np.arange(len(surprise)), surprise, classes)
+    ax.set(xlabel="row", ylabel="surprise; above 0: beyond the cutoff")
+    finite = surprise[np.isfinite(surprise)]
+    near = max(float(np.quantile(np.abs(finite), 0.9)), 1.0) if len(finite) else 1.0
+    if finite.max(initial=0.0) > FAR_ROWS * near:
+        ax.set_yscale("symlog", linthresh=2.0 * near, linscale=2.0)
+        ax.yaxis.set_major_formatter("{x:,g}")

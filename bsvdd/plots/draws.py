@@ -1,17 +1,17 @@
-"""What draws are: margins and P(normal) of rows, and the largest weights of the centre."""
+"""What draws are: margins and P(normal) of rows, and the largest weights."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from ..estimators.fitted import require_description, require_one_fit
+from ..estimators.checks import require_description, require_one_fit
 from .common import (
+    DARK,
     MAJORITY,
     MINORITY,
     PRIOR,
@@ -19,22 +19,35 @@ from .common import (
     boxes_for_letters,
     by_class,
     panels,
-    points,
+    scatter,
     short,
 )
 
-# of a histogram of margins, and with the way to 0
-BINS = 40
-MOST_BINS = 400
-NAMED = 15  # rows that are named
-LINE = 0.042  # height of a name, of that of the axes
-ASIDE = 1.06  # P(normal) at which names begin
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+    from ..estimators.description import Description
+    from ..estimators.views import Views
+
+MARGIN_BINS = 40  # of a histogram of margins
+MOST_MARGIN_BINS = 400  # with the way to 0
+MOST_NAMED = 15  # rows with a name
+NAME_HEIGHT = 0.042  # of the height of the axes
+NAME_START = 1.06  # the P(normal) at which names begin
 
 
 def plot_margin(
-    est: Any, X: Any = None, names: Sequence[Any] | None = None, *, rows: Any = None
+    est: Description | Views,
+    X: ArrayLike | None = None,
+    names: Sequence[object] | None = None,
+    *,
+    rows: Sequence[int] | np.ndarray | None = None,
 ) -> np.ndarray:
-    """Show the margins of rows in each draw, one panel per row; the area right of 0 is P(normal).
+    """Show the margins of rows in each draw, with one panel for each row.
+
+    The area right of 0 is P(normal).
 
     Parameters
     ----------
@@ -55,7 +68,7 @@ def plot_margin(
     Raises
     ------
     ValueError
-        The number of names differs from that of the rows; ``rows`` are no positions.
+        The number of names is not the number of rows; ``rows`` are no positions.
     TypeError
         The estimator has no draws.
 
@@ -70,21 +83,11 @@ def plot_margin(
     margins = est.margins(X)
     if X is None:
         known = est.decision().index
-        which = np.arange(min(3, len(known))) if rows is None else np.atleast_1d(rows)
-        if (
-            which.dtype.kind not in "iu"
-            or not ((which >= 0) & (which < len(known))).all()
-        ):
-            raise ValueError(
-                f"rows must be positions of training rows, 0 to {len(known) - 1}, got "
-                f"{rows!r}"
-            )
+        which = _positions(rows, len(known))
         margins = margins[:, which]
         index = known[which]
     else:
-        index = (
-            X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(margins.shape[1])
-        )
+        index = X.index if isinstance(X, pd.DataFrame) else range(margins.shape[1])
     titles = [f"row {short(name)}" for name in index] if names is None else list(names)
     if len(titles) != margins.shape[1]:
         raise ValueError(
@@ -93,27 +96,56 @@ def plot_margin(
         )
     axes = panels(len(titles), 3, 3.4, 2.5)
     for ax, title, of_row in zip(axes, titles, margins.T, strict=True):
-        low, high = np.quantile(of_row[np.isfinite(of_row)], [0.0, 1.0])
-        # 0 is shown, and may be far away
-        first = min(low, 0.0)
-        last = max(high, 0.0)
-        width = max((high - low) / BINS, (last - first) / MOST_BINS) or 1.0
-        bins = width * np.arange(np.floor(first / width), np.ceil(last / width) + 1)
-        height, _ = np.histogram(np.clip(of_row, bins[0], bins[-1]), bins, density=True)
-        for part, color in ((bins[:-1] >= 0.0, MAJORITY), (bins[:-1] < 0.0, MINORITY)):
-            ax.stairs(
-                np.where(part, height, 0.0), bins, fill=True, color=color, alpha=0.6
-            )
-        ax.axvline(0.0, color="#333333", linewidth=1.4)
+        draw_margins(ax, of_row)
         said = f"{title}: P(normal) = {(of_row >= 0.0).mean():.2f}"
         ax.set_title(said, fontsize=10, parse_math=False)
-        ax.set(xlabel="margin; right of 0: within the cutoff", yticks=[])
-        ax.xaxis.set_major_locator(MaxNLocator(4))
-        ax.xaxis.set_major_formatter("{x:.3g}")
     return axes
 
 
-def plot_decisions(before: Any, after: Any, Z: Any, ax: Axes | None = None) -> Axes:
+def _positions(rows: Sequence[int] | np.ndarray | None, n: int) -> np.ndarray:
+    """Return the positions of training rows, by default the first three of n."""
+    which = np.arange(min(3, n)) if rows is None else np.atleast_1d(rows)
+    if which.dtype.kind not in "iu" or not ((which >= 0) & (which < n)).all():
+        raise ValueError(
+            f"rows must be positions of training rows, 0 to {n - 1}, got {rows!r}"
+        )
+    return which
+
+
+def draw_margins(
+    ax: Axes, margins: np.ndarray, before: np.ndarray | None = None
+) -> None:
+    """Draw the histogram of the margins of a row, and the outline of those before."""
+    both = margins if before is None else np.concatenate([margins, before])
+    low, high = np.quantile(both[np.isfinite(both)], [0.0, 1.0])
+    # 0 is shown, and may be far away
+    first = min(low, 0.0)
+    last = max(high, 0.0)
+    width = max((high - low) / MARGIN_BINS, (last - first) / MOST_MARGIN_BINS) or 1.0
+    bins = width * np.arange(np.floor(first / width), np.ceil(last / width) + 1)
+
+    def heights(values: np.ndarray) -> np.ndarray:
+        return np.histogram(np.clip(values, bins[0], bins[-1]), bins, density=True)[0]
+
+    height = heights(margins)
+    normal = bins[:-1] >= 0.0
+    for part, color in ((normal, MAJORITY), (~normal, MINORITY)):
+        shown = np.where(part, height, 0.0)
+        ax.stairs(shown, bins, fill=True, color=color, alpha=0.6)
+    if before is not None:
+        ax.stairs(heights(before), bins, color=PRIOR, linewidth=1.4)
+    ax.axvline(0.0, color=DARK, linewidth=1.4)
+    ax.set(xlabel="margin; right of 0: within the cutoff", yticks=[])
+    ax.xaxis.set_major_locator(MaxNLocator(4))
+    ax.xaxis.set_major_formatter("{x:.3g}")
+
+
+def plot_decisions(
+    before: Description | Views,
+    after: Description | Views,
+    Z: ArrayLike,
+    ax: Axes | None = None,
+) -> Axes:
     """Show P(normal) of new rows by two fits, and which rows change their decision.
 
     A row is normal right of, or above, the line at .5. Of the rows that change, the 15
@@ -123,7 +155,7 @@ def plot_decisions(before: Any, after: Any, Z: Any, ax: Axes | None = None) -> A
     ----------
     before, after : fitted descriptions
         Such as ``est`` and ``est.with_prior(prior)``, ``est.with_cutoff(cutoff)``, or a
-        fit with weights or batches.
+        fit with weights or groups.
     Z : array-like of shape (m, p)
         New rows, that both take.
     ax : matplotlib.axes.Axes, optional
@@ -149,68 +181,65 @@ def plot_decisions(before: Any, after: Any, Z: Any, ax: Axes | None = None) -> A
     """
     for est in (before, after):
         require_description(est, "P(normal)")
-    first = before.decision(Z)
-    last = after.decision(Z)
-    p = np.column_stack(
-        [each["probability_normal"].to_numpy() for each in (first, last)]
-    )
-    was, now = (each["normal"].to_numpy(bool) for each in (first, last))
+    both = [before.decision(Z), after.decision(Z)]
+    p = np.column_stack([each["probability_normal"].to_numpy() for each in both])
+    was, now = (each["normal"].to_numpy(bool) for each in both)
     ax = axes_of(ax, 6.6, 5.4)
     for label, members, color in (
         ("as before", was == now, PRIOR),
         ("now abnormal", was & ~now, MINORITY),
         ("now normal", ~was & now, MAJORITY),
     ):
-        style: dict[str, Any] = {"s": 20, "color": color, "alpha": 0.7}
-        ax.scatter(*p[members].T, label=f"{label}: {members.sum()}", **style)
+        x, y = p[members].T
+        label = f"{label}: {members.sum()}"
+        ax.scatter(x, y, label=label, s=20, color=color, alpha=0.7)
     for line in (ax.axhline, ax.axvline):
-        line(0.5, color="#333333", linestyle="--", linewidth=1.2)
-    ax.plot([0.0, 1.0], [0.0, 1.0], color="#333333", linewidth=0.6, alpha=0.4)
+        line(0.5, color=DARK, linestyle="--", linewidth=1.2)
+    ax.plot([0.0, 1.0], [0.0, 1.0], color=DARK, linewidth=0.6, alpha=0.4)
     ax.set(aspect="equal", xlabel="P(normal), before", ylabel="P(normal), after")
-    ax.set_title(
-        f"{(was != now).sum()} of {len(p)} rows change their decision", loc="left"
-    )
     changed = np.flatnonzero(was != now)
-    largest = changed[
-        np.argsort(-np.abs(p[changed, 1] - p[changed, 0]), kind="stable")[:NAMED]
-    ]
-    _name_rows(ax, p, largest, first.index)
+    ax.set_title(f"{len(changed)} of {len(p)} rows change their decision", loc="left")
+    order = np.argsort(-np.abs(p[changed, 1] - p[changed, 0]), kind="stable")
+    _name_rows(ax, p, changed[order[:MOST_NAMED]], both[0].index)
+    below = (0.0, -0.18)
     ax.legend(
-        loc="upper left",
-        bbox_to_anchor=(0.0, -0.18),
-        ncols=3,
-        frameon=False,
-        fontsize=8,
+        loc="upper left", bbox_to_anchor=below, ncols=3, frameon=False, fontsize=8
     )
     return ax
 
 
-def _name_rows(ax: Axes, p: np.ndarray, rows: np.ndarray, names: Any) -> None:
-    """Write the names of rows on the right side, one below the other, with lines to the points."""
+def _name_rows(ax: Axes, p: np.ndarray, rows: np.ndarray, names: pd.Index) -> None:
+    """Write names below each other on the right side, with lines to their rows."""
     rows = rows[np.lexsort((-p[rows, 0], p[rows, 1]))]
-    place = LINE * np.arange(len(rows))
-    y = place + np.maximum.accumulate(
-        p[rows, 1] - place
-    )  # a line apart, and the highest inside
-    y = np.minimum(y, 1.0 - place[::-1])
-    line: dict[str, Any] = {
+    step = NAME_HEIGHT * np.arange(len(rows))
+    # a step apart, and the highest inside
+    y = step + np.maximum.accumulate(p[rows, 1] - step)
+    y = np.minimum(y, 1.0 - step[::-1])
+    line = {
         "arrowstyle": "-",
         "color": PRIOR,
         "linewidth": 0.6,
         "shrinkA": 2,
+        "shrinkB": 2,
+        "relpos": (0.0, 0.5),  # from the left end of a name
     }
-    line |= {"shrinkB": 2, "relpos": (0.0, 0.5)}  # from the left end of a name
-    style: dict[str, Any] = {"parse_math": False, "fontsize": 8, "va": "center"}
     with boxes_for_letters():
         for row, height in zip(rows, y, strict=True):
-            name = short(names[row])
-            ax.annotate(name, p[row], (ASIDE, height), arrowprops=line, **style)
+            ax.annotate(
+                short(names[row]),
+                p[row],
+                (NAME_START, height),
+                arrowprops=line,
+                parse_math=False,
+                fontsize=8,
+                va="center",
+            )
 
 
 def plot_weights(
-    est: Any, most: int = 25, prob: float = 0.9, ax: Axes | None = None
+    est: Description, most: int = 25, prob: float = 0.9, ax: Axes | None = None
 ) -> Axes:
-    """Show the largest weights, by posterior mean of ``|w|``, with their posterior intervals.
+    """Show the largest weights, by posterior mean of ``|w|``, with their intervals.
 
     Parameters
     ----------
@@ -245,17 +274,16 @@ def plot_weights(
     ends = [(1 - prob) / 2, 0.25, 0.5, 0.75, (1 + prob) / 2]
     low, lower, median, upper, high = np.quantile(w[:, largest], ends, axis=0)
     index = np.arange(len(largest))
-    names = point_names(tree["constant_data"], w.shape[1])
+    names = _atom_names(tree["constant_data"], w.shape[1])
     minority = largest >= est.gram_.m
     colors = np.where(minority, MINORITY, MAJORITY)
     ax = axes_of(ax, 8.0, 3.6)
     ax.vlines(index, low, high, color=colors, linewidth=1)
     ax.vlines(index, lower, upper, color=colors, linewidth=3)
-    points(ax, index, median, by_class(minority), s=18, zorder=3)
-    ax.axhline(0, color="#999999", linewidth=0.8)
-    ax.set_xticks(
-        index, [names[j] for j in largest], fontsize=8, rotation=90, parse_math=False
-    )
+    scatter(ax, index, median, by_class(minority), s=18, zorder=3)
+    ax.axhline(0, color=PRIOR, linewidth=0.8)
+    ticks = [names[j] for j in largest]
+    ax.set_xticks(index, ticks, fontsize=8, rotation=90, parse_math=False)
     selection = f"the {len(largest)} largest of {w.shape[1]} weights"
     ax.set(ylabel="weight $w_j$", title=f"{type(est).__name__}: {selection}")
     if minority.any():
@@ -263,10 +291,10 @@ def plot_weights(
     return ax
 
 
-def point_names(constant: Any, n: int) -> list[str]:
-    """Return the name of each of n points: that of its only row, or its own number."""
-    place = constant["point_of_row"].to_numpy()
-    rows = constant["name"].to_numpy() if "name" in constant else np.arange(len(place))
-    alone = np.bincount(place[place >= 0], minlength=n) == 1
-    names = {int(j): rows[i] for i, j in enumerate(place) if j >= 0 and alone[j]}
-    return [f"row {short(names[j])}" if j in names else f"point {j}" for j in range(n)]
+def _atom_names(constant: xr.DataTree | xr.DataArray, n: int) -> list[str]:
+    """Return the name of the only row of each of n atoms, or the number of the atom."""
+    atom = constant["point_of_row"].to_numpy()
+    rows = constant["name"].to_numpy() if "name" in constant else np.arange(len(atom))
+    alone = np.bincount(atom[atom >= 0], minlength=n) == 1
+    names = {int(j): rows[i] for i, j in enumerate(atom) if j >= 0 and alone[j]}
+    return [f"row {short(names[j])}" if j in names else f"atom {j}" for j in range(n)]

@@ -4,40 +4,46 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from sklearn.utils import get_tags
 
-from ..estimators.fitted import require_description
+from ..estimators.checks import require_description
 from ..outliers.stand_out import StandOut
 from ..questions.why import explain
 from ..tables.table import as_frame
 from .common import (
+    DARK,
     MAJORITY,
     MINORITY,
+    Classes,
     axes_of,
     boxes_for_letters,
+    draw_surprises,
     label_rows,
-    points,
     short,
-    surprise_axis,
 )
 
-LINES = 50  # of a picture, at most
-LINE = 0.55  # height of a heading with its reason, in inches
-# characters of a heading, and of a line of a reason
-NAMES = 33
-WIDE = 70
-# characters of a column, and of its values
-NAME = 34
-TEXT = 26
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+    from sklearn.base import BaseEstimator
+
+    from ..estimators.description import Description
+    from ..estimators.views import Views
+
+MOST_LINES = 50  # of a picture
+LINE_HEIGHT = 0.55  # of a heading with its reason, in inches
+HEADING_LENGTH = 33  # characters of the names in a heading
+REASON_WIDTH = 70  # characters of a line of a reason
+COLUMN_LENGTH = 34  # characters of the name of a column
+VALUE_LENGTH = 26  # characters of a value
 
 
-def plot_outliers(est: Any, most: int = 10) -> Axes:
+def plot_outliers(est: Description | Views | StandOut, most: int = 10) -> Axes:
     """Show the surprise of each training row, left out, and why the oddest are odd.
 
     Parameters
@@ -49,7 +55,7 @@ def plot_outliers(est: Any, most: int = 10) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        Those of the surprises; the figure is ``ax.figure``.
+        The axes with the surprises; the figure is ``ax.figure``.
 
     Raises
     ------
@@ -64,13 +70,12 @@ def plot_outliers(est: Any, most: int = 10) -> Axes:
     >>> X[7, 1] = 9.0
     >>> ax = plots.plot_outliers(BSVDD().fit(X))
     """
-    most = min(most, LINES)
+    most = min(most, MOST_LINES)
     if isinstance(est, StandOut):
-        found = est
         lines = est.lines(most)
-        reasons = _reasons(found.estimator, lines)
+        reasons = _reasons(est.estimator, lines)
         return draw_outliers(
-            found, found.names, lines, reasons, type(found.estimator).__name__
+            est, est.names, lines, reasons, type(est.estimator).__name__
         )
     require_description(est, "surprise")
     decided = est.decision()
@@ -85,7 +90,7 @@ def plot_outliers(est: Any, most: int = 10) -> Axes:
         "beyond the cutoff": (~normal, MINORITY),
     }
     ax = _drawn(surprise, classes, order, titles, reasons, "the oddest rows")
-    ax.axhline(0.0, color="#333333", linestyle="--", linewidth=1.2)
+    ax.axhline(0.0, color=DARK, linestyle="--", linewidth=1.2)
     ax.set_title(f"{type(est).__name__}: each row judged by the others", loc="left")
     label_rows(ax, decided.index)
     return ax
@@ -93,34 +98,34 @@ def plot_outliers(est: Any, most: int = 10) -> Axes:
 
 def draw_outliers(
     found: StandOut,
-    names: Any,
+    names: ArrayLike,
     lines: Sequence[np.ndarray],
     reasons: list[str],
     model: str,
 ) -> Axes:
-    """Draw the picture of the rows that stand out, of which ``lines`` are on the right side."""
-    lines = lines[:LINES]
-    reasons = reasons[:LINES]
+    """Draw the rows that stand out, of which ``lines`` are named on the right side."""
+    lines = lines[:MOST_LINES]
     names = np.asarray(names)
     titles = []
     for rows in lines:
         shown = {i: short(names[i]) for i in rows[:3]}
-        fit = NAMES // (max(map(len, shown.values())) + 1)
-        title = found.title(rows, shown, min(3, fit))
+        most = HEADING_LENGTH // (max(map(len, shown.values())) + 1)
+        title = found.title(rows, shown, min(3, most))
         odd = np.median(found.probability[rows])
         titles.append(title if np.isnan(odd) else f"{title}, P(odd) = {odd:.2f}")
-    first = np.array([rows[0] for rows in lines], dtype=int)
     classes = {
         "not listed": (~found.listed, MAJORITY),
         "listed": (found.listed, MINORITY),
     }
+    first = np.array([rows[0] for rows in lines], dtype=int)
+    reasons = reasons[:MOST_LINES]
     ax = _drawn(found.surprise, classes, first, titles, reasons, found.headline)
     ax.set_title(f"{model}: each row beside the core", loc="left")
     label_rows(ax, names)
     return ax
 
 
-def _reasons(est: Any, lines: Sequence[np.ndarray]) -> list[str]:
+def _reasons(est: BaseEstimator, lines: Sequence[np.ndarray]) -> list[str]:
     """Return the reasons of lines of training rows."""
     if not lines or get_tags(est).input_tags.pairwise:
         return [""] * len(lines)
@@ -131,69 +136,61 @@ def _reasons(est: Any, lines: Sequence[np.ndarray]) -> list[str]:
 
 def _drawn(
     surprise: np.ndarray,
-    classes: dict[str, tuple[Any, str]],
+    classes: Classes,
     order: np.ndarray,
     titles: list[str],
     reasons: list[str],
     headline: str,
 ) -> Axes:
-    """Return the axes of the surprises, beside which the rows in ``order`` are named."""
-    height = max(3.8, LINE * len(titles) + 1.0)
-    how: dict[str, Any] = {
-        "figsize": (12, height),
-        "width_ratios": [5, 4],
-        "layout": "constrained",
-    }
-    _, (ax, words) = plt.subplots(1, 2, **how)
-    points(ax, np.arange(len(surprise)), surprise, classes)
-    ax.set(xlabel="row", ylabel="surprise")
-    surprise_axis(ax, surprise)
+    """Return the axes of the surprises, beside the rows in ``order`` with reasons."""
+    _, (ax, words) = plt.subplots(
+        1,
+        2,
+        figsize=(12, max(3.8, LINE_HEIGHT * len(titles) + 1.0)),
+        width_ratios=[5, 4],
+        layout="constrained",
+    )
+    draw_surprises(ax, surprise, classes)
+    ax.set_ylabel("surprise")
     ax.legend(frameon=False, fontsize=8)
     words.set_axis_off()
     words.set(xlim=(0, 1), ylim=(max(len(titles), 1) - 0.5, -0.6))
-    words.set_title(
-        textwrap.fill(headline, 60), loc="left", fontsize=11, parse_math=False
-    )
+    headline = textwrap.fill(headline, 60)
+    words.set_title(headline, loc="left", fontsize=11, parse_math=False)
+    offset = {"textcoords": "offset points", "fontsize": 8}
+    for rank, i in enumerate(order):
+        ax.annotate(str(rank + 1), (i, surprise[i]), (3, 2), **offset)
     with boxes_for_letters():
-        for rank, (i, title, reason) in enumerate(
-            zip(order, titles, reasons, strict=True)
-        ):
-            style: dict[str, Any] = {
-                "parse_math": False,
-                "in_layout": False,
-                "va": "center",
-            }
-            place = rank - 0.3
-            words.text(
-                0.0, place, f"{rank + 1}  {title}", fontsize=9, weight="bold", **style
-            )
-            text = textwrap.fill(
-                " ".join(reason.split()), WIDE, max_lines=2, placeholder=" …"
-            )
-            words.text(0.03, rank - 0.12, text, fontsize=8, **style | {"va": "top"})
-            ax.annotate(
-                str(rank + 1),
-                (i, surprise[i]),
-                (3, 2),
-                textcoords="offset points",
-                fontsize=8,
-            )
+        _write(words, titles, reasons)
     return ax
 
 
+def _write(words: Axes, titles: list[str], reasons: list[str]) -> None:
+    """Write numbered titles, each with at most two lines of its reason below."""
+    style: dict[str, Any] = {"parse_math": False, "in_layout": False}
+    for rank, (title, reason) in enumerate(zip(titles, reasons, strict=True)):
+        title = f"{rank + 1}  {title}"
+        words.text(
+            0.0, rank - 0.3, title, fontsize=9, weight="bold", va="center", **style
+        )
+        text = " ".join(reason.split())
+        text = textwrap.fill(text, REASON_WIDTH, max_lines=2, placeholder=" …")
+        words.text(0.03, rank - 0.12, text, fontsize=8, va="top", **style)
+
+
 def plot_explanation(
-    est: Any,
-    z: Any = None,
-    X: Any = None,
+    est: BaseEstimator,
+    z: ArrayLike | None = None,
+    X: ArrayLike | None = None,
     row: int | None = None,
     most: int = 10,
     ax: Axes | None = None,
 ) -> Axes:
-    """Show by how much the surprise of a row falls as its columns get the values of rows like it.
+    """Show by how much the surprise of a row falls with the values of rows like it.
 
     A bar is the share of a column, and its dots are the ten walks
-    (:func:`bsvdd.explain`). On the left side are the values of the row, on the right
-    side those of the ten rows like it.
+    (:func:`bsvdd.explain`). The left side has the values of the row, and the right side
+    has the usual values of the ten rows like it.
 
     Parameters
     ----------
@@ -214,7 +211,7 @@ def plot_explanation(
     Raises
     ------
     ValueError
-        z is not one row; and as :func:`bsvdd.explain`.
+        z is not one row; and the errors of :func:`bsvdd.explain`.
 
     Examples
     --------
@@ -232,22 +229,26 @@ def plot_explanation(
             )
     why = explain(est, z, X, None if row is None else [row])
     order = np.argsort(-why.shares.to_numpy()[0], kind="stable")[:most]
+    shares = why.shares.to_numpy()[0, order]
     place = np.arange(len(order))
     ax = axes_of(ax, 10.0, 1.7 + 0.34 * len(order))
-    ax.barh(
-        place, why.shares.to_numpy()[0, order], color=MINORITY, alpha=0.55, height=0.62
-    )
-    ax.plot(
-        why.falls[0][:, order].T, place, "o", color="#333333", alpha=0.35, markersize=3
-    )
-    ax.axvline(0.0, color="#333333", linewidth=0.8)
+    ax.barh(place, shares, color=MINORITY, alpha=0.55, height=0.62)
+    falls = why.falls[0][:, order].T
+    ax.plot(falls, place, "o", color=DARK, alpha=0.35, markersize=3)
+    ax.axvline(0.0, color=DARK, linewidth=0.8)
     columns = why.shares.columns
-    own = [f"{short(columns[f], NAME)} = {short(why.value(0, f), TEXT)}" for f in order]
+    own = [
+        f"{short(columns[f], COLUMN_LENGTH)} = {short(why.value(0, f), VALUE_LENGTH)}"
+        for f in order
+    ]
     ax.set_yticks(place, own, parse_math=False)
     ax.set_ylim(len(order) - 0.4, -0.6)
     like = ax.secondary_yaxis("right", color=MAJORITY)
-    texts = [f"{why.parts[0, f]:.0%}  {short(why.usual(0, f), TEXT)}" for f in order]
-    like.set_yticks(place, texts, parse_math=False)
+    usual = [
+        f"{why.parts[0, f]:.0%}  {short(why.usual(0, f), VALUE_LENGTH)}" for f in order
+    ]
+    like.set_yticks(place, usual, parse_math=False)
+    like.set_ylabel("share, rows like it")
     ax.set_xlabel(
         "by how much the surprise falls with the values of rows like it: ten walks, "
         "mean"
@@ -255,5 +256,4 @@ def plot_explanation(
     state = "normal" if why.normal.iloc[0] else "abnormal"
     said = f"{short(why.shares.index[0])}: {state}, surprise {why.surprise.iloc[0]:.3g}"
     ax.set_title(said, loc="left", fontsize=11, parse_math=False)
-    like.set_ylabel("share, rows like it")
     return ax

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from matplotlib.figure import Figure
 
 from .. import plots
 from ..base.atomic import write
@@ -26,18 +25,26 @@ from ..questions.why import explain
 from ..tables.table import as_frame
 from .common import boxes_for_letters, figure_of
 
-# oddest rows in the table, and those with a picture
-LISTED = 10
-EXPLAINED = 3
-LEFT_AWAY = ["distance"]  # columns of a decision
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+MOST_LISTED = 10  # oddest rows in the table
+MOST_EXPLAINED = 3  # oddest rows with a picture
 
 
-def report(est: Description, path: Any, X: Any = None, y: Any = None) -> Path:
+def report(
+    est: Description,
+    path: str | Path,
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+) -> Path:
     """Write a report of this fit as one HTML file, which needs no network.
 
-    It has what the fit is worth (:func:`bsvdd.facts`), the paragraph for a paper
-    (:func:`bsvdd.methods`), the oddest rows with the reasons, pictures of the rows, ROC
-    where there are labels, and the code that fits the model again.
+    The page has the diagnostics of the fit (:func:`bsvdd.facts`), the paragraph for a
+    paper (:func:`bsvdd.methods`), the oddest rows with reasons, pictures of the rows,
+    ROC if there are labels, and the code that fits the model again.
 
     Parameters
     ----------
@@ -47,8 +54,8 @@ def report(est: Description, path: Any, X: Any = None, y: Any = None) -> Path:
     X : array-like of shape (m, p), optional
         New rows to report. By default the training rows are reported, each left out.
     y : array-like of shape (m,), optional
-        Labels of X, with the rules of ``fit``. They are only compared with the
-        decisions.
+        Labels of X, read as ``fit`` reads them. They are only compared with
+        the decisions.
 
     Returns
     -------
@@ -85,42 +92,41 @@ def report(est: Description, path: Any, X: Any = None, y: Any = None) -> Path:
         )
     X = None if X is None else pd.DataFrame(as_frame(X))
     decided = est.decision(X)
-    order = np.argsort(-decided["surprise"].to_numpy(), kind="stable")[:LISTED]
-    odd = decided.iloc[order].drop(columns=LEFT_AWAY, errors="ignore")
+    order = np.argsort(-decided["surprise"].to_numpy(), kind="stable")[:MOST_LISTED]
+    odd = decided.iloc[order].drop(columns="distance", errors="ignore")
     why_none = ""
     try:
         why = explain(est, rows=order) if X is None else explain(est, X.iloc[order])
         odd = odd.assign(reasons=[why.reason(i) for i in range(len(odd))])
     except ValueError as error:  # a kernel matrix has no columns
         why_none = f"There are no reasons: {error}."
-    page = {
-        "odd": odd,
-        "why_none": why_none,
-        "new": X is not None,
-        "lines": facts.lines(found),
-    }
-    page |= {
-        "size": len(decided),
-        "normal": int(decided["normal"].sum()),
-        "methods": methods(est),
-    }
-    page["summary"] = est.summary() if "quantities" in found else None
-    drawn = _pictures(est, found, X, y, order[:EXPLAINED], explained=not why_none)
-    pictures = {name: image(name, picture) for name, picture in drawn}
-    write(
-        path, render("page.html", __package__, found=found, pictures=pictures, **page)
+    drawn = _pictures(est, found, X, y, order[:MOST_EXPLAINED], explained=not why_none)
+    page = render(
+        "page.html",
+        __package__,
+        found=found,
+        lines=facts.lines(found),
+        summary=est.summary() if "quantities" in found else None,
+        methods=methods(est),
+        new=X is not None,
+        size=len(decided),
+        normal=int(decided["normal"].sum()),
+        odd=odd,
+        why_none=why_none,
+        pictures=[image(name, picture) for name, picture in drawn],
     )
+    write(path, page)
     return path
 
 
 def _pictures(
     est: Description,
     found: dict[str, Any],
-    X: Any,
-    y: Any,
+    X: pd.DataFrame | None,
+    y: ArrayLike | None,
     odd: np.ndarray,
     explained: bool,
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[tuple[str, Axes | np.ndarray]]:
     """Yield the pictures of a page with their names."""
     yield "distances", plots.plot_distances(est, X, y)
     if "one_table" in found and X is None:
@@ -128,7 +134,11 @@ def _pictures(
     elif found["uncertain"]:
         given = {"rows": odd} if X is None else {"X": X.iloc[odd]}
         yield "margins", plots.plot_margin(est, **given)
-    if (0 < found["minority"] < found["rows"]) if X is None else len(np.unique(y)) > 1:
+    if (
+        (0 < found["minority"] < found["rows"])
+        if X is None
+        else len(np.unique(np.asarray(y))) > 1
+    ):
         yield "roc", plots.plot_roc(est, X, y)
     for j in odd if explained else ():
         row = {"row": j} if X is None else {"z": X.iloc[[j]]}
@@ -141,8 +151,7 @@ def _pictures(
 def render(template: str, package: str, **values: Any) -> bytes:
     """Return a page as bytes; all texts are escaped.
 
-    ``package`` is the one with the template, which may extend ``page.html`` of this
-    one.
+    The template is a file of ``package``, and may extend ``page.html`` of this package.
     """
     loader = ChoiceLoader([PackageLoader(each, "") for each in (package, __package__)])
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
@@ -150,8 +159,8 @@ def render(template: str, package: str, **values: Any) -> bytes:
     return environment.get_template(template).render(own | values).encode()
 
 
-def image(name: str, picture: Any, caption: str = "") -> dict[str, str]:
-    """Return a picture, by its figure or axes, as texts for the macro ``figure``."""
+def image(name: str, picture: Axes | np.ndarray, caption: str = "") -> dict[str, str]:
+    """Return the figure of axes as texts for the macro ``figure``."""
     content = base64.b64encode(png(figure_of(picture))).decode()
     return {"name": name, "image": content, "caption": caption}
 

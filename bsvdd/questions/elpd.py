@@ -1,16 +1,18 @@
-r"""How well a description predicts rows that it has not seen: the left-out log predictive density.
+r"""How well a description predicts unseen rows: the left-out log predictive density.
 
 Weights of at least 0 that sum to one and an RBF kernel make the centre a density of the
 rows, a mixture of normal ones. Without row i,
 
 .. math::
-    \ell_i = \log \operatorname{mean}_t \frac{\sum_{j \ne i} w_j^{(t)} k(x_j, x_i)}{1 - w_i^{(t)}}
+    \ell_i = \log \operatorname{mean}_t
+    \frac{\sum_{j \ne i} w_j^{(t)} k(x_j, x_i)}{1 - w_i^{(t)}}
     - \frac p2 \log 2 \pi s^2 ,
 
-over the draws t of the posterior of all rows; of a new row nothing is left out, and the
-divisor is 1. The last term is there for ``kernels.RBF`` on p columns as they are, whose
-bandwidths s can be compared. With ``kernels.Tabular`` the scale of the columns has a
-part in the density, so it is left out, and the sums compare priors under one kernel.
+over the draws t of the posterior of all rows. For a new row nothing is left out, and
+the divisor is 1. The last term is there for ``kernels.RBF`` on p columns as they are,
+whose bandwidths s can be compared. With ``kernels.Tabular`` the density depends on the
+scale of the columns too. So the term is left out, and sums compare priors under one
+kernel.
 
 ``az.loo`` on the likelihood of the model answers another question. The likelihood of
 the centre is no density of the rows: a narrow prior and a wide kernel make its terms
@@ -20,13 +22,14 @@ large, whatever rows it would predict.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from ..estimators.checks import require_one_fit
 from ..estimators.description import Description
-from ..estimators.fitted import require_one_fit
 from ..models.kernels import RBF
 from ..tables.table import frame_of
 
@@ -36,8 +39,10 @@ if TYPE_CHECKING:
 GOOD_K = 0.7  # of Pareto k, which nothing has here
 
 
-def elpd(est: Description, X: Any = None, rows: Any = None) -> ELPDData:
-    r"""Return the expected log predictive density of rows: training rows left out, or new ones.
+def elpd(
+    est: Description, X: ArrayLike | None = None, rows: ArrayLike | None = None
+) -> ELPDData:
+    r"""Return the expected log predictive density of left-out training or new rows.
 
     Differences between priors, or between bandwidths of ``kernels.RBF`` on the same
     columns, say which description predicts new normal rows better, in nats; see the
@@ -55,19 +60,18 @@ def elpd(est: Description, X: Any = None, rows: Any = None) -> ELPDData:
         New rows in place of training rows, each counting one.
     rows : array-like of bool, shape (n,), or of int, optional
         A mask, or positions, of the training rows to take, each left out and counting
-        one: of bad rows too. By default the majority rows that have a weight, each
+        one: of bad rows too. By default the majority rows with a weight above 0, each
         counting by its weight.
 
     Returns
     -------
     arviz.ELPDData
         For ``az.compare({"a": elpd(a), "b": elpd(b)})``, of the same rows. ``elpd`` is
-        the sum of ``elpd_i``, :math:`t_i \ell_i` with the weights t of mean 1, and
-        ``se`` is
-        :math:`\sqrt{n}` times the standard deviation of these: the rows with their weights count
-        as a sample, so few heavy rows make it large. ``p`` is NaN, as a density at its
-        own points says nothing, and there is no Pareto k, as no draw has an importance
-        weight.
+        the sum of ``elpd_i``, :math:`t_i \ell_i` with the weights t of mean 1. ``se``
+        is :math:`\sqrt{n}` times the standard deviation of these: the rows with their
+        weights count as a sample, so few heavy rows make it large. ``p`` is NaN, as the
+        density at rows in the fit is no evidence, and there is no Pareto k, as no draw
+        has an importance weight.
 
     Raises
     ------
@@ -114,11 +118,9 @@ def elpd(est: Description, X: Any = None, rows: Any = None) -> ELPDData:
     if rows is None and X is None:
         constant = est.idata_["constant_data"]
         weight = constant["weight"].where(~constant["minority"], 0.0).to_numpy()
-    which = (
-        np.flatnonzero(weight > 0.0) if rows is None else _positions(rows, len(index))
-    )
-    of_row = logsumexp(values[:, which], axis=0) - math.log(len(values)) - normalizer
-    found = weight[which] * of_row
+    at = np.flatnonzero(weight > 0.0) if rows is None else _positions(rows, len(index))
+    of_row = logsumexp(values[:, at], axis=0) - math.log(len(values)) - normalizer
+    found = weight[at] * of_row
     return ELPDData(
         elpd=float(found.sum()),
         se=float(np.sqrt(len(found) * found.var())),
@@ -128,16 +130,15 @@ def elpd(est: Description, X: Any = None, rows: Any = None) -> ELPDData:
         scale="log",
         warning=False,
         good_k=GOOD_K,
-        elpd_i=xr.DataArray(found, {"obs": index[which]}, "obs"),
+        elpd_i=xr.DataArray(found, {"obs": index[at]}, "obs"),
     )
 
 
-def _positions(rows: Any, n: int) -> np.ndarray:
+def _positions(rows: ArrayLike, n: int) -> np.ndarray:
     """Return the positions of chosen rows among n; a ValueError for what is none."""
-    given = np.asarray(rows)
-    found = (
-        np.flatnonzero(given) if given.dtype == bool and given.shape == (n,) else given
-    )
+    found = np.asarray(rows)
+    if found.dtype == bool and found.shape == (n,):
+        found = np.flatnonzero(found)
     whole = found.dtype.kind in "iu" and found.ndim == 1 and len(found) > 0
     once = whole and len(np.unique(found)) == len(found)
     if not once or found.min() < 0 or found.max() >= n:
@@ -149,13 +150,13 @@ def _positions(rows: Any, n: int) -> np.ndarray:
 
 
 def _log_normalizer(est: Description) -> float:
-    """Return (p/2) log(2 pi s^2), or 0 for scaled columns; an error for what is no density."""
-    w: Any = est.idata_["posterior"]["w"].to_numpy()
+    """Return (p/2) log(2 pi s^2), or 0 for scaled columns; an error for no density."""
+    w: np.ndarray = est.idata_["posterior"]["w"].to_numpy()
     kernel = est.kernel_
+    inner = kernel.inner
     model = type(est).__name__
     if w[..., 0].size == 1:
         raise ValueError(f"{model} has one estimate of the weights and no posterior")
-    inner: Any = getattr(kernel, "kernel", kernel)
     if not isinstance(inner, RBF):
         raise ValueError(
             "elpd needs an RBF kernel, such as kernels.RBF() or kernels.Tabular(), "
@@ -168,6 +169,4 @@ def _log_normalizer(est: Description) -> float:
         )
     if inner is not kernel:
         return 0.0
-    return (
-        est.n_features_in_ / 2.0 * math.log(2.0 * math.pi * float(inner.bandwidth) ** 2)
-    )
+    return est.n_features_in_ / 2.0 * math.log(2.0 * math.pi * inner.s**2)

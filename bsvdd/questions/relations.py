@@ -3,9 +3,9 @@ r"""Which columns of a table follow from the others, and which rows break that.
 Each column is explained by the others, from rows other than the one that is judged.
 
 A column of numbers follows if a linear regression of its values, or of their
-logarithms, explains half of the variation of the four fifths of the rows that fit best:
-least trimmed squares, by concentration steps (Rousseeuw and Van Driessen 2006). The
-excess of a row z is its residual,
+logarithms, explains half of the variation of the four fifths of the rows that fit best.
+This is least trimmed squares, by concentration steps (Rousseeuw and Van Driessen 2006).
+The excess of a row z is its residual,
 
 .. math:: e_f(z) = |z_f - \hat z_f| / u_f,
 
@@ -29,12 +29,14 @@ sets. Data Mining and Knowledge Discovery 12, 29-45. doi:10.1007/s10618-005-0024
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.preprocessing import StandardScaler
@@ -45,24 +47,24 @@ from ..tables.columns import TableColumn
 from ..tables.training import TrainingTable
 
 FOLLOWS = 0.5  # share of its variation, or surprise, that the others explain
-MORE = 0.02  # that a second column explains at least
-LEAST = 0.1  # sd of a column, that another moves which is named
+SECOND_EXPLAINS = 0.02  # more than one column, at least
+LEAST_EFFECT = 0.1  # sd of a column by which a named column moves it
 # of a regression
 TRIM = 0.8
-STEPS = 10
-FOLDS = 5
+TRIM_STEPS = 10
+REGRESSION_FOLDS = 5
 # quantiles of the unit
 TAIL = 0.99
 BODY = 0.95
-BEYOND = 4.0
-ROUNDING = 1e-9  # of a residual, relative to the values
-ROWS = 5  # for each regressor, and of a level that tells something
+MOST_BODIES = 4.0
+RESIDUAL_ROUNDING = 1e-9  # relative to the values
+ENOUGH_ROWS = 5  # for each regressor, and of a category that tells something
 # rows, or different numbers, that are many; bins of these
-CODES = 20
-BINS = 10
+MANY = 20
+NUMBER_BINS = 10
 # of the largest excess: columns of one equation have the same
-NEAR = 0.9
-CAP = 1000.0
+AS_LARGE = 0.9
+LARGEST_EXCESS = 1000.0
 LINEAR = "linear"
 LOG_LINEAR = "log-linear"
 COUNTS = "counts"
@@ -79,12 +81,12 @@ class Relations:
         surprise; ``how``, "linear", "log-linear" or "counts"; and ``by``, the columns
         that it follows from.
     excess : pandas.DataFrame of shape (n, p)
-        Of each cell. 1 is the unit of the relation, which a hundredth of the rows
-        exceed; an excess far above 1 tells a broken relation. NaN for a gap, for a
-        column that does not follow, and where a gap, or a category in fewer than five
-        rows, is in a column that it follows from.
+        How far each cell is from its relation. 1 is the unit, which a hundredth of the
+        rows exceed; an excess far above 1 tells a broken relation. NaN for a missing
+        value, and for a column that does not follow. NaN too where a column that it
+        follows from has a missing value, or a category in fewer than five rows.
     expected : pandas.DataFrame of shape (n, p)
-        What the others lead to, as a cell of the table; None where there is no excess.
+        What the others predict, as a cell of the table; None where there is no excess.
     values : pandas.DataFrame of shape (n, p)
         The table.
     """
@@ -106,13 +108,18 @@ class Relations:
         excess = self.excess.fillna(-1.0).to_numpy()
         largest = excess.max(axis=1)
         rows = np.argsort(-largest, kind="stable")[: (largest >= 0.0).sum()]
-        near = excess[rows] >= NEAR * np.minimum(largest[rows, None], CAP)
+        near = excess[rows] >= AS_LARGE * np.minimum(
+            largest[rows, None], LARGEST_EXCESS
+        )
         place = near.argmax(axis=1)
         labels = self.excess.columns
-        found: dict[str, Any] = {"excess": largest[rows], "column": labels[place]}
-        for name, cells in {"value": self.values, "expected": self.expected}.items():
-            found[name] = [cells.iat[i, j] for i, j in zip(rows, place, strict=True)]
-        found["also"] = [", ".join(map(str, labels[each][1:])) for each in near]
+        found = {
+            "excess": largest[rows],
+            "column": labels[place],
+            "value": [self.values.iat[at] for at in zip(rows, place, strict=True)],
+            "expected": [self.expected.iat[at] for at in zip(rows, place, strict=True)],
+            "also": [", ".join(map(str, labels[each][1:])) for each in near],
+        }
         return pd.DataFrame(found, self.excess.index[rows])
 
     def __repr__(self) -> str:
@@ -125,14 +132,14 @@ class Relations:
         return "\n".join(lines) or "No column follows from the others."
 
 
-def relations(X: Any, on: Any = None) -> Relations:
-    r"""Return which columns of a table follow from the others, and how far its rows are from that.
+def relations(X: ArrayLike, on: ArrayLike | None = None) -> Relations:
+    r"""Return which columns of a table follow from the others, and the excess of rows.
 
     Parameters
     ----------
     X : data frame or array-like of shape (n, p)
         Read as ``fit`` reads it: dates and ordered categories are numbers, other text
-        names categories. Gaps are left as they are.
+        names categories. Missing values are left as they are.
     on : name or list of names, optional
         The columns that explain; all others are explained by these, and not by each
         other. By default each column is explained by all others.
@@ -153,15 +160,16 @@ def relations(X: Any, on: Any = None) -> Relations:
     >>> import pandas as pd
     >>> import bsvdd
     >>> rng = np.random.default_rng(0)
-    >>> X = pd.DataFrame({"pieces": rng.integers(1, 30, 99), "price": rng.uniform(1, 9, 99)})
+    >>> X = pd.DataFrame({"pieces": rng.integers(1, 30, 99)})
+    >>> X["price"] = rng.uniform(1, 9, 99)
     >>> X["net"] = X["pieces"] * X["price"]
     >>> X.loc[7, "net"] = 50.0
     >>> found = bsvdd.relations(X, on=["pieces", "price"])
     >>> found
     net follows from pieces, price (log-linear, 1.00 explained)
     >>> row = found.table.iloc[0]
-    >>> int(row.name), row["column"], float(row["value"]), round(float(row["expected"]), 2)
-    (7, 'net', 50.0, 7.37)
+    >>> int(row.name), row["column"], float(row["value"]), f"{row['expected']:.2f}"
+    (7, 'net', 50.0, '7.37')
     """
     given = TrainingTable.read(X)
     table = given.values
@@ -172,7 +180,7 @@ def relations(X: Any, on: Any = None) -> Relations:
     if on is not None and not (used and set(used) < set(frame)):
         raise ValueError(f"on={on!r}: expected some, and not all, of {listed(frame)}")
     usual = pd.DataFrame(
-        {c: _levels(table[c]) if c in categories else table[c] for c in used}
+        {c: _usual(table[c]) if c in categories else table[c] for c in used}
     )
     excess = table * np.nan
     follows = {}
@@ -180,65 +188,78 @@ def relations(X: Any, on: Any = None) -> Relations:
     with threads.one(), threads.steps("relations") as step:
         for c in table if on is None else table.columns.drop(used):
             step(f"column {c!r}")
-            found = _of_column(
-                usual.drop(columns=c, errors="ignore"), table[c], c in categories
-            )
+            others = usual.drop(columns=c, errors="ignore")
+            found = _explanation(others, table[c], c in categories)
             if found is not None:
                 follows[c] = found[:3]
                 excess[c] = found.excess
-                cell: Any = columns[c].cell
-                if found.how == COUNTS:
-                    cell = dict(zip(table[c], frame[c], strict=True)).get
-                whole = (
-                    columns[c] != TableColumn() and not (table[c] % 1.0).any()
-                )  # such as days
-                values = found.expected.round() if whole else found.expected
-                pairs = zip(values, found.excess, strict=True)
-                expected[c] = [None if np.isnan(e) else cell(v) for v, e in pairs]
-    named = pd.DataFrame.from_dict(follows, "index", columns=list(_Found._fields[:3]))
+                expected[c] = _cells(found, columns[c], table[c], frame[c])
+    named = pd.DataFrame.from_dict(
+        follows, "index", columns=list(_Explanation._fields[:3])
+    )
     return Relations(named, excess, expected, frame)
 
 
-def _levels(codes: pd.Series) -> pd.Series:
+def _cells(
+    found: _Explanation, column: TableColumn, values: pd.Series, given: pd.Series
+) -> list[Any]:
+    """Return the expected values as cells of the table; None without an excess."""
+    cell: Callable[[float], Any] = column.cell
+    if found.how == COUNTS:
+        cell = dict(zip(values, given, strict=True)).get
+    expected = found.expected
+    if column != TableColumn() and not (values % 1.0).any():  # such as days
+        expected = expected.round()
+    pairs = zip(expected, found.excess, strict=True)
+    return [None if np.isnan(excess) else cell(v) for v, excess in pairs]
+
+
+def _usual(codes: pd.Series) -> pd.Series:
     """Return categories, without rare ones, which tell nothing."""
-    return codes.where(codes.map(codes.value_counts()) >= ROWS).astype("category")
+    count = codes.map(codes.value_counts())
+    return codes.where(count >= ENOUGH_ROWS).astype("category")
 
 
-class _Found(NamedTuple):
-    """What explains a column: how far each row is from it, in units, and the expected numbers."""
+class _Explanation(NamedTuple):
+    """What explains a column, the excess of each row, and the expected numbers."""
 
     explained: float
     how: str
-    by: list[Any]
+    by: list[Hashable]
     excess: np.ndarray
     expected: np.ndarray
 
 
-def _of_column(x: pd.DataFrame, y: pd.Series, is_category: bool) -> _Found | None:
+def _explanation(
+    x: pd.DataFrame, y: pd.Series, is_category: bool
+) -> _Explanation | None:
     """Return what explains column y best; None if it does not follow.
 
-    It is learned from rows without gaps. A row with a gap in a column by which y is
-    explained is not judged.
+    It is fitted to rows without missing values. A row with a missing value in a column
+    by which y is explained is not judged.
     """
-    gaps = x.isna()
-    while gaps.any(axis=None) and (~gaps).all(axis=1).sum() < 2 * ROWS * gaps.shape[1]:
-        gaps = gaps.drop(columns=gaps.sum().idxmax())
-    x = x[gaps.columns]
-    learn = (y.notna() & ~gaps.any(axis=1)).to_numpy()
-    if learn.sum() < CODES:
+    missing = x.isna()
+    fewest = 2 * ENOUGH_ROWS
+    while missing.any(axis=None) and (
+        (~missing).all(axis=1).sum() < fewest * missing.shape[1]
+    ):
+        missing = missing.drop(columns=missing.sum().idxmax())
+    x = x[missing.columns]
+    learn = (y.notna() & ~missing.any(axis=1)).to_numpy()
+    if learn.sum() < MANY:
         return None
-    if is_category or y.nunique() < CODES:
-        found = _of_categories(x, y, learn)
+    if is_category or y.nunique() < MANY:
+        found = _by_counts(x, y, learn)
     else:
-        found = _regression(x, y, learn, LINEAR)
+        found = _by_regression(x, y, learn, LINEAR)
         if y.min() > 0.0:
             x = x[[c for c in x if x[c].dtype == "category" or x[c].min() > 0.0]]
             x = x.apply(lambda c: c if c.dtype == "category" else np.log(c))
-            found += _regression(x, np.log(y), learn, LOG_LINEAR)
+            found += _by_regression(x, np.log(y), learn, LOG_LINEAR)
     best = max(found, key=lambda each: each.explained, default=None)
     if best is None or best.explained < FOLLOWS:
         return None
-    judged = y.notna() & ~gaps[best.by].any(axis=1)
+    judged = y.notna() & ~missing[best.by].any(axis=1)
     expected = np.exp(best.expected) if best.how == LOG_LINEAR else best.expected
     return best._replace(
         excess=np.where(judged, best.excess, np.nan), expected=expected
@@ -248,7 +269,7 @@ def _of_column(x: pd.DataFrame, y: pd.Series, is_category: bool) -> _Found | Non
 def _unit(off: np.ndarray, least: float) -> float:
     """Return the unit of residuals or surprises."""
     tail, body = np.quantile(off, [TAIL, BODY])
-    return max(min(tail, BEYOND * body), least)
+    return max(min(tail, MOST_BODIES * body), least)
 
 
 class _Trimmed(LinearRegression):
@@ -256,7 +277,7 @@ class _Trimmed(LinearRegression):
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
         kept = np.ones(len(y), dtype=bool)
-        for _ in range(STEPS):
+        for _ in range(TRIM_STEPS):
             off = np.abs(y - super().fit(X[kept], y[kept]).predict(X))
             before = kept
             kept = off <= np.quantile(off, TRIM)
@@ -265,13 +286,13 @@ class _Trimmed(LinearRegression):
         return self
 
 
-def _regression(
+def _by_regression(
     x: pd.DataFrame, y: pd.Series, learn: np.ndarray, how: str
-) -> list[_Found]:
+) -> list[_Explanation]:
     """Return what a trimmed regression on x explains."""
     # regressors
     parts = {c: x[[c]] for c in x}
-    most = learn.sum() / ROWS
+    most = learn.sum() / ENOUGH_ROWS
     for c in x.select_dtypes("category"):
         parts[c] = pd.get_dummies(x[c], dtype=float)
         if parts[c].shape[1] * x.shape[1] > most:
@@ -283,59 +304,54 @@ def _regression(
     scaled = StandardScaler().fit(design[learn].to_numpy()).transform(design.to_numpy())
     d = np.nan_to_num(scaled)
     model = _Trimmed()
-    folds = KFold(FOLDS, shuffle=True, random_state=0)
+    folds = KFold(REGRESSION_FOLDS, shuffle=True, random_state=0)
     expected = model.fit(d[learn], v[learn]).predict(d)
-    effects = (
-        pd.Series(np.square(model.coef_), design.columns)
-        .groupby(level=0, sort=False)
-        .sum()
-    )
+    squares = pd.Series(np.square(model.coef_), design.columns)
+    effects = squares.groupby(level=0, sort=False).sum()
     expected[learn] = cross_val_predict(model, d[learn], v[learn], cv=folds)
     off = np.abs(v - expected)
     kept = learn & (off <= np.quantile(off[learn], TRIM))
-    unit = _unit(off[learn], ROUNDING * np.abs(v[learn]).max())
+    unit = _unit(off[learn], RESIDUAL_ROUNDING * np.abs(v[learn]).max())
     varies = np.ptp(v[kept]) > 0.0
     sd = v[kept].std()
     explained = 1.0 - np.square(off[kept]).mean() / sd**2 if varies else 0.0
-    by = effects.index[effects >= min(LEAST * sd, unit) ** 2].tolist()
-    return [_Found(explained, how, by, off / unit, expected)]
+    by = effects.index[effects >= min(LEAST_EFFECT * sd, unit) ** 2].tolist()
+    return [_Explanation(explained, how, by, off / unit, expected)]
 
 
-def _of_categories(x: pd.DataFrame, y: pd.Series, learn: np.ndarray) -> list[_Found]:
+def _by_counts(x: pd.DataFrame, y: pd.Series, learn: np.ndarray) -> list[_Explanation]:
     """Return what one column of x, or two, explain by counts of rows.
 
-    Rows with a rare level of y do not count, and are judged.
+    Rows with a rare category of y do not count, and are judged.
     """
-    levels = np.array(_levels(y[learn]).cat.categories)
-    k = len(levels)
+    categories = np.array(_usual(y[learn]).cat.categories)
+    k = len(categories)
     n = np.arange(len(y))
-    few = {}
-    found = []
     if k < 2:
         return []
-    code = np.where(
-        np.isin(y, levels), np.searchsorted(levels, y), k
-    )  # the last of rare levels
+    # k is the code of rare categories
+    code = np.where(np.isin(y, categories), np.searchsorted(categories, y), k)
     pool = np.flatnonzero(learn & (code < k))
     share = np.bincount(code[pool]) / len(pool)
     alone = -(share @ np.log(share))
+    few = {}
     for c in x:
-        many = x[c].dtype != "category" and x[c].nunique() >= CODES
-        values = pd.qcut(x[c], BINS, duplicates="drop") if many else x[c]
-        few[c] = pd.factorize(values)[0] + 1  # 0 is a gap
+        many = x[c].dtype != "category" and x[c].nunique() >= MANY
+        values = pd.qcut(x[c], NUMBER_BINS, duplicates="drop") if many else x[c]
+        few[c] = pd.factorize(values)[0] + 1  # 0 is a missing value
+    found = []
     for by in [*combinations(few, 1), *combinations(few, 2)]:
-        cell = np.unique(few[by[0]] * (len(y) + 1) + few[by[-1]], return_inverse=True)[
-            1
-        ]
+        both = few[by[0]] * (len(y) + 1) + few[by[-1]]
+        cell = np.unique(both, return_inverse=True)[1]
         others = np.zeros((cell.max() + 1, k + 1))
         np.add.at(others, (cell[pool], code[pool]), 1.0)
         others = others[cell]
         others[pool, code[pool]] -= 1.0
         p = (others + 1.0 / k) / (others.sum(axis=1, keepdims=True) + 1.0)
         surprise = -np.log(p[n, code])
-        explained = float(1.0 - surprise[pool].mean() / alone - MORE * (len(by) - 1))
+        second = SECOND_EXPLAINS * (len(by) - 1)
+        explained = float(1.0 - surprise[pool].mean() / alone - second)
         excess = surprise / _unit(surprise[learn], np.log(k))
-        found.append(
-            _Found(explained, COUNTS, list(by), excess, levels[p[:, :k].argmax(axis=1)])
-        )
+        expected = categories[p[:, :k].argmax(axis=1)]
+        found.append(_Explanation(explained, COUNTS, list(by), excess, expected))
     return found

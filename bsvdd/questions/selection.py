@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..base.messages import check_rate
 from ..base.warning import DataWarning, warn
+from ..estimators.checks import require_description, training_minority
 from ..estimators.description import Description
-from ..estimators.fitted import require_description, training_minority
 
-ROUNDING = 1e-9  # relative, of p-values
+P_VALUE_ROUNDING = 1e-9  # relative
 
 
-def p_value(est: Description, X: Any) -> np.ndarray:
-    r"""Return the conformal p-value of "this row is normal" for each row of X, shape (n,).
+def p_value(est: Description, X: ArrayLike) -> np.ndarray:
+    r"""Return the conformal p-value of "this row is normal" for each row.
 
     .. math:: p(z) = \frac{1 + \#\{j : s_j \le s_z\}}{n + 1}
 
-    with :math:`s_z` the score of z and :math:`s_j` those of n left-out normal rows. A
-    row with
-    :math:`p(z) \le \alpha` is abnormal at a false-alarm rate of about :math:`\alpha`. It is the
-    column ``p_value`` of ``est.decision(X)``.
+    with :math:`s_z` the score of z and :math:`s_j` the scores of n left-out normal
+    rows. A row with :math:`p(z) \le \alpha` is abnormal at a false-alarm rate of about
+    :math:`\alpha`. It is the column ``p_value`` of ``est.decision(X)``.
 
     Parameters
     ----------
@@ -34,8 +32,8 @@ def p_value(est: Description, X: Any) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n,)
-        At least 1/(n + 1), at most 1. It depends a little on the cutoff: the boundary
-        of each draw is that of its false-alarm rate.
+        At least 1/(n + 1), at most 1. It depends a little on the cutoff, whose
+        false-alarm rate gives the boundary of each draw.
 
     Raises
     ------
@@ -51,8 +49,8 @@ def p_value(est: Description, X: Any) -> np.ndarray:
     -----
     It needs training rows that are normal, and new normal rows from the same
     distribution. Abnormal rows among the training rows make p-values too large, and
-    drift makes them too small. Bandwidth, scaling and row sums are those of all rows;
-    see :mod:`bsvdd.inference.p_values`.
+    drift makes them too small. Bandwidth, scaling and row sums are estimated from all
+    rows; see :mod:`bsvdd.inference.p_values`.
 
     References
     ----------
@@ -71,7 +69,7 @@ def p_value(est: Description, X: Any) -> np.ndarray:
     return np.asarray(est.decision(X)["p_value"])
 
 
-def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
+def select(est: Description, X: ArrayLike, fdr: float = 0.1) -> np.ndarray:
     """Return the rows of a batch to call abnormal, with the false discovery rate held.
 
     Benjamini and Hochberg's procedure on p-values: the expected share of normal rows
@@ -84,7 +82,9 @@ def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
     est : Description
         Fitted.
     X : array-like of shape (n, p)
+        As in ``est.predict``.
     fdr : float, default=0.1
+        The share of normal rows among the selected ones that is expected, at most.
 
     Returns
     -------
@@ -127,10 +127,10 @@ def select(est: Description, X: Any, fdr: float = 0.1) -> np.ndarray:
 
 
 def _warn_of_ranks(p: np.ndarray, fdr: float, n: int) -> None:
-    """Warn if rows have the smallest possible p-value of n left-out rows, and are too few."""
+    """Warn if too few rows have the smallest possible p-value of n left-out rows."""
     smallest = p.min()
-    lowest = int((p == p.min()).sum())
-    if smallest * (n + 1) <= 1.0 + ROUNDING:
+    lowest = int((p == smallest).sum())
+    if smallest * (n + 1) <= 1.0 + P_VALUE_ROUNDING:
         needed = int(np.ceil(smallest * len(p) / fdr))
         more = f": {needed} would have to at fdr={fdr:g}" if needed <= len(p) else ""
         warn(
@@ -142,10 +142,25 @@ def _warn_of_ranks(p: np.ndarray, fdr: float, n: int) -> None:
 
 
 def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
-    """Return the rows that Benjamini and Hochberg (1995) reject, a mask of shape (rows,).
+    """Return the rows that Benjamini and Hochberg (1995) reject.
 
     The expected share of normal rows among them is at most ``fdr`` if p-values are
     valid, and independent or positively dependent.
+
+    Parameters
+    ----------
+    p : ndarray of shape (m,)
+        The p-value of each row.
+    fdr : float
+
+    Returns
+    -------
+    ndarray of bool, shape (m,)
+
+    Raises
+    ------
+    ValueError
+        fdr does not lie between 0 and 1.
     """
     check_rate("fdr", fdr)
     if not len(p):
@@ -154,4 +169,4 @@ def discoveries(p: np.ndarray, fdr: float) -> np.ndarray:
 
     adjusted: np.ndarray = false_discovery_control(p, method="bh")
     # adjusted p-values are often equal to the rate but for rounding
-    return adjusted <= fdr * (1.0 + ROUNDING)
+    return adjusted <= fdr * (1.0 + P_VALUE_ROUNDING)

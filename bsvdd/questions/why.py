@@ -2,25 +2,26 @@ r"""Why rows are abnormal: walks from a row to normal rows that are like it.
 
 The ten known normal rows u that are most like a row z are the ends of ten walks. A walk
 gives z the values of u, a column at a time, and at each step the estimator is asked for
-the surprise S. By how much S falls when column f changes, on average over the walks, is
-the share of the column,
+the surprise S. The mean fall of S over the walks when column f changes is the share of
+the column,
 
-.. math:: \phi_f = \frac{1}{10} \sum_{j=1}^{10} \bigl[S(z_{A_j} u_j) - S(z_{A_j \cup f} u_j)\bigr],
+.. math:: \phi_f = \frac{1}{10} \sum_{j=1}^{10}
+    \bigl[S(z_{A_j} u_j) - S(z_{A_j \cup f} u_j)\bigr],
 
 with :math:`A_j` the columns that walk j changes before f. These are Shapley values
 whose ends are rows that exist, by sampled orders (Castro, Gomez and Tejada 2009), each
 beside its reverse (Mitchell et al. 2022). They sum to the mean fall
-:math:`S(z) - S(u)`, and where S is a sum over columns each is the mean fall of its own
-term, whatever the orders are.
+:math:`S(z) - S(u)`. Where S is a sum over columns, each share is the mean fall of the
+term of its column, whatever the orders are.
 
-What is usual in a column are the values of the ten, a gap has their values, and the
-change that makes a row normal is the shortest walk with a normal row on it, the columns
-with the largest shares first. A column is named if it has a tenth of the shares, or if
-three of ten walks become normal with it: beside a value that is further off, one that
-is far keeps a row abnormal. Columns that follow from each other are named together, and
-their shares are added: walks give the same fall, some to one of them and some to the
-other. Where no column is named, the words say so, and have the three with the largest
-shares.
+The values of the ten rows in a column are the usual ones, and replace a missing value.
+The change that makes a row normal is the shortest walk with a normal row on it, the
+columns with the largest shares first. A column is named if it has a tenth of the
+shares. It is also named if three of ten walks become normal with it, as a column that
+is far off has a small share beside one that is further off. Columns that follow from
+each other are named together, and their shares are added: some walks give the fall to
+one of them, and some to another. Where no column is named, the words say so, and have
+the three columns with the largest shares.
 
 **References**
 
@@ -35,13 +36,14 @@ Shapley value estimation. Journal of Machine Learning Research 23, 1-46.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, cast
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -51,21 +53,93 @@ from ..tables.training import TrainingTable
 
 WALKS = 10  # and as many rows that are like a row
 # columns that are reasons, and the least part of one
-MOST = 3
-LEAST = 0.1
-TURNS = 0.3  # of the walks, where a row becomes normal with a column: a reason with any part
-TWINS = 0.4  # of what their falls differ by, at most, that the falls of two columns together vary
-CELLS = 5_000_000  # of steps in memory at once
+MOST_REASONS = 3
+LEAST_PART = 0.1
+# share of the walks that become normal with a column: a reason with any part
+TURNS = 0.3
+# of what the falls of two columns differ by, at most, that their sum varies by
+TWINS = 0.4
+STEP_VALUES = 5_000_000  # of steps in memory at once
 # rows, names of rows and categories that are printed
-SHOWN = 10
-NEAREST = 3
-LEVELS = 2
-# of usual and of own values
-DIGITS = 4
-MOST_DIGITS = 6
-# of rows that are alike have a usual value
+PRINTED_ROWS = 10
+PRINTED_NAMES = 3
+PRINTED_CATEGORIES = 2
+# digits of usual and of own values
+USUAL_DIGITS = 4
+OWN_DIGITS = 6
 TINY = np.finfo(float).tiny
-HALF = 0.5
+USUAL_SHARE = 0.5  # of the rows that are alike have a usual value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Walks:
+    """Walks from m rows to known rows that are like them.
+
+    Attributes
+    ----------
+    estimator : estimator
+        It is asked for the surprise of each step.
+    cells : pandas.DataFrame of shape (n + m, p)
+        The n normal known rows, then the m rows.
+    values : ndarray of shape (n + m, p)
+        The same as floats: codes of categories, and NaN for missing values.
+    is_category : ndarray of bool, shape (p,)
+    start, end : ndarray of int, shape (m, 10, p)
+        The rows of ``cells`` whose values walks begin and end with.
+    """
+
+    estimator: BaseEstimator
+    cells: pd.DataFrame
+    values: np.ndarray
+    is_category: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+    def surprise(self, changed: np.ndarray, rows: Sequence[int]) -> np.ndarray:
+        """Return the surprise (rows, 10, k) at k steps of the walks of some rows.
+
+        ``changed`` (10, k, p) says which columns each walk has changed at each step.
+        """
+        found = []
+        f = np.arange(changed.shape[-1])
+        blocks = len(rows) * changed.size // STEP_VALUES + 1
+        for some in np.array_split(np.asarray(rows), blocks):
+            end = self.end[some][:, :, None]
+            place = np.where(changed, end, self.start[some][:, :, None])
+            place = place.reshape(-1, len(f))
+            _, first, step = np.unique(
+                self.values[place, f], axis=0, return_index=True, return_inverse=True
+            )
+            columns = {
+                c: self.cells[c].array.take(place[first, i])
+                for i, c in enumerate(self.cells)
+            }
+            asked = _surprise(self.estimator, pd.DataFrame(columns))
+            found.append(asked[step].reshape(len(some), *changed.shape[:2]))
+        return np.concatenate(found)
+
+    def text(self, place: np.ndarray, f: int, digits: int) -> str:
+        """Return the ends of some cells of column f, or its main categories."""
+        place = np.ravel(place)
+        place = place[~np.isnan(self.values[place, f])]
+        values = self.values[place, f]
+        cells = self.cells.iloc[place, f]
+        if not len(place):
+            return "missing"
+        if self.is_category[f]:
+            frequent = cells.value_counts().index[:PRINTED_CATEGORIES]
+            return " or ".join(of_value(cell, digits) for cell in frequent)
+        ends = cells.iloc[[values.argmin(), values.argmax()]]
+        return " to ".join(dict.fromkeys(of_value(cell, digits) for cell in ends))
+
+    def is_odd(self, rows: np.ndarray, f: int) -> bool:
+        """Return whether less than half of some rows have a usual value in column f."""
+        own = self.values[self.start[rows, :, f], f]
+        near = self.values[self.end[rows, :, f], f]
+        low = near.min(axis=1, keepdims=True)
+        high = near.max(axis=1, keepdims=True)
+        usual = own == near if self.is_category[f] else (own >= low) & (own <= high)
+        return bool(usual.any(axis=1).mean() < USUAL_SHARE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,42 +151,24 @@ class Why:
     Attributes
     ----------
     surprise : pandas.Series
-        Of each row, 0 at the cutoff: minus ``est.decision_function``, of a row with
-        gaps the mean over its walks, and of a training row that of ``est.decision()``,
-        which leaves it out.
-    shares : pandas.DataFrame of shape (m, p)
-        By how much the surprise falls on average where each column changes: Shapley
-        values.
+        The surprise of each row, 0 at the cutoff: minus ``est.decision_function``. A
+        row with missing values has the mean over its walks. A training row has the
+        surprise of ``est.decision()``, which leaves it out.
     falls : ndarray of shape (m, 10, p)
-        On each walk.
+        By how much the surprise falls on each walk where each column changes.
     turns : ndarray of shape (m, p)
         In which share of the walks the row becomes normal there.
     nearest : pandas.DataFrame of shape (m, 10)
         The names of the normal known rows that are most like each row, the nearest
         first.
-    cells : pandas.DataFrame of shape (n + m, p)
-        The n normal known rows, then the m rows.
-    values : ndarray of shape (n + m, p)
-        The same as floats: codes of categories, and NaN for gaps.
-    is_category : ndarray of bool, shape (p,)
-    start, end : ndarray of int, shape (m, 10, p)
-        The rows of ``cells`` whose values walks begin and end with.
-    walk : callable
-        Takes which columns are changed at each of k steps of the walks (10, k, p), and
-        numbers of rows, and returns the surprise there (rows, 10, k).
+    walks : Walks
     """
 
     surprise: pd.Series
-    shares: pd.DataFrame
     falls: np.ndarray
     turns: np.ndarray
     nearest: pd.DataFrame
-    cells: pd.DataFrame
-    values: np.ndarray
-    is_category: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    walk: Callable[[np.ndarray, Any], np.ndarray]
+    walks: Walks
 
     @property
     def normal(self) -> pd.Series:
@@ -120,158 +176,211 @@ class Why:
         return (self.surprise <= 0.0).rename("normal")
 
     @cached_property
+    def shares(self) -> pd.DataFrame:
+        """The mean fall where each column changes, (m, p): Shapley values."""
+        columns = self.walks.cells.columns
+        return pd.DataFrame(self.falls.mean(axis=1), self.surprise.index, columns)
+
+    @cached_property
     def parts(self) -> np.ndarray:
-        """The part of each column in the sum of the shares that are above 0, shape (m, p)."""
+        """The part of each column in the sum of the shares above 0, (m, p)."""
         above = np.maximum(self.shares.to_numpy(), 0.0)
         return above / (above.sum(axis=1, keepdims=True) + TINY)
 
-    def top_columns(self, most: int = MOST) -> pd.DataFrame:
-        """Return column_1, share_1, column_2, ... of each row: the columns with the largest parts.
+    def top_columns(self, most: int = MOST_REASONS) -> pd.DataFrame:
+        """Return the columns with the largest parts of each row.
 
-        Columns without a part are missing.
+        Parameters
+        ----------
+        most : int, default=3
+            How many columns each row has.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns column_1, share_1, column_2, ...; a column without a part
+            is missing.
         """
         order = np.argsort(-self.parts, axis=1, kind="stable")[:, :most]
         part = np.take_along_axis(self.parts, order, axis=1)
-        names = np.where(part > 0.0, self.cells.columns.to_numpy(object)[order], None)
-        pairs: Any = ("column", names), ("share", np.where(part > 0.0, part, np.nan))
-        found = {
-            f"{c}_{j + 1}": v[:, j] for j in range(order.shape[1]) for c, v in pairs
-        }
+        columns = self.shares.columns.to_numpy(object)[order]
+        found: dict[str, object] = {}
+        for j in range(order.shape[1]):
+            has = part[:, j] > 0.0
+            found[f"column_{j + 1}"] = np.where(has, columns[:, j], None)
+            found[f"share_{j + 1}"] = np.where(has, part[:, j], np.nan)
         return pd.DataFrame(found, self.nearest.index)
 
-    def change(self, i: int) -> dict[Any, Any]:
-        """Return the fewest columns found that make row number i normal, with their new values.
+    def change(self, i: int) -> dict[Hashable, object]:
+        """Return the fewest columns found that make a row normal.
 
-        They are those of one row like it. Empty for a normal row, and if no walk is
-        normal.
+        Parameters
+        ----------
+        i : int
+            The position of the row.
+
+        Returns
+        -------
+        dict
+            The new values, all of one row like it, by column. Empty for a normal row,
+            and if no walk is normal.
         """
         if self.normal.iloc[i]:
             return {}
-        start = self.start[i]
-        end = self.end[i]
-        f = np.arange(len(self.is_category))
-        differs = np.abs(self.values[start, f] - self.values[end, f]) > 0.0
-        order = np.argsort(
-            np.where(differs, -self.parts[i], 1.0), axis=1, kind="stable"
-        )
+        values = self.walks.values
+        end = self.walks.end[i]
+        f = np.arange(values.shape[1])
+        differs = np.abs(values[self.walks.start[i], f] - values[end, f]) > 0.0
+        last = np.where(differs, -self.parts[i], 1.0)
+        order = np.argsort(last, axis=1, kind="stable")
+        rank = np.argsort(order, axis=1)
         for count in range(1, differs.sum(axis=1).max() + 1):
-            changed = differs & (np.argsort(order, axis=1) < count)
-            normal = (self.walk(changed[:, None], [i])[0, :, 0] <= 0.0) & changed.any(
-                axis=1
-            )
+            changed = differs & (rank < count)
+            surprise = self.walks.surprise(changed[:, None], [i])[0, :, 0]
+            normal = (surprise <= 0.0) & changed.any(axis=1)
             if normal.any():
                 j = normal.argmax()
+                cells = self.walks.cells
                 found = [f for f in order[j] if changed[j, f]]
-                return {
-                    self.cells.columns[f]: self.cells.iat[end[j, f], f] for f in found
-                }
+                return {cells.columns[f]: cells.iat[end[j, f], f] for f in found}
         return {}
 
     # in words
 
-    def reason(self, rows: Any) -> str:
-        """Return the columns that make a row odd, or rows that are alike, with values and parts.
+    def reason(self, rows: int | Sequence[int] | np.ndarray) -> str:
+        """Return the columns that make a row odd, or rows that are alike, in words.
 
-        And what rows like it have there, if its value is none of these. The largest
-        parts are first, also where no column has a tenth: then the words say so. Empty
-        without any part.
+        Parameters
+        ----------
+        rows : int or sequence of int
+            Positions.
+
+        Returns
+        -------
+        str
+            Columns with values and parts, the largest part first, and what rows like it
+            have there, if its value is none of these. Where no column has a tenth, the
+            words say so. Empty without any part.
         """
         rows = np.atleast_1d(rows)
         part = self.parts[rows].mean(axis=0)
-        falls = self.falls[rows]
         order = np.argsort(-part, kind="stable")
-        named = (part >= LEAST) | (self.turns[rows].mean(axis=0) >= TURNS)
-        left = [f for f in order if named[f]] or [
-            f for f in order[:MOST] if part[f] > 0.0
-        ]
-        alone = "" if named.any() or not left else "no column alone; the largest: "
+        named = (part >= LEAST_PART) | (self.turns[rows].mean(axis=0) >= TURNS)
+        left = [f for f in order if named[f]]
+        alone = ""
+        if not left and part.any():
+            left = [f for f in order[:MOST_REASONS] if part[f] > 0.0]
+            alone = "no column alone; the largest: "
         groups = []
         while left:
-            both = falls + falls[..., [left[0]]]
-            apart = falls - falls[..., [left[0]]]
-            still, swing = (of.std(axis=1).mean(axis=0) for of in (both, apart))
-            twins = (
-                np.maximum(still, TWINS**2 * both.mean(axis=(0, 1))) <= TWINS * swing
-            )
+            twins = self._twins(rows, left[0])
             groups.append([left[0], *(f for f in left[1:] if twins[f])])
             left = [f for f in left if f not in groups[-1]]
         groups.sort(key=lambda group: -part[group].sum())
-        said = (self._said(rows, group, part[group].sum()) for group in groups[:MOST])
-        return alone + ", ".join(said)
+        texts = (
+            self._group_text(rows, group, part[group].sum())
+            for group in groups[:MOST_REASONS]
+        )
+        return alone + ", ".join(texts)
 
-    def _said(self, rows: np.ndarray, group: list[int], part: float) -> str:
+    def _twins(self, rows: np.ndarray, f: int) -> np.ndarray:
+        """Return which columns (p,) share their falls with column f on the walks."""
+        falls = self.falls[rows]
+        both = falls + falls[..., [f]]
+        still = both.std(axis=1).mean(axis=0)
+        swing = (falls - falls[..., [f]]).std(axis=1).mean(axis=0)
+        least = TWINS**2 * both.mean(axis=(0, 1))
+        return np.asarray(np.maximum(still, least) <= TWINS * swing)
+
+    def _group_text(self, rows: np.ndarray, group: list[int], part: float) -> str:
         """Return columns that are named together, with their values and their part."""
-        names = {f: of_value(self.cells.columns[f], MOST_DIGITS) for f in group}
-        text = " and ".join(
-            f"{name} = {self.value(rows, f)}" for f, name in names.items()
-        )
-        odd = {
-            f: f"{names[f]} " * (len(group) > 1) for f in group if self._is_odd(rows, f)
-        }
-        like = ", ".join(name + self.usual(rows, f) for f, name in odd.items())
-        together = " together" * (len(group) > 1)
-        other = "; rows like it: " * bool(like)
-        return f"{text}{together} ({part:.0%}{other}{like})"
+        several = len(group) > 1
+        own = []
+        like = []
+        for f in group:
+            name = of_value(self.shares.columns[f], OWN_DIGITS)
+            own.append(f"{name} = {self.value(rows, f)}")
+            if self.walks.is_odd(rows, f):
+                like.append(f"{name} " * several + self.usual(rows, f))
+        other = "; rows like it: " * bool(like) + ", ".join(like)
+        return f"{' and '.join(own)}{' together' * several} ({part:.0%}{other})"
 
-    def value(self, rows: Any, f: int) -> str:
-        """Return what some rows have in column number f, in words."""
-        return self._range(
-            np.arange(len(self.values))[-len(self.falls) :][rows], f, MOST_DIGITS
-        )
+    def value(self, rows: int | Sequence[int] | np.ndarray, f: int) -> str:
+        """Return what some rows have in a column, in words.
 
-    def usual(self, rows: Any, f: int) -> str:
-        """Return what the rows like some rows have in column number f, in words."""
-        return self._range(self.end[rows, :, f], f, DIGITS)
+        Parameters
+        ----------
+        rows : int or sequence of int
+            Positions.
+        f : int
+            The position of the column.
 
-    def _is_odd(self, rows: np.ndarray, f: int) -> bool:
-        own, near = (
-            self.values[place[rows, :, f], f] for place in (self.start, self.end)
-        )
-        low = near.min(axis=1, keepdims=True)
-        high = near.max(axis=1, keepdims=True)
-        usual = own == near if self.is_category[f] else (own >= low) & (own <= high)
-        return bool(usual.any(axis=1).mean() < HALF)
+        Returns
+        -------
+        str
+        """
+        n = len(self.walks.values) - len(self.falls)
+        return self.walks.text(n + np.asarray(rows), f, OWN_DIGITS)
 
-    def _range(self, place: Any, f: int, digits: int) -> str:
-        """Return the ends of some cells of a column, or the most frequent categories."""
-        place = np.ravel(place)[~np.isnan(self.values[np.ravel(place), f])]
-        values = self.values[place, f]
-        cells = self.cells.iloc[place, f]
-        if not len(place):
-            return "missing"
-        if self.is_category[f]:
-            return " or ".join(
-                of_value(cell, digits) for cell in cells.value_counts().index[:LEVELS]
-            )
-        ends = cells.iloc[[values.argmin(), values.argmax()]]
-        return " to ".join(dict.fromkeys(of_value(cell, digits) for cell in ends))
+    def usual(self, rows: int | Sequence[int] | np.ndarray, f: int) -> str:
+        """Return what the rows like some rows have in a column, in words.
+
+        Parameters
+        ----------
+        rows : int or sequence of int
+            Positions.
+        f : int
+            The position of the column.
+
+        Returns
+        -------
+        str
+        """
+        return self.walks.text(self.walks.end[rows, :, f], f, USUAL_DIGITS)
 
     def normal_with(self, i: int) -> str:
-        """Return the change that makes row number i normal, in words; empty if there is none."""
+        """Return the change that makes a row normal, in words.
+
+        Parameters
+        ----------
+        i : int
+            The position of the row.
+
+        Returns
+        -------
+        str
+            Empty if there is none.
+        """
         change = self.change(i).items()
         return ", ".join(
-            " = ".join(of_value(v, MOST_DIGITS) for v in pair) for pair in change
+            " = ".join(of_value(v, OWN_DIGITS) for v in pair) for pair in change
         )
 
     def __repr__(self) -> str:
         """Return some sentences for each of the first rows."""
-        said = []
-        for i, value in enumerate(self.surprise.to_numpy()[:SHOWN]):
-            state = f"{'abnormal' if value > 0.0 else 'normal'}, surprise {value:.3g}"
-            texts = [
-                f"{self.surprise.index[i]}: {state}, 0 at the cutoff",
+        lines = []
+        for i, value in enumerate(self.surprise.to_numpy()[:PRINTED_ROWS]):
+            state = "abnormal" if value > 0.0 else "normal"
+            near = ", ".join(map(str, self.nearest.iloc[i, :PRINTED_NAMES]))
+            change = self.normal_with(i)
+            sentences = [
+                f"{self.surprise.index[i]}: {state}, surprise {value:.3g}, 0 at the "
+                "cutoff",
                 self.reason(i),
+                f"Rows like it: {near}",
+                f"Normal with {change}" * bool(change),
             ]
-            texts.append(
-                f"Rows like it: {', '.join(map(str, self.nearest.iloc[i, :NEAREST]))}"
-            )
-            texts.append(f"Normal with {self.normal_with(i)}" * bool(self.change(i)))
-            said.append(". ".join(filter(None, texts)) + ".")
-        more = len(self.surprise) - SHOWN
-        return "\n".join(said + [f"... and {more} more rows"] * (more > 0))
+            lines.append(". ".join(filter(None, sentences)) + ".")
+        more = len(self.surprise) - PRINTED_ROWS
+        return "\n".join(lines + [f"... and {more} more rows"] * (more > 0))
 
 
-def explain(est: Any, Z: Any = None, X: Any = None, rows: Any = None) -> Why:
+def explain(
+    est: BaseEstimator,
+    Z: ArrayLike | None = None,
+    X: ArrayLike | None = None,
+    rows: Sequence[int] | None = None,
+) -> Why:
     """Return why rows are abnormal: by walks to normal rows that are like them.
 
     Parameters
@@ -282,7 +391,7 @@ def explain(est: Any, Z: Any = None, X: Any = None, rows: Any = None) -> Why:
     Z : array-like or data frame of shape (m, p), optional
         New rows. By default the known rows are explained.
     X : array-like or data frame of shape (n, p), optional
-        The known rows. By default those of the fit, ``est.table_``.
+        The known rows. By default the rows of the fit, ``est.table_``.
     rows : sequence of int, optional
         Positions of the known rows to explain where there is no Z. Default: all.
 
@@ -311,13 +420,48 @@ def explain(est: Any, Z: Any = None, X: Any = None, rows: Any = None) -> Why:
     >>> import bsvdd
     >>> X = np.random.default_rng(0).normal(size=(99, 3))
     >>> est = bsvdd.SVDD().fit(pd.DataFrame(X, columns=["a", "b", "c"]))
-    >>> why = bsvdd.explain(est, pd.DataFrame({"a": [0.0], "b": [6.0], "c": [0.0]}, index=["odd"]))
+    >>> odd = pd.DataFrame({"a": [0.0], "b": [6.0], "c": [0.0]}, index=["odd"])
+    >>> why = bsvdd.explain(est, odd)
     >>> why.top_columns(1)["column_1"].tolist(), list(why.change(0))
     (['b'], ['b'])
     """
     check_is_fitted(est)
+    if Z is not None and rows is not None:
+        raise ValueError("rows are positions of known rows; give them without Z")
+    table, surprise = _known(est, X)
+    known = table.frame
+    normal = np.flatnonzero(~table.minority & (surprise <= 0.0))
+    if not len(normal):
+        raise ValueError(
+            f"{type(est).__name__} finds none of {len(known)} known rows normal: no "
+            "row is like Z"
+        )
+    own = np.arange(len(known)) if rows is None else np.asarray(rows)
+    asked = known.iloc[own] if Z is None else Z
+    values = np.concatenate([table.values.to_numpy()[normal], table.floats(asked)])
+    new = frame_of(asked, known.columns)
+    # flags beside 0 and 1 are flags too
+    flags = {
+        c: bool for c in known if new[c].dtype == bool and known[c].isin([0, 1]).all()
+    }
+    near = known.iloc[normal].astype(flags)
+    cells = pd.concat([near, new[list(known)]], ignore_index=True)
+    is_category = np.array([kind == "category" for kind in table.kinds.values()])
+    like = _most_alike(values, len(normal), is_category)
+    walks = Walks(est, cells, values, is_category, *_ends(values, like))
+    rank = walk_steps(cells.shape[1])
+    changed = rank[:, None] < np.arange(cells.shape[1] + 1)[:, None]
+    steps = walks.surprise(changed, range(len(new)))
+    falls = _by_column(steps, rank)
+    turns = _by_column((steps > 0.0).astype(float), rank).mean(axis=1)
+    now = steps[..., 0].mean(axis=1) if Z is not None else surprise[own]
+    nearest = pd.DataFrame(known.index.to_numpy()[normal[like]], new.index)
+    return Why(pd.Series(now, new.index), falls, turns, nearest, walks)
+
+
+def _known(est: BaseEstimator, X: ArrayLike | None) -> tuple[TrainingTable, np.ndarray]:
+    """Return the known rows of an estimator, and their surprise."""
     name = type(est).__name__
-    table = cast(Any, getattr(est, "table_", None))
     if not hasattr(est, "decision_function"):
         raise TypeError(
             f"{name} has no decision_function, by which explain asks how odd rows are"
@@ -326,112 +470,76 @@ def explain(est: Any, Z: Any = None, X: Any = None, rows: Any = None) -> Why:
         raise ValueError(
             "explain changes columns of rows, and a precomputed kernel has no columns"
         )
-    if Z is not None and rows is not None:
-        raise ValueError("rows are positions of known rows; give them without Z")
-    if X is None and table is None:
+    table = getattr(est, "table_", None) if X is None else TrainingTable.read(X)
+    if table is None:
         raise ValueError(
             f"{name} keeps no training rows; give known rows, explain(est, Z, X)"
         )
-
-    def ask(frame: pd.DataFrame) -> np.ndarray:
-        with warnings.catch_warnings(
-            action="ignore", category=UserWarning
-        ):  # of rows on the way
-            return -np.asarray(est.decision_function(frame), dtype=float)
-
-    left_out = X is None and hasattr(est, "decision")
-    table = table if X is None else TrainingTable.read(X)
-    known = table.frame
-    surprise = est.decision()["surprise"].to_numpy() if left_out else ask(known)
-    normal = np.flatnonzero(~table.minority & (surprise <= 0.0))
-    if not len(normal):
-        raise ValueError(
-            f"{name} finds none of {len(known)} known rows normal: no row is like Z"
-        )
-    own = np.arange(len(known)) if rows is None else np.asarray(rows)
-    asked = known.iloc[own] if Z is None else Z
-    values = np.concatenate([table.values.to_numpy()[normal], table.floats(asked)])
-    new = frame_of(asked, known.columns)
-    flags = {
-        c: bool for c in known if new[c].dtype == bool and known[c].isin([0, 1]).all()
-    }
-    near = known.iloc[normal].astype(flags)
-    cells = pd.concat([near, new[list(known)]], ignore_index=True)
-    is_category = np.array([kind == "category" for kind in table.kinds.values()])
-    like, start, end = between(values, len(normal), is_category)
-    walk = partial(walked, ask, cells, values, (start, end))
-    rank = ranks(cells.shape[1])
-    steps = walk(rank[:, None] < np.arange(len(rank[0]) + 1)[:, None], range(len(new)))
-    levels = steps, (steps > 0.0).astype(float)
-    falls, turns = (
-        np.take_along_axis(-np.diff(of), rank[None], axis=2) for of in levels
-    )
-    now = pd.Series(
-        steps[..., 0].mean(axis=1) if Z is not None else surprise[own], new.index
-    )
-    shares = pd.DataFrame(falls.mean(axis=1), new.index, known.columns)
-    nearest = pd.DataFrame(known.index.to_numpy()[normal[like]], new.index)
-    found = now, shares, falls, turns.mean(axis=1), nearest
-    return Why(*found, cells, values, is_category, start, end, walk)
+    if X is None and hasattr(est, "decision"):
+        return table, est.decision()["surprise"].to_numpy()
+    return table, _surprise(est, table.frame)
 
 
-def ranks(p: int) -> np.ndarray:
-    """Return when each walk changes each of p columns, (10, p): some orders and their reverses."""
+def _surprise(est: BaseEstimator, frame: pd.DataFrame) -> np.ndarray:
+    """Return the surprise of rows, without warnings of rows on the way."""
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        return -np.asarray(est.decision_function(frame), dtype=float)
+
+
+def walk_steps(p: int) -> np.ndarray:
+    """Return at which step each walk changes each column.
+
+    Parameters
+    ----------
+    p : int
+        The number of columns.
+
+    Returns
+    -------
+    ndarray of int, shape (10, p)
+        From 0: five random orders, and their reverses.
+    """
     rng = np.random.default_rng(0)
     order = np.array([rng.permutation(p) for _ in range(WALKS // 2)])
     return np.argsort(np.concatenate([order, order[:, ::-1]]), axis=1)
 
 
-def between(
-    values: np.ndarray, n: int, is_category: np.ndarray
-) -> tuple[np.ndarray, ...]:
-    """Return the places of the ten known rows most like each row, (m, 10), the nearest first.
+def _by_column(steps: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    """Return the falls (m, 10, p) where columns change, from values at each step."""
+    return np.take_along_axis(-np.diff(steps), rank[None], axis=2)
 
-    And the places of the values that walks start and end with, (m, 10, p). The first n
-    rows are the known ones. Columns of numbers count by their standard deviations, and
-    one odd value as much as another category or a gap. A known row that is equal is the
-    row itself; few are repeated. A gap has the value of the end, and a gap there that
-    of the nearest of the ten with one.
+
+def _most_alike(values: np.ndarray, n: int, is_category: np.ndarray) -> np.ndarray:
+    """Return the ten known rows most like each row, (m, 10), the nearest first.
+
+    The first n rows are the known ones; if these are few they are repeated. A number
+    adds min(abs(difference) / sd, 1) to the distance; another category, or a missing
+    value in one of the rows, adds 1. A known row that is equal is the row itself, and
+    not like it.
     """
-    far = np.zeros((len(values) - n, n))
-    gap = np.isnan(values)
-    f = np.arange(values.shape[1])
+    distance = np.zeros((len(values) - n, n))
     for x, category in zip(values.T, is_category, strict=True):
-        off = np.abs(x[n:, None] - x[:n]) / (
-            1.0 if category else np.nanstd(x[:n]) or 1.0
-        )
+        sd = 1.0 if category else np.nanstd(x[:n]) or 1.0
+        off = np.abs(x[n:, None] - x[:n]) / sd
         off = np.where(off > 0.0, 1.0, off) if category else np.minimum(off, 1.0)
         off[np.isnan(x[n:, None]) & np.isnan(x[:n])] = 0.0
-        far += np.nan_to_num(off, nan=1.0)
-    far[far == 0.0] = np.inf
-    like = np.argsort(far, axis=1, kind="stable")[:, np.arange(WALKS) % n]
-    own = np.arange(n, len(values))[:, None, None]
+        distance += np.nan_to_num(off, nan=1.0)
+    distance[distance == 0.0] = np.inf
+    return np.argsort(distance, axis=1, kind="stable")[:, np.arange(WALKS) % n]
+
+
+def _ends(values: np.ndarray, like: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows whose values walks start and end with, (m, 10, p) each.
+
+    The last m rows walk to rows ``like`` them (m, 10). A missing value of the end is
+    taken from the nearest of the ten that has one; a missing value of the row is the
+    value of the end.
+    """
+    missing = np.isnan(values)
+    f = np.arange(values.shape[1])
+    own = np.arange(len(values) - len(like), len(values))[:, None, None]
     end = np.repeat(like[..., None], len(f), axis=2)
-    donor = np.take_along_axis(end, gap[end, f].argmin(axis=1)[:, None], axis=1)
-    end = np.where(gap[end, f], donor, end)
-    end = np.where(gap[end, f], own, end)  # none of the ten has a value
-    return like, np.where(gap[own, f], end, own), end
-
-
-def walked(
-    ask: Any,
-    cells: pd.DataFrame,
-    values: np.ndarray,
-    ends: Any,
-    changed: np.ndarray,
-    rows: Any,
-) -> np.ndarray:
-    """Return the surprise at each step of the walks of some rows; see :class:`Why`."""
-    found = []
-    f = np.arange(changed.shape[-1])
-    for some in np.array_split(np.asarray(rows), len(rows) * changed.size // CELLS + 1):
-        start, end = (of[some][:, :, None] for of in ends)
-        place = np.where(changed, end, start).reshape(-1, len(f))
-        _, one, of = np.unique(
-            values[place, f], axis=0, return_index=True, return_inverse=True
-        )
-        asked = pd.DataFrame(
-            {c: cells[c].array.take(place[one, i]) for i, c in enumerate(cells)}
-        )
-        found.append(ask(asked)[of].reshape(len(some), *changed.shape[:2]))
-    return np.concatenate(found)
+    nearest = missing[end, f].argmin(axis=1)[:, None]
+    end = np.where(missing[end, f], np.take_along_axis(end, nearest, axis=1), end)
+    end = np.where(missing[end, f], own, end)  # none of the ten has a value
+    return np.where(missing[own, f], end, own), end

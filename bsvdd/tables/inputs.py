@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from ..base.messages import listed
 from ..base.warning import DataWarning, warn
-from ..models.kernels import Kernel, Tabular
+from ..models.kernels import Kernel
 from ..models.kernels.numeric import OfDistance
 from .reading import EXACT
 from .table import Table
@@ -215,9 +215,7 @@ def warn_of_columns(
                 DataWarning,
             )
         return
-    if len(constant) and not isinstance(
-        kernel, Tabular
-    ):  # it knows what they are worth
+    if len(constant) and not kernel.of_tables:  # which has a scale for them
         shown = ", ".join(map(str, constant[:5])) + (
             ", ..." if len(constant) > 5 else ""
         )

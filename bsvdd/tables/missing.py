@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 from scipy.stats import mode
 
-from ..models.data import Filled
+from ..models.rows import CompleteRows
 
 NEAREST = 10  # rows whose values fill a gap
 SPACED = (np.arange(NEAREST) + 0.5) / NEAREST  # where these lie among more rows as near
@@ -27,7 +27,7 @@ def counted(gaps: np.ndarray, columns: Iterable[object]) -> str:
 
 def imputed(
     rows: np.ndarray, known: np.ndarray, categorical: Collection[int] = ()
-) -> Filled:
+) -> CompleteRows:
     """Return rows whose gaps have values of the nearest known rows: the middle one, and each.
 
     A gap takes the median of the 10 nearest rows that have a value there, in a column
@@ -65,16 +65,16 @@ def imputed(
     >>> known = np.array([[0.0, 5.0], [0.1, 6.0], [0.2, 7.0], *[[9.0, 9.0]] * 20])
     >>> known[3:10] = 0.0, 6.0
     >>> found = imputed(np.array([[0.0, np.nan]]), known)
-    >>> found.rows
+    >>> found.X
     array([[0., 6.]])
-    >>> found.versions[:, 0, 1]
+    >>> found.copies[:, 0, 1]
     array([5., 6., 6., 6., 6., 6., 6., 6., 6., 7.])
     """
     gaps = np.isnan(rows)
     has = ~np.isnan(known)
     which = np.flatnonzero(gaps.any(axis=1))
     if not len(which):
-        return Filled.whole(rows)
+        return CompleteRows.of(rows)
     _require_values(gaps, has)
     middle = rows.copy()
     versions = np.repeat(rows[None, which], NEAREST, axis=0)
@@ -94,7 +94,7 @@ def imputed(
             middle[which[start + i], f] = (
                 mode(values)[0] if is_code else np.median(values)
             )
-    return Filled(middle, which, versions)
+    return CompleteRows(middle, which, versions)
 
 
 def _require_values(gaps: np.ndarray, has: np.ndarray) -> None:

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from ..base.warning import DataWarning, warn
-from ..models.data import Filled
 from ..models.kernels import Kernel, Tabular, as_kernel
-from ..models.units import Units
+from ..models.rows import CompleteRows, Rows
 from . import inputs
 from .labels import classes_of, split
-from .missing import counted, imputed
+from .missing import counted as n_missing
+from .missing import imputed
 from .table import Table, as_frame, frame_of
 
-MOST_ROWS = (
-    12_000  # majority rows that are described, in some ten seconds; of more, a sample
-)
-MOST_MINORITY = 1000  # minority rows that are points
+# majority rows that are described, in some ten seconds; of more, a sample
+MOST_DESCRIBED = 12_000
+MOST_DESCRIBED_MINORITY = 1000  # minority rows that are atoms
+
+
+# of fewer new rows, or of a smaller share, that are training rows nothing is said
+FEWEST_REPEATED = 10
+SHARE_REPEATED = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +68,8 @@ class TrainingTable:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Training:
-    """The training rows of a fit.
+class TrainingRows(Rows):
+    """The training rows of a fit: how they were read, what each weighs, what leaves.
 
     Attributes
     ----------
@@ -75,12 +80,9 @@ class Training:
     kernel : Kernel
         With the columns of categories, not yet fitted.
     observed : ndarray of shape (n, p)
-        The rows as floats, NaN for gaps.
-    filled : Filled
-        The rows as the kernel takes them, without gaps.
-    minority : ndarray of bool, shape (n,)
-    weight : ndarray of shape (n,), optional
-    groups : ndarray of shape (n,), optional
+        The rows as floats, NaN for missing cells; X itself where it is the same.
+    group_labels : ndarray of shape (n,), optional
+        The user's labels of groups.
     labels : tuple
         The distinct labels, that of the minority first; empty without labels.
     minor_label : object
@@ -95,124 +97,82 @@ class Training:
     table: Table
     kernel: Kernel
     observed: np.ndarray
-    filled: Filled
-    minority: np.ndarray
-    weight: np.ndarray | None = None
-    groups: np.ndarray | None = None
+    group_labels: np.ndarray | None = None
     labels: tuple[Any, ...] = ()
     minor_label: Any = None
     apart: Mapping[str, str] = field(default_factory=dict)
     names: np.ndarray | None = None
 
     @classmethod
-    def read(cls, est: Any, X: Any, y: Any = None, **of_rows: Any) -> Self:
+    def read(
+        cls,
+        est: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        groups: Any = None,
+        seed: int | None = None,
+    ) -> Self:
         """Return the training rows X of an estimator, as its kernel takes them.
 
-        Labels y, and ``sample_weight`` and ``groups`` among ``of_rows``, are one value
-        for each row, or the name of a column of X.
+        Labels y, ``sample_weight`` and ``groups`` are one value for each row, or the
+        name of a column of X. With a ``seed``, at most so many rows count as a fit
+        describes, drawn at random.
 
         Raises
         ------
         ValueError, TypeError
-            A row or a label that cannot be; the message says what to do.
+            A row, a label, a weight or a group that cannot be; the message says what to
+            do.
         """
         kernel = as_kernel(est.kernel)
         table = Table() if est.table is None else est.table
         if not isinstance(table, Table):
             raise TypeError(f"table must be a bsvdd.Table, got {table!r:.80}")
-        X, known, apart = without_columns(X, y=y, **of_rows)
-        y, weight, groups = (
-            known.get(name) for name in ("y", "sample_weight", "groups")
+        X, known, apart = without_columns(
+            X, y=y, sample_weight=sample_weight, groups=groups
         )
         table, rows = inputs.training_rows(type(est).__name__, table, kernel, X)
-        observed = np.array(
-            kernel.training_rows(rows), order="C"
-        )  # the caller may change X
-        observed.setflags(write=False)
-        minority, labels = classes_of(y, len(observed), est.minor_label)
-        _warn_of_classes(minority, est.minor_label)
+        # the caller may change X; -0.0 is 0.0
+        observed = np.array(kernel.training_rows(rows), order="C") + 0.0
+        minority, labels = classes_of(known["y"], len(observed), est.minor_label)
+        warn_of_classes(minority, est.minor_label)
+        weight = as_weights(known["sample_weight"])
+        if seed is not None:
+            weight = thinned(minority, weight, est._learns_from_minority, seed)
         if isinstance(kernel, Tabular):
             categorical = table.categorical or kernel.categorical
             kernel = replace(kernel, categorical=categorical, cyclic=table.cycles)
-        return cls(
+        donors = observed[~minority & counted(minority, weight)]
+        complete = completed(observed, donors, table)
+        group_labels = known["groups"]
+        if group_labels is not None:
+            group_labels = np.asarray(group_labels)
+        found = cls.of(
+            complete,
+            minority,
+            weight,
+            group_labels,
             estimator=type(est).__name__,
             table=table,
             kernel=kernel,
             observed=observed,
-            filled=Filled.whole(table.coordinates(observed)),
-            minority=minority,
-            weight=None if weight is None else _numbers(weight),
-            groups=None if groups is None else np.asarray(groups),
+            group_labels=group_labels,
             labels=labels,
             minor_label=est.minor_label,
             apart=apart,
             names=inputs.training_names(X, len(observed)),
         )
-
-    def without_gaps(self) -> Self:
-        """Return these rows with their gaps filled."""
-        if not np.isnan(self.observed).any():
-            return self
-        warn_of_gaps(self.observed, self.table.labels)
-        return replace(self, filled=self._imputed(self.observed))
-
-    def thinned(self, minority: bool, seed: int) -> Self:
-        """Return these rows, of which at most so many count as are learned.
-
-        Of more than 12,000 majority rows, or of more than 1,000 minority rows of a
-        model that learns from them (``minority``), a random sample counts; the others
-        have the weight 0.
-        """
-        counts = self.counts
-        rng = np.random.default_rng(seed)
-        out = []
-        for members, most in (
-            (~self.minority, MOST_ROWS),
-            (self.minority, MOST_MINORITY if minority else MOST_ROWS),
-        ):
-            found = np.flatnonzero(members & counts)
-            if len(found) > most:
-                out.append(np.setdiff1d(found, rng.choice(found, most, replace=False)))
-        if not out:
-            return self
-        without = np.concatenate(out)
-        n = len(counts)
-        warn(
-            f"{n} rows are many: {int(counts.sum()) - len(without)} of them, drawn at "
-            "random, are described, and the others are answered as new rows",
-            DataWarning,
-        )
-        weight = np.ones(n) if self.weight is None else self.weight.astype(float)
-        weight[without] = 0.0
-        return replace(self, weight=weight)
-
-    def _imputed(self, rows: np.ndarray) -> Filled:
-        donors = self.observed[~self.minority & self.counts]
-        found = imputed(rows, donors, self.table.categorical)
-        of_kernel = self.table.coordinates
-        return Filled(of_kernel(found.rows), found.which, of_kernel(found.versions))
-
-    @property
-    def counts(self) -> np.ndarray:
-        """Which rows (n,) have a weight: all, where weights cannot be, which is said later."""
-        weight = self.weight
-        if (
-            weight is None
-            or weight.shape != self.minority.shape
-            or not (weight > 0.0).any()
-        ):
-            return np.ones(len(self.minority), dtype=bool)
-        return weight > 0.0
-
-    @property
-    def units(self) -> Units:
-        """The units of the rows; a ValueError for weights or groups that cannot be."""
-        return Units.of(self.filled.rows, self.minority, self.weight, self.groups)
+        same = not table.cycles and not len(complete.which)
+        observed.setflags(write=False)
+        return replace(found, observed=found.X) if same else found
 
     @property
     def n_columns(self) -> int:
         """The number of columns of X in ``fit``."""
-        return len(self.minority) if self.kernel.pairwise else self.observed.shape[1]
+        pairwise = self.kernel.pairwise
+        return len(self.minority) if pairwise else self.observed.shape[1]
 
     @property
     def given(self) -> TrainingTable:
@@ -228,39 +188,90 @@ class Training:
         frame = table.frame(self.observed, index)
         return TrainingTable(table, frame, values, self.minority.copy(), self.floats)
 
+    @cached_property
+    def hashes(self) -> np.ndarray:
+        """The hashes of rows that equal no other."""
+        return unrepeated_hashes(self.observed)
+
     @property
-    def gaps(self) -> np.ndarray:
-        """Which values are missing, (n, p)."""
+    def missing(self) -> np.ndarray:
+        """Which cells are missing, (n, p)."""
         return np.isnan(self.observed)
 
     @property
     def row_names(self) -> np.ndarray:
-        """The user's names of the rows, shape (n,); their numbers if they have no others."""
+        """The user's names of the rows, shape (n,); else their numbers."""
         return np.arange(len(self.minority)) if self.names is None else self.names
 
     # new rows
 
     def floats(self, X: Any) -> np.ndarray:
-        """Return new rows as floats, shape (m, p); NaN for gaps."""
+        """Return new rows as floats, shape (m, p); NaN for missing cells."""
         X = as_frame(X)
-        if self.apart and hasattr(X, "columns"):  # some are no features
+        if self.apart and isinstance(X, pd.DataFrame):  # some are no features
             X = X[[name for name in X.columns if name not in self.apart.values()]]
         return inputs.new_rows(
             self.estimator, self.table, self.kernel, X, self.n_columns
         )
 
-    def new(self, X: Any) -> Filled:
-        """Return new rows as the kernel takes them, without gaps."""
+    def new(self, X: Any) -> CompleteRows:
+        """Return new rows as the kernel takes them, without missing cells."""
         return self.of_floats(self.floats(X))
 
-    def of_floats(self, rows: np.ndarray) -> Filled:
-        """Return new rows of floats as the kernel takes them, without gaps."""
-        if not np.isnan(rows).any():
-            return Filled.whole(
-                self.kernel.new_rows(self.table.coordinates(rows), self.n_columns)
-            )
-        warn_of_gaps(rows, self.table.labels)
-        return self._imputed(rows)
+    def of_floats(self, rows: np.ndarray) -> CompleteRows:
+        """Return new rows of floats as the kernel takes them, without missing cells."""
+        if np.isnan(rows).any():
+            donors = self.observed[~self.minority & (self.weight > 0.0)]
+            return completed(rows, donors, self.table)
+        of_kernel = self.table.coordinates(rows)
+        return CompleteRows.of(self.kernel.new_rows(of_kernel, self.n_columns))
+
+
+def completed(rows: np.ndarray, donors: np.ndarray, table: Table) -> CompleteRows:
+    """Return rows of floats as a kernel takes them, missing cells filled by donors."""
+    if not np.isnan(rows).any():
+        return CompleteRows.of(table.coordinates(rows))
+    warn_of_missing(rows, table.labels)
+    found = imputed(rows, donors, table.categorical)
+    of_kernel = table.coordinates
+    return CompleteRows(of_kernel(found.X), found.which, of_kernel(found.copies))
+
+
+def counted(minority: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Return which rows (n,) have a weight: all, where weights cannot be, an error later."""
+    if weight is None or weight.shape != minority.shape or not (weight > 0.0).any():
+        return np.ones(len(minority), dtype=bool)
+    return weight > 0.0
+
+
+def thinned(
+    minority: np.ndarray, weight: np.ndarray | None, of_both: bool, seed: int
+) -> np.ndarray | None:
+    """Return the weights of rows, 0 beside a random sample of as many as are described.
+
+    Of the majority 12,000 rows are described, and as many of the minority, or 1,000 if
+    the model learns from both classes.
+    """
+    most = MOST_DESCRIBED_MINORITY if of_both else MOST_DESCRIBED
+    counts = counted(minority, weight)
+    rng = np.random.default_rng(seed)
+    out = []
+    for of_class, limit in ((~minority, MOST_DESCRIBED), (minority, most)):
+        found = np.flatnonzero(of_class & counts)
+        if len(found) > limit:
+            out.append(np.setdiff1d(found, rng.choice(found, limit, replace=False)))
+    if not out:
+        return weight
+    without = np.concatenate(out)
+    n = len(counts)
+    warn(
+        f"{n} rows are many: {int(counts.sum()) - len(without)} of them, drawn at "
+        "random, are described, and the others are answered as new rows",
+        DataWarning,
+    )
+    weight = np.ones(n) if weight is None else weight.astype(float)
+    weight[without] = 0.0
+    return weight
 
 
 def without_columns(
@@ -281,7 +292,7 @@ def without_columns(
     apart = {}
     for argument, name in of_rows.items():
         if isinstance(name, str):
-            if not hasattr(X, "columns"):
+            if not isinstance(X, pd.DataFrame):
                 raise ValueError(
                     f"{argument}={name!r}: the name of a column is for the columns of "
                     "a data frame (of a file: bsvdd.read_table); give one value for "
@@ -309,8 +320,10 @@ def _require_order(argument: str, values: Any, X: Any) -> None:
         )
 
 
-def _numbers(weight: Any) -> np.ndarray:
+def as_weights(weight: Any) -> np.ndarray | None:
     """Return weights as numbers; a ValueError for the first that is none."""
+    if weight is None:
+        return None
     weight = np.asarray(weight)
     given = pd.Series(weight.reshape(-1))
     found = pd.to_numeric(given, errors="coerce")
@@ -322,16 +335,16 @@ def _numbers(weight: Any) -> np.ndarray:
     return found.to_numpy(float).reshape(weight.shape)
 
 
-def warn_of_gaps(rows: np.ndarray, columns: list[Any]) -> None:
-    """Warn of the gaps of rows (n, p) that are filled, with their number in each column."""
+def warn_of_missing(rows: np.ndarray, columns: list[Any]) -> None:
+    """Warn of missing cells of rows (n, p) that are filled, with their number in each column."""
     warn(
-        f"{counted(np.isnan(rows), columns)}, filled by the nearest training rows: "
+        f"{n_missing(np.isnan(rows), columns)}, filled by the nearest training rows: "
         "false-alarm rates and p-values hold approximately",
         DataWarning,
     )
 
 
-def _warn_of_classes(minority: np.ndarray, minor_label: Any) -> None:
+def warn_of_classes(minority: np.ndarray, minor_label: Any) -> None:
     n = len(minority)
     n1 = int(minority.sum())
     if minor_label is None and n1 > n - n1:
@@ -339,5 +352,35 @@ def _warn_of_classes(minority: np.ndarray, minor_label: Any) -> None:
             f"the minority, -1 in {{-1, 1}} or 1 in {{0, 1}}, has {n1} of {n} rows, "
             "and the model describes the other class as normal; if the labels are the "
             "other way round, name the minority's label by minor_label=",
+            DataWarning,
+        )
+
+
+# new rows that are training rows
+
+
+def row_hashes(rows: np.ndarray) -> np.ndarray:
+    """Return a number of 64 bits for each row (n, p), equal for equal rows."""
+    frame = pd.DataFrame(rows + 0.0)  # -0.0 is 0.0
+    return pd.util.hash_pandas_object(frame, index=False).to_numpy()
+
+
+def unrepeated_hashes(rows: np.ndarray) -> np.ndarray:
+    """Return the hashes of rows (n, p) that equal no other: new rows equal the others by chance."""
+    found, count = np.unique(row_hashes(rows), return_counts=True)
+    return found[count == 1]
+
+
+def warn_of_training(known: np.ndarray, rows: np.ndarray) -> None:
+    """Say how many rows (m, p) have known hashes, if these are more than a few."""
+    equal = (
+        int(np.isin(row_hashes(rows), known).sum())
+        if len(rows) >= FEWEST_REPEATED
+        else 0
+    )
+    if equal > SHARE_REPEATED * len(rows):
+        warn(
+            f"{equal} of {len(rows)} rows are training rows; decision() answers them "
+            "left out",
             DataWarning,
         )

@@ -14,31 +14,33 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist, pdist
 
-MOST_ROWS = {"likelihood": 1000, "median": 3000, "wide": 3000}
-GRID = 15  # candidates, between the best of which s is sought
-NEAR = 0.005  # of log s
-SMALLEST = 1e-100  # of numbers whose squares are needed
-COPIES = 1e-8  # distance, relative to the root mean square, up to which rows are copies
+SAMPLE_SIZES = {"likelihood": 1000, "median": 3000, "wide": 3000}
+N_CANDIDATES = 15  # candidates, between the best of which s is sought
+PRECISION = 0.005  # of log s
+SMALLEST_BANDWIDTH = 1e-100  # of numbers whose squares are needed
+OF_COPIES = (
+    1e-8  # distance, relative to the root mean square, up to which rows are copies
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows (n, q) that teach a bandwidth, their weights (n,), and the unit (n,) of each.
+class Sample:
+    """Rows (n, q) from which a bandwidth is taken, with weights and groups (n,).
 
     ``dimensions`` is the number of columns of which the coordinates are made.
     """
 
     X: np.ndarray
     weight: np.ndarray
-    unit: np.ndarray
+    group: np.ndarray
     dimensions: int
 
-    def sample(self, size: int) -> Rows:
+    def sample(self, size: int) -> Sample:
         """Return so many of the rows at most."""
         if len(self.X) <= size:
             return self
         i = np.sort(np.random.default_rng(0).choice(len(self.X), size, replace=False))
-        return Rows(self.X[i], self.weight[i], self.unit[i], self.dimensions)
+        return Sample(self.X[i], self.weight[i], self.group[i], self.dimensions)
 
     @property
     def share(self) -> np.ndarray:
@@ -62,7 +64,7 @@ class Rows:
         i, j = np.triu_indices(len(self.X), 1)
         d = pdist(self.X)
         t = self.weight[i] * self.weight[j]
-        apart = d > COPIES * d.max(initial=0.0)
+        apart = d > OF_COPIES * d.max(initial=0.0)
         order = np.argsort(d[apart])
         d = d[apart][order] ** power
         t = t[apart][order]
@@ -73,7 +75,7 @@ class Rows:
         )
 
 
-def mean(rows: Rows) -> float:
+def mean(rows: Sample) -> float:
     r"""Return s of the mean criterion (Chaudhuri et al. 2017).
 
     .. math:: s^2 = \bar D^2 / \ln((n-1)/\delta^2), \qquad \delta = \sqrt2 \cdot 10^{-6}
@@ -81,7 +83,7 @@ def mean(rows: Rows) -> float:
     return math.sqrt(rows.mean_square / math.log((rows.n - 1.0) / 2e-12))
 
 
-def modified_mean(rows: Rows) -> float:
+def modified_mean(rows: Sample) -> float:
     r"""Return s of the modified mean criterion (Liao et al. 2018): the tolerance depends on n.
 
     .. math::
@@ -96,17 +98,17 @@ def modified_mean(rows: Rows) -> float:
     return math.sqrt(rows.mean_square / math.log((rows.n - 1.0) / float(delta) ** 2))
 
 
-def median(rows: Rows) -> float:
+def median_distance(rows: Sample) -> float:
     r"""Return the median heuristic (Garreau et al. 2017), s = the median distance of two rows."""
-    return rows.sample(MOST_ROWS["median"]).middle()
+    return rows.sample(SAMPLE_SIZES["median"]).middle()
 
 
-def wide(rows: Rows) -> float:
+def wide(rows: Sample) -> float:
     r"""Return a wide bandwidth, :math:`s^2 = m / 8`, m the median squared distance of two rows."""
-    return math.sqrt(rows.sample(MOST_ROWS["wide"]).middle(2.0) / 8.0)
+    return math.sqrt(rows.sample(SAMPLE_SIZES["wide"]).middle(2.0) / 8.0)
 
 
-def scale(rows: Rows) -> float:
+def scale(rows: Sample) -> float:
     r"""Return s of scikit-learn's ``gamma="scale"``, :math:`s^2 = p\, \mathrm{var}(X)/2`."""
     t = rows.share
     p = rows.X.shape[1]
@@ -114,36 +116,36 @@ def scale(rows: Rows) -> float:
     return math.sqrt(p * (t @ ((rows.X - center) ** 2).mean(axis=1)) / 2.0)
 
 
-CRITERIA: dict[str, Callable[[Rows], float]] = {
+CRITERIA: dict[str, Callable[[Sample], float]] = {
     "mean": mean,
     "modified_mean": modified_mean,
-    "median": median,
+    "median": median_distance,
     "scale": scale,
     "wide": wide,
 }
 
 
-def likelihood(rows: Rows, metric: str, power: int) -> float:
+def likelihood(rows: Sample, metric: str, power: int) -> float:
     r"""Return the s with the largest leave-one-out likelihood of the rows (Duin 1976).
 
     .. math:: \sum_i t_i \left[\log \sum_{j \in N_i} t_j\, e^{-(d_{ij} / s)^a / a}
         - p \log s\right]
 
-    :math:`N_i` are the rows that are no copies of row i, nor of its unit; d is the distance of the
+    :math:`N_i` are the rows that are no copies of row i, nor of its group; d is the distance of the
     kernel and a its power (2 for the Gaussian kernel). s is the best of a grid from a
     quarter of the median distance to the fifth neighbour up to the root mean square
-    distance of rows of two units; beyond 1,000 rows a sample of so many is used.
+    distance of rows of two groups; beyond 1,000 rows a sample of so many is used.
     """
-    rows = rows.sample(MOST_ROWS["likelihood"])
+    rows = rows.sample(SAMPLE_SIZES["likelihood"])
     d = cdist(rows.X, rows.X, metric)
     t = rows.weight
-    others = rows.unit[:, None] != rows.unit
+    others = rows.group[:, None] != rows.group
     pairs = t[:, None] * t * others
     high = math.sqrt((pairs * d**2).sum() / (pairs.sum() or 1.0))
     if not 0.0 < high < math.inf:
         return high
     low = min(_to_fifth(np.unique(rows.X, axis=0), metric) / 4.0, high / 2.0)
-    d[(d <= COPIES * high) | ~others] = np.inf
+    d[(d <= OF_COPIES * high) | ~others] = np.inf
     some = np.isfinite(d).any(axis=1)
     d = d[some] ** power / power
     of = t[some]
@@ -157,11 +159,14 @@ def likelihood(rows: Rows, metric: str, power: int) -> float:
         log_sum = np.log(k @ t) - nearest / s**power
         return float(rows.dimensions * log_s - of @ log_sum / of.sum())
 
-    grid = np.linspace(math.log(low), math.log(high), GRID)
+    grid = np.linspace(math.log(low), math.log(high), N_CANDIDATES)
     best = int(np.argmin([loss(log_s) for log_s in grid]))
-    between = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, GRID - 1)])
+    between = (
+        float(grid[max(best - 1, 0)]),
+        float(grid[min(best + 1, N_CANDIDATES - 1)]),
+    )
     found = minimize_scalar(
-        loss, bounds=between, method="bounded", options={"xatol": NEAR}
+        loss, bounds=between, method="bounded", options={"xatol": PRECISION}
     )
     return math.exp(min(found.x, float(grid[best]), key=loss))
 
@@ -181,7 +186,7 @@ def named(name: str) -> bool:
     return name == "likelihood" or name in CRITERIA
 
 
-def of(name: str, rows: Rows, metric: str, power: int) -> float:
+def of(name: str, rows: Sample, metric: str, power: int) -> float:
     """Return the bandwidth that a criterion gives to rows.
 
     Raises
@@ -195,7 +200,7 @@ def of(name: str, rows: Rows, metric: str, power: int) -> float:
             if name == "likelihood"
             else CRITERIA[name](rows)
         )
-    if not SMALLEST <= s <= 1.0 / SMALLEST:
+    if not SMALLEST_BANDWIDTH <= s <= 1.0 / SMALLEST_BANDWIDTH:
         raise ValueError(
             f"bandwidth={name!r} gives {s} on these {len(rows.X)} majority rows (too "
             "many of them are equal, or they are too large or small to be squared); "

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 import scipy
 
-SAMPLE = 100  # training rows on which a function is checked
+CHECKED_ROWS = 100  # training rows on which a function is checked
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,24 @@ class Kernel:
     """
 
     pairwise: ClassVar[bool] = False  # whether kernel values stand in place of rows
-    of_tables: ClassVar[bool] = (
-        False  # whether columns may be categories, and values missing
-    )
-    categorical_columns: ClassVar[tuple[int, ...]] = ()
+    # whether columns may be categories, and values missing
+    of_tables: ClassVar[bool] = False
+    of_core: ClassVar[bool] = False  # whether the core of one table made it
+
+    @property
+    def categorical_columns(self) -> tuple[int, ...]:
+        """The positions of the columns of categories."""
+        return ()
+
+    @property
+    def inner(self) -> Kernel:
+        """The kernel of the numbers of a table; itself if it is of none."""
+        return self
+
+    @property
+    def scale(self) -> str:
+        """The scale of the numbers of a table; empty if it is of none."""
+        return ""
 
     @property
     def normalized(self) -> bool:
@@ -34,16 +48,16 @@ class Kernel:
         return False
 
     def fit(
-        self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0
+        self, X: np.ndarray, weight: np.ndarray, group: np.ndarray, columns: int = 0
     ) -> Self:
-        """Return the kernel that majority rows teach.
+        """Return the kernel fitted to majority rows.
 
         Parameters
         ----------
         X : ndarray of shape (n, p)
         weight : ndarray of shape (n,)
-        unit : ndarray of int, shape (n,)
-            Rows of one unit say nothing of each other.
+        group : ndarray of int, shape (n,)
+            Rows of one group say nothing of each other.
         columns : int, default=0
             How many columns the p coordinates are made of, if it is not p.
 
@@ -54,7 +68,7 @@ class Kernel:
         """
         return self
 
-    def taught(self, X: np.ndarray, weight: np.ndarray) -> Self:
+    def rescaled(self, X: np.ndarray, weight: np.ndarray) -> Self:
         """Return the kernel with the column scales of other rows X."""
         return self
 
@@ -81,6 +95,10 @@ class Kernel:
     def diag(self, Z: np.ndarray) -> np.ndarray:
         """Return k(z, z), (m,)."""
         return np.ones(len(Z))
+
+    def with_inner(self, kernel: Kernel) -> Kernel:
+        """Return the kernel with another kernel of the numbers of a table."""
+        return kernel
 
     def __sklearn_clone__(self) -> Self:
         """Return a copy: a user's function may have a state."""
@@ -145,7 +163,7 @@ class Custom(Kernel):
         return f"Custom(function={name})"
 
     def fit(
-        self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0
+        self, X: np.ndarray, weight: np.ndarray, group: np.ndarray, columns: int = 0
     ) -> Self:
         """Check the function on the rows."""
         require_kernel(self, X)
@@ -165,7 +183,7 @@ class Custom(Kernel):
 
     @override
     def diag(self, Z: np.ndarray) -> np.ndarray:
-        blocks = np.array_split(Z, -(-len(Z) // SAMPLE)) if len(Z) else []
+        blocks = np.array_split(Z, -(-len(Z) // CHECKED_ROWS)) if len(Z) else []
         return np.concatenate(
             [np.diag(self(block, block)) for block in blocks] or [np.empty(0)]
         )
@@ -270,7 +288,7 @@ def as_kernel(kernel: Any) -> Kernel:
 
 def require_kernel(kernel: Kernel, X: np.ndarray) -> None:
     """Raise an error unless a kernel is symmetric, of two rows alone and semi-definite."""
-    rows = X[np.linspace(0, len(X) - 1, min(len(X), SAMPLE)).astype(int)]
+    rows = X[np.linspace(0, len(X) - 1, min(len(X), CHECKED_ROWS)).astype(int)]
     half = len(rows) // 2
     K = kernel(rows, rows)
     largest = np.abs(K).max()

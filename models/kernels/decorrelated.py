@@ -1,4 +1,4 @@
-r"""The kernel of a whole table: columns of numbers are adjusted for each other by the core.
+r"""The kernel of a whole table: columns of numbers are adjusted by the core.
 
 Standardised values and normal scores of the columns are multiplied by the symmetric
 :math:`S^{-1/2}` each,
@@ -10,12 +10,12 @@ of the n rows of the core and p columns that vary. This root changes columns lea
 :math:`s^2 = m / 8`, with m the median squared distance of two rows.
 
 In a column of flags, counts or amounts one value may hold more than half of the rows.
-As a number all other rows would be far from it, and odd. Such a column is in two parts:
-is it the common value, which is a category; and the number among the other rows, which
-is 0 at the common value, has the scale of the other rows, and is not adjusted for other
-columns. A share q of other rows is the less a sign of oddness the larger it is, and
-would hide rows that are odd: the factor of this category is
-:math:`\max(\rho, \min(1/2, 10 q))` in place of :math:`\rho`.
+As a number all other rows would be far from it, and odd. Such a column has two parts.
+The first is a category: whether a row has the common value. The second is the number.
+It is 0 at the common value, has the scale of the other rows, and is not adjusted for
+other columns. If a large share q of rows has other values, these values are no sign of
+oddness, and the factor :math:`\rho` would hide rows that are odd. So the factor of this
+category is :math:`\max(\rho, \min(1/2, 10 q))`.
 
 The long side of a skewed column is shortened by the inverse of Tukey's g distribution
 (Hoaglin 1985). With :math:`q_{.1}, q_{.5}, q_{.9}` of a standardised column and
@@ -25,9 +25,10 @@ The long side of a skewed column is shortened by the inverse of Tukey's g distri
     g = \frac1c \log \frac{q_{.9} - q_{.5}}{q_{.5} - q_{.1}}, \qquad
     u = \frac{g\, (q_{.5} - q_{.1})}{1 - e^{-g c}}.
 
-Odd rows make a column look skewed, and so do clusters if a core lacks one of them. So g
-is the one of the core or of all rows that is nearer to 0, each less two standard errors
-(:math:`1.62 / \sqrt n` for normal values), and 0 if they differ in sign.
+Odd rows make a column look skewed, and so do clusters if a core is without one of them.
+So g is estimated from the core and from all rows, and two standard errors
+(:math:`1.62 / \sqrt n` for normal values) are taken off each. The one nearer to 0 is
+used, and 0 if they differ in sign.
 
 **References**
 
@@ -42,29 +43,31 @@ American Statistician 72, 309-314. doi:10.1080/00031305.2016.1277159
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Self, override
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self, override
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 from scipy.special import ndtri
 
+from .base import Kernel
 from .numeric import RBF
 from .tabular import Column, Tabular
 
-MOST_COMMON = 0.5  # share of rows at one value, above which a column is in two parts
+MOST_COMMON = 0.5  # share of rows at one value, above which a column has two parts
 NARROW = 8.0  # m / s^2
-MOST_ROWS = 3000  # of which all pairs are compared
-RIDGE = 0.1
-RIDGE_OF_COLUMNS = 2.0
+MOST_COMPARED_ROWS = 3000  # of which all pairs are compared
+# eta
+SHRINKAGE = 0.1
+SHRINKAGE_OF_COLUMNS = 2.0
 # of a part
 LARGEST_FACTOR = 0.5
-OF_SHARE = 10.0
-NEAR = 0.8  # share of values that tell a scale, those nearest to the median
+FACTOR_OF_SHARE = 10.0
+NEAREST_SHARE = 0.8  # share of values that tell a scale: those nearest to the median
 COPIES = 1e-16  # squared distance, relative to the largest, up to which rows are copies
 # quantiles that tell g, and Phi^-1(.9)
 EDGES = (0.1, 0.5, 0.9)
-C = 1.2815515655446004
+NORMAL_EDGE = 1.2815515655446004
 # of g, times sqrt n, for normal values, by the delta method
 SURE = 2.0
 STANDARD_ERROR = 1.62
@@ -78,7 +81,7 @@ class LongSide:
     ----------
     g : float
         Below 0 if the lower side is the long one.
-    middle, unit : float
+    middle, step : float
         The median, and u.
     mean, sd : float
         Of the shortened values; they are standardised again.
@@ -86,13 +89,16 @@ class LongSide:
 
     g: float
     middle: float
-    unit: float
+    step: float
     mean: float = 0.0
     sd: float = 1.0
 
     @classmethod
     def of(cls, core: np.ndarray, x: np.ndarray) -> Self | None:
-        """Return that of values x (n,), of which (m,) are in the core; None if no side is long."""
+        """Return the shortening of ``x`` (n,), estimated from ``core`` (m,).
+
+        None if the skewness is within two standard errors of 0.
+        """
         of_core = sure_skewness(core)
         of_all = sure_skewness(x)
         if of_core * of_all <= 0.0:
@@ -100,22 +106,25 @@ class LongSide:
         g = math.copysign(min(abs(of_core), abs(of_all)), of_core)
         low, middle, high = np.quantile(core, EDGES)
         short = middle - low if g > 0.0 else high - middle
-        return cls(g, float(middle), float(short * abs(g) / -math.expm1(-abs(g) * C)))
+        unit = short * abs(g) / -math.expm1(-abs(g) * NORMAL_EDGE)
+        return cls(g, float(middle), float(unit))
 
     def __call__(self, v: np.ndarray) -> np.ndarray:
         """Return the values v (m,) with the long side shortened."""
-        scale = self.unit / self.g
+        scale = self.step / self.g
         beyond = np.maximum((v - self.middle) / scale, 0.0)
         shortened = np.where(beyond > 0.0, self.middle + scale * np.log1p(beyond), v)
         return np.asarray((shortened - self.mean) / self.sd)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Decorrelated(Tabular):
-    """The kernel of a table with odd rows inside, which no rows teach again.
+@dataclass(frozen=True, repr=False)
+class Decorrelated(Kernel):
+    """The kernel of a table with odd rows inside, fitted to its core once and for all.
 
     Attributes
     ----------
+    tabular : Tabular
+        The kernel whose coordinates are adjusted, with the bandwidth of the core.
     common : ndarray of shape (p,)
         The common value of each column of numbers; NaN for none.
     weights : ndarray of shape (c,)
@@ -126,62 +135,60 @@ class Decorrelated(Tabular):
         The matrices S^{-1/2} of values, of normal scores, or of both.
     """
 
-    of_core = True
-
-    common: np.ndarray | None = None
-    weights: np.ndarray | None = None
+    tabular: Tabular
+    common: np.ndarray = field(compare=False)
+    weights: np.ndarray = field(compare=False)
     sides: tuple[LongSide | None, ...] = ()
-    roots: np.ndarray | None = None
+    roots: np.ndarray | None = field(default=None, compare=False)
+
+    of_tables: ClassVar[bool] = True
+    of_core: ClassVar[bool] = True
 
     @classmethod
     def plain(cls, asked: Tabular, X: np.ndarray) -> Self:
-        """Return the kernel of rows X (n, p), whose columns are not adjusted for each other."""
+        """Return the kernel of rows X (n, p), not yet adjusted by a core."""
         categorical = asked.categorical_columns
         numbers = np.delete(X, categorical, axis=1).T
         common = np.array([common_value(x) for x in numbers])
-        taught = asked.taught(X, np.ones(len(X))).columns
+        fitted = asked.rescaled(X, np.ones(len(X))).columns or ()
         columns = tuple(
             column if np.isnan(value) else of_others(x[x != value])
-            for x, value, column in zip(numbers, common, taught or (), strict=True)
+            for x, value, column in zip(numbers, common, fitted, strict=True)
         )
-        shares = [
-            (x != c).mean()
-            for x, c in zip(numbers, common, strict=True)
-            if not np.isnan(c)
+        parts = [
+            power_of((x != value).mean(), asked.rho)
+            for x, value in zip(numbers, common, strict=True)
+            if not np.isnan(value)
         ]
-        parts = [power_of(share, asked.rho) for share in shares]
-        weights = np.append(np.ones(len(categorical)), parts)
-        return cls(
-            kernel=RBF("wide"),
-            rho=asked.rho,
-            categorical=categorical,
-            scale=asked.scale,
-            columns=columns,
-            cyclic=asked.cyclic,
-            common=common,
-            weights=weights,
+        tabular = replace(
+            asked, kernel=RBF("wide"), categorical=categorical, columns=columns
         )
+        return cls(tabular, common, np.append(np.ones(len(categorical)), parts))
 
     def adjusted(self, X: np.ndarray, core: np.ndarray) -> Self:
         """Return the kernel adjusted by the core (c, p) of rows X (n, p)."""
-        assert self.columns is not None
-        numbers = np.delete(core, self.categorical_columns, axis=1).T
         columns = tuple(
             scaled_by(column, x) if whole else column
-            for column, x, whole in zip(self.columns, numbers, self.whole, strict=True)
+            for column, x, whole in zip(
+                self.columns, self.numbers(core).T, self.whole, strict=True
+            )
         )
-        plain = replace(self, columns=columns)
+        plain = replace(self, tabular=replace(self.tabular, columns=columns))
         if not any(column.span for column in columns):
-            return replace(plain, kernel=RBF(1.0))  # nothing tells a bandwidth
+            return plain.with_inner(RBF(1.0))  # nothing tells a bandwidth
         plain = replace(plain, sides=plain._sides(X, core))
         roots = [inverse_root(half, self.whole) for half in plain.halves(core)]
         plain = replace(plain, roots=np.array(roots))
-        some = np.random.default_rng(0).permutation(X)[:MOST_ROWS]
+        some = np.random.default_rng(0).permutation(X)[:MOST_COMPARED_ROWS]
         squared = pdist(plain.inputs(some)[:, : self.q], "sqeuclidean")
-        return replace(plain, kernel=RBF(math.sqrt(middle(squared) / NARROW), "wide"))
+        bandwidth = math.sqrt(median_of_different(squared) / NARROW)
+        return plain.with_inner(RBF(bandwidth, "wide"))
 
     def _sides(self, X: np.ndarray, core: np.ndarray) -> tuple[LongSide | None, ...]:
-        """Return the long sides; those of numbers beside a common value are told by all of them."""
+        """Return the long sides of the columns.
+
+        A column beside a common value is estimated from all rows with other values.
+        """
         if self.scale == "normal scores":
             return ()
         z = self.halves(X)[0].T
@@ -193,38 +200,62 @@ class Decorrelated(Tabular):
             inside = inside if whole else x[other]
             side = LongSide.of(inside, x[other])
             if side is not None:
-                values = side(inside)
-                mean, sd = (
-                    (values.mean(), values.std()) if whole else of_nearest(values)
-                )
+                v = side(inside)
+                mean, sd = (v.mean(), v.std()) if whole else of_nearest(v)
                 side = replace(side, mean=float(mean), sd=float(sd) or 1.0)
             found.append(side)
         return tuple(found)
 
+    @property
     @override
-    def fit(
-        self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0
-    ) -> Self:
-        return self
+    def normalized(self) -> bool:
+        return True
+
+    @property
+    @override
+    def categorical_columns(self) -> tuple[int, ...]:
+        return self.tabular.categorical_columns
+
+    @property
+    @override
+    def inner(self) -> Kernel:
+        return self.tabular.inner
 
     @override
-    def taught(self, X: np.ndarray, weight: np.ndarray) -> Self:
-        return self
+    def with_inner(self, kernel: Kernel) -> Self:
+        return replace(self, tabular=self.tabular.with_inner(kernel))
+
+    @property
+    @override
+    def scale(self) -> str:
+        return self.tabular.scale
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of numbers."""
+        return self.tabular.columns or ()
+
+    @property
+    def q(self) -> int:
+        """The number of coordinates of numbers."""
+        return self.tabular.q
 
     @property
     def whole(self) -> np.ndarray:
-        """Which columns of numbers (p,) are in one part."""
-        assert self.common is not None
+        """Which columns of numbers (p,) have one part."""
         return np.isnan(self.common)
+
+    def numbers(self, X: np.ndarray) -> np.ndarray:
+        """Return the columns of numbers (m, p) of rows X."""
+        return np.delete(X, self.categorical_columns, axis=1)
 
     def at_common(self, X: np.ndarray) -> np.ndarray:
         """Return which numbers (m, p) of rows X are the common value."""
-        return np.asarray(np.delete(X, self.categorical_columns, axis=1) == self.common)
+        return np.asarray(self.numbers(X) == self.common)
 
     def halves(self, X: np.ndarray) -> np.ndarray:
-        """Return the standardised values or the normal scores of rows X, or both, (h, m, p)."""
-        assert self.columns is not None
-        numbers = np.delete(X, self.categorical_columns, axis=1).T
+        """Return the standardised values or normal scores of X, or both, (h, m, p)."""
+        numbers = self.numbers(X).T
         both = [c.coordinates(x) for c, x in zip(self.columns, numbers, strict=True)]
         kept = {"both": (0, 1), "standardised": (0,), "normal scores": (1,)}[self.scale]
         found = np.array([[pair[i] for pair in both] for i in kept])
@@ -244,50 +275,59 @@ class Decorrelated(Tabular):
         return np.hstack([*numbers, X[:, list(self.categorical_columns)], parts])
 
     @override
-    def differ(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        weights = self.weights
-        assert weights is not None
-        share = cdist(Z[:, self.q :], Y[:, self.q :], "hamming", w=weights)
-        return np.asarray(share * weights.sum())
+    def log(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        q = self.q
+        found = self.inner.log(Z[:, :q], Y[:, :q]) if q else np.zeros((len(Z), len(Y)))
+        if Z.shape[1] > q:
+            found += self.log_factor(Z, Y)
+        return found
 
     def apart(self, Z: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return squared distances of numbers, and log f of categories, (m, R) each."""
         squared = cdist(Z[:, : self.q], Y[:, : self.q], "sqeuclidean")
+        return squared, self.log_factor(Z, Y)
+
+    def log_factor(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """Return log f (m, R) of the categories and parts that differ."""
         if Z.shape[1] == self.q:
-            return squared, np.zeros_like(squared)
-        return squared, math.log(self.rho) * self.differ(Z, Y)
+            return np.zeros((len(Z), len(Y)))
+        share = cdist(Z[:, self.q :], Y[:, self.q :], "hamming", w=self.weights)
+        return np.asarray(math.log(self.tabular.rho) * (share * self.weights.sum()))
 
     def __repr__(self) -> str:
-        return super().__repr__().replace("Tabular", "Decorrelated", 1)
+        return repr(self.tabular).replace("Tabular", "Decorrelated", 1)
 
 
 def common_value(x: np.ndarray) -> float:
-    """Return the value that more than half of the values x (n,) have, but not all; else NaN."""
+    """Return the value of more than half of x (n,), but not of all; NaN for none."""
     values, count = np.unique(x, return_counts=True)
     is_common = MOST_COMMON * len(x) < count.max() < len(x)
     return float(values[count.argmax()]) if is_common else math.nan
 
 
 def power_of(share: float, rho: float) -> float:
-    """Return the power of rho of a part in which a share of the rows differ from the others."""
-    factor = max(rho, min(LARGEST_FACTOR, OF_SHARE * share))
+    """Return the power of rho of a part, by the share of rows with other values."""
+    factor = max(rho, min(LARGEST_FACTOR, FACTOR_OF_SHARE * share))
     return min(1.0, math.log(factor) / math.log(rho))
 
 
 def of_others(x: np.ndarray) -> Column:
-    """Return the column of the values x (v,) beside a common one, on the scale of the nearest."""
+    """Return the column of the values x (v,) beside a common one.
+
+    Its scale is the scale of the values nearest to the median.
+    """
     column = Column.of(x, np.ones(len(x)))
     mean, sd = of_nearest((x - column.low) / (column.span or 1.0))
     return replace(column, mean=mean, sd=sd) if sd else column
 
 
 def of_nearest(x: np.ndarray) -> tuple[float, float]:
-    """Return mean and sd by the .8 of the values x (v,) that are nearest to their median.
+    """Return mean and sd of x (v,) by the .8 of the values nearest to the median.
 
-    The sd is that of a normal distribution of which they are the middle part.
+    These are taken as the middle part of a normal distribution, whose sd is returned.
     """
     apart = np.abs(x - np.median(x))
-    near = apart <= np.quantile(apart, NEAR, method="inverted_cdf")
+    near = apart <= np.quantile(apart, NEAREST_SHARE, method="inverted_cdf")
     share = near.mean()
     inner = x[near]
     if share == 1.0 or inner.std() == 0.0:
@@ -306,21 +346,24 @@ def scaled_by(column: Column, core: np.ndarray) -> Column:
 
 
 def inverse_root(rows: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Return S^{-1/2} (p, p) of columns; constant ones stay, and those that are not ``whole``."""
+    """Return S^{-1/2} (p, p) of the columns of rows (n, p).
+
+    Columns that are constant, or not ``whole``, stay as they are.
+    """
     vary = (rows.std(axis=0) > 0.0) & whole
     p = int(vary.sum())
     root = np.eye(rows.shape[1])
     if not p:
         return root
-    eta = min(1.0, RIDGE + RIDGE_OF_COLUMNS * p / len(rows))
+    eta = min(1.0, SHRINKAGE + SHRINKAGE_OF_COLUMNS * p / len(rows))
     S = (1.0 - eta) * np.atleast_2d(np.cov(rows[:, vary].T)) + eta * np.eye(p)
     values, vectors = np.linalg.eigh(S)
     root[np.ix_(vary, vary)] = (vectors / np.sqrt(values)) @ vectors.T
     return root
 
 
-def middle(squared: np.ndarray) -> float:
-    """Return m, the median of squared distances of rows that differ; 1 if none do."""
+def median_of_different(squared: np.ndarray) -> float:
+    """Return m, the median squared distance of rows that differ; 1 if none do."""
     different = squared[squared > COPIES * squared.max(initial=0.0)]
     return float(np.median(different)) if len(different) else 1.0
 
@@ -330,7 +373,6 @@ def sure_skewness(x: np.ndarray) -> float:
     low, middle, high = np.quantile(x, EDGES)
     if not low < middle < high:
         return 0.0
-    g = math.log((high - middle) / (middle - low)) / C
-    return math.copysign(
-        max(abs(g) - SURE * STANDARD_ERROR / math.sqrt(len(x)), 0.0), g
-    )
+    g = math.log((high - middle) / (middle - low)) / NORMAL_EDGE
+    error = STANDARD_ERROR / math.sqrt(len(x))
+    return math.copysign(max(abs(g) - SURE * error, 0.0), g)

@@ -11,7 +11,8 @@ from scipy.spatial.distance import cdist
 from . import bandwidth as criteria
 from .base import Kernel, is_number
 
-DIGITS = 1e5  # squared distance from the mean below which a difference of products is exact to 1e-10
+# squared distance from the mean, below which a difference of products is exact to 1e-10
+EXACT_PRODUCTS = 1e5
 
 
 def squared(Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -21,7 +22,7 @@ def squared(Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
     Y = Y - center
     z = np.vecdot(Z, Z)
     y = np.vecdot(Y, Y)
-    if not max(z.max(initial=0.0), y.max(initial=0.0)) < DIGITS:
+    if not max(z.max(initial=0.0), y.max(initial=0.0)) < EXACT_PRODUCTS:
         return np.asarray(cdist(Z, Y, "sqeuclidean"))
     d = (
         np.column_stack([-2.0 * Z, z, np.ones(len(z))])
@@ -42,7 +43,7 @@ class OfDistance(Kernel):
 
     def __post_init__(self) -> None:
         s = self.bandwidth
-        low = criteria.SMALLEST
+        low = criteria.SMALLEST_BANDWIDTH
         if (
             criteria.named(s)
             if isinstance(s, str)
@@ -76,12 +77,12 @@ class OfDistance(Kernel):
 
     @override
     def fit(
-        self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0
+        self, X: np.ndarray, weight: np.ndarray, group: np.ndarray, columns: int = 0
     ) -> Self:
         if not isinstance(self.bandwidth, str):
             return self
-        rows = criteria.Rows(
-            X, weight, unit, columns or int((np.ptp(X, axis=0) > 0).sum())
+        rows = criteria.Sample(
+            X, weight, group, columns or int((np.ptp(X, axis=0) > 0).sum())
         )
         s = criteria.of(self.bandwidth, rows, self.metric, self.power)
         return replace(self, bandwidth=s, criterion=self.bandwidth)

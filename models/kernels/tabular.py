@@ -13,12 +13,14 @@ from scipy.special import ndtri
 from .base import Kernel, as_kernel, is_number
 from .numeric import RBF, OfDistance
 
-FAR = 5.0  # standard deviations from a constant column to a value that differs
-ROUNDING = (
+CONSTANT_DISTANCE = (
+    5.0  # standard deviations from a constant column to a value that differs
+)
+ROUNDED_RANGE = (
     1e-12  # range of a column, relative to its values, below which it is constant
 )
 REMOTE = 1e150  # ranges of a column from its smallest value, at most
-SCALES = ("both", "standardised", "normal scores")
+COLUMN_SCALES = ("both", "standardised", "normal scores")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class Column:
         Of v.
     values, scores : ndarray of shape (u,)
         The distinct v in ascending order, and their standardised normal scores.
-    unit : float
+    score_sd : float
         The standard deviation of the normal scores before.
     """
 
@@ -43,14 +45,14 @@ class Column:
     sd: float
     values: np.ndarray
     scores: np.ndarray
-    unit: float
+    score_sd: float
 
     @classmethod
     def of(cls, x: np.ndarray, weight: np.ndarray) -> Self:
         """Return what values x (n,) of weights (n,) say."""
         low = float(x.min())
         high = float(x.max())
-        if high - low <= ROUNDING * max(abs(low), abs(high)):
+        if high - low <= ROUNDED_RANGE * max(abs(low), abs(high)):
             return cls(low, 0.0, 0.0, 0.0, np.zeros(1), np.zeros(1), 1.0)
         values, place = np.unique((x - low) / (high - low), return_inverse=True)
         counts = np.bincount(place, weight)
@@ -60,7 +62,7 @@ class Column:
         scores = ndtri((np.cumsum(counts) - counts / 2.0 + 0.5) / (n + 1.0))
         mean = share @ scores
         center = share @ values
-        unit = np.sqrt(share @ (scores - mean) ** 2)
+        score_sd = np.sqrt(share @ (scores - mean) ** 2)
         sd = np.sqrt(share @ (values - center) ** 2)
         return cls(
             low,
@@ -68,8 +70,8 @@ class Column:
             float(center),
             float(sd),
             values,
-            (scores - mean) / unit,
-            float(unit),
+            (scores - mean) / score_sd,
+            float(score_sd),
         )
 
     @classmethod
@@ -79,16 +81,20 @@ class Column:
         ends = np.array([0.0, 1.0])
         if not own.span:
             return own
-        return replace(own, values=ends, scores=(ends - own.mean) / own.sd, unit=1.0)
+        return replace(
+            own, values=ends, scores=(ends - own.mean) / own.sd, score_sd=1.0
+        )
 
     def coordinates(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the standardised values and the normal scores of x (m,)."""
         if not self.span:
-            differs = FAR * (np.abs(x - self.low) > ROUNDING * abs(self.low))
+            differs = CONSTANT_DISTANCE * (
+                np.abs(x - self.low) > ROUNDED_RANGE * abs(self.low)
+            )
             return differs, differs
         with np.errstate(over="ignore"):
             v = np.clip((x - self.low) / self.span, -REMOTE, REMOTE)
-        beyond = (v - np.clip(v, 0.0, 1.0)) / self.sd / self.unit
+        beyond = (v - np.clip(v, 0.0, 1.0)) / self.sd / self.score_sd
         return (v - self.mean) / self.sd, np.interp(
             v, self.values, self.scores
         ) + beyond
@@ -99,7 +105,7 @@ class Column:
         return all(map(np.array_equal, vars(self).values(), vars(other).values()))
 
     def __hash__(self) -> int:
-        return hash((self.low, self.span, self.mean, self.sd, self.unit))
+        return hash((self.low, self.span, self.mean, self.sd, self.score_sd))
 
 
 @dataclass(frozen=True)
@@ -172,8 +178,10 @@ class Tabular(Kernel):
             )
         if not (is_number(self.rho) and 0.0 < self.rho < 1.0):
             raise ValueError(f"rho must lie between 0 and 1, got {self.rho!r}")
-        if self.scale not in SCALES:
-            raise ValueError(f"scale must be one of {list(SCALES)}, got {self.scale!r}")
+        if self.scale not in COLUMN_SCALES:
+            raise ValueError(
+                f"scale must be one of {list(COLUMN_SCALES)}, got {self.scale!r}"
+            )
         positions = self.categorical
         if positions is not None:
             if np.ndim(positions) != 1 or not all(
@@ -189,9 +197,13 @@ class Tabular(Kernel):
         object.__setattr__(self, "kernel", inner)
 
     @property
+    @override
     def inner(self) -> Kernel:
-        """The kernel of the coordinates of numbers."""
         return as_kernel(self.kernel)
+
+    @override
+    def with_inner(self, kernel: Kernel) -> Self:
+        return replace(self, kernel=kernel)
 
     @property
     @override
@@ -199,8 +211,8 @@ class Tabular(Kernel):
         return self.inner.normalized
 
     @property
-    def categorical_columns(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The positions of the columns of categories."""
+    @override
+    def categorical_columns(self) -> tuple[int, ...]:
         return self.categorical or ()
 
     @property
@@ -210,14 +222,14 @@ class Tabular(Kernel):
 
     @override
     def fit(
-        self, X: np.ndarray, weight: np.ndarray, unit: np.ndarray, columns: int = 0
+        self, X: np.ndarray, weight: np.ndarray, group: np.ndarray, columns: int = 0
     ) -> Self:
         if max(self.categorical_columns, default=0) >= X.shape[1]:
             raise ValueError(
                 f"categorical={self.categorical}: there are {X.shape[1]} columns, from "
                 "0 on"
             )
-        plain = self.taught(X, weight)
+        plain = self.rescaled(X, weight)
         assert plain.columns is not None
         varying = sum(column.span > 0.0 for column in plain.columns)
         if (
@@ -231,11 +243,11 @@ class Tabular(Kernel):
             )
         else:
             Z = plain.inputs(X)[:, : plain.q]
-            kernel = self.inner.fit(Z, weight, unit, varying)
+            kernel = self.inner.fit(Z, weight, group, varying)
         return replace(plain, kernel=kernel)
 
     @override
-    def taught(self, X: np.ndarray, weight: np.ndarray) -> Self:
+    def rescaled(self, X: np.ndarray, weight: np.ndarray) -> Self:
         numbers = (f for f in range(X.shape[1]) if f not in self.categorical_columns)
         of = {f: Column.cyclic if f in self.cyclic else Column.of for f in numbers}
         return replace(self, columns=tuple(of[f](X[:, f], weight) for f in of))

@@ -14,7 +14,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from bsvdd import BDD, SVDD, cutoffs, kernels, priors, stand_out
 from bsvdd.comparison import datasets, models
 from bsvdd.comparison.runner import Cell
-from bsvdd.comparison.table import METRICS
+from bsvdd.comparison.table import METRIC_TITLES as METRICS
 
 from .helpers import COLUMNS, KINDS, SHOWN, call, moon
 

@@ -1,4 +1,4 @@
-"""The explorer: each control changes what it says, and the setting before stays beside it."""
+"""The explorer: a control changes what it says, and the setting before stays."""
 
 import numpy as np
 import pandas as pd
@@ -40,11 +40,21 @@ def test_a_control_gives_what_a_fresh_fit_gives_and_the_code_makes_it(
     rows, moved, parameters
 ):
     explorer = bsvdd.explore(rows, est=BDD(**FEW))
-    first, picture = explorer.est, bytes(explorer._image.value)
-    assert picture.startswith(b"\x89PNG") and explorer.before is None
+    first, image = explorer.est, bytes(explorer._image.value)
+    assert image.startswith(b"\x89PNG") and explorer.before is None
     for name, value in moved.items():
         explorer.controls[name].value = value
-    assert bytes(explorer._image.value) != picture
+    assert explorer._image.value != image
+    picture, now = explorer._picture, explorer.est.decision()
+    p, q = (e.probability_normal[0] for e in (now, explorer.before.decision()))
+    assert picture.right.get_title() == f"P(normal) = {p:.2f}, before {q:.2f}"
+    assert len(picture.right.patches) == 3  # both sides of 0, and before as an outline
+    drawn, other = picture.left.collections[:2]
+    if rows is X:
+        P = explorer.est.probability_normal(picture.grid)
+        assert (drawn.get_array().ravel() == P).all()
+    else:
+        assert (other.get_offsets()[:, 1] == now["surprise"]).all()
     if parameters is not None:
         assert explorer.before is first
         same(explorer.est, BDD(**FEW, **parameters).fit(rows), rows)

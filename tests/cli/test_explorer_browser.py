@@ -1,4 +1,4 @@
-"""The explorer in a real browser: Voilà serves a notebook, headless Chromium moves a slider.
+"""The explorer in a browser: Voilà serves a notebook, Chromium moves a slider.
 
 The screenshots are kept in ``test-artifacts/``.
 """

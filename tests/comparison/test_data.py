@@ -1,4 +1,4 @@
-"""Data sets, halves, and generated rows: those that the sources and the published table have."""
+"""Data sets, halves, and generated rows, as in the sources and the published table."""
 
 import hashlib
 import re
@@ -59,7 +59,7 @@ def test_a_table_is_read_with_its_columns_and_its_name_says_nothing_to_a_termina
         f"{7 * i % 11 + 0.5},{'uv'[i % 2]},id{i},{'yn'[i % 3 > 0]}\n" for i in range(12)
     )
     path.write_text("a,c,nr,kind\n" + rows, encoding="utf-8")
-    data = datasets.read(path, Layout("kind", "nr"), "y")
+    data = datasets.read_dataset(path, Layout("kind", "nr"), "y")
     assert data.name == r"a\x1b[2Jb" and list(data.X.columns) == ["a", "c"]
     assert (
         data.X.index[3] == "id3" and data.minority.tolist() == [True, False, False] * 4
@@ -286,7 +286,7 @@ def test_batches_stay_whole_and_rows_without_weight_test_nothing():
     for est in models.by_name(
         ["SVDD", "logistic"]
     ).values():  # one takes weights, one does not
-        runner.fit(est, pair.train)
+        runner.fit_dataset(est, pair.train)
         assert np.isfinite(est.decision_function(pair.test.X)).all()
     same = replace(data, of_rows={**known, "groups": groups % 7})
     assert same.digest != data.digest

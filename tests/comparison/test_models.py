@@ -65,7 +65,7 @@ def scaled(rows, *others):
 
 @pytest.mark.parametrize("name", SCORES)
 def test_scores_and_cutoff_are_those_of_the_method(name):
-    """The cutoff is the .10 quantile of 60 left-out rows, between the 6th and the 7th of them."""
+    """The cutoff is the .10 quantile of 60 left-out rows, between the 6th and 7th."""
     est, score = Yardstick(name, SCALED).fit(X), SCORES[name]
     np.testing.assert_allclose(
         est.score_samples(Z), score(*scaled(X, Z)) + est.cutoff_, rtol=1e-9

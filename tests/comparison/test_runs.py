@@ -1,4 +1,4 @@
-"""Runs: each cell once, whole files only; what is killed goes on from there, to the same table."""
+"""Runs: each cell once, whole files only; a killed run goes on, to the same table."""
 
 import json
 import multiprocessing
@@ -39,7 +39,7 @@ MOON = datasets.moon(n0=60, n1=12)
 
 @pytest.fixture(scope="session")
 def forked():
-    """Start the process from which others are forked, with everything imported that they need."""
+    """Start the process from which others are forked, with what they import."""
     PROCESSES.set_forkserver_preload([__name__, "pymc"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
@@ -48,7 +48,7 @@ def forked():
 
 @pytest.fixture(scope="module")
 def alone():
-    """Return the results of the small study, computed in this process without a folder."""
+    """Return the results of the small study, from this process without a folder."""
     table = STUDY.run()
     assert (table["error"] == "").all()
     return table

@@ -1,4 +1,6 @@
-"""Tables and pages: means, intervals, ranks, advice, the studies, the published table."""
+"""Tables and pages: means, intervals, ranks, advice, studies, the published table."""
+
+import re
 
 import numpy as np
 import pandas as pd
@@ -53,7 +55,7 @@ def test_a_lead_of_one_block_of_equal_models_and_of_none():
 
 
 def test_ranks_friedman_and_nemenyi_follow_their_formulas():
-    found, (n, k) = table.ranks(VALUES), VALUES.shape
+    found, (n, k) = table.mean_ranks(VALUES), VALUES.shape
     ranks = ((-VALUES).to_numpy().argsort(axis=1).argsort(axis=1) + 1).mean(axis=0)
     mean = dict(zip("ABCD", ranks, strict=True))
     assert found["mean rank"].to_dict() == pytest.approx(mean)
@@ -67,7 +69,7 @@ def test_ranks_friedman_and_nemenyi_follow_their_formulas():
     assert set(table.not_told_apart(found)) == {"B", "D"} - {first}
     assert table.friedman(VALUES) < 1e-4
     with pytest.raises(ValueError, match="2 data sets and 3 models .* got 12 and 2"):
-        table.ranks(VALUES[["A", "B"]].assign(C=np.nan))
+        table.mean_ranks(VALUES[["A", "B"]].assign(C=np.nan))
 
 
 def test_means_are_of_the_replicates_and_a_dash_is_no_value():
@@ -91,7 +93,7 @@ def test_means_are_of_the_replicates_and_a_dash_is_no_value():
 
 
 def results_of(values, failed=(), **others):
-    """Return results in which a model has these G-means; ``failed`` are (model, replicate)."""
+    """Return results with these G-means; ``failed`` are (model, replicate)."""
     fixed = {"found": 0.5, "ppv": 0.5, "fpr": 0.1, "average_precision": 0.5, "auc": 0.5}
     return pd.DataFrame(
         [
@@ -129,8 +131,7 @@ GOOD = {"SVDD": [0.9, 0.91, 0.92], "BDD": [0.91, 0.89, 0.9], "kNN": [0.1, 0.11, 
 )
 def test_a_model_is_recommended_if_it_is_told_apart(models, words):
     found = advice.ranked(results_of({m: GOOD[m] for m in models.split()}), "g_mean")
-    said = advice.advice(found, "g_mean")
-    assert pd.Series([said[0]]).str.contains(words).all(), said
+    assert re.search(words, advice.advice(found, "g_mean")[0])
 
 
 def test_among_those_not_told_apart_the_trade_is_named():
@@ -210,7 +211,7 @@ def test_what_failed_is_said_once_and_recommended_never():
 def test_models_stand_in_the_order_of_what_chose_the_cutoffs(n1, cutoff, metric, words):
     found = Advice.of(datasets.moon(n1=n1), results_of(GOOD), cutoff)
     assert found.metric == metric
-    assert pd.Series(found.said).str.contains(words).any(), found.said
+    assert re.search(words, "\n".join(found.said))
     assert found.found.index[0] == {"g_mean": "SVDD", "f1": "kNN"}[metric]
 
 
@@ -224,7 +225,7 @@ def test_a_warning_is_said_once_whatever_its_numbers():
     # of a study, with what failed
     results = results_of(GOOD, {("kNN", r) for r in range(3)})
     results.loc[:2, "notes"] = "R-hat is 1.02"
-    assert studies.doubts(results) == [
+    assert studies.failures_and_warnings(results) == [
         "kNN failed on moon: ValueError: kN has no room",
         "SVDD: R-hat is 1.02",
     ]
@@ -240,8 +241,6 @@ def test_the_page_has_all_and_fetches_nothing(tmp_path):
         "plan &amp; all",
         "&lt;b&gt;",
         "failed in all 3 halves",
-    ]
-    words += [
         "data:image/png;base64,",
         "Nadeau and Bengio",
         "<td>0.910</td>",
@@ -249,7 +248,7 @@ def test_the_page_has_all_and_fetches_nothing(tmp_path):
     ]
     assert [each for each in words if each not in text] == []
     assert "<b></" not in text and 'src="http' not in text and "href=" not in text
-    axes = advice.differences(found).axes[0]
+    axes = advice.differences(found)
     assert [label.get_text() for label in axes.get_yticklabels()] == ["BDD", "<b>"]
 
 
@@ -268,17 +267,19 @@ def test_settings_have_the_rows_that_their_levels_say(quick):
     assert len(study.cells()) == len(study.scenarios) * study.replicates * len(
         study.models
     )
-    steps = {factor for factor, _ in studies.levels(study)}
+    steps = {factor for factor, _ in studies.scenarios_by_situation(study)}
     assert {"features", "minority share", "boundary"} <= steps
-    assert quick or {s for of in studies.levels(study).values() for s in of} == {
-        each.name for each in study.scenarios
-    }
+    assert quick or {
+        s for of in studies.scenarios_by_situation(study).values() for s in of
+    } == {each.name for each in study.scenarios}
 
 
 def test_real_sets_are_grouped_by_their_size():
     study = studies.real(["wine_cultivar3", "yeast_ME2", "musk"])
     assert [s.name for s in study.scenarios][2] == "musk, 1000 training rows"
-    assert {at: len(sets) for at, sets in studies.levels(study).items()} == {
+    assert {
+        at: len(sets) for at, sets in studies.scenarios_by_situation(study).items()
+    } == {
         **{
             ("rows of the set", x): 1
             for x in ("up to 500", "501 to 1500", "above 1500")
@@ -321,7 +322,7 @@ def test_which_model_when_names_planted_winners():
 
 def test_the_study_of_the_slides_is_that_of_the_slides():
     study = studies.slides()
-    assert [s for s in study.scenarios] == [Slides(v=v) for v in (5, 10, 20)]
+    assert study.scenarios == [Slides(v=v) for v in (5, 10, 20)]
     assert (
         list(study.models) == ["SVDD", "BDD", "BSVDD", "BSVDD-M"]
         and len(study.cells()) == 120
@@ -400,7 +401,7 @@ def test_rows_that_flag_everything_are_called_so():
         for m, v in PRINTED.index
         for r in range(2)
     ]
-    both, said = reproduction.tables(pd.DataFrame(rows)).values()
+    both, said = reproduction.both_tables(pd.DataFrame(rows)).values()
     words = said["verdict"].xs("slides", level="source")
     assert words["BSVDD"] == words["BSVDD-M"] == "as flagging all"
     assert words["SVDD"] == "other than flagging all"

@@ -49,7 +49,7 @@ def imported(source, module):
 
 
 def graph(modules):
-    """Return the modules that each module imports; packages only list theirs, so they stay out."""
+    """Return the modules that each module imports; packages stay out."""
     found = {}
     for name in modules.keys() - PACKAGES:
         parts = [each.split(".") for each in imported(modules[name], name)]

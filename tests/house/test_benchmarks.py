@@ -1,4 +1,4 @@
-"""The evidence: cells are computed once, tables are stored with their commit, pages have them."""
+"""The evidence: cells are computed once, and pages show stored tables."""
 
 import json
 import re

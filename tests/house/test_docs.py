@@ -1,10 +1,9 @@
-"""The documentation: the site builds without a warning, and what its pages say holds."""
+"""The site builds without a warning, and what its pages say holds."""
 
 import doctest
 import importlib
 import inspect
 import os
-import pkgutil
 import re
 import shutil
 import subprocess
@@ -30,7 +29,6 @@ GUIDE = sorted((DOCS / "guide").glob("*.md"))
 MOST = 60_000  # bytes of a picture
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 WITHOUT_EXAMPLES = {"words"}
-SHOWN_BY_OTHERS = {"Kernel", "as_kernel"}
 OF_COMPARISON = [
     *("datasets", "slides", "models", "runner"),
     *("table", "advice", "studies", "reproduction"),
@@ -225,16 +223,6 @@ def test_pictures_of_readme_and_guide_are_drawn():
 
 
 # examples
-
-
-def test_every_public_name_has_an_example():
-    for name in PUBLIC:
-        value = pkgutil.resolve_name(f"bsvdd:{name.removeprefix('bsvdd.')}")
-        if (
-            not inspect.ismodule(value)
-            and name.rpartition(".")[2] not in SHOWN_BY_OTHERS
-        ):
-            assert "\nExamples\n--------\n" in inspect.getdoc(value), name
 
 
 @pytest.mark.parametrize(

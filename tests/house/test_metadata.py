@@ -34,7 +34,7 @@ def bounds(requirements):
 
 
 def group(name):
-    """Return the requirements of a dependency group, with those of the groups it includes."""
+    """Return the requirements of a dependency group and of the groups it includes."""
     for line in PYPROJECT["dependency-groups"][name]:
         if isinstance(line, str):
             yield line

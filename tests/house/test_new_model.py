@@ -31,14 +31,15 @@ est.save(Path(sys.argv[1]) / "model.nc")
 assert abs(bsvdd.load(Path(sys.argv[1]) / "model.nc").cutoff_ - est.cutoff_) < 1e-6
 assert est.with_prior(bsvdd.priors.Flat()).kernel_ == est.kernel_
 assert "softplus weights" in bsvdd.methods(est)
-results = runner.compare([datasets.embedded("wine_cultivar3")], ["SoftplusDD"], replicates=1)
+wine = datasets.embedded("wine_cultivar3")
+results = runner.compare([wine], ["SoftplusDD"], replicates=1)
 assert results["error"].eq("").all(), results["error"].tolist()
 """
 
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
-    """A copy of the package, by its import paths, with the model of the contributor's guide."""
+    """A copy of the package with the model of the contributor's guide."""
     copy = tmp_path_factory.mktemp("house")
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "bsvdd", copy / "bsvdd", ignore=ignored)

@@ -39,7 +39,7 @@ def printed(cells, stream):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_figures_of_the_text_are_in_the_code(name):
-    """What is measured stands in outputs only, which are made anew with the notebook."""
+    """Measured numbers stand in outputs only, which a new run replaces."""
     cells = read(name).cells
     source = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     numbers = {float(number) for number in re.findall(r"(?<![\w.])\d*\.?\d+", source)}
@@ -79,7 +79,7 @@ def test_the_executed_copy_is_small_and_of_one_run_without_errors(name):
 
 @pytest.fixture(scope="module")
 def kernel():
-    """One kernel for all notebooks, so that packages are imported and models compiled once."""
+    """One kernel runs all notebooks: imports and compiled models serve all."""
     manager = KernelManager(kernel_name="python3")
     manager.start_kernel(
         env={**os.environ, "BSVDD_DRAWS": DRAWS, "MPLBACKEND": "agg"}, cwd=str(FOLDER)

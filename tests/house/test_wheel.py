@@ -1,4 +1,4 @@
-"""The wheel holds the whole package and nothing else, with the lowest versions too; types hold."""
+"""The wheel holds the package and nothing else, with the lowest versions too."""
 
 import shutil
 import subprocess
@@ -33,7 +33,8 @@ for model in (SVDD, OCSVM, BDD, BDDM, BSVDD, BSVDDM):
     est = model().fit(X, y)
     est.save("fit.safetensors")
     old, new = est.decision(X), bsvdd.load("fit.safetensors").decision(X)
-    pd.testing.assert_frame_equal(old, new, atol=1e-6)  # draws are saved in single precision
+    # draws are saved in single precision
+    pd.testing.assert_frame_equal(old, new, atol=1e-6)
     if hasattr(est, "with_prior"):
         est.with_prior(priors.Flat()).summary()
         plots.plot_distances(est)
@@ -119,7 +120,7 @@ def test_wheel_holds_every_file_and_nothing_else(wheel):
 
 @pytest.fixture(scope="module")
 def environment(wheel, tmp_path_factory):
-    """Return the folder of a new environment: the wheel, and what this environment has."""
+    """Return the folder of an environment: the wheel beside today's packages."""
     folder = tmp_path_factory.mktemp("environment")
     run(PYTHON, "-m", "venv", "--without-pip", folder, cwd=folder)
     (site,) = {

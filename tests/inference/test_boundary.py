@@ -1,4 +1,4 @@
-"""The boundary by hand: the Bayesian bootstrap of units, the unseen row, and rows with gaps."""
+"""The boundary by hand: bootstrap of groups, the unseen row, missing cells."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from bsvdd.models.data import Data, Filled
 from bsvdd.models.kernels import RBF, Laplacian
 from bsvdd.models.scale import split
 from bsvdd.models.units import Units
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from scipy.stats import gamma, ks_2samp, kstest
 
@@ -29,34 +30,34 @@ CASES = {
 
 def fit_of(case, rate=0.1, draws=2000):
     """Return a fit whose weights are drawn here, on and off the simplex."""
-    t, unit = CASES[case]
-    data = Data.of(RBF(0.8), Units.of(ROWS, None, t, unit))
+    t, group = CASES[case]
+    data = Data.of(RBF(0.8), Units.of(ROWS, None, t, group))
     rng, sizes = np.random.default_rng(1), data.gram.sizes
     w = sizes * np.maximum(1.0 + 0.5 * rng.normal(size=(draws, len(sizes))), 0.1) / 99.0
     return Fit.of(data, Learned(Centre(w, 0)), cutoffs.FalseAlarm(rate))
 
 
 def middle_left_out(fit, case):
-    """Return the lower median of s_z of rows without their units."""
-    (t, unit), w, of_row = CASES[case], fit.learned.centre.w, fit.data.points.of_row
-    s = left_out(w[:, of_row] * t / np.bincount(of_row, t)[of_row], K, unit)
+    """Return the lower median of s_z of rows without their groups."""
+    (t, group), w, of_row = CASES[case], fit.learned.centre.w, fit.data.points.of_row
+    s = left_out(w[:, of_row] * t / np.bincount(of_row, t)[of_row], K, group)
     return np.sort(s, axis=0)[(len(s) - 1) // 2]
 
 
 def mass_of(case):
-    """What rows count in a cutoff: a unit the mean of its weights; of sum the number of units."""
-    t, unit = CASES[case]
-    mass = t / np.bincount(unit)[unit]
-    return mass * (unit.max() + 1) / mass.sum()
+    """Return the weight of rows in a cutoff: a group has the mean of its weights."""
+    t, group = CASES[case]
+    mass = t / np.bincount(group)[group]
+    return mass * (group.max() + 1) / mass.sum()
 
 
 def unseen_by_hand(fit, case, rate):
-    """Return u, m_* and r of rows, from the left-out rows near the cutoff, row by row."""
-    (t, unit), s, mass = CASES[case], middle_left_out(fit, case), mass_of(case)
+    """Return u, m_* and r, from the left-out rows near the cutoff, row by row."""
+    (t, group), s, mass = CASES[case], middle_left_out(fit, case), mass_of(case)
     weight, order, close, nearest = t / t.mean(), np.argsort(s), [], np.empty(99)
     kappa, end = np.empty(99), 0.0
     for j in range(99):
-        stay = np.where(unit == unit[j], 0.0, weight)
+        stay = np.where(group == group[j], 0.0, weight)
         kappa[j] = stay @ K[j] ** 2 / (stay @ K[j])
         nearest[j] = K[j][stay > 0].max()
     for j in order:
@@ -74,17 +75,17 @@ def unseen_by_hand(fit, case, rate):
 @pytest.mark.parametrize("rate", [0.1, 0.3])
 @pytest.mark.parametrize("case", CASES)
 def test_the_unseen_row_and_the_cutoffs_are_those_by_hand(case, rate):
-    """Cutoffs are quantiles under weights Exp(1) of units, of rows with an unseen row beside."""
-    fit, unit, mass = fit_of(case, rate), CASES[case][1], mass_of(case)
+    """Cutoffs are quantiles under weights Exp(1) of groups, with an unseen row."""
+    fit, group, mass = fit_of(case, rate), CASES[case][1], mass_of(case)
     u, nearest, r = unseen_by_hand(fit, case, rate)
     boundary = fit.boundary
     found = np.exp([boundary.unseen.log_u, boundary.unseen.log_near])
-    np.testing.assert_allclose(found, [u, nearest], rtol=1e-9)
+    assert_allclose(found, [u, nearest], rtol=1e-9)
     assert kstest(np.exp(boundary.log_g), gamma(0.5).cdf).pvalue > 1e-3
     s, rng, theta = middle_left_out(fit, case), np.random.default_rng(7), np.empty(2000)
     for t in range(len(theta)):
         raised = s + rng.standard_normal(99) ** 2 / 2.0 * u * r  # Gamma(1/2)
-        order, weight = np.argsort(raised), mass * rng.exponential(size=99)[unit]
+        order, weight = np.argsort(raised), mass * rng.exponential(size=99)[group]
         places = np.cumsum(weight[order]) - weight[order] / 2.0
         theta[t] = np.interp(rate * weight.sum(), places, np.log(raised[order]))
     above, below = split(boundary.threshold)
@@ -100,18 +101,18 @@ def test_answers_are_the_lower_quantiles_of_the_margins_of_the_draws():
     fit = fit_of("rows", draws=501)
     score, P, low, high, distance = fit.decided(0.5, Filled.whole(NEW))
     margins = np.sort(fit.margins(Filled.whole(NEW)), axis=0)
-    np.testing.assert_array_equal(score, margins[250])
-    np.testing.assert_array_equal([low, high], margins[[125, 375]])
-    np.testing.assert_array_equal(P, (margins >= 0).mean(axis=0))
+    assert_array_equal(score, margins[250])
+    assert_array_equal([low, high], margins[[125, 375]])
+    assert_array_equal(P, (margins >= 0).mean(axis=0))
     d = np.sort(fit.distances(NEW), axis=0)[250]
-    np.testing.assert_allclose(distance, d, rtol=1e-12)
+    assert_allclose(distance, d, rtol=1e-12)
     w, points = fit.learned.centre.w, ROWS[fit.data.points.members]
     d2 = squared_distances(w, fit.data.gram.K, rbf(points, NEW, 0.8), 1.0)
-    np.testing.assert_allclose(fit.distances(NEW) ** 2, d2, rtol=1e-9, atol=1e-12)
+    assert_allclose(fit.distances(NEW) ** 2, d2, rtol=1e-9, atol=1e-12)
 
 
 def test_distances_at_the_cutoff_are_D_opt():
-    """A row whose margin is 0 has the distance D_opt in each draw, without an unseen row."""
+    """A row of margin 0 has the distance D_opt in each draw, if none is unseen."""
     fit = fit_of("rows", draws=501)
     above, _ = split(fit.boundary.threshold)
     squares = np.sort(1.0 + fit.squared_norm - 2.0 * np.exp(above))
@@ -127,29 +128,25 @@ def test_ties_up_to_rounding_count_in_p_values():
         (-1e-10, place + 2.0),
         (-1e-7, place + 1.0),
     ):
-        np.testing.assert_allclose(fit.p_values(others + step), share / 100.0)
-    np.testing.assert_allclose(fit.p_values(np.array([-np.inf, np.inf])), [0.01, 1.0])
+        assert_allclose(fit.p_values(others + step), share / 100.0)
+    assert_allclose(fit.p_values(np.array([-np.inf, np.inf])), [0.01, 1.0])
 
 
 def test_a_threshold_below_zero_is_the_smallest_value_above():
     """A row that is like none has the value 0; distances are all below it, and stay."""
     values = np.array([[-3.0, 2.0, 5.0], [-3.0, 0.0, 1.0], [-3.0, -2.0, -1.0]])
     found = above_zero(np.array([-1.0, 4.0, -2.0]), values)
-    np.testing.assert_array_equal(found, [2.0, 4.0, -2.0])
+    assert_array_equal(found, [2.0, 4.0, -2.0])
     # what is unseen fades, and nothing adds nothing
     assert np.isneginf(Unseen().log_added(np.array([-9.0, 0.0]))).all()
     added = Unseen(-1.0, -2.0).log_added(np.array([-5.0, -2.0, 0.0]))
-    np.testing.assert_allclose(added, [-4.0, -1.0, -1.0])
+    assert_allclose(added, [-4.0, -1.0, -1.0])
     # rows near the cutoff: of 99 and a rate of .1 it has the rank 9.9: from 3 to 33, or
     # 3 rows
-    units, middle = Units.of(ROWS), RNG.normal(size=99)
+    groups, middle = Units.of(ROWS), RNG.normal(size=99)
     order = np.argsort(middle)
-    np.testing.assert_array_equal(
-        near(cutoffs.FalseAlarm(0.1), middle, units), order[2:33]
-    )
-    np.testing.assert_array_equal(
-        near(cutoffs.FalseAlarm(0.001), middle, units), order[:4]
-    )
+    assert_array_equal(near(cutoffs.FalseAlarm(0.1), middle, groups), order[2:33])
+    assert_array_equal(near(cutoffs.FalseAlarm(0.001), middle, groups), order[:4])
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -183,7 +180,7 @@ def test_left_out_and_far_rows_have_all_digits(kernel, spread):
         expected[:, j] = logsumexp(np.delete(log_k[j], j), axis=1, b=left)
     found = log_p[:, data.row]
     clear = expected > log_p.min() - 1.0
-    np.testing.assert_allclose(found[clear], expected[clear], rtol=1e-9, atol=1e-9)
+    assert_allclose(found[clear], expected[clear], rtol=1e-9, atol=1e-9)
     assert clear.mean() > 0.8 and (log_q < log_p).all()
     far = data.new(np.array([[1e4], [1e5], [1e6]]) * spread)
     assert (np.diff(Centre(w, 0).parts(far).log_p, axis=1) < -1e3).all()

@@ -1,9 +1,10 @@
-"""Cutoffs by trying every cut under drawn weights, and the metrics beside scikit-learn."""
+"""Cutoffs by trying every cut under drawn weights; metrics beside sklearn."""
 
 import numpy as np
 import pytest
 from bsvdd.inference.cutoffs import Best, Cost, FalseAlarm, Printed
 from bsvdd.inference.metrics import evaluate, rates
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta
 from sklearn import metrics
 
@@ -74,11 +75,9 @@ def test_minority_rows_that_are_more_normal_than_all_give_a_rate_of_false_alarms
     values, weight = draws(4)
     values[:, MINORITY] = 9.0 + np.arange(8)
     expected = FalseAlarm(0.1)(values, weight, MINORITY)
-    np.testing.assert_array_equal(
-        Best("g_mean", 0.5)(values, weight, MINORITY), expected
-    )
+    assert_array_equal(Best("g_mean", 0.5)(values, weight, MINORITY), expected)
     values[:, MINORITY] = np.nan  # which a rate takes no notice of
-    np.testing.assert_array_equal(FalseAlarm(0.1)(values, weight, MINORITY), expected)
+    assert_array_equal(FalseAlarm(0.1)(values, weight, MINORITY), expected)
 
 
 def test_a_quantile_under_exponential_weights_has_its_law():
@@ -100,7 +99,7 @@ def test_a_quantile_under_exponential_weights_has_its_law():
     expected = FalseAlarm(rate)(
         np.broadcast_to(values[others], (20_000, 30)), weight[:, others], none[others]
     )
-    np.testing.assert_allclose(of_part, expected, atol=1e-9)
+    assert_allclose(of_part, expected, atol=1e-9)
     # by hand: weights 1, 2, 1 in ascending order have the places .5, 2 and 3.5 of 4
     v, t, none = (
         np.array([[3.0, 5.0, 4.0]]),
@@ -152,7 +151,7 @@ def test_a_printed_rule_is_one_distance():
     ],
 )
 def test_a_ratio_of_counts(counts, name, value):
-    np.testing.assert_allclose(rates(*counts)[name], value)
+    assert_allclose(rates(*counts)[name], value)
 
 
 @pytest.mark.parametrize("seed", [0, 1])

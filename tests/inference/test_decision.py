@@ -5,6 +5,7 @@ import pytest
 from bsvdd.models.data import Filled
 from bsvdd.models.kernels import RBF, Custom, Laplacian, Linear, Polynomial, Tabular
 from bsvdd.models.scale import signed, split
+from numpy.testing import assert_allclose, assert_array_equal
 
 from bsvdd import BDD, cutoffs
 from tests.cases import ALL, BATCHES, T, X, Z, close, fitted
@@ -49,8 +50,8 @@ def test_remote_rows_are_odder_the_farther_they_are(name):
     est = fitted(name)
     found = est.decision(FAR)
     assert (np.diff(found["surprise"]) > 1.0).all() and not found["normal"].any()
-    units = est.fit_.data.units
-    close(found["p_value"], 1.0 / (1.0 + units.mass[units.majority].sum()))
+    groups = est.fit_.data.units
+    close(found["p_value"], 1.0 / (1.0 + groups.mass[groups.majority].sum()))
     assert (est.decision(Z)["p_value"] >= found["p_value"].min() - 1e-12).all()
 
 
@@ -72,7 +73,7 @@ def test_every_kernel_is_finite(name, kernel):
 
 
 def test_a_row_is_answered_as_itself_whatever_rows_are_asked_beside_it():
-    """Beyond all distances q = 0 had another logarithm where a row beside it had q > 0."""
+    """The logarithm of q = 0 does not depend on other rows that have q > 0."""
     rng, weight = np.random.default_rng(0), np.ones(60)
     rows = rng.normal(size=(60, 3))
     rows[50:] += 2.5
@@ -83,9 +84,7 @@ def test_a_row_is_answered_as_itself_whatever_rows_are_asked_beside_it():
     alone = est.decision(rows[[8, 20]])
     for others in (est.decision(rows), est.decision()):
         among = others.iloc[[8, 20]].to_numpy(float)
-        np.testing.assert_allclose(
-            among, alone[others.columns].to_numpy(float), rtol=1e-9
-        )
+        assert_allclose(among, alone[others.columns].to_numpy(float), rtol=1e-9)
 
 
 def test_printed_rules_compare_distances_with_one_number():
@@ -95,7 +94,7 @@ def test_printed_rules_compare_distances_with_one_number():
     k = (rows.k * np.exp(rows.L)[:, None]).T
     d2 = squared_distances(fit.learned.centre.w, fit.data.gram.K, k, 1.0)
     given = est.with_cutoff(cutoffs.Printed(0.9))
-    np.testing.assert_array_equal(given.margins(Z) >= 0.0, d2 <= 0.81)
+    assert_array_equal(given.margins(Z) >= 0.0, d2 <= 0.81)
     training = est.with_cutoff(
         cutoffs.Printed(cutoffs.FalseAlarm(0.2), of="training")
     ).fit_
@@ -140,7 +139,7 @@ def test_the_similarity_has_no_cutoff_in_it(kernel):
     wanted = np.log(w @ k) if kernel.normalized else -np.log(d2 / 2.0)
     close(est.log_similarity(Z), wanted, 1e-9)
     other = est.with_cutoff(cutoffs.FalseAlarm(0.4))
-    np.testing.assert_array_equal(other.log_similarity(), est.log_similarity())
+    assert_array_equal(other.log_similarity(), est.log_similarity())
 
 
 def test_svdd_left_out_is_nearly_a_refit():
@@ -148,8 +147,8 @@ def test_svdd_left_out_is_nearly_a_refit():
     for groups, weight in ((BATCHES, None), (np.arange(60), T)):
         est = fitted("SVDD", kernel=RBF(1.0), groups=groups, weight=weight)
         left = est.fit_.log_similarity()[0]
-        for unit in range(groups.max() + 1):
-            stay = groups != unit
+        for group in range(groups.max() + 1):
+            stay = groups != group
             more = {
                 "weight": None if weight is None else weight[stay],
                 "groups": groups[stay],

@@ -1,4 +1,4 @@
-"""Hamiltonian Monte Carlo: its trajectories, and its draws beside those of another way."""
+"""Hamiltonian Monte Carlo: its trajectories, and its draws beside another way."""
 
 from dataclasses import replace
 
@@ -7,6 +7,7 @@ import pytest
 from bsvdd.inference import hmc, sampling
 from bsvdd.models import bdd_m, bsvdd, bsvdd_m
 from bsvdd.models.kernels import RBF
+from numpy.testing import assert_allclose, assert_array_equal
 
 from bsvdd import priors
 from tests.models.helpers import (
@@ -70,10 +71,8 @@ def test_a_trajectory_turns_by_the_angle_that_was_drawn(monkeypatch):
     walk = hmc.Walk(nothing, np.random.default_rng(3), np.zeros(4), np.ones(4))
     start = walk.state(np.full((5, 4), 2.0))
     (y, _, _), accept = walk.moved(start, 1.2, 64)
-    np.testing.assert_allclose(
-        y, np.random.default_rng(3).standard_normal((5, 4)), atol=1e-12
-    )
-    np.testing.assert_allclose(accept, 1.0)
+    assert_allclose(y, np.random.default_rng(3).standard_normal((5, 4)), atol=1e-12)
+    assert_allclose(accept, 1.0)
 
 
 def test_trajectories_that_leave_the_density_are_rejected():
@@ -92,14 +91,14 @@ def test_trajectories_that_leave_the_density_are_rejected():
 
 
 def test_a_state_whose_parameters_pymc_refuses_has_density_0():
-    """The scale of a hierarchical prior, e^-999, is 0 to a computer; the others stay."""
+    """The scale e^-999 of a hierarchical prior is 0 to a computer; others stay."""
     f = sampling.density(bsvdd.BSVDD(GRAM, hierarchical, 2.0))
     z = np.zeros((2, f.size))
     (scale,) = np.flatnonzero(f.prior(f.start[None], np.zeros((1, f.size - 1)))[1][0])
     z[1, scale] = -999.0
     (kept, refused), gradient = f(z)
     assert np.isneginf(refused) and (gradient[1] == z[1]).all()
-    np.testing.assert_allclose(kept, f(z[:1])[0][0])
+    assert_allclose(kept, f(z[:1])[0][0])
 
 
 def test_without_a_likelihood_draws_are_standard_normal(worst_z):
@@ -108,7 +107,7 @@ def test_without_a_likelihood_draws_are_standard_normal(worst_z):
     assert worst_z(z, np.zeros(3)) < 4.5 and worst_z(z**2, np.ones(3)) < 4.5
     assert worst_z(z[..., 0] * z[..., 1], 0.0) < 4.5
     again, _ = hmc.hmc(nothing, 3, 10, 100, 2, np.random.default_rng(0))
-    np.testing.assert_array_equal(again, z[:, :10])
+    assert_array_equal(again, z[:, :10])
 
 
 # small posteriors by draws of the prior, weighted by the likelihood written out

@@ -5,6 +5,7 @@ import pytest
 from bsvdd.inference.p_values import p_values
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, SVDDM, cutoffs, kernels, priors
@@ -24,12 +25,12 @@ QUICK = {"draws": 100, "tune": 100, "chains": 2}
 def test_a_p_value_counts_the_left_out_rows_at_or_below():
     left_out = np.array([1.0, 2.0, 2.0, 5.0])
     found = p_values(np.array([0.0, 1.0, 1.5, 2.0, 5.0, 6.0]), left_out)
-    np.testing.assert_array_equal(found, np.array([1, 2, 2, 4, 5, 5]) / 5)
+    assert_array_equal(found, np.array([1, 2, 2, 4, 5, 5]) / 5)
 
 
 @given(st.integers(9, 60), st.integers(1, 30))
 def test_every_rank_is_one_step_of_the_p_value(n, alpha):
-    """Of n + 1 rows in any order, at most a share alpha has a p-value of at most alpha."""
+    """Of n + 1 rows at most a share alpha has a p-value of at most alpha."""
     rate, scores = alpha / 100, np.arange(1.0, n + 2)
     p = [p_values(np.array([s]), np.delete(scores, i))[0] for i, s in enumerate(scores)]
     assert np.mean(np.array(p) <= rate + 1e-12) <= rate + 1e-12
@@ -39,18 +40,18 @@ def test_every_rank_is_one_step_of_the_p_value(n, alpha):
 
 
 def test_left_out_is_by_refits_where_weights_are_equal():
-    """Density estimates without each row in turn: rescaled weights are those of a refit."""
+    """Density estimates without each row: rescaled weights equal a refit's."""
     prior = priors.Normal(
         sd=1e-4, m=(1 / 25,) * 25
     )  # so large a precision makes weights equal
     est = BDD(kernel=KERNEL, simplex=True, prior=prior).fit(X)
-    np.testing.assert_allclose(est.idata_["posterior"]["w"], 1 / 25, rtol=1e-5)
+    assert_allclose(est.idata_["posterior"]["w"], 1 / 25, rtol=1e-5)
     K, k_zu = KERNEL(X, X), KERNEL(NEW, X)
     left_out = np.array([K[np.arange(25) != j, j].mean() for j in range(25)])
-    np.testing.assert_allclose(np.exp(est.log_similarity()[0]), left_out, rtol=1e-6)
+    assert_allclose(np.exp(est.log_similarity()[0]), left_out, rtol=1e-6)
     scores, others = est.score_samples(NEW), -est.decision()["surprise"].to_numpy()
     expected = (1 + (others[:, None] <= scores + 1e-9).sum(axis=0)) / 26
-    np.testing.assert_allclose(bsvdd.p_value(est, NEW), expected)
+    assert_allclose(bsvdd.p_value(est, NEW), expected)
     # what is unseen is a draw beside each row, so ranks of similarities differ by a few
     # rows
     of_similarity = (1 + (left_out[:, None] <= k_zu.mean(axis=1)).sum(axis=0)) / 26
@@ -72,7 +73,7 @@ def test_a_batch_counts_as_one_row_of_its_weight():
         upto.append(np.average(at_most, axis=0, weights=weight[of]))
     t = np.array(mean) / np.mean(mean)
     expected = (1.0 + t @ np.array(upto)) / (1.0 + len(t))
-    np.testing.assert_allclose(bsvdd.p_value(est, NEW), expected)
+    assert_allclose(bsvdd.p_value(est, NEW), expected)
 
 
 @pytest.mark.parametrize("width", [0.05, 0.02])
@@ -102,9 +103,7 @@ def test_the_cutoff_of_a_rate_and_p_values_order_alike(est):
         assert p[flagged].max(initial=0.0) <= p[~flagged].min()
         near = 2.01 / 20  # D_opt of the draws lies about the quantile
         assert (p[flagged] <= rate + near).all() and (p[~flagged] > rate - near).all()
-        np.testing.assert_array_equal(
-            bsvdd.select(new, NEW, rate), discoveries(p, rate)
-        )
+        assert_array_equal(bsvdd.select(new, NEW, rate), discoveries(p, rate))
 
 
 # the false discovery rate
@@ -133,7 +132,7 @@ def by_definition(p, fdr):
 )
 def test_discoveries_are_those_of_benjamini_and_hochberg(ranks, fdr):
     p = np.array(ranks) / 41
-    np.testing.assert_array_equal(discoveries(p, fdr), by_definition(p, fdr))
+    assert_array_equal(discoveries(p, fdr), by_definition(p, fdr))
 
 
 def test_edges_of_discoveries():

@@ -80,7 +80,7 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch, table):
 
 
 def test_nothing_is_compiled_for_the_parallel_chains():
-    """In a process of its own: neither numba nor a C compiler; PyMC only for priors of the user."""
+    """Neither numba nor a C compiler is used; PyMC only for priors of the user."""
     code = """
 import sys, warnings
 import numpy as np
@@ -108,7 +108,7 @@ def near_modes(gram, name, dims):
 
 
 def test_modes_between_which_chains_move(worst_z):
-    """With a likelihood that says nothing, the draws have the moments of the mixture."""
+    """Without a likelihood, the draws have the moments of the mixture."""
     drawn = sampling.draw(
         bsvdd.BSVDD(GRAM, near_modes, 1e-9), draws=300, tune=150, seed=1
     ).w

@@ -1,4 +1,4 @@
-"""Simulation-based calibration: the truth ranks uniformly among draws of each posterior.
+"""Simulation-based calibration: the truth has a uniform rank among draws.
 
 With a linear kernel and points that are fixed beforehand the quasi-likelihood is one:
 given w, rows are x_i ~ N(a, I / lambda), a = sum_j w_j u_j (Talts et al. 2018).
@@ -65,7 +65,7 @@ def of_prior(name, rng):
 
 
 def quantities(w, rows):
-    """Return w_j, two distances and the log likelihood of weights (S, M), written out."""
+    """Return w_j, two distances and the log likelihood of weights (S, M)."""
     a = w @ POINTS[: w.shape[1]]
     d = np.linalg.norm(a[:, None] - [[0.4, 0.3], [1.6, -0.7]], axis=2)
     return np.column_stack([w, d, -np.square(a[:, None] - rows).sum(axis=(1, 2))])
@@ -99,7 +99,7 @@ def ranks(name, seed, scale=SCALE, repeated=0):
 
 
 def p_value(u):
-    """Return the p-value of uniform ranks and of their distances from the middle, by Bonferroni."""
+    """Return a p-value: ranks and their distances from the middle are uniform."""
     tested = [v for each in u.T for v in (each, np.abs(2 * each - 1))]
     p = [stats.kstest(v, "uniform", method="asymp").pvalue for v in tested]
     return min(1.0, len(p) * min(p))

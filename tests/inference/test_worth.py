@@ -1,4 +1,4 @@
-"""What a posterior is worth: R-hat and ESS beside ArviZ, spread, pull and variances by hand."""
+"""Diagnostics: R-hat and ESS beside ArviZ; spread, pull, variances by hand."""
 
 from pathlib import Path
 
@@ -15,12 +15,12 @@ from bsvdd.models.units import Units
 from bsvdd.base import warning
 from bsvdd.base.warning import DiagnosticWarning
 from tests.cases import BATCHES, T, X, close
-from tests.models.helpers import left_out, near_cutoff, without_unit
+from tests.models.helpers import left_out, near_cutoff, without_group
 
 
 @pytest.mark.parametrize("shape", [(2, 200, 3), (4, 101, 2), (3, 8, 2)])
 def test_mixing_is_that_of_arviz(shape):
-    """Also with ties, chains apart, and unequal spreads, which only the folded values show."""
+    """Also with ties, chains apart, and spreads that only folded values show."""
     rng = np.random.default_rng(90)
     values = np.round(rng.normal(size=shape).cumsum(axis=1) / 5, 1)
     values[0] *= 3.0
@@ -62,7 +62,7 @@ def test_similarities_of_50_points_are_compared():
 
 
 def test_support_is_the_number_of_rows_that_weights_rest_on():
-    """Equal weights of rows have all rows, whatever the points; one point has its rows."""
+    """Equal weights of rows rest on all rows; one atom rests on its rows."""
     sizes = np.array([1.0, 3.0, 2.0])
     w = np.array([[1.0, 3.0, 2.0], [0.0, 5.0, 0.0], [0.5, 0.0, -1.0]])
     close(effective_support(w, sizes), [6.0, 3.0, 1.5**2 / (0.25 + 0.5)])
@@ -72,16 +72,18 @@ def test_support_is_the_number_of_rows_that_weights_rest_on():
     )
 
 
-def near_by_hand(t, unit, draws):
-    """Return s_z (S, c), sigma_z n0 and the mean similarity (c,) of rows near the cutoff."""
+def near_by_hand(t, group, draws):
+    """Return s_z (S, c), n0 sigma_z, mean similarity (c,) of rows near the cutoff."""
     K, t = RBF(1.0)(X, X), t / t.mean()
-    mean, variance = np.transpose([without_unit(K, t, unit, i) for i in range(60)])
+    mean, variance = np.transpose([without_group(K, t, group, i) for i in range(60)])
     mass = (
-        np.array([t[unit == u].mean() for u in unit]) * t / np.bincount(unit, t)[unit]
+        np.array([t[group == u].mean() for u in group])
+        * t
+        / np.bincount(group, t)[group]
     )
     return (
         near_cutoff(mean, mass),
-        left_out(draws, K, unit, 0.1),
+        left_out(draws, K, group, 0.1),
         np.sqrt(variance),
         mean,
     )
@@ -90,14 +92,14 @@ def near_by_hand(t, unit, draws):
 @pytest.mark.parametrize("of", ["rows", "weights", "batches"])
 def test_spread_pull_and_variance_ratio_are_their_formulas(of):
     t = T if of == "weights" else np.ones(60)
-    unit = BATCHES if of == "batches" else np.arange(60)
-    data = Data.of(RBF(1.0), Units.of(X, None, t, unit if of == "batches" else None))
+    group = BATCHES if of == "batches" else np.arange(60)
+    data = Data.of(RBF(1.0), Units.of(X, None, t, group if of == "batches" else None))
     rng, sizes = np.random.default_rng(4), data.gram.sizes
     w = sizes * (1.0 + 0.3 * rng.normal(size=(300, len(sizes)))) / 60.0
     prior = sizes * (1.0 + 0.9 * rng.normal(size=(300, len(sizes)))) / 60.0
     share = t / t.mean() / sizes[data.points.of_row]  # of a row in its point
     of_rows, of_prior = (v[:, data.points.of_row] * share for v in (w, prior))
-    which, s, sigma, mean = near_by_hand(t, unit, of_rows)
+    which, s, sigma, mean = near_by_hand(t, group, of_rows)
     step = -(-len(which) // 20)
     near, which = Near.of(data), which[::step]
     close(
@@ -110,8 +112,8 @@ def test_spread_pull_and_variance_ratio_are_their_formulas(of):
     sd = s[:, which].std(axis=0)
     close(spread, np.median(sd * 60.0 / (total * sigma[which])), 1e-9)
     close(pull, np.median((s[:, which].mean(axis=0) - total * mean[which]) / sd), 1e-7)
-    before = np.nanvar(near_by_hand(t, unit, of_prior)[1][:, which], axis=0)
-    assert before.max() < 1.0  # although without a unit some draws have no weight left
+    before = np.nanvar(near_by_hand(t, group, of_prior)[1][:, which], axis=0)
+    assert before.max() < 1.0  # although without a group some draws have no weight left
     close(
         near.variance_ratio(Centre(w, 0), Centre(prior, 0)), np.median(sd**2 / before)
     )

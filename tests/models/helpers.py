@@ -1,4 +1,4 @@
-"""Shared by the tests of models: an independent solver, kernels by loops, errors of draws."""
+"""A solver, kernels by loops and errors of draws that tests of models share."""
 
 import cvxopt
 import numpy as np
@@ -19,7 +19,7 @@ def interior_points(P, q, G, h, A=None, b=None):
 
 
 def quadratic_program(P, q, lower, upper, a=None):
-    """Minimise x'Px/2 + q'x under a'x = 1 (by default the sum) and lower <= x <= upper."""
+    """Minimise x'Px/2 + q'x under a'x = 1 (default: sum), lower <= x <= upper."""
     n = len(q)
     a = np.ones(n) if a is None else a
     x, upper = (
@@ -80,34 +80,34 @@ def squared_distances(w, K, k_uz, k_zz):
     return k_zz - 2 * w @ k_uz + squared_norm(w, K)[..., None]
 
 
-def without_unit(K, t, unit, i):
-    """Return the mean of similarities of row i to rows of other units, and n0 times its variance.
+def without_group(K, t, group, i):
+    """Return the mean similarity of row i to other groups, and n0 times its variance.
 
     n0 / n sum_u [sum_{i in u} t_i (k_i - mean)]^2 / (1 - sum_u t_u^2 / n^2), over what
     stays.
     """
-    stay = np.where(unit == unit[i], 0.0, t)
+    stay = np.where(group == group[i], 0.0, t)
     n, mean = stay.sum(), stay @ K[i] / stay.sum()
-    apart = np.bincount(unit, stay * (K[i] - mean))
-    few = 1.0 - (np.bincount(unit, stay) ** 2).sum() / n**2
+    apart = np.bincount(group, stay * (K[i] - mean))
+    few = 1.0 - (np.bincount(group, stay) ** 2).sum() / n**2
     return mean, t.sum() / n * (apart**2).sum() / few
 
 
-def left_out(w, K, unit, least=-np.inf):
-    """Return s_z (draws, rows) of rows without their units, whose weight the others take.
+def left_out(w, K, group, least=-np.inf):
+    """Return s_z (draws, rows) without the row's group: others take its weight.
 
     It is NaN where these have less than a share.
     """
     s = np.empty(w.shape)
     for i, k in enumerate(K):
-        stay = w * (unit != unit[i])
+        stay = w * (group != group[i])
         share = stay.sum(axis=1) / w.sum(axis=1)
         s[:, i] = np.where(share >= least, stay @ k / share, np.nan)
     return s
 
 
 def near_cutoff(closeness, mass):
-    """Return the rows of which the places lie in [.03, .33] of the mass, the least close first."""
+    """Return the rows between .03 and .33 of the mass, the least close first."""
     order = np.argsort(closeness)
     place = (np.cumsum(mass[order]) - mass[order] / 2) / mass.sum()
     return order[(place >= 0.03) & (place <= 0.33)]

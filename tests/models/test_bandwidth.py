@@ -1,4 +1,4 @@
-"""Bandwidth criteria against direct formulas, other programs and rows that are repeated."""
+"""Bandwidth criteria against formulas, other programs and repeated rows."""
 
 import math
 
@@ -14,10 +14,10 @@ N = len(X)
 CRITERIA = ["likelihood", *bandwidth.CRITERIA]
 
 
-def fitted(criterion, rows=X, weight=None, unit=None, kernel=RBF):
+def fitted(criterion, rows=X, weight=None, group=None, kernel=RBF):
     weight = np.ones(len(rows)) if weight is None else weight
-    unit = np.arange(len(rows)) if unit is None else unit
-    return kernel(criterion).fit(rows, weight, unit).s
+    group = np.arange(len(rows)) if group is None else group
+    return kernel(criterion).fit(rows, weight, group).s
 
 
 def published_delta(n):
@@ -84,12 +84,12 @@ def test_the_median_by_weight():
     assert s != fitted("median")
 
 
-def left_out_log_density(rows, t, unit, s, power, metric):
-    """Sum over rows of t times the log density of the rows of other units, one by one."""
+def left_out_log_density(rows, t, group, s, power, metric):
+    """Return the sum over rows of t times the log density of other groups' rows."""
     total = 0.0
     for i, x in enumerate(rows):
         d = cdist(x[None], rows, metric)[0]
-        others = (unit != unit[i]) & (d > 0)
+        others = (group != group[i]) & (d > 0)
         k = np.exp(-((d[others] / s) ** power) / power)
         total += t[i] * (np.log(t[others] @ k) - rows.shape[1] * np.log(s))
     return total
@@ -98,16 +98,16 @@ def left_out_log_density(rows, t, unit, s, power, metric):
 @pytest.mark.parametrize("kernel", [RBF, Laplacian])
 @pytest.mark.parametrize("of", ["rows", "each row twice", "weights", "batches"])
 def test_likelihood_is_the_largest_left_out_log_density(of, kernel):
-    """A row is left out with its copies, whose density would grow without bound as s -> 0."""
+    """A row leaves with its copies: as s -> 0 their density has no bound."""
     rows = np.concatenate([X, X]) if of == "each row twice" else X
     t = (
         np.random.default_rng(2).exponential(size=len(rows))
         if of == "weights"
         else np.ones(160)
     )
-    t, unit = t[: len(rows)], np.arange(len(rows)) // (8 if of == "batches" else 1)
-    found = fitted("likelihood", rows, t, unit, kernel)
-    how = rows, t, unit
+    t, group = t[: len(rows)], np.arange(len(rows)) // (8 if of == "batches" else 1)
+    found = fitted("likelihood", rows, t, group, kernel)
+    how = rows, t, group
     fine = found * np.geomspace(0.2, 5.0, 100)
     values = [left_out_log_density(*how, s, kernel.power, kernel.metric) for s in fine]
     best = fine[np.argmax(values)]

@@ -1,10 +1,11 @@
-"""BDD and BDD-M against inverses, a general solver and normals that are conditioned by hand."""
+"""BDD and BDD-M against inverses, a general solver and conditioned normals."""
 
 import numpy as np
 import pytest
 from bsvdd.inference import sampling
 from bsvdd.models import bdd, bdd_m
 from bsvdd.models.kernels import RBF, Linear, Polynomial
+from numpy.testing import assert_allclose
 from scipy.linalg import block_diag
 
 from bsvdd import priors
@@ -45,18 +46,16 @@ def test_posterior_is_the_normal_of_likelihood_and_prior(kernel, prior, scale, w
     )
     H = scale * N * K + np.linalg.inv(S)
     b = scale * K.sum(axis=1) + np.linalg.solve(S, m)
-    np.testing.assert_allclose(
-        by_row(gram, model.mode()), np.linalg.solve(H, b), rtol=1e-7
-    )
+    assert_allclose(by_row(gram, model.mode()), np.linalg.solve(H, b), rtol=1e-7)
     precision, _ = model.posterior
-    np.testing.assert_allclose(
+    assert_allclose(
         precision[np.ix_(gram.of_row, gram.of_row)], H, rtol=1e-9, atol=1e-9
     )
     w = by_row(gram, sampling.draw(model, draws=2000, chains=2, seed=1).w)
     assert moments_z(worst_z, w, np.linalg.solve(H, b), np.linalg.inv(H)) < 4.5
     mode = by_row(gram, model.simplex_mode())
     assert mode.sum() == pytest.approx(1.0, abs=1e-12) and mode.min() >= 0
-    np.testing.assert_allclose(mode, quadratic_program(H, -b, 0.0, np.inf), atol=1e-4)
+    assert_allclose(mode, quadratic_program(H, -b, 0.0, np.inf), atol=1e-4)
 
 
 def test_only_a_normal_prior_has_a_normal_posterior():
@@ -90,7 +89,7 @@ def test_alpha0_is_normal_given_the_sum_that_alpha1_asks_for(worst_z):
     minority = priors.TruncatedNormal((0, 0, 0, 0, 0, 0.1, 0.5, 1.2), 0.4)
     gram = gram_of(RBF(1.0), rows, y)
     w = sampling.of_prior(bdd_m.BDDM(gram, prior, minority), 4000, 4)
-    np.testing.assert_allclose(w.sum(axis=1), 1.0, atol=1e-12)
+    assert_allclose(w.sum(axis=1), 1.0, atol=1e-12)
     w = by_row(gram, w)
     a, g, C = conditional(m, S)
     sums = w[:, :5].sum(axis=1, keepdims=True)
@@ -115,6 +114,6 @@ def test_without_minority_rows_it_is_bdd_on_the_hyperplane(worst_z):
     gram = gram_of(RBF(1.2), rows, y)
     model = bdd_m.BDDM(gram, prior, priors.Beta(), scale)
     w = by_row(gram, sampling.draw(model, draws=2000, tune=200, chains=2, seed=3).w)
-    np.testing.assert_allclose(w.sum(axis=2), 1.0, atol=1e-12)
+    assert_allclose(w.sum(axis=2), 1.0, atol=1e-12)
     assert moments_z(worst_z, w, a + g, covariance_given) < 4.5
     assert worst_z(w, free) > 20  # of weights with a free sum

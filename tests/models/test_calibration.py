@@ -1,4 +1,4 @@
-"""The calibrated weight of the likelihood: its formulas, its root, and what it is for."""
+"""The calibrated weight of the likelihood: formulas, root, and purpose."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from bsvdd.models.units import Units
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from .helpers import near_cutoff, without_unit
+from .helpers import near_cutoff, without_group
 
 N = 40
 ROWS = np.random.default_rng(0).normal(size=(N, 2))
@@ -59,10 +59,10 @@ def test_weights_of_no_likelihood_and_of_one_unit_alone():
     assert V[0] < np.expm1(SD**2)  # that of the prior
     assert variance(calibrate.of_alone(True)) == pytest.approx(1.0, rel=1e-6)
     assert 1.0 / (calibrate.of_alone(False) + SD**-2) == pytest.approx(1.0)
-    # the precision has the mean variance over M eigenvalues, and those of other units,
+    # the precision has the mean variance over M eigenvalues, and those of other groups,
     # which are 0
-    eigenvalues, units = np.geomspace(1e-4, 3.0, 12), 20.0
-    found = calibrate.precision(eigenvalues, units)
+    eigenvalues, groups = np.geomspace(1e-4, 3.0, 12), 20.0
+    found = calibrate.precision(eigenvalues, groups)
     trace = (1.0 / (np.append(eigenvalues, np.zeros(8)) + found)).mean()
     A = brentq(lambda A: variance(A) - trace, 1e-7, 1.6, xtol=1e-14)
     assert found == pytest.approx(1 / variance(A) - A, rel=1e-2)
@@ -71,11 +71,11 @@ def test_weights_of_no_likelihood_and_of_one_unit_alone():
 def root_by_inverses(data, scale, on_simplex):
     """Return the median log ratio of variances of s_z near the cutoff, row by row.
 
-    The weights of units are n0 w_g = N_g y_g / sqrt(e_g), of precision c B + Lambda.
-    The unit of a row leaves the points, and takes its share of the prior variance of
+    The weights of groups are n0 w_g = N_g y_g / sqrt(e_g), of precision c B + Lambda.
+    The group of a row leaves the points, and takes its share of the prior variance of
     y_g with it.
     """
-    gram, unit, t = data.gram, data.units.unit, data.units.weight
+    gram, group, t = data.gram, data.units.unit, data.units.weight
     kernel, X, c = data.kernel, data.units.X, scale / data.gram.n0
     root = gram.sizes / np.sqrt(gram.effective)
     B = root[:, None] * gram.K * root
@@ -86,21 +86,21 @@ def root_by_inverses(data, scale, on_simplex):
     K, ratio, closeness = kernel(X, X), np.empty(len(X)), np.empty(len(X))
     A = np.equal.outer(gram.of_row, np.arange(len(B))) * t[:, None]
     for i in range(len(X)):
-        stay = np.where(unit == unit[i], 0.0, t)
+        stay = np.where(group == group[i], 0.0, t)
         gone = (t - stay) @ (A > 0) / gram.sizes
         rest = np.maximum(1.0 - gone, 1e-12)
         k = (
             (stay * K[i]) @ (A > 0) / gram.sizes * root / rest
-        )  # of the points without the unit
+        )  # of the points without the group
         tau = np.minimum((gram.sizes * gone / root) ** 2, 1.0)
         of_prior = precision * (1.0 + tau / np.maximum(1.0 - tau, 1e-13))
         P = np.linalg.inv(c * B + np.diag(of_prior))
-        mean, spread = without_unit(K, t, unit, i)
+        mean, spread = without_group(K, t, group, i)
         ratio[i] = (
             k @ P @ k - (k @ P @ root) ** 2 / (root @ P @ root) * on_simplex
         ) / spread
         closeness[i] = 2 * mean - K[i, i]
-    mass = t / np.bincount(unit)[unit]
+    mass = t / np.bincount(group)[group]
     return np.median(np.log(ratio[near_cutoff(closeness, mass)]))
 
 
@@ -144,7 +144,7 @@ def test_the_unit_of_lambda_is_one_over_the_kernel():
 
 @both_models
 def test_a_posterior_that_is_narrow_at_any_scale_is_told(on_simplex):
-    """Few points of many rows: the prior of their weights alone is narrower than samples vary."""
+    """Few atoms of many rows: their prior alone is narrower than samples vary."""
     rows = np.random.default_rng(2).normal(size=(1500, 6))
     found = calibrate.calibrated(data_of(RBF(0.5), rows, most=10), on_simplex)
     assert found.reason == "the posterior is narrower than samples at any scale"

@@ -1,4 +1,4 @@
-"""Kernels against their formulas, written as double loops, and identities that all of them keep."""
+"""Kernels against double loops, and identities that all of them keep."""
 
 import copy
 import math
@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from bsvdd.models.kernels import bandwidth
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtri
 from sklearn.base import clone
 
@@ -47,7 +48,7 @@ def laplace(x, y):
 
 
 class Scales:
-    """The coordinates of values of one column, by loops over its rows of weights t of mean 1."""
+    """The coordinates of one column, by loops over rows of weights t of mean 1."""
 
     def __init__(self, x, t):
         self.x, self.t = x, t / t.mean()
@@ -137,21 +138,17 @@ FITTED = [fit(kernel) for kernel, _ in FORMULAS]
 )
 def test_values_and_diagonal_are_the_formula(kernel, k):
     expected = by_loops(k, X, Y)
-    np.testing.assert_allclose(values(kernel, X, Y), expected, rtol=1e-10, atol=1e-13)
-    np.testing.assert_allclose(
-        kernel.diag(kernel.inputs(X)), [k(x, x) for x in X], rtol=1e-12
-    )
+    assert_allclose(values(kernel, X, Y), expected, rtol=1e-10, atol=1e-13)
+    assert_allclose(kernel.diag(kernel.inputs(X)), [k(x, x) for x in X], rtol=1e-12)
     if kernel.normalized:
-        np.testing.assert_allclose(
-            logs(kernel, X, Y), np.log(expected), rtol=1e-9, atol=1e-12
-        )
+        assert_allclose(logs(kernel, X, Y), np.log(expected), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("kernel", FITTED, ids=repr)
 def test_identities_of_every_kernel(kernel):
     """Symmetric, positive semi-definite, and a value that copies and files keep."""
     K = values(kernel, X, X)
-    np.testing.assert_allclose(K, K.T, rtol=1e-13, atol=1e-13)
+    assert_allclose(K, K.T, rtol=1e-13, atol=1e-13)
     eigenvalues = np.linalg.eigvalsh(K)
     assert eigenvalues.min() > -1e-10 * eigenvalues.max()
     for twin in (
@@ -159,18 +156,18 @@ def test_identities_of_every_kernel(kernel):
         pickle.loads(pickle.dumps(kernel)),
         clone(kernel),
     ):
-        np.testing.assert_array_equal(values(twin, X, X), K)
+        assert_array_equal(values(twin, X, X), K)
         assert repr(twin) == repr(kernel) and twin.normalized == kernel.normalized
     assert kernel.normalized == ("RBF" in repr(kernel) or "Lapl" in repr(kernel))
 
 
 def test_a_row_of_weight_two_is_two_rows():
-    """In the scales of a column, up to the ranks: these are of n rows, whatever their weights."""
+    """A weight counts in the scales of a column; ranks are of n rows."""
     kernel = fit(of_columns(kernels.RBF(1.7)), weight=T)
     k = tabular(gauss, t=T)
-    np.testing.assert_allclose(values(kernel, X, Y), by_loops(k, X, Y), rtol=1e-10)
+    assert_allclose(values(kernel, X, Y), by_loops(k, X, Y), rtol=1e-10)
     one, other = (fit(of_columns(kernels.RBF(1.7)), weight=f * T) for f in (1.0, 5.0))
-    np.testing.assert_allclose(values(one, X, Y), values(other, X, Y), rtol=1e-12)
+    assert_allclose(values(one, X, Y), values(other, X, Y), rtol=1e-12)
 
 
 @pytest.mark.parametrize("cls", [kernels.RBF, kernels.Laplacian])
@@ -196,7 +193,7 @@ def test_the_logarithm_does_not_underflow(power):
     for each in (kernel, fit(kernels.Tabular(kernel))):
         assert values(each, X[:2] + 1e5, X).max() == 0.0
         ratio = logs(each, X[:2] + 2e5, X) / logs(each, X[:2] + 1e5, X)
-        np.testing.assert_allclose(ratio, 2.0**power, rtol=1e-2)
+        assert_allclose(ratio, 2.0**power, rtol=1e-2)
 
 
 @pytest.mark.parametrize(
@@ -211,16 +208,14 @@ def test_the_logarithm_does_not_underflow(power):
 def test_rbf_keeps_its_digits_for_rows_far_apart_for_their_bandwidth(
     s, centres, shift, tolerance
 ):
-    """Two clusters: beyond some distance the product form of the distances has no digit left."""
+    """Two far clusters: the product form of distances would lose all digits."""
     steps = np.round(np.random.default_rng(8).normal(size=(24, 3)) * 1024) / 1024
     rows = steps + np.repeat(centres, 12)[:, None] + shift
     others, kernel = rows[::3] + 0.25, kernels.RBF(s)
     near = by_loops(lambda x, y: gauss(x, y, s), rows, others)
-    np.testing.assert_allclose(
-        kernel(rows, others), near, rtol=tolerance, atol=tolerance
-    )
+    assert_allclose(kernel(rows, others), near, rtol=tolerance, atol=tolerance)
     K = kernel(rows, rows)
-    np.testing.assert_allclose(np.diag(K), 1.0, rtol=tolerance)
+    assert_allclose(np.diag(K), 1.0, rtol=tolerance)
     assert 0.01 < K[0, 1:12].max() < 1  # rows of one cluster do see each other
 
 
@@ -237,9 +232,7 @@ def test_a_function_as_a_kernel():
     assert repr(kernels.Custom(cauchy)) == "Custom(function=cauchy)"
     many = np.vstack([X] * 6)  # several blocks
     poly = kernels.Custom(lambda A, B: (A @ B.T + 1.0) ** 2)
-    np.testing.assert_allclose(
-        poly.diag(many), [(x @ x + 1.0) ** 2 for x in many], rtol=1e-13
-    )
+    assert_allclose(poly.diag(many), [(x @ x + 1.0) ** 2 for x in many], rtol=1e-13)
 
 
 # a matrix of the user's
@@ -248,19 +241,17 @@ def test_a_function_as_a_kernel():
 def test_precomputed_rows_choose_their_entries():
     K, kernel = cauchy(X, X), kernels.Precomputed()
     rows = kernel.training_rows(K)
-    np.testing.assert_array_equal(kernel(rows, rows), K)
-    np.testing.assert_array_equal(
-        kernel(rows[[4, 1]], rows[[0, 6, 2]]), K[[4, 1]][:, [0, 6, 2]]
-    )
-    np.testing.assert_array_equal(kernel.diag(rows[[3, 5]]), K[[3, 5], [3, 5]])
+    assert_array_equal(kernel(rows, rows), K)
+    assert_array_equal(kernel(rows[[4, 1]], rows[[0, 6, 2]]), K[[4, 1]][:, [0, 6, 2]])
+    assert_array_equal(kernel.diag(rows[[3, 5]]), K[[3, 5], [3, 5]])
     given = kernel, np.column_stack([cauchy(Y, X), np.full(25, 0.5)])
     for known, those in (
         given,
         (kernels.Precomputed(diagonal=np.float32(0.5)), cauchy(Y, X)),
     ):
         new = known.new_rows(those, 40)
-        np.testing.assert_array_equal(known(new, rows[2:4]), cauchy(Y, X)[:, 2:4])
-        np.testing.assert_array_equal(known.diag(new), np.full(25, 0.5))
+        assert_array_equal(known(new, rows[2:4]), cauchy(Y, X)[:, 2:4])
+        assert_array_equal(known.diag(new), np.full(25, 0.5))
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e6])
@@ -294,9 +285,7 @@ def test_precomputed_may_be_asymmetric_or_negative_by_rounding(
 def test_an_unseen_category_differs_from_all_and_names_do_not_matter():
     kernel, z = fit(of_columns(kernels.RBF(1.7))), X[:1].copy()
     z[0, 1] = 77.0
-    np.testing.assert_allclose(
-        values(kernel, z, X), by_loops(tabular(gauss), z, X), rtol=1e-10
-    )
+    assert_allclose(values(kernel, z, X), by_loops(tabular(gauss), z, X), rtol=1e-10)
     coded = X.copy()
     coded[:, 1], coded[:, 3] = (
         1e6 * X[:, 1],
@@ -308,7 +297,7 @@ def test_an_unseen_category_differs_from_all_and_names_do_not_matter():
 
 
 def columns_of(n, seed=3):
-    """A skew column, one of ties, one of two values, one with a tie at each end, one constant."""
+    """Columns: skew, ties, two values, a tie at each end, constant."""
     rng = np.random.default_rng(seed)
     skew, normal = np.exp(2.0 * rng.normal(size=n)), rng.normal(size=n)
     return np.column_stack(
@@ -334,7 +323,7 @@ def test_a_unit_or_an_origin_changes_nothing():
         kernel = fit(kernels.Tabular(), rows * scale + shift)
         assert kernel.kernel.s == pytest.approx(expected.kernel.s, rel=tolerance)
         found = kernel.inputs(new * scale + shift)
-        np.testing.assert_allclose(found, expected.inputs(new), atol=tolerance)
+        assert_allclose(found, expected.inputs(new), atol=tolerance)
 
 
 def test_a_constant_column_says_of_other_values_that_they_are_far():
@@ -343,10 +332,8 @@ def test_a_constant_column_says_of_other_values_that_they_are_far():
     z = rows[[0, 0, 0, 0]]
     z[1, 1], z[2, 1], z[3, 2] = 0.1 * (1 + 1e-15), 0.1001, -1e-300
     found = kernel.inputs(z)[:, 2:] * math.sqrt(2)
-    np.testing.assert_allclose(found, [[0] * 4, [0] * 4, [5, 5, 0, 0], [0, 0, 5, 5]])
-    np.testing.assert_allclose(
-        logs(kernel, z, z)[0, 2], -(5.0**2) * kernel.kernel.gamma
-    )
+    assert_allclose(found, [[0] * 4, [0] * 4, [5, 5, 0, 0], [0, 0, 5, 5]])
+    assert_allclose(logs(kernel, z, z)[0, 2], -(5.0**2) * kernel.kernel.gamma)
 
 
 def test_only_categories_vary():
@@ -354,15 +341,13 @@ def test_only_categories_vary():
     for these in (rows, rows[:, :2]):
         kernel = fit(kernels.Tabular(categorical=(0, 1)), these)
         differ = (these[:, None, :2] != these[:9, :2]).sum(axis=2)
-        np.testing.assert_allclose(
-            values(kernel, these, these[:9]), 0.01**differ, rtol=1e-12
-        )
+        assert_allclose(values(kernel, these, these[:9]), 0.01**differ, rtol=1e-12)
         found = logs(kernel, these, these[:9])
-        np.testing.assert_allclose(found, np.log(0.01) * differ, rtol=1e-12, atol=1e-12)
+        assert_allclose(found, np.log(0.01) * differ, rtol=1e-12, atol=1e-12)
 
 
 def test_a_bandwidth_of_a_table_counts_columns_and_not_coordinates():
-    """One column has two coordinates, whose mean squared distance is that of the column."""
+    """A column's two coordinates keep the mean squared distance of the column."""
     x = X[:, [0]]
     two = fit(kernels.Tabular(kernels.RBF("likelihood"), scale="both"), x)
     Z, ones = two.inputs(x), np.ones(40)

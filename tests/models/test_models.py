@@ -100,7 +100,7 @@ def test_densities_are_those_of_the_pymc_model_and_gradients_are_right(name):
 
 
 def prior_of(f, z):
-    """Return minus the log density of z that HMC adds, and the log slopes of the variables."""
+    """Return minus the log density of z that HMC adds, and log slopes."""
     if isinstance(f, OfPyMC):
         return (z**2).sum() / 2.0
     slopes, at = 0.0, 0

@@ -8,34 +8,31 @@ from bsvdd.models.kernels.tabular import Column
 from bsvdd.models.units import Units
 
 from tests.cases import BATCHES, T, X, Y, close, fitted
-from tests.models.helpers import without_unit
+from tests.models.helpers import without_group
 
 # few draws
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 
 
-def by_hand(est, y, t, unit):
-    """Return s_A + s_B (draws, n), each row left out with its unit, one row at a time.
+def by_hand(est, y, t, group):
+    """Return s_A + s_B (draws, n), each row left out with its group, one row at a time.
 
-    Column scales are those without the fold of the unit; what stays keeps the sum of
+    Column scales are those without the fold of the group; what stays keeps the sum of
     the weights.
     """
     fit = est.fit_
     order, t = np.lexsort(X.T[::-1]), t / t[(y == 0) & (t > 0)].mean()
-    teach = order[((y == 0) & (t > 0))[order]]
-    units = list(dict.fromkeys(unit[teach]))
-    w, points, found = (
-        fit.learned.centre.w,
-        fit.data.points,
-        np.empty((est.draws * est.chains, 60)),
-    )
+    fits = order[((y == 0) & (t > 0))[order]]
+    groups = list(dict.fromkeys(group[fits]))
+    w, points = fit.learned.centre.w, fit.data.points
+    found = np.empty((len(w), 60))
     for i in range(60):
-        stay = teach
-        if unit[i] in units:
+        stay = fits
+        if group[i] in groups:
             of_fold = {
-                units[k] for k in range(units.index(unit[i]) % 10, len(units), 10)
+                groups[k] for k in range(groups.index(group[i]) % 10, len(groups), 10)
             }
-            stay = np.array([j for j in teach if unit[j] not in of_fold])
+            stay = np.array([j for j in fits if group[j] not in of_fold])
         scales = [Column.of(x, t[stay]) for x in X[stay].T]
         pairs = [column.coordinates(x) for column, x in zip(scales, X.T, strict=True)]
         R = np.column_stack([side for pair in pairs for side in pair]) / np.sqrt(2.0)
@@ -44,7 +41,7 @@ def by_hand(est, y, t, unit):
         for j in points.members:
             point = points.of_row[j]
             share = t[j] / t[np.flatnonzero(points.of_row == point)].sum()
-            leaves, value = unit[j] == unit[i], w[:, point] * share
+            leaves, value = group[j] == group[i], w[:, point] * share
             if y[j]:
                 s_B, v_B = s_B + value * k[j] * (not leaves), v_B + value * leaves
             else:
@@ -58,17 +55,17 @@ def by_hand(est, y, t, unit):
     "groups", [1, 11, 23], ids=["rows", "11 batches", "23 batches"]
 )
 @pytest.mark.parametrize("name", ["BSVDD", "BDD", "BSVDDM", "BDDM"])
-def test_units_leave_with_all_that_they_have(name, groups):
-    unit = np.arange(60) % groups if groups > 1 else np.arange(60)
+def test_groups_leave_with_all_that_they_have(name, groups):
+    group = np.arange(60) % groups if groups > 1 else np.arange(60)
     t = T.copy()
     t[[3, 20, 44]] = 0.0
-    est = fitted(name, weight=t, groups=unit)
+    est = fitted(name, weight=t, groups=group)
     y = Y if name.endswith("M") else np.zeros(60, dtype=int)
     assert len(est.fit_.data.rows.L) == (
         57 if groups == 1 else 60
     )  # three leave nothing
     against = est.fit_.ask(lambda parts: parts.against.T)
-    close(-against.T, by_hand(est, y, t, unit), 1e-10)
+    close(-against.T, by_hand(est, y, t, group), 1e-10)
 
 
 @pytest.mark.parametrize(
@@ -95,24 +92,23 @@ def test_gram_statistics_are_sums_over_rows(kernel):
     close(gram.effective, square)
 
 
-def test_a_batch_is_one_point_as_sure_as_one_unit():
+def test_a_batch_is_one_atom_as_sure_as_one_row():
     gram = Data.of(RBF(1.0), Units.of(X, None, T, BATCHES)).gram
     assert len(gram.K) == 11
     close(gram.effective, np.ones(11))
-    rows = Data.of(
-        RBF(1.0), Units.of(X, None, T, BATCHES), most=10
-    ).gram  # more batches than that
+    # more batches than atoms
+    rows = Data.of(RBF(1.0), Units.of(X, None, T, BATCHES), most=10).gram
     assert len(rows.K) == 10 and rows.effective.max() > 1.0
 
 
 @pytest.mark.parametrize("groups", [np.arange(60), BATCHES], ids=["rows", "batches"])
-def test_the_spread_of_similarities_is_that_of_units(groups):
+def test_the_spread_of_similarities_is_by_groups(groups):
     t = T / T.mean()
     data = Data.of(RBF(1.0), Units.of(X, None, T, groups))
     K = RBF(1.0)(X, X)
     for which, found in data.by_fold(data.points.spread, np.arange(60)):
         for i, value in zip(which, found, strict=True):
-            close(value, without_unit(K, t, groups, i)[1])
+            close(value, without_group(K, t, groups, i)[1])
 
 
 def test_remote_rows_do_not_underflow():

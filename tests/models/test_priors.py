@@ -1,4 +1,4 @@
-"""Priors: their means, covariances and laws by formula, and those of PyMC and of the user."""
+"""Priors: means, covariances and laws by formula; priors of PyMC and users."""
 
 import numpy as np
 import preliz
@@ -8,6 +8,7 @@ from bsvdd.inference import sampling
 from bsvdd.models import bdd, bsvdd, bsvdd_m
 from bsvdd.models.kernels import RBF, Linear
 from bsvdd.models.priors import Shares, describe, of_log_sums, of_minority, of_sums
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.svm import OneClassSVM
 
@@ -48,26 +49,24 @@ NUMBERS = [
 @pytest.mark.parametrize("of", [of_sums, of_log_sums], ids=["weights", "log weights"])
 @pytest.mark.parametrize(("prior", "gram", "m", "C"), NUMBERS, ids=range(len(NUMBERS)))
 def test_mean_and_covariance_are_those_of_the_formula(prior, gram, m, C, of):
-    """Each row is a point of one unit: the prior of a point is that of its row."""
+    """Each row is a point of one group: the prior of a point is that of its row."""
     found, order = of(prior, gram), gram.of_row[: len(m)]
-    np.testing.assert_allclose(found.m[order], m, rtol=1e-9, atol=1e-14)
+    assert_allclose(found.m[order], m, rtol=1e-9, atol=1e-14)
     precision = found.precision[np.ix_(order, order)]
-    np.testing.assert_allclose(precision @ C, np.eye(len(C)), atol=1e-8)
+    assert_allclose(precision @ C, np.eye(len(C)), atol=1e-8)
     v = np.random.default_rng(1).normal(size=len(C))
     of_point = np.empty(len(C))
     of_point[order] = v
-    np.testing.assert_allclose(
-        found.times_covariance(of_point)[order], C @ v, rtol=1e-9
-    )
+    assert_allclose(found.times_covariance(of_point)[order], C @ v, rtol=1e-9)
 
 
-def test_the_prior_of_a_point_has_the_moments_of_the_sum_of_its_units():
-    """N_g / e_g sums of e_g independent weights, by simulation where e_g is a whole number."""
+def test_the_prior_of_an_atom_has_the_moments_of_the_sum_of_its_rows():
+    """N_g / e_g sums of e_g independent weights; simulated for whole e_g."""
     rows = np.repeat(MAJORITY, [1, 2, 3, *[1] * 9], axis=0)
     gram = gram_of(RBF(1.5), rows, None, np.full(len(rows), 2.0))
     sizes = gram.sizes
-    np.testing.assert_allclose(np.sort(gram.effective), [1.0] * 10 + [2.0, 3.0])
-    np.testing.assert_allclose(gram.effective, sizes)
+    assert_allclose(np.sort(gram.effective), [1.0] * 10 + [2.0, 3.0])
+    assert_allclose(gram.effective, sizes)
     rng, sd = np.random.default_rng(3), 0.6
     flat = of_log_sums(P.Flat(sd), gram)
     for g in range(12):
@@ -93,9 +92,7 @@ def test_svdd_prior_has_the_weights_of_svdd_as_median():
     for gram in (gram_of(RBF(1.0), rows), gram_of(RBF(1.0), both, y)):
         m = P.SVDDWeights(outlier_fraction=0.2, floor=0.05).mean(gram)
         found = np.exp(m)[gram.of_row[:40]]
-        np.testing.assert_allclose(
-            found / found.sum(), expected / expected.sum(), atol=1e-6
-        )
+        assert_allclose(found / found.sum(), expected / expected.sum(), atol=1e-6)
         assert m.mean() == pytest.approx(0.0, abs=1e-12)
 
 
@@ -125,15 +122,13 @@ def test_a_truncated_normal_has_its_law(mean, sd):
     variable = of_minority(P.TruncatedNormal(of_rows, sd), TWO)
     m = np.broadcast_to(mean, 3) if np.ndim(mean) == 0 else np.array(mean)
     m = m[np.argsort(TWO.of_row[N0:])]
-    np.testing.assert_array_equal(variable.m, m)
+    assert_array_equal(variable.m, m)
     if mean == -8.0 and sd < 3.0:  # PyMC draws what is 0 to the last digit
         assert (variable.of_normal(RNG.normal(size=(9, 3)))[0] <= 0.5).all()
         return
     law = stats.truncnorm(-m / sd, (1.0 - m) / sd, m, sd)
     z = np.random.default_rng(58).normal(size=(500, 3))
-    np.testing.assert_allclose(
-        law.cdf(variable.of_normal(z)[0]), stats.norm.cdf(z), atol=1e-7
-    )
+    assert_allclose(law.cdf(variable.of_normal(z)[0]), stats.norm.cdf(z), atol=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +139,7 @@ def test_a_beta_has_its_law_and_its_total(a, b, total):
     assert isinstance(variable, Shares)
     z = np.random.default_rng(58).normal(size=(500, 3))
     law = stats.beta(a, b, scale=1.0 if total is None else total / N1)
-    np.testing.assert_allclose(
-        law.cdf(variable.of_normal(z)[0]), stats.norm.cdf(z), atol=1e-9
-    )
+    assert_allclose(law.cdf(variable.of_normal(z)[0]), stats.norm.cdf(z), atol=1e-9)
 
 
 # of the user, and draws beside PyMC's
@@ -171,5 +164,5 @@ def test_draws_of_the_prior_have_the_distribution_of_those_of_pymc(name):
     w = sampling.of_prior(model, 400, 8)
     for j in (0, 5, -1):
         assert stats.ks_2samp(w[:, j], expected[:, j]).pvalue > 1e-3
-    np.testing.assert_array_equal(sampling.of_prior(model, 400, 8), w)
+    assert_array_equal(sampling.of_prior(model, 400, 8), w)
     assert not np.array_equal(sampling.of_prior(model, 400, 9), w)

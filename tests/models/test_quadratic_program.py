@@ -1,14 +1,15 @@
-"""The quadratic program of weights that sum to one, against cvxopt's interior points."""
+"""The quadratic program of weights of sum one, against cvxopt."""
 
 import numpy as np
 import pytest
 from bsvdd.models import quadratic_program
+from numpy.testing import assert_allclose, assert_array_equal
 
 from . import helpers
 
 
 def program(seed, n, fixed=0):
-    """A strictly convex program, so that its solution is unique, with a bound for each weight."""
+    """A strictly convex program (one solution) with a bound for each weight."""
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(n, n + 3))
     lower = -rng.uniform(0.0, 0.5, n)
@@ -54,13 +55,11 @@ def test_the_solution_is_that_of_interior_points(H, b, lower, upper):
     before = H.copy(), b.copy()
     w = minimize(H, b, lower, upper)
     assert_feasible(w, lower, upper)
-    np.testing.assert_allclose(
-        w, helpers.quadratic_program(H, -b, lower, upper), atol=2e-6
-    )
+    assert_allclose(w, helpers.quadratic_program(H, -b, lower, upper), atol=2e-6)
     low, high = (np.broadcast_to(bound, len(b)) for bound in (lower, upper))
-    np.testing.assert_array_equal(w[low == high], low[low == high])
+    assert_array_equal(w[low == high], low[low == high])
     for given, was in zip((H, b), before, strict=True):
-        np.testing.assert_array_equal(given, was)
+        assert_array_equal(given, was)
 
 
 LOWER, UPPER = np.repeat([0.0, -0.1], [25, 5]), np.repeat([0.2, 0.0], [25, 5])
@@ -70,13 +69,13 @@ LOWER, UPPER = np.repeat([0.0, -0.1], [25, 5]), np.repeat([0.2, 0.0], [25, 5])
     ("lower", "upper"), [(0.0, 0.15), (LOWER, UPPER)], ids=["simplex", "sign"]
 )
 def test_the_centre_of_rows_far_from_the_origin(lower, upper):
-    """Linear kernel, rows shifted by 1e5: K is 1e10, and the centre is where it was, shifted."""
+    """Linear kernel, rows shifted by 1e5: K is 1e10, and the centre shifts too."""
     X = np.random.default_rng(0).normal(size=(30, 2))
     best = helpers.quadratic_program(2 * X @ X.T, -(X * X).sum(axis=1), lower, upper)
     Y = X + 1e5
     w = minimize(2 * Y @ Y.T, (Y * Y).sum(axis=1), lower, upper)
     assert_feasible(w, lower, upper)
-    np.testing.assert_allclose(w @ Y - 1e5, best @ X, atol=1e-5)
+    assert_allclose(w @ Y - 1e5, best @ X, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +98,7 @@ def test_the_centre_of_rows_far_from_the_origin(lower, upper):
 def test_the_only_feasible_weights(lower, upper, only):
     H, b, *_ = program(12, len(only))
     w = minimize(H, b, lower, upper)
-    np.testing.assert_allclose(w, only, rtol=0, atol=1e-12)
+    assert_allclose(w, only, rtol=0, atol=1e-12)
 
 
 def test_no_feasible_weights_are_told():

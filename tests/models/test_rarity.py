@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from bsvdd.models.rarity import Rarity
+from numpy.testing import assert_allclose, assert_array_equal
 
 RNG = np.random.default_rng(3)
 N = 120
@@ -48,17 +49,17 @@ def test_frequencies_are_the_formula(itself):
         for f, v in enumerate(row):
             others = np.delete(ROWS[:, f], i) if itself else ROWS[:, f]
             expected = by_loops(v, others, ROWS[:, f], f)
-            np.testing.assert_allclose(frequency[i, f], expected, rtol=1e-9, atol=1e-9)
+            assert_allclose(frequency[i, f], expected, rtol=1e-9, atol=1e-9)
     mask = np.arange(len(rows)) % 2 == 0
     mixed = rarity.log_frequency(ROWS[: len(mask)], mask)
     for part in (True, False):
         expected = rarity.log_frequency(ROWS[: len(mask)], part)
-        np.testing.assert_array_equal(mixed[mask == part], expected[mask == part])
+        assert_array_equal(mixed[mask == part], expected[mask == part])
 
 
 def test_a_gap_is_as_frequent_as_can_be():
     with_gap = np.vstack([ROWS, np.full(5, np.nan)])
     rarity = Rarity.of(with_gap, [False] * 4 + [True])
-    np.testing.assert_allclose(rarity.log_frequency(with_gap, True)[-1], math.log(N))
+    assert_allclose(rarity.log_frequency(with_gap, True)[-1], math.log(N))
     whole = Rarity.of(ROWS, [False] * 4 + [True])
-    np.testing.assert_array_equal(rarity.log_frequency(NEW), whole.log_frequency(NEW))
+    assert_array_equal(rarity.log_frequency(NEW), whole.log_frequency(NEW))

@@ -1,10 +1,11 @@
-"""SVDD, without and with minority rows: by hand, against interior points, and without a row."""
+"""SVDD and SVDD-M: by hand, against interior points, and without a row."""
 
 import numpy as np
 import pytest
 from bsvdd.inference.learners import Ball, without
 from bsvdd.models import svdd
 from bsvdd.models.kernels import RBF, Laplacian, Linear, Polynomial
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from bsvdd import SVDD, cutoffs
@@ -15,7 +16,7 @@ KERNELS = [RBF(1.3), Laplacian(1.0), Linear(), Polynomial(2, 0.3)]
 
 
 def instance(seed, n0=30, n1=6):
-    """Rows of a majority, and of a minority of which some lie inside the majority's cloud."""
+    """Rows of a majority, and a minority with some rows inside its cloud."""
     rng = np.random.default_rng(seed)
     majority = rng.normal(size=(n0, 2)) * [1.0, 1.5]
     minority = rng.normal(size=(n1, 2)) * np.linspace(0.3, 2.5, n1)[:, None]
@@ -52,17 +53,17 @@ def test_rows_on_a_line_by_hand(majority, minority, C1, C2, weights, R2):
     y = np.repeat([False, True], [len(majority), len(minority)])
     gram = gram_of(Linear(), rows, y)
     sphere = svdd.solve(gram, C1, C2)
-    np.testing.assert_allclose(sphere.weights[gram.of_row], weights, atol=1e-6)
+    assert_allclose(sphere.weights[gram.of_row], weights, atol=1e-6)
     assert sphere.squared_radius == pytest.approx(R2, abs=2e-6)
     assert sphere.boundary**2 == pytest.approx(R2, abs=4e-6)
     d2 = (rows[:, 0] - np.dot(weights, rows[:, 0])) ** 2
-    np.testing.assert_allclose(sphere.squared_distances[gram.of_row], d2, atol=2e-5)
+    assert_allclose(sphere.squared_distances[gram.of_row], d2, atol=2e-5)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_centre_is_that_of_interior_points(kernel, seed):
-    """With weights of rows and rows that are equal: the bounds of a point are those of its rows."""
+    """With weights and equal rows: an atom's bound is the sum of its rows' bounds."""
     rows, y = instance(seed)
     rows[3] = rows[4]
     t = np.random.default_rng(seed).uniform(0.5, 2.0, 36)
@@ -81,7 +82,7 @@ def test_the_centre_is_that_of_interior_points(kernel, seed):
         0.0, abs=1e-5 * np.diag(K).mean()
     )
     if kernel.normalized:  # whose matrix is not singular
-        np.testing.assert_allclose(sphere.weights, of_points, atol=1e-4)
+        assert_allclose(sphere.weights, of_points, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -111,9 +112,9 @@ def test_fractions_are_the_penalties_of_tax(fraction):
     gram = gram_of(KERNELS[0], *instance(1))
     by_fraction = Ball(outlier_fraction=fraction, minority_fraction=0.5).solve(gram)
     given = svdd.solve(gram, 1 / (30 * fraction), 1 / 3)
-    np.testing.assert_array_equal(by_fraction.weights, given.weights)
+    assert_array_equal(by_fraction.weights, given.weights)
     by_cost = Ball(1 / (30 * fraction), C2=1 / 3).solve(gram)
-    np.testing.assert_array_equal(by_cost.weights, given.weights)
+    assert_array_equal(by_cost.weights, given.weights)
 
 
 def refit(gram, sphere, gone):
@@ -131,7 +132,7 @@ def refit(gram, sphere, gone):
 
 @pytest.mark.parametrize("minority", [False, True], ids=["one class", "both"])
 def test_a_ball_without_a_row_is_nearly_its_refit_and_without_several_is_one(minority):
-    """In the similarities of the others: exactly where the row does not shape the ball."""
+    """Similarities are exact where the row does not shape the sphere."""
     rows, y = instance(5, 30, 6 if minority else 0)
     gram = gram_of(RBF(1.0), rows, y)
     sphere = Ball(outlier_fraction=0.2, minority_fraction=0.5).solve(gram)
@@ -147,13 +148,13 @@ def test_a_ball_without_a_row_is_nearly_its_refit_and_without_several_is_one(min
         assert kept.sum() == pytest.approx(1.0, abs=1e-6)
         apart.append(np.sqrt((kept - best) @ gram.K @ (kept - best)))
         if each.sum() == 1.0 and sphere.weights @ each == 0.0:
-            np.testing.assert_allclose(kept, sphere.weights, atol=1e-12)
+            assert_allclose(kept, sphere.weights, atol=1e-12)
     assert max(apart[-2:]) < 1e-4  # of several points
     assert np.median(apart) < 0.05 and max(apart) < 0.3
 
 
 def test_a_part_of_a_point_leaves_by_the_inverse_too():
-    """A point of two rows of weight at the bound: what stays has the room of one row."""
+    """An atom of two rows at the bound: what stays has the room of one row."""
     rows = instance(5, 30, 0)[0]
     rows = np.vstack([rows, rows])
     gram = gram_of(RBF(1.0), rows, np.zeros(60, dtype=bool))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from bsvdd.models.units import Units
+from numpy.testing import assert_array_equal
 
 from tests.cases import ALL, BATCHES, OF_ONE_CLASS, T, X, Y, Z, close, fitted
 
@@ -14,8 +15,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWa
 @pytest.mark.parametrize("name", ALL)
 def test_only_ratios_of_weights_count(name, groups):
     a, b, c = (fitted(name, weight=f * T, groups=groups) for f in (1.0, 1024.0, 1000.0))
-    np.testing.assert_array_equal(a.margins(Z), b.margins(Z))
-    np.testing.assert_array_equal(a.margins(), b.margins())
+    assert_array_equal(a.margins(Z), b.margins(Z))
+    assert_array_equal(a.margins(), b.margins())
     close(a.fit_.data.gram.K, c.fit_.data.gram.K, 1e-12)
     close(a.fit_.data.gram.sizes, c.fit_.data.gram.sizes, 1e-12)
     if name in ("BDD", "SVDD"):  # no chain, which would take a rounding apart
@@ -65,18 +66,18 @@ def test_the_order_of_rows_is_nothing(name, groups):
 
 
 def test_a_unit_counts_the_mean_weight_of_its_rows_in_a_cutoff():
-    units = Units.of(X, None, T, BATCHES)
+    groups = Units.of(X, None, T, BATCHES)
     mean = np.array([T[b == BATCHES].mean() for b in BATCHES])
-    each = np.bincount(BATCHES, units.mass)[BATCHES]
+    each = np.bincount(BATCHES, groups.mass)[BATCHES]
     close(each / each[0], mean / mean[0])
-    close(np.bincount(BATCHES, units.mass).sum(), 11.0)
-    assert units.weight.mean() == pytest.approx(1.0)
+    close(np.bincount(BATCHES, groups.mass).sum(), 11.0)
+    assert groups.weight.mean() == pytest.approx(1.0)
 
 
 def test_folds_have_whole_units_and_do_not_depend_on_the_order_of_rows():
-    units = Units.of(X, None, None, BATCHES)
-    assert all(len(set(units.fold[b == BATCHES])) == 1 for b in range(11))
-    assert set(units.fold) == set(range(1, 11))
+    groups = Units.of(X, None, None, BATCHES)
+    assert all(len(set(groups.fold[b == BATCHES])) == 1 for b in range(11))
+    assert set(groups.fold) == set(range(1, 11))
     order = np.random.default_rng(3).permutation(60)
     again = Units.of(X[order], None, None, BATCHES[order])
-    np.testing.assert_array_equal(units.fold[order], again.fold)
+    assert_array_equal(groups.fold[order], again.fold)

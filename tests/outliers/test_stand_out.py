@@ -23,7 +23,7 @@ ODD = np.arange(8)
 
 
 def table(seed=0, n=300, p=4):
-    """Rows of a correlated normal distribution, the first 8 with one value 7 sd away."""
+    """Correlated normal rows; in the first 8 one value is 7 sd away."""
     rng = np.random.default_rng([seed, n, p])
     X = 0.6 * rng.normal(size=(n, p)) + 0.8 * rng.normal(size=(n, 1))
     X[ODD, rng.integers(0, p, 8)] = 7.0 * rng.choice([-1.0, 1.0], 8)
@@ -179,16 +179,20 @@ def test_no_answer_depends_on_the_order_of_the_rows_and_equal_rows_are_alike():
             assert np.ptp(one[equal]) < 1e-9
 
 
-def test_the_kernel_keeps_what_was_asked_and_is_taught_by_the_core_alone():
+def test_the_kernel_keeps_what_was_asked_and_is_fitted_to_the_core_alone():
     X = table()
     X[:, 3] = np.arange(300) % 5
     asked = kernels.Tabular(rho=0.1, categorical=(3,), scale="standardised")
-    kernel = stand_out(BDD(simplex=True, kernel=asked), X).estimator.kernel
-    assert (kernel.rho, kernel.categorical, kernel.scale) == (0.1, (3,), "standardised")
+    found = stand_out(BDD(simplex=True, kernel=asked), X)
+    kernel = found.estimator.kernel
+    of = kernel.tabular
+    assert (of.rho, of.categorical, kernel.scale) == (0.1, (3,), "standardised")
     assert kernel.q == 3 and kernel.fit(X[:9], np.ones(9), np.arange(9)) is kernel
-    assert kernel.taught(X[:9], np.ones(9)) is kernel and "Decorrelated(RBF" in repr(
-        kernel
-    )
+    assert kernel.taught(X[:9], np.ones(9)) is kernel
+    assert repr(kernel).startswith("Decorrelated(RBF")
+    again = stand_out(found.estimator, X)
+    np.testing.assert_array_equal(again.surprise, found.surprise)
+    assert again.estimator.kernel == kernel != stand_out(QUICK, X).estimator.kernel
     plain = stand_out(BDD(simplex=True, kernel=kernels.RBF()), X).surprise
     np.testing.assert_array_equal(plain, stand_out(QUICK, X).surprise)
 
@@ -332,7 +336,9 @@ def test_a_saved_fit_to_the_core_answers_the_same(skewed, tmp_path):
     assert any(found.kernel_.sides) == skewed
     found.save(tmp_path / "fit")
     same = load(tmp_path / "fit")
-    np.testing.assert_array_equal(same.kernel_(X, X), found.kernel_(X, X))
+    Z = found.kernel_.inputs(X)
+    np.testing.assert_array_equal(same.kernel_.inputs(X), Z)
+    np.testing.assert_array_equal(same.kernel_(Z, Z), found.kernel_(Z, Z))
     np.testing.assert_allclose(
         same.score_samples(X[:20]), found.score_samples(X[:20]), atol=1e-5
     )
@@ -356,7 +362,7 @@ def test_reasons_are_those_of_the_fit_to_the_core():
 
 
 def suspects(seed=0, bad=12):
-    """150 rows, 25 of T3, the first of which are 4.5 sd away, each in a direction of its own."""
+    """150 rows, 25 of T3; the first are 4.5 sd away, each in its own direction."""
     rng = np.random.default_rng(seed)
     X, away = rng.normal(size=(150, 3)), rng.normal(size=(bad, 3))
     X[:bad] += 4.5 * away / np.linalg.norm(away, axis=1, keepdims=True)
@@ -421,7 +427,7 @@ def test_levels_are_labels_or_a_column_and_small_ones_are_joined():
     assert "; 5 more strata." in str(many) and len(many.strata) == 10
 
 
-def test_rows_of_weight_0_are_never_in_the_core_and_weights_and_groups_are_those_of_the_fit():
+def test_rows_of_weight_0_are_never_in_the_core_and_the_fit_has_weights_and_groups():
     X, _ = suspects()
     t, groups = (
         np.r_[np.zeros(25), 0.5 + np.random.default_rng(0).random(125)],

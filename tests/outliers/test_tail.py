@@ -1,4 +1,4 @@
-"""The tail of surprises: its grid against random points, and against PyMC; rows that are wild."""
+"""The tail of surprises: its grid against random points and PyMC; wild rows."""
 
 import math
 
@@ -8,8 +8,8 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
 
-from bsvdd.outliers.odd_rows import OddRows, Posterior
-from bsvdd.outliers.tail import NONE, POWER, SHAPE, Tail
+from bsvdd.outliers.odd_rows import OddRows, TailPosterior
+from bsvdd.outliers.tail import NO_ODD_ROW, POWER, SHAPE, Tail
 
 NONE_KNOWN = np.full((1, 3), np.nan)
 
@@ -20,7 +20,7 @@ def tail_of(seed=3, odd=(1.25, 1.4, 1.55)):
 
 
 def quadrature(tail, level, n=60_000):
-    """P(nobody is odd), and P(odd) of the rows of each stratum, by random points of the prior.
+    """P(nobody is odd), and P(odd) of each stratum, by random points of the prior.
 
     The densities are written again.
     """
@@ -65,7 +65,7 @@ def quadrature(tail, level, n=60_000):
 def test_the_grid_is_the_integral(odd):
     tail = tail_of(odd=odd)
     posterior, (none, (share,)) = (
-        Posterior.of(tail),
+        TailPosterior.of(tail),
         quadrature(tail, np.zeros(len(tail.u))),
     )
     assert posterior.none == pytest.approx(none, abs=0.03)
@@ -73,7 +73,7 @@ def test_the_grid_is_the_integral(odd):
 
 
 def two_strata(odd):
-    """60 rows, of which the last are odd, and 200 that are not, in one order of values."""
+    """60 rows, the last of which are odd, and 200 that are not."""
     rng = np.random.default_rng(4)
     log_t = np.r_[0.4 * rng.normal(size=60 - odd), rng.normal(1.0, 0.15, odd)]
     log_t = np.r_[log_t, 0.4 * rng.normal(size=200)]
@@ -84,7 +84,7 @@ def two_strata(odd):
 def test_strata_have_shares_of_their_own_by_the_whole_integral(odd):
     t, level = two_strata(odd)
     tail = Tail.of(t, level=level)
-    posterior, (none, shares) = Posterior.of(tail), quadrature(tail, level)
+    posterior, (none, shares) = TailPosterior.of(tail), quadrature(tail, level)
     assert posterior.none == pytest.approx(none, abs=0.03)
     for stratum, share in zip(tail.strata, shares, strict=True):
         np.testing.assert_allclose(posterior.odd[stratum.level], share, atol=0.06)
@@ -110,8 +110,8 @@ def test_one_stratum_is_none_and_neither_order_nor_binning_matters(monkeypatch):
     middle, low, high = found.numbers.T
     assert (low <= middle).all() and (middle <= high).all()
     assert low[0] <= 25 <= high[0] and high[1] <= 3
-    monkeypatch.setattr("bsvdd.outliers.tail.EXACT", 40)
-    monkeypatch.setattr("bsvdd.outliers.tail.BINS", 60)
+    monkeypatch.setattr("bsvdd.outliers.tail.MOST_EXACT", 40)
+    monkeypatch.setattr("bsvdd.outliers.tail.TAIL_BINS", 60)
     coarse = OddRows.of(Tail.of(t, level=level), none, level)
     np.testing.assert_allclose(coarse.probability, found.probability, atol=0.03)
 
@@ -189,7 +189,7 @@ def test_no_tail_is_of_equal_rows():
 def test_rows_beyond_a_gap_count_by_their_numbers_where_a_tail_has_bins(monkeypatch):
     rng = np.random.default_rng(1)
     t = np.r_[np.exp(0.2 * rng.normal(size=2000)), 40.0 + rng.normal(size=300)]
-    monkeypatch.setattr("bsvdd.outliers.tail.EXACT", 100)
+    monkeypatch.setattr("bsvdd.outliers.tail.MOST_EXACT", 100)
     found = OddRows.of(Tail.of(t), np.zeros(2300, dtype=bool))
     assert found.probability[2000:].min() > 0.99 and 295 <= found.at_least <= 300
 
@@ -210,8 +210,8 @@ def in_pymc(tail):
         a, end = pt.exp(log_a), tail.end
         odd = pt.log(0.9 * a * x ** (a - 1.0) / end**a + 0.1 * 2.0 * x / end**2)
         both = pt.logaddexp(pt.log1p(-pt.exp(log_e)) + normal, log_e + odd)
-        somebody = math.log1p(-NONE) + (both * count).sum()
-        total = pt.logaddexp(somebody, math.log(NONE) + (normal * count).sum())
+        somebody = math.log1p(-NO_ODD_ROW) + (both * count).sum()
+        total = pt.logaddexp(somebody, math.log(NO_ODD_ROW) + (normal * count).sum())
         pm.Potential("likelihood", total)
         none = pm.Deterministic("none", 1.0 - pt.exp(somebody - total))
         pm.Deterministic("odd", (1.0 - none) * pt.exp(log_e + odd - both), dims="tail")
@@ -278,7 +278,7 @@ def test_the_tail_of_many_rows_begins_later_and_its_bins_change_little(monkeypat
     log_t = np.append(0.4 * rng.normal(size=1500), 1.6 + 0.2 * rng.normal(size=30))
     none = np.zeros(1530, dtype=bool)
     one = OddRows.of(Tail.of(np.exp(log_t)), none)
-    monkeypatch.setattr("bsvdd.outliers.tail.EXACT", 10_000)
+    monkeypatch.setattr("bsvdd.outliers.tail.MOST_EXACT", 10_000)
     other = OddRows.of(Tail.of(np.exp(log_t)), none)
     np.testing.assert_allclose(one.probability, other.probability, atol=0.01)
     assert abs(one.at_least - other.at_least) <= 1

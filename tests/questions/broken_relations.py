@@ -56,7 +56,7 @@ def several(seed: int) -> Planted:
 
 
 def gaps(seed: int) -> Planted:
-    """Return orders with gaps, .15 of the cells of five columns, but in no broken row."""
+    """Return orders without .15 of the cells of five columns, but of no broken row."""
     table, broken = orders(seed)
     gap = np.random.default_rng(seed + 100).random(table.shape) < 0.15
     gap[list(broken)] = False

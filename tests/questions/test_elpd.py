@@ -1,4 +1,4 @@
-"""The left-out log predictive density: by loops, against refits, and what it compares."""
+"""The left-out log predictive density: by loops, against refits, and in compare."""
 
 import arviz as az
 import numpy as np
@@ -126,7 +126,7 @@ def test_bandwidths_are_ordered_as_new_rows_order_them():
 
 
 def test_loo_finds_no_log_densities_of_rows():
-    """The likelihood is one number a draw, as psense takes it, and its terms are elsewhere."""
+    """The likelihood is one number a draw, as psense takes it; terms are elsewhere."""
     tree = BSVDD(kernel=kernels.RBF(S)).fit(ROWS).idata_
     assert tree["log_likelihood"]["kernel"].dims == ("chain", "draw")
     terms = tree["potential"]["kernel"]

@@ -1,4 +1,4 @@
-"""Which columns follow from the others: planted rows that break a relation, and none."""
+"""Which columns follow from others: planted rows that break a relation, and none."""
 
 import numpy as np
 import pandas as pd

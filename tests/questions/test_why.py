@@ -1,4 +1,4 @@
-"""bsvdd.explain: walks to rows like a row, for each kind of column and any estimator."""
+"""bsvdd.explain: walks to rows like a row, for each kind of column and estimator."""
 
 import re
 from functools import cache
@@ -16,7 +16,7 @@ from sklearn.svm import OneClassSVM
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, LSSVM, OCSVM, SVDD, Views, kernels
-from bsvdd.questions.why import ranks
+from bsvdd.questions.why import walk_steps
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::bsvdd.base.warning.DiagnosticWarning",
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def table(n=200, seed=0):
-    """Return rows with columns of each kind, and some gaps."""
+    """Return rows with columns of each kind, and some missing values."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
@@ -98,7 +98,7 @@ def case(request):
 
 def walked(est, why, known, Z):
     """Return the falls of each column on each walk, by each row on the way."""
-    rows, order = [], np.argsort(ranks(Z.shape[1]), axis=1)
+    rows, order = [], np.argsort(walk_steps(Z.shape[1]), axis=1)
     for i in range(len(Z)):
         ten = [known.loc[label].to_dict() for label in why.nearest.iloc[i]]
         for end, columns in zip(ten, order, strict=True):

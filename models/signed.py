@@ -27,7 +27,7 @@ def signed(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
     return np.sign(log_p - log_q) * np.maximum(size + ZERO, 0.0)
 
 
-def split(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def signed_parts(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return log p and log q of the smallest p, q with t(p - q) = t; minus infinity for 0."""
     size = np.abs(t) - ZERO
     return np.where(t > 0, size, -np.inf), np.where(t < 0, size, -np.inf)

@@ -1,0 +1,154 @@
+r"""Rows that belong together, though nobody told.
+
+Rows of one group of a column are alike if the intraclass correlation of the other
+columns is at least .1 and no accident of which row has which group. With the mean
+squares between and within k groups, summed over standardised columns, and
+:math:`n_0 = (n - \sum_l n_l^2 / n) / (k - 1)`,
+
+.. math:: \mathrm{ICC} = \frac{M_b - M_w}{M_b + (n_0 - 1) M_w}
+
+(Donner 1986). Numbers have a trend, and are no groups for it: of a column of whole
+numbers, what a cubic polynomial of it explains is taken off first.
+
+**References**
+
+Donner, A. (1986). A review of inference procedures for the intraclass correlation
+coefficient in the one-way random effects model. International Statistical Review 54,
+67-82.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any, cast
+
+import numpy as np
+from scipy import sparse
+
+from ..inference.fit import Fit
+from ..tables.training import TrainingRows
+
+FEWEST_GROUPS = 5
+FEWEST_ROWS_OF_GROUPS = 30
+SHARE_SHARED = 0.8  # of the groups that several rows have, at least
+# share of the rows of one group of numbers: zeros and flags are no groups
+LARGEST_SHARE = 0.25
+MOST_COMPARED = 2000  # rows
+CORRELATED = 0.1  # intraclass correlation
+P_VALUE = 0.02
+PERMUTATIONS = 99
+TREND = 3  # degree
+TOO_OFTEN = 1.2  # rate of false alarms over that asked
+
+
+def unnamed_groups(fit: Fit) -> str:
+    """Return that rows of one group of a column are alike, and what to do; else ""."""
+    training = cast("TrainingRows", fit.rows)
+    asked = fit.cutoff.rate
+    kernel = fit.dictionary.kernel
+    named = training.table.names is not None
+    given = training.group_labels is not None
+    if given or not named or asked is None or kernel.of_core:
+        return ""
+    rows = training.majority
+    if len(rows) > MOST_COMPARED:
+        rng = np.random.default_rng(0)
+        rows = np.sort(rng.choice(rows, MOST_COMPARED, replace=False))
+    columns: dict[Any, np.ndarray] = {}
+    for place, name in enumerate(training.table.labels):
+        group = groups_of(training, place, rows)
+        if group is not None and alike(others(training, place, rows, group), group):
+            columns[name] = group
+    if not columns:
+        return ""
+    Z = kernel.inputs(training.X[rows])
+    k = kernel(Z, Z)
+    np.fill_diagonal(k, 0.0)
+    rates = {name: rate_beyond(k, group, asked) for name, group in columns.items()}
+    known = {name: r for name, r in rates.items() if r >= TOO_OFTEN * asked}
+    if not known:
+        return ""
+    # a finer one explains a coarser one
+    name = max(known, key=lambda each: (int(columns[each].max()), known[each]))
+    return (
+        f"rows of one {str(name)!r} are alike: if new rows come from new ones, about "
+        f"{known[name]:.2f} of them will be called abnormal at {asked:g} asked; "
+        f"fit(X, groups={name!r}), or --group {shlex.quote(str(name))}, asks of rows "
+        "of a new one"
+    )
+
+
+def groups_of(
+    training: TrainingRows, place: int, rows: np.ndarray
+) -> np.ndarray | None:
+    """Return the group (n,) of rows by a column, from 0; None for a column of no groups.
+
+    The column is one of categories or whole numbers, with at least 5 groups, four
+    fifths of which come again.
+    """
+    x = training.observed[rows, place]
+    known = x[~np.isnan(x)]
+    if training.table.columns[place].kind in ("dates", "names") or (known % 1.0).any():
+        return None
+    values, count = np.unique(known, return_counts=True)
+    if (
+        len(rows) < FEWEST_ROWS_OF_GROUPS
+        or len(values) < FEWEST_GROUPS
+        or (count > 1).mean() < SHARE_SHARED
+    ):
+        return None
+    if training.table.columns[
+        place
+    ].kind == "numbers" and count.max() > LARGEST_SHARE * len(rows):
+        return None
+    return np.searchsorted(values, np.where(np.isnan(x), values[0], x))
+
+
+def others(
+    training: TrainingRows, place: int, rows: np.ndarray, group: np.ndarray
+) -> np.ndarray:
+    """Return the other columns that are no categories, standardised, without gaps and trends."""
+    apart = {place, *training.table.categorical}
+    X = training.observed[
+        np.ix_(rows, [j for j in range(training.n_columns) if j not in apart])
+    ]
+    X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    if training.table.columns[place].kind == "numbers":
+        z = np.vander((group - group.mean()) / group.std(), TREND + 1)
+        X = X - z @ np.linalg.lstsq(z, X)[0]
+    sd = X.std(axis=0)
+    return (X - X.mean(axis=0))[:, sd > 0.0] / sd[sd > 0.0]
+
+
+def alike(X: np.ndarray, group: np.ndarray) -> bool:
+    """Return whether rows X (n, q) of one group (n,) are alike, and by no accident."""
+    if not X.shape[1] or (own := correlation(X, group)) < CORRELATED:
+        return False
+    rng = np.random.default_rng(0)
+    by_chance = [correlation(X, rng.permutation(group)) for _ in range(PERMUTATIONS)]
+    return (1 + sum(each >= own for each in by_chance)) / (PERMUTATIONS + 1) <= P_VALUE
+
+
+def correlation(X: np.ndarray, group: np.ndarray) -> float:
+    """Return the intraclass correlation of standardised columns X (n, q)."""
+    n = len(X)
+    size = np.bincount(group)
+    k = int((size > 0).sum())
+    sums = sparse.csr_array((np.ones(n), (group, np.arange(n)))) @ X
+    between = float((sums**2 / np.maximum(size, 1)[:, None]).sum())
+    within = (float((X**2).sum()) - between) / (n - k)
+    between /= k - 1
+    n_0 = (n - (size**2).sum() / n) / (k - 1)
+    return (between - within) / (between + (n_0 - 1.0) * within)
+
+
+def rate_beyond(k: np.ndarray, group: np.ndarray, asked: float) -> float:
+    """Return the share of rows that lie beyond the cutoff if their group leaves with them.
+
+    A row is judged by its mean similarity to the others, of similarities k (n, n).
+    """
+    cutoff = np.quantile(k.sum(axis=1) / (len(k) - 1), asked)
+    other = group[:, None] != group
+    return float(
+        ((k * other).sum(axis=1) / np.maximum(other.sum(axis=1), 1) < cutoff).mean()
+    )

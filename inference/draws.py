@@ -1,0 +1,244 @@
+r"""Draws of a centre a = sum_g w_g u_g, and what speaks for a row and against it.
+
+:math:`s_z = \langle \phi(z), a \rangle = s_A - s_B`, of the atoms of the majority and of
+the minority. What speaks for z is p, and against it q, so that z is within a cutoff if p
+- q is:
+
+- for a normalised kernel p - q = s_A - s_B, each class on the side of its sign;
+- else p = 0 and :math:`q = \|\phi(z) - a\|^2 / 2 = (k(z, z) - 2 s_z + \|a\|^2) / 2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from ..models.dictionary import STAYS, Dictionary
+from ..models.rows import CompleteRows
+from ..models.signed import log
+from ..models.similarities import Similarities, blocks
+from ..models.svdd import Sphere
+from ..models.weights import Weights
+
+ALL = slice(None)
+NOTHING = np.zeros((1, 1))
+ROWS_WITH_COPIES = 1000  # at once
+BOUNDARY_DRAWS = 2000  # of a centre without a posterior
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What speaks for rows and against them in each draw.
+
+    Attributes
+    ----------
+    p, q : ndarray of shape (S, rows), or (1, 1) for 0
+        Divided by e^L.
+    L : ndarray of shape (rows,) or (S, rows)
+    nearest : ndarray of shape (rows,) or (S, rows)
+        Log of the largest k with a majority row.
+    """
+
+    p: np.ndarray
+    q: np.ndarray
+    L: np.ndarray
+    nearest: np.ndarray
+
+    @property
+    def log_p(self) -> np.ndarray:
+        """Log p."""
+        return self._log(self.p)
+
+    @property
+    def log_q(self) -> np.ndarray:
+        """Log q."""
+        return self._log(self.q)
+
+    def _log(self, part: np.ndarray) -> np.ndarray:
+        if part is NOTHING:
+            return np.full((1, self.L.shape[-1]), -np.inf)
+        return log(part) + self.L
+
+    @property
+    def against(self) -> np.ndarray:
+        """What speaks against rows, less what speaks for them: q - p, (S, rows)."""
+        return np.asarray((self.q - self.p) * np.exp(self.L))
+
+
+# places of rows in an answer, which of the parts are theirs, and the parts
+Blocks = Iterator[tuple[np.ndarray, np.ndarray | slice, Parts]]
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws of the weights of a model.
+
+    Attributes
+    ----------
+    model : Weights or Sphere
+        With the dictionary and lambda.
+    w : ndarray of shape (S, M)
+    chains : int, default=1
+    sampler : str, optional
+        "exact", "hmc", "nuts", "metropolis", or "own" for draws from elsewhere; empty
+        for one estimate of the weights.
+    stats : dict of str to ndarray, optional
+        What a sampler says of each draw, (chains, draws) each.
+    uncalibrated : str, optional
+        Why lambda is no calibrated one, though it was asked for.
+    """
+
+    model: Weights | Sphere
+    w: np.ndarray
+    chains: int = 1
+    sampler: str = ""
+    stats: dict[str, np.ndarray] = field(default_factory=dict)
+    uncalibrated: str = ""
+
+    @property
+    def dictionary(self) -> Dictionary:
+        """The atoms that are weighed, and the rows."""
+        return self.model.gram
+
+    @property
+    def by_chain(self) -> np.ndarray:
+        """The weights (chains, draws, M)."""
+        return self.w.reshape(self.chains, -1, self.w.shape[1])
+
+    @property
+    def n_boundary(self) -> int:
+        """The number of draws of the boundary."""
+        return len(self.w) if len(self.w) > 1 else BOUNDARY_DRAWS
+
+    @cached_property
+    def total(self) -> np.ndarray:
+        """The weight (S, 1) of the majority."""
+        return self.w[:, : self.dictionary.m].sum(axis=1, keepdims=True)
+
+    @cached_property
+    def squared_norm(self) -> np.ndarray:
+        """||a||^2 of each draw, (S,)."""
+        return self.dictionary.squared_norm(self.w)
+
+    # what speaks for rows and against them
+
+    def parts(
+        self,
+        rows: Similarities,
+        problems: np.ndarray | None = None,
+        draws: slice = ALL,
+    ) -> Parts:
+        """Return what speaks for rows and against them, each without what leaves with it.
+
+        ``problems`` are the left-out problems of the rows, if these are no new ones.
+        With t the majority's weight, and :math:`v_A, v_B` the weights that leave, what
+        the majority adds is multiplied by :math:`(t + v_B) / (t - v_A)`: the weights
+        keep their sum. SVDD solves without them.
+        """
+        m = self.dictionary.m
+        norm = None
+        if not self.dictionary.kernel.normalized:
+            norm = self.squared_norm[draws]
+        if problems is not None and self.model.left_out is not None:
+            known = self.model.left_out
+            w = known[np.minimum(problems, len(known) - 1)]
+            of_majority = np.vecdot(rows.k[:, :m], w[:, :m])[None]
+            of_minority = np.vecdot(rows.k[:, m:], w[:, m:])[None]
+            return for_and_against(of_majority, of_minority, rows, norm)
+        w = self.w[draws]
+        t = self.total[draws]
+        of_majority = w[:, :m] @ rows.k[:, :m].T
+        if rows.gone.nnz:
+            v_A = (rows.gone[:, :m] @ w[:, :m].T).T
+            v_B = (rows.gone[:, m:] @ w[:, m:].T).T
+            of_majority *= (t + v_B) / staying(t, v_A)
+        of_minority = NOTHING
+        if self.dictionary.n1:
+            of_minority = w[:, m:] @ rows.k[:, m:].T
+        return for_and_against(of_majority, of_minority, rows, norm)
+
+    # the parts of rows, block by block
+
+    def of_new(self, X: CompleteRows) -> Blocks:
+        """Yield blocks of new rows with their parts, and those with copies again."""
+        dictionary = self.dictionary
+        for i in blocks(len(X.X), max(self.n_boundary, len(dictionary.distinct))):
+            yield i, ALL, self.parts(dictionary.new(X.X[i]))
+        step = ROWS_WITH_COPIES
+        for start in range(0, len(X.which), step):
+            some = X.copies[:, start : start + step]
+            parts = self._by_turns([dictionary.new(each) for each in some])
+            yield X.which[start : start + step], ALL, parts
+
+    def of_left_out(self, which: np.ndarray) -> Blocks:
+        """Yield blocks of places in ``which`` (m,) with parts of training rows, left out.
+
+        Equal rows have one left-out problem, and those that had missing cells come
+        again with their copies.
+        """
+        rows = self.dictionary.rows
+        first, problem = rows.problems
+        known = self.dictionary.left_out_problems
+        needed, place = np.unique(problem[which], return_inverse=True)
+        order = np.argsort(place, kind="stable")
+        ends = np.searchsorted(place[order], np.arange(len(needed) + 1))
+        leaving = int(np.searchsorted(needed, len(known.L)))
+        for i in blocks(leaving, max(BOUNDARY_DRAWS, self.n_boundary)):
+            if len(i):
+                some = order[ends[i[0]] : ends[i[-1] + 1]]
+                parts = self.parts(known[needed[i]], needed[i])
+                yield some, place[some] - i[0], parts
+        if leaving < len(needed):  # nothing leaves
+            others = CompleteRows.of(rows.X[first[needed[leaving:]]])
+            for i, _, parts in self.of_new(others):
+                some = order[ends[leaving + i[0]] : ends[leaving + i[-1] + 1]]
+                yield some, place[some] - leaving - i[0], parts
+        if len(rows.incomplete):
+            at = pd.Index(which).get_indexer(rows.incomplete)
+            copies = self.dictionary.left_out_copies
+            parts = self._by_turns(copies, problem[rows.incomplete])
+            yield at[at >= 0], at >= 0, parts
+
+    def _by_turns(
+        self, copies: Sequence[Similarities], problems: np.ndarray | None = None
+    ) -> Parts:
+        """Return the parts of rows with c imputations each, (draws, g).
+
+        Draw t uses imputation t mod c, so intervals include the imputation.
+        """
+        c = len(copies)
+        found = np.empty((4, self.n_boundary, len(copies[0].L)))
+        for i, rows in enumerate(copies):
+            turn = slice(i, None, c)
+            draws = ALL if len(self.w) == 1 else turn
+            parts = self.parts(rows, problems, draws)
+            for part, value in zip(found, vars(parts).values(), strict=True):
+                part[turn] = value
+        return Parts(*found)
+
+
+def staying(t: np.ndarray, gone: np.ndarray) -> np.ndarray:
+    """Return t - gone, what stays of a weight of any sign; infinite where nothing does."""
+    rest = t - gone
+    return np.where(np.abs(rest) > STAYS * np.abs(t), rest, np.inf)
+
+
+def for_and_against(
+    of_majority: np.ndarray,
+    of_minority: np.ndarray,
+    rows: Similarities,
+    norm: np.ndarray | None,
+) -> Parts:
+    """Return the parts, from what both classes add to e^-L s, (S, rows) each."""
+    if norm is not None:
+        half = (norm[:, None] + rows.diag) / 2.0 - of_majority - of_minority
+        return Parts(NOTHING, half, rows.L, rows.nearest)
+    if of_minority is NOTHING and of_majority.min(initial=0.0) >= 0.0:
+        return Parts(of_majority, NOTHING, rows.L, rows.nearest)
+    p = np.maximum(of_majority, 0.0) + np.maximum(of_minority, 0.0)
+    q = np.maximum(-of_majority, 0.0) + np.maximum(-of_minority, 0.0)
+    return Parts(p, q, rows.L, rows.nearest)

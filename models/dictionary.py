@@ -1,0 +1,411 @@
+r"""The dictionary: the atoms of a centre, their Gram statistics, and rows beside them.
+
+An atom is the mean of some rows in kernel space, :math:`u_g = N_g^{-1} \sum_{j \in g}
+T_j \phi(x_j)`, over its distinct rows j of weight :math:`T_j = \sum_b C_{jb}`, a sum over
+groups b, and :math:`N_g = \sum_j T_j`. A group of several rows is one atom, equal rows
+are one, and of many rows near ones are one. :math:`e_g = N_g^2 / \sum_b (\sum_{j \in g}
+C_{jb})^2` is the effective number of groups behind atom g. Atoms of the minority are
+the last. The Gram statistics are
+
+.. math::
+    n_0 = \sum_g N_g, \qquad T = \sum_i t_i k(x_i, x_i), \qquad
+    r_g = \sum_i t_i k(u_g, x_i), \qquad K_{gh} = k(u_g, u_h)
+
+over majority rows :math:`x_i` of weight :math:`t_i` (of mean 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from .kernels import Kernel
+from .rows import Rows, midranks
+from .signed import log
+from .similarities import Arrays, Similarities, blocks, concatenated, scaled_kernel
+
+STAYS = 1e-12  # a share below which nothing stays
+NEAR_CUTOFF = (0.03, 0.33)  # shares of the majority, the least similar first
+MOST_NEAR_CUTOFF = 500
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """The atoms of training rows, and their Gram statistics; see the module.
+
+    Attributes
+    ----------
+    rows : Rows
+    kernels : tuple of Kernel
+        The column scales of ``kernels[f]`` are those without fold f, those of
+        ``kernels[0]`` are those of all majority rows.
+    distinct : ndarray of int, shape (R,)
+        One training row for each distinct row of the atoms.
+    atom : ndarray of int, shape (R,)
+        The atom of each, in rising order.
+    group_weights : sparse array of shape (R, B)
+        C, the weight of each by group.
+    of_row : ndarray of int, shape (n,)
+        The atom of each training row; -1 for rows that are of none.
+    """
+
+    rows: Rows
+    kernels: tuple[Kernel, ...]
+    distinct: np.ndarray
+    atom: np.ndarray
+    group_weights: sparse.csr_array
+    of_row: np.ndarray
+
+    @classmethod
+    def of(
+        cls, kernel: Kernel, rows: Rows, minority: bool = False, most: int = 600
+    ) -> Self:
+        """Return the dictionary of rows, with the kernel fitted to their majority.
+
+        Minority rows are atoms if ``minority``. Beyond ``most`` groups of several rows,
+        or distinct rows of the majority, near rows are one atom.
+        """
+        i = rows.majority
+        kernel = kernel.fit(rows.X[i], rows.weight[i], rows.group[i])
+        minor = rows.ranked(rows.minority & minority)
+        few = len(rows.majority_groups) <= most
+        shared = rows.shared_group[i] if few else np.full(len(i), -1)
+        # one number for each pair of values and group
+        pair = rows.distinct[i] * (rows.n_groups + 1) + shared
+        _, first, place = np.unique(pair, return_index=True, return_inverse=True)
+        shared = shared[first]
+        alone = np.arange(len(first))
+        if not (shared >= 0).any():
+            alone = nearest_seeds(kernel, kernel.inputs(rows.X)[i[first]], most)
+        atom = pd.factorize(np.where(shared < 0, alone, len(first) + shared))[0]
+        order = np.argsort(atom, kind="stable")
+        atom = atom[order]
+        new = np.arange(len(minor))
+        counted = np.append(i, minor)
+        place = np.append(np.argsort(order)[place], len(first) + new)
+        atom = np.append(atom, atom.max() + 1 + new)
+        of_row = np.full(len(rows.X), -1)
+        of_row[counted] = atom[place]
+        C = sparse.csr_array(
+            (rows.weight[counted], (place, rows.group[counted])),
+            (len(atom), rows.n_groups),
+        )
+        distinct = np.append(i[first[order]], minor)
+        return cls.fitted(kernel, rows, distinct, atom, C, of_row)
+
+    @classmethod
+    def fitted(cls, kernel: Kernel, rows: Rows, *atoms: Any) -> Self:
+        """Return the dictionary of a fitted kernel and of known atoms."""
+        i = rows.majority
+        fold = rows.fold[i]
+        others = (i[fold != f] for f in range(1, fold.max() + 1))
+        scaled = (kernel.rescaled(rows.X[j], rows.weight[j]) for j in others)
+        return cls(rows, (kernel, *scaled), *atoms)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of all majority rows."""
+        return self.kernels[0]
+
+    # the atoms
+
+    @cached_property
+    def coordinates(self) -> tuple[np.ndarray, ...]:
+        """The coordinates of the distinct rows by each kernel, (R, q)."""
+        X = self.rows.X[self.distinct]
+        return tuple(kernel.inputs(X) for kernel in self.kernels)
+
+    @cached_property
+    def n1(self) -> int:
+        """The number of minority atoms, each of one row."""
+        return int(self.rows.minority[self.distinct].sum())
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """T, (R,)."""
+        return np.asarray(self.group_weights.sum(axis=1))
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """N_g, (M,)."""
+        return np.bincount(self.atom, self.weights)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """The first distinct row of each atom, (M,)."""
+        return np.searchsorted(self.atom, np.arange(len(self.sizes)))
+
+    @cached_property
+    def share(self) -> sparse.csr_array:
+        """What a weight of 1 of each distinct row is of its atom, (R, M)."""
+        each = np.arange(len(self.atom))
+        return sparse.csr_array((1.0 / self.sizes[self.atom], (each, self.atom)))
+
+    @cached_property
+    def effective(self) -> np.ndarray:
+        """e_g, the effective number of groups behind each atom, (M,)."""
+        by_group = (self.share.T > 0) @ self.group_weights
+        return np.asarray(self.sizes**2 / by_group.power(2).sum(axis=1))
+
+    @property
+    def of_majority(self) -> slice:
+        """The distinct rows of the majority."""
+        return slice(len(self.atom) - self.n1)
+
+    @cached_property
+    def leaving(self) -> sparse.csr_array:
+        """The weights of distinct rows that leave with each group, or none, (B + 1, R)."""
+        none = sparse.csr_array((1, len(self.atom)))
+        return sparse.vstack([self.group_weights.T, none], format="csr")
+
+    # Gram statistics
+
+    @cached_property
+    def _sums(self) -> tuple[np.ndarray, float, np.ndarray]:
+        """K, T and ``diag``; a ValueError if the kernel has no finite values."""
+        Y = self.coordinates[0]
+        A = self.share.T * self.weights
+        some = self.of_majority
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self.similarities(self.kernel, Y, Y, np.full(len(Y), -1))
+            K = A @ (found.k * np.exp(found.L)[:, None])
+            T = float(self.weights[some] @ found.diag[some])
+            K = (K + K.T) / 2.0
+        if not np.isfinite(K).all():
+            raise ValueError(
+                f"{self.kernel!r} returned values that are not finite; scale the "
+                "columns of X"
+            )
+        return K, T, A @ found.diag
+
+    @property
+    def K(self) -> np.ndarray:
+        """The kernel values of the atoms, (M, M)."""
+        return self._sums[0]
+
+    @property
+    def T(self) -> float:
+        """The sum of k(x, x) over the majority rows, by weight."""
+        return self._sums[1]
+
+    @property
+    def diag(self) -> np.ndarray:
+        """The mean of k(x, x) over the rows of each atom, (M,)."""
+        return self._sums[2]
+
+    @cached_property
+    def r(self) -> np.ndarray:
+        """The sums of kernel values with the majority rows, (M,)."""
+        return self.K[:, : self.m] @ self.sizes[: self.m]
+
+    @property
+    def m(self) -> int:
+        """The number of majority atoms."""
+        return len(self.sizes) - self.n1
+
+    @property
+    def n0(self) -> float:
+        """The weight of the majority, which is its number of rows."""
+        return float(self.sizes[: self.m].sum())
+
+    @property
+    def groups_in_effect(self) -> float:
+        """The effective number of groups behind the majority's atoms."""
+        return float(self.effective[: self.m].sum())
+
+    @property
+    def minority_weights(self) -> np.ndarray:
+        """The weight (n1,) of each minority row."""
+        return self.sizes[self.m :]
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """N_g / sqrt(e_g), (m,): sd of an atom's weight, if a group's has the sd 1."""
+        return (self.sizes / np.sqrt(self.effective))[: self.m]
+
+    def squared_norm(self, w: np.ndarray) -> np.ndarray:
+        r"""Return :math:`w^\top K w` of weights w (S, M), (S,)."""
+        found: np.ndarray = np.vecdot(w @ self.K, w)
+        return found
+
+    def at_points(self, name: str, values: Any, minority: bool = False) -> np.ndarray:
+        """Return values of training rows, (n,) or (n, n), at the atoms of a class.
+
+        Raises
+        ------
+        ValueError
+            There is not one value for each training row, or rows of one atom differ.
+        """
+        v = np.asarray(values, dtype=float)
+        if not v.ndim:
+            return np.full(self.n1 if minority else self.m, float(v))
+        if v.shape != (len(self.of_row),) * v.ndim:
+            raise ValueError(
+                f"{name} must be a number or have one value for each of the "
+                f"{len(self.of_row)} training rows, got shape {v.shape}"
+            )
+        atoms = np.arange(self.m, len(self.sizes)) if minority else np.arange(self.m)
+        first = [np.flatnonzero(self.of_row == g)[0] for g in atoms]
+        known = np.flatnonzero(np.isin(self.of_row, atoms))
+        at = np.array(first, dtype=int)
+        of_known = at[self.of_row[known] - atoms[0]] if len(atoms) else at
+        same = v[np.ix_(*[of_known] * v.ndim)]
+        if not np.array_equal(v[np.ix_(*[known] * v.ndim)], same):
+            raise ValueError(
+                f"{name}: rows of one atom have different values; equal rows are one "
+                f"atom, and so are similar rows where there are many: {len(known)} "
+                f"rows are {len(atoms)} atoms. Give such rows one value, or keep "
+                "each row an atom by dictionary='all'"
+            )
+        return v[np.ix_(*[at] * v.ndim)]
+
+    # rows beside the atoms
+
+    def new(self, X: np.ndarray) -> Similarities:
+        """Return the similarities of new rows X (m, p)."""
+        Z = self.kernel.inputs(X)
+        nobody = np.full(len(Z), -1)
+        return self.similarities(self.kernel, self.coordinates[0], Z, nobody)
+
+    @cached_property
+    def left_out_problems(self) -> Similarities:
+        """The problems of ``rows`` with which something leaves, each left out."""
+        first, _ = self.rows.problems
+        return self.left_out(first[self.rows.group[first] >= 0])
+
+    @cached_property
+    def left_out_copies(self) -> tuple[Similarities, ...]:
+        """The imputations of rows that had missing cells, each left out."""
+        which = self.rows.incomplete
+        each = self.rows.copies if len(which) else ()
+        return tuple(self.left_out(which, X) for X in each)
+
+    def left_out(self, which: np.ndarray, X: np.ndarray | None = None) -> Similarities:
+        """Return training rows ``which`` (m,), or X (m, p) in their place, each left out.
+
+        Its group leaves the atoms, and with its fold the column scales.
+        """
+        return Similarities.joined(list(self.by_fold(self.similarities, which, X)))
+
+    def by_fold(
+        self,
+        of_rows: Callable[[Kernel, np.ndarray, np.ndarray, np.ndarray], Answer],
+        which: np.ndarray,
+        X: np.ndarray | None = None,
+    ) -> Iterator[tuple[np.ndarray, Answer]]:
+        """Yield for each fold its places in ``which`` and ``of_rows`` there.
+
+        ``of_rows(kernel, Y, Z, group)`` takes coordinates of distinct rows and of rows.
+        """
+        fold = self.rows.fold[which]
+        X = self.rows.X[which] if X is None else X
+        group = self.rows.group[which]
+        for f in np.unique(fold):
+            i = np.flatnonzero(fold == f)
+            kernel = self.kernels[f]
+            yield i, of_rows(kernel, self.coordinates[f], kernel.inputs(X[i]), group[i])
+
+    def similarities(
+        self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, group: np.ndarray
+    ) -> Similarities:
+        """Return rows Z (m, q) beside distinct rows Y (R, q); -1 in ``group`` leaves none."""
+        leaving = self.leaving[group]
+        found = concatenated(
+            [
+                self._similarities(kernel, Y, Z[i], leaving[i].tocoo())
+                for i in blocks(len(Z), len(Y))
+            ]
+        )
+        some = self.of_majority
+        others = self.weights[some].sum() - leaving[:, some].sum(axis=1)
+        return Similarities(*found, np.asarray(others), leaving @ self.share)
+
+    def _similarities(
+        self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, leaving: sparse.coo_array
+    ) -> Arrays:
+        w = self.weights
+        some = self.of_majority
+        at = row, place = leaving.coords
+        stay = 1.0 - leaving.data / w[place]
+        stay[stay <= STAYS] = 0.0
+        k, L = scaled_kernel(kernel, Z, Y, (row[stay == 0.0], place[stay == 0.0]))
+        nearest = log(k[:, some].max(axis=1)) + L if kernel.normalized else L
+        part = np.where(
+            place < some.stop, w[place] * stay * (1.0 - stay) * k[at] ** 2, 0.0
+        )
+        k[at] *= stay
+        weighted = k * w
+        sums = np.exp(L) * weighted[:, some].sum(axis=1)
+        squares = np.vecdot(weighted[:, some], k[:, some])
+        squares = np.exp(2.0 * L) * (squares + np.bincount(row, part, len(Z)))
+        pooled = np.add.reduceat(weighted, self.starts, axis=1) / self.sizes
+        return pooled, L, kernel.diag(Z), nearest, sums, squares
+
+    # rows near the cutoff
+
+    @cached_property
+    def near_cutoff(self) -> np.ndarray:
+        """Majority rows between two quantiles of the mean similarity to the others."""
+        of_problem, i = self.left_out_problems, self.rows.majority
+        _, problem = self.rows.problems
+        closeness = 2.0 * of_problem.sums / of_problem.others - of_problem.diag
+        i = i[np.argsort(closeness[problem[i]], kind="stable")]
+        mass = self.rows.mass[i]
+        place = midranks(mass) / mass.sum()
+        found = i[(place >= NEAR_CUTOFF[0]) & (place <= NEAR_CUTOFF[1])]
+        return found[:: max(1, -(-len(found) // MOST_NEAR_CUTOFF))]
+
+    def at_problems(self, which: np.ndarray) -> Similarities:
+        """Return the similarities of training rows ``which``, each left out."""
+        return self.left_out_problems[self.rows.problems[1][which]]
+
+    def sampling_variance(self, which: np.ndarray) -> np.ndarray:
+        """Return n0^2 times the variance of a row's mean similarity between samples, (m,)."""
+        found = np.empty(len(which))
+        for i, values in self.by_fold(self._sampling_variance, which):
+            found[i] = values
+        return found
+
+    def _sampling_variance(
+        self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, group: np.ndarray
+    ) -> np.ndarray:
+        r"""Return the variance (m,) of rows Z (m, q), without their groups.
+
+        It is :math:`n_0 n \sum_b s_b^2 (\bar k_b - \bar k)^2 / (1 - \sum_b s_b^2)` over
+        the groups that stay, of weight n, shares :math:`s_b` of it and mean
+        similarities :math:`\bar k_b` (Liang and Zeger 1986).
+        """
+        C = self.group_weights[self.of_majority]
+        some = np.flatnonzero(C.sum(axis=0) > 0.0)  # a minority group changes no sum
+        C = C[:, some]
+        stay = np.ones((len(Z), len(some)))
+        stay[np.arange(len(Z)), np.searchsorted(some, group)] = 0.0
+        sums = kernel(Z, Y[self.of_majority]) @ C
+        sizes = C.sum(axis=0)
+        n = stay @ sizes
+        mean = np.vecdot(stay, sums) / n
+        squares = np.vecdot(stay, (sums - mean[:, None] * sizes) ** 2)
+        few = np.maximum(1.0 - stay @ sizes**2 / n**2, STAYS)
+        return np.asarray(sizes.sum() / n * squares / few)
+
+
+def nearest_seeds(kernel: Kernel, Z: np.ndarray, most: int) -> np.ndarray:
+    """Return the atom (R,) of each row Z (R, q): the nearest of ``most`` random seeds."""
+    if len(Z) <= most:
+        return np.arange(len(Z))
+    seeds = Z[np.random.default_rng(0).permutation(len(Z))[:most]]
+    half = 0.0 if kernel.normalized else kernel.diag(seeds) / 2.0
+    of_pairs = kernel.log if kernel.normalized else kernel
+
+    nearest = [
+        np.argmax(of_pairs(Z[i], seeds) - half, axis=1)
+        for i in blocks(len(Z), len(seeds))
+    ]
+    return np.unique(np.concatenate(nearest), return_inverse=True)[1]
