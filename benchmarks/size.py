@@ -74,9 +74,8 @@ def of_set(folder: Path | None, name: str) -> Rows:
         row = {"sets": collection(name), "training rows, at most": n}
         row |= {model: roc_auc_score(y, score) for model, score in scores.items()}
         row |= {"points": float(len(est.gram_.K)), "seconds": seconds}
-        rows.append(
-            row | {"spread": facts(est)["spread"], "R-hat": facts(est)["r_hat"]}
-        )
+        posterior = facts(est).posterior
+        rows.append(row | {"spread": posterior.spread, "R-hat": posterior.r_hat})
     return rows
 
 

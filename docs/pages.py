@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.util.inspect import object_description
 
 from bsvdd.cli import main
-from bsvdd.estimators.as_published import CALLS, as_published
+from bsvdd.estimators.as_published import PUBLISHED, as_published
 from bsvdd.estimators.registry import REGISTRY, Record
 
 WIDTH = 96  # of the help of commands
@@ -105,7 +105,7 @@ decision boundary as a line.
 
 def _as_published(record: Record) -> str:
     """Return the model as published; nothing for a model without a publication."""
-    if record.name not in CALLS:
+    if record.name not in PUBLISHED:
         return ""
     return f"""\
 ## As published

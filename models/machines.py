@@ -10,7 +10,8 @@ The others have a cost :math:`C_i` of an error on each row, and y = +1 for the m
 The SVM, with :math:`w_i = y_i \alpha_i`, is
 
 .. math::
-    \max_\alpha \sum_i \alpha_i - \tfrac12 \sum_{ij} \alpha_i \alpha_j y_i y_j k(x_i, x_j), \qquad
+    \max_\alpha \sum_i \alpha_i
+    - \tfrac12 \sum_{ij} \alpha_i \alpha_j y_i y_j k(x_i, x_j), \qquad
     \sum_i y_i \alpha_i = 0, \quad 0 \le \alpha_i \le C_i,
 
 and the least-squares SVM, whose error :math:`\phi_i` is squared, is
@@ -25,10 +26,9 @@ are
 .. math:: (K + D) w + b 1 = y, \qquad 1^\top w = 0.
 
 They take two systems in one positive definite matrix :math:`A = K + D`:
-:math:`A \eta = 1`,
-:math:`A \xi = y`, :math:`b = 1^\top \xi / 1^\top \eta`, :math:`w = \xi - b \eta`. The ridge is
-added to the diagonal only; the note of A. Mohite adds it to every entry, which solves
-another problem.
+:math:`A \eta = 1`, :math:`A \xi = y`, :math:`b = 1^\top \xi / 1^\top \eta`,
+:math:`w = \xi - b \eta`. The ridge is added to the diagonal only; the note of A. Mohite
+adds it to every entry, which solves another problem.
 """
 
 from __future__ import annotations
@@ -70,9 +70,15 @@ class Classes:
     K: np.ndarray
 
     def shared(self, w: np.ndarray) -> np.ndarray:
-        """Return weights (n,) in which equal rows of one class have the mean of their weights.
+        """Return weights of which equal rows of one class have the mean; f is the same.
 
-        f is the same, as their kernel values are.
+        Parameters
+        ----------
+        w : ndarray of shape (n,)
+
+        Returns
+        -------
+        ndarray of shape (n,)
         """
         rows = np.column_stack([self.Z, self.y]) + 0.0  # -0.0 is 0.0
         number = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
@@ -124,7 +130,17 @@ class Plane:
 
 
 def one_class_svm(rows: Classes, nu: float) -> Plane:
-    """Return the hyperplane of rows of one class."""
+    """Return the hyperplane of rows of one class.
+
+    Parameters
+    ----------
+    rows : Classes
+    nu : float
+
+    Returns
+    -------
+    Plane
+    """
     coarse = _plane(rows, nu, COARSE_TOLERANCE)
     # where w = 0, libsvm would take a minute to the finer tolerance, because of its
     # rounding errors
@@ -154,9 +170,10 @@ def _plane(rows: Classes, nu: float, tol: float) -> Plane:
 
 
 def _level(g: np.ndarray, case: np.ndarray) -> float:
-    """Return rho: the mean of g on the hyperplane; without such rows the middle of what is optimal.
+    """The offset rho, the mean of g on the hyperplane.
 
-    g is at least rho inside, and at most rho beyond.
+    Without rows on it, rho is the middle between the smallest g inside and the
+    largest g beyond.
     """
     inside, on, beyond = (g[case == name] for name in (INSIDE, ON_PLANE, BEYOND))
     if len(on):
@@ -166,7 +183,20 @@ def _level(g: np.ndarray, case: np.ndarray) -> float:
 
 
 def svm(rows: Classes, costs: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the weights w_i = y_i alpha_i (n,) and b, by libsvm; a row of cost 0 has weight 0."""
+    """Return the weights and the offset of the SVM, by libsvm.
+
+    Parameters
+    ----------
+    rows : Classes
+    costs : ndarray of shape (n,)
+
+    Returns
+    -------
+    weights : ndarray of shape (n,)
+        w_i = y_i alpha_i; 0 for a row of cost 0.
+    offset : float
+        b.
+    """
     from sklearn.svm import SVC  # slow
 
     i = np.flatnonzero(costs > 0.0)  # libsvm drops the other rows and renumbers
@@ -208,6 +238,10 @@ def least_squares(rows: Classes, ridge: np.ndarray) -> LeastSquares:
     ridge : ndarray of shape (n,)
         The diagonal of D; a row with an infinite one has the weight 0.
 
+    Returns
+    -------
+    LeastSquares
+
     Raises
     ------
     ValueError
@@ -240,11 +274,21 @@ def least_squares(rows: Classes, ridge: np.ndarray) -> LeastSquares:
 
 
 def balanced(costs: np.ndarray, y: np.ndarray) -> np.ndarray:
-    r"""Return costs times :math:`n / (2 \sum_j c_j)`, the sum over the class of each row.
+    r"""Return costs times :math:`n / (2 \sum_j c_j)`, a sum over its class.
 
     So all rows of either class together cost the same. Density weights are smaller in a
     small class, whose neighbours are farther apart: with factors of the number of its
     rows it would weigh less than the other class.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n,)
+    y : ndarray of shape (n,)
+        +1 for majority and -1 for minority rows.
+
+    Returns
+    -------
+    ndarray of shape (n,)
     """
     of_class = np.where(y > 0, costs[y > 0].sum(), costs[y < 0].sum())
     found: np.ndarray = costs * (len(costs) / (2.0 * of_class))
@@ -261,6 +305,16 @@ def density_weights(rows: Classes, k: int = 5, within_class: bool = True) -> np.
     set, as the note on IDLSSVM-CIL prints it. Rows in dense regions have weights near
     one; the most remote row can have weight zero. Within its class, a weight does not
     depend on the size of the class, so it does not correct an imbalance.
+
+    Parameters
+    ----------
+    rows : Classes
+    k : int, default=5
+    within_class : bool, default=True
+
+    Returns
+    -------
+    ndarray of shape (n,)
 
     Raises
     ------

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
-from bsvdd.inference.worth import Chains
+from bsvdd.inference.diagnostics import Chains
 from click.testing import CliRunner
 from sklearn import clone, model_selection
 
@@ -33,7 +33,7 @@ from bsvdd import (
     read_table,
     scorers,
 )
-from bsvdd.estimators.doubts import doubts
+from bsvdd.estimators.fit_warnings import fit_warnings
 
 RNG, n = np.random.default_rng(0), np.arange(60)
 X, Y = RNG.normal(size=(60, 3)), (n >= 50).astype(int)
@@ -149,7 +149,7 @@ PARAMETERS = [
     (SVDD(cutoff=0.9), X, r"a distance is (Printed\S+)", "cutoff"),
     (SVDD(cutoff=cutoffs.Cost()), X, r"such as (cutoffs\S+\))", "cutoff"),
     (SVDD(kernel=kernels.RBF(1.0)), 0 * X, r"distance, (cutoffs\S+\))", "cutoff"),
-    (SVDD(), TABLE, r"in Python table=(bsvdd\S+\))\)", "table"),
+    (SVDD(), TABLE, r"table=(bsvdd\S+) makes it missing", "table"),
     (BSVDD(draws=5), X, r"use draws=(500)", "draws"),
     (
         BSVDD(likelihood_scale=1e-4),
@@ -175,8 +175,8 @@ OPTIONS = [
 PATHS = [
     (ball, "t.npy", r"by (numpy\.load\(path\))"),
     (ball, "t.csv", r"by (bsvdd\.read_table\(path\))"),
-    (read_table, "t.csv", r"in Python (read_table\S+ text=\S+\]\))"),
-    (read_table, "g.csv", r"in Python (read_table\(path, sep=';'\))"),
+    (read_table, "t.csv", r"(read_table\S+ text=\S+\]\))"),
+    (read_table, "g.csv", r"(read_table\(path, sep=';'\))"),
 ]
 # a call, the pattern of a line in its message, and a call with what the line advises
 CALLS = [
@@ -252,12 +252,12 @@ CALLS = [
     ),
     (
         lambda: ball(TEXT),
-        r"in Python (X = X.drop\S+)\)",
+        r"(X = X.drop\S+) leaves",
         lambda t: ball(after(t, X=TEXT)),
     ),
     (
         lambda: ball(TABLE),
-        r"in Python (X = X.set_index\S+)\)",
+        r"(X = X.set_index\S+) names",
         lambda t: ball(after(t, X=TABLE)),
     ),
     (

@@ -12,18 +12,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-STALE = (
-    24 * 3600.0
-)  # seconds after which a temporary file counts as left by a killed process
-LONGEST = (
-    200  # bytes of a file's name in that of its temporary file, which may have 255
-)
+STALE = 24 * 3600.0  # seconds; an older temporary file was left by a killed process
+NAME_BYTES = 200  # of a file's name, kept in its temporary file's name of at most 255
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside ``path``; rename it to ``path`` if the block has no error.
+    """Give a temporary path beside ``path``; rename it if the block has no error.
 
     A process that is killed in the block leaves the temporary file behind and ``path``
     unchanged. A later write to ``path`` removes temporary files that are older than a
@@ -36,15 +32,13 @@ def atomic(path: Path) -> Iterator[Path]:
     """
     path = Path(os.path.realpath(path))
     require_replaceable(path)
-    name = path.name.encode()[:LONGEST].decode(errors="ignore")
+    name = path.name.encode()[:NAME_BYTES].decode(errors="ignore")
     remove_stale(path.parent, glob.escape(name))
     temporary = path.with_name(f".{name}.{uuid4().hex}.part")
     try:
         yield temporary
-        with open(
-            temporary, "rb+"
-        ) as file:  # some file systems report a full disk only here
-            os.fsync(file.fileno())
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())  # some file systems report a full disk only here
         if path.exists():
             temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         os.replace(temporary, path)
@@ -67,7 +61,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def require_replaceable(path: Path) -> None:
-    """Raise an OSError if ``path`` is there and no file: a device or pipe would be replaced."""
+    """Raise an OSError if ``path`` is a folder, device or pipe."""
     if path.exists() and not path.is_file():
         raise OSError(
             f"{path} is no file, but a folder, device or pipe; name another file"
@@ -75,10 +69,8 @@ def require_replaceable(path: Path) -> None:
 
 
 def remove_stale(folder: Path, name: str) -> None:
-    """Remove old temporary files in ``folder`` of the files that match the pattern ``name``."""
+    """Remove old temporary files in ``folder``, of files that match ``name``."""
     for temporary in folder.glob(f".{name}.{'[0-9a-f]' * 32}.part"):
-        with suppress(
-            OSError
-        ):  # another process may remove it first, and it does no harm
+        with suppress(OSError):  # another process may remove it first
             if time.time() - temporary.stat().st_mtime > STALE:
                 temporary.unlink()

@@ -1,34 +1,67 @@
-"""Names in messages and cells: quoted, counted, made printable; files named; rates checked."""
+"""Words of messages and cells: names, values, advice, files; a check of rates."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Real
 from pathlib import Path
-from typing import Any
 
-SHOWN = 12  # names that a message lists
-LENGTH = 200  # characters of a name that it shows
-# characters of a value; floats with all their digits
-VALUE = 30
-EXACT = 1e15
-NUMBER = re.compile(r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?")
-FORMULA = (
-    "=",
-    "+",
-    "-",
-    "@",
-    "\t",
-    "\r",
-    "'",
-)  # with which a spreadsheet starts a formula
+MOST_NAMES = 12  # that a message lists
+LONGEST_NAME = 200  # characters that a message shows
+LONGEST_VALUE = 30
+FIRST_EXPONENT = 1e15  # whole numbers below it have all their digits
+SIGNED_NUMBER = re.compile(r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?")
+FORMULA = tuple("=+-@\t\r'")  # the signs with which a spreadsheet starts a formula
+
+Advice = Callable[[str, str, object], str]
+_advice: ContextVar[Advice | None] = ContextVar("advice", default=None)
+
+
+@contextmanager
+def advising(words: Advice) -> Iterator[None]:
+    """In the block, let :func:`advice` return ``words(what, python, value)``."""
+    token = _advice.set(words)
+    try:
+        yield
+    finally:
+        _advice.reset(token)
+
+
+def advice(what: str, python: str, value: object = "") -> str:
+    """Return what a user can write: code, unless the caller has :func:`advising` words.
+
+    Parameters
+    ----------
+    what : str
+        The parameter that is set, for these words.
+    python : str
+        The code.
+    value : object
+        The value that the parameter gets.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from bsvdd.base.messages import advice, advising
+    >>> advice("sep", "read_table(path, sep=';')", ";")
+    "read_table(path, sep=';')"
+    >>> with advising(lambda what, python, value: f"--{what} {value}"):
+    ...     advice("sep", "read_table(path, sep=';')", ";")
+    '--sep ;'
+    """
+    words = _advice.get()
+    return python if words is None else words(what, python, value)
 
 
 def quoted(names: Iterable[object]) -> str:
-    """Return names in quotes; of more than 12, the first of them and the number of the others.
+    """Return names in quotes; of more than 12, the first 12 and how many more.
 
     Examples
     --------
@@ -37,13 +70,13 @@ def quoted(names: Iterable[object]) -> str:
     ("'a', 'b'", " '11' and 2 more")
     """
     every = list(names)
-    text = ", ".join(f"{str(name)!r:.{LENGTH}}" for name in every[:SHOWN])
-    more = len(every) - SHOWN
+    text = ", ".join(f"{str(name)!r:.{LONGEST_NAME}}" for name in every[:MOST_NAMES])
+    more = len(every) - MOST_NAMES
     return f"{text} and {more} more" if more > 0 else text
 
 
 def listed(names: Iterable[object], one: str = "", many: str = "") -> str:
-    """Return "column 'a'" or "columns 'a', 'b'", with the verb for one or for many of them.
+    """Return "column 'a'" or "columns 'a', 'b'", with the verb for one or for many.
 
     Examples
     --------
@@ -57,7 +90,7 @@ def listed(names: Iterable[object], one: str = "", many: str = "") -> str:
 
 
 def did_you_mean(name: object, names: Iterable[object]) -> str:
-    """Return the question whether another of ``names`` was meant, or nothing if none is near.
+    """Return the question whether a similar name was meant; nothing if none is similar.
 
     Examples
     --------
@@ -65,13 +98,13 @@ def did_you_mean(name: object, names: Iterable[object]) -> str:
     >>> did_you_mean("BSVD", ["BDD", "BSVDD"]), did_you_mean("forest", ["BDD", "BSVDD"])
     (" (did you mean 'BSVDD'?)", '')
     """
-    by_upper = {str(n).upper(): str(n) for n in names if len(str(n)) <= LENGTH}
+    by_upper = {str(n).upper(): str(n) for n in names if len(str(n)) <= LONGEST_NAME}
     near = difflib.get_close_matches(str(name).upper(), by_upper, 1)
     return f" (did you mean {by_upper[near[0]]!r}?)" if near else ""
 
 
 def printable(text: str) -> str:
-    r"""Return a text whose control characters are escaped: a terminal would obey them.
+    r"""Return a text with its control characters escaped: a terminal would obey them.
 
     Ends of lines and tabs stay as they are.
 
@@ -85,7 +118,7 @@ def printable(text: str) -> str:
 
 
 def of_value(value: object, digits: int = 8) -> str:
-    """Return a value as a sentence has it: a float with few digits, a date without 00:00:00.
+    """Return a value for a sentence: floats have few digits, dates no 00:00:00.
 
     A whole number has all its digits.
 
@@ -99,16 +132,15 @@ def of_value(value: object, digits: int = 8) -> str:
     text = str(value)
     if isinstance(value, float):
         is_whole = value.is_integer() or abs(value) >= 10.0**digits
-        text = (
-            f"{value:.0f}" if is_whole and abs(value) < EXACT else f"{value:.{digits}g}"
-        )
-    return printable(text.removesuffix(" 00:00:00"))[:VALUE]
+        has_all_digits = is_whole and abs(value) < FIRST_EXPONENT
+        text = f"{value:.0f}" if has_all_digits else f"{value:.{digits}g}"
+    return printable(text.removesuffix(" 00:00:00"))[:LONGEST_VALUE]
 
 
 def as_cell(text: str) -> str:
-    """Return a text as a cell of CSV that is no formula to a spreadsheet: with a quote before it.
+    """Return a text as a cell of CSV: a formula gets a quote before it.
 
-    A number, which may begin with a sign, is none.
+    A number, which may begin with a sign, is no formula.
 
     Examples
     --------
@@ -116,12 +148,11 @@ def as_cell(text: str) -> str:
     >>> as_cell("=1+1"), as_cell("1+1"), as_cell("-1.5")
     ("'=1+1", '1+1', '-1.5')
     """
-    return (
-        f"'{text}" if text.startswith(FORMULA) and not NUMBER.fullmatch(text) else text
-    )
+    is_formula = text.startswith(FORMULA) and not SIGNED_NUMBER.fullmatch(text)
+    return f"'{text}" if is_formula else text
 
 
-def check_rate(name: str, value: Any) -> None:
+def check_rate(name: str, value: object) -> None:
     """Raise a ValueError if the value does not lie between 0 and 1."""
     if not (isinstance(value, Real) and 0 < float(value) < 1):
         raise ValueError(

@@ -12,10 +12,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
@@ -24,27 +23,27 @@ PATIENCE = 3.0  # seconds that nobody is told about
 
 _lock = threading.Lock()
 _users = 0  # computations that run now, in several threads of Python
-_limiter: Any = None
+_limiter = ExitStack()  # which ends the limit
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    return (
-        ThreadpoolController()
-    )  # searches all loaded libraries, which takes some milliseconds
+    """Return the controller; it searches all loaded libraries for milliseconds."""
+    return ThreadpoolController()
 
 
 @contextmanager
 def one() -> Iterator[None]:
     """Limit BLAS to one thread.
 
-    The limit is that of the process. It ends with the last of the computations that
-    need it, so that threads that overlap leave the number of threads as it was.
+    The limit holds for the process. It ends with the last computation that needs it,
+    so threads that overlap leave the number of threads as it was.
     """
-    global _users, _limiter
+    global _users
     with _lock:
         if not _users:
-            _limiter = _controller().limit(limits=1, user_api="blas")
+            limiter = _controller().limit(limits=1, user_api="blas")
+            _limiter.callback(limiter.restore_original_limits)
         _users += 1
     try:
         yield
@@ -52,7 +51,7 @@ def one() -> Iterator[None]:
         with _lock:
             _users -= 1
             if not _users:
-                _limiter.restore_original_limits()
+                _limiter.close()
 
 
 # a line on stderr each few seconds, while a task runs
@@ -65,10 +64,9 @@ _inside: ContextVar[bool] = ContextVar("inside", default=False)
 def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
     """Give a function that names the step of a task that begins.
 
-    Each ``every`` seconds the step and the time so far are written to stderr; a task
-    that takes less writes nothing. With ``said_already=True`` the step was told
-    already, and the seconds count anew. A task inside another one says nothing, and
-    neither does a worker process.
+    Each ``every`` seconds the step and the time so far are written to stderr. A shorter
+    task writes nothing. With ``said_already=True`` the step was told already, and the
+    seconds count anew. A task inside another one, and a worker process, write nothing.
 
     Examples
     --------
@@ -84,7 +82,7 @@ def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
     done = False
     said = threading.Event()
 
-    def named(name: str, said_already: bool = False) -> None:
+    def begin(name: str, said_already: bool = False) -> None:
         nonlocal current
         current = name
         if said_already:
@@ -94,10 +92,8 @@ def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
         while not done:
             if not said.wait(every):
                 so_far = f"{duration(time.monotonic() - start)} so far"
-                text = (
-                    f"{task}: {current}, {so_far}" if current else f"{task}: {so_far}"
-                )
-                print(text, file=sys.stderr, flush=True)
+                named = f"{current}, " * bool(current)
+                print(f"{task}: {named}{so_far}", file=sys.stderr, flush=True)
             elif not done:
                 said.clear()
 
@@ -105,7 +101,7 @@ def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
     thread.start()
     token = _inside.set(True)
     try:
-        yield named
+        yield begin
     finally:
         _inside.reset(token)
         done = True

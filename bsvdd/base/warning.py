@@ -24,7 +24,7 @@ class DiagnosticWarning(UserWarning):
 
 @contextmanager
 def collected() -> Iterator[Messages]:
-    """Collect this package's warnings in the block and this thread, instead of showing them.
+    """Collect this package's warnings of the block and this thread; show none of them.
 
     ``warnings.catch_warnings`` would affect all threads.
     """
@@ -46,7 +46,7 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 def _folders() -> tuple[str, ...]:
-    """Return the folders of this package's sub-packages, which may lie in different places."""
+    """Return the folders of the sub-packages, which may lie in different places."""
     package = __name__.partition(".")[0]
     return tuple(
         os.path.join(folder, "")

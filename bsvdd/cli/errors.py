@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 
 from ..base.atomic import require_replaceable
-from ..base.messages import printable
+from ..base.messages import advising, printable
+from .wording import in_options
 
 
 @contextmanager
@@ -19,7 +20,7 @@ def plain_errors() -> Iterator[None]:
 
     A pipe that its reader has closed is no error of the input: click ends quietly.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), advising(in_options):
         as_before = warnings.showwarning
         said = set[str]()
 

@@ -66,13 +66,13 @@ def fit_command(
     with waiting(f"fit of {type(est).__name__}", HEARTBEAT):
         est.fit(X, y, **of_rows)
     est.save(out)
-    from ..estimators import facts  # a fit needs no sentences
+    from ..estimators import facts, sentences  # a fit needs no sentences
 
     found = facts.facts(est)
     read = "; ".join([_read(est, X, y, layout), *known.said])
-    about = [read, *([facts.job(found)] if of_rows else [])]
+    about = [read, *([sentences.job(found)] if of_rows else [])]
     click.echo(
-        "\n".join([*about, found["kernel"], facts.decided(found), f"saved {out}"])
+        "\n".join([*about, found.kernel, sentences.cutoff_text(found), f"saved {out}"])
     )
     if report is not None:
         import matplotlib

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .. import comparison, tables
+from .. import comparison
 from ..base import messages
 from ..estimators import registry
 from .prior import read_prior
+from .wording import layout
 
 if TYPE_CHECKING:
     from ..estimators.description import Description
@@ -272,7 +273,7 @@ def _each_prior(prior: tuple[str, ...], **others: Any) -> list[ModelOptions]:
     return [ModelOptions(prior=each, **others) for each in prior or (None,)]
 
 
-of_table = option_set("table", lambda **own: tables.files.Layout(**own), TABLE)
+of_table = option_set("table", layout, TABLE)
 of_models = option_set("own", _each_prior, {**MODEL, "prior": PRIORS})
 of_sampler = option_set("sampling", dict, SAMPLER)
 of_fit = option_set("own", FitOptions, OF_FIT)

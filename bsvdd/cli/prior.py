@@ -1,17 +1,21 @@
-"""Priors as they are written on the command line: a name, with or without parameters."""
+"""Priors as the command line has them: a name, with or without parameters."""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..models.priors import Beta, Flat, TruncatedNormal
 
 OF_MINORITY = ("Beta", "TruncatedNormal")
-LONGEST = 1000  # characters of a prior
+LONGEST_PRIOR = 1000  # characters
+SHOWN_OF_PRIOR = 80  # characters in an error
 
 
-def read_prior(text: str, minority: bool = False) -> Any:
-    """Return the prior that ``text`` names. Nothing is evaluated.
+def read_prior(text: str, minority: bool = False) -> Flat | Beta | TruncatedNormal:
+    """Return the prior that a text names. Nothing is evaluated.
 
     Parameters
     ----------
@@ -23,10 +27,15 @@ def read_prior(text: str, minority: bool = False) -> Any:
         Whether it is the prior of the minority's weights, which lie in [0, 1]: ``Beta``
         or ``TruncatedNormal``, which no other weights have.
 
+    Returns
+    -------
+    prior
+        Of :mod:`bsvdd.priors`.
+
     Raises
     ------
     ValueError
-        It is not written like this, or there is no such prior or parameter.
+        The text is not written like this, or there is no such prior or parameter.
     TypeError
         A parameter has the wrong type.
 
@@ -52,16 +61,16 @@ def read_prior(text: str, minority: bool = False) -> Any:
         raise ValueError(
             f"{kind}: unknown parameter {unknown[0]!r}; expected {', '.join(names)}"
         )
-    return cls(**parameters)
+    found: Flat | Beta | TruncatedNormal = cls(**parameters)
+    return found
 
 
 def _described(text: str) -> tuple[str, dict[Any, Any]]:
     """Return the name and the parameters of a prior."""
-    wrong = (
-        f"a prior is written as a name, or as InverseRowSum(sd=0.5); got {text[:80]!r}"
-    )
-    if len(text) > LONGEST:
-        raise ValueError(f"{wrong} and {len(text) - 80} more characters")
+    shown = text[:SHOWN_OF_PRIOR]
+    wrong = f"a prior is written as a name, or as InverseRowSum(sd=0.5); got {shown!r}"
+    if len(text) > LONGEST_PRIOR:
+        raise ValueError(f"{wrong} and {len(text) - SHOWN_OF_PRIOR} more characters")
     try:
         match ast.parse(text.strip(), mode="eval").body:
             case ast.Name(id=name):

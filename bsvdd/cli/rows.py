@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 
 HALF_LIFE = {  # what is expected, by the kind of the column
-    "dates": "more than 0 weeks, days or hours, such as 2W, 90D or 12h, as there are dates",
+    "dates": (
+        "more than 0 weeks, days or hours, such as 2W, 90D or 12h, as there are dates"
+    ),
     "numbers": "a positive number, in the unit of the column",
 }
 
 
 @dataclass(frozen=True)
 class RowOptions:
-    """Columns that say which rows belong together, and what each counts; they are no features."""
+    """Columns about rows, and no features: which belong together, what each counts."""
 
     group: tuple[str, ...] = ()
     weight: tuple[str, ...] = ()
@@ -40,12 +42,20 @@ class RowOptions:
     @property
     def said(self) -> list[str]:
         """The options that were given, in words."""
-        return [
-            f"{name} {value}" for name, values in vars(self).items() for value in values
-        ]
+        return [f"{name} {v}" for name, values in vars(self).items() for v in values]
 
-    def taken(self, X: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
-        """Return the features of a table, and the weights and groups that ``fit`` takes.
+    def taken(self, X: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
+        """Return the features of a table, and what ``fit`` takes of rows.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame
+
+        Returns
+        -------
+        rest : pandas.DataFrame
+        of_rows : dict
+            The ``groups`` and ``sample_weight`` of the rows, if they are given.
 
         Raises
         ------
@@ -57,17 +67,15 @@ class RowOptions:
         found: dict[str, Any] = {}
         for name in self.group:
             found["groups"] = _column(X, "--group", name).to_numpy()
-        weights = [
-            _numbers(_column(X, "--weight", name), "--weight") for name in self.weight
-        ]
-        for option, texts, made in (
-            ("--recent", self.recent, _recent),
-            ("--suspect", self.suspect, _suspect),
-        ):
-            for text in texts:
-                x, value = _named(X, option, text)
-                weights.append(made(x, value))
-                columns.append(x.name)
+        weights = [_weights(_column(X, "--weight", name)) for name in self.weight]
+        for text in self.recent:
+            x, value = _named(X, "--recent", text)
+            weights.append(_recent(x, value))
+            columns.append(x.name)
+        for text in self.suspect:
+            x, value = _named(X, "--suspect", text)
+            weights.append(_suspect(x, value))
+            columns.append(x.name)
         if weights:
             found["sample_weight"] = math.prod(weights)
         rest = X.drop(columns=columns)
@@ -79,7 +87,7 @@ class RowOptions:
 
 
 def _named(X: pd.DataFrame, option: str, text: str) -> tuple[pd.Series, str]:
-    """Return the column and the value of COLUMN=VALUE, in which both may have the sign."""
+    """Return the column and the value of COLUMN=VALUE; both may have the sign."""
     parts = [text[:i] for i, sign in enumerate(text) if sign == "="]
     if not parts:
         raise ValueError(f"{option} {text}: expected COLUMN=VALUE")
@@ -98,14 +106,14 @@ def _column(X: pd.DataFrame, option: str, name: str) -> pd.Series:
     return X[name]
 
 
-def _numbers(x: pd.Series, option: str) -> np.ndarray:
-    """Return a column as numbers; a ValueError that names the first cell that is none."""
+def _weights(x: pd.Series) -> np.ndarray:
+    """Return a column as numbers; a ValueError for the first cell that is none."""
     import pandas as pd
 
     numbers = pd.to_numeric(x, errors="coerce").to_numpy(dtype=float, na_value=math.nan)
     if (bad := numbers != numbers).any():  # NaN
         raise ValueError(
-            f"{option} {x.name!r}: expected a number in each row, got "
+            f"--weight {x.name!r}: expected a number in each row, got "
             f"{x.iloc[bad.argmax()]!r:.40} in row {bad.argmax()} (counted from 0; "
             f"{bad.sum()} such rows)"
         )
@@ -117,7 +125,8 @@ def _recent(x: pd.Series, half_life: str) -> np.ndarray:
     import pandas as pd
 
     with collected():  # what is said of features
-        column = tables.table.Table().fit(x.to_frame()).columns[0]
+        table, floats = tables.table.Table().fit_floats(x.to_frame())
+    column = table.columns[0]
     if column.kind not in HALF_LIFE:
         raise ValueError(
             f"--recent {x.name!r}: expected dates or numbers, got {x.iloc[0]!r:.40}"
@@ -125,24 +134,21 @@ def _recent(x: pd.Series, half_life: str) -> np.ndarray:
     of_dates = column.kind == "dates"
     expected = HALF_LIFE[column.kind]
     try:
-        h = (
-            pd.Timedelta(half_life) / pd.Timedelta(days=1)
-            if of_dates
-            else float(half_life)
-        )
+        days = pd.Timedelta(half_life) / pd.Timedelta(days=1) if of_dates else None
+        h = float(half_life) if days is None else days
         if (of_dates and half_life.strip().isdigit()) or not h > 0.0:
             raise ValueError
     except ValueError as error:
         raise ValueError(
             f"--recent {x.name}={half_life}: expected {expected}"
         ) from error
-    values = column.floats(x)
-    if (gaps := values.isna().to_numpy()).any():
+    values = floats[:, 0]
+    if (missing := values != values).any():  # NaN
         raise ValueError(
-            f"--recent {x.name!r}: row {gaps.argmax()} (counted from 0) has none of "
-            f"the {column.kind}; fill it, or leave out {gaps.sum()} such rows"
+            f"--recent {x.name!r}: row {missing.argmax()} (counted from 0) has none of "
+            f"the {column.kind}; fill it, or leave out {missing.sum()} such rows"
         )
-    weight: np.ndarray = 0.5 ** ((values.max() - values.to_numpy()) / h)
+    weight: np.ndarray = 0.5 ** ((values.max() - values) / h)
     return weight
 
 
@@ -163,7 +169,8 @@ def _suspect(x: pd.Series, value: str) -> np.ndarray:
 OF_ROWS: Options = {
     "group": repeatable(
         "COLUMN",
-        "Column of batches, such as patients or days: answers are those of new batches.",
+        "Column of batches, such as patients or days: answers are those of new "
+        "batches.",
     ),
     "weight": repeatable("COLUMN", "Column of weights, such as those of a survey."),
     "recent": repeatable(
@@ -171,7 +178,8 @@ OF_ROWS: Options = {
     ),
     "suspect": repeatable(
         "COLUMN=VALUE",
-        "Rows that count nothing, such as technician=T3; they are answered. Repeatable.",
+        "Rows that count nothing, such as technician=T3; they are answered. "
+        "Repeatable.",
     ),
 }
 known = option_set("known", RowOptions, OF_ROWS)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,16 +15,14 @@ from .console import save_table, waiting, with_filled, with_names
 from .errors import check_outputs, plain_errors
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
     import numpy as np
     import pandas as pd
 
     from ..estimators.description import Description
     from ..tables.files import Layout
     from ..tables.training import TrainingTable
-
-MOVED = (
-    0.5  # share of new rows beyond all training rows, above which a column has moved
-)
 
 
 @click.command()
@@ -36,12 +33,18 @@ MOVED = (
 @click.option(
     "--fdr",
     type=float,
-    help="Also mark the rows to call abnormal at this false discovery rate, in a column selected.",
+    help=(
+        "Also mark the rows to call abnormal at this false discovery rate, in a column "
+        "selected."
+    ),
 )
 @click.option(
     "--explain",
     is_flag=True,
-    help="Also write the three most important columns of each abnormal row, with their shares.",
+    help=(
+        "Also write the three most important columns of each abnormal row, with their "
+        "shares."
+    ),
 )
 @plain_errors()
 def score(
@@ -61,97 +64,107 @@ def score(
     and high are the ends of its 90 % interval, whose low end allows for one row like it
     that the training rows have not shown. With --fdr the rows are decided as one batch.
 
-    A cell that cannot be read, such as text in a column of numbers, is a gap. Gaps are
-    filled by the nearest training rows, and the column filled names them. A row without
-    any value is left out.
+    A cell that cannot be read, such as text in a column of numbers, is missing. Missing
+    cells are filled by the nearest training rows, and the column filled names them. A
+    row without any value is left out.
     """
-    from ..base.messages import check_rate
     from ..questions.selection import discoveries
+    from ..tables.unlike import unlike
 
     if fdr is not None:
-        check_rate("fdr", fdr)
+        messages.check_rate("fdr", fdr)
     check_outputs({"--out": out}, model, csv)
     with waiting("score") as step:
         step("reading")
-        est: Description = estimators.files.load(model)
-        if est.kernel_.pairwise:
-            raise ValueError(
-                f"{model}: its kernel is precomputed; use est.decision in Python"
-            )
+        est = _loaded(model)
         known = est.table_
-        layout = replace(table, category=tuple(_of_text(est, table)))
+        layout = replace(table, category=_of_text(known, table))
         new = tables.files.read_own(csv, layout)
         with messages.naming(csv):
             names = _columns_of_fit(est, new, layout)
-            X, unread = _read(known, new[names], layout)
-            left = _left_out(X)
+            X, rows, unread = _read(known, new[names], layout)
+            left = _without_values(X)
         usable = X[~left]
         new = new[~left]
-        given = usable if hasattr(est, "feature_names_in_") else usable.to_numpy()
+        given = usable.to_numpy() if known.table.names is None else usable
         step(f"decision on {len(usable)} rows")
         result: pd.DataFrame = est.decision(given).set_axis(usable.index)
         if fdr is not None:
             result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)
         if explain:
             step("reasons")
-            result = result.join(_reasons(est, given, usable, result["normal"]))
+            result = result.join(_reasons(est, given, usable.columns, result["normal"]))
         found = with_names(with_filled(result, usable.isna()), usable.index)
         found = found if table.id is None else with_names(found, new.index)
     save_table(out, found, table, _said(found))
-    n = int(left.sum())
-    out_of = f"{n} of {len(left)} rows have no value, and are left out" if n else ""
-    for line in filter(
-        None, (unread, out_of, *_notes(known, given, usable, result, fdr))
-    ):
+    if n := int(left.sum()):
+        unread.append(f"{n} of {len(left)} rows have no value, and are left out")
+    notes = unlike(known, rows[~left], usable.columns).notes
+    for line in [*unread, *notes, *_none_selected(result, fdr)]:
         click.echo(line, err=True)
 
 
-def _of_text(est: Description, layout: Layout) -> list[str]:
-    """Return the columns of categories of the model in which a sign such as NA is one."""
-    table = est.table_.table
+def _loaded(model: Path) -> Description:
+    """The model in a file; a ValueError if its kernel takes no rows."""
+    est: Description = estimators.files.load(model)
+    if est.kernel_.pairwise:
+        raise ValueError(
+            f"{model}: its kernel is precomputed; use est.decision in Python"
+        )
+    return est
+
+
+def _of_text(known: TrainingTable, layout: Layout) -> tuple[str, ...]:
+    """Columns of the model in which a sign such as NA is a category."""
+    table = known.table
     for name in layout.category:
         if table.kinds.get(name) != "category":
-            known = [each for each, kind in table.kinds.items() if kind == "category"]
-            has = messages.listed(known) if known else "no columns"
+            others = [each for each, kind in table.kinds.items() if kind == "category"]
+            has = messages.listed(others) if others else "no columns"
             raise ValueError(
                 f"--category {name!r}: the model was fitted to {has} of categories"
             )
     columns = zip(table.labels, table.columns, strict=True)
-    return [name for name, column in columns if tables.files.GAPS & set(column.values)]
+    signs = tables.files.MISSING
+    return tuple(str(name) for name, column in columns if signs & set(column.values))
 
 
-def _columns_of_fit(est: Description, new: pd.DataFrame, layout: Layout) -> list[str]:
-    """Return the columns that the model takes; all, if its fit was to rows without names."""
-    names = list(getattr(est, "feature_names_in_", new.columns))
+def _columns_of_fit(
+    est: Description, new: pd.DataFrame, layout: Layout
+) -> list[Hashable]:
+    """The columns that the model takes: all, if its training rows had no names."""
+    table = est.table_.table
+    names = list(new.columns if table.names is None else table.names)
     if len(names) != est.n_features_in_:
         raise ValueError(
             f"the model was fitted to {est.n_features_in_} columns without names, and "
             f"here are {len(names)}, {messages.listed(names)}; leave columns out by "
             "--drop"
         )
+    named = layout.named()
     for name in names:
-        if name in layout.named() and name not in new.columns:
+        if name in named and name not in new.columns:
             raise ValueError(
-                f"{layout.named()[name]} {name!r}: the model was fitted to this "
-                "column, and cannot score without it; it takes "
-                f"{messages.listed(names)}"
+                f"{named[name]} {name!r}: the model was fitted to this column, and "
+                f"cannot score without it; it takes {messages.listed(names)}"
             )
-    est.table_.table.matched(new)
+    table.matched(new)
     return names
 
 
 def _read(
     known: TrainingTable, new: pd.DataFrame, layout: Layout
-) -> tuple[pd.DataFrame, str]:
-    """Return new rows, numbered from 0, and how many of their cells cannot be read and are gaps.
+) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
+    """New rows, numbered from 0, their floats, and how many cells cannot be read.
 
     A ValueError if no cell of a column can be read.
     """
     X = known.table.known(new).reset_index(drop=True)
-    bad = known.table.read(X)[1]
+    values, bad = known.table.read(X)
     found = X.mask(bad)
+    rows = values.mask(bad).to_numpy(float)
     if not bad.any(axis=None):
-        return found, ""
+        return found, rows, []
     row, place = divmod(int(bad.to_numpy().argmax()), bad.shape[1])
     column = known.table.columns[place]
     name = new.index.name
@@ -161,93 +174,59 @@ def _read(
         f"{row} (counted from 0{of_id}), no {column.expected}"
     )
     nothing = X.columns[bad.any() & found.isna().all()]
-    commas = [
-        c
-        for c in X.columns[bad.any()]
-        if X[c][bad[c]].astype(str).str.contains(r"\d,\d").any()
-    ]
-    if len(nothing) or (commas and layout.decimal == "."):
-        sign = "; is ',' the decimal sign, --decimal ','?" if commas else ""
+    texts = X.where(bad).astype(str).loc[:, bad.any()]
+    commas = texts.columns[texts.apply(lambda x: x.str.contains(r"\d,\d").any())]
+    if len(nothing) or (len(commas) and layout.decimal == "."):
+        sign = "; is ',' the decimal sign, --decimal ','?" if len(commas) else ""
         what = messages.listed(nothing if len(nothing) else commas)
         raise ValueError(f"{what} cannot be read; {first}{sign}")
-    return (
-        found,
-        f"{int(bad.to_numpy().sum())} cells cannot be read and count as gaps; {first}",
-    )
+    n = int(bad.to_numpy().sum())
+    return found, rows, [f"{n} cells cannot be read and count as missing; {first}"]
 
 
-def _left_out(X: pd.DataFrame) -> np.ndarray:
-    """Return which rows (n,) have no value at all; a ValueError if none is left."""
-    left = X.isna().to_numpy().all(axis=1)
+def _without_values(X: pd.DataFrame) -> np.ndarray:
+    """Which rows (n,) have no value; a ValueError if all have none."""
+    left: np.ndarray = X.isna().to_numpy().all(axis=1)
     if left.all():
         raise ValueError("no row has a value in a column of the model")
     return left
 
 
 def _reasons(
-    est: Description, given: Any, X: pd.DataFrame, normal: pd.Series
+    est: Description,
+    given: pd.DataFrame | np.ndarray,
+    columns: pd.Index,
+    normal: pd.Series,
 ) -> pd.DataFrame:
-    """Return the most important columns of abnormal rows, by their names in the file."""
+    """The most important columns of abnormal rows, by their names in the file."""
     from ..questions.why import explain
 
     asked = ~normal.to_numpy()
     asked[:1] = True  # the columns are there if all rows are normal
-    important = explain(est, given[asked]).top_columns().set_axis(X.index[asked])
-    if not hasattr(given, "columns"):  # of rows without names
+    important = explain(est, given[asked]).top_columns().set_axis(normal.index[asked])
+    if est.table_.table.names is None:
         places = [c for c in important if c.startswith("column_")]
-        important[places] = important[places].map(
-            X.columns.__getitem__, na_action="ignore"
-        )
+        of_file = important[places].map(columns.__getitem__, na_action="ignore")
+        important[places] = of_file
     return important.where(~normal)
 
 
 def _said(found: pd.DataFrame) -> str:
-    """Return how many rows were scored, and how many are abnormal or selected."""
+    """How many rows were scored, and how many are abnormal or selected."""
     said = f"{len(found)} rows scored, {int((~found['normal']).sum())} abnormal"
-    selected = (
-        f", {int(found['selected'].sum())} selected" if "selected" in found else ""
+    if "selected" in found:
+        said += f", {int(found['selected'].sum())} selected"
+    return f"{said}:"
+
+
+def _none_selected(result: pd.DataFrame, fdr: float | None) -> Iterator[str]:
+    """If none is selected, what p-values Benjamini and Hochberg would select."""
+    if fdr is None or result["selected"].any():
+        return
+    n = len(result)
+    smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))
+    yield (
+        f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their "
+        f"p-values are at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest "
+        f"are {smallest}"
     )
-    return f"{said}{selected}:"
-
-
-def _notes(
-    known: TrainingTable,
-    given: Any,
-    X: pd.DataFrame,
-    result: pd.DataFrame,
-    fdr: float | None,
-) -> Iterator[str]:
-    """Yield what is to be known of scored rows: unseen categories, none selected."""
-    import numpy as np
-
-    n = len(X)
-    codes = known.floats(given)
-    seen = known.values.to_numpy()
-    is_category = np.array([kind == "category" for kind in known.kinds.values()])
-    pairs = zip(codes.T[is_category], seen.T[is_category], strict=True)
-    unseen = np.array([~np.isin(new, old) & ~np.isnan(new) for new, old in pairs])
-    if unseen.any():
-        names = X.columns[is_category][unseen.any(axis=1)]
-        yield (
-            f"{int(unseen.any(axis=0).sum())} of {n} rows have a category that no "
-            f"training row has, in {messages.quoted(names)}: such a category differs "
-            "from all others"
-        )
-    low = np.nanmin(seen, axis=0)
-    high = np.nanmax(seen, axis=0)
-    away = np.maximum((codes > high).mean(axis=0), (codes < low).mean(axis=0))
-    away[is_category | np.isin(list(known.kinds), list(known.table.cyclic))] = 0.0
-    if n > 1 and (away > MOVED).any():
-        moved = X.columns[away > MOVED]
-        yield (
-            f"{'all' if away.max() == 1.0 else 'most of the'} {n} rows lie beyond the "
-            f"training rows in {messages.listed(moved)}: if it counts on, as a date "
-            f"does, fit without it, --drop {str(moved[0])!r}"
-        )
-    if fdr is not None and not result["selected"].any():  # by Benjamini and Hochberg
-        smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))
-        yield (
-            f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their "
-            f"p-values are at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest "
-            f"are {smallest}"
-        )

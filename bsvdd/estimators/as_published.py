@@ -1,4 +1,4 @@
-"""Models as published: each is its class, with the parameters of its source and our choices."""
+"""Models as published: their classes with the parameters of the source, and ours."""
 
 from __future__ import annotations
 
@@ -14,16 +14,9 @@ if TYPE_CHECKING:
     from .description import Description
     from .machines import Machine
 
-POSTERIOR = {
-    "likelihood_scale": 1.0,
-    "dictionary": "all",
-}  # all rows are points of the centre
-SAMPLED = {
-    "sampler": "metropolis",
-    "draws": 5000,
-    "tune": 5000,
-    "chains": 2,
-}  # numbers are ours
+POSTERIOR = {"likelihood_scale": 1.0, "dictionary": "all"}  # each row is an atom
+# the numbers are ours
+SAMPLED = {"sampler": "metropolis", "draws": 5000, "tune": 5000, "chains": 2}
 SPHERE = {"cutoff": Printed(of="own"), "outlier_fraction": 0.1}  # C = 1/(.1 n0) is ours
 # d <= d_(c), the c-th smallest training distance (slide 12 of Kim 2024); c = .9 n0 is
 # ours
@@ -36,7 +29,7 @@ PRINTED_M = Printed(Best("g_mean", max_fpr=1.0))
 # its own neighbour, are ours
 DENSITY = {"balanced": False, "density": "train", "neighbors": 5, "C": 1.0}
 
-CALLS: dict[str, dict[str, Any]] = {
+PUBLISHED: dict[str, dict[str, Any]] = {
     "SVDD": SPHERE,
     # m = -(sum_j K_ij)^nu with 0 < nu < 1 (Ghasemi et al. 2012), Sigma = I (slide 14 of
     # Kim 2024); its centre is the mode on the convex set, sum 1 and all in (0, 1)
@@ -53,7 +46,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "SVDD-M": SPHERE | {"minority_fraction": 0.1},  # C2 = 1/(.1 n1) is ours
     # alpha0 given alpha1 is MVN(m2, Sigma2), the weights sum to one (slide 23 of Kim
     # 2024), and alpha1 is MVN(m1, Sigma1) on [0, 1] (slide 23); the numbers are ours,
-    # and the rule is BDD's
+    # and the cutoff is BDD's
     "BDD-M": POSTERIOR
     | {
         "prior": RowSum(exponent=0.5),
@@ -68,30 +61,32 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
-def as_published(name: str, **changes: Any) -> Description | Machine:
+def as_published(name: str, **changes: object) -> Description | Machine:
     r"""Return the unfitted estimator of a model as published.
 
-    ===========  =================================================  ===============================
-    model        from the publication                               left open there: our choice
-    ===========  =================================================  ===============================
-    SVDD         the boundary is the sphere                         C = 1/(.1 n0)
-    SVDD-M       the boundary is the sphere                         C = 1/(.1 n0), C2 = 1/(.1 n1)
-    BDD          mean -(row sums)\ :sup:`nu`, Sigma = I,            nu = .5, c = .9 n0
-                 posterior mode on the convex set (sum 1, all in
-                 (0, 1)), :math:`d \le d_{(c)}` on training rows
-    BDD-M        normal prior given the minority weights, which     means, Sigma, sampler, draws,
-                 are normal on [0, 1]                               cutoff
-    BSVDD        mean -(row sums), Sigma = I, random-walk           draws, tune, chains, criterion
-                 Metropolis, P(d <= D_opt) > .5, D_opt by           and folds of D_opt
+    ===========  =======================================  ==============================
+    model        from the publication                     left open there: our choice
+    ===========  =======================================  ==============================
+    SVDD         the boundary is the sphere               C = 1/(.1 n0)
+    SVDD-M       the boundary is the sphere               C = 1/(.1 n0), C2 = 1/(.1 n1)
+    BDD          mean -(row sums)\ :sup:`nu`, Sigma = I,  nu = .5, c = .9 n0
+                 posterior mode on the convex set (sum
+                 1, all in (0, 1)),
+                 :math:`d \le d_{(c)}` on training rows
+    BDD-M        normal prior given the minority          means, Sigma, sampler, draws,
+                 weights, which are normal on [0, 1]      cutoff
+    BSVDD        mean -(row sums), Sigma = I,             draws, tune, chains, criterion
+                 random-walk Metropolis,                  and folds of D_opt
+                 P(d <= D_opt) > .5, D_opt by
                  cross-validation
-    BSVDD-M      the same for tau, and minority weights that        draws, tune, chains, criterion
-                 are Beta(1, 1); P(d <= D_opt) > .5                 and folds
-    OCSVM        the boundary is f = 0                              nu = .1
-    DSVM-CIL     density weights over the training set with k = 5,  C = 1, no row is its own
-                 f = 0                                              neighbour
-    IDLSSVM-CIL  the same, with an RBF kernel                       the same, epsilon = .001, no
-                                                                    weight where d = 0
-    ===========  =================================================  ===============================
+    BSVDD-M      the same for tau, and minority weights   draws, tune, chains, criterion
+                 that are Beta(1, 1); P(d <= D_opt) > .5  and folds
+    OCSVM        the boundary is f = 0                    nu = .1
+    DSVM-CIL     density weights over the training set    C = 1, no row is its own
+                 with k = 5, f = 0                        neighbour
+    IDLSSVM-CIL  the same, with an RBF kernel             the same, epsilon = .001, no
+                                                          weight where d = 0
+    ===========  =======================================  ==============================
 
     The kernel is our choice, ``kernels.RBF()`` with the modified mean criterion, but
     for the RBF kernel of IDLSSVM-CIL: the slides of Kim (2024) name none, nor a
@@ -115,13 +110,14 @@ def as_published(name: str, **changes: Any) -> Description | Machine:
     ----------
     name : str
         Name of the model, such as "BSVDD-M", or of its class.
-    **changes
+    **changes : object
         Other parameters of the estimator. What the source fixes, you change on your own
         account.
 
     Returns
     -------
-    estimator
+    Description or Machine
+        Not fitted.
 
     Raises
     ------
@@ -143,10 +139,11 @@ def as_published(name: str, **changes: Any) -> Description | Machine:
     91
     """
     record = find(name)
-    if record is None or record.name not in CALLS:
-        names = [*CALLS, *(REGISTRY[each].class_name for each in CALLS)]
+    if record is None or record.name not in PUBLISHED:
+        names = [*PUBLISHED, *(REGISTRY[each].class_name for each in PUBLISHED)]
         raise ValueError(
             "no publication sets the parameters of a model "
-            f"{name!r}{did_you_mean(name, names)}; expected one of {', '.join(CALLS)}"
+            f"{name!r}{did_you_mean(name, names)}; expected one of "
+            f"{', '.join(PUBLISHED)}"
         )
-    return record.estimator()(**{"kernel": RBF()} | CALLS[record.name] | changes)
+    return record.estimator()(**{"kernel": RBF()} | PUBLISHED[record.name] | changes)

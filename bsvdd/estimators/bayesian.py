@@ -297,14 +297,15 @@ class Bayesian(Description):
         """
         from . import facts  # a fit needs no summary
 
-        found = facts.facts(self)
-        if "quantities" not in found:
+        posterior = facts.facts(self).posterior
+        if posterior is None:
             raise ValueError(
-                f"{found['model']} has one estimate of the weights and no posterior"
+                f"{type(self).__name__} has one estimate of the weights and no "
+                "posterior"
             )
-        numbers = {name: {"posterior": found[name]} for name in WORTH}
+        numbers = {name: {"posterior": getattr(posterior, name)} for name in WORTH}
         table = pd.DataFrame.from_dict(
-            {**found["quantities"], **numbers}, orient="index"
+            {**posterior.quantities, **numbers}, orient="index"
         )
         return table.rename_axis("quantity")
 

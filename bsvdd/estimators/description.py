@@ -552,9 +552,9 @@ class Description(OutlierMixin, OfRows):
         """Return what the fit is and what to ask it; before the fit, its parameters as ``repr``."""
         if not self.__sklearn_is_fitted__():
             return repr(self)
-        from . import facts  # a fit needs no sentences
+        from . import facts, sentences  # a fit needs no sentences
 
-        return facts.described(facts.facts(self))
+        return sentences.fit_text(facts.facts(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,20 +1,20 @@
-r"""What a fit is worth: ``bsvdd.facts(est)``, which its print, its summary and its report read.
+r"""All numbers of a fit, ``bsvdd.facts(est)``: its print, summary and report read them.
 
 Of quantities with draws there are the median of their prior, and the median and a 90 %
 interval of their posterior (``prior``, ``posterior``, ``low``, ``high``):
 
 - ``effective_support``, :math:`(\sum |w_j|)^2 / \sum w_j^2 / n_j`: the effective number
-  of rows, with :math:`n_j` the rows of a point;
+  of rows, with :math:`n_j` the rows of an atom;
 - ``largest_weight``, :math:`\max_j |w_j| / n_j`;
-- ``minority_total``, :math:`\sum_j \alpha_{1j}`, if there are minority points;
+- ``minority_total``, :math:`\sum_j \alpha_{1j}`, if there are minority atoms;
 - ``squared_norm``, :math:`\|a\|^2 = w^\top K w`;
 - ``typical_distance``, the median of d over the majority's training rows.
 
-``variance_ratio``, ``spread`` and ``pull`` are those of :mod:`bsvdd.inference.diagnostics`.
-The spread is 1 if an interval has the width that samples of this size give. A variance
+:mod:`bsvdd.inference.diagnostics` defines ``variance_ratio``, ``spread`` and ``pull``. The
+spread is 1 if an interval has the width that samples of this size give. A variance
 ratio of 1, with the same support, says that the posterior is its prior; the prior's sd
-sets how small it can be. A flat prior hardly moves the mean of s_z, so the pull is that
-of an informative prior.
+sets how small it can be. A flat prior hardly moves the mean of s_z, so the pull is the
+pull of an informative prior.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ from __future__ import annotations
 import hashlib
 import platform
 import sys
-import textwrap
-from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 from scipy.stats import beta
@@ -33,83 +32,318 @@ from scipy.stats import beta
 from ..inference import cutoffs
 from ..inference.diagnostics import variance_ratio
 from ..inference.fit import Fit
+from ..models.kernels.base import Kernel
+from ..models.kernels.numeric import OfDistance
 from ..models.priors import describe
-from ..models.rows import effective_number as effective
+from ..models.rows import effective_number
+from ..tables.training import TrainingRows
 from .checks import require_one_fit
 from .decisions import how_chosen, is_given
 from .fit_warnings import fit_warnings
+from .of_rows import BaseEstimator
 from .registry import find
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
-AS_WIDE = (
-    0.8,
-    1.25,
-)  # spread, within which intervals are about as wide as they should be
-SAMPLERS = {
+SAMPLER_NAMES = {
     "own": "a sampler of your own",
     "exact": "independent draws of a posterior in closed form",
     "hmc": "Hamiltonian Monte Carlo",
     "nuts": "the no-U-turn sampler",
     "metropolis": "random-walk Metropolis",
 }
-SCALES = {
+KERNEL_COLUMNS = {
+    "": "the columns as they are",
     "both": "standardised columns and their normal scores, side by side",
     "standardised": "standardised columns",
     "normal scores": "normal scores of the columns",
 }
-NEXT = (
-    "est.decision() for these rows, est.decision(X) for others, bsvdd.explain(est, X) "
-    "for reasons, bsvdd.report(est, 'model.html') for all"
-)
 
 
-def facts(est: Any) -> dict[str, Any]:
-    """Return what a fit is worth, by name.
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """A number of rows, and their share of all rows by the weights.
+
+    Attributes
+    ----------
+    count, rows : int
+        How many of the rows are so, and of how many.
+    share : float
+        By their weights.
+    low, high : float
+        A 90 % interval of the share, for the effective number of rows and the prior of
+        Jeffreys, Beta(1/2, 1/2); it starts at 0 if no row counts, and ends at 1 if all
+        do (Brown, Cai and DasGupta 2001, Statistical Science 16, 101-133).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd.estimators.facts import Share
+    >>> found = Share.of(np.arange(12) < 2, np.ones(12))
+    >>> found.count, found.rows, round(found.low, 2), round(found.high, 2)
+    (2, 12, 0.05, 0.39)
+    """
+
+    count: int
+    rows: int
+    share: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, rows: np.ndarray, weight: np.ndarray) -> Self:
+        """Return the share of the rows that are so.
+
+        Parameters
+        ----------
+        rows : ndarray of bool, shape (n,)
+        weight : ndarray of shape (n,)
+
+        Returns
+        -------
+        Share
+        """
+        count = int(rows.sum())
+        n = effective(weight)
+        share = float(weight @ rows / weight.sum())
+        posterior = beta(n * share + 0.5, n * (1.0 - share) + 0.5)
+        low, high = map(float, posterior.ppf([0.05, 0.95]))
+        return cls(
+            count=count,
+            rows=len(rows),
+            share=share,
+            low=low if count else 0.0,
+            high=high if count < len(rows) else 1.0,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PosteriorFacts:
+    """The facts of a fit that has draws of the weights.
+
+    Attributes
+    ----------
+    priors : dict of str to str
+        The priors by their parameters; empty for draws of your own.
+    likelihood_scale : float
+        λ.
+    calibrated : bool
+        Whether λ is calibrated.
+    sampler, sampler_name : str
+        The sampler as the parameter names it, and in words.
+    seconds : float or None
+        Processor time of the draws, if it is known.
+    chains, draws : int
+        The number of chains, and of draws in each.
+    r_hat, ess : float
+        The largest R-hat and the smallest effective sample size of s at 50 atoms; NaN
+        for one chain, and for a value that never changes.
+    divergences : int
+    variance_ratio, spread, pull : float
+        See :mod:`bsvdd.estimators.facts`.
+    quantities : dict of str to dict
+        ``prior``, ``posterior``, ``low`` and ``high`` of each quantity, see
+        :mod:`bsvdd.estimators.facts`.
+    """
+
+    priors: dict[str, str]
+    likelihood_scale: float
+    calibrated: bool
+    sampler: str
+    sampler_name: str
+    seconds: float | None
+    chains: int
+    draws: int
+    r_hat: float
+    ess: float
+    divergences: int
+    variance_ratio: float
+    spread: float
+    pull: float
+    quantities: dict[str, dict[str, float]]
+
+    @classmethod
+    def of(cls, fit: Fit) -> Self:
+        """Return the facts of the draws of a fit."""
+        found = fit.draws
+        parameters = fit.estimator.get_params(deep=False)
+        names = () if found.sampler == "own" else fit.estimator._priors
+        chains, draws, _ = found.by_chain.shape
+        spread, pull = fit.spread_and_pull
+        r_hat, ess = fit.convergence
+        ratio = np.nan
+        if fit.prior is not None:
+            ratio = variance_ratio(found, fit.prior)
+        return cls(
+            priors={name: describe(parameters[name]) for name in names},
+            likelihood_scale=float(found.model.likelihood_scale),
+            calibrated=parameters["likelihood_scale"] == "calibrated",
+            sampler=found.sampler,
+            sampler_name=SAMPLER_NAMES[found.sampler],
+            seconds=None if np.isnan(fit.seconds) else fit.seconds,
+            chains=chains,
+            draws=draws,
+            r_hat=r_hat,
+            ess=ess,
+            divergences=fit.divergences,
+            variance_ratio=ratio,
+            spread=spread,
+            pull=pull,
+            quantities=_quantities(**fit.quantities),
+        )
+
+
+def _quantities(
+    posterior: dict[str, np.ndarray], prior: dict[str, np.ndarray] | None = None
+) -> dict[str, dict[str, float]]:
+    """Prior median, posterior median and interval of each quantity."""
+    before = {name: float(np.median(draws)) for name, draws in (prior or {}).items()}
+    ends = {"posterior": 0.5, "low": 0.05, "high": 0.95}
+    return {
+        name: {"prior": before.get(name, np.nan)}
+        | {end: float(np.quantile(draws, share)) for end, share in ends.items()}
+        for name, draws in posterior.items()
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """All numbers of a fit; None, or an empty dict, where the fit has no such number.
+
+    Attributes
+    ----------
+    model, name : str
+        The class, and its name in tables.
+    title, reference : str or None
+        What the model is, and its source.
+    call : str
+        The code that makes the model with its parameters.
+    seed : int or None
+        ``random_state``, if the model has one.
+    sha256 : str
+        Of the training rows.
+    versions : dict of str to str
+        Of Python and of packages.
+    warnings : list of str
+        Why not to trust the fit, and what to do: ``fit`` warned of them.
+    rows, minority : int
+        The number of training rows, and of minority rows among them.
+    learns_from_minority : bool
+    without_weight : int
+        The number of majority rows of weight 0.
+    effective_rows : float or None
+        The effective number of majority rows, if weights differ.
+    groups : int or None
+        The number of groups that leave, if several rows leave together.
+    smallest_rate : float
+        The smallest rate of false alarms that so many rows or groups can hold,
+        1/(n + 1).
+    one_table : bool
+        Whether odd rows may be among the rows, so that they count by their weights.
+    columns : dict of str to str
+        How each column is read; empty for a kernel matrix.
+    missing : dict of str to int
+        The number of missing values in each column that has some.
+    rows_with_missing : int
+    kernel, kernel_name, kernel_columns : str
+        The kernel; the class of its inner kernel; what it sees of the columns.
+    bandwidth : float or None
+    bandwidth_by : str or None
+        The criterion that chose the bandwidth; None if it was given.
+    atoms : int
+        The number of atoms in the dictionary, which carry weights.
+    effective_support : float
+        The posterior median, or of the one estimate of the weights.
+    posterior : PosteriorFacts or None
+        None if there is one estimate of the weights.
+    cutoff : float
+        The median of D_opt.
+    cutoff_words : str
+        How the cutoff was chosen, as the predicate of a sentence.
+    chosen_on_rows : bool
+        Whether left-out training rows chose the cutoff.
+    uncertain : bool
+        Whether P(normal) counts the uncertainty of the cutoff and of rows that the
+        sample has not shown.
+    beyond : dict of str to Share
+        The rows of each class beyond the cutoff, each left out.
+    """
+
+    model: str
+    name: str
+    title: str | None
+    reference: str | None
+    call: str
+    seed: int | None
+    sha256: str
+    versions: dict[str, str]
+    warnings: list[str]
+    rows: int
+    minority: int
+    learns_from_minority: bool
+    without_weight: int
+    effective_rows: float | None
+    groups: int | None
+    smallest_rate: float
+    one_table: bool
+    columns: dict[str, str]
+    missing: dict[str, int]
+    rows_with_missing: int
+    kernel: str
+    kernel_name: str
+    kernel_columns: str
+    bandwidth: float | None
+    bandwidth_by: str | None
+    atoms: int
+    effective_support: float
+    posterior: PosteriorFacts | None
+    cutoff: float
+    cutoff_words: str
+    chosen_on_rows: bool
+    uncertain: bool
+    beyond: dict[str, Share]
+
+    @property
+    def majority_with_weight(self) -> int:
+        """The number of majority rows that have weight."""
+        return self.rows - self.minority - self.without_weight
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return numbers, texts, and lists and dicts of them, ready for ``json.dumps``.
+
+        Returns
+        -------
+        dict of str
+            The facts of the posterior stand among the others. None is left out.
+        """
+        found = asdict(self)
+        found |= found.pop("posterior") or {}
+        return {name: value for name, value in found.items() if value is not None}
+
+
+class OneFit(Protocol):
+    """An estimator that holds one fit: a description, but not ``Views``."""
+
+    fit_: Fit
+
+
+def facts(est: OneFit) -> Facts:
+    """Return all numbers of a fit.
 
     Parameters
     ----------
-    est : fitted estimator
+    est : Description
+        Fit.
 
     Returns
     -------
-    dict
-        Numbers, texts, and lists and dicts of them, ready for ``json.dumps``. What a
-        fit has not is not there.
-
-        - ``model``, ``name``, ``title``, ``reference``: class, name in tables, what it
-          is, source;
-        - ``rows``, ``minority``: numbers of training rows, and of minority rows among
-          them; ``learns_from_minority``; ``points``: how many carry weights;
-          ``without_weight``: how many majority rows have the weight 0, if some have;
-          ``effective_rows``: how many rows they are in effect, if weights differ;
-          ``batches``: how many batches leave, if several rows leave together;
-          ``smallest_rate``: the smallest rate of false alarms that so many rows or
-          batches can hold, 1/(n + 1); ``one_table``: whether odd rows may be among the
-          rows, so that they count by their weights;
-        - ``columns``: how each is read; ``rows_with_gaps``, and ``gaps``: how many each
-          column has;
-        - ``kernel``, ``kernel_name``, ``kernel_columns``: what it sees of the columns;
-          ``bandwidth``, and the criterion that chose it, ``bandwidth_by``, None if it
-          was given;
-        - ``priors``; ``likelihood_scale``, λ, and whether it is ``calibrated``;
-        - ``sampler``, ``sampler_name``, ``seconds``; ``chains`` of ``draws``; ``r_hat``
-          and ``ess``, the largest R-hat and the smallest effective sample size of s at
-          50 points, NaN for one chain, and for a value that never changes;
-          ``divergences``;
-        - ``variance_ratio``, ``spread``, ``pull`` and ``quantities``, see
-          :mod:`bsvdd.estimators.facts`; ``effective_support``;
-        - ``cutoff``, the median of D_opt; ``cutoff_rule``, and whether left-out
-          training rows chose it, ``chosen_on_rows``; ``uncertain``: whether P(normal)
-          counts what is uncertain of the cutoff and of rows that the sample has not
-          shown; ``beyond``: how many rows of each class lie beyond the cutoff, each
-          left out, with their share and its 90 % interval;
-        - ``doubts``: why not to trust the fit, and what to do: the fit warned of them;
-        - ``call``: the model with its parameters; ``seed``, ``sha256`` of the rows,
-          ``versions``.
+    Facts
+        Its attributes are described in :class:`bsvdd.estimators.facts.Facts`.
 
     Raises
     ------
-    sklearn.exceptions.NotFittedError
+    sklearn.exceptions.NotFitError
+    TypeError
+        The estimator has neither draws nor left-out rows, or joins several fits.
 
     Examples
     --------
@@ -117,59 +351,57 @@ def facts(est: Any) -> dict[str, Any]:
     >>> import bsvdd
     >>> est = bsvdd.BSVDD().fit(np.random.default_rng(0).normal(size=(99, 2)))
     >>> found = bsvdd.facts(est)
-    >>> found["rows"], found["chains"], found["draws"], found["doubts"]
+    >>> found.rows, found.posterior.chains, found.posterior.draws, found.warnings
     (99, 4, 500, [])
-    >>> found["r_hat"] < 1.01 and 0.5 < found["spread"] < 2.0
+    >>> found.posterior.r_hat < 1.01 and 0.5 < found.posterior.spread < 2.0
     True
+    >>> found.as_dict()["chains"]
+    4
     """
     require_one_fit(est, "summary")
-    fitted: Fit = est.fit_
-    training = fitted.rows
-    units = fitted.rows
-    name = type(fitted.estimator).__name__
-    record = find(name)
-    kinds = {} if training.kernel.pairwise else training.table.kinds
-    by_column = (
-        zip(kinds, training.missing.sum(axis=0).tolist(), strict=True) if kinds else ()
+    fit = est.fit_
+    support = fit.quantities["posterior"]["effective_support"]
+    return Facts(
+        **_model_facts(fit),
+        **_row_facts(fit),
+        **_kernel_facts(fit.dictionary.kernel),
+        **_cutoff_facts(fit),
+        atoms=len(fit.dictionary.sizes),
+        effective_support=float(np.median(support)),
+        posterior=PosteriorFacts.of(fit) if fit.has_draws else None,
+        warnings=list(fit_warnings(fit)),
     )
-    weight = units.weight[~units.minority]
-    counted = weight[weight > 0.0]
-    found = {
+
+
+def _model_facts(fit: Fit) -> dict[str, Any]:
+    name = type(fit.estimator).__name__
+    record = find(name)
+    return {
         "model": name,
-        "name": name if record is None else record.name,
-        "title": record and record.title,
-        "reference": record and (record.reference or None),
-        "call": call(fitted.estimator),
-        "rows": len(units.X),
-        "minority": int(units.minority.sum()),
-        "learns_from_minority": fitted.dictionary.n1 > 0,
-        "points": len(fitted.dictionary.sizes),
-        "without_weight": len(weight) - len(counted) or None,
-        "effective_rows": None if np.ptp(counted) == 0.0 else effective(counted),
-        "batches": len(units.majority_groups)
-        if (units.shared_group >= 0).any()
-        else None,
-        "smallest_rate": 1.0 / (units.effective_groups + 1.0),
-        "one_table": fitted.dictionary.kernel.of_core or None,
-        "columns": {str(column): kind for column, kind in kinds.items()},
-        "gaps": {str(column): count for column, count in by_column if count},
-        "rows_with_gaps": int(training.missing.any(axis=1).sum()),
-        **_kernel(fitted),
-        **_posterior(fitted),
-        **_cutoff(fitted),
-        "seed": fitted.estimator.get_params(deep=False).get("random_state"),
-        "sha256": hashlib.sha256(units.X.tobytes()).hexdigest(),
+        "name": record.name if record else name,
+        "title": record.title if record else None,
+        "reference": (record.reference or None) if record else None,
+        "call": call(fit.estimator),
+        "seed": fit.estimator.get_params(deep=False).get("random_state"),
+        "sha256": hashlib.sha256(fit.rows.X.tobytes()).hexdigest(),
         "versions": {
             "python": platform.python_version(),
-            **{p: version(p) for p in PACKAGES},
+            **{package: version(package) for package in PACKAGES},
         },
-        "doubts": list(fit_warnings(fitted)),
     }
-    return {name: value for name, value in found.items() if value is not None}
 
 
-def call(est: Any) -> str:
-    """Return the code that makes an estimator: its parameters that differ from their defaults."""
+def call(est: BaseEstimator) -> str:
+    """Return the code that makes an estimator, with the parameters that differ.
+
+    Parameters
+    ----------
+    est : estimator
+
+    Returns
+    -------
+    str
+    """
     defaults = type(est)().get_params(deep=False)
     with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
         given = {n: (v, repr(v)) for n, v in est.get_params(deep=False).items()}
@@ -178,234 +410,57 @@ def call(est: Any) -> str:
     return f"{type(est).__name__}({', '.join(texts)})"
 
 
-def _kernel(fitted: Fit) -> dict[str, Any]:
-    inner: Any = (kernel := fitted.dictionary.kernel)
-    columns = "the columns as they are"
-    if kernel.scale:
-        inner = kernel.inner
-        columns = SCALES[kernel.scale]
+def _row_facts(fit: Fit) -> dict[str, Any]:
+    rows = cast("TrainingRows", fit.rows)
+    weight = rows.weight[~rows.minority]
+    positive = weight[weight > 0.0]
+    kinds = {} if rows.kernel.pairwise else rows.table.kinds
+    missing = dict(zip(kinds, rows.missing.sum(axis=0).tolist(), strict=False))
+    return {
+        "rows": len(rows.X),
+        "minority": int(rows.minority.sum()),
+        "learns_from_minority": fit.dictionary.n1 > 0,
+        "without_weight": len(weight) - len(positive),
+        "effective_rows": None
+        if np.ptp(positive) == 0.0
+        else effective_number(positive),
+        "groups": len(rows.majority_groups) if (rows.shared_group >= 0).any() else None,
+        "smallest_rate": 1.0 / (rows.effective_groups + 1.0),
+        "one_table": fit.dictionary.kernel.of_core,
+        "columns": {str(column): kind for column, kind in kinds.items()},
+        "missing": {str(column): count for column, count in missing.items() if count},
+        "rows_with_missing": int(rows.missing.any(axis=1).sum()),
+    }
+
+
+def _kernel_facts(kernel: Kernel) -> dict[str, Any]:
+    inner = kernel.inner
+    of_distance = inner if isinstance(inner, OfDistance) else None
     return {
         "kernel": str(kernel),
         "kernel_name": type(inner).__name__,
-        "kernel_columns": columns,
-        "bandwidth": float(inner.bandwidth) if hasattr(inner, "bandwidth") else None,
-        "bandwidth_by": getattr(inner, "criterion", None),
+        "kernel_columns": KERNEL_COLUMNS[kernel.scale],
+        "bandwidth": of_distance and of_distance.s,
+        "bandwidth_by": of_distance and of_distance.criterion,
     }
 
 
-def _posterior(fitted: Fit) -> dict[str, Any]:
-    learned = fitted.draws
-    of_weights = fitted.quantities
-    support = float(np.median(of_weights["posterior"]["effective_support"]))
-    if not fitted.has_draws:
-        return {"effective_support": support}
-    est = fitted.estimator
-    own = learned.sampler == "own"
-    prior = {
-        name: float(np.median(v)) for name, v in of_weights.get("prior", {}).items()
-    }
-    ratio = np.nan if fitted.prior is None else variance_ratio(learned, fitted.prior)
-    ends = ("posterior", 0.5), ("low", 0.05), ("high", 0.95)
-    return {
-        "effective_support": support,
-        "likelihood_scale": learned.model.likelihood_scale,
-        "calibrated": est.likelihood_scale == "calibrated",
-        "priors": {}
-        if own
-        else {name: describe(getattr(est, name)) for name in est._priors},
-        "sampler": learned.sampler,
-        "sampler_name": SAMPLERS[learned.sampler],
-        "seconds": None if np.isnan(fitted.seconds) else fitted.seconds,
-        **dict(zip(("chains", "draws"), learned.by_chain.shape[:2], strict=True)),
-        "r_hat": fitted.convergence[0],
-        "ess": fitted.convergence[1],
-        "divergences": fitted.divergences,
-        "variance_ratio": ratio,
-        **dict(zip(("spread", "pull"), fitted.spread_and_pull, strict=True)),
-        "quantities": {
-            name: {"prior": prior.get(name, np.nan)}
-            | {end: float(np.quantile(values, share)) for end, share in ends}
-            for name, values in of_weights["posterior"].items()
-        },
-    }
-
-
-def _cutoff(fitted: Fit) -> dict[str, Any]:
-    units = fitted.rows
-    counts = units.weight > 0.0
+def _cutoff_facts(fit: Fit) -> dict[str, Any]:
+    rows = fit.rows
+    flagged = fit.left_out_scores < 0.0
+    has_weight = rows.weight > 0.0
     classes = {
-        "majority": counts & ~units.minority,
-        "minority": counts & units.minority,
+        "majority": has_weight & ~rows.minority,
+        "minority": has_weight & rows.minority,
     }
     return {
-        "cutoff": fitted.D_opt,
-        "cutoff_rule": how_chosen(fitted.cutoff),
-        "chosen_on_rows": not is_given(fitted.cutoff),
-        "uncertain": not isinstance(fitted.cutoff, cutoffs.Printed),
+        "cutoff": fit.D_opt,
+        "cutoff_words": how_chosen(fit.cutoff),
+        "chosen_on_rows": not is_given(fit.cutoff),
+        "uncertain": not isinstance(fit.cutoff, cutoffs.Printed),
         "beyond": {
-            name: share(fitted.left_out_scores[of] < 0.0, units.mass[of])
+            name: Share.of(flagged[of], rows.mass[of])
             for name, of in classes.items()
             if of.any()
         },
     }
-
-
-def share(rows: np.ndarray, weight: np.ndarray | None = None) -> dict[str, float]:
-    """Return how many of some rows are so, their share by their weights, and its 90 % interval.
-
-    It is for the effective number of rows, and that of the prior of Jeffreys, Beta(1/2,
-    1/2); it starts at 0 if no row counts, and ends at 1 if all do (Brown, Cai and
-    DasGupta 2001, Statistical Science 16, 101-133).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bsvdd.estimators.facts import share
-    >>> found = share(np.arange(12) < 2)
-    >>> found["count"], found["rows"], round(found["low"], 2), round(found["high"], 2)
-    (2, 12, 0.05, 0.39)
-    """
-    t = np.ones(len(rows)) if weight is None else weight
-    count = int(rows.sum())
-    n = effective(t)
-    part = float(t @ rows / t.sum())
-    low, high = map(
-        float, beta(n * part + 0.5, n * (1.0 - part) + 0.5).ppf([0.05, 0.95])
-    )
-    ends = {"low": low if count else 0.0, "high": high if count < len(rows) else 1.0}
-    return {"count": count, "rows": len(rows), "share": part, **ends}
-
-
-# what reads them
-
-
-def described(found: Mapping[str, Any]) -> str:
-    """Return a fit in some lines: rows, kernel, prior, draws, cutoff, and what to ask it next."""
-    every = [
-        *lines(found),
-        *(("doubt", text) for text in found["doubts"]),
-        ("next", NEXT),
-    ]
-    filled = [
-        textwrap.fill(
-            f"  {name:8}{text}", 100, subsequent_indent=" " * 12, break_long_words=False
-        )
-        for name, text in every
-    ]
-    return "\n".join([f"{found['model']}, fitted", *filled])
-
-
-def lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what a fit is worth in words, each text with the name of its subject."""
-    n = found["rows"]
-    n1 = found["minority"]
-    columns = found["columns"]
-    categories = sum(kind == "category" for kind in columns.values())
-    size = f"{n - n1} majority, {n1} minority" if n1 else f"{n} rows"
-    of = f" ({categories} of categories)" * bool(categories)
-    size += f"; {len(columns)} columns{of}; {found['points']} points"
-    return [
-        ("rows", size),
-        ("job", job(found)),
-        *_learned(found),
-        ("cutoff", decided(found)),
-    ]
-
-
-def job(found: Mapping[str, Any]) -> str:
-    """Return what a fit is for, and which rows count."""
-    n = found["rows"]
-    n1 = found["minority"]
-    some = "without_weight" in found
-    rest = n - n1 - found.get("without_weight", 0)
-    text = f"new rows: all {'majority ' * bool(n1)}rows count as normal"
-    if "one_table" in found:
-        core = f"the description rests on the {rest} that are most alike"
-        core = core if some else "each counts with the weight 1 - P(odd)"
-        text = f"one table: odd rows may be among its {n}; {core}"
-    elif some:
-        of = "majority rows" if n1 else "rows"
-        text += f"; {found['without_weight']} {of} count nothing, {rest} {of} count"
-    if "effective_rows" in found and "one_table" not in found:
-        text += (
-            f"; by their weights they are {found['effective_rows']:.0f} rows in effect"
-        )
-    if "batches" in found:
-        text += f"; asked of rows of a new batch: {found['batches']} batches leave one by one, and "
-        text += f"the smallest rate that they can hold is {found['smallest_rate']:.2g}"
-    return text
-
-
-def _learned(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "kernel", found["kernel"]
-    if "chains" in found:
-        priors = ", ".join(f"{name} = {text}" for name, text in found["priors"].items())
-        yield (
-            "prior",
-            f"{priors or 'that of your draws'}; λ = {found['likelihood_scale']:.4g}",
-        )
-        draws = (
-            f"{found['chains']} chains of {found['draws']} by {found['sampler_name']}"
-        )
-        draws += f" in {found['seconds']:.2g} s" if "seconds" in found else ""
-        if np.isfinite(found["r_hat"]):
-            draws += f"; R-hat of s is at most {found['r_hat']:.3f}"
-        if np.isfinite(found["ess"]):
-            draws += f"; its effective sample size is at least {found['ess']:.0f}, so the Monte "
-            draws += (
-                f"Carlo error of P(normal) is at most {0.5 / np.sqrt(found['ess']):.2g}"
-            )
-        yield "draws", f"{draws}; {found['divergences']:.0f} divergences"
-    else:
-        unseen = (
-            "what is uncertain of the cutoff and of rows that the sample has not shown"
-        )
-        counts = f"; P(normal) counts {unseen}" if found["uncertain"] else ""
-        yield "draws", f"none: one estimate of the weights{counts}"
-    yield "worth", worth(found)
-
-
-def worth(found: Mapping[str, Any]) -> str:
-    """Return what the posterior is worth in sentences."""
-    sentences = []
-    spread = found.get("spread", np.nan)
-    pull = found.get("pull", np.nan)
-    if np.isfinite(spread):
-        width = f"too {'narrow' if spread < 1.0 else 'wide'}"
-        if AS_WIDE[0] <= spread <= AS_WIDE[1]:
-            width = "about as wide as they should be"
-        sentences.append(
-            "Near the cutoff, the posterior standard deviation of the similarity to "
-            f"the centre is {spread:.2f} times that between samples of this size: its "
-            f"intervals are {width}."
-        )
-    if np.isfinite(pull):
-        sentences.append(f"The prior moves its mean by {pull:+.2f} of them.")
-    before = (
-        found.get("quantities", {}).get("effective_support", {}).get("prior", np.nan)
-    )
-    of_prior = f"; those of the prior on {before:.1f}" if np.isfinite(before) else ""
-    support = f"{found['effective_support']:.1f} effective rows of {found['rows']}"
-    return " ".join([*sentences, f"The weights rest on {support}{of_prior}."])
-
-
-def decided(found: Mapping[str, Any]) -> str:
-    """Return how the cutoff was chosen, and how many left-out rows lie on its wrong side."""
-    text = (
-        f"A row is normal if P(normal) exceeds .5. The cutoff {found['cutoff_rule']}. "
-    )
-    text += f"As a distance it is {found['cutoff']:.6g}. "
-    if "one_table" in found:
-        return (
-            f"{text}It is for new rows; stand_out says which rows of the table are odd."
-        )
-    labelled = found["minority"] > 0
-    by = "by weight " * ("effective_rows" in found)
-    said = " and ".join(
-        f"{of['count']} of {of['rows']} {f'{name} ' * labelled}rows "
-        f"({by}{of['share']:.2f} [{of['low']:.2f}, {of['high']:.2f}])"
-        for name, of in found["beyond"].items()
-    )
-    of_rows = " It was chosen on these rows: only new rows are independent evidence."
-    text += f"Left out, with 90 % intervals, {said} lie beyond it."
-    return text + of_rows if found["chosen_on_rows"] else text

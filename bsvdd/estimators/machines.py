@@ -1,4 +1,4 @@
-"""Separating hyperplanes in kernel space: the one-class SVM, and SVMs that learn both classes.
+"""Separating hyperplanes in kernel space: the one-class SVM, and SVMs of both classes.
 
 They are estimators of scikit-learn: ``fit``, ``decision_function``, ``score_samples``,
 ``predict``. They have no centre, no posterior and no cutoff beside f = 0.
@@ -25,9 +25,9 @@ from ..tables.table import Table
 from ..tables.training import TrainingRows
 from .of_rows import OfRows, clone
 
-MOST_ROWS = 20_000  # whose matrix has 3.2 GB
+MOST_MATRIX_ROWS = 20_000  # whose matrix has 3.2 GB
 MAX_RESIDUAL = 1e-6  # of a linear system with 1 and -1 on its right-hand side
-ROUNDING = 1e-12  # of f, relative to the sum of its terms
+ROUNDING_OF_F = 1e-12  # relative to the sum of its terms
 BLOCK_VALUES = 2_000_000  # kernel values at once: 16 MB
 
 
@@ -54,7 +54,7 @@ class Solved:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Machine(OfRows):
-    r"""A hyperplane, :math:`f(z) = \sum_j w_j k(u_j, z) + b`; a row is normal if f is at least 0.
+    r"""A hyperplane, :math:`f(z) = \sum_j w_j k(u_j, z) + b`; normal rows have f >= 0.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Machine(OfRows):
     fit_ : Solved
     """
 
-    kernel: Kernel | Callable[..., Any] = Tabular(RBF("median"))
+    kernel: Kernel | Callable[..., np.ndarray] = Tabular(RBF("median"))
     minor_label: Any = None
     table: Table | None = None
 
@@ -80,7 +80,7 @@ class Machine(OfRows):
     }
 
     def _solve(self, rows: Classes) -> tuple[np.ndarray, float]:
-        """Return the weights of the rows, and the offset."""
+        """Weights of the rows, and the offset."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -117,15 +117,15 @@ class Machine(OfRows):
     def _require_rows(self, minority: np.ndarray, labelled: bool) -> None:
         super()._require_rows(minority, labelled)
         n = len(minority) if self._learns_from_minority else int((~minority).sum())
-        if n > MOST_ROWS:
+        if n > MOST_MATRIX_ROWS:
             raise ValueError(
                 f"the kernel matrix of {n} rows needs {8e-9 * n * n:.1f} GB, and up to "
-                f"{MOST_ROWS} rows are accepted; use a description such as BSVDD, or "
-                "fit fewer rows"
+                f"{MOST_MATRIX_ROWS} rows are accepted; use a description such as "
+                "BSVDD, or fit fewer rows"
             )
 
     def _classes(self, training: TrainingRows) -> tuple[Kernel, Classes]:
-        """Return the kernel that the majority rows teach, and the rows, majority rows first."""
+        """Return the kernel fitted to majority rows, and the rows, majority rows first."""
         X = training.X
         minority = training.minority
         majority = X[~minority]
@@ -143,7 +143,16 @@ class Machine(OfRows):
         )
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return f of each row of X, at least 0 for normal rows, shape (n,)."""
+        """Return f of each row of X, at least 0 for normal rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or data frame
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         check_is_fitted(self)
         fit = self.fit_
         used = np.flatnonzero(self.weights_)
@@ -156,15 +165,22 @@ class Machine(OfRows):
             )
         return f + self.intercept_
 
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Return ``decision_function(X)``."""
-        return self.decision_function(X)
+    score_samples = decision_function
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return +1 (normal) where f is at least 0, up to its rounding, else -1; shape (n,)."""
+        """Return +1 (normal) where f is at least 0, up to its rounding, else -1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or data frame
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         f = self.decision_function(X)
         terms = np.abs(self.weights_).sum() * self.fit_.largest + abs(self.intercept_)
-        return np.where(f >= -ROUNDING * terms, 1, -1)
+        return np.where(f >= -ROUNDING_OF_F * terms, 1, -1)
 
     @property
     def kernel_(self) -> Kernel:
@@ -274,12 +290,12 @@ class SVM(Machine):
     balanced: bool = True
 
     def _costs(self, rows: Classes) -> np.ndarray:
-        """Return what an error on each row costs, shape (n,)."""
+        """Costs of an error on each row, (n,)."""
         d = self._density(rows)
         return self.C * (machines.balanced(d, rows.y) if self.balanced else d)
 
     def _density(self, rows: Classes) -> np.ndarray:
-        """Return the share of each row in the costs, which is less in sparse regions."""
+        """Density weight of each row in the costs, (n,)."""
         return np.ones(len(rows.y))
 
     def _solve(self, rows: Classes) -> tuple[np.ndarray, float]:
@@ -382,7 +398,7 @@ class LSSVM(SVM):
     epsilon: float = 0.0
 
     def _ridge(self, costs: np.ndarray) -> np.ndarray:
-        """Return the ridge of each row, infinite for rows that cost nothing, shape (n,)."""
+        """Ridge of each row, (n,), infinite for rows that cost nothing."""
         with np.errstate(divide="ignore"):
             return 1.0 / costs + self.epsilon
 
@@ -403,7 +419,7 @@ class LSSVM(SVM):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class IDLSSVM(LSSVM, DSVM):
-    r"""Improved density-weighted least-squares SVM for class imbalance learning, IDLSSVM-CIL.
+    r"""Improved density-weighted least-squares SVM for class imbalance, IDLSSVM-CIL.
 
     .. math:: (K + \mathrm{diag}(1/C_i) + \epsilon I) w + b 1 = y, \qquad 1^\top w = 0,
         \qquad C_i = C\, \frac{n\, d_i^2}{2 \sum_{j: y_j = y_i} d_j^2},

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     class OutlierMixin:
         """It has fit_predict only, which is overridden."""
 
-    def clone(est: Any) -> Any: ...  # noqa: D103
+    def clone(est: Any, *, safe: bool = True) -> Any: ...  # noqa: D103
 
 else:
     from sklearn.base import BaseEstimator, OutlierMixin, clone

@@ -17,22 +17,37 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Record:
-    """A model: its name in tables, and its class or the place of it, "module:class"."""
+    """A model.
+
+    Attributes
+    ----------
+    name : str
+        In tables.
+    place : type or str
+        Its class, or where the class stands, "module:class".
+    """
 
     name: str
-    place: Any
+    place: type | str
 
     @property
     def class_name(self) -> str:
         """Name of the class, also in :mod:`bsvdd`."""
-        is_place = isinstance(self.place, str)
-        return self.place.partition(":")[2] if is_place else self.place.__name__
-
-    def estimator(self) -> Any:
-        """Return the class, which is imported."""
         if isinstance(self.place, str):
-            return pkgutil.resolve_name(f"{__package__}.{self.place}")
-        return self.place
+            return self.place.partition(":")[2]
+        return self.place.__name__
+
+    def estimator(self) -> type[Any]:
+        """Return the class, which is imported.
+
+        Returns
+        -------
+        type
+        """
+        if isinstance(self.place, type):
+            return self.place
+        found: type = pkgutil.resolve_name(f"{__package__}.{self.place}")
+        return found
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -42,7 +57,7 @@ class Record:
 
     @property
     def needs_minority(self) -> bool:
-        """Whether the weights depend on minority rows. They can tune the cutoff of any model."""
+        """Whether the weights depend on minority rows, which may tune any cutoff."""
         return bool(self.estimator()()._learns_from_minority)
 
     @property
@@ -81,7 +96,18 @@ REGISTRY = {name: Record(name, place) for name, place in PLACES.items()}
 
 
 def find(name: str) -> Record | None:
-    """Return the record of a name in tables or of a class, of yours too; None for another name."""
+    """Return the record of a model.
+
+    Parameters
+    ----------
+    name : str
+        A name in tables, or of a class, of yours too.
+
+    Returns
+    -------
+    Record or None
+        None for another name.
+    """
     for record in REGISTRY.values():
         if name in (record.name, record.class_name):
             return record

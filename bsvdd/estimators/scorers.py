@@ -1,4 +1,4 @@
-"""Scorers for scikit-learn's model selection. In all of them, positive means minority, abnormal.
+"""Scorers for scikit-learn's model selection; positive means minority, abnormal.
 
 They are functions of a fitted estimator, rows and labels, for
 ``cross_val_score(scoring=...)`` and ``GridSearchCV(scoring=...)``. scikit-learn's own
@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from ..inference.metrics import evaluate
 from .description import LARGEST, Description
 from .machines import Machine
+from .protocols import RowScorer
 
 
 @dataclass(frozen=True)
@@ -44,15 +45,21 @@ class Scorer:
 
     name: str
 
-    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+    def __call__(self, estimator: RowScorer, X: Any, y: Any) -> float:
         """Return the metric for rows X with labels y.
 
         Parameters
         ----------
-        estimator : fitted estimator of bsvdd, or a pipeline or a search that ends with
-        one X : array-like of shape (n, p) y : array-like of shape (n,)
+        estimator : estimator
+            A fitted one of bsvdd, or a pipeline or a search that ends with one.
+        X : array-like of shape (n, p)
+        y : array-like of shape (n,)
             With the labels of ``fit``: a label of the minority, of any kind, means
             abnormal.
+
+        Returns
+        -------
+        float
 
         Raises
         ------
@@ -82,8 +89,22 @@ class Scorer:
         return f"scorers.{self.name}"
 
 
-def detector_in(estimator: Any) -> Description | Machine:
-    """Return the estimator of bsvdd that a pipeline or a finished search ends with."""
+def detector_in(estimator: RowScorer) -> Description | Machine:
+    """Return the estimator of bsvdd that a pipeline or a finished search ends with.
+
+    Parameters
+    ----------
+    estimator : estimator
+
+    Returns
+    -------
+    Description or Machine
+
+    Raises
+    ------
+    TypeError
+        It ends with another estimator.
+    """
     if isinstance(estimator, Description | Machine):
         return estimator
     if isinstance(estimator, Pipeline):

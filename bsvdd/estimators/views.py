@@ -5,8 +5,9 @@ rows, and n left-out values :math:`t_{vj}` to the normal training rows. The p-va
 under view v is the share of these that are at most its own, and the score joins the
 views by the weighted harmonic mean of p-values (Good 1958; Wilson 2019),
 
-.. math:: s(z) = -\log \sum_v \frac{c_v}{p_v(z)} - 10^{-4} \sum_v c_v \frac{m_v - t_v(z)}{s_v},
-    \qquad p_v(z) = \frac{1 + \#\{j : t_{vj} \le t_v(z)\}}{n + 1}.
+.. math:: s(z) = -\log \sum_v \frac{c_v}{p_v(z)}
+    - 10^{-4} \sum_v c_v \frac{m_v - t_v(z)}{s_v}, \qquad
+    p_v(z) = \frac{1 + \#\{j : t_{vj} \le t_v(z)\}}{n + 1}.
 
 The second term ranks rows beyond all training rows, with :math:`m_v, s_v` the mean and
 the standard deviation of the left-out values. A left-out row is compared with the other
@@ -18,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+import pandas as pd
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,54 +38,97 @@ from ..tables.training import TrainingTable, unrepeated_hashes, warn_of_training
 from .bayesian import BSVDD
 from .checks import require_description
 from .decisions import DecisionTable
-from .of_rows import BaseEstimator, OutlierMixin
+from .description import Description
+from .of_rows import BaseEstimator, OutlierMixin, clone
 
 # by mean AUC on the embedded and the development sets
-WEIGHTS = {
+VIEW_WEIGHTS = {
     "standardised": 0.3,
     "normal scores": 0.6,
     "columns": 0.05,
     "rarest column": 0.05,
 }
-SCALES = "standardised", "normal scores"
-# weights of a view of the user, and of the z-scores
-FURTHER = 0.3
-BEYOND = 1e-4
-# that are joined, evenly spaced; rows in memory at once
-DRAWS = 500
-BLOCK = 2000
+VIEW_SCALES = "standardised", "normal scores"
+FURTHER_WEIGHT = 0.3  # of a view of the user
+Z_WEIGHT = 1e-4
+JOINED_DRAWS = 500  # evenly spaced among the draws of a view
+ROWS_AT_ONCE = 2000
 
 
 @dataclass(frozen=True)
-class Columns:
-    """The columns one by one: the log frequencies of the values of a row, joined to one number."""
+class DescriptionView:
+    """The log(inside / outside) of a description, in 500 of its draws."""
+
+    estimator: Description
+
+    def values(self, _: TrainingTable | None, Z: Any = None) -> np.ndarray:
+        """Return the values of new rows, by default of its training rows, left out.
+
+        Parameters
+        ----------
+        Z : array-like of shape (m, p), optional
+
+        Returns
+        -------
+        ndarray of shape (500, m)
+        """
+        margins = self.estimator.margins(Z)
+        return margins[np.arange(JOINED_DRAWS) * len(margins) // JOINED_DRAWS]
+
+
+@dataclass(frozen=True)
+class ColumnsView:
+    """The log frequencies of the values of a row, by column, joined to one number."""
 
     joined: Callable[..., np.ndarray]
 
     def values(self, table: TrainingTable, Z: Any = None) -> np.ndarray:
-        """Return the values of new rows (m,); of training rows, each without itself."""
+        """Return the values of new rows, by default of training rows, left out.
+
+        Parameters
+        ----------
+        table : TrainingTable
+        Z : array-like of shape (m, p), optional
+
+        Returns
+        -------
+        ndarray of shape (1, m)
+        """
         normal = ~table.minority
         is_category = [kind == "category" for kind in table.kinds.values()]
         rare = Rarity.of(table.values[normal].to_numpy(), is_category)
         rows = table.values.to_numpy() if Z is None else table.floats(Z)
-        return self.joined(rare.log_frequency(rows, Z is None and normal), axis=1)
+        frequency = rare.log_frequency(rows, Z is None and normal)
+        return self.joined(frequency, axis=1)[None]
 
 
-COLUMNS = {"columns": Columns(np.sum), "rarest column": Columns(np.min)}
+@dataclass(frozen=True)
+class FunctionView:
+    """Minus a function of the user, which is larger for odder rows."""
+
+    function: Callable[[pd.DataFrame], Any]
+
+    def values(self, table: TrainingTable, Z: Any = None) -> np.ndarray:
+        """Return the values of new rows, by default of training rows.
+
+        Parameters
+        ----------
+        table : TrainingTable
+        Z : array-like of shape (m, p), optional
+
+        Returns
+        -------
+        ndarray of shape (1, m)
+            NaN says nothing of a row.
+        """
+        rows = table.values
+        if Z is not None:
+            rows = frame_of(table.floats(Z), list(table.kinds))
+        return -np.asarray(self.function(rows), dtype=float).reshape(1, len(rows))
 
 
-def _values(part: Any, table: TrainingTable, Z: Any = None) -> np.ndarray:
-    """Return the values of new rows under a view, (500 or 1, m); left out, of training rows.
-
-    A view is an estimator, a function, or :class:`Columns`. NaN says nothing of a row.
-    """
-    if hasattr(part, "fit"):
-        margins: np.ndarray = part.margins(Z)
-        return margins[np.arange(DRAWS) * len(margins) // DRAWS]
-    if isinstance(part, Columns):
-        return part.values(table, Z)[None]
-    rows = table.values if Z is None else frame_of(table.floats(Z), list(table.kinds))
-    return -np.asarray(part(rows), dtype=float).reshape(1, len(rows))
+View = DescriptionView | ColumnsView | FunctionView
+COLUMNS_VIEWS = {"columns": ColumnsView(np.sum), "rarest column": ColumnsView(np.min)}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -105,9 +149,9 @@ class Views(OutlierMixin, BaseEstimator):
         A description of this package, fitted once for each scale. Default: BSVDD().
     views : mapping of str to estimator or callable, optional
         Further views by their names: a description, or a function that takes a data
-        frame of the rows as floats (codes for categories, days for dates, NaN for gaps)
-        and returns one number for each row, larger for odder rows; NaN says nothing of
-        a row. A name from above takes the place of that view.
+        frame of the rows as floats (codes for categories, days for dates, NaN for
+        missing values) and returns one number for each row, larger for odder rows; NaN
+        says nothing of a row. A name from above takes the place of that view.
     weights : mapping of str to float, optional
         c by the names of views, where they differ from .3, .6, .05 and .05, in the
         order above, and .3 for a further view; 0 leaves a view out. Only their ratios
@@ -116,7 +160,7 @@ class Views(OutlierMixin, BaseEstimator):
         The cutoff is the quantile of the left-out scores at this rate, in each draw
         under its own weights of the rows (Bayesian bootstrap, as in :class:`BSVDD`).
     random_state : int, RandomState or None, default=0
-        Of these weights; estimators have their own.
+        The seed of these weights; estimators have their own.
 
     Attributes
     ----------
@@ -166,71 +210,94 @@ class Views(OutlierMixin, BaseEstimator):
     1
     """
 
-    estimator: Any = field(default=None, kw_only=False)
+    estimator: Description | None = field(default=None, kw_only=False)
     views: dict[str, Any] | None = None
     weights: dict[str, float] | None = None
     false_alarm_rate: float = 0.1
-    random_state: Any = 0
+    random_state: int | np.random.RandomState | None = 0
 
-    def _parts(self) -> dict[str, tuple[float, Any]]:
-        """Return the views by name with their weights c, not yet fitted, estimators first."""
-        own = BSVDD() if self.estimator is None else clone(self.estimator)
-        both: Any = (
-            own.kernel if isinstance(own.kernel, Tabular) else Tabular(own.kernel)
-        )
-        parts = {
-            n: clone(own).set_params(kernel=replace(both, scale=n)) for n in SCALES
-        }
-        parts |= COLUMNS | (self.views or {})
-        c = {name: WEIGHTS.get(name, FURTHER) for name in parts} | dict(
-            self.weights or {}
-        )
-        fits = [name for name in parts if hasattr(parts[name], "fit")]
+    def _weighted(self) -> dict[str, tuple[float, View]]:
+        """Views by name with their weights c, not yet fitted, descriptions first."""
+        own = BSVDD() if self.estimator is None else self.estimator
+        kernel = own.kernel if isinstance(own.kernel, Tabular) else Tabular(own.kernel)
+        views: dict[str, View] = {}
+        for name in VIEW_SCALES:
+            scaled = clone(own).set_params(kernel=replace(kernel, scale=name))
+            views[name] = DescriptionView(scaled)
+        views |= COLUMNS_VIEWS
+        for name, part in (self.views or {}).items():
+            of = DescriptionView if isinstance(part, BaseEstimator) else FunctionView
+            views[name] = of(clone(part, safe=False))
+        c = {name: VIEW_WEIGHTS.get(name, FURTHER_WEIGHT) for name in views}
+        c |= self.weights or {}
+        fits = [name for name in views if isinstance(views[name], DescriptionView)]
         if not (
-            set(c) == set(parts)
+            set(c) == set(views)
             and min(c.values()) >= 0.0 < max(c[name] for name in fits)
         ):
             raise ValueError(
-                f"weights: {self.weights}: expected 0 or more for {quoted(parts)}, not "
+                f"weights: {self.weights}: expected 0 or more for {quoted(views)}, not "
                 "all 0"
             )
-        return {n: (c[n], clone(parts[n], safe=False)) for n in [*fits, *parts] if c[n]}
+        return {name: (c[name], views[name]) for name in [*fits, *views] if c[name]}
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the views, and choose the cutoff; X, y and errors are those of :class:`BSVDD`."""
-        return self._fit("fit", X, y)
+        """Fit the views, and choose the cutoff.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or data frame
+            As in :class:`BSVDD`.
+        y : array-like of shape (n,), or name of a column of the data frame, optional
+            As in :class:`BSVDD`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As in :class:`BSVDD`; weights are negative, or of no view.
+        """
+        return self._fit(lambda est: est.fit(X, y))
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
-        """Fit each view to one table, by its ``fit_predict``; return +1 (normal) or -1 by row.
+        """Fit each view to one table by its ``fit_predict``, and decide on its rows.
 
-        Each row is left out.
+        Parameters
+        ----------
+        X, y
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            +1 (normal) or -1 of each row, left out.
         """
-        return np.where(self._fit("fit_predict", X, y).decision()["normal"], 1, -1)
+        fitted = self._fit(lambda est: est.fit_predict(X, y))
+        return np.where(fitted.decision()["normal"], 1, -1)
 
-    def _fit(self, how: str, X: Any, y: Any) -> Self:
+    def _fit(self, fit_one: Callable[[Description], object]) -> Self:
         check_rate("false_alarm_rate", self.false_alarm_rate)
-        table = cast(Any, None)
-        views = {}
+        fits: dict[str, Description] = {}
+        joined = {}
         failed = dict[str, Exception]()
-        for name, (weight, part) in self._parts().items():
+        for name, (weight, view) in self._weighted().items():
             try:
-                if hasattr(part, "fit"):
-                    getattr(part, how)(X, y)
-                    require_description(part, "view")
-                    table = table or part.table_
-                views[name] = weight, part, _values(part, table)
+                if isinstance(view, DescriptionView):
+                    fit_one(view.estimator)
+                    require_description(view.estimator, "view")
+                    fits[name] = view.estimator
+                table = next(iter(fits.values())).table_
+                joined[name] = weight, view, view.values(table)
             except Exception as error:  # whatever a function of the user raises
                 failed[name] = error
-        fits = {
-            name: part for name, (_, part, _) in views.items() if hasattr(part, "fit")
-        }
         if not fits:
             raise next(iter(failed.values()))
-        self.table_ = table
+        self.table_ = next(iter(fits.values())).table_
         self.views_ = fits
-        self.n_features_in_ = len(table.kinds)
-        self._views = views
-        self._cutoff = cast(Any, 0.0)
+        self.n_features_in_ = len(self.table_.kinds)
         self.failed_ = {
             name: f"{type(error).__name__}: {error}" for name, error in failed.items()
         }
@@ -239,80 +306,127 @@ class Views(OutlierMixin, BaseEstimator):
                 f"view {name!r} cannot be fitted, and the others answer: {why}",
                 DataWarning,
             )
-        scores = self.margins()[:, ~table.minority]
-        weight = check_random_state(self.random_state).dirichlet(
-            np.ones(scores.shape[1]), DRAWS
-        )
-        rule = FalseAlarm(self.false_alarm_rate)
-        nobody = np.zeros(scores.shape[1], dtype=bool)
-        self._cutoff = rule(scores, weight, nobody)[:, None] - SCORE_TIE
-        self._scores = np.quantile(scores - self._cutoff, 0.5, axis=0, method="lower")
+        self._joined = joined
+        self._set_cutoff()
         return self
 
-    def margins(self, Z: Any = None) -> np.ndarray:
-        """Return the joined score less the cutoff in each draw, shape (500, m).
+    def _set_cutoff(self) -> None:
+        self._cutoff = np.zeros((1, 1))
+        scores = self.margins()[:, ~self.table_.minority]
+        n = scores.shape[1]
+        random = check_random_state(self.random_state)
+        weight = random.dirichlet(np.ones(n), JOINED_DRAWS)
+        cutoff = FalseAlarm(self.false_alarm_rate)
+        self._cutoff = (
+            cutoff(scores, weight, np.zeros(n, dtype=bool))[:, None] - SCORE_TIE
+        )
+        self._scores = np.quantile(scores - self._cutoff, 0.5, axis=0, method="lower")
 
-        Z are new rows, by default the training rows, each left out.
+    def margins(self, Z: Any = None) -> np.ndarray:
+        """Return the joined score less the cutoff in each draw.
+
+        Parameters
+        ----------
+        Z : array-like of shape (m, p), optional
+            New rows. By default the training rows, each left out.
+
+        Returns
+        -------
+        ndarray of shape (500, m)
         """
         check_is_fitted(self)
-        (harmonic, z) = np.zeros((2, 1, 1))
         normal = ~self.table_.minority
-        for weight, part, left_out in self._views.values():
-            values = left_out if Z is None else _values(part, self.table_, Z)
-            others = left_out[:, normal]  # NaN counts as the most normal
-            finite: Any = {"axis": 1, "where": np.isfinite(others), "keepdims": True}
-            mean = others.mean(**finite)
-            sd = others.std(**finite)
+        harmonic = below = np.zeros((1, 1))
+        for weight, view, left_out in self._joined.values():
+            values = left_out if Z is None else view.values(self.table_, Z)
+            others = left_out[:, normal]
+            finite = np.isfinite(others)  # NaN counts as the most normal
+            mean = others.mean(axis=1, where=finite, keepdims=True)
+            sd = others.std(axis=1, where=finite, keepdims=True)
+            z = (mean - values) / np.where(sd > 0.0, sd, 1.0)
             each = zip(values, others, strict=True)
             itself = Z is None and normal
-            harmonic = harmonic + weight / np.array(
-                [p_values(v, o, itself=itself) for v, o in each]
-            )
-            z = z + weight * np.nan_to_num(
-                (mean - values) / np.where(sd > 0.0, sd, 1.0)
-            )
-        return -np.log(harmonic) - BEYOND * z - self._cutoff
+            p = np.array([p_values(v, of, itself=itself) for v, of in each])
+            harmonic = harmonic + weight / p
+            below = below + weight * np.nan_to_num(z)
+        return -np.log(harmonic) - Z_WEIGHT * below - self._cutoff
 
     def decision(self, Z: Any = None, prob: float = 0.9) -> DecisionTable:
-        """Return p-value, P(normal), surprise with its interval, and normal, of each row.
+        """Return the decision on each row, as the decision of :class:`BSVDD`.
 
-        Z are new rows, by default the training rows, each left out, which have no
-        p-value; as in
-        :class:`BSVDD`.
+        Parameters
+        ----------
+        Z : array-like of shape (m, p), optional
+            New rows. By default the training rows, each left out, which have no
+            p-value.
+        prob : float, default=0.9
+            Probability of the interval of the surprise.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``p_value``, ``probability_normal``, ``surprise``, ``low``, ``high`` and
+            ``normal``.
         """
         check_is_fitted(self)
         table = self.table_
-        rows = self.table_.frame
+        rows = table.frame
         blocks = [None]
-        found = []
         if Z is not None:
             warn_of_training(
                 unrepeated_hashes(table.values.to_numpy()), table.floats(Z)
             )
             rows = frame_of(Z, rows.columns)
-            blocks = [rows.iloc[i : i + BLOCK] for i in range(0, len(rows), BLOCK)]
+            starts = range(0, len(rows), ROWS_AT_ONCE)
+            blocks = [rows.iloc[i : i + ROWS_AT_ONCE] for i in starts]
+        shares = [0.5, (1 - prob) / 2, (1 + prob) / 2]
+        found = []
         for m in map(self.margins, blocks):
-            ends = np.quantile(
-                m, [0.5, (1 - prob) / 2, (1 + prob) / 2], axis=0, method="lower"
-            )
+            ends = np.quantile(m, shares, axis=0, method="lower")
             found.append([*ends, (m >= 0.0).mean(axis=0)])
-        score, low, high, share = np.concatenate(found, axis=1)
-        answers = {"probability_normal": share, "surprise": 0.0 - score}
+        score, low, high, P = np.concatenate(found, axis=1)
+        p_value = {} if Z is None else {"p_value": p_values(score, self._scores)}
+        answers = {"probability_normal": P, "surprise": 0.0 - score}
         answers |= {"low": -high, "high": -low, "normal": score >= 0.0}
-        if Z is not None:
-            answers = {"p_value": p_values(score, self._scores)} | answers
-        return DecisionTable(answers, rows.index)
+        return DecisionTable(p_value | answers, rows.index)
 
     def probability_normal(self, Z: Any) -> np.ndarray:
-        """Return the share of the draws in which each new row is normal, shape (m,)."""
+        """Return the share of the draws in which each new row is normal.
+
+        Parameters
+        ----------
+        Z : array-like of shape (m, p)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
         return self.decision(Z)["probability_normal"].to_numpy()
 
     def score_samples(self, Z: Any) -> np.ndarray:
-        """Return minus the surprise of each new row, shape (m,): at least 0 for normal rows."""
+        """Return minus the surprise of each new row: at least 0 for normal rows.
+
+        Parameters
+        ----------
+        Z : array-like of shape (m, p)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
         return -self.decision(Z)["surprise"].to_numpy()
 
     decision_function = score_samples
 
     def predict(self, Z: Any) -> np.ndarray:
-        """Return +1 (normal) where the surprise is at most 0, else -1, shape (m,)."""
+        """Return +1 (normal) where the surprise is at most 0, else -1.
+
+        Parameters
+        ----------
+        Z : array-like of shape (m, p)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
         return np.where(self.decision(Z)["normal"], 1, -1)

@@ -17,8 +17,9 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from .. import plots
 from ..base.atomic import write
-from ..estimators import facts
+from ..estimators import sentences
 from ..estimators.description import Description
+from ..estimators.facts import Facts, facts
 from ..outliers.stand_out import stand_out
 from ..questions.methods import methods
 from ..questions.why import explain
@@ -80,7 +81,7 @@ def report(
     ...     "What P(normal) is" in page.read_text(encoding="utf-8")
     True
     """
-    found = facts.facts(est)
+    found = facts(est)
     path = Path(path)
     if X is None and y is not None:
         raise ValueError(
@@ -105,8 +106,8 @@ def report(
         "page.html",
         __package__,
         found=found,
-        lines=facts.lines(found),
-        summary=est.summary() if "quantities" in found else None,
+        lines=sentences.fit_lines(found),
+        summary=est.summary() if found.posterior else None,
         methods=methods(est),
         new=X is not None,
         size=len(decided),
@@ -121,7 +122,7 @@ def report(
 
 def _pictures(
     est: Description,
-    found: dict[str, Any],
+    found: Facts,
     X: pd.DataFrame | None,
     y: ArrayLike | None,
     odd: np.ndarray,
@@ -129,13 +130,13 @@ def _pictures(
 ) -> Iterator[tuple[str, Axes | np.ndarray]]:
     """Yield the pictures of a page with their names."""
     yield "distances", plots.plot_distances(est, X, y)
-    if "one_table" in found and X is None:
+    if found.one_table and X is None:
         yield "outliers", plots.plot_outliers(stand_out(est, est.table_.frame))
-    elif found["uncertain"]:
+    elif found.uncertain:
         given = {"rows": odd} if X is None else {"X": X.iloc[odd]}
         yield "margins", plots.plot_margin(est, **given)
     if (
-        (0 < found["minority"] < found["rows"])
+        (0 < found.minority < found.rows)
         if X is None
         else len(np.unique(np.asarray(y))) > 1
     ):

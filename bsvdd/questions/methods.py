@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
-from ..estimators.facts import facts
+from ..estimators.description import Description
+from ..estimators.facts import Facts, PosteriorFacts, facts
 
 RUBIN = "Rubin, D. B. (1981). The Bayesian bootstrap. Annals of Statistics 9, 130-134."
 R_HAT = (
@@ -23,7 +23,7 @@ PICKANDS = (
     "Pickands, J. (1975). Statistical inference using extreme order statistics. Annals "
     "of Statistics 3, 119-131."
 )
-WEIGHTS = {
+PRIORS_IN_WORDS = {
     "BSVDD": "the softmax of log weights with the prior {prior}",
     "BSVDD-M": (
         "the softmax of log weights with the prior {prior}, times one plus the total "
@@ -32,18 +32,20 @@ WEIGHTS = {
     ),
     "BDD": "free, with the prior {prior}",
     "BDD-M": (
-        "normal with the prior {prior}, given that all weights sum to one; those of "
-        "the abnormal rows are subtracted and have the prior {minority_prior}"
+        "normal with the prior {prior}, given that all weights sum to one; the weights "
+        "of the abnormal rows are subtracted and have the prior {minority_prior}"
     ),
 }
 CALIBRATED = (
     "calibrated so that under the model's default prior the posterior spread of the "
     "similarity of rows near the cutoff is their spread between samples of this size"
 )
-CRITERIA = {
+BANDWIDTHS_IN_WORDS = {
     "given": "given",
     "likelihood": "chosen by the left-out likelihood of the normal rows",
-    "wide": "set by an eighth of the median squared distance, as odd rows may be among them",
+    "wide": (
+        "set by an eighth of the median squared distance, as odd rows may be among them"
+    ),
 }
 
 
@@ -56,7 +58,7 @@ class References(list[str]):
         return f"[{self.index(text) + 1}]"
 
 
-def methods(est: Any) -> str:
+def methods(est: Description) -> str:
     """Return what a methods section says of a fit: a paragraph, and its references.
 
     It has the model and its source, prior, lambda, kernel, bandwidth, draws, sampler,
@@ -65,7 +67,18 @@ def methods(est: Any) -> str:
 
     Parameters
     ----------
-    est : fitted estimator
+    est : Description
+        Fitted.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+    TypeError
+        The estimator has neither draws nor left-out rows, or joins several fits.
 
     Examples
     --------
@@ -77,109 +90,117 @@ def methods(est: Any) -> str:
     """
     found = facts(est)
     cite = References()
-    sentences = [*_rows(found, cite), *_kernel(found), *_posterior(found, cite)]
+    sentences = [_model(found, cite), *_rows(found), _kernel(found)]
+    if found.posterior:
+        sentences += _posterior(found.posterior, found.name, cite)
     sentences += _decision(found, cite)
     numbered = [f"[{i}] {text}" for i, text in enumerate(cite, 1)]
     return "\n".join([" ".join(sentences), "", *numbered])
 
 
-def _rows(found: Mapping[str, Any], cite: References) -> Iterator[str]:
-    n = found["rows"]
-    n1 = found["minority"]
-    learns = found["learns_from_minority"]
-    what = f"a model of our own, {found['model']}"
-    package = f"bsvdd {found['versions']['bsvdd']}"
-    if "reference" in found:
-        first, *rest = found["title"]
-        first = first if found["title"].startswith("Bayesian") else first.lower()
-        what = f"{first}{''.join(rest)} {cite(found['reference'])}"
-    if "draws" in found:
-        package += f", a package on PyMC {found['versions']['pymc']} {cite(PYMC)}"
-    yield (
-        f"Normal rows were described by {what}, learned from {n - n1} normal"
-        f"{f' and {n1} abnormal' if learns else ''} rows of {len(found['columns'])} "
-        f"columns with {package}."
+def _model(found: Facts, cite: References) -> str:
+    n1 = found.minority
+    model = f"a model of our own, {found.model}"
+    if found.title and found.reference:
+        title = found.title
+        if not title.startswith("Bayesian"):
+            title = title[0].lower() + title[1:]
+        model = f"{title} {cite(found.reference)}"
+    package = f"bsvdd {found.versions['bsvdd']}"
+    if found.posterior:
+        package += f", a package on PyMC {found.versions['pymc']} {cite(PYMC)}"
+    abnormal = f" and {n1} abnormal" if found.learns_from_minority else ""
+    return (
+        f"Normal rows were described by {model}, learned from {found.rows - n1} normal"
+        f"{abnormal} rows of {len(found.columns)} columns with {package}."
     )
-    rest = n - n1 - found.get("without_weight", 0)
-    if "one_table" in found:
-        core = f"it rests on the {rest} rows that are most alike"
-        core = (
-            core
-            if "without_weight" in found
-            else "each counts with one minus its P(odd)"
-        )
+
+
+def _rows(found: Facts) -> Iterator[str]:
+    rest = found.majority_with_weight
+    if found.one_table:
+        core = "each counts with one minus its P(odd)"
+        if found.without_weight:
+            core = f"it rests on the {rest} rows that are most alike"
         yield f"As odd rows may be among them, {core}."
-    elif "without_weight" in found:
-        yield f"{found['without_weight']} of the normal rows count nothing; {rest} rows count."
-    if "batches" in found:
+    elif found.without_weight:
         yield (
-            f"The rows are of {found['batches']} batches, each of which was left out "
-            "whole, so that false alarms are those of rows of a new batch."
+            f"{found.without_weight} of the normal rows count nothing; {rest} rows "
+            "count."
         )
-    if found["gaps"]:
-        each = ", ".join(f"{name!r} ({count})" for name, count in found["gaps"].items())
+    if found.groups is not None:
+        yield (
+            f"The rows are of {found.groups} groups, each of which was left out whole, "
+            "so that the rate of false alarms holds for rows of a new group."
+        )
+    if found.missing:
+        each = ", ".join(f"{name!r} ({count})" for name, count in found.missing.items())
         ways = "; each draw judged a row with the value of another of these"
         yield (
-            f"{found['rows_with_gaps']} of {n} rows have gaps, in {each}; they were "
-            "filled by the median, or the most frequent category, of the 10 nearest "
-            f"rows{ways if found['uncertain'] and 'effective_support' in found else ''}."
+            f"{found.rows_with_missing} of {found.rows} rows have missing values, in "
+            f"{each}; they were filled by the median, or the most frequent category, "
+            f"of the 10 nearest rows{ways * found.uncertain}."
         )
-    if n1 and not learns:
-        yield f"The {n1} abnormal rows had no part in the description."
+    if found.minority and not found.learns_from_minority:
+        yield f"The {found.minority} abnormal rows had no part in the description."
 
 
-def _kernel(found: Mapping[str, Any]) -> Iterator[str]:
-    if "bandwidth" in found:
-        criterion = found.get("bandwidth_by", "given")
-        by = CRITERIA.get(criterion, f"chosen by the criterion {criterion!r}")
-        kernel = f"{found['kernel_name']} on {found['kernel_columns']}"
-        bandwidth = f"its bandwidth, {found['bandwidth']:.4g}, was {by}"
-        yield f"Rows were compared by the kernel {kernel}; {bandwidth}."
-    elif "kernel" in found:
-        yield f"Rows were compared by the kernel {found['kernel']}."
-
-
-def _posterior(found: Mapping[str, Any], cite: References) -> Iterator[str]:
-    if "draws" not in found:
-        return
-    priors = {
-        name: text.replace(", total=None", "") for name, text in found["priors"].items()
-    }
-    weights = WEIGHTS.get(found["name"] if priors else "", "those of the model").format(
-        **priors
+def _kernel(found: Facts) -> str:
+    if found.bandwidth is None:
+        return f"Rows were compared by the kernel {found.kernel}."
+    criterion = found.bandwidth_by or "given"
+    by = BANDWIDTHS_IN_WORDS.get(criterion, f"chosen by the criterion {criterion!r}")
+    return (
+        f"Rows were compared by the kernel {found.kernel_name} on "
+        f"{found.kernel_columns}; its bandwidth, {found.bandwidth:.4g}, was {by}."
     )
-    how = (
-        "as published" if found["likelihood_scale"] == 1.0 else "a number that we chose"
-    )
-    how = CALIBRATED if found["calibrated"] else how
+
+
+def _posterior(
+    posterior: PosteriorFacts, model: str, cite: References
+) -> Iterator[str]:
+    weights = "as the model has them"
+    if posterior.priors and model in PRIORS_IN_WORDS:
+        priors = {
+            name: text.replace(", total=None", "")
+            for name, text in posterior.priors.items()
+        }
+        weights = PRIORS_IN_WORDS[model].format(**priors)
+    scale = posterior.likelihood_scale
+    how = "as published" if scale == 1.0 else "a number that we chose"
+    how = CALIBRATED if posterior.calibrated else how
     yield (
         f"The weights of the centre are {weights}; the weight λ of the likelihood is "
-        f"{found['likelihood_scale']:.4g}, {how}."
+        f"{scale:.4g}, {how}."
     )
-    sampler = found["sampler_name"].replace("your own", "our own")
-    yield f"The posterior has {found['chains']} chains of {found['draws']} draws by {sampler}."
-    if np.isfinite(found["r_hat"]):
+    sampler = posterior.sampler_name.replace("your own", "our own")
+    yield (
+        f"The posterior has {posterior.chains} chains of {posterior.draws} draws by "
+        f"{sampler}."
+    )
+    if np.isfinite(posterior.r_hat):
         yield (
-            f"R-hat of the similarities is at most {found['r_hat']:.3f}, and the "
-            f"smallest effective sample size {found['ess']:.0f} {cite(R_HAT)}."
+            f"R-hat of the similarities is at most {posterior.r_hat:.3f}, and the "
+            f"smallest effective sample size {posterior.ess:.0f} {cite(R_HAT)}."
         )
 
 
-def _decision(found: Mapping[str, Any], cite: References) -> Iterator[str]:
-    within = "the distance of the row from the centre is at most"
-    what = f"the share of draws in which {within} {found['cutoff']:.6g}"
-    if found["uncertain"]:
-        kind, weights = (
-            ("posterior ", "of the weights, ") if "draws" in found else ("", "")
-        )
+def _decision(found: Facts, cite: References) -> Iterator[str]:
+    yield f"The cutoff {found.cutoff_words}."
+    what = (
+        "the share of draws in which the distance of the row from the centre is at "
+        f"most {found.cutoff:.6g}"
+    )
+    if found.uncertain:
+        kind = "posterior " * bool(found.posterior)
+        weights = "of the weights, " * bool(found.posterior)
         what = (
             f"the {kind}probability that the row lies within the cutoff, which counts "
             f"the uncertainty {weights}of the cutoff, by a Bayesian bootstrap of "
             f"left-out rows {cite(RUBIN)}, and of rows that the sample has not shown"
         )
-    yield f"The cutoff {found['cutoff_rule']}."
     yield f"A row is called normal if P(normal) exceeds .5: {what}."
-    if "one_table" in found:
+    if found.one_table:
         yield (
             "Of the rows themselves, those are called odd that a model of the tail of "
             "their surprises lists at a false discovery rate that was asked: a "

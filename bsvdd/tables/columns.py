@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from pandas.api import types
 
-GAP = "None"  # in a column of numbers or dates; a level among categories
-CURRENCY = r"[A-Z]{0,2}[$¢£¥\u20a0-\u20c0]|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|AUD|CAD"
-NO_LETTER = r"[\d_\W\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u215e]"  # nor powers, halves
+NO_VALUE = (
+    "None"  # is missing in a column of numbers or dates, and a category elsewhere
+)
+CURRENCY = (
+    r"[A-Z]{0,2}[$¢£¥\u20a0-\u20c0]"
+    "|EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|AUD|CAD"
+)
+# no powers and no halves either
+NO_LETTER = r"[\d_\W\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u215e]"
 AMOUNT = (
     rf"^(?P<sign>[-+\u2212]?)(?P<before>{CURRENCY})?\s?(?=\.?\d)"
     r"(?P<number>(?P<grouped>[1-9]\d{0,2}(?:,\d{3})+)?\d*(?:\.\d*)?(?:[eE][-+]?\d+)?)"
@@ -24,32 +29,41 @@ ISO = "ISO8601"
 EIGHT = "%Y%m%d"
 DAYS = (
     "%Y/%m/%d|%d.%m.%Y|%d.%m.%y|%d/%m/%Y|%m/%d/%Y|%d-%m-%Y|%m-%d-%Y|%d/%m/%y|%m/%d/%y"
+    "|%d %b %Y|%d %B %Y|%b %d, %Y|%B %d, %Y|%b %d %Y|%d-%b-%Y|%d-%b-%y|%b-%d-%Y"
+    "|%a %b %d %Y|%b %Y|%B %Y|%b-%y|%m/%Y"
 )
-DAYS += "|%d %b %Y|%d %B %Y|%b %d, %Y|%B %d, %Y|%b %d %Y|%d-%b-%Y|%d-%b-%y|%b-%d-%Y|%a %b %d %Y"
-DAYS += "|%b %Y|%B %Y|%b-%y|%m/%Y"
 CLOCKS = "", " %H:%M", " %H:%M:%S"
 FORMATS = (ISO, *(day + clock for clock in CLOCKS for day in DAYS.split("|")))
 ZONE = r".*[T ]\d.*(?:Z|[+-]\d\d(?::?\d\d)?)"  # a clock, and at its end the time zone
 
 
-def level(value: Any) -> str:
+def text_of(value: object) -> str:
     """Return the text of a value; a whole number has no decimals, as in a file."""
-    return str(
-        int(value) if isinstance(value, float) and value.is_integer() else value
-    ).strip()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip()
 
 
 def texts(x: pd.Series) -> pd.Series:
-    """Return the cells of a column that are no gap as texts; blanks are gaps."""
-    cells = x.dropna().astype(object).map(level)
+    """Return the cells of a column as texts, without missing cells and blanks."""
+    cells = x.dropna().astype(object).map(text_of)
     return cells[cells != ""]
 
 
 def amounts(cells: pd.Series) -> pd.DataFrame:
-    """Return the ``number``, the ``unit`` and ``grouped`` of texts; NaN and None where no number.
+    """Return the ``number``, ``unit`` and ``grouped`` of texts; NaN where no number is.
 
-    Thousands with a comma are none if other cells have thousands without one: "1,234"
-    beside "1500" may be 1.234.
+    A number with a comma between thousands does not count if other cells have thousands
+    without one: "1,234" beside "1500" may be 1.234.
+
+    Parameters
+    ----------
+    cells : pandas.Series of str
+
+    Returns
+    -------
+    pandas.DataFrame
+        Of the same index.
     """
     found = cells.astype(object).str.extract(AMOUNT)
     number = found["number"].str.replace(",", "").astype(float)
@@ -74,19 +88,19 @@ class TableColumn:
     Attributes
     ----------
     kind : {"numbers", "dates", "levels", "category", "names"}
-        Names of the rows do not count: they are the number 0.
+        Names of the rows do not count: their float is 0.
     unit : str
-        Of all numbers, or none.
+        The measuring unit of all numbers, or "".
     grouped : bool
         Whether thousands have a comma.
     origin : str
-        The first training date, from which days are counted. In UTC, and saying so, if
-        the training dates have a time zone; new dates then need one too.
+        The first training date, from which days are counted. It is in UTC, and says
+        so, if the training dates have a time zone; new dates then need one too.
     format : str
         Of dates that are text.
     values : tuple of str
-        Levels in their order, whose places are floats; or categories, which are 0, 1,
-        ..., and any other one the next number. Categories without values are numbers.
+        Ordered levels or categories, whose floats are 0, 1, ...; any other category is
+        the next number. Categories without values are numbers.
     """
 
     kind: str = "numbers"
@@ -109,26 +123,33 @@ class TableColumn:
             return f"date as in training ({self.format}, {zone} a time zone)"
         if self.kind == "levels":
             return f"level as in training ({' < '.join(self.values)})"
-        return f"number {f'in {self.unit!r}' if self.unit else 'without a unit'} as in training"
+        unit = f"in {self.unit!r}" if self.unit else "without a unit"
+        return f"number {unit} as in training"
 
     def floats(self, x: pd.Series) -> pd.Series:
-        """Return the floats of cells; NaN for a gap, and where a cell is not as in training."""
+        """Return the floats of cells.
+
+        Parameters
+        ----------
+        x : pandas.Series
+            Cells of training rows or of new rows.
+
+        Returns
+        -------
+        pandas.Series
+            Of the same index; NaN where a cell is missing or not as in training.
+        """
         if self.kind == "names":
             return pd.Series(0.0, x.index)
         if self.kind == "dates":
             zone = zoned(x).reindex(x.index) == (self.first.tz is not None)
-            return (
-                moments(x, self.format).where(zone) - self.first.tz_localize(None)
-            ) / DAY
+            since = moments(x, self.format).where(zone) - self.first.tz_localize(None)
+            return since / DAY
         if self.values:
             code = {value: float(i) for i, value in enumerate(self.values)}
             other = np.nan if self.kind == "levels" else float(len(code))
-            return (
-                texts(x)
-                .map(lambda cell: code.get(cell, other))
-                .astype(float)
-                .reindex(x.index)
-            )
+            codes = texts(x).map(lambda cell: code.get(cell, other))
+            return codes.astype(float).reindex(x.index)
         if types.is_numeric_dtype(x):
             return pd.Series(x.to_numpy(float, na_value=np.nan), x.index)
         cells = texts(x).replace({"True": "1", "False": "0"})
@@ -141,8 +162,18 @@ class TableColumn:
             )
         return values.reindex(x.index)
 
-    def cell(self, number: float) -> Any:
-        """Return the cell that has a float; None if there is none."""
+    def cell(self, number: float) -> str | float | pd.Timestamp | None:
+        """Return the cell that has a float.
+
+        Parameters
+        ----------
+        number : float
+
+        Returns
+        -------
+        str, float, pandas.Timestamp or None
+            None if no cell has it.
+        """
         if self.kind == "names" or np.isnan(number):
             return None
         if self.kind == "dates":
@@ -154,8 +185,8 @@ class TableColumn:
         return f"{float(number)!r} {self.unit}" if self.unit else float(number)
 
 
-def of_numbers(cells: pd.Series) -> TableColumn | None:
-    """Return what texts are that are numbers with one unit, or none; else None."""
+def column_of_numbers(cells: pd.Series) -> TableColumn | None:
+    """Return the column of numbers that are texts in one unit; None if they are not."""
     if pd.to_numeric(cells, errors="coerce").notna().all():
         return TableColumn()
     found = amounts(cells)
@@ -164,8 +195,8 @@ def of_numbers(cells: pd.Series) -> TableColumn | None:
     return TableColumn(unit=found["unit"].iloc[0], grouped=bool(found["grouped"].any()))
 
 
-def of_dates(x: pd.Series, form: str = ISO) -> TableColumn:
-    """Return what dates are; a ValueError if only some of them have a time zone."""
+def column_of_dates(x: pd.Series, form: str = ISO) -> TableColumn:
+    """Return the column of dates; a ValueError if only some have a time zone."""
     if (zone := zoned(x)).nunique() > 1:
         utc = "X[{x}] = pandas.to_datetime(X[{x}], format='ISO8601', utc=True)"
         raise ValueError(
@@ -180,24 +211,18 @@ def are_dates(x: pd.Series) -> bool:
     return types.infer_dtype(x) in ("date", "datetime", "datetime64")
 
 
-def moments(x: pd.Series, form: str) -> pd.Series:
+def moments(x: pd.Series, form: str | None) -> pd.Series:
     """Return dates in UTC, without saying so; NaT where there is none."""
-    how: dict[str, Any] = {"utc": True, "errors": "coerce"}
     typed = are_dates(x)
-    found = (
-        pd.to_datetime(x, **how)
-        if typed
-        else pd.to_datetime(texts(x), format=form, **how)
-    )
+    cells = x if typed else texts(x)
+    form = None if typed else form
+    found = pd.to_datetime(cells, format=form, utc=True, errors="coerce")
     return found.reindex(x.index).dt.tz_localize(None)
 
 
 def zoned(x: pd.Series) -> pd.Series:
-    """Return which of the dates that are no gap have a time zone."""
+    """Return which of the dates have a time zone, without missing dates."""
     if are_dates(x):
-        return (
-            x.dropna()
-            .map(lambda v: getattr(v, "tzinfo", None) is not None)
-            .astype(bool)
-        )
+        has_zone = x.dropna().map(lambda v: getattr(v, "tzinfo", None) is not None)
+        return has_zone.astype(bool)
     return texts(x).str.fullmatch(ZONE).astype(bool)

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from ..base.messages import did_you_mean, naming, quoted
+from ..base.messages import advice, did_you_mean, naming, quoted
 from ..base.warning import DataWarning, warn
-from .columns import GAP, SWAPPED, amounts, level
+from .columns import NO_VALUE, SWAPPED, amounts, text_of
 from .labels import read_labels, read_minority, split
-from .reading import EXACT, is_code
+from .reading import LARGEST_EXACT, is_code
 from .table import Table
 
-# any other file but Parquet and Excel is CSV, but for these
-OTHERS = ".gz .zip .json .jsonl .xls .ods .dta .sav .sas7bdat .h5 .html .xml .npy .npz .feather"
+# any other file but Parquet and Excel is CSV
+NOT_READ = {
+    *(".gz", ".zip", ".json", ".jsonl", ".xls", ".ods", ".dta", ".sav", ".sas7bdat"),
+    *(".h5", ".html", ".xml", ".npy", ".npz", ".feather"),
+}
 SEPARATORS = ";\t|, "  # that a header may have instead of the one that was named
-SIGNS = "|#N/A|#N/A N/A|#NA|-NaN|-nan|<NA>|N/A|NA|NULL|NaN|n/a|nan|null"  # as pandas has them
-GAPS = set(SIGNS.split("|"))
+MISSING = {  # signs for "not known", as pandas has them
+    *("", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL"),
+    *("NaN", "n/a", "nan", "null"),
+}
 TRUTH = {"true": True, "false": False}
+
+
+def _parameter(name: str) -> str:
+    """A parameter as the user knows it: the field category is ``text``."""
+    return advice("parameter", "text" if name == "category" else name, name)
 
 
 @dataclass(frozen=True)
@@ -40,12 +50,12 @@ class Layout:
         Of CSV: the sign between two fields, or "tab"; "." or ",".
     category : tuple of str
         Columns of categories, though they may look like numbers.
-    order : tuple of str
-        Columns of ordered categories, each with its levels: "size=small<medium<large".
+    order : mapping of str to sequence of str
+        Columns of ordered categories, each with its levels, the lowest first.
     missing : tuple of str
         Values that stand for "not known".
-    cyclic : tuple of str
-        Columns that come again, with their periods: "hour=24".
+    cyclic : mapping of str to float
+        Columns of numbers that come again, with their periods: hours 24.
     """
 
     label: str | None = None
@@ -54,9 +64,9 @@ class Layout:
     sep: str = ","
     decimal: str = "."
     category: tuple[str, ...] = ()
-    order: tuple[str, ...] = ()
+    order: Mapping[str, Sequence[str]] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
-    cyclic: tuple[str, ...] = ()
+    cyclic: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def sign(self) -> str:
@@ -64,51 +74,41 @@ class Layout:
         return self.sep.replace("tab", "\t")
 
     @property
-    def levels(self) -> dict[str, list[str]]:
-        """The columns of ordered categories, each with its levels."""
-        parts = [text.partition("=") for text in self.order]
-        return {
-            name.strip(): [v.strip() for v in of.split("<")] for name, _, of in parts
-        }
-
-    @property
     def table(self) -> Table:
         """How the features are read; a ValueError for a period that is none."""
-        parts = [text.rpartition("=") for text in self.cyclic]
-        try:
-            return Table(
-                {name: float(period) for name, _, period in parts}, self.missing
-            )
-        except ValueError as error:
-            raise ValueError(
-                f"--cyclic COLUMN=PERIOD, such as hour=24: {error}"
-            ) from error
+        return Table(self.cyclic, self.missing)
 
     def named(self) -> dict[str, str]:
-        """Return the columns that are named, each with its option.
+        """Return the columns that are named, each with the parameter that names it.
+
+        Returns
+        -------
+        dict of str
 
         Raises
         ------
         ValueError
-            One column is two things, or a sign or an order is none.
+            One column is two things, or ``sep`` is no sign.
         """
         if len(self.sign) != 1 or self.sign == self.decimal:
             raise ValueError(
-                f"--sep must be one sign, not that of --decimal, got {self.sep!r}"
+                f"{_parameter('sep')} must be one sign, not that of "
+                f"{_parameter('decimal')}, got {self.sep!r}"
             )
-        if wrong := [name for name, levels in self.levels.items() if len(levels) < 2]:
-            raise ValueError(
-                f"--order must be as 'size=small<medium<large', got {wrong[0]!r}"
-            )
-        one = {"--label": [self.label], "--id": [self.id], "--category": self.category}
-        many = one | {"--drop": self.drop, "--order": self.levels}
         found: dict[str, str] = {}
-        for option, name in (
-            (o, n) for o, names in many.items() for n in names if n is not None
+        columns = {
+            "label": [self.label],
+            "id": [self.id],
+            "category": self.category,
+            "drop": self.drop,
+            "order": self.order,
+        }
+        for name, by in (
+            (n, _parameter(f)) for f, names in columns.items() for n in names
         ):
-            if (other := found.setdefault(name, option)) != option:
+            if name is not None and (other := found.setdefault(name, by)) != by:
                 raise ValueError(
-                    f"{other} and {option} both name {name!r}; it can be one of them"
+                    f"{other} and {by} both name {name!r}; it can be one of them"
                 )
         return found
 
@@ -120,7 +120,7 @@ def read_table(
     sep: str | None = None,
     decimal: str = ".",
     text: Collection[str] = (),
-) -> Any:
+) -> pd.DataFrame | tuple[pd.DataFrame, pd.Series]:
     r"""Return the table in a file; every estimator takes it.
 
     Parameters
@@ -135,7 +135,7 @@ def read_table(
     decimal : {".", ","}
         The decimal sign.
     text : collection of str
-        Columns that are texts as they stand, in which NA is no gap. Other columns of
+        Columns that are texts as they stand, in which NA is a text. Other columns of
         digits are numbers, but codes such as ``007`` are texts.
 
     Returns
@@ -156,7 +156,7 @@ def read_table(
     Warns
     -----
     DataWarning
-        A sign in a column of text is read as a gap; text is not UTF-8; a workbook has
+        A sign in a column of text is read as missing; text is not UTF-8; a workbook has
         more sheets.
 
     Examples
@@ -175,64 +175,45 @@ def read_table(
     if not path.exists():
         raise FileNotFoundError(f"path: there is no file {path}")
     sep = sep or ("\t" if path.suffix == ".tsv" else ",")
-    table = read_own(
-        path, Layout(sep=sep, decimal=decimal, category=tuple(text)), label
-    )
-    return table if label is None else split(table, label, "label", str(path))
+    layout = Layout(sep=sep, decimal=decimal, category=tuple(text))
+    table = read_own(path, layout, label)
+    if label is None:
+        return table
+    return split(table, label, "label", str(path))
 
 
 def read_own(
     path: str | Path, layout: Layout, label: str | None = None
 ) -> pd.DataFrame:
-    """Return the table in a file as the commands read it, with the ids as its index.
+    """Return the table in a file as the commands read it.
 
-    Columns to drop are left out, and ``label`` is the name of the labels, if they are
-    no features.
+    Parameters
+    ----------
+    path : str or path
+    layout : Layout
+    label : str, optional
+        Name of the column of the labels, if they are no features.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Without the columns to drop, and with the ids as its index.
 
     Raises
     ------
     ValueError
         As :func:`bsvdd.read_table`, or the file lacks a column of the layout.
     """
-    kind = Path(path).suffix.lower()
     path = Path(path)
     named = layout.named()
-    if kind in OTHERS.split() or not path.is_file():
-        what = (
-            f"a file {kind!r}, which is not read"
-            if path.is_file()
-            else "no regular file"
-        )
-        raise ValueError(
-            f"{path} is {what}; expected .csv, .tsv, .txt, .parquet or .xlsx: read it "
-            "by pandas, and give the data frame, or write it by .to_csv('table.csv', "
-            "index=False)"
-        )
-    text = {label, layout.label, layout.id, *layout.category, *layout.levels}
-    if kind == ".parquet":
-        table = _by_pandas(path, "pyarrow", "parquet")
-        for name in text.intersection(table) - {label, layout.label}:
-            table[name] = table[name].astype(object).map(level, na_action="ignore")
-    else:
-        rows = (
-            _by_pandas(path, "openpyxl", "excel")
-            if kind == ".xlsx"
-            else _csv(path, layout.sign)
-        )
-        table = _with_names(path, rows)
-        with naming(path):
-            each = {n: _typed(table[n], layout.decimal, n in text) for n in table}
-        table = pd.DataFrame(each, table.index)
-        for name in {label, layout.label}.intersection(table):
-            labels = read_labels(table[name].fillna("").tolist())
-            table[name] = pd.Series(labels, table.index, labels.dtype)
+    table = _read(path, layout, label)
     if table.empty:
         raise ValueError(f"{path} has no rows")
-    for name, option in named.items():
+    for name, by in named.items():
         if name not in table:
-            near = f"{did_you_mean(name, table)}; it has {quoted(table)}"
             raise ValueError(
-                f"{path}: column {name!r} ({option}) is not in the table{near}"
+                f"{path}: column {name!r} ({by}) is not in the table"
+                f"{did_you_mean(name, table)}; it has {quoted(table)}"
             )
     if layout.id is not None:
         table.index = pd.Index(table.pop(layout.id).fillna(""), name=layout.id)
@@ -245,10 +226,55 @@ def read_own(
     return table.drop(columns=list(layout.drop))
 
 
+def _read(path: Path, layout: Layout, label: str | None) -> pd.DataFrame:
+    """All columns of a file, with their types."""
+    kind = path.suffix.lower()
+    if kind in NOT_READ or not path.is_file():
+        is_file = path.is_file()
+        what = f"a file {kind!r}, which is not read" if is_file else "no regular file"
+        raise ValueError(
+            f"{path} is {what}; expected .csv, .tsv, .txt, .parquet or .xlsx: read it "
+            "by pandas, and give the data frame, or write it by .to_csv('table.csv', "
+            "index=False)"
+        )
+    labels = {label, layout.label}
+    text = labels | {layout.id, *layout.category, *layout.order}
+    if kind == ".parquet":
+        table = _by_pandas(path, "pyarrow", "parquet")
+        for name in text.intersection(table) - labels:
+            table[name] = table[name].astype(object).map(text_of, na_action="ignore")
+        return table
+    if kind == ".xlsx":
+        rows = _by_pandas(path, "openpyxl", "excel")
+    else:
+        rows = _csv(path, layout.sign)
+    cells = _with_names(path, rows)
+    with naming(path):
+        each = {n: _typed(cells[n], layout.decimal, n in text) for n in cells}
+    table = pd.DataFrame(each, cells.index)
+    for name in labels.intersection(table):
+        values = read_labels(table[name].fillna("").tolist())
+        table[name] = pd.Series(values, table.index, values.dtype)
+    return table
+
+
 def read_features(
     path: str | Path, layout: Layout, minor: str | None = None
-) -> tuple[Any, Any]:
-    """Return the features of a file, and which rows are minority; None without a label.
+) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """Return the features of a file, and which rows are minority.
+
+    Parameters
+    ----------
+    path : str or path
+    layout : Layout
+    minor : str, optional
+        The label of the minority, as a text.
+
+    Returns
+    -------
+    X : pandas.DataFrame of shape (n, p)
+    minority : ndarray of bool, shape (n,)
+        None if the layout has no label.
 
     Raises
     ------
@@ -264,22 +290,25 @@ def read_features(
         if not table.shape[1]:
             raise ValueError("the table has no feature columns")
         table = known(table)
-        if (lacking := table.isna().all(axis=1).to_numpy()).any():
+        if (empty := table.isna().all(axis=1).to_numpy()).any():
             raise ValueError(
-                f"{lacking.sum()} of {len(table)} rows have no value in any column, "
-                f"the first is row {lacking.argmax()} (counted from 0); leave them out"
+                f"{empty.sum()} of {len(table)} rows have no value in any column, "
+                f"the first is row {empty.argmax()} (counted from 0); leave them out"
             )
-        for name, levels in layout.levels.items():
-            if (
-                bad := (table[name].notna() & ~table[name].isin(levels)).to_numpy()
-            ).any():
-                raise ValueError(
-                    f"--order: {name!r} is {table[name][bad].iloc[0]!r:.40} in row "
-                    f"{bad.argmax()} (counted from 0; {bad.sum()} such rows), no level "
-                    f"of {' < '.join(levels)}"
-                )
+        for name, levels in layout.order.items():
+            _require_levels(table[name], levels)
             table[name] = table[name].astype(pd.CategoricalDtype(levels, ordered=True))
         return table.astype(dict.fromkeys(layout.category, "category")), minority
+
+
+def _require_levels(x: pd.Series, levels: Sequence[str]) -> None:
+    """Raise a ValueError for the first cell that is no level."""
+    if (bad := (x.notna() & ~x.isin(levels)).to_numpy()).any():
+        raise ValueError(
+            f"{_parameter('order')}: {x.name!r} is {x[bad].iloc[0]!r:.40} in row "
+            f"{bad.argmax()} (counted from 0; {bad.sum()} such rows), no level of "
+            f"{' < '.join(levels)}"
+        )
 
 
 def _by_pandas(path: Path, package: str, extra: str) -> pd.DataFrame:
@@ -291,10 +320,8 @@ def _by_pandas(path: Path, package: str, extra: str) -> pd.DataFrame:
             )
         with pd.ExcelFile(path, engine=package) as book:
             if len(sheets := book.sheet_names) > 1:
-                warn(
-                    f"{path}: sheet {sheets[0]!r} is read, not {quoted(sheets[1:])}",
-                    DataWarning,
-                )
+                said = f"{path}: sheet {sheets[0]!r} is read, not {quoted(sheets[1:])}"
+                warn(said, DataWarning)
             return pd.read_excel(book, header=None, dtype=object, keep_default_na=False)
     except ImportError as error:
         raise ImportError(
@@ -312,24 +339,25 @@ def _csv(path: Path, sep: str) -> pd.DataFrame:
     except UnicodeDecodeError as error:
         text = content.decode("cp1252", "replace")
         shown = text[max(0, error.start - 9) : error.start + 9]
-        warn(
-            f"{path} is not UTF-8, and is read as Windows-1252: {shown!r}", DataWarning
-        )
+        said = f"{path} is not UTF-8, and is read as Windows-1252: {shown!r}"
+        warn(said, DataWarning)
     if sign := _other_sign(text[: 2**16].splitlines()[:2], sep):
         name = "tab" if sign == "\t" else sign
         raise ValueError(
             f"{path}: the header has {sign!r} and not {sep!r}; name the separator: "
-            f"--sep {name!r} (in Python read_table(path, sep={sign!r}))"
+            f"{advice('sep', f'read_table(path, sep={sign!r})', repr(name))}"
         )
-    how: Any = {
-        "dtype": str,
-        "keep_default_na": False,
-        "skip_blank_lines": sep in text[: 2**16],
-    }
     try:
         if "\0" in text:
             raise ValueError("it has NUL bytes")
-        return pd.read_csv(io.StringIO(text), header=None, sep=sep, **how)
+        return pd.read_csv(
+            io.StringIO(text),
+            header=None,
+            sep=sep,
+            dtype=str,
+            keep_default_na=False,
+            skip_blank_lines=sep in text[: 2**16],
+        )
     except ValueError as error:  # of the parser, or no rows
         why = str(error).partition("\n")[0]
         raise ValueError(
@@ -339,24 +367,23 @@ def _csv(path: Path, sep: str) -> pd.DataFrame:
 
 
 def _other_sign(lines: list[str], sep: str) -> str:
-    """Return the sign between fields that the first two lines have instead of ``sep``, if any.
+    """Return the sign between fields of the first two lines, if it is not ``sep``.
 
-    A blank, which may be in a name, is one if it parts as many cells as names, with a
-    number.
+    A blank, which may be in a name, counts if it parts as many cells as names, and a
+    cell is a number.
     """
     if len(lines) < 2 or sep in lines[0]:
         return ""
     names, cells = (line.split(" ") for line in lines)
-    parted = len(names) == len(cells) and any(
-        cell.replace(".", "").isdigit() for cell in cells
-    )
-    signs = SEPARATORS if parted else SEPARATORS.strip(" ")
+    has_number = any(cell.replace(".", "").isdigit() for cell in cells)
+    may_be_blank = len(names) == len(cells) and has_number
+    signs = SEPARATORS if may_be_blank else SEPARATORS.strip(" ")
     return next((sign for sign in signs if all(sign in line for line in lines)), "")
 
 
 def _with_names(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose names are its first row; a first one without a name is the index."""
-    names = rows.iloc[0].fillna("").map(level) if len(rows) else pd.Series([""])
+    """Return a table whose names are its first row; "" is the name of an index."""
+    names = rows.iloc[0].fillna("").map(text_of) if len(rows) else pd.Series([""])
     if (names[1:] == "").any() or not names.any():
         raise ValueError(
             f"{path}: the header, {quoted(names)}, has a column without a name"
@@ -373,39 +400,43 @@ def _with_names(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
 def _typed(x: pd.Series, decimal: str, is_text: bool) -> pd.Series:
     """Return a column of cells as numbers or as true and false, if all of them are."""
     if x.dtype != "str" and not x.map(lambda v: isinstance(v, str) or pd.isna(v)).all():
-        x = x.mask(x.isin(GAPS)).infer_objects()  # of a workbook
-        return x.map(level, na_action="ignore") if is_text else x
-    cells = x.astype("str") if is_text else x.astype("str").str.strip()
-    known = cells[cells.notna() & ~cells.isin({""} if is_text else GAPS)]
-    if decimal == "," and not is_text:
-        swapped = known.str.translate(SWAPPED)
-        fits, points = (amounts(each)["number"].notna() for each in (swapped, known))
-        if len(bad := known[points & ~fits]):
-            raise ValueError(
-                f"column {x.name!r} has {bad.iloc[0]!r}, without a decimal comma"
-            )
-        known = swapped.where(fits, known)
-    plain = known[known != GAP]
-    if len(plain) and not is_text and not is_code(plain):
-        numbers = pd.to_numeric(plain, errors="coerce")
+        x = x.mask(x.isin(MISSING)).infer_objects()  # of a workbook
+        return x.map(text_of, na_action="ignore") if is_text else x
+    if is_text:
+        cells = x.astype("str")
+        return cells[cells.notna() & (cells != "")].reindex(x.index)
+    cells = x.astype("str").str.strip()
+    known = cells[cells.notna() & ~cells.isin(MISSING)]
+    if decimal == ",":
+        known = _with_points(known)
+    plain = known[known != NO_VALUE]
+    if len(plain) and not is_code(plain):
         truth = plain.str.lower().map(TRUTH)
         if truth.notna().all():
             return truth.reindex(x.index)
-        exact = (
-            numbers.abs().max() < EXACT or not plain.str.fullmatch(r"[-+]?\d+").all()
-        )
+        numbers = pd.to_numeric(plain, errors="coerce")
+        are_whole = plain.str.fullmatch(r"[-+]?\d+").all()
+        exact = numbers.abs().max() < LARGEST_EXACT or not are_whole
         if numbers.notna().all() and exact:
             return numbers.reindex(x.index)
-    signs = (
-        cells[cells.isin(GAPS - {""})].value_counts()
-        if len(known) and not is_text
-        else {}
-    )
+    signs = cells[cells.isin(MISSING - {""})].value_counts() if len(known) else {}
     for sign, n in signs.items():
-        python = f"in Python read_table(path, text=[{x.name!r}])"
-        category = f"if it is a category, --category {x.name!r} ({python})"
+        column = repr(x.name)
+        how = advice("text", f"read_table(path, text=[{column}])", column)
         warn(
-            f"column {x.name!r}: {sign!r} in {n} rows is read as a gap; {category}",
+            f"column {column}: {sign!r} in {n} rows is read as a gap; if it is a "
+            f"category, {how}",
             DataWarning,
         )
     return known.reindex(x.index)
+
+
+def _with_points(cells: pd.Series) -> pd.Series:
+    """Return cells whose numbers have a decimal comma with a point in its place."""
+    swapped = cells.str.translate(SWAPPED)
+    fits, points = (amounts(each)["number"].notna() for each in (swapped, cells))
+    if len(bad := cells[points & ~fits]):
+        raise ValueError(
+            f"column {cells.name!r} has {bad.iloc[0]!r}, without a decimal comma"
+        )
+    return swapped.where(fits, cells)

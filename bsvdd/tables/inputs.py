@@ -1,13 +1,15 @@
-"""Rows that users give, of a fit and new ones: checks, errors, warnings, and their form inside."""
+"""Training rows and new rows as users give them: checks, warnings, their floats."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
@@ -16,26 +18,38 @@ from ..base.messages import listed
 from ..base.warning import DataWarning, warn
 from ..models.kernels import Kernel
 from ..models.kernels.numeric import OfDistance
-from .reading import EXACT
+from .reading import LARGEST_EXACT
 from .table import Table
 
 LARGEST_FLOAT = int(np.finfo(float).max)
-LARGEST = 2**63  # below it a whole number has 64 bits
-SCALED_BY = (
-    10.0  # standard deviation with a row over that without it, above which it is named
-)
-FEWEST_ROWS = 10  # of which one can be called far
-BY_SD = "both", "standardised"  # scales of a kernel.Tabular
-ROUNDING = 1e-6  # of a standard deviation
-SCALES = 100.0  # ratio of standard deviations of columns above which a raw kernel warns
+ABOVE_64_BITS = 2**63  # whole numbers below it have 64 bits
+MOST_BY_ONE_ROW = 10.0  # ratio of the standard deviations with and without a row
+FEWEST_WITH_FAR = 10  # rows of which one can be called far
+SCALED_BY_SD = "both", "standardised"  # scales of kernels.Tabular
+NO_SPREAD = 1e-6  # of a standard deviation, by rounding
+MOST_BETWEEN_COLUMNS = 100.0  # ratio of standard deviations, without a warning
+MOST_CONSTANT_NAMED = 5  # columns
 
 
 def training_rows(
     estimator: str, table: Table, kernel: Kernel, X: Any
 ) -> tuple[Table, np.ndarray]:
-    """Return the table that training rows teach, and the rows as floats (n, p).
+    """Return the table of training rows, and the rows as floats.
 
-    ``estimator`` is the name of a class, for errors.
+    Parameters
+    ----------
+    estimator : str
+        The name of a class, for errors.
+    table : Table
+        Without columns.
+    kernel : Kernel
+    X : data frame or array-like of shape (n, p)
+
+    Returns
+    -------
+    table : Table
+        With columns.
+    rows : ndarray of shape (n, p)
 
     Raises
     ------
@@ -46,7 +60,7 @@ def training_rows(
     is_frame = isinstance(X, pd.DataFrame) and not kernel.pairwise
     named = kernel.categorical_columns
     if is_frame:
-        table = table.fit(X, named)
+        table, floats = table.fit_floats(X, named)
         others = [n for n, kind in table.kinds.items() if kind in ("category", "names")]
         if others and not kernel.of_tables:
             raise ValueError(
@@ -54,7 +68,7 @@ def training_rows(
                 "use kernel=kernels.Tabular(), else convert or drop them; if one has "
                 "the labels, name it: y='name'"
             )
-        X = pd.DataFrame(table.floats(X), columns=X.columns)
+        X = pd.DataFrame(floats, columns=X.columns)
     rows = _validated(_checking(estimator), X, kernel, None if is_frame else table, 2)
     if max(named, default=0) >= rows.shape[1]:
         raise ValueError(
@@ -68,7 +82,28 @@ def training_rows(
 def new_rows(
     estimator: str, table: Table, kernel: Kernel, X: Any, n: int
 ) -> np.ndarray:
-    """Return new rows as floats (m, p), by the table and the n columns of training."""
+    """Return new rows as floats.
+
+    Parameters
+    ----------
+    estimator : str
+        The name of a class, for errors.
+    table : Table
+        Of the training rows.
+    kernel : Kernel
+    X : data frame or array-like of shape (m, p)
+    n : int
+        The number of columns of the training rows.
+
+    Returns
+    -------
+    ndarray of shape (m, p)
+
+    Raises
+    ------
+    ValueError, TypeError
+        X is not a table, or not with the columns of the training rows.
+    """
     refuse(X)
     checking = _checking(estimator)
     checking.n_features_in_ = n
@@ -83,38 +118,42 @@ def new_rows(
 
 
 def _checking(estimator: str) -> Any:
-    """Return an object for scikit-learn's ``validate_data``, which names the estimator."""
+    """Return an object of the estimator's name, for scikit-learn's checks."""
     return type(estimator, (BaseEstimator,), {})()
 
 
 def _validated(
-    checking: Any, X: Any, kernel: Kernel, table: Table | None = None, least: int = 0
+    checking: Any,
+    X: ArrayLike,
+    kernel: Kernel,
+    table: Table | None = None,
+    least: int = 0,
 ) -> np.ndarray:
     """Return X as float64; ``checking`` learns the columns of a fit, of ``least`` rows.
 
     ``table`` says which numbers of an array stand for "not known".
     """
-    how: Any = {
-        "dtype": np.float64,
-        "ensure_all_finite": False,
-        "ensure_min_samples": least or 1,
-    }
     try:
-        found = check_array(X, input_name="X", estimator=checking, **how)
+        found = check_array(
+            X,
+            input_name="X",
+            estimator=checking,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            ensure_min_samples=least or 1,
+        )
     except OverflowError as error:
         raise ValueError(
             f"X has a number that is too large for any float: {error}"
         ) from error
     except (TypeError, ValueError) as error:
         text = f"X must be a table of numbers (rows, columns): {error}"
-        if hasattr(checking, "feature_names_in_") and not (
-            least or isinstance(X, pd.DataFrame)
-        ):
-            text = text.removesuffix(".")
-            text += "; the fit had named columns: give a data frame (one row: new.iloc[[0]])"
-        raise (ValueError if isinstance(error, ValueError) else TypeError)(
-            text
-        ) from error
+        had_names = "feature_names_in_" in vars(checking)
+        if had_names and not least and not isinstance(X, pd.DataFrame):
+            frame = "give a data frame (one row: new.iloc[[0]])"
+            text = f"{text.removesuffix('.')}; the fit had named columns: {frame}"
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        raise kind(text) from error
     if least or not kernel.pairwise:  # names and number of the columns
         validate_data(checking, X, reset=bool(least), skip_check_array=True)
     rows: np.ndarray = found if table is None or kernel.pairwise else table.known(found)
@@ -122,29 +161,27 @@ def _validated(
     return rows
 
 
-def _require_finite(X: np.ndarray, may_lack: bool) -> None:
-    """Raise a ValueError that names the first infinite value, or missing one if none may be."""
-    bad = np.isinf(X) if may_lack else ~np.isfinite(X)
+def _require_finite(X: np.ndarray, may_miss: bool) -> None:
+    """Raise a ValueError for an infinite value, or a missing one if none may be."""
+    bad = np.isinf(X) if may_miss else ~np.isfinite(X)
     if bad.any():
         i, column = np.argwhere(bad)[0]
         raise ValueError(
             f"X contains NaN or infinity: X[{i}, {column}] is {X[i, column]} "
             f"({int(bad.any(axis=1).sum())} such rows); drop or impute these rows"
-            + ("" if may_lack else "; kernels.Tabular() fills them")
+            + ("" if may_miss else "; kernels.Tabular() fills them")
         )
 
 
 def _require_digits(rows: np.ndarray) -> None:
-    """Raise a ValueError if whole numbers (n, p) that differ would be the same floats."""
+    """Raise a ValueError if different whole numbers would be one float."""
     if rows.dtype.kind not in "iuO" or not rows.size:
         return
     for i, column in enumerate(rows.T):
         if column.dtype == object and not all(isinstance(v, int) for v in column):
             continue
         largest = max(abs(int(column.min())), abs(int(column.max())))
-        if (
-            largest < EXACT or largest > LARGEST_FLOAT
-        ):  # no float at all is told elsewhere
+        if not LARGEST_EXACT <= largest <= LARGEST_FLOAT:  # no float: an error later
             continue
         if len(np.unique(column)) > len(np.unique(column.astype(float))):
             raise ValueError(
@@ -155,16 +192,27 @@ def _require_digits(rows: np.ndarray) -> None:
 
 
 def refuse(X: Any) -> None:
-    """Raise an error for a path, a lazy table, and values that would become other numbers."""
+    """Raise an error for rows that cannot be, or that would become other numbers.
+
+    Parameters
+    ----------
+    X : object
+        What a user gives as rows.
+
+    Raises
+    ------
+    TypeError
+        X is a path, a lazy table of dask, or an array of dates.
+    ValueError
+        X has masked values, or whole numbers that floats cannot tell apart.
+    """
     if isinstance(X, str | os.PathLike):
         raise TypeError(
             f"X={str(X)!r:.200} is text, expected rows; read a file by "
             "bsvdd.read_table(path) (CSV, Parquet), or by numpy.load(path) (.npy)"
         )
     graph = getattr(X, "__dask_graph__", None)
-    if (
-        callable(graph) and graph() is not None
-    ):  # an xarray object may hold a dask array
+    if callable(graph) and graph() is not None:  # xarray may hold a dask array
         raise TypeError(
             "X is a dask collection, and rows must be in memory: fit a sample of a "
             "data frame, X.sample(frac=0.01).compute(), and answer all its rows "
@@ -176,9 +224,7 @@ def refuse(X: Any) -> None:
             "they were not masked; drop or impute these rows"
         )
     if isinstance(X, list | tuple):
-        with suppress(
-            ValueError
-        ):  # rows of different lengths, for which the next check has words
+        with suppress(ValueError):  # rows of different lengths: an error later
             X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.ndim == 2:
         _require_digits(X)
@@ -194,17 +240,29 @@ def refuse(X: Any) -> None:
 
 
 def warn_of_columns(
-    kernel: Kernel, X: np.ndarray, columns: list[Any], rows: Any, chosen: bool
+    kernel: Kernel,
+    X: np.ndarray,
+    columns: Sequence[Hashable],
+    rows: np.ndarray,
+    chosen: bool,
 ) -> None:
-    """Warn of columns of the majority rows X that ``kernel`` compares badly, and of equal rows.
+    """Warn of columns of majority rows that a kernel compares badly, and of equal rows.
 
-    ``columns`` and ``rows`` are the names. Equal rows are for cutoffs ``chosen`` from
-    rows.
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray of shape (n, p)
+        The majority rows.
+    columns : sequence of length p
+        The names of the columns.
+    rows : ndarray of shape (n,)
+        The names of the rows.
+    chosen : bool
+        Whether the cutoff is chosen from the rows, for the warning of equal ones.
     """
     if kernel.pairwise:
         return
-    spread = np.ptp(X, axis=0)
-    constant = np.flatnonzero(spread == 0.0)
+    constant = np.flatnonzero(np.ptp(X, axis=0) == 0.0)
     if len(constant) == X.shape[1]:
         if chosen:
             warn(
@@ -216,38 +274,42 @@ def warn_of_columns(
             )
         return
     if len(constant) and not kernel.of_tables:  # which has a scale for them
-        shown = ", ".join(map(str, constant[:5])) + (
-            ", ..." if len(constant) > 5 else ""
-        )
+        shown = ", ".join(map(str, constant[:MOST_CONSTANT_NAMED]))
+        more = ", ..." * (len(constant) > MOST_CONSTANT_NAMED)
         warn(
             f"{len(constant)} column(s) of X are constant over the majority rows "
-            f"({shown}), and this kernel has no scale for another value there; "
+            f"({shown}{more}), and this kernel has no scale for another value there; "
             "kernels.Tabular(), the default, puts a new row with another value 5 "
             "standard deviations away",
             DataWarning,
         )
     if isinstance(kernel, OfDistance):
-        varies = np.flatnonzero(spread)
-        sd = (spread[varies] * (X[:, varies] / spread[varies]).std(axis=0)).tolist()
-        least = int(np.argmin(sd))
-        most = int(np.argmax(sd))
-        if sd[most] > SCALES * sd[least]:
-            warn(
-                f"the standard deviation of column {varies[most]} of X is "
-                f"{sd[most]:.3g}, that of column {varies[least]} {sd[least]:.3g}: "
-                f"{kernel!r} takes columns as they are, so the second hardly counts; "
-                f"use kernels.Tabular(kernels.{kernel!r})",
-                DataWarning,
-            )
-    _warn_of_far_values(kernel, X, columns, rows)
+        _warn_of_raw_scales(kernel, X)
+    if getattr(kernel, "scale", None) in SCALED_BY_SD and len(X) >= FEWEST_WITH_FAR:
+        _warn_of_far_values(kernel, X, columns, rows)
+
+
+def _warn_of_raw_scales(kernel: Kernel, X: np.ndarray) -> None:
+    """Warn of columns of majority rows (n, p) with very different scales."""
+    spread = np.ptp(X, axis=0)
+    varies = np.flatnonzero(spread)
+    sd = (spread[varies] * (X[:, varies] / spread[varies]).std(axis=0)).tolist()
+    least = int(np.argmin(sd))
+    most = int(np.argmax(sd))
+    if sd[most] > MOST_BETWEEN_COLUMNS * sd[least]:
+        warn(
+            f"the standard deviation of column {varies[most]} of X is "
+            f"{sd[most]:.3g}, that of column {varies[least]} {sd[least]:.3g}: "
+            f"{kernel!r} takes columns as they are, so the second hardly counts; "
+            f"use kernels.Tabular(kernels.{kernel!r})",
+            DataWarning,
+        )
 
 
 def _warn_of_far_values(
-    kernel: Kernel, X: np.ndarray, columns: list[Any], rows: Any
+    kernel: Kernel, X: np.ndarray, columns: Sequence[Hashable], rows: np.ndarray
 ) -> None:
-    """Warn of values of majority rows X, each of which alone makes the scale of its column."""
-    if getattr(kernel, "scale", None) not in BY_SD or len(X) < FEWEST_ROWS:
-        return
+    """Warn of a value of majority rows that alone makes the scale of its column."""
     found = []
     spread = np.ptp(X, axis=0)
     for f in np.setdiff1d(np.flatnonzero(spread), kernel.categorical_columns):
@@ -255,7 +317,7 @@ def _warn_of_far_values(
         far = int(np.abs(x - x.mean()).argmax())
         sd = float(x.std())
         left = float(np.delete(x, far).std())
-        if sd > SCALED_BY * left > ROUNDING * sd:
+        if sd > MOST_BY_ONE_ROW * left > NO_SPREAD * sd:
             found.append((sd / left, int(f), far))
     if not found:
         return
@@ -270,16 +332,28 @@ def _warn_of_far_values(
     )
 
 
-def training_names(X: Any, n: int) -> np.ndarray | None:
-    """Return the names of the rows of a data frame, whole numbers of 64 bits or objects.
+def training_names(X: object, n: int) -> np.ndarray | None:
+    """Return the names of the rows of a data frame.
 
-    Texts are objects: NumPy's own have the length of the longest, each. None stands for
-    0, 1, ..., n - 1.
+    Parameters
+    ----------
+    X : object
+        Rows as a user gives them.
+    n : int
+        The number of rows.
+
+    Returns
+    -------
+    ndarray of shape (n,), optional
+        Whole numbers of 64 bits or objects: a text of NumPy has the length of the
+        longest. None stands for 0, 1, ..., n - 1.
     """
     if not isinstance(X, pd.DataFrame):
         return None
     found = X.index.to_flat_index().tolist()  # tuples for several levels
-    if not all(isinstance(v, int) and -LARGEST <= v < LARGEST for v in found):
+    if not all(
+        isinstance(v, int) and -ABOVE_64_BITS <= v < ABOVE_64_BITS for v in found
+    ):
         return np.array([str(name) for name in found], dtype=object)
     names = np.array(found, dtype=np.int64)
     return None if np.array_equal(names, np.arange(n)) else names

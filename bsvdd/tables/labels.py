@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from ..base.messages import did_you_mean, quoted
+from ..base.messages import advice, did_you_mean, quoted
 
 TRUTH = {"True": True, "False": False, "true": True, "false": False}
-# how all texts of a column are written, without leading zeros; whole numbers have 64
-# bits
-FORMS: tuple[tuple[Any, str], ...] = (
-    (int, r"[+-]?(?:0|[1-9][0-9]{0,17})"),
+INTEGER = r"[+-]?(?:0|[1-9][0-9]{0,17})"  # of 64 bits, without leading zeros
+FLOAT = rf"(?=[+-]?\.?[0-9])(?:{INTEGER}|[+-])?(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{{1,2}})?"
+FORMS: tuple[tuple[Callable[[str], float], str], ...] = (  # of all texts of a column
+    (int, INTEGER),
     (TRUTH.__getitem__, "|".join(TRUTH)),
-    (
-        float,
-        r"(?=[+-]?\.?[0-9])[+-]?(?:0|[1-9][0-9]{0,17})?(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,2})?",
-    ),
+    (float, FLOAT),
 )
 LABELS_OF_PREDICT = ((), (-1, 1))
 
@@ -35,29 +33,34 @@ def read_labels(texts: Sequence[str]) -> np.ndarray:
 
     Parameters
     ----------
-    texts : sequence of str
+    texts : sequence of str of length n
+
+    Returns
+    -------
+    ndarray of shape (n,)
 
     Examples
     --------
     >>> from bsvdd.tables.labels import read_labels
-    >>> read_labels(["0", "1", "1"]).tolist(), read_labels(["0", "1", "unknown"]).tolist()
-    ([0, 1, 1], ['0', '1', 'unknown'])
+    >>> read_labels(["0", "1", "1"]).tolist()
+    [0, 1, 1]
+    >>> read_labels(["0", "1", "unknown"]).tolist()
+    ['0', '1', 'unknown']
     """
     cells = [text.strip() for text in texts]
     known = set(cells) - {""}
-    fits = (of for of, form in FORMS if all(re.fullmatch(form, cell) for cell in known))
-    if (as_type := next(fits, None)) is None:
-        return np.array(
-            [text if text.strip() else None for text in texts], dtype=object
-        )
-    values = [as_type(cell) if cell else None for cell in cells]
-    return np.array(values, dtype=object if None in values else None)
+    for as_type, form in FORMS:
+        if all(re.fullmatch(form, cell) for cell in known):
+            values = [as_type(cell) if cell else None for cell in cells]
+            return np.array(values, dtype=object if None in values else None)
+    given = zip(texts, cells, strict=True)
+    return np.array([text if cell else None for text, cell in given], dtype=object)
 
 
 def classes_of(
-    y: Any, n_rows: int, minor_label: Any = None
+    y: ArrayLike | None, n_rows: int, minor_label: object = None
 ) -> tuple[np.ndarray, tuple[Any, ...]]:
-    """Return which rows are minority, and the distinct labels, that of the minority first.
+    """Return which rows are minority, and the distinct labels, the minority's first.
 
     Parameters
     ----------
@@ -66,8 +69,13 @@ def classes_of(
         minority (scikit-learn's outliers). {0, 1} and bool: 1 is minority. Anything
         else needs ``minor_label``.
     n_rows : int
-    minor_label : optional
+    minor_label : object, optional
         The label of the minority; every other label is majority.
+
+    Returns
+    -------
+    minority : ndarray of bool, shape (n_rows,)
+    labels : tuple
 
     Raises
     ------
@@ -97,39 +105,67 @@ def classes_of(
 def factorized(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of each row's label among the distinct ones, and these.
 
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+    n_rows : int
+
+    Returns
+    -------
+    number : ndarray of int, shape (n_rows,)
+    labels : ndarray
+        The distinct labels, in the order of the rows.
+
     Raises
     ------
     ValueError
-        As :func:`classes_of`: labels that lack, of the wrong number, or of several
-        types.
+        As :func:`classes_of`: labels that are missing, of the wrong number, or of
+        several types.
     """
-    of_pandas = isinstance(y, pd.Series | pd.Index | pd.api.extensions.ExtensionArray)
     is_list = not hasattr(y, "dtype")
-    if np.ma.is_masked(y):
-        mask = y.mask
-        y = y.data.astype(object)
-        y[mask] = None
-    if not of_pandas:  # in a list of texts NaN is a gap, in an array of texts a text
-        y = np.asarray(y, dtype=object if is_list else None)
-    if y.shape != (n_rows,):
+    values = _values_of(y, is_list)
+    if values.shape != (n_rows,):
         raise ValueError(
-            f"y must have shape ({n_rows},), one label for each row, got {y.shape}"
+            f"y must have shape ({n_rows},), one label for each row, got {values.shape}"
         )
-    if y.dtype == object:
-        for row, label in enumerate(y):
+    if values.dtype == object:
+        for row, label in enumerate(values):
             if not isinstance(label, Hashable):
                 raise ValueError(
                     f"y must have one label for each row, got {label!r} in row {row}"
                 )
-    number, distinct = pd.factorize(y)
-    gap = number < 0
+    number, distinct = pd.factorize(values)
     labels = np.array(distinct)
-    if gap.all():
+    _require_labels(number, labels)
+    if is_list:
+        labels = np.asarray(labels.tolist())  # of one type: True beside 2 is 1
+    if labels.dtype == object:
+        for i, label in enumerate(labels):
+            labels[i] = label.item() if isinstance(label, np.generic) else label
+    return number, labels
+
+
+def _values_of(y: Any, is_list: bool) -> Any:
+    """Return labels as an array of NumPy or pandas; masked ones are missing."""
+    if np.ma.is_masked(y):
+        mask = y.mask
+        y = y.data.astype(object)
+        y[mask] = None
+    if isinstance(y, pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
+        return y
+    # NaN is missing in a list of texts, and a text in an array of texts
+    return np.asarray(y, dtype=object if is_list else None)
+
+
+def _require_labels(number: np.ndarray, labels: np.ndarray) -> None:
+    """Raise a ValueError if a row has no label, or the labels are of several types."""
+    missing = number < 0
+    if missing.all():
         raise ValueError("y has no label in any row; omit y if all rows are majority")
-    if gap.any():
+    if missing.any():
         raise ValueError(
-            f"y has no label (NaN) in row {np.argmax(gap)} ({gap.sum()} in all); leave "
-            "out these rows of X and y, or give them a label"
+            f"y has no label (NaN) in row {np.argmax(missing)} ({missing.sum()} in "
+            "all); leave out these rows of X and y, or give them a label"
         )
     texts = [isinstance(label, str) for label in labels]
     if any(texts) and not all(texts):  # 1 and "1" may be one class or two
@@ -140,21 +176,25 @@ def factorized(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
             f"{labels[text]!r}, row {np.argmax(number == other)} is {labels[other]!r}; "
             "give labels of one type, for instance y.astype(str)"
         )
-    if is_list:
-        labels = np.asarray(labels.tolist())  # of one type: True beside 2 is 1
-    if labels.dtype == object:
-        for i, label in enumerate(labels):
-            labels[i] = label.item() if isinstance(label, np.generic) else label
-    return number, labels
 
 
 def minority_of(
-    known: tuple[Any, ...], minor_label: Any, y: Any, n_rows: int
+    known: tuple[Any, ...], minor_label: object, y: ArrayLike | None, n_rows: int
 ) -> np.ndarray:
-    """Return which rows are minority, by the labels that a fit has, shape (n_rows,).
+    """Return which rows are minority, by the labels that a fit has.
 
-    ``known`` are its labels, that of the minority first; without labels,
-    ``minor_label`` decides.
+    Parameters
+    ----------
+    known : tuple
+        The labels of the fit, the minority's first.
+    minor_label : object
+        Decides if the fit has no labels.
+    y : array-like of shape (n_rows,)
+    n_rows : int
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,)
 
     Raises
     ------
@@ -190,6 +230,10 @@ def read_minority(y: pd.Series, minor: str | None = None) -> np.ndarray:
         The label of the minority, as a text. If None, the labels must be {0, 1} or {-1,
         1}.
 
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+
     Raises
     ------
     ValueError
@@ -197,28 +241,19 @@ def read_minority(y: pd.Series, minor: str | None = None) -> np.ndarray:
     """
     missing = y.isna().to_numpy()
     if missing.any():
-        name = (
-            ""
-            if y.index.name is None
-            else f"; {y.index.name!r} is {y.index[missing][0]!r:.80}"
-        )
+        of_id = f"; {y.index.name!r} is {y.index[missing][0]!r:.80}"
         raise ValueError(
             f"label column {y.name!r} has no label in row {missing.argmax()} (counted "
-            f"from 0{name}), and in {missing.sum()} of {len(y)} rows; leave them out, "
-            "or label them"
+            f"from 0{'' if y.index.name is None else of_id}), and in {missing.sum()} "
+            f"of {len(y)} rows; leave them out, or label them"
         )
     labels = y.to_numpy()
-    value = cast(Any, minor)
+    value: Any = minor
     if minor is not None:
-        value = (
-            minor
-            if any(isinstance(v, str) for v in labels)
-            else read_labels([minor])[0]
-        )
-        if (
-            isinstance(value, np.bool_) != (labels.dtype == bool)
-            or not (labels == value).any()
-        ):
+        if not any(isinstance(v, str) for v in labels):
+            value = read_labels([minor])[0]
+        same_type = isinstance(value, np.bool_) == (labels.dtype == bool)
+        if not same_type or not (labels == value).any():
             values = pd.unique(labels)
             raise ValueError(
                 f"the minority value {minor!r} never occurs in column {y.name!r}"
@@ -227,16 +262,35 @@ def read_minority(y: pd.Series, minor: str | None = None) -> np.ndarray:
     return classes_of(labels, len(labels), value)[0]
 
 
-def split(frame: Any, label: str, argument: str, origin: str) -> tuple[Any, Any]:
+def split(
+    frame: pd.DataFrame, label: str, argument: str, origin: str
+) -> tuple[pd.DataFrame, pd.Series]:
     """Return a table without its column of labels, and this column.
 
-    ``argument`` is what the user named the column by, and ``origin`` where the table is
-    from.
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    label : str
+        The name of the column.
+    argument : str
+        The parameter that named it, for errors.
+    origin : str
+        Where the table is from, for errors.
+
+    Returns
+    -------
+    rest : pandas.DataFrame
+    labels : pandas.Series
+
+    Raises
+    ------
+    ValueError
+        There is no such column, or no other one.
     """
     if label not in frame.columns:
+        near = did_you_mean(label, frame.columns)
         raise ValueError(
-            f"{argument}={label!r} is no column of "
-            f"{origin}{did_you_mean(label, frame.columns)}, which has "
+            f"{argument}={label!r} is no column of {origin}{near}, which has "
             f"{quoted(frame.columns)}"
         )
     if frame.shape[1] == 1:
@@ -246,18 +300,18 @@ def split(frame: Any, label: str, argument: str, origin: str) -> tuple[Any, Any]
 
 def _minor_of(labels: np.ndarray, minor_label: Any) -> tuple[Any, np.ndarray]:
     """Return the label of the minority, and which of the distinct labels it is."""
-    shown = ", ".join(f"{v!r:.80}" for v in labels[:5].tolist()) + ", ..." * (
-        len(labels) > 5
-    )
+    shown = ", ".join(f"{v!r:.80}" for v in labels[:5].tolist())
+    shown += ", ..." * (len(labels) > 5)
+    by_name = f"name the minority's label by {advice('minor_label', 'minor_label=')}"
     if np.ndim(minor_label) or not isinstance(minor_label, Hashable):
         raise ValueError(
             f"minor_label must be one label, got {minor_label!r}; for several, give y "
             "with two classes, such as numpy.isin(y, labels)"
         )
     if minor_label is not None:
-        minor = (
-            minor_label.item() if isinstance(minor_label, np.generic) else minor_label
-        )
+        minor = minor_label
+        if isinstance(minor, np.generic):
+            minor = minor.item()
     elif set(labels.tolist()) == {-1, 1}:
         minor = -1
     elif set(labels.tolist()) == {0, 1}:  # False == 0 and True == 1
@@ -265,19 +319,16 @@ def _minor_of(labels: np.ndarray, minor_label: Any) -> tuple[Any, np.ndarray]:
     elif len(labels) == 1:
         raise ValueError(
             f"y has one class only, the label {shown}, which could be either class; "
-            "omit y if all rows are majority, or name the minority's label by "
-            "minor_label=, in the command line --minor"
+            f"omit y if all rows are majority, or {by_name}"
         )
     else:
         raise ValueError(
             f"y has the labels {shown}; only {{-1, 1}}, {{0, 1}} and booleans are "
-            "accepted without minor_label=; name the minority's label by minor_label=, "
-            "in the command line --minor"
+            f"accepted without minor_label=; {by_name}"
         )
     found = np.array([bool(label == minor) for label in labels])
-    other_type = all(
-        isinstance(label, str) != isinstance(minor, str) for label in labels
-    )
+    is_text = isinstance(minor, str)
+    other_type = all(isinstance(label, str) != is_text for label in labels)
     if not found.any() and (len(labels) > 1 or other_type):
         raise ValueError(
             f"minor_label={minor_label!r} does not occur in y, which has {shown}"
@@ -286,5 +337,14 @@ def _minor_of(labels: np.ndarray, minor_label: Any) -> tuple[Any, np.ndarray]:
 
 
 def to_save(labels: tuple[Any, ...]) -> list[Any]:
-    """Return labels for a saved fit: those that are no numbers and texts as their text."""
+    """Return labels for a saved fit: numbers and texts as they are, others as texts.
+
+    Parameters
+    ----------
+    labels : tuple
+
+    Returns
+    -------
+    list
+    """
     return [x if isinstance(x, bool | int | float | str) else str(x) for x in labels]

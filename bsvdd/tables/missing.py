@@ -1,4 +1,4 @@
-"""Gaps in a table: values in their place."""
+"""Missing values of a table: values in their place."""
 
 from __future__ import annotations
 
@@ -9,44 +9,62 @@ from scipy.stats import mode
 
 from ..models.rows import CompleteRows
 
-NEAREST = 10  # rows whose values fill a gap
-SPACED = (np.arange(NEAREST) + 0.5) / NEAREST  # where these lie among more rows as near
-BLOCK = 2**24  # distances at once
-SHOWN = 8  # columns that a line names
+DONORS = 10  # rows whose values fill a missing one
+SPACED = (np.arange(DONORS) + 0.5) / DONORS  # where these lie among more rows as near
+DISTANCES_AT_ONCE = 2**24
+MOST_COLUMNS_NAMED = 8
 
 
-def counted(gaps: np.ndarray, columns: Iterable[object]) -> str:
-    """Return how many rows (n, p) have gaps, and how many gaps each column has."""
-    each = [
-        f"{str(c)!r} ({k})" for c, k in zip(columns, gaps.sum(axis=0), strict=True) if k
-    ]
-    more = f" and {len(each) - SHOWN} more" if len(each) > SHOWN else ""
-    n = int(gaps.any(axis=1).sum())
-    return f"{n} of {len(gaps)} rows have gaps, in {', '.join(each[:SHOWN])}{more}"
+def counted(missing: np.ndarray, columns: Iterable[object]) -> str:
+    """Return how many rows have missing values, and how many each column has.
+
+    Parameters
+    ----------
+    missing : ndarray of bool, shape (n, p)
+    columns : iterable of length p
+        The names of the columns.
+
+    Returns
+    -------
+    str
+    """
+    counts = zip(columns, missing.sum(axis=0), strict=True)
+    each = [f"{str(name)!r} ({k})" for name, k in counts if k]
+    others = len(each) - MOST_COLUMNS_NAMED
+    more = f" and {others} more" if others > 0 else ""
+    n = int(missing.any(axis=1).sum())
+    named = ", ".join(each[:MOST_COLUMNS_NAMED])
+    return f"{n} of {len(missing)} rows have gaps, in {named}{more}"
 
 
 def imputed(
     rows: np.ndarray, known: np.ndarray, categorical: Collection[int] = ()
 ) -> CompleteRows:
-    """Return rows whose gaps have values of the nearest known rows: the middle one, and each.
+    """Return rows with a value in place of each missing one.
 
-    A gap takes the median of the 10 nearest rows that have a value there, in a column
-    of categories their most frequent one. Rows as far as the tenth count too, so no
-    order of rows matters. The distance of two rows is the mean over the columns that
-    both have of 1 for categories that differ, and of the difference of ranks, relative
-    to the number of rows, for numbers (Gower 1971, with ranks as Podani 1999 has it).
+    A missing number becomes the median of the 10 nearest rows that have a value there,
+    a missing category their most frequent one. Rows as far as the tenth count too, so
+    no order of rows matters. The distance of two rows is a mean over the columns that
+    both have: 1 for categories that differ; for numbers the difference of ranks,
+    relative to the number of rows (Gower 1971, with ranks as Podani 1999 has it).
 
-    The k-th of the 10 versions has the values of the k-th nearest row in all gaps that
-    have the same nearest rows. Of more than 10, evenly spaced ones are taken.
+    There are 10 versions. Version k has the values of the k-th nearest row, in all
+    missing cells with the same nearest rows. Of more than 10 rows as near, evenly
+    spaced ones are taken.
 
     Parameters
     ----------
     rows : ndarray of shape (m, p)
         Numbers and codes of categories, NaN where a value is missing.
     known : ndarray of shape (n, p)
-        Rows of the same columns, with gaps of their own.
+        Rows of the same columns, which may lack values too.
     categorical : collection of int
         Positions of the columns of categories.
+
+    Returns
+    -------
+    CompleteRows
+        The middle of the versions, and each version.
 
     Raises
     ------
@@ -70,36 +88,36 @@ def imputed(
     >>> found.copies[:, 0, 1]
     array([5., 6., 6., 6., 6., 6., 6., 6., 6., 7.])
     """
-    gaps = np.isnan(rows)
+    missing = np.isnan(rows)
     has = ~np.isnan(known)
-    which = np.flatnonzero(gaps.any(axis=1))
+    which = np.flatnonzero(missing.any(axis=1))
     if not len(which):
         return CompleteRows.of(rows)
-    _require_values(gaps, has)
+    _require_values(missing, has)
     middle = rows.copy()
-    versions = np.repeat(rows[None, which], NEAREST, axis=0)
+    versions = np.repeat(rows[None, which], DONORS, axis=0)
     order = np.lexsort(known.T)  # whatever the order of known rows
     known = known[order]
     has = has[order]
-    scaled = _ranks(rows[which], known, categorical), _ranks(known, known, categorical)
-    step = max(1, BLOCK // len(known))
+    ranks = _ranks(rows[which], known, categorical)
+    known_ranks = _ranks(known, known, categorical)
+    step = max(1, DISTANCES_AT_ONCE // len(known))
     for start in range(0, len(which), step):
         block = slice(start, start + step)
-        distance = _distances(scaled[0][block], scaled[1], categorical)
-        for i, f in np.argwhere(gaps[which[block]]):
-            near = _nearest(distance[i], has[:, f])
+        distance = _distances(ranks[block], known_ranks, categorical)
+        for i, f in np.argwhere(missing[which[block]]):
+            near = _donors(distance[i], has[:, f])
             values = known[near, f]
-            is_code = f in categorical
             versions[:, start + i, f] = values[(SPACED * len(near)).astype(int)]
-            middle[which[start + i], f] = (
-                mode(values)[0] if is_code else np.median(values)
-            )
+            typical = mode(values)[0] if f in categorical else np.median(values)
+            middle[which[start + i], f] = typical
     return CompleteRows(middle, which, versions)
 
 
-def _require_values(gaps: np.ndarray, has: np.ndarray) -> None:
-    if gaps.all(axis=1).any():
-        row = int(gaps.all(axis=1).argmax())
+def _require_values(missing: np.ndarray, has: np.ndarray) -> None:
+    """Raise a ValueError for a row without values, or a column that no row knows."""
+    if missing.all(axis=1).any():
+        row = int(missing.all(axis=1).argmax())
         raise ValueError(f"X[{row}] has no value in any column; leave such rows out")
     if not has.any(axis=0).all():
         column = int((~has.any(axis=0)).argmax())
@@ -109,10 +127,11 @@ def _require_values(gaps: np.ndarray, has: np.ndarray) -> None:
         )
 
 
-def _nearest(distance: np.ndarray, has: np.ndarray) -> np.ndarray:
-    """Return the rows as near as the tenth among those that have a value, the nearest first."""
+def _donors(distance: np.ndarray, has: np.ndarray) -> np.ndarray:
+    """Return the rows with a value that are as near as the tenth, the nearest first."""
     near = np.where(has, distance, np.inf)
-    tenth = np.partition(near, min(NEAREST, len(near)) - 1)[min(NEAREST, len(near)) - 1]
+    last = min(DONORS, len(near)) - 1
+    tenth = np.partition(near, last)[last]
     found = np.flatnonzero((near <= tenth * (1.0 + 1e-9)) & has)
     return found[np.argsort(near[found], kind="stable")]
 
@@ -120,33 +139,29 @@ def _nearest(distance: np.ndarray, has: np.ndarray) -> np.ndarray:
 def _ranks(
     rows: np.ndarray, known: np.ndarray, categorical: Collection[int]
 ) -> np.ndarray:
-    """Return the shares of known values below those of rows, codes of categories as they are."""
+    """Return the share of known values below each value; or codes of categories."""
     result = rows.copy()
     for f in range(rows.shape[1]):
         if f not in categorical:
+            x = rows[:, f]
             values = np.sort(known[~np.isnan(known[:, f]), f])
-            sides = (
-                np.searchsorted(values, rows[:, f], side) for side in ("left", "right")
-            )
-            result[:, f] = np.where(
-                np.isnan(rows[:, f]), np.nan, sum(sides) / 2.0 / len(values)
-            )
+            below = np.searchsorted(values, x, "left")
+            up_to = np.searchsorted(values, x, "right")
+            share = (below + up_to) / 2.0 / len(values)
+            result[:, f] = np.where(np.isnan(x), np.nan, share)
     return result
 
 
 def _distances(
     rows: np.ndarray, known: np.ndarray, categorical: Collection[int]
 ) -> np.ndarray:
-    """Return the distances (m, n) over the columns that both rows have; inf without one."""
+    """Return the distances (m, n) over the columns both rows have; inf without one."""
     total, count = np.zeros((2, len(rows), len(known)))
     for f in range(rows.shape[1]):
         apart = np.abs(rows[:, None, f] - known[:, f])
-        apart = (
-            np.where(np.isnan(apart), np.nan, apart != 0.0)
-            if f in categorical
-            else apart
-        )
         both = ~np.isnan(apart)
+        if f in categorical:
+            apart = apart != 0.0
         np.add(total, apart, out=total, where=both)
         count += both
     return np.divide(total, count, out=np.full(total.shape, np.inf), where=count > 0)

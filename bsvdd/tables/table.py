@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from pandas.api import types
 
-from ..base.messages import did_you_mean, listed, quoted
+from ..base.messages import advice, did_you_mean, listed, quoted
 from ..base.warning import DataWarning, warn
-from .columns import GAP, TableColumn, level, texts
-from .reading import column_of, said
+from .columns import NO_VALUE, TableColumn, text_of, texts
+from .reading import column_of, notes_of_column
 
 
 def as_frame(X: Any) -> Any:
-    """Return a table of pandas, polars or pyarrow as a data frame, named by texts or 0, 1, ...
+    """Return a table of pandas, polars or pyarrow as a data frame.
 
-    Anything else is returned as it is. A lazy frame of polars is collected.
+    Its columns are named by texts or 0, 1, .... A lazy frame of polars is collected.
+
+    Parameters
+    ----------
+    X : object
+
+    Returns
+    -------
+    pandas.DataFrame or object
+        Anything else than a table is returned as it is.
 
     Raises
     ------
@@ -28,13 +38,10 @@ def as_frame(X: Any) -> Any:
     ValueError
         Two columns have one name.
     """
-    if hasattr(X, "collect_schema") and hasattr(X, "collect"):
-        X = X.collect()
-    if (
-        hasattr(X, "__arrow_c_stream__")
-        and hasattr(X, "columns")
-        and not hasattr(X, "iloc")
-    ):
+    if hasattr(X, "collect_schema"):  # of polars, lazy or not
+        X = X.lazy().collect()
+    is_arrow = hasattr(X, "__arrow_c_stream__") and hasattr(X, "columns")
+    if is_arrow and not hasattr(X, "iloc"):
         try:
             import pyarrow as pa
         except ImportError as error:
@@ -55,8 +62,19 @@ def as_frame(X: Any) -> Any:
     return X.set_axis([str(name) for name in X.columns], axis=1)
 
 
-def frame_of(X: Any, names: Any = None) -> pd.DataFrame:
-    """Return rows as a data frame; those of an array get the columns ``names``."""
+def frame_of(X: Any, names: Sequence[Hashable] | None = None) -> pd.DataFrame:
+    """Return rows as a data frame.
+
+    Parameters
+    ----------
+    X : data frame or array-like of shape (m, p)
+    names : sequence, optional
+        The columns that an array gets.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
     X = as_frame(X)
     if isinstance(X, pd.DataFrame):
         return X
@@ -65,7 +83,7 @@ def frame_of(X: Any, names: Any = None) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Table:
-    r"""What the columns of a table are: numbers, dates, categories, ordered ones, names of rows.
+    r"""What each column of a table is: numbers, dates, levels, a category, or names.
 
     An estimator learns it from its training rows, and keeps it for new rows. A cyclic
     column of period T has two coordinates for the kernel,
@@ -78,7 +96,7 @@ class Table:
         The columns of numbers that come again, with their periods: hours 24, weekdays
         7, angles 360.
     missing : sequence, optional
-        Values, numbers or texts, that stand for "not known": they are gaps.
+        Values, numbers or texts, that stand for "not known".
     columns : tuple of TableColumn, optional
         What each column is; learned by ``fit``.
     names : tuple of str, optional
@@ -111,7 +129,7 @@ class Table:
     """
 
     cyclic: Mapping[Any, float] = field(default_factory=dict)
-    missing: Collection[Any] = ()
+    missing: Collection[object] = ()
     columns: tuple[TableColumn, ...] = field(default=(), repr=False)
     names: tuple[str, ...] | None = field(default=None, repr=False)
 
@@ -127,26 +145,24 @@ class Table:
             )
 
     @property
-    def labels(self) -> list[Any]:
+    def labels(self) -> list[Hashable]:
         """The names of the columns; their numbers if they have none."""
         return list(range(len(self.columns)) if self.names is None else self.names)
 
     @property
-    def kinds(self) -> dict[Any, str]:
+    def kinds(self) -> dict[Hashable, str]:
         """What each column is: "numbers", "dates", "levels", "category" or "names"."""
-        return {
-            n: column.kind for n, column in zip(self.labels, self.columns, strict=True)
-        }
+        kinds = [column.kind for column in self.columns]
+        return dict(zip(self.labels, kinds, strict=True))
 
     @property
     def categorical(self) -> tuple[int, ...]:
         """The positions of the categories."""
-        return tuple(
-            i for i, column in enumerate(self.columns) if column.kind == "category"
-        )
+        kinds = [column.kind for column in self.columns]
+        return tuple(i for i, kind in enumerate(kinds) if kind == "category")
 
-    def fit(self, X: Any, categorical: Collection[int] = ()) -> Self:
-        """Return the table that training rows teach.
+    def fit(self, X: ArrayLike, categorical: Collection[int] = ()) -> Self:
+        """Return the table with its columns, learned from training rows.
 
         Parameters
         ----------
@@ -154,6 +170,10 @@ class Table:
             The columns of an array are numbers.
         categorical : collection of int
             Positions of columns of numbers that are categories.
+
+        Returns
+        -------
+        Table
 
         Raises
         ------
@@ -168,25 +188,49 @@ class Table:
         """
         X = as_frame(X)
         if isinstance(X, pd.DataFrame):
-            columns = self._columns(self.known(X).reset_index(drop=True), categorical)
-            names = None if list(X) == list(range(X.shape[1])) else tuple(X)
-        else:
-            kinds = [
-                "category" if i in categorical else "numbers"
-                for i in range(np.shape(X)[1])
-            ]
-            columns = tuple(map(TableColumn, kinds))
-            names = None
+            return self._learned(self._cells(X), categorical)[0]
+        of_array = {True: TableColumn("category"), False: TableColumn()}
+        p = np.shape(X)[1]
+        return self._with(tuple(of_array[i in categorical] for i in range(p)))
+
+    def fit_floats(
+        self, X: pd.DataFrame, categorical: Collection[int] = ()
+    ) -> tuple[Self, np.ndarray]:
+        """Return the table as :meth:`fit`, and the training rows as floats.
+
+        Parameters
+        ----------
+        X : data frame of shape (n, p)
+        categorical : collection of int
+            Positions of columns of numbers that are categories.
+
+        Returns
+        -------
+        table : Table
+        rows : ndarray of shape (n, p)
+            As :meth:`floats` returns them; each column is read once.
+        """
+        X = as_frame(X)
+        cells = self._cells(X)
+        table, values = self._learned(cells, categorical)
+        return table, table._readable(X, values, table._unreadable(cells, values))
+
+    def _with(self, columns: tuple[TableColumn, ...], names: Any = None) -> Self:
+        """The table with its columns; a ValueError if a cyclic one has no numbers."""
         new = replace(self, columns=columns, names=names)
         if wrong := [name for name in self.cyclic if new.kinds.get(name) != "numbers"]:
             raise ValueError(f"cyclic: {wrong[0]!r} is none of the columns of numbers")
         return new
 
-    def _columns(
+    def _cells(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Rows as :meth:`known`, numbered from 0."""
+        return self.known(X).reset_index(drop=True)
+
+    def _learned(
         self, X: pd.DataFrame, categorical: Collection[int]
-    ) -> tuple[TableColumn, ...]:
-        """Return what the columns of training rows are, and say what a reader may doubt."""
-        found: dict[Any, TableColumn] = {}
+    ) -> tuple[Self, pd.DataFrame]:
+        """The table of training rows, and their floats; says what may be doubted."""
+        found = {}
         wrong = []
         for i, name in enumerate(X):
             try:
@@ -194,72 +238,108 @@ class Table:
             except ValueError as error:
                 wrong.append(f"column {name!r} {error}".replace("{x}", repr(name)))
         if {column.kind for column in found.values()} == {"names"}:
+            see = advice("separator", "sep of bsvdd.read_table")
             wrong.append(
-                "X has no column besides names of rows; if it is from CSV, see --sep"
+                f"X has no column besides names of rows; if it is from CSV, see {see}"
             )
         if wrong:
             raise ValueError("; ".join(wrong))
+        values = {name: column.floats(X[name]) for name, column in found.items()}
         for name, column in found.items():
-            for line in said(X[name], column):
+            for line in notes_of_column(X[name], column, values[name].to_numpy()):
                 warn(f"column {name!r} {line}".replace("{x}", repr(name)), DataWarning)
-        return tuple(found.values())
+        names = None if list(X) == list(range(X.shape[1])) else tuple(X)
+        new = self._with(tuple(found.values()), names)
+        return new, pd.DataFrame(values, X.index)
 
     def known(self, X: Any) -> Any:
-        """Return a data frame, or an array of numbers, in which ``missing`` values are gaps."""
-        codes = [level(v) for v in self.missing]
-        numbers = pd.to_numeric(
-            pd.Series(codes, dtype=object), errors="coerce"
-        ).dropna()
-        if not isinstance(X, pd.DataFrame):
-            return np.where(np.isin(X, numbers), np.nan, X) if codes else X
+        """Return rows in which the values of :attr:`missing` are missing.
 
-        def with_gaps(x: pd.Series) -> pd.Series:
+        Parameters
+        ----------
+        X : pandas.DataFrame or ndarray of numbers
+
+        Returns
+        -------
+        pandas.DataFrame or ndarray
+        """
+        if not self.missing:
+            return X
+        codes = [text_of(v) for v in self.missing]
+        found = pd.to_numeric(pd.Series(codes, dtype=object), errors="coerce")
+        numbers = found.dropna()
+        if not isinstance(X, pd.DataFrame):
+            return np.where(np.isin(X, numbers), np.nan, X)
+
+        def masked(x: pd.Series) -> pd.Series:
             if types.is_numeric_dtype(x):
                 return x.mask(x.isin(numbers))
-            cells = x.astype(object).map(level)
-            return x.mask(
-                cells.isin(codes) | pd.to_numeric(cells, errors="coerce").isin(numbers)
-            )
+            cells = x.astype(object).map(text_of)
+            is_number = pd.to_numeric(cells, errors="coerce").isin(numbers)
+            return x.mask(cells.isin(codes) | is_number)
 
-        return X.apply(with_gaps) if codes else X
+        return X.apply(masked)
 
     def matched(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Return new rows with the columns in the order of the fit; a ValueError if one lacks."""
-        lacking = [name for name in self.names or () if name not in X]
-        if lacking:
+        """Return new rows with their columns in the order of the fit.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Raises
+        ------
+        ValueError
+            A column of the fit is not there.
+        """
+        absent = [name for name in self.names or () if name not in X]
+        if absent:
             raise ValueError(
-                f"X lacks {listed(lacking)}{did_you_mean(lacking[0], X)}, which the "
+                f"X lacks {listed(absent)}{did_you_mean(absent[0], X)}, which the "
                 f"fit has; it has {quoted(X)}"
             )
         named = self.names is not None and len(self.names) == X.shape[1]
         return X[self.labels] if named else X  # scikit-learn names further columns
 
     def read(self, X: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return the floats of rows (m, p), NaN for gaps, and which cells cannot be read."""
-        X = self.known(X).reset_index(drop=True)
-        values = {}
-        bad = {}
-        for name, column in zip(X, self.columns, strict=True):
-            values[name] = column.floats(X[name])
-            bad[name] = (values[name].isna() & X[name].notna()) | np.isinf(values[name])
-            if bad[name].any():  # blank texts are gaps too
-                cells = texts(X[name])
-                given = cells.index[
-                    cells != (GAP if column.kind in ("numbers", "dates") else "")
-                ]
-                bad[name] &= X.index.isin(given)
-        return pd.DataFrame(values, X.index), pd.DataFrame(bad, X.index)
+        """Return the floats of rows, and which cells cannot be read.
 
-    def floats(self, X: Any) -> np.ndarray:
-        """Return rows as floats (m, p): days, places of levels, codes of categories, NaN for gaps.
+        Parameters
+        ----------
+        X : pandas.DataFrame of shape (m, p)
+            With the columns of the fit.
 
-        Raises
-        ------
-        ValueError
-            A column is not there, or a cell is not as in training.
+        Returns
+        -------
+        values : pandas.DataFrame of shape (m, p)
+            NaN where a cell is missing, or cannot be read.
+        unreadable : pandas.DataFrame of bool, shape (m, p)
         """
-        X = self.matched(frame_of(X, self.labels))
-        values, bad = self.read(X)
+        X = self._cells(X)
+        columns = zip(X, self.columns, strict=True)
+        values = {name: column.floats(X[name]) for name, column in columns}
+        floats = pd.DataFrame(values, X.index)
+        return floats, self._unreadable(X, floats)
+
+    def _unreadable(self, X: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
+        """Which cells (m, p) are there, but have no finite float."""
+        found = (values.isna() & X.notna()) | np.isinf(values)
+        for name, column in zip(X, self.columns, strict=True):
+            if found[name].any():
+                cells = texts(X[name])  # blank texts are missing too
+                of_numbers = column.kind in ("numbers", "dates")
+                given = cells.index[cells != (NO_VALUE if of_numbers else "")]
+                found[name] &= X.index.isin(given)
+        return found
+
+    def _readable(
+        self, X: pd.DataFrame, values: pd.DataFrame, bad: pd.DataFrame
+    ) -> np.ndarray:
+        """The floats as an array; a ValueError for the first column with a bad cell."""
         for name, column in zip(X, self.columns, strict=True):
             if n := int(bad[name].sum()):
                 row = int(bad[name].argmax())
@@ -270,8 +350,40 @@ class Table:
                 )
         return values.to_numpy(float)
 
+    def floats(self, X: ArrayLike) -> np.ndarray:
+        """Return rows as floats: days, places of levels, codes of categories.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (m, p)
+
+        Returns
+        -------
+        ndarray of shape (m, p)
+            NaN where a cell is missing.
+
+        Raises
+        ------
+        ValueError
+            A column is not there, or a cell is not as in training.
+        """
+        X = self.matched(frame_of(X, self.labels))
+        return self._readable(X, *self.read(X))
+
     def frame(self, rows: np.ndarray, index: Any = None) -> pd.DataFrame:
-        """Return floats (m, p) as cells: numbers, dates, texts; None for gaps and names."""
+        """Return floats as cells: numbers, dates, texts.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (m, p)
+        index : array-like of shape (m,), optional
+            The names of the rows; by default 0, 1, ....
+
+        Returns
+        -------
+        pandas.DataFrame
+            None where a value is missing, and for names of rows.
+        """
         found = {}
         for name, column, x in zip(self.labels, self.columns, rows.T, strict=True):
             is_plain = column == TableColumn(column.kind) and column.kind != "names"
@@ -281,9 +393,8 @@ class Table:
             found[name] = pd.Series(
                 cells, dtype=object if isinstance(cells, list) else None
             )
-        return pd.DataFrame(found).set_axis(
-            range(len(rows)) if index is None else index
-        )
+        names = range(len(rows)) if index is None else index
+        return pd.DataFrame(found).set_axis(names)
 
     @property
     def cycles(self) -> tuple[int, ...]:
@@ -292,7 +403,17 @@ class Table:
         return (*map(self.labels.index, self.cyclic), *range(p, p + len(self.cyclic)))
 
     def coordinates(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows (..., p) as a kernel takes them: sines of cyclic columns come last."""
+        """Return rows as a kernel takes them.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (..., p)
+
+        Returns
+        -------
+        ndarray of shape (..., p + number of cyclic columns)
+            A cyclic column is its cosine; the sines come last.
+        """
         place = [self.labels.index(name) for name in self.cyclic]
         angle = 2.0 * np.pi * rows[..., place] / list(self.cyclic.values())
         found = np.concatenate([rows, np.sin(angle)], axis=-1)

@@ -71,7 +71,7 @@ def test_a_cell_that_cannot_be_read_is_a_gap_and_is_counted(
 ):
     model, csv = folder / "BDD", folder / "gaps.csv"
     result, frame = scores(model, csv, "--id", "name", "--fdr", "0.3")
-    said = "2 cells cannot be read and count as gaps; the first is 'n/a?' in 'b' of row 4 (counted"
+    said = "2 cells cannot be read and count as missing; the first is 'n/a?' in 'b' of row 4 (counted"
     assert (
         "72 rows scored" in result.output
         and f"{said} from 0; 'name' is '004')" in result.stderr

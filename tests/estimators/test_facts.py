@@ -1,4 +1,4 @@
-"""What a fit is worth: each number against another computation, and the words that read them."""
+"""Each fact of a fit against another computation, and the words that read them."""
 
 import json
 import re
@@ -14,7 +14,7 @@ import xarray as xr
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, BSVDDM, SVDD, cutoffs, kernels, priors
-from bsvdd.estimators.facts import share
+from bsvdd.estimators.facts import Share
 from tests.cases import warned
 from tests.models.helpers import left_out
 
@@ -65,7 +65,8 @@ def test_what_the_posterior_is_worth_is_that_of_its_definition(est):
         "spread": np.median(spread),
         "pull": np.median(pull),
     }
-    assert {k: found[k] for k in expected} == pytest.approx(expected, rel=1e-9)
+    posterior = vars(found.posterior)
+    assert {k: posterior[k] for k in expected} == pytest.approx(expected, rel=1e-9)
 
 
 def test_quantities_are_those_of_the_draws(est):
@@ -85,17 +86,17 @@ def test_quantities_are_those_of_the_draws(est):
         for quantity, draws in expected.items():
             np.testing.assert_allclose(idata[group][quantity], draws)
             low, middle, high = np.quantile(draws, [0.05, 0.5, 0.95])
-            of = found["quantities"][quantity]
+            of = found.posterior.quantities[quantity]
             assert of[group] == pytest.approx(middle) == table.loc[quantity, group]
             if group == "posterior":
                 assert (of["low"], of["high"]) == pytest.approx((low, high))
-    assert (
-        found["effective_support"]
-        == found["quantities"]["effective_support"]["posterior"]
-    )
+    support = found.posterior.quantities["effective_support"]["posterior"]
+    assert found.effective_support == support
     numbers = table.index[table["low"].isna()]
     assert [*numbers] == ["variance_ratio", "spread", "pull", "r_hat", "ess"]
-    assert table["posterior"][numbers].tolist() == [found[name] for name in numbers]
+    assert table["posterior"][numbers].tolist() == [
+        getattr(found.posterior, name) for name in numbers
+    ]
     assert len(az.summary(idata, var_names=[*expected])) == len(expected)
 
 
@@ -113,23 +114,20 @@ def test_convergence_is_that_of_arviz(sampler):
         with pytest.warns(UserWarning) as said:
             tree = xr.DataTree.from_dict({"posterior": of_w, "sample_stats": divergent})
             est = est.with_draws(tree)
-        doubts = bsvdd.facts(est)["doubts"]
-        assert doubts == [str(each.message) for each in said]
+        reasons = bsvdd.facts(est).warnings
+        assert reasons == [str(each.message) for each in said]
         words = ["R-hat of s_z is", "the chains disagree", "effective sample size"]
-        for doubt in [*words, "3 divergent tr", "collapsed"]:
-            assert any(doubt in text for text in doubts), doubt
-    found = bsvdd.facts(est)
+        for part in [*words, "3 divergent tr", "collapsed"]:
+            assert any(part in text for text in reasons), part
+    found = bsvdd.facts(est).posterior
     w = est.idata_["posterior"]["w"].values
     s = xr.Dataset({"s": (("chain", "draw", "row"), w @ est.gram_.K)})
     r_hat, ess = float(az.rhat(s)["s"].max()), float(az.ess(s)["s"].min())
-    assert found["r_hat"] == pytest.approx(r_hat, rel=1e-8)
-    assert found["ess"] == pytest.approx(ess, rel=1e-6)
-    assert (found["sampler"], found["chains"]) == (
-        sampler,
-        2 if sampler == "own" else 4,
-    )
-    assert found["divergences"] == (3 if sampler == "own" else 0)
-    assert f"R-hat of s is at most {found['r_hat']:.3f}" in " ".join(str(est).split())
+    assert found.r_hat == pytest.approx(r_hat, rel=1e-8)
+    assert found.ess == pytest.approx(ess, rel=1e-6)
+    assert (found.sampler, found.chains) == (sampler, 2 if sampler == "own" else 4)
+    assert found.divergences == (3 if sampler == "own" else 0)
+    assert f"R-hat of s is at most {found.r_hat:.3f}" in " ".join(str(est).split())
 
 
 ALIKE = dict(kernel=kernels.RBF(1.2), draws=250)
@@ -139,7 +137,7 @@ MANY = (
     + 3.0 * (np.arange(350) >= 200)[:, None]
 )
 INSIDE = np.concatenate([ROWS[:20] * 2, 0.1 * ROWS[20:]])
-DOUBTS = [  # a fit, its rows and labels, what it doubts, and what to do
+WARNINGS = [  # a fit, its rows and labels, its warning, and what to do
     (
         BSVDD(draws=5, tune=5),
         ROWS[:20],
@@ -177,15 +175,15 @@ DOUBTS = [  # a fit, its rows and labels, what it doubts, and what to do
 
 
 @pytest.mark.parametrize(
-    ("est", "X", "y", "doubt", "remedy"), DOUBTS, ids=range(len(DOUBTS))
+    ("est", "X", "y", "warning", "remedy"), WARNINGS, ids=range(len(WARNINGS))
 )
-def test_a_fit_warns_and_prints_what_it_doubts(est, X, y, doubt, remedy):
+def test_a_fit_prints_its_warnings(est, X, y, warning, remedy):
     _, lines = warned(est.set_params(random_state=0).fit, X, y)
     found, text = bsvdd.facts(est), " ".join(str(est).split())
-    said = [each for each in found["doubts"] if doubt in each and remedy in each]
+    said = [each for each in found.warnings if warning in each and remedy in each]
     assert len(said) == 1
-    assert set(found["doubts"]) <= set(lines)
-    assert all(" ".join(each.split()) in text for each in found["doubts"])
+    assert set(found.warnings) <= set(lines)
+    assert all(" ".join(each.split()) in text for each in found.warnings)
 
 
 @pytest.mark.parametrize(
@@ -201,8 +199,8 @@ def test_a_fit_warns_and_prints_what_it_doubts(est, X, y, doubt, remedy):
 )
 def test_the_print_says_how_wide_the_intervals_are(est, least, most, said):
     found = bsvdd.facts(est.fit(NARROW))
-    assert found["doubts"] == [] and "doubt" not in str(est)
-    assert least <= found.get("spread", 1.0) <= most
+    assert found.warnings == [] and "warning" not in str(est)
+    assert least <= getattr(found.posterior, "spread", 1.0) <= most
     assert said in " ".join(str(est).split())
 
 
@@ -215,9 +213,9 @@ def test_the_interval_of_a_share_is_that_of_jeffreys(count, n):
         np.sin(t[np.searchsorted(np.cumsum(density) / density.sum(), [0.05, 0.95])])
         ** 2
     )
-    of = share(np.arange(n) < count)
+    of = Share.of(np.arange(n) < count, np.ones(n))
     expected = x[0] if count else 0.0, x[1] if count < n else 1.0
-    assert (of["low"], of["high"]) == pytest.approx(expected, abs=1e-4)
+    assert (of.low, of.high) == pytest.approx(expected, abs=1e-4)
 
 
 FRAME = pd.DataFrame(NARROW, columns=["a", EVIL, "c"]).assign(kind=["u", "v", "w"] * 20)
@@ -228,7 +226,7 @@ RBF = kernels.RBF(1.5)
 SAID = {  # a fit, its rows and labels, facts, and parts of the paragraph
     "labels": (
         BSVDDM(**QUICK, cutoff=cutoffs.Best()),
-        *(ROWS, Y, {"rows": 25, "minority": 5, "points": 25, "likelihood_scale": 1.0}),
+        *(ROWS, Y, {"rows": 25, "minority": 5, "atoms": 25, "likelihood_scale": 1.0}),
         [
             "20 normal and 5 abnormal rows",
             "was given",
@@ -250,7 +248,11 @@ SAID = {  # a fit, its rows and labels, facts, and parts of the paragraph
         *(
             FRAME,
             None,
-            {"gaps": {"c": 4, "kind": 1}, "rows_with_gaps": 5, "calibrated": True},
+            {
+                "missing": {"c": 4, "kind": 1},
+                "rows_with_missing": 5,
+                "calibrated": True,
+            },
         ),
         [
             "chosen by the left-out likelihood",
@@ -294,25 +296,24 @@ def told(request):
 def test_facts_are_those_of_the_fit(told):
     est, X, expected, _ = told
     found = bsvdd.facts(est)
-    assert json.loads(json.dumps(found)) == found
-    for name, value in expected.items():
-        assert found[name] == value or (value is None and found[name])
+    as_dict = found.as_dict()
+    assert json.loads(json.dumps(as_dict)) == as_dict
+    assert {name: as_dict[name] for name in expected} == expected
     normal, minority = est.decision()["normal"].to_numpy(), est.fit_.training.minority
-    assert found["minority"] == minority.sum() and found["rows"] == len(X)
+    assert found.minority == minority.sum() and found.rows == len(X)
     for name, of in {"majority": ~minority, "minority": minority}.items():
-        if of.any() and "one_table" not in found:
-            beyond = found["beyond"][name]
-            assert (beyond["rows"], beyond["count"]) == (of.sum(), (~normal[of]).sum())
+        if of.any() and not found.one_table:
+            beyond = found.beyond[name]
+            assert (beyond.rows, beyond.count) == (of.sum(), (~normal[of]).sum())
             of_class = f"{name} " * bool(minority.any())
-            said = f"{beyond['count']} of {beyond['rows']} {of_class}rows"
+            said = f"{beyond.count} of {beyond.rows} {of_class}rows"
             assert said in " ".join(str(est).split())
     if isinstance(X, pd.DataFrame):
-        assert found["columns"] == dict.fromkeys(["a", EVIL, "c"], "numbers") | {
+        assert found.columns == dict.fromkeys(["a", EVIL, "c"], "numbers") | {
             "kind": "category"
         }
-    assert (
-        found["cutoff"] == est.cutoff_ and max(map(len, str(est).splitlines())) <= 100
-    )
+    assert found.cutoff == est.cutoff_
+    assert max(map(len, str(est).splitlines())) <= 100
 
 
 def test_the_paragraph_cites_each_reference_in_order(told):
@@ -322,7 +323,7 @@ def test_the_paragraph_cites_each_reference_in_order(told):
     assert cited == [line.split()[0] for line in references.splitlines()]
     assert all(part in text for part in parts), text
     assert not re.search("nan|None", text.replace("diagonal=None", ""))
-    assert bsvdd.facts(est)["reference"] in references
+    assert bsvdd.facts(est).reference in references
 
 
 class Page(HTMLParser):
@@ -354,12 +355,12 @@ def test_the_page_needs_nothing_else_and_escapes_what_the_user_wrote(told, tmp_p
         s.startswith("data:image/png;base64,") for s in page.sources
     )
     decided = est.decision().sort_values("surprise", ascending=False)
-    for said in (found["sha256"], found["call"], *map(str, decided.index[:10]), *parts):
+    for said in (found.sha256, found.call, *map(str, decided.index[:10]), *parts):
         assert said in page.text, said
     if isinstance(X, pd.DataFrame):
         assert EVIL in page.text  # as text
         assert "a = 9" in page.text  # the reason of the oddest row
-    assert ("There are no reasons" in page.text) == (not found["columns"])
+    assert ("There are no reasons" in page.text) == (not found.columns)
 
 
 def test_new_rows_with_labels_are_reported(tmp_path):
@@ -367,7 +368,8 @@ def test_new_rows_with_labels_are_reported(tmp_path):
     X = pd.DataFrame(ROWS[15:] + 0.1, index=[f"new {i}" for i in range(10)])
     found = est.decision(X)
     page = Page(bsvdd.report(est, tmp_path / "a.html", X, Y[15:]))
-    said = f"10 new rows: {found['normal'].sum()} normal, {(~found['normal']).sum()} abnormal"
+    normal = found["normal"].sum()
+    said = f"10 new rows: {normal} normal, {10 - normal} abnormal"
     assert said in page.text and "positive means minority" in page.text.lower()
     without = Page(bsvdd.report(est, tmp_path / "b.html", X))
     assert "positive means minority" not in without.text.lower()

@@ -47,7 +47,7 @@ def test_columns_of_rows_are_no_features(tmp_path):
         in text
     )
     assert (
-        "20 batches leave one by one, and the smallest rate that they can hold is 0.048"
+        "20 groups leave one by one, and the smallest rate that they can hold is 0.048"
         in text
     )
     assert "120 rows; 3 columns" in text  # not "0 minority" where nobody labelled
@@ -136,10 +136,10 @@ def test_weights_may_leave_few_rows_in_effect():
     ):
         SVDD().fit(X, sample_weight=t)
     est = SVDD().fit(X, sample_weight=np.where(np.arange(60) < 30, 0.25, 1.0))
-    beyond = bsvdd.facts(est)["beyond"]["majority"]
+    beyond = bsvdd.facts(est).beyond["majority"]
     flagged = ~est.decision()["normal"].to_numpy()
-    assert beyond["count"] == flagged.sum()
-    assert beyond["share"] == pytest.approx(
+    assert beyond.count == flagged.sum()
+    assert beyond.share == pytest.approx(
         (flagged[:30].sum() / 4 + flagged[30:].sum()) / 37.5
     )
     assert "rows (by weight " in " ".join(str(est).split())

@@ -1,4 +1,4 @@
-"""SVM, DSVM-CIL, LS-SVM and IDLSSVM-CIL: their systems written out, and scikit-learn."""
+"""SVM, DSVM-CIL, LS-SVM and IDLSSVM-CIL against their systems and scikit-learn."""
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ def both_classes(k=5):
 
 
 def bordered(rows, sign, ridge):
-    """Solve [0 y'; y Omega + diag(ridge)] [b; alpha] = [0; 1] with Omega_ij = y_i y_j K_ij."""
+    """Solve [0 y'; y Omega + diag(ridge)] [b; alpha] = [0; 1]; Omega = y y' * K."""
     n = len(sign)
     A = np.zeros((n + 1, n + 1))
     A[0, 1:] = A[1:, 0] = sign
@@ -75,7 +75,7 @@ LEAST_SQUARES = [
 
 @pytest.mark.parametrize(("cls", "arguments"), LEAST_SQUARES, ids=str)
 def test_least_squares_solve_the_bordered_system(cls, arguments):
-    """Dropped rows are as if they had not been there, but for the density of the others.
+    """Dropped rows change nothing but the density of the others.
 
     With zero_weight="epsilon" they have the ridge epsilon alone: they are fitted nearly
     exactly.
@@ -181,7 +181,7 @@ def test_support_vector_machines_are_svc_with_a_price_of_each_row(cls, arguments
 
 @pytest.mark.parametrize("nu", [1e-3, 0.1, 0.5, 1.0])
 def test_origin_among_the_rows_is_said_to_be_there(nu):
-    """Centred columns and a linear kernel: w = 0, for which libsvm alone finds no end."""
+    """Centred columns and a linear kernel: w = 0, where libsvm alone does not end."""
     rows = np.random.default_rng(22).normal(size=(150, 5))
     rows -= rows.mean(axis=0)
     message = r"origin of the kernel space lies among .*use kernels.RBF"
@@ -236,7 +236,7 @@ def test_density_weights_by_a_double_loop(k):
 
 
 def test_density_weights_are_taken_in_the_columns_of_the_kernel():
-    """Standardised columns where the kernel standardises; by the majority's mean and sd."""
+    """The kernel standardises columns by the majority's mean and sd."""
     stretched = X * [1.0, 1000.0]
     est = IDLSSVM(kernel=kernels.Tabular(RBF, scale="standardised")).fit(stretched, Y)
     V = StandardScaler().fit(stretched[:N0]).transform(stretched)
@@ -281,7 +281,7 @@ def test_equal_rows_have_equal_weights_and_others_are_kept(cls):
 
 @MACHINES
 def test_more_rows_than_a_matrix_may_have_are_refused(cls, monkeypatch):
-    monkeypatch.setattr("bsvdd.estimators.machines.MOST_ROWS", N0)
+    monkeypatch.setattr("bsvdd.estimators.machines.MOST_MATRIX_ROWS", N0)
     if cls is OCSVM:
         assert cls().fit(X, Y).weights_.shape == (N0,)
     rows, y = np.concatenate([X, X[:1]]), np.append(Y, 0)

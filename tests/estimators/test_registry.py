@@ -1,4 +1,4 @@
-"""The registry names every model once; what it says of a model is what its class says."""
+"""The registry names every model once, and says of a model what its class says."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""Scorers for scikit-learn are right for any labels; scikit-learn's own are right or refused."""
+"""Our scorers are right for any labels; scikit-learn's own are right or refused."""
 
 import pickle
 
@@ -14,7 +14,10 @@ from sklearn.preprocessing import StandardScaler
 from bsvdd import SVDD, cutoffs, kernels, load, plots, scorers
 
 FOLDS = StratifiedKFold(3)
-ADVICE = "need the labels of predict, -1 for abnormal.*use scoring=scorers.roc_auc, or another"
+ADVICE = (
+    "need the labels of predict, -1 for abnormal.*"
+    "use scoring=scorers.roc_auc, or another"
+)
 RNG = np.random.default_rng(3)
 X = np.concatenate([RNG.normal(size=(60, 2)), RNG.normal(2.5, 1.0, size=(15, 2))])
 MINORITY = np.repeat([False, True], [60, 15])
@@ -30,7 +33,7 @@ CODES = {  # labels of normal and abnormal rows, and which of them is minority
 
 @pytest.fixture(scope="module", params=CODES)
 def coded(request):
-    """Return the labels, the estimator fitted to them, and whether they are those of predict."""
+    """Return labels, the estimator fitted to them, and whether predict has them."""
     (normal, abnormal), minor_label = CODES[request.param]
     y = np.where(MINORITY, abnormal, normal)
     est = SVDD(

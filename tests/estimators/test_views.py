@@ -1,4 +1,4 @@
-"""Views joined to one answer: the formula, failed views, weights, functions, refusals."""
+"""Views joined to one answer: formula, failed views, weights, functions, refusals."""
 
 import math
 import pickle
@@ -11,7 +11,7 @@ from sklearn.base import clone
 import bsvdd
 from bsvdd import BSVDD, SVDD, SVDDM, Views, kernels
 from bsvdd.base.warning import DataWarning
-from bsvdd.estimators.views import BEYOND, DRAWS, WEIGHTS
+from bsvdd.estimators.views import JOINED_DRAWS, VIEW_WEIGHTS, Z_WEIGHT
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 
@@ -41,7 +41,7 @@ def fitted(request):
 
 
 def joined(parts):
-    """The joined score of a list of (c, value of the row, values of the others, of all rows)."""
+    """The joined score of parts: c, value of the row, of the others, of all rows."""
     harmonic = z = 0.0
     for c, value, others, all_rows in parts:
         upto = value + 1e-9 * max(
@@ -49,19 +49,22 @@ def joined(parts):
         )  # sums in another order are equal
         harmonic += c * (len(others) + 1) / (1 + sum(other <= upto for other in others))
         z += c * (np.mean(all_rows) - value) / np.std(all_rows)
-    return -math.log(harmonic) - BEYOND * z
+    return -math.log(harmonic) - Z_WEIGHT * z
 
 
 def test_margins_are_the_formula_on_the_margins_of_the_views(fitted):
     margins, left_out = fitted.margins(Z), fitted.margins()
-    assert margins.shape == (DRAWS, len(Z)) and left_out.shape == (DRAWS, N)
-    for t in (0, 77, DRAWS - 1):
+    assert margins.shape == (JOINED_DRAWS, len(Z)) and left_out.shape == (
+        JOINED_DRAWS,
+        N,
+    )
+    for t in (0, 77, JOINED_DRAWS - 1):
         views = []
         for name in SCALES:
             own = fitted.views_[name].margins()
-            draw = t * len(own) // DRAWS
+            draw = t * len(own) // JOINED_DRAWS
             views.append(
-                (WEIGHTS[name], fitted.views_[name].margins(Z)[draw], own[draw])
+                (VIEW_WEIGHTS[name], fitted.views_[name].margins(Z)[draw], own[draw])
             )
         frame = pd.DataFrame(X)
         views.append(
@@ -169,7 +172,7 @@ def test_weights_choose_views_and_only_their_ratios_count():
     np.testing.assert_array_equal(one.decision()["normal"], twice.decision()["normal"])
     np.testing.assert_array_equal(bsvdd.p_value(one, Z), bsvdd.p_value(twice, Z))
     own = {"own": SVDD(kernel=kernels.RBF(1.0))}
-    own = Views(SVDD(), views=own, weights=dict.fromkeys(WEIGHTS, 0))
+    own = Views(SVDD(), views=own, weights=dict.fromkeys(VIEW_WEIGHTS, 0))
     assert list(own.fit(X).views_) == ["own"]
     replaced = Views(SVDD(), views={"columns": ratio}).fit(X)
     assert not np.allclose(replaced.margins(Z), Views(SVDD()).fit(X).margins(Z))
@@ -201,7 +204,7 @@ def test_what_needs_one_fit_asks_a_view_and_a_fit_is_a_value(fitted):
     for ask in (bsvdd.facts, bsvdd.elpd, bsvdd.methods):
         with pytest.raises(TypeError, match="Views joins several fits.*est.views_"):
             ask(fitted)
-    assert bsvdd.facts(fitted.views_["standardised"])["rows"] == N
+    assert bsvdd.facts(fitted.views_["standardised"]).rows == N
     same = pickle.loads(pickle.dumps(fitted))
     same.set_params(weights=None, estimator=None)
     np.testing.assert_array_equal(same.margins(Z), fitted.margins(Z))

@@ -8,7 +8,7 @@ from bsvdd.inference.centre import Parts
 import bsvdd
 from bsvdd import BDD, BSVDD, SVDD, kernels
 from bsvdd.base.warning import DataWarning
-from bsvdd.tables.missing import NEAREST, imputed
+from bsvdd.tables.missing import DONORS, imputed
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 RNG = np.random.default_rng(2)
@@ -44,7 +44,7 @@ def by_hand(row, known, categorical):
                     ]
                     terms.append(abs(rank[0] - rank[1]) / len(values))
             near.append((np.mean(terms) if terms else np.inf, other[f]))
-        last = sorted(d for d, _ in near)[min(NEAREST, len(near)) - 1]
+        last = sorted(d for d, _ in near)[min(DONORS, len(near)) - 1]
         values = [v for d, v in near if d <= last + 1e-12]
         if f in categorical:
             counts = {v: values.count(v) for v in sorted(values)}
@@ -165,7 +165,7 @@ def test_each_draw_fills_gaps_of_a_new_row_by_one_of_the_nearest_rows(make):
     np.testing.assert_array_equal(filled.rows[2], WITH_GAP[2])
     of_version = [est.margins(rows) for rows in filled.versions]  # of complete rows
     turns = np.arange(len(of_version[0]))
-    margins = np.array(of_version)[turns % NEAREST, turns]
+    margins = np.array(of_version)[turns % DONORS, turns]
     found = est.decision(WITH_GAP).iloc[:2]
     np.testing.assert_allclose(
         est.margins(WITH_GAP)[:, :2], margins, rtol=1e-9, atol=1e-12
@@ -207,7 +207,7 @@ def test_a_training_row_is_left_out_in_each_way_to_fill_it(make):
             data.kernels[data.units.fold[j]],
             np.arange(N) != filled.which[i],
         )
-        for t, row in zip(turns, filled.versions[turns % NEAREST, i], strict=True):
+        for t, row in zip(turns, filled.versions[turns % DONORS, i], strict=True):
             k = kernel(kernel.inputs(row[None]), kernel.inputs(filled.rows[others]))[0]
             s = w[t, others] @ k * w[t].sum() / w[t, others].sum()
             draws.append([max(s, 0.0), max(-s, 0.0), 0.0, np.log(k.max())])

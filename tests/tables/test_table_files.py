@@ -15,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import xarray as xr
+from click import ClickException
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -22,6 +23,8 @@ from sklearn.base import clone
 
 from bsvdd import BDD, BSVDD, SVDD, explain, kernels, load, p_value, read_table, select
 from bsvdd.base.warning import DataWarning
+from bsvdd.cli.errors import plain_errors
+from bsvdd.cli.wording import layout as in_layout
 from bsvdd.tables.files import Layout, read_features, read_own
 from bsvdd.tables.labels import read_minority
 from tests.cases import warned
@@ -145,15 +148,18 @@ FILES = {  # the content, and what it is: rows, or words of the error
     "short row.csv": ("a,b\n1,2\n3\n5,7\n", "NaN"),
     "infinity.csv": ("a,b\n1,2\n-Infinity,4\n5,7\n", "'a' has an infinite value"),
     "overflow.csv": ("a,b\n1e400,2\n3,4\n5,7\n", "'a' has an infinite value"),
-    "tabs.csv": ("a\tb\n1\t2\n3\t4\n5\t7\n", "name the separator: --sep 'tab'"),
+    "tabs.csv": ("a\tb\n1\t2\n3\t4\n5\t7\n", "name the separator: read_table"),
     "blanks.csv": (
         "a b\n1 2\n3 4\n5 7\n",
-        "name the separator: --sep ' ' .in Python read_table",
+        r"name the separator: read_table\(path, sep=' '\)",
     ),
-    "bars.csv": ("a|b\n1|2\n3|4\n5|7\n", r"name the separator: --sep '\|'"),
+    "bars.csv": (
+        "a|b\n1|2\n3|4\n5|7\n",
+        r"name the separator: read_table\(path, sep='\|'\)",
+    ),
     "german.csv": (
         "town;amount\nBonn;1,5\nRome;2,5\n",
-        "--sep ';' .in Python read_table.path",
+        r"separator: read_table\(path, sep=';'\)",
     ),
     "trailing comma.csv": ("a,b\n1,2,\n3,4,\n", NO_CSV + ".*2 fields in line 2, saw 3"),
     "trailing comma in the header.csv": ("a,b,\n1,2,\n", "has a column without a name"),
@@ -259,8 +265,8 @@ REFUSED = [  # text, layout, words
 def test_layouts_that_cannot_be(text, layout, words, tmp_path):
     path, minor = written(tmp_path / "x.csv", text), layout.get("minor")
     layout = {name: value for name, value in layout.items() if name != "minor"}
-    with pytest.raises(ValueError, match=re.escape(words)):
-        _ = read_features(path, Layout(**layout), minor)[0], Layout(**layout).table
+    with pytest.raises(ClickException, match=re.escape(words)), plain_errors():
+        read_features(path, in_layout(**layout), minor)
 
 
 LAYOUTS = {  # text, layout, columns, minority

@@ -123,7 +123,7 @@ TEXTS = {  # no number: categories, or names of rows
     "names of people": ([f"{TEXT[i]} Smith" for i in I], "names"),
     "rupees": (each("Rs. {}"), "names"),
 }
-MISSING, NUMBER = "--missing", "pandas.to_numeric"
+MISSING, NUMBER = "table=bsvdd.Table(missing=[", "pandas.to_numeric"
 REFUSED = {  # words, and a way out beside categories and leaving it out
     "one text": (
         [*each("{}")[1:], "n/a?"],
@@ -168,7 +168,7 @@ REFUSED = {  # words, and a way out beside categories and leaving it out
     "decimal commas": (
         [f"{v}".replace(".", ",") for v in MONEY + 0.001],
         "comma",
-        "--decimal ','",
+        ".str.replace('.', '').str.replace(',', '.')",
     ),
     "some thousands": (
         ["1,234", "1500", *["2"] * 38],
@@ -321,7 +321,7 @@ def test_forms_that_are_refused(case, tmp_path):
         ), text
         require_lines_that_work(text, X)
     options = {"category": ("x",)}, {"drop": ("x",)}
-    options += tuple({"missing": (v,)} for v in re.findall(r"--missing '(.*?)'", text))
+    options += tuple({"missing": (v,)} for v in re.findall(r"missing=\['(.*?)'", text))
     for layout in (Layout(**each) for each in options):
         layout.table.fit(read_features(tmp_path / "x.csv", layout)[0])
 
@@ -474,7 +474,7 @@ def test_cells_of_new_rows(case):
 
 
 SAID = {  # a column of numbers or dates, and the line
-    "ids": (I + 7, "counts the rows, like an id, .*--id 'x'"),
+    "ids": (I + 7, r"counts the rows, like an id, .*X\.set_index\('x'\)"),
     "squares": (I**2, "counts the rows, like an id"),
     "a range in any order": (RNG.permutation(N), "counts the rows, like an id"),
     "no id": (RNG.permutation(3 * I), None),

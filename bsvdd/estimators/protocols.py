@@ -1,0 +1,49 @@
+"""What questions and plots ask of an estimator, whatever class it is of."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+import pandas as pd
+
+from ..tables.training import TrainingTable
+
+
+class RowScorer(Protocol):
+    """Scores new rows: any class of this package, or a pipeline of scikit-learn."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit training rows."""
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the score of each new row, at least 0 for normal rows, shape (m,)."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return +1 (normal) or -1 for each new row, shape (m,)."""
+
+
+@runtime_checkable
+class HasTable(Protocol):
+    """Keeps its training rows: any class of this package."""
+
+    @property
+    def table_(self) -> TrainingTable:
+        """The training rows as they were given, and what each column is."""
+
+
+@runtime_checkable
+class LeavesOut(RowScorer, HasTable, Protocol):
+    """Answers its training rows left out: a description, or several in ``Views``."""
+
+    def decision(self, X: Any = None, prob: float = 0.9) -> pd.DataFrame:
+        """Return the decision on new rows, by default on the training rows."""
+
+    def margins(self, X: Any = None) -> np.ndarray:
+        """Return log(inside / outside) in each draw, shape (draws, m)."""
+
+    def probability_normal(self, X: Any) -> np.ndarray:
+        """Return P(normal) of each new row, shape (m,)."""
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return minus the surprise of each new row, shape (m,)."""
