@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..tables.files import Layout
 
 UNUSED = "Column {!r} is left out: no label is used."
-BELOW = 20  # rows of a group that are named below the table
+MOST_NAMED_BELOW = 20  # rows of a group that are named below the table
 MOST_COLUMNS = 10  # whose relations are counted
 CLEAR = 2.0  # excess of rows that are not dim
 CAP = 1000.0  # largest excess that is printed
@@ -248,7 +248,9 @@ def _finds_odd_rows(record: registry.Record) -> bool:
 def _alike(found: StandOut, names: pd.Index, lines: list[np.ndarray]) -> list[str]:
     """Return sentences on rows that are alike, and on listed rows without a line."""
     said = [
-        f"Alike: {found.title(rows, names, BELOW)}." for rows in lines if len(rows) > 1
+        f"Alike: {found.title(rows, names, MOST_NAMED_BELOW)}."
+        for rows in lines
+        if len(rows) > 1
     ]
     more = int(found.listed.sum()) - sum(int(found.listed[r].sum()) for r in lines)
     are = "row is" if more == 1 else "rows are"
