@@ -169,7 +169,7 @@ def _plan(data: list[Dataset], study: Study, table: Layout) -> list[str]:
     left += [f"{table.id!r} names the rows, and is no feature"] if table.id else []
     halves = "random halves" if study.replicates > 1 else "random half"
     if "groups" in data[0].of_rows:
-        left.append("batches stay whole")
+        left.append("groups stay whole")
     if "sample_weight" in data[0].of_rows:
         none = int((~data[0].counts).sum())
         left.append(f"rows count by their weights; {none} of weight 0 measure nothing")

@@ -65,7 +65,7 @@ def table_of(
     head : list of str
         Titles of the columns. The column ``reason`` has texts, the others numbers.
     rows : iterable of list of str
-        Cells of each row.
+        FinishedCells of each row.
     dim : iterable of bool
         Whether a row is printed dim.
     **first
@@ -165,7 +165,7 @@ def save_table(
     click.echo(f"{said} {path}")
 
 
-class Cells:
+class FinishedCells:
     """The finished cells of a run: a bar in a terminal, elsewhere a line for each.
 
     It is called with each row of results, and whether the row was stored. Stored cells
@@ -224,7 +224,7 @@ def progress(
     total: int,
     console: Console,
     clock: Callable[[], float] = time.monotonic,
-) -> Iterator[Cells]:
+) -> Iterator[FinishedCells]:
     """Show the progress of a run; a log has a line each 10 seconds at least.
 
     Parameters
@@ -239,7 +239,7 @@ def progress(
 
     Yields
     ------
-    Cells
+    FinishedCells
         Is called with each finished cell.
     """
     bar = Progress(
@@ -255,7 +255,7 @@ def progress(
     )
     patience = threading.TIMEOUT_MAX if console.is_terminal else HEARTBEAT
     with steps(run, patience) as step, bar:
-        yield Cells(bar, step, name, total)
+        yield FinishedCells(bar, step, name, total)
 
 
 @contextmanager
