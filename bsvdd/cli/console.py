@@ -65,7 +65,7 @@ def table_of(
     head : list of str
         Titles of the columns. The column ``reason`` has texts, the others numbers.
     rows : iterable of list of str
-        FinishedCells of each row.
+        Cells of each row.
     dim : iterable of bool
         Whether a row is printed dim.
     **first
