@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
-from bsvdd.inference.diagnostics import Chains
+from bsvdd.inference.diagnostics import convergence_of_similarities
 from click.testing import CliRunner
 from sklearn import clone, model_selection
 
@@ -95,9 +95,9 @@ def chosen(k, fdr):
 def after_nuts():
     """Return the warnings of a short run, as of NUTS."""
     with warnings.catch_warnings(action="ignore"):
-        fit = BSVDD(draws=60, tune=10).fit(X).fit_.of_parameters(sampler="nuts")
-    learned = replace(fit.learned, sampler="nuts")
-    return " ".join(doubts(fit.changed(learned=learned)))
+        fit = BSVDD(draws=60, tune=10).fit(X).fit_
+    draws = replace(fit.draws, sampler="nuts")
+    return " ".join(fit_warnings(fit.changed(draws=draws)))
 
 
 def of_r_hat(wanted):
@@ -108,7 +108,8 @@ def of_r_hat(wanted):
     while high - low > 1e-9:
         share = (low + high) / 2
         w[2] = (1 - share) * first + share * np.eye(60)[7]
-        less = Chains.of_points(w, est.gram_.K).r_hat < wanted
+        draws = replace(est.fit_.draws, w=w.reshape(-1, 60))
+        less = convergence_of_similarities(draws)[0] < wanted
         low, high = (share, high) if less else (low, share)
     return est.with_draws(w)
 

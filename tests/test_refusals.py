@@ -15,8 +15,8 @@ import pymc as pm
 import pytest
 import xarray as xr
 from bsvdd.models import svdd
-from bsvdd.models.data import Data
-from bsvdd.models.units import Units
+from bsvdd.models.dictionary import Dictionary
+from bsvdd.models.rows import Rows
 from scipy.sparse import csr_matrix
 from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LogisticRegression
@@ -228,7 +228,7 @@ PARAMETERS = [
     (fit(C=0.04), "C must be at least 1/n0 = 0.05 for 20 .* got 0.04: n0 C = 0.8"),
     (
         lambda: svdd.solve(
-            Data.of(kernels.RBF(1.0), Units.of(X, Y == 1), True).gram, 1.0
+            Dictionary.of(kernels.RBF(1.0), Rows.of(X, Y == 1), True), 1.0
         ),
         "C2, the penalty .* is required .* n1 = 5",
     ),

@@ -299,7 +299,7 @@ def test_facts_are_those_of_the_fit(told):
     as_dict = found.as_dict()
     assert json.loads(json.dumps(as_dict)) == as_dict
     assert {name: as_dict[name] for name in expected} == expected
-    normal, minority = est.decision()["normal"].to_numpy(), est.fit_.training.minority
+    normal, minority = est.decision()["normal"].to_numpy(), est.fit_.rows.minority
     assert found.minority == minority.sum() and found.rows == len(X)
     for name, of in {"majority": ~minority, "minority": minority}.items():
         if of.any() and not found.one_table:
