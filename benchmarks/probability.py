@@ -1,4 +1,4 @@
-"""Whether P(normal) and the posterior say something: samples, and their population as the truth.
+"""What P(normal) and the posterior say: samples, and their population as the truth.
 
 The truth are 2,000 other rows: their mean in the kernel space of the fit is the centre,
 and a new row is inside if it is among the 90 % of rows that are most similar to this
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bsvdd.models.scale import split
+from bsvdd.models.signed import signed_parts
 
 from bsvdd import BDD, BSVDD, SVDD, cutoffs
 
@@ -67,7 +67,7 @@ def population(folder: Path | None, name: str) -> np.ndarray:
 
 
 def populations(folder: Path | None) -> list[str]:
-    """Return the names of generated populations and of the sets with enough normal rows."""
+    """Return the names of populations and of the sets with enough normal rows."""
     sizes = {name: population(folder, name).shape for name in set_names(folder)}
     large = [name for name, (n, p) in sizes.items() if n >= LEAST and p > 1]
     large.sort(key=lambda name: -sizes[name][0])
@@ -127,7 +127,7 @@ def spreads(
     spread = np.exp(est.log_similarity(Z[near])).std(axis=0) / np.sqrt(
         k.var(axis=1) / (len(X) + 1)
     )
-    log_cut, _ = split(est.fit_.boundary.threshold)
+    log_cut, _ = signed_parts(est.fit_.boundary.threshold)
     low, high = np.quantile(
         est.margins(Z[truly]) + log_cut[:, None], (0.05, 0.95), axis=0
     )

@@ -1,8 +1,8 @@
 r"""A model in one file: data description with softplus weights.
 
 .. math::
-    w_j = \frac{s(\beta_j)}{\sum_l s(\beta_l)}, \qquad s(\beta) = \log(1 + e^\beta), \qquad
-    \beta \sim N(m, \Sigma), \qquad
+    w_j = \frac{s(\beta_j)}{\sum_l s(\beta_l)}, \qquad
+    s(\beta) = \log(1 + e^\beta), \qquad \beta \sim N(m, \Sigma), \qquad
     \log L(w) = -\frac{\lambda}{2} \sum_i t_i \|\phi(x_i) - a\|^2
 
 As BSVDD, but a large beta makes a weight larger in proportion, and not by its
@@ -12,57 +12,41 @@ exponential, so that the published prior collapses less.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, override
 
 import numpy as np
-from bsvdd.models import likelihood
-from bsvdd.models.gram import Gram
-from bsvdd.models.priors import Flat, make, of_log_sums
+from bsvdd.models.priors import Flat
+from bsvdd.models.weights import Weights
 
 from bsvdd.estimators.bayesian import Bayesian
 
 
-@dataclass(frozen=True, eq=False)
-class Softplus:
+class Softplus(Weights):
     """The model with Gram statistics, the prior of beta, and lambda."""
 
-    gram: Gram
-    prior: Any
-    scale: float = 1.0
+    on_simplex = True
+    variable = "beta"
 
-    on_simplex: ClassVar[bool] = True
-
-    @cached_property
-    def variables(self) -> dict[str, tuple[Any, int]]:
-        """The prior and the number of values of each variable."""
-        return {"beta": (of_log_sums(self.prior, self.gram), self.gram.m)}
-
-    def build(self) -> Any:
-        """Return the PyMC model."""
+    @override
+    def of(self, beta: Any) -> Any:
         import pymc as pm
 
-        with pm.Model(coords={"point": range(self.gram.m)}) as model:
-            beta = make(self.variables["beta"][0], self.gram, "beta", "point")
-            s = pm.math.log1pexp(beta)
-            w = pm.Deterministic("w", s / s.sum(), dims="point")
-            likelihood.potential(w, self.gram, self.scale)
-        return model
+        s = pm.math.log1pexp(beta)
+        return s / s.sum()
 
+    @override
     def weights(self, beta: np.ndarray) -> np.ndarray:
-        """Return w (S, M)."""
         s = np.logaddexp(0.0, beta)
         return np.asarray(s / s.sum(axis=1, keepdims=True))
 
-    def value_and_gradient(
-        self, beta: np.ndarray
-    ) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-        """Return log L (S,) and its gradient s'(beta) (g - w'g) / sum s."""
+    @override
+    def pulled(
+        self, g: np.ndarray, w: np.ndarray, beta: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        """Return s'(beta) (g - w'g) / sum s."""
         s = np.logaddexp(0.0, beta)
-        total = s.sum(axis=1, keepdims=True)
-        value, g = likelihood.value_and_gradient(s / total, self.gram, self.scale)
-        g -= np.vecdot(s / total, g)[:, None]
-        return value, (np.exp(beta - s) * g / total,)
+        g = g - np.vecdot(w, g)[:, None]
+        return (np.exp(beta - s) * g / s.sum(axis=1, keepdims=True),)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

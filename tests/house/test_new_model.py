@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bsvdd.inference.sampling import draw
-from bsvdd.models.data import Data
-from bsvdd.models.units import Units
+from bsvdd.models.dictionary import Dictionary
+from bsvdd.models.rows import Rows
 
 from bsvdd import kernels, priors
 from docs import example_model
@@ -62,9 +62,9 @@ def test_estimator_study_and_files_know_it(house, tmp_path):
 
 
 def test_the_example_model_against_a_quadrature(worst_z):
-    """E[w | x] of two points, one of three equal rows, over a grid of both betas."""
+    """E[w | x] of two atoms, one of three equal rows, over a grid of both betas."""
     rows = np.array([[0.0], [0.0], [0.0], [0.7]])
-    gram = Data.of(kernels.RBF(0.5), Units.of(rows)).gram
+    gram = Dictionary.of(kernels.RBF(0.5), Rows.of(rows))
     sd, scale, number = 1.5, 3.0, gram.sizes
     assert sorted(number) == [1.0, 3.0]
     variance = np.log1p(np.expm1(sd**2) / number)
@@ -82,5 +82,7 @@ def test_the_example_model_against_a_quadrature(worst_z):
     truth = (density * w).sum(axis=(0, 1)) / density.sum()
 
     model = example_model.Softplus(gram, priors.Flat(sd), scale)
-    assert worst_z(draw(model, "auto", 4000, 500, 2, seed=1).w, truth) < 4
-    assert worst_z(draw(model, "auto", 4000, 500, 2, seed=1).w, np.full(2, 0.5)) > 4
+    assert worst_z(draw(model, "auto", 4000, 500, 2, seed=1).by_chain, truth) < 4
+    assert (
+        worst_z(draw(model, "auto", 4000, 500, 2, seed=1).by_chain, np.full(2, 0.5)) > 4
+    )
