@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,6 +14,7 @@ from ..models.dictionary import Dictionary
 from ..models.kernels import Kernel
 from ..models.rows import CompleteRows, Rows
 from ..models.signed import signed, signed_parts
+from ..models.weights import Weights
 from . import diagnostics
 from .boundary import Boundary, lower_median
 from .cutoffs import AnyCutoff, Printed, resolved
@@ -44,7 +45,7 @@ class Fit:
 
     draws: Draws
     cutoff: AnyCutoff
-    estimator: BaseEstimator | None = None
+    estimator: BaseEstimator = None
     seed: int = 0
     seconds: float = np.nan
 
@@ -238,7 +239,8 @@ class Fit:
         if not self.has_draws or self.draws.sampler == "own":
             return None
         try:
-            return draw_prior(self.draws.model, PRIOR_DRAWS, self.seed)
+            model = cast("Weights", self.draws.model)
+            return draw_prior(model, PRIOR_DRAWS, self.seed)
         except ImproperPriorError:
             return None
 

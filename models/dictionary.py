@@ -332,7 +332,8 @@ class Dictionary:
         found = concatenated(parts)
         some = self.of_majority
         others = self.weights[some].sum() - leaving[:, some].sum(axis=1)
-        return Similarities(*found, np.asarray(others), leaving @ self.share)
+        fields = [*found, np.asarray(others), leaving @ self.share]
+        return Similarities(*fields)
 
     def _similarities(
         self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, leaving: sparse.coo_array

@@ -77,11 +77,11 @@ class Weights:
         """Return w (M,) of PyMC variables."""
         raise NotImplementedError
 
-    def weights(self, *values: np.ndarray) -> np.ndarray:
+    def weights(self, *values: Any) -> np.ndarray:
         """Return w (S, M) of values of the variables."""
         raise NotImplementedError
 
-    def pulled(self, g: np.ndarray, w: np.ndarray, *values: np.ndarray) -> Arrays:
+    def pulled(self, g: np.ndarray, w: np.ndarray, *values: Any) -> Arrays:
         """Return the gradients by the variables, from a gradient g (S, M) by w."""
         raise NotImplementedError
 

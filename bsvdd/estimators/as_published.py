@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ..base.messages import did_you_mean
 from ..inference.cutoffs import Best, FalseAlarm, Printed
@@ -146,4 +146,5 @@ def as_published(name: str, **changes: object) -> Description | Machine:
             f"{name!r}{did_you_mean(name, names)}; expected one of "
             f"{', '.join(PUBLISHED)}"
         )
-    return record.estimator()(**{"kernel": RBF()} | PUBLISHED[record.name] | changes)
+    parameters = {"kernel": RBF()} | PUBLISHED[record.name] | changes
+    return cast("Description | Machine", record.estimator()(**parameters))

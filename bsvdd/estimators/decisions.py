@@ -90,8 +90,9 @@ def decision_table(
 
 def is_given(cutoff: cutoffs.AnyCutoff) -> bool:
     """Return whether no rows chose the cutoff."""
-    printed = isinstance(cutoff, cutoffs.Printed)
-    return printed and (cutoff.of == "own" or cutoff.is_number)
+    if not isinstance(cutoff, cutoffs.Printed):
+        return False
+    return cutoff.of == "own" or cutoff.is_number
 
 
 def how_chosen(cutoff: cutoffs.AnyCutoff) -> str:

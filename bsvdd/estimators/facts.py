@@ -36,6 +36,7 @@ from ..models.kernels.base import Kernel
 from ..models.kernels.numeric import OfDistance
 from ..models.priors import describe
 from ..models.rows import effective_number
+from ..models.weights import Weights
 from ..tables.training import TrainingRows
 from .checks import require_one_fit
 from .decisions import how_chosen, is_given
@@ -175,7 +176,7 @@ class PosteriorFacts:
             ratio = variance_ratio(found, fit.prior)
         return cls(
             priors={name: describe(parameters[name]) for name in names},
-            likelihood_scale=float(found.model.likelihood_scale),
+            likelihood_scale=cast("Weights", found.model).likelihood_scale,
             calibrated=parameters["likelihood_scale"] == "calibrated",
             sampler=found.sampler,
             sampler_name=SAMPLER_NAMES[found.sampler],

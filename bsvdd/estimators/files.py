@@ -59,7 +59,7 @@ def known_classes() -> dict[str, Any]:
 # values as JSON
 
 
-def encoded(value: object, place: str, tensors: Tensors) -> Any:
+def encoded(value: Any, place: str, tensors: Tensors) -> Any:
     """Return a value as JSON, its arrays among the tensors; errors name its place."""
     if isinstance(value, np.generic):
         value = value.item()

@@ -198,9 +198,8 @@ class OfRows[F: HasRows](BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        kernel = self.kernel
-        is_kernel = isinstance(kernel, Kernel)  # and no function
-        tags.input_tags.pairwise = is_kernel and kernel.pairwise
-        tags.input_tags.allow_nan = is_kernel and kernel.of_tables
+        if isinstance(self.kernel, Kernel):  # and no function
+            tags.input_tags.pairwise = self.kernel.pairwise
+            tags.input_tags.allow_nan = self.kernel.of_tables
         tags.target_tags.required = self._learns_from_minority
         return tags

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -229,8 +229,10 @@ class Views(OutlierMixin, BaseEstimator):
             views[name] = DescriptionView(scaled)
         views |= COLUMNS_VIEWS
         for name, part in (self.views or {}).items():
-            of = DescriptionView if isinstance(part, BaseEstimator) else FunctionView
-            views[name] = of(clone(part, safe=False))
+            own_part: Any = clone(part, safe=False)
+            is_fit = isinstance(part, BaseEstimator)
+            of: type[View] = DescriptionView if is_fit else FunctionView
+            views[name] = of(own_part)
         c = {name: VIEW_WEIGHTS.get(name, FURTHER_WEIGHT) for name in views}
         c |= dict(self.weights or {})
         fits = [name for name in views if isinstance(views[name], DescriptionView)]

@@ -54,10 +54,10 @@ class TrainingTable:
     def read(cls, X: ArrayLike, table: Table | None = None) -> Self:
         """Return the rows of a table that no fit keeps, all of them majority."""
         inputs.refuse(X)
-        X = frame_of(X)
-        table = (table or Table()).fit(X)
-        values = pd.DataFrame(table.floats(X), X.index, X.columns)
-        return cls(table, X, values, np.zeros(len(X), dtype=bool), table.floats)
+        frame = frame_of(X)
+        table = (table or Table()).fit(frame)
+        values = pd.DataFrame(table.floats(frame), frame.index, frame.columns)
+        return cls(table, frame, values, np.zeros(len(frame), dtype=bool), table.floats)
 
     @property
     def kinds(self) -> dict[Any, str]:
