@@ -25,6 +25,7 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 
+from ..base.messages import advised
 from ..inference.fit import Fit
 from ..tables.training import TrainingRows
 
@@ -70,11 +71,11 @@ def unnamed_groups(fit: Fit) -> str:
         return ""
     # a finer one explains a coarser one
     name = max(known, key=lambda each: (int(columns[each].max()), known[each]))
+    how = advised("group", f"fit(X, groups={name!r})", shlex.quote(str(name)))
     return (
         f"rows of one {str(name)!r} are alike: if new rows come from new ones, about "
         f"{known[name]:.2f} of them will be called abnormal at {asked:g} asked; "
-        f"fit(X, groups={name!r}), or --group {shlex.quote(str(name))}, asks of rows "
-        "of a new one"
+        f"{how} asks of rows of a new one"
     )
 
 
@@ -107,7 +108,7 @@ def groups_of(
 def others(
     training: TrainingRows, place: int, rows: np.ndarray, group: np.ndarray
 ) -> np.ndarray:
-    """Return the other columns that are no categories, standardised, without gaps and trends."""
+    """Return the other columns that are no categories, standardised, without trends."""
     apart = {place, *training.table.categorical}
     X = training.observed[
         np.ix_(rows, [j for j in range(training.n_columns) if j not in apart])

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.inference.centre import Parts
+from bsvdd.inference.draws import Parts
 
 import bsvdd
 from bsvdd import BDD, BSVDD, SVDD, kernels
@@ -18,7 +18,7 @@ ROWS[:, 1] += ROWS[:, 0]
 ROWS[:, 3] = RNG.integers(0, 3, N)
 KNOWN = np.where(RNG.random(ROWS.shape) < 0.15, np.nan, ROWS)
 KNOWN[:, 0] = np.where(np.isnan(KNOWN).all(axis=1), 0.0, KNOWN[:, 0])
-SAID = "rows have gaps, in"
+SAID = "rows have missing values, in"
 quiet = pytest.mark.filterwarnings(f"ignore:.*{SAID}")
 
 
@@ -57,8 +57,8 @@ def by_hand(row, known, categorical):
 def test_gaps_are_filled_as_by_hand():
     new = np.array([[np.nan, 1.0, 0.0, 1.0], [0.5, np.nan, np.nan, np.nan], KNOWN[3]])
     expected = [by_hand(row, KNOWN, (3,)) for row in new]
-    np.testing.assert_allclose(imputed(new, KNOWN, (3,)).rows, expected, rtol=1e-12)
-    inside = imputed(KNOWN, KNOWN, (3,)).rows
+    np.testing.assert_allclose(imputed(new, KNOWN, (3,)).X, expected, rtol=1e-12)
+    inside = imputed(KNOWN, KNOWN, (3,)).X
     # a row has no value where it lacks one, so it cannot fill its own gap
     np.testing.assert_allclose(
         inside, [by_hand(row, KNOWN, (3,)) for row in KNOWN], rtol=1e-12
@@ -71,15 +71,15 @@ def test_no_order_of_rows_and_no_other_row_matters():
     whole, order = imputed(new, KNOWN, (3,)), RNG.permutation(N)
     for of in (order, *whole.which[[0, 5, 9], None]):
         found = imputed(new[of], KNOWN[order], (3,))
-        np.testing.assert_array_equal(found.rows, whole.rows[of])
+        np.testing.assert_array_equal(found.X, whole.X[of])
         places = np.searchsorted(whole.which, of[found.which])
-        np.testing.assert_array_equal(found.versions, whole.versions[:, places])
+        np.testing.assert_array_equal(found.copies, whole.copies[:, places])
     few = imputed(
         np.array([[np.nan, 2.0]]), np.array([[1.0, 1.0], [3.0, 2.0]])
     )  # fewer than ten
     assert (
-        few.rows[0, 0] == 2.0
-        and few.versions[:, 0, 0].tolist() == [3.0] * 5 + [1.0] * 5
+        few.X[0, 0] == 2.0
+        and few.copies[:, 0, 0].tolist() == [3.0] * 5 + [1.0] * 5
     )
 
 
@@ -90,10 +90,10 @@ def test_a_fit_fills_gaps_of_its_rows_and_of_new_ones(make, tmp_path):
     frame["t"] = pd.Series(KNOWN[:, 3]).map({0.0: "u", 1.0: "v", 2.0: "w"})
     with pytest.warns(DataWarning, match=rf"of 60 {SAID} 'a' \(\d+\), 'b'"):
         est = make().fit(frame)
-    training = est.fit_.training
-    np.testing.assert_array_equal(training.gaps, frame.isna())
-    expected = imputed(training.observed, training.observed, (3,)).rows
-    np.testing.assert_array_equal(training.filled.rows, expected)
+    training = est.fit_.rows
+    np.testing.assert_array_equal(training.missing, frame.isna())
+    expected = imputed(training.observed, training.observed, (3,)).X
+    np.testing.assert_array_equal(training.filled.X, expected)
     assert len(set(expected[:, 3])) == 3
     new = frame.iloc[:9].assign(a=[None, *range(8)])
     new.loc[2, "t"] = None
@@ -112,8 +112,8 @@ def test_gaps_beside_minority_rows_are_filled_by_the_majority():
     rows = KNOWN[:, :3].copy()
     rows[:, 0] = ROWS[:, 0]
     est = SVDD().fit(rows, y)
-    expected = imputed(rows, rows[10:]).rows
-    np.testing.assert_array_equal(est.fit_.training.filled.rows, expected)
+    expected = imputed(rows, rows[10:]).X
+    np.testing.assert_array_equal(est.fit_.rows.X, expected)
 
 
 @quiet
@@ -155,15 +155,15 @@ def lower_median(margins):
 @pytest.mark.parametrize("make", DESCRIPTIONS, ids=repr)
 def test_each_draw_fills_gaps_of_a_new_row_by_one_of_the_nearest_rows(make):
     est = make.fit(NUMBERS)
-    known = est.fit_.training.observed
+    known = est.fit_.rows.observed
     filled = imputed(WITH_GAP, known)
     assert filled.which.tolist() == [0, 1]
     gaps = np.isnan(WITH_GAP[:2])
-    for version in filled.versions:
+    for version in filled.copies:
         np.testing.assert_array_equal(version[~gaps], WITH_GAP[:2][~gaps])
         assert all(np.isin(version[i, f], known[:, f]) for i, f in np.argwhere(gaps))
-    np.testing.assert_array_equal(filled.rows[2], WITH_GAP[2])
-    of_version = [est.margins(rows) for rows in filled.versions]  # of complete rows
+    np.testing.assert_array_equal(filled.X[2], WITH_GAP[2])
+    of_version = [est.margins(rows) for rows in filled.copies]  # of complete rows
     turns = np.arange(len(of_version[0]))
     margins = np.array(of_version)[turns % DONORS, turns]
     found = est.decision(WITH_GAP).iloc[:2]
@@ -184,31 +184,33 @@ def test_each_draw_fills_gaps_of_a_new_row_by_one_of_the_nearest_rows(make):
         est.probability_normal(WITH_GAP)[:2], found["probability_normal"]
     )
     np.testing.assert_array_equal(bsvdd.p_value(est, WITH_GAP)[:2], found["p_value"])
-    complete = est.decision(np.r_[WITH_GAP[2:], filled.rows[:2]])
+    complete = est.decision(np.r_[WITH_GAP[2:], filled.X[:2]])
     same = est.decision(WITH_GAP).loc[2, "surprise"], complete.loc[0, "surprise"]
     assert same[0] == pytest.approx(same[1], rel=1e-12)
     assert (complete["surprise"][1:] != found["surprise"].to_numpy()).any()
-    np.testing.assert_array_equal(est.distance(WITH_GAP), est.distance(filled.rows))
+    np.testing.assert_array_equal(est.distance(WITH_GAP), est.distance(filled.X))
 
 
 @quiet
 @pytest.mark.parametrize("make", [BSVDD(), BDD(), BDD(simplex=True)], ids=repr)
 def test_a_training_row_is_left_out_in_each_way_to_fill_it(make):
     est = make.fit(NUMBERS)
-    filled, data, boundary = est.fit_.training.filled, est.fit_.data, est.fit_.boundary
-    expected = imputed(est.fit_.training.observed, est.fit_.training.observed)
-    np.testing.assert_array_equal(filled.versions, expected.versions)
+    rows = est.fit_.rows
+    dictionary = est.fit_.dictionary
+    boundary = est.fit_.boundary
+    expected = imputed(rows.observed, rows.observed)
+    np.testing.assert_array_equal(rows.copies, expected.copies)
     w = est.idata_["posterior"]["w"].values.reshape(-1, N)[:, est.gram_.of_row]
     turns = np.arange(len(boundary.threshold))
     w = np.broadcast_to(w, (len(turns), N))
     for i in (0, 4):
-        j, draws = filled.which[i], []
+        j, draws = rows.which[i], []
         kernel, others = (
-            data.kernels[data.units.fold[j]],
-            np.arange(N) != filled.which[i],
+            dictionary.kernels[rows.fold[j]],
+            np.arange(N) != rows.which[i],
         )
-        for t, row in zip(turns, filled.versions[turns % DONORS, i], strict=True):
-            k = kernel(kernel.inputs(row[None]), kernel.inputs(filled.rows[others]))[0]
+        for t, row in zip(turns, rows.copies[turns % DONORS, i], strict=True):
+            k = kernel(kernel.inputs(row[None]), kernel.inputs(rows.X[others]))[0]
             s = w[t, others] @ k * w[t].sum() / w[t, others].sum()
             draws.append([max(s, 0.0), max(-s, 0.0), 0.0, np.log(k.max())])
         margins = boundary.margins(Parts(*np.array(draws).T[:, :, None]))[:, 0]
@@ -259,10 +261,10 @@ def test_intervals_of_rows_with_gaps_hold_the_surprise_of_the_complete_row():
     assert 0.07 <= np.mean(flagged) <= 0.14
 
 
-@pytest.mark.filterwarnings("ignore:1 of 21 rows have gaps")
+@pytest.mark.filterwarnings("ignore:1 of 21 rows have missing values")
 def test_a_gap_among_codes_of_an_array_has_one_of_the_codes():
     """Not their median: of the ten nearest rows, five have 1 and five have 9."""
     x = np.append(np.arange(20.0), -1.0)
     rows = np.column_stack([x, np.append(np.tile([1.0, 9.0], 10), np.nan)])
     est = SVDD(kernel=kernels.Tabular(categorical=(1,))).fit(rows)
-    assert est.fit_.training.filled.rows[20, 1] in (1.0, 9.0)
+    assert est.fit_.rows.X[20, 1] in (1.0, 9.0)
