@@ -15,7 +15,7 @@ from .console import save_table, waiting, with_filled, with_names
 from .errors import check_outputs, plain_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable
 
     import numpy as np
     import pandas as pd
@@ -81,8 +81,10 @@ def score(
         new = tables.files.read_own(csv, layout)
         with messages.naming(csv):
             names = _columns_of_fit(est, new, layout)
-            X, unread = _read(known, new[names], layout)
-            left = _without_values(X)
+            X, notes = _read(known, new[names], layout)
+            left = X.isna().all(axis=1).to_numpy()
+            if left.all():
+                raise ValueError("no row has a value in a column of the model")
         usable = X[~left]
         new = new[~left]
         given = usable.to_numpy() if known.names is None else usable
@@ -97,8 +99,10 @@ def score(
         found = found if table.id is None else with_names(found, new.index)
     save_table(out, found, table, _said(found))
     if n := int(left.sum()):
-        unread.append(f"{n} of {len(left)} rows have no value, and are left out")
-    for line in [*unread, *_none_selected(result, fdr)]:
+        notes.append(f"{n} of {len(left)} rows have no value, and are left out")
+    if fdr is not None and not result["selected"].any():
+        notes.append(_none_selected(result["p_value"], fdr))
+    for line in notes:
         click.echo(line, err=True)
 
 
@@ -180,14 +184,6 @@ def _read(
     return found, [f"{n} cells cannot be read and count as missing; {first}"]
 
 
-def _without_values(X: pd.DataFrame) -> np.ndarray:
-    """Which rows (n,) have no value; a ValueError if all have none."""
-    left: np.ndarray = X.isna().to_numpy().all(axis=1)
-    if left.all():
-        raise ValueError("no row has a value in a column of the model")
-    return left
-
-
 def _reasons(
     est: Description,
     given: pd.DataFrame | np.ndarray,
@@ -215,13 +211,11 @@ def _said(found: pd.DataFrame) -> str:
     return f"{said}:"
 
 
-def _none_selected(result: pd.DataFrame, fdr: float | None) -> Iterator[str]:
-    """If none is selected, what p-values Benjamini and Hochberg would select."""
-    if fdr is None or result["selected"].any():
-        return
-    n = len(result)
-    smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))
-    yield (
+def _none_selected(p_values: pd.Series, fdr: float) -> str:
+    """What p-values Benjamini and Hochberg would select, where none is selected."""
+    n = len(p_values)
+    smallest = ", ".join(f"{value:.3g}" for value in p_values.nsmallest(3))
+    return (
         f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their "
         f"p-values are at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest "
         f"are {smallest}"
