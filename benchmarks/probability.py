@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from bsvdd.models.scale import split
+from bsvdd.models.signed import signed_parts
 
 from bsvdd import BDD, BSVDD, SVDD, cutoffs
 
@@ -138,7 +138,7 @@ def spreads(
     spread = np.exp(est.log_similarity(Z[near])).std(axis=0) / np.sqrt(
         k.var(axis=1) / (len(X) + 1)
     )
-    log_cut, _ = split(est.fit_.boundary.threshold)
+    log_cut, _ = signed_parts(est.fit_.boundary.threshold)
     low, high = np.quantile(
         est.margins(Z[truly]) + log_cut[:, None], (0.05, 0.95), axis=0
     )

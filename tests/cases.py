@@ -13,7 +13,7 @@ X = rng.normal(size=(60, 3))
 Z = rng.normal(size=(40, 3)) * 2.0
 Y = np.repeat([1, 0], [8, 52])
 T = rng.exponential(size=60)
-BATCHES = np.arange(60) % 11
+GROUPS = np.arange(60) % 11
 OF_ONE_CLASS, OF_BOTH = ("BSVDD", "BDD", "SVDD"), ("BSVDDM", "BDDM", "SVDDM")
 ALL = (*OF_ONE_CLASS, *OF_BOTH)
 

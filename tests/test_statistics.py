@@ -65,10 +65,8 @@ def cell():
             found["flagged"].append((est.predict(Z) == -1).mean())
             # the spread of s_z beside the Bayesian bootstrap's, of rows near the cutoff
             near = np.abs(p - 0.5) < 0.45
-            w = est.fit_.learned.centre.w
-            rows = est.fit_.data.units.X[
-                np.argsort(est.gram_.of_row)
-            ]  # each is a point
+            w = est.fit_.draws.w
+            rows = est.fit_.rows.X[np.argsort(est.gram_.of_row)]  # each is an atom
             k = est.kernel_(Z[near], rows)
             found["ratio"].append(
                 (w @ k.T).std(axis=0) / (k.std(axis=1) / np.sqrt(len(w.T) + 1))

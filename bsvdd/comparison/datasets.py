@@ -329,13 +329,13 @@ def read_dataset(path: str | Path, layout: Layout, minor: str | None = None) -> 
         How columns are read, and which have missing cells.
     """
     from ..tables import files
-    from ..tables.training import warn_of_gaps
+    from ..tables.training import warn_of_missing
 
     X, minority = files.read_features(path, layout, minor)
     with naming(path):
         floats = layout.table.fit(X).floats(X)
     if np.isnan(floats).any():
-        warn_of_gaps(floats, list(map(str, X.columns)))
+        warn_of_missing(floats, list(map(str, X.columns)))
     return Dataset(printable(Path(path).stem), X, np.asarray(minority))
 
 

@@ -42,7 +42,7 @@ from .datasets import require_known
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ..inference.cutoffs import Rule
+    from ..inference.cutoffs import Cutoff
 
 CUTOFF_FOLDS = 10
 KNN_NEIGHBORS = 5
@@ -147,7 +147,7 @@ class Yardstick(BaseEstimator):
 
     name: str = "kNN"
     kernel: Kernel = Tabular(Linear())
-    cutoff: Rule | None = None
+    cutoff: Cutoff | None = None
     random_state: int = 0
     table: Table | None = None
 
@@ -196,7 +196,7 @@ class Yardstick(BaseEstimator):
         return self
 
     def _filled(self, rows: np.ndarray) -> np.ndarray:
-        return imputed(rows, self._known, self._categories).rows
+        return imputed(rows, self._known, self._categories).X
 
     def _learned(self, rows: np.ndarray, minority: np.ndarray, seed: int) -> Scores:
         """Return the scores of rows (m, p), learnt from rows (n, p)."""

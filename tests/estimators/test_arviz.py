@@ -1,4 +1,4 @@
-"""Each plot of ArviZ on each Bayesian variant: the table of docs/reference/inference.md."""
+"""Each plot of ArviZ on each variant: the table of docs/reference/inference.md."""
 
 import re
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""likelihood_scale="calibrated", the default: a posterior with the spread of samples."""
+"""The calibrated scale, the default: a posterior with the spread of samples."""
 
 import numpy as np
 import pytest
-from bsvdd.models import calibrate
+from bsvdd.models import calibrate, dictionary
 
 import bsvdd
 from bsvdd import BDD, BSVDD, cutoffs, kernels, priors
@@ -37,9 +37,9 @@ def spread(model, population, n, kernel, seed=1, **parameters):
     rng = np.random.default_rng(seed)
     X, Z = POPULATIONS[population](rng, n), POPULATIONS[population](rng, 400)
     est = model(kernel=kernel, draws=1000, **parameters).fit(X)
-    assert not est.fit_.chains.r_hat > 1.011
+    assert not est.fit_.convergence[0] > 1.011
     K = est.kernel_(Z, X)
-    low, high = np.quantile(K.mean(axis=1), calibrate.NEAR)
+    low, high = np.quantile(K.mean(axis=1), dictionary.NEAR_CUTOFF)
     near = (K.mean(axis=1) >= low) & (K.mean(axis=1) <= high)
     posterior = np.exp(est.log_similarity(Z[near])).std(axis=0)
     return np.median(posterior / (K[near].std(axis=1) / np.sqrt(n)))
@@ -66,8 +66,8 @@ def test_groups_have_it_too(population, model):
 
 @pytest.mark.filterwarnings("ignore:the posterior is its prior")
 def test_the_number_is_kept_and_goes_on(est, rows, tmp_path):
-    found = calibrate.calibrated(est.fit_.data, on_simplex=isinstance(est, BSVDD))
-    assert est.likelihood_scale_ == pytest.approx(found.scale)
+    found, _ = calibrate.calibrated(est.gram_, on_simplex=isinstance(est, BSVDD))
+    assert est.likelihood_scale_ == pytest.approx(found)
     assert est.likelihood_scale == "calibrated"
     assert est.idata_["posterior"].attrs["likelihood_scale"] == est.likelihood_scale_
     assert type(est)(likelihood_scale=2).fit(rows[:20]).likelihood_scale_ == 2.0

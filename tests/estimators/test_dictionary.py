@@ -1,4 +1,4 @@
-"""Points that are groups of rows, or all rows: answers, samples, saving."""
+"""Atoms that are means of rows, or all rows: answers, samples, saving."""
 
 import numpy as np
 import pandas as pd
@@ -29,8 +29,8 @@ SAMPLED = {**MODELS, "BDDM": lambda **k: BDDM(**QUICK, **k)}
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_as_many_groups_as_rows_are_all_rows(name):
-    """What the points of fewer groups are: tests/models/test_points.py."""
+def test_as_many_atoms_as_rows_are_all_rows(name):
+    """What fewer atoms are: tests/models/test_dictionary.py."""
     ours, theirs = (MODELS[name](dictionary=d).fit(X, Y) for d in (70, "all"))
     np.testing.assert_array_equal(ours.gram_.K, theirs.gram_.K)
     np.testing.assert_array_equal(ours.score_samples(Z), theirs.score_samples(Z))
@@ -38,26 +38,24 @@ def test_as_many_groups_as_rows_are_all_rows(name):
 
 
 @pytest.mark.long
-def test_groups_come_near_to_all_rows():
+def test_few_atoms_come_near_to_all_rows():
     """1,500 rows: decisions, scores and the spread of the posterior."""
     rows, new = (
         np.random.default_rng(i).normal(size=(n, 3)) for i, n in ((1, 1500), (2, 3000))
     )
-    every, groups = (BSVDD(dictionary=d).fit(rows) for d in ("all", "auto"))
-    assert (len(every.gram_.K), len(groups.gram_.K)) == (1500, 600)
-    assert (every.predict(new) != groups.predict(new)).mean() < 0.015
-    assert (
-        spearmanr(every.score_samples(new), groups.score_samples(new)).statistic > 0.999
-    )
-    for est in (every, groups):
+    every, few = (BSVDD(dictionary=d).fit(rows) for d in ("all", "auto"))
+    assert (len(every.gram_.K), len(few.gram_.K)) == (1500, 600)
+    assert (every.predict(new) != few.predict(new)).mean() < 0.015
+    assert spearmanr(every.score_samples(new), few.score_samples(new)).statistic > 0.999
+    for est in (every, few):
         assert 0.9 < est.summary().loc["spread", "posterior"] < 1.1
-    p = [bsvdd.p_value(est, new) for est in (every, groups)]
+    p = [bsvdd.p_value(est, new) for est in (every, few)]
     assert np.abs(p[0] - p[1]).max() < 0.04
 
 
 @pytest.mark.parametrize("model", [BSVDD, BDD])
-def test_many_equal_rows_are_one_point(model):
-    """270 equal rows of 300: the posterior is that of 300 points, as near to each other."""
+def test_many_equal_rows_are_one_atom(model):
+    """270 equal rows of 300: the posterior is that of 300 atoms as near."""
     rng = np.random.default_rng(3)
     rows = rng.normal(size=(300, 2))
     rows[:270] = 0.0
@@ -103,7 +101,7 @@ def test_precomputed(dictionary):
     np.testing.assert_allclose(est.distance(rows), np.sqrt(squared), rtol=1e-8)
 
 
-def test_the_printed_rule_on_a_matrix_is_that_on_its_rows():
+def test_the_printed_cutoff_on_a_matrix_is_that_on_its_rows():
     how = dict(dictionary="all", sampler="mode", cutoff=cutoffs.Printed())
     ours = BDD(kernel=kernels.Precomputed(), **how).fit(KERNEL(X, X), Y)
     theirs = BDD(kernel=KERNEL, **how).fit(X, Y)
@@ -114,8 +112,8 @@ def test_the_printed_rule_on_a_matrix_is_that_on_its_rows():
 
 @pytest.mark.parametrize("name", ["BDD", "BDDM", "BSVDDM"])
 def test_a_sample_of_many_rows_is_described_and_said(monkeypatch, tmp_path, name):
-    monkeypatch.setattr(training, "MOST_ROWS", 30)
-    monkeypatch.setattr(training, "MOST_MINORITY", 15)
+    monkeypatch.setattr(training, "MOST_DESCRIBED", 30)
+    monkeypatch.setattr(training, "MOST_DESCRIBED_MINORITY", 15)
     X_, with_minority = np.concatenate([X, X + 0.01, X - 0.02]), name.endswith("M")
     held = 45 if with_minority else 60
     said = rf"246 rows are many: {held} of them, drawn at random, are described"
@@ -130,10 +128,10 @@ def test_a_sample_of_many_rows_is_described_and_said(monkeypatch, tmp_path, name
     gram = est.gram_
     assert (gram.n0, gram.m, gram.n1) == (30, 10, 15 * with_minority)
     # the others are answered as new rows
-    taught = gram.of_row >= 0
+    described = gram.of_row >= 0
     left_out, as_new = est.decision()["surprise"], est.decision(X_)["surprise"]
-    np.testing.assert_allclose(left_out[~taught], as_new[~taught], rtol=1e-9)
-    assert (left_out[taught] != as_new[taught]).all()
+    np.testing.assert_allclose(left_out[~described], as_new[~described], rtol=1e-9)
+    assert (left_out[described] != as_new[described]).all()
     est.save(tmp_path / "fit.nc")
     new = bsvdd.load(tmp_path / "fit.nc")
     np.testing.assert_array_equal(new.gram_.r, gram.r)

@@ -13,7 +13,7 @@ import bsvdd
 from bsvdd import BSVDD, SVDD, scorers
 from bsvdd.base.warning import DataWarning, DiagnosticWarning
 from bsvdd.cli.rows import RowOptions
-from bsvdd.estimators import batches
+from bsvdd.estimators import unnamed_groups
 
 ALIKE = "rows of one 'batch' are alike"
 
@@ -99,7 +99,7 @@ def test_the_correlation_is_that_of_the_analysis_of_variance():
     x = X["x"].to_numpy()[:115]
     F = f_oneway(*(x[level == i] for i in range(20))).statistic
     n_0 = (115 - (np.bincount(level) ** 2).sum() / 115) / 19
-    found = batches.correlation((x - x.mean())[:, None], level)
+    found = unnamed_groups.correlation((x - x.mean())[:, None], level)
     np.testing.assert_allclose(found, (F - 1.0) / (F - 1.0 + n_0))
 
 
@@ -116,11 +116,11 @@ def test_the_correlation_is_that_of_the_analysis_of_variance():
         (
             60,
             np.arange(60) % 5,
-            "5 batches are few .* of about 0.17 or less; 0.1 needs 9 batches",
+            "5 groups are few .* of about 0.17 or less; 0.1 needs 9 groups",
         ),
     ],
 )
-def test_few_rows_or_batches_are_told_of(n, groups, words):
+def test_few_rows_or_groups_are_told_of(n, groups, words):
     says = (
         nullcontext() if words is None else pytest.warns(DiagnosticWarning, match=words)
     )
@@ -129,7 +129,7 @@ def test_few_rows_or_batches_are_told_of(n, groups, words):
 
 
 def test_weights_may_leave_few_rows_in_effect():
-    """What a fit says of its rate goes by the weights, and so does the share beyond the cutoff."""
+    """The rate of a fit goes by the weights, as does the share beyond the cutoff."""
     X, t = np.random.default_rng(0).normal(size=(60, 2)), 0.7 ** np.arange(60)[::-1]
     with pytest.warns(
         DiagnosticWarning, match="^6 rows in effect, by their weights, are few"
@@ -223,7 +223,7 @@ def test_what_no_column_says_gets_a_sentence(options, words):
         RowOptions(**options).taken(TABLE)
 
 
-def test_scikit_learn_routes_batches_and_weights():
+def test_scikit_learn_routes_groups_and_weights():
     rows = visits().drop(columns="batch")
     batch, weight = np.repeat(np.arange(20), 6), np.linspace(1.0, 2.0, 120)
     y = np.arange(120) % 6 == 0
@@ -235,6 +235,6 @@ def test_scikit_learn_routes_batches_and_weights():
             scoring=scorers.roc_auc,
             cv=GroupKFold(4),
         ).fit(rows, y, groups=batch, sample_weight=weight)
-    training = search.best_estimator_.fit_.training
-    np.testing.assert_array_equal(training.groups, batch)
-    np.testing.assert_array_equal(training.weight, weight)
+    training = search.best_estimator_.fit_.rows
+    np.testing.assert_array_equal(training.group_labels, batch)
+    np.testing.assert_allclose(training.weight, weight / weight[~y].mean())

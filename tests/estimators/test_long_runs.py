@@ -26,7 +26,7 @@ few = dict(draws=50, tune=50, chains=2)
 models = [SVDD, SVDDM, BDD, BSVDD, BSVDDM, BDDM]
 process, seen = psutil.Process(), []
 X = np.random.default_rng(0).normal(size=(30, 3))
-for model in (BSVDD, BSVDDM):  # a later fit may take NUTS, whose compiler stays in memory
+for model in (BSVDD, BSVDDM):  # the compiler of NUTS stays in memory
     model(sampler="nuts", **few).fit(X, np.arange(30) < 6)
 with tempfile.TemporaryDirectory() as folder:
     for i in range(int(sys.argv[1])):
@@ -44,8 +44,10 @@ with tempfile.TemporaryDirectory() as folder:
         if (i + 1) % 50 == 0:
             del est
             gc.collect()
-            files = process.num_fds() if hasattr(process, "num_fds") else process.num_handles()
-            seen.append((i + 1, process.memory_info().rss / 1e6, files, process.num_threads()))
+            of_unix = hasattr(process, "num_fds")
+            files = process.num_fds() if of_unix else process.num_handles()
+            memory = process.memory_info().rss / 1e6
+            seen.append((i + 1, memory, files, process.num_threads()))
             print(seen[-1], file=sys.stderr, flush=True)
 print(json.dumps(seen))
 """

@@ -26,7 +26,7 @@ def w(est):
 
 
 def assert_same(found, expected, answers=ANSWERS):
-    """Assert that two fits answer the same of training rows and of new ones, to 1e-12."""
+    """Assert that two fits answer the same of training rows and of new rows."""
     np.testing.assert_allclose(found.cutoff_, expected.cutoff_, rtol=1e-12)
     np.testing.assert_allclose(
         found.margins(), expected.margins(), rtol=1e-12, atol=1e-12
@@ -49,19 +49,18 @@ def test_draws_of_the_fit_give_its_answers(est, w):
         own = est.with_draws(given)
         assert_same(own, est)
         assert own.idata_["posterior"]["w"].shape == (2, 300, 40)
-    assert est.with_draws(posterior["w"].isel(chain=0)).fit_.learned.by_chain.shape[
-        :2
-    ] == (1, 300)
+    one = est.with_draws(posterior["w"].isel(chain=0))
+    assert one.fit_.draws.by_chain.shape[:2] == (1, 300)
     of_labels = BSVDDM(**FEW).fit(ROWS, np.arange(40) % 8 == 5)
     for signed in (BDD(**FEW).fit(ROWS), of_labels):
         assert_same(signed.with_draws(signed.idata_), signed)
     one_chain = est.with_draws(flat)
-    assert one_chain.fit_.learned.by_chain.shape[:2] == (1, 600)
+    assert one_chain.fit_.draws.by_chain.shape[:2] == (1, 600)
     assert_same(one_chain, est, ANSWERS[:3])
 
 
 @quiet
-def test_points_are_matched_by_their_coordinate(est):
+def test_atoms_are_matched_by_their_coordinate(est):
     w = est.idata_["posterior"]["w"]
     order = np.random.default_rng(0).permutation(40)
     own = est.with_draws(w.isel(point=order))
@@ -108,13 +107,13 @@ def test_a_fit_says_whose_draws_it_has_and_keeps_them(est, tmp_path):
     table = own.summary()
     assert table["prior"].isna().all() and np.isfinite(table.loc["spread", "posterior"])
     strict = own.with_cutoff(cutoffs.FalseAlarm(0.3))
-    assert strict.fit_.learned is own.fit_.learned and strict.cutoff_ < own.cutoff_
+    assert strict.fit_.draws is own.fit_.draws and strict.cutoff_ < own.cutoff_
     anew = own.with_prior(priors.Flat(0.5))
-    assert anew.fit_.learned.sampler != "own" and anew.fit_.learned.draws == 600
+    assert anew.fit_.draws.sampler != "own" and len(anew.fit_.draws.w) == 600
     assert_same(anew, est.with_prior(priors.Flat(0.5)))
     own.save(tmp_path / "own")
     new = bsvdd.load(tmp_path / "own")
-    assert new.fit_.learned.sampler == "own" and str(new) == str(own)
+    assert new.fit_.draws.sampler == "own" and str(new) == str(own)
     np.testing.assert_allclose(
         new.score_samples(NEW), own.score_samples(NEW), atol=1e-5
     )

@@ -2,18 +2,19 @@
 
 import numpy as np
 import pytest
-from bsvdd.inference.centre import Centre
-from bsvdd.inference.decision import Unseen, above_zero, near
-from bsvdd.inference.fit import Fit, Learned
-from bsvdd.models.data import Data, Filled
+from bsvdd.inference.boundary import Boundary, above_zero, near_rank
+from bsvdd.inference.draws import Draws
+from bsvdd.inference.fit import Fit
+from bsvdd.models.bsvdd import BSVDD
+from bsvdd.models.dictionary import Dictionary
 from bsvdd.models.kernels import RBF, Laplacian
-from bsvdd.models.scale import split
-from bsvdd.models.units import Units
+from bsvdd.models.rows import CompleteRows, Rows
+from bsvdd.models.signed import signed_parts
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from scipy.stats import gamma, ks_2samp, kstest
 
-from bsvdd import BSVDDM, cutoffs
+from bsvdd import BSVDDM, cutoffs, priors
 from tests.models.helpers import left_out, rbf, squared_distances
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
@@ -24,22 +25,26 @@ K = rbf(ROWS, ROWS, 0.8)
 CASES = {
     "rows": (np.ones(99), np.arange(99)),
     "weights": (RNG.exponential(size=99), np.arange(99)),
-    "batches": (RNG.uniform(0.5, 2.0, 99), np.arange(99) % 33),
+    "groups": (RNG.uniform(0.5, 2.0, 99), np.arange(99) % 33),
 }
+
+
+def draws_of(gram, w):
+    return Draws(BSVDD(gram, priors.Flat()), w)
 
 
 def fit_of(case, rate=0.1, draws=2000):
     """Return a fit whose weights are drawn here, on and off the simplex."""
     t, group = CASES[case]
-    data = Data.of(RBF(0.8), Units.of(ROWS, None, t, group))
-    rng, sizes = np.random.default_rng(1), data.gram.sizes
+    gram = Dictionary.of(RBF(0.8), Rows.of(ROWS, None, t, group))
+    rng, sizes = np.random.default_rng(1), gram.sizes
     w = sizes * np.maximum(1.0 + 0.5 * rng.normal(size=(draws, len(sizes))), 0.1) / 99.0
-    return Fit.of(data, Learned(Centre(w, 0)), cutoffs.FalseAlarm(rate))
+    return Fit.of(draws_of(gram, w), cutoffs.FalseAlarm(rate))
 
 
 def middle_left_out(fit, case):
     """Return the lower median of s_z of rows without their groups."""
-    (t, group), w, of_row = CASES[case], fit.learned.centre.w, fit.data.points.of_row
+    (t, group), w, of_row = CASES[case], fit.draws.w, fit.dictionary.of_row
     s = left_out(w[:, of_row] * t / np.bincount(of_row, t)[of_row], K, group)
     return np.sort(s, axis=0)[(len(s) - 1) // 2]
 
@@ -65,7 +70,7 @@ def unseen_by_hand(fit, case, rate):
         if end > 0.3 * rate * mass.sum() and end - mass[j] <= 3.3 * rate * mass.sum():
             close.append(j)
     u = np.average(kappa[close], weights=mass[close])
-    u *= np.median(fit.learned.centre.w.sum(axis=1)) / 99
+    u *= np.median(fit.draws.w.sum(axis=1)) / 99
     close = sorted(close, key=lambda j: nearest[j])
     place = np.cumsum(mass[close]) - mass[close] / 2
     log_near = np.interp(0.05 * mass[close].sum(), place, np.log(nearest[close]))
@@ -79,7 +84,7 @@ def test_the_unseen_row_and_the_cutoffs_are_those_by_hand(case, rate):
     fit, group, mass = fit_of(case, rate), CASES[case][1], mass_of(case)
     u, nearest, r = unseen_by_hand(fit, case, rate)
     boundary = fit.boundary
-    found = np.exp([boundary.unseen.log_u, boundary.unseen.log_near])
+    found = np.exp([boundary.log_u, boundary.log_near])
     assert_allclose(found, [u, nearest], rtol=1e-9)
     assert kstest(np.exp(boundary.log_g), gamma(0.5).cdf).pvalue > 1e-3
     s, rng, theta = middle_left_out(fit, case), np.random.default_rng(7), np.empty(2000)
@@ -88,7 +93,7 @@ def test_the_unseen_row_and_the_cutoffs_are_those_by_hand(case, rate):
         order, weight = np.argsort(raised), mass * rng.exponential(size=99)[group]
         places = np.cumsum(weight[order]) - weight[order] / 2.0
         theta[t] = np.interp(rate * weight.sum(), places, np.log(raised[order]))
-    above, below = split(boundary.threshold)
+    above, below = signed_parts(boundary.threshold)
     assert np.isneginf(below).all()
     assert ks_2samp(above, theta).pvalue > 1e-3
     plain = [np.log(np.quantile(s, rate)), np.median(theta)]
@@ -99,23 +104,23 @@ def test_the_unseen_row_and_the_cutoffs_are_those_by_hand(case, rate):
 
 def test_answers_are_the_lower_quantiles_of_the_margins_of_the_draws():
     fit = fit_of("rows", draws=501)
-    score, P, low, high, distance = fit.decided(0.5, Filled.whole(NEW))
-    margins = np.sort(fit.margins(Filled.whole(NEW)), axis=0)
+    score, P, low, high, distance = fit.decided(0.5, CompleteRows.of(NEW))
+    margins = np.sort(fit.margins(CompleteRows.of(NEW)), axis=0)
     assert_array_equal(score, margins[250])
     assert_array_equal([low, high], margins[[125, 375]])
     assert_array_equal(P, (margins >= 0).mean(axis=0))
     d = np.sort(fit.distances(NEW), axis=0)[250]
     assert_allclose(distance, d, rtol=1e-12)
-    w, points = fit.learned.centre.w, ROWS[fit.data.points.members]
-    d2 = squared_distances(w, fit.data.gram.K, rbf(points, NEW, 0.8), 1.0)
+    w, atoms = fit.draws.w, ROWS[fit.dictionary.distinct]
+    d2 = squared_distances(w, fit.dictionary.K, rbf(atoms, NEW, 0.8), 1.0)
     assert_allclose(fit.distances(NEW) ** 2, d2, rtol=1e-9, atol=1e-12)
 
 
 def test_distances_at_the_cutoff_are_D_opt():
     """A row of margin 0 has the distance D_opt in each draw, if none is unseen."""
     fit = fit_of("rows", draws=501)
-    above, _ = split(fit.boundary.threshold)
-    squares = np.sort(1.0 + fit.squared_norm - 2.0 * np.exp(above))
+    above, _ = signed_parts(fit.boundary.threshold)
+    squares = np.sort(1.0 + fit.draws.squared_norm - 2.0 * np.exp(above))
     assert fit.D_opt == pytest.approx(np.sqrt(squares[250]), rel=1e-12)
 
 
@@ -137,16 +142,17 @@ def test_a_threshold_below_zero_is_the_smallest_value_above():
     values = np.array([[-3.0, 2.0, 5.0], [-3.0, 0.0, 1.0], [-3.0, -2.0, -1.0]])
     found = above_zero(np.array([-1.0, 4.0, -2.0]), values)
     assert_array_equal(found, [2.0, 4.0, -2.0])
+    none = np.zeros((2, 0))
     # what is unseen fades, and nothing adds nothing
-    assert np.isneginf(Unseen().log_added(np.array([-9.0, 0.0]))).all()
-    added = Unseen(-1.0, -2.0).log_added(np.array([-5.0, -2.0, 0.0]))
+    assert np.isneginf(Boundary(*none).log_unseen(np.array([-9.0, 0.0]))).all()
+    added = Boundary(*none, -1.0, -2.0).log_unseen(np.array([-5.0, -2.0, 0.0]))
     assert_allclose(added, [-4.0, -1.0, -1.0])
     # rows near the cutoff: of 99 and a rate of .1 it has the rank 9.9: from 3 to 33, or
     # 3 rows
-    groups, middle = Units.of(ROWS), RNG.normal(size=99)
+    rows, middle = Rows.of(ROWS), RNG.normal(size=99)
     order = np.argsort(middle)
-    assert_array_equal(near(cutoffs.FalseAlarm(0.1), middle, groups), order[2:33])
-    assert_array_equal(near(cutoffs.FalseAlarm(0.001), middle, groups), order[:4])
+    assert_array_equal(near_rank(cutoffs.FalseAlarm(0.1), middle, rows), order[2:33])
+    assert_array_equal(near_rank(cutoffs.FalseAlarm(0.001), middle, rows), order[:4])
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -167,20 +173,21 @@ def test_with_labels_far_rows_are_abnormal(seed):
 @pytest.mark.parametrize("spread", [1.0, 10.0, 1000.0])
 def test_left_out_and_far_rows_have_all_digits(kernel, spread):
     """Also where k underflows."""
-    points = spread * np.cumsum(np.linspace(0.1, 1.2, 12))[:, None]
-    data = Data.of(kernel, Units.of(points))
+    atoms = spread * np.cumsum(np.linspace(0.1, 1.2, 12))[:, None]
+    gram = Dictionary.of(kernel, Rows.of(atoms))
     w = np.random.default_rng(0).dirichlet(np.full(12, 0.5), size=7)
-    log_k = kernel.log(points, points)
-    parts, expected = Centre(w, 0).parts(data.rows), np.empty((7, 12))
+    log_k = kernel.log(atoms, atoms)
+    draws, expected = draws_of(gram, w), np.empty((7, 12))
+    parts = draws.parts(gram.left_out_problems)
     log_p, log_q = parts.log_p, parts.log_q
-    of_point = w[:, data.points.of_row]
+    of_atom = w[:, gram.of_row]
     for j in range(12):
-        left = np.delete(of_point, j, axis=1)
+        left = np.delete(of_atom, j, axis=1)
         left /= left.sum(axis=1, keepdims=True)
         expected[:, j] = logsumexp(np.delete(log_k[j], j), axis=1, b=left)
-    found = log_p[:, data.row]
+    found = log_p[:, gram.rows.problems[1]]
     clear = expected > log_p.min() - 1.0
     assert_allclose(found[clear], expected[clear], rtol=1e-9, atol=1e-9)
     assert clear.mean() > 0.8 and (log_q < log_p).all()
-    far = data.new(np.array([[1e4], [1e5], [1e6]]) * spread)
-    assert (np.diff(Centre(w, 0).parts(far).log_p, axis=1) < -1e3).all()
+    far = gram.new(np.array([[1e4], [1e5], [1e6]]) * spread)
+    assert (np.diff(draws.parts(far).log_p, axis=1) < -1e3).all()

@@ -20,18 +20,18 @@ def draws(seed, minority=MINORITY, ties=False):
     return values, rng.standard_exponential((50, n))
 
 
-def gain(rule, fp, tp, n0, n1):
-    if isinstance(rule, Cost):
-        return -(fp + rule.miss * (n1 - tp))
+def gain(cutoff, fp, tp, n0, n1):
+    if isinstance(cutoff, Cost):
+        return -(fp + cutoff.miss * (n1 - tp))
     recall, specificity = tp / n1, 1.0 - fp / n0
     return {
         "g_mean": np.sqrt(recall * specificity),
         "balanced_accuracy": (recall + specificity) / 2.0,
         "f1": 2.0 * tp / (tp + fp + n1),
-    }[rule.metric]
+    }[cutoff.metric]
 
 
-RULES = [
+CUTOFFS = [
     *(
         Best(m, limit)
         for m in ("g_mean", "balanced_accuracy", "f1")
@@ -42,8 +42,8 @@ RULES = [
 
 
 @pytest.mark.parametrize("ties", [False, True], ids=["", "ties"])
-@pytest.mark.parametrize("rule", RULES, ids=repr)
-def test_no_cut_is_better_in_any_draw(rule, ties):
+@pytest.mark.parametrize("cutoff", CUTOFFS, ids=repr)
+def test_no_cut_is_better_in_any_draw(cutoff, ties):
     """Each class counts its number of rows, and a row of it its drawn weight.
 
     A row counts as abnormal below the cut. Without a cut that finds a minority row
@@ -51,8 +51,11 @@ def test_no_cut_is_better_in_any_draw(rule, ties):
     """
     values, weight = draws(3, ties=ties)
     n0, n1 = (weight[:, which].sum(axis=1).mean() for which in (~MINORITY, MINORITY))
-    found = rule(values, weight, MINORITY)
-    limit, fixed = getattr(rule, "max_fpr", 1.0), FalseAlarm()(values, weight, MINORITY)
+    found = cutoff(values, weight, MINORITY)
+    limit, fixed = (
+        getattr(cutoff, "max_fpr", 1.0),
+        FalseAlarm()(values, weight, MINORITY),
+    )
     for v, w, cut, otherwise in zip(values, weight, found, fixed, strict=True):
 
         def counts(at, v=v, w=w):
@@ -66,8 +69,8 @@ def test_no_cut_is_better_in_any_draw(rule, ties):
         if not any(tp > 0 for _, tp in allowed):
             assert cut == otherwise
             continue
-        best = max(gain(rule, fp, tp, n0, n1) for fp, tp in allowed)
-        assert gain(rule, *counts(cut), n0, n1) == pytest.approx(best, rel=1e-9)
+        best = max(gain(cutoff, fp, tp, n0, n1) for fp, tp in allowed)
+        assert gain(cutoff, *counts(cut), n0, n1) == pytest.approx(best, rel=1e-9)
         assert np.abs(v - cut).min() > 0.0  # between two values
 
 
@@ -116,7 +119,7 @@ def test_a_quantile_under_exponential_weights_has_its_law():
         assert FalseAlarm(rate)(v, t, none)[0] == pytest.approx(expected)
 
 
-def test_a_printed_rule_is_one_distance():
+def test_a_printed_cutoff_is_one_distance():
     d, mass = np.arange(1.0, 11.0), np.ones(10)
     none = np.zeros(10, dtype=bool)
     assert (

@@ -33,8 +33,8 @@ MODELS = {
     "correlated": bsvdd.BSVDD(ALONE, CORRELATED, 20.0),
     "far apart": bsvdd.BSVDD(ALONE, priors.Normal(m=np.linspace(0.0, 40.0, 12)), 20.0),
     "narrow": bsvdd.BSVDD(GRAM, STANDARD, 3000.0),
-    "both": bsvdd_m.BSVDDM(BOTH, STANDARD, priors.Beta(2, 3), 20.0),
-    "on a cube": bdd_m.BDDM(BOTH, STANDARD, priors.TruncatedNormal(0.3), 2.0),
+    "both": bsvdd_m.BSVDDM(BOTH, STANDARD, 20.0, priors.Beta(2, 3)),
+    "on a cube": bdd_m.BDDM(BOTH, STANDARD, 2.0, priors.TruncatedNormal(0.3)),
     "of the user": bsvdd.BSVDD(GRAM, student, 2.0),
 }
 
@@ -141,9 +141,9 @@ def small(name):
     gram = gram_of(RBF(1.0), rows, SMALL_Y, T)
     if name == "BSVDD-M":
         return bsvdd_m.BSVDDM(
-            gram, priors.Flat(1.3), priors.Beta(2, 3, total=1.0), scale
+            gram, priors.Flat(1.3), scale, priors.Beta(2, 3, total=1.0)
         )
-    return bdd_m.BDDM(gram, priors.Flat(0.7), priors.Beta(), scale)
+    return bdd_m.BDDM(gram, priors.Flat(0.7), scale, priors.Beta())
 
 
 @pytest.mark.parametrize("name", ["BSVDD, user", "BSVDD-M", "BDD-M"])
@@ -157,7 +157,9 @@ def test_draws_are_of_the_prior_times_the_likelihood(name, worst_z):
     log_L = -3.0 / 2.0 * squares
     L = np.exp(log_L - log_L.max())
     assert L.sum() ** 2 / (L**2).sum() > 20_000  # draws in effect
-    drawn = sampling.draw(model, draws=800, tune=150, seed=5).w[..., model.gram.of_row]
+    drawn = sampling.draw(model, draws=800, tune=150, seed=5).by_chain[
+        ..., model.gram.of_row
+    ]
     w = w[:, : drawn.shape[2]]
     for moment in (lambda v: v, np.square, lambda v: v[..., :1] * v[..., 1:]):
         assert worst_z(moment(drawn), L @ moment(w) / L.sum()) < 4.5

@@ -58,7 +58,7 @@ def test_left_out_is_by_refits_where_weights_are_equal():
     assert np.abs(expected - of_similarity).max() <= 3 / 26
 
 
-def test_a_batch_counts_as_one_row_of_its_weight():
+def test_a_group_counts_as_one_row_of_its_weight():
     groups, weight = (
         np.arange(25) // 3,
         np.where(np.arange(25) < 22, np.arange(25) % 4 + 1.0, 0.0),

@@ -7,15 +7,15 @@ import pymc as pm
 import pytest
 from bsvdd.inference import hmc, sampling
 from bsvdd.models import bdd, bsvdd
-from bsvdd.models.data import Data
+from bsvdd.models.dictionary import Dictionary
 from bsvdd.models.kernels import RBF
-from bsvdd.models.units import Units
+from bsvdd.models.rows import Rows
 
 from bsvdd import BSVDD, priors
 from tests.cases import run
 
 ROWS = np.random.default_rng(85).normal(size=(12, 2))
-GRAM = Data.of(RBF(1.0), Units.of(ROWS)).gram
+GRAM = Dictionary.of(RBF(1.0), Rows.of(ROWS))
 MODEL = bsvdd.BSVDD(GRAM, priors.StandardizedRowSum())
 QUICK = dict(draws=30, tune=30, chains=2)
 
@@ -32,10 +32,10 @@ def test_shapes_names_and_seeds(sampler):
     draws = [
         sampling.draw(MODEL, sampler, seed=seed, **QUICK) for seed in SEEDS[sampler]
     ]
-    first, other = draws[0].w, draws[-1].w
+    first, other = draws[0].by_chain, draws[-1].by_chain
     assert first.shape == (2, 30, 12)
     if sampler != "metropolis":  # whose step PyMC compiles anew
-        np.testing.assert_array_equal(first, draws[1].w)
+        np.testing.assert_array_equal(first, draws[1].by_chain)
     assert not np.allclose(first, other) and not np.allclose(first[0], first[1])
     np.testing.assert_allclose(first.sum(axis=2), 1.0, atol=1e-12)
     assert draws[0].sampler == {"auto": "hmc"}.get(sampler, sampler)
@@ -50,9 +50,11 @@ def test_draws_of_a_normal_posterior_are_independent():
     assert (
         drawn.sampler == "exact"
         and drawn.stats == {}
-        and drawn.w.shape == (2, 4000, 12)
+        and drawn.by_chain.shape == (2, 4000, 12)
     )
-    lag = [np.corrcoef(x[1:], x[:-1])[0, 1] for chain in drawn.w for x in chain.T]
+    lag = [
+        np.corrcoef(x[1:], x[:-1])[0, 1] for chain in drawn.by_chain for x in chain.T
+    ]
     assert np.abs(lag).max() < 4.5 / np.sqrt(4000)
     with pytest.raises(
         ValueError, match=r"sampler must be one of \['auto', 'nuts', 'metrop"
@@ -111,7 +113,7 @@ def test_modes_between_which_chains_move(worst_z):
     """Without a likelihood, the draws have the moments of the mixture."""
     drawn = sampling.draw(
         bsvdd.BSVDD(GRAM, near_modes, 1e-9), draws=300, tune=150, seed=1
-    ).w
+    ).by_chain
     which = (np.log(drawn[..., 0]) - np.log(drawn[..., -1])) / 2.0
     assert worst_z(which, 0.0) < 4.5
     assert worst_z(which**2, 1.0 + 1.3**2) < 4.5

@@ -1,10 +1,8 @@
 """Simulation-based calibration: the truth has a uniform rank among draws.
 
-With a linear kernel and points that are fixed beforehand the quasi-likelihood is one:
+With a linear kernel and atoms that are fixed beforehand the quasi-likelihood is one:
 given w, rows are x_i ~ N(a, I / lambda), a = sum_j w_j u_j (Talts et al. 2018).
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -13,12 +11,12 @@ from bsvdd.models.bdd import BDD
 from bsvdd.models.bdd_m import BDDM
 from bsvdd.models.bsvdd import BSVDD
 from bsvdd.models.bsvdd_m import BSVDDM
-from bsvdd.models.gram import Gram
+from bsvdd.models.dictionary import Dictionary
 from scipy import stats
 
 from bsvdd import priors
 
-POINTS = np.array([[0.0, 0.0], [2.0, 0.5], [-0.5, 1.8], [1.5, 1.7], [-1.0, -0.8]])
+ATOMS = np.array([[0.0, 0.0], [2.0, 0.5], [-0.5, 1.8], [1.5, 1.7], [-1.0, -0.8]])
 N0, SCALE, SIZE, DRAWS, STEPS = 6, 2.0, 1e-4, 63, 4
 MEAN, COVARIANCE = (
     np.array([0.5, -0.3, 0.1, 0.0, 0.0]),
@@ -34,19 +32,19 @@ MODELS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Known(Gram):
-    """Gram statistics of rows that are no points."""
+class Known(Dictionary):
+    """Gram statistics of rows that are no atoms."""
 
-    rows: np.ndarray = None
+    def __init__(self, M, rows):
+        u, one = ATOMS[:M], np.ones(M)
+        K, T, of_row = u @ u.T, (rows**2).sum(), np.arange(5)
+        of_row[M:] = -1
+        vars(self).update(_sums=(K, T, np.diag(K)), r=u @ rows.sum(axis=0), rows=rows)
+        vars(self).update(sizes=one, effective=one, n1=M - 3, of_row=of_row)
 
     @property
     def n0(self):
         return float(len(self.rows))
-
-    @property
-    def r(self):
-        return POINTS[: len(self.K)] @ self.rows.sum(axis=0)
 
 
 def of_prior(name, rng):
@@ -66,7 +64,7 @@ def of_prior(name, rng):
 
 def quantities(w, rows):
     """Return w_j, two distances and the log likelihood of weights (S, M)."""
-    a = w @ POINTS[: w.shape[1]]
+    a = w @ ATOMS[: w.shape[1]]
     d = np.linalg.norm(a[:, None] - [[0.4, 0.3], [1.6, -0.7]], axis=2)
     return np.column_stack([w, d, -np.square(a[:, None] - rows).sum(axis=(1, 2))])
 
@@ -77,21 +75,15 @@ def ranks(name, seed, scale=SCALE, repeated=0):
     for replicate in range(replicates):
         w = of_prior(name, rng)
         M = len(w)
-        rows = w @ POINTS[:M] + rng.standard_normal((N0, 2)) / np.sqrt(SCALE)
+        rows = w @ ATOMS[:M] + rng.standard_normal((N0, 2)) / np.sqrt(SCALE)
         counted = np.vstack([rows, rows[:repeated]])
-        K, one, where = (
-            POINTS[:M] @ POINTS[:M].T,
-            np.ones(M),
-            np.where(np.arange(5) < M)[0],
-        )
-        where = np.append(where, np.full(5 - M, -1))
-        gram = Known(K, (counted**2).sum(), np.diag(K), one, one, M - 3, where, counted)
+        gram = Known(M, counted)
         how = dict(
             draws=STEPS * DRAWS, tune=100, chains=1, seed=1000 * seed + replicate
         )
         minority = [SHARE] if M == 5 else []
-        drawn = sampling.draw(model(gram, NORMAL, *minority, scale), **how).w[
-            0, STEPS - 1 :: STEPS
+        drawn = sampling.draw(model(gram, NORMAL, scale, *minority), **how).w[
+            STEPS - 1 :: STEPS
         ]
         below = (quantities(drawn, rows) < quantities(w[None], rows)).sum(axis=0)
         u.append((below + rng.uniform(size=len(below))) / (DRAWS + 1))

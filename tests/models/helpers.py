@@ -3,8 +3,8 @@
 import cvxopt
 import numpy as np
 import pymc as pm
-from bsvdd.models.data import Data
-from bsvdd.models.units import Units
+from bsvdd.models.dictionary import Dictionary
+from bsvdd.models.rows import Rows
 
 OPTIONS = {"show_progress": False, "abstol": 1e-13, "reltol": 1e-13, "feastol": 1e-12}
 
@@ -37,8 +37,8 @@ def quadratic_program(P, q, lower, upper, a=None):
 
 
 def gram_of(kernel, rows, y=None, weight=None):
-    """Return the Gram statistics of rows, those of the minority as points too."""
-    return Data.of(kernel, Units.of(rows, y, weight), minority=True).gram
+    """Return the Gram statistics of rows, those of the minority as atoms too."""
+    return Dictionary.of(kernel, Rows.of(rows, y, weight), minority=True)
 
 
 def by_loops(k, A, B):

@@ -96,7 +96,7 @@ def left_out_log_density(rows, t, group, s, power, metric):
 
 
 @pytest.mark.parametrize("kernel", [RBF, Laplacian])
-@pytest.mark.parametrize("of", ["rows", "each row twice", "weights", "batches"])
+@pytest.mark.parametrize("of", ["rows", "each row twice", "weights", "groups"])
 def test_likelihood_is_the_largest_left_out_log_density(of, kernel):
     """A row leaves with its copies: as s -> 0 their density has no bound."""
     rows = np.concatenate([X, X]) if of == "each row twice" else X
@@ -105,7 +105,7 @@ def test_likelihood_is_the_largest_left_out_log_density(of, kernel):
         if of == "weights"
         else np.ones(160)
     )
-    t, group = t[: len(rows)], np.arange(len(rows)) // (8 if of == "batches" else 1)
+    t, group = t[: len(rows)], np.arange(len(rows)) // (8 if of == "groups" else 1)
     found = fitted("likelihood", rows, t, group, kernel)
     how = rows, t, group
     fine = found * np.geomspace(0.2, 5.0, 100)
@@ -114,7 +114,7 @@ def test_likelihood_is_the_largest_left_out_log_density(of, kernel):
     d2 = cdist(X, X, "sqeuclidean" if kernel is RBF else kernel.metric)
     fifth = np.median(np.sort(np.sqrt(d2) if kernel is RBF else d2, axis=1)[:, 5])
     high = math.sqrt((cdist(X, X, kernel.metric) ** 2).sum() / (N * (N - 1)))
-    step = math.log(high / (fifth / 4)) / (bandwidth.GRID - 1)
+    step = math.log(high / (fifth / 4)) / (bandwidth.N_CANDIDATES - 1)
     assert abs(math.log(found / best)) <= 0.6 * step
 
 

@@ -21,7 +21,7 @@ CORRELATED = priors.Normal(sd=0.8, m=M1, sigma=S1)
 
 
 def by_row(gram, values):
-    """Return values of points (..., M) as those of rows."""
+    """Return values of atoms (..., M) as those of rows."""
     return values[..., gram.of_row]
 
 
@@ -51,7 +51,7 @@ def test_posterior_is_the_normal_of_likelihood_and_prior(kernel, prior, scale, w
     assert_allclose(
         precision[np.ix_(gram.of_row, gram.of_row)], H, rtol=1e-9, atol=1e-9
     )
-    w = by_row(gram, sampling.draw(model, draws=2000, chains=2, seed=1).w)
+    w = by_row(gram, sampling.draw(model, draws=2000, chains=2, seed=1).by_chain)
     assert moments_z(worst_z, w, np.linalg.solve(H, b), np.linalg.inv(H)) < 4.5
     mode = by_row(gram, model.simplex_mode())
     assert mode.sum() == pytest.approx(1.0, abs=1e-12) and mode.min() >= 0
@@ -88,7 +88,7 @@ def test_alpha0_is_normal_given_the_sum_that_alpha1_asks_for(worst_z):
     prior = priors.Normal(m=np.append(m, np.zeros(3)), sigma=block_diag(S, np.eye(3)))
     minority = priors.TruncatedNormal((0, 0, 0, 0, 0, 0.1, 0.5, 1.2), 0.4)
     gram = gram_of(RBF(1.0), rows, y)
-    w = sampling.of_prior(bdd_m.BDDM(gram, prior, minority), 4000, 4)
+    w = sampling.draw_prior(bdd_m.BDDM(gram, prior, minority_prior=minority), 4000, 4).w
     assert_allclose(w.sum(axis=1), 1.0, atol=1e-12)
     w = by_row(gram, w)
     a, g, C = conditional(m, S)
@@ -112,8 +112,10 @@ def test_without_minority_rows_it_is_bdd_on_the_hyperplane(worst_z):
     a, g, covariance_given = conditional(free, C)
     assert abs(free.sum() - 1) > 0.1
     gram = gram_of(RBF(1.2), rows, y)
-    model = bdd_m.BDDM(gram, prior, priors.Beta(), scale)
-    w = by_row(gram, sampling.draw(model, draws=2000, tune=200, chains=2, seed=3).w)
+    model = bdd_m.BDDM(gram, prior, scale, priors.Beta())
+    w = by_row(
+        gram, sampling.draw(model, draws=2000, tune=200, chains=2, seed=3).by_chain
+    )
     assert_allclose(w.sum(axis=2), 1.0, atol=1e-12)
     assert moments_z(worst_z, w, a + g, covariance_given) < 4.5
     assert worst_z(w, free) > 20  # of weights with a free sum

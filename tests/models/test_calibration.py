@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from bsvdd.models import calibrate
 from bsvdd.models.calibrate import SD
-from bsvdd.models.data import Data
+from bsvdd.models.dictionary import Dictionary
 from bsvdd.models.kernels import RBF, Custom, Laplacian, Linear
-from bsvdd.models.units import Units
+from bsvdd.models.rows import Rows
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
@@ -20,8 +20,8 @@ both_models = pytest.mark.parametrize(
 )
 
 
-def data_of(kernel, rows=ROWS, weight=None, groups=None, most=600):
-    return Data.of(kernel, Units.of(rows, None, weight, groups), most=most)
+def dictionary_of(kernel, rows=ROWS, weight=None, groups=None, most=600):
+    return Dictionary.of(kernel, Rows.of(rows, None, weight, groups), most=most)
 
 
 def moment(a, b, of):
@@ -53,7 +53,7 @@ def test_the_variance_of_one_weight_by_another_quadrature(place):
     assert pytest.approx(square / mean**2 - 1.0, rel=1e-5) == V
 
 
-def test_weights_of_no_likelihood_and_of_one_unit_alone():
+def test_weights_of_no_likelihood_and_of_one_row_alone():
     A, V = calibrate.of_one_weight()
     assert (np.diff(A) > 0).all() and (np.diff(V) < 0).all()
     assert V[0] < np.expm1(SD**2)  # that of the prior
@@ -68,20 +68,22 @@ def test_weights_of_no_likelihood_and_of_one_unit_alone():
     assert found == pytest.approx(1 / variance(A) - A, rel=1e-2)
 
 
-def root_by_inverses(data, scale, on_simplex):
+def root_by_inverses(gram, scale, on_simplex):
     """Return the median log ratio of variances of s_z near the cutoff, row by row.
 
     The weights of groups are n0 w_g = N_g y_g / sqrt(e_g), of precision c B + Lambda.
-    The group of a row leaves the points, and takes its share of the prior variance of
+    The group of a row leaves the atoms, and takes its share of the prior variance of
     y_g with it.
     """
-    gram, group, t = data.gram, data.units.unit, data.units.weight
-    kernel, X, c = data.kernel, data.units.X, scale / data.gram.n0
+    group, t = gram.rows.group, gram.rows.weight
+    kernel, X, c = gram.kernel, gram.rows.X, scale / gram.n0
     root = gram.sizes / np.sqrt(gram.effective)
     B = root[:, None] * gram.K * root
     values = np.linalg.eigvalsh(c * B)
     precision = (
-        calibrate.precision(np.maximum(values, 0), gram.units) if on_simplex else SD**-2
+        calibrate.precision(np.maximum(values, 0), gram.groups_in_effect)
+        if on_simplex
+        else SD**-2
     )
     K, ratio, closeness = kernel(X, X), np.empty(len(X)), np.empty(len(X))
     A = np.equal.outer(gram.of_row, np.arange(len(B))) * t[:, None]
@@ -91,7 +93,7 @@ def root_by_inverses(data, scale, on_simplex):
         rest = np.maximum(1.0 - gone, 1e-12)
         k = (
             (stay * K[i]) @ (A > 0) / gram.sizes * root / rest
-        )  # of the points without the group
+        )  # of the atoms without the group
         tau = np.minimum((gram.sizes * gone / root) ** 2, 1.0)
         of_prior = precision * (1.0 + tau / np.maximum(1.0 - tau, 1e-13))
         P = np.linalg.inv(c * B + np.diag(of_prior))
@@ -107,9 +109,9 @@ def root_by_inverses(data, scale, on_simplex):
 CASES = {
     **{repr(kernel): (kernel, {}) for kernel in KERNELS},
     "weights": (RBF(0.8), {"weight": np.random.default_rng(1).exponential(size=N)}),
-    "batches": (RBF(0.8), {"groups": np.arange(N) % 13}),
+    "groups": (RBF(0.8), {"groups": np.arange(N) % 13}),
     "copies": (RBF(0.8), {"rows": np.repeat(ROWS[:20], 2, axis=0)}),
-    "few points": (RBF(0.8), {"most": 15}),
+    "few atoms": (RBF(0.8), {"most": 15}),
 }
 
 
@@ -117,28 +119,25 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_at_the_root_the_posterior_is_as_wide_as_samples_differ(case, on_simplex):
     kernel, how = CASES[case]
-    data = data_of(kernel, **how)
-    found = calibrate.calibrated(data, on_simplex)
-    assert not found.reason
-    assert root_by_inverses(data, found.scale, on_simplex) == pytest.approx(
-        0.0, abs=2e-5
-    )
+    dictionary = dictionary_of(kernel, **how)
+    scale, reason = calibrate.calibrated(dictionary, on_simplex)
+    assert not reason
+    apart = root_by_inverses(dictionary, scale, on_simplex)
+    assert apart == pytest.approx(0.0, abs=2e-5)
 
 
 @both_models
 def test_rows_that_are_alone_have_the_root_of_the_identity(on_simplex):
-    found = calibrate.calibrated(data_of(RBF(1e-3)), on_simplex)
-    assert found.scale == pytest.approx(calibrate.of_alone(on_simplex) * N)
-    assert (
-        found.reason == "fewer than 3 rows near the cutoff have similarities that vary"
-    )
+    scale, reason = calibrate.calibrated(dictionary_of(RBF(1e-3)), on_simplex)
+    assert scale == pytest.approx(calibrate.of_alone(on_simplex) * N)
+    assert reason == "fewer than 3 rows near the cutoff have similarities that vary"
 
 
 def test_the_unit_of_lambda_is_one_over_the_kernel():
-    plain = calibrate.calibrated(data_of(RBF(0.8)), False).scale
+    plain, _ = calibrate.calibrated(dictionary_of(RBF(0.8)), False)
     for factor in (1e-100, 1e100):
         kernel = Custom(lambda A, B, c=factor: c * RBF(0.8)(A, B))
-        scale = calibrate.calibrated(data_of(kernel), False).scale
+        scale, _ = calibrate.calibrated(dictionary_of(kernel), False)
         assert scale * factor == pytest.approx(plain, rel=1e-5)
 
 
@@ -146,6 +145,7 @@ def test_the_unit_of_lambda_is_one_over_the_kernel():
 def test_a_posterior_that_is_narrow_at_any_scale_is_told(on_simplex):
     """Few atoms of many rows: their prior alone is narrower than samples vary."""
     rows = np.random.default_rng(2).normal(size=(1500, 6))
-    found = calibrate.calibrated(data_of(RBF(0.5), rows, most=10), on_simplex)
-    assert found.reason == "the posterior is narrower than samples at any scale"
-    assert 0.0 < found.scale < 0.01
+    dictionary = dictionary_of(RBF(0.5), rows, most=10)
+    scale, reason = calibrate.calibrated(dictionary, on_simplex)
+    assert reason == "the posterior is narrower than samples at any scale"
+    assert 0.0 < scale < 0.01

@@ -177,7 +177,7 @@ def test_a_bandwidth(cls):
     assert known.criterion == "median" and fit(known, 10 * X) == known  # a number stays
     assert known.s == bandwidth.of(
         "median",
-        bandwidth.Rows(X, np.ones(40), np.arange(40), 4),
+        bandwidth.Sample(X, np.ones(40), np.arange(40), 4),
         cls.metric,
         cls.power,
     )
@@ -351,9 +351,9 @@ def test_a_bandwidth_of_a_table_counts_columns_and_not_coordinates():
     x = X[:, [0]]
     two = fit(kernels.Tabular(kernels.RBF("likelihood"), scale="both"), x)
     Z, ones = two.inputs(x), np.ones(40)
-    rows = bandwidth.Rows(Z, ones, np.arange(40), 1)
+    rows = bandwidth.Sample(Z, ones, np.arange(40), 1)
     assert two.kernel.s == bandwidth.of("likelihood", rows, "euclidean", 2)
-    as_two = bandwidth.Rows(Z, ones, np.arange(40), 2)
+    as_two = bandwidth.Sample(Z, ones, np.arange(40), 2)
     assert two.kernel.s > bandwidth.of("likelihood", as_two, "euclidean", 2)
 
 

@@ -6,9 +6,9 @@ import pytest
 from bsvdd.inference import sampling
 from bsvdd.inference.user_priors import OfPyMC
 from bsvdd.models import bdd, bdd_m, bsvdd, bsvdd_m, priors
-from bsvdd.models.data import Data
+from bsvdd.models.dictionary import Dictionary
 from bsvdd.models.kernels import RBF
-from bsvdd.models.units import Units
+from bsvdd.models.rows import Rows
 from pytensor.compile.mode import Mode
 
 from tests.cases import close
@@ -17,11 +17,11 @@ from tests.models.helpers import gram_of, hierarchical, student
 MODE = Mode(linker="py", optimizer="fast_compile")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(12, 2))
-X[7] = X[6]  # a point of two rows
+X[7] = X[6]  # an atom of two rows
 Y = np.arange(12) < 3
 WEIGHT = np.where(Y, 2.0, 1.0 + (np.arange(12) == 9))
 GRAM = gram_of(RBF(1.0), X, Y, WEIGHT)
-SINGLE = np.delete(X, 7, axis=0)  # each row is a point
+SINGLE = np.delete(X, 7, axis=0)  # each row is an atom
 ALONE = gram_of(RBF(1.0), SINGLE, Y[:11])
 SIGMA = 0.5 * np.eye(11) + 0.5
 
@@ -59,23 +59,23 @@ def models():
     found = {}
     for name, (prior, gram) in FOREIGN.items():
         found[f"BSVDD, {name}"] = bsvdd.BSVDD(one_class(gram), prior, 1.3)
-    found["BDDM, function"] = bdd_m.BDDM(GRAM, student, priors.Beta(), 1.3)
+    found["BDDM, function"] = bdd_m.BDDM(GRAM, student, 1.3, priors.Beta())
     for name, (prior, gram) in MAJORITY.items():
         for of in (bsvdd.BSVDD, bdd.BDD):
             found[f"{of.__name__}, {name}"] = of(one_class(gram), prior, 1.3)
         for of in (bsvdd_m.BSVDDM, bdd_m.BDDM):
-            found[f"{of.__name__}, {name}"] = of(gram, prior, priors.Beta(), 1.3)
+            found[f"{of.__name__}, {name}"] = of(gram, prior, 1.3, priors.Beta())
     for name, (prior, gram) in MINORITY.items():
         for of in (bsvdd_m.BSVDDM, bdd_m.BDDM):
             found[f"{of.__name__}, minority {name}"] = of(
-                gram, priors.Flat(), prior, 1.3
+                gram, priors.Flat(), 1.3, prior
             )
     return found
 
 
 def one_class(gram):
     rows, weight = (X, WEIGHT) if gram is GRAM else (SINGLE, None)
-    return Data.of(RBF(1.0), Units.of(rows, Y[: len(rows)], weight)).gram
+    return Dictionary.of(RBF(1.0), Rows.of(rows, Y[: len(rows)], weight))
 
 
 MODELS = models()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bsvdd.models import bdd, bdd_m, bsvdd, bsvdd_m, likelihood
+from bsvdd.models import bdd, bdd_m, bsvdd, bsvdd_m, weights
 from bsvdd.models.kernels import RBF, Linear, Polynomial
 
 from bsvdd import priors
@@ -33,12 +33,12 @@ KERNELS = {
 FEATURES = {"linear": np.asarray, "polynomial": quadratic}
 
 
-def squared_distances(w, points, space):
+def squared_distances(w, atoms, space):
     """d^2 of the majority rows to the centre sum_j w_j phi(u_j), by the definition."""
     if space == "RBF":
-        K, k = helpers.rbf(points, points, 1.3), helpers.rbf(points, MAJORITY, 1.3)
+        K, k = helpers.rbf(atoms, atoms, 1.3), helpers.rbf(atoms, MAJORITY, 1.3)
         return helpers.squared_distances(w, K, k, 1.0)
-    center = sum(v * FEATURES[space](u) for v, u in zip(w, points, strict=True))
+    center = sum(v * FEATURES[space](u) for v, u in zip(w, atoms, strict=True))
     return np.array([((FEATURES[space](x) - center) ** 2).sum() for x in MAJORITY])
 
 
@@ -46,9 +46,9 @@ def squared_distances(w, points, space):
 def test_likelihood_is_of_weighted_squared_distances(space):
     gram = helpers.gram_of(KERNELS[space], ROWS, Y, T)
     w = RNG.normal(size=(4, 15))
-    value, _ = likelihood.value_and_gradient(w, gram, SCALE)
-    points = ROWS[np.argsort(gram.of_row)]
-    direct = [-SCALE / 2 * T[:12] @ squared_distances(v, points, space) for v in w]
+    value, _ = weights.log_likelihood(w, gram, SCALE)
+    atoms = ROWS[np.argsort(gram.of_row)]
+    direct = [-SCALE / 2 * T[:12] @ squared_distances(v, atoms, space) for v in w]
     np.testing.assert_allclose(value, direct, rtol=1e-10)
 
 

@@ -7,7 +7,7 @@ import pytest
 from bsvdd.inference import sampling
 from bsvdd.models import bdd, bsvdd, bsvdd_m
 from bsvdd.models.kernels import RBF, Linear
-from bsvdd.models.priors import Shares, describe, of_log_sums, of_minority, of_sums
+from bsvdd.models.priors import Shares, describe, in_numbers, of_log_sums, of_sums
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.svm import OneClassSVM
@@ -49,15 +49,15 @@ NUMBERS = [
 @pytest.mark.parametrize("of", [of_sums, of_log_sums], ids=["weights", "log weights"])
 @pytest.mark.parametrize(("prior", "gram", "m", "C"), NUMBERS, ids=range(len(NUMBERS)))
 def test_mean_and_covariance_are_those_of_the_formula(prior, gram, m, C, of):
-    """Each row is a point of one group: the prior of a point is that of its row."""
+    """Each row is an atom of one group: the prior of an atom is that of its row."""
     found, order = of(prior, gram), gram.of_row[: len(m)]
     assert_allclose(found.m[order], m, rtol=1e-9, atol=1e-14)
     precision = found.precision[np.ix_(order, order)]
     assert_allclose(precision @ C, np.eye(len(C)), atol=1e-8)
     v = np.random.default_rng(1).normal(size=len(C))
-    of_point = np.empty(len(C))
-    of_point[order] = v
-    assert_allclose(found.times_covariance(of_point)[order], C @ v, rtol=1e-9)
+    of_atom = np.empty(len(C))
+    of_atom[order] = v
+    assert_allclose(found.times_covariance(of_atom)[order], C @ v, rtol=1e-9)
 
 
 def test_the_prior_of_an_atom_has_the_moments_of_the_sum_of_its_rows():
@@ -119,7 +119,7 @@ def test_priors_of_vectors_are_values(make):
 def test_a_truncated_normal_has_its_law(mean, sd):
     """Also where the mean is 160 sd outside."""
     of_rows = mean if np.ndim(mean) == 0 else np.append(np.zeros(N0), mean)
-    variable = of_minority(P.TruncatedNormal(of_rows, sd), TWO)
+    variable = in_numbers(P.TruncatedNormal(of_rows, sd), TWO)
     m = np.broadcast_to(mean, 3) if np.ndim(mean) == 0 else np.array(mean)
     m = m[np.argsort(TWO.of_row[N0:])]
     assert_array_equal(variable.m, m)
@@ -135,7 +135,7 @@ def test_a_truncated_normal_has_its_law(mean, sd):
     ("a", "b", "total"), [(1, 1, None), (2, 5, None), (0.5, 3, 1.5)]
 )
 def test_a_beta_has_its_law_and_its_total(a, b, total):
-    variable = of_minority(P.Beta(a, b, total), TWO)
+    variable = in_numbers(P.Beta(a, b, total), TWO)
     assert isinstance(variable, Shares)
     z = np.random.default_rng(58).normal(size=(500, 3))
     law = stats.beta(a, b, scale=1.0 if total is None else total / N1)
@@ -151,9 +151,11 @@ DRAWN = {
     "BSVDD, hierarchical": bsvdd.BSVDD(GRAM, hierarchical),
     "BDD, PreliZ": bdd.BDD(GRAM, preliz.StudentT(4, 0.5, 2.0)),
     "BSVDD-M, Beta": bsvdd_m.BSVDDM(
-        TWO, P.StandardizedRowSum(), P.Beta(2, 3, total=1.0)
+        TWO, P.StandardizedRowSum(), 1.0, P.Beta(2, 3, total=1.0)
     ),
-    "BSVDD-M, truncated": bsvdd_m.BSVDDM(TWO, P.Flat(), P.TruncatedNormal(0.3, 0.5)),
+    "BSVDD-M, truncated": bsvdd_m.BSVDDM(
+        TWO, P.Flat(), 1.0, P.TruncatedNormal(0.3, 0.5)
+    ),
 }
 
 
@@ -161,8 +163,8 @@ DRAWN = {
 def test_draws_of_the_prior_have_the_distribution_of_those_of_pymc(name):
     model = DRAWN[name]
     expected = pm.draw(model.build()["w"], 400, random_seed=7, mode="FAST_COMPILE")
-    w = sampling.of_prior(model, 400, 8)
+    w = sampling.draw_prior(model, 400, 8).w
     for j in (0, 5, -1):
         assert stats.ks_2samp(w[:, j], expected[:, j]).pvalue > 1e-3
-    assert_array_equal(sampling.of_prior(model, 400, 8), w)
-    assert not np.array_equal(sampling.of_prior(model, 400, 9), w)
+    assert_array_equal(sampling.draw_prior(model, 400, 8).w, w)
+    assert not np.array_equal(sampling.draw_prior(model, 400, 9).w, w)

@@ -1,14 +1,15 @@
 """SVDD and SVDD-M: by hand, against interior points, and without a row."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from bsvdd.inference.learners import Ball, without
 from bsvdd.models import svdd
 from bsvdd.models.kernels import RBF, Laplacian, Linear, Polynomial
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from bsvdd import SVDD, cutoffs
+from bsvdd import SVDD, SVDDM, cutoffs
 
 from .helpers import gram_of, quadratic_program
 
@@ -55,7 +56,7 @@ def test_rows_on_a_line_by_hand(majority, minority, C1, C2, weights, R2):
     sphere = svdd.solve(gram, C1, C2)
     assert_allclose(sphere.weights[gram.of_row], weights, atol=1e-6)
     assert sphere.squared_radius == pytest.approx(R2, abs=2e-6)
-    assert sphere.boundary**2 == pytest.approx(R2, abs=4e-6)
+    assert sphere.radius**2 == pytest.approx(R2, abs=4e-6)
     d2 = (rows[:, 0] - np.dot(weights, rows[:, 0])) ** 2
     assert_allclose(sphere.squared_distances[gram.of_row], d2, atol=2e-5)
 
@@ -72,7 +73,7 @@ def test_the_centre_is_that_of_interior_points(kernel, seed):
     t /= t[~y].mean()
     lower, upper = np.where(y, -C2 * t, 0.0), np.where(y, 0.0, C1 * t)
     best = quadratic_program(2 * K, -np.diag(K), lower, upper)
-    of_points = np.bincount(gram.of_row, best)
+    of_atoms = np.bincount(gram.of_row, best)
     a = sphere.weights @ gram.K @ sphere.weights
     b, cross = (
         best @ K @ best,
@@ -82,7 +83,7 @@ def test_the_centre_is_that_of_interior_points(kernel, seed):
         0.0, abs=1e-5 * np.diag(K).mean()
     )
     if kernel.normalized:  # whose matrix is not singular
-        assert_allclose(sphere.weights, of_points, atol=1e-4)
+        assert_allclose(sphere.weights, of_atoms, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -109,18 +110,18 @@ def test_no_more_rows_are_flagged_than_the_outlier_fraction_and_none_by_a_hard_m
 
 @pytest.mark.parametrize("fraction", [0.1, 0.5])
 def test_fractions_are_the_penalties_of_tax(fraction):
-    gram = gram_of(KERNELS[0], *instance(1))
-    by_fraction = Ball(outlier_fraction=fraction, minority_fraction=0.5).solve(gram)
-    given = svdd.solve(gram, 1 / (30 * fraction), 1 / 3)
-    assert_array_equal(by_fraction.weights, given.weights)
-    by_cost = Ball(1 / (30 * fraction), C2=1 / 3).solve(gram)
-    assert_array_equal(by_cost.weights, given.weights)
+    rows, y = instance(1)
+    costs = {"C": 1 / (30 * fraction), "C2": 1 / 3}
+    given = svdd.solve(gram_of(KERNELS[0], rows, y), *costs.values())
+    for how in ({"outlier_fraction": fraction, "minority_fraction": 0.5}, costs):
+        est = SVDDM(kernel=KERNELS[0], **how).fit(rows, y)
+        assert_array_equal(est.weights_, given.weights)
 
 
 def refit(gram, sphere, gone):
-    """The weights of the points for a centre without their shares, by interior points.
+    """The weights of the atoms for a centre without their shares, by interior points.
 
-    Costs are shares of the rows that stay of each class; the rest of a point keeps its
+    Costs are shares of the rows that stay of each class; the rest of an atom keeps its
     place.
     """
     stay, m = 1.0 - gone, gram.m
@@ -135,30 +136,32 @@ def test_a_ball_without_a_row_is_nearly_its_refit_and_without_several_is_one(min
     """Similarities are exact where the row does not shape the sphere."""
     rows, y = instance(5, 30, 6 if minority else 0)
     gram = gram_of(RBF(1.0), rows, y)
-    sphere = Ball(outlier_fraction=0.2, minority_fraction=0.5).solve(gram)
+    sphere = svdd.solve(gram, 1 / 6, 1 / 3)
     M = len(gram.K)
     several = np.zeros((2, M))
     several[0, [*range(4), M - 1]], several[1, :3] = 1.0, 0.5
     gone, apart = np.vstack([np.eye(M), several]), []
-    for w, each in zip(without(sphere, sparse.csr_array(gone)), gone, strict=True):
-        kept, best = (
-            w * (1.0 - each),
-            refit(gram, sphere, each),
-        )  # w is of a whole point
+    problems = SimpleNamespace(gone=sparse.csr_array(gone))
+    vars(gram).update(left_out_problems=problems)
+    *found, whole = sphere.left_out
+    assert_array_equal(whole, sphere.weights)
+    for w, each in zip(found, gone, strict=True):
+        kept = w * (1.0 - each)  # w is of a whole atom
+        best = refit(gram, sphere, each)
         assert kept.sum() == pytest.approx(1.0, abs=1e-6)
         apart.append(np.sqrt((kept - best) @ gram.K @ (kept - best)))
         if each.sum() == 1.0 and sphere.weights @ each == 0.0:
             assert_allclose(kept, sphere.weights, atol=1e-12)
-    assert max(apart[-2:]) < 1e-4  # of several points
+    assert max(apart[-2:]) < 1e-4  # of several atoms
     assert np.median(apart) < 0.05 and max(apart) < 0.3
 
 
-def test_a_part_of_a_point_leaves_by_the_inverse_too():
+def test_a_part_of_an_atom_leaves_by_the_inverse_too():
     """An atom of two rows at the bound: what stays has the room of one row."""
     rows = instance(5, 30, 0)[0]
     rows = np.vstack([rows, rows])
     gram = gram_of(RBF(1.0), rows, np.zeros(60, dtype=bool))
-    sphere = Ball(outlier_fraction=0.2).solve(gram)
+    sphere = svdd.solve(gram, 1 / 12)
     full = np.flatnonzero(sphere.weights > sphere.upper - 1e-9)
     free = sphere.on
     for g in (*full[:2], *free[:2]):

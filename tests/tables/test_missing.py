@@ -1,4 +1,4 @@
-"""Gaps are filled by the nearest rows, of training alone; a row's answer is its own."""
+"""Missing cells are filled by the nearest training rows; a row's answer is its own."""
 
 import numpy as np
 import pandas as pd
@@ -54,12 +54,12 @@ def by_hand(row, known, categorical):
     return result
 
 
-def test_gaps_are_filled_as_by_hand():
+def test_missing_cells_are_filled_as_by_hand():
     new = np.array([[np.nan, 1.0, 0.0, 1.0], [0.5, np.nan, np.nan, np.nan], KNOWN[3]])
     expected = [by_hand(row, KNOWN, (3,)) for row in new]
     np.testing.assert_allclose(imputed(new, KNOWN, (3,)).X, expected, rtol=1e-12)
     inside = imputed(KNOWN, KNOWN, (3,)).X
-    # a row has no value where it lacks one, so it cannot fill its own gap
+    # a row has no value where it lacks one, so it cannot fill its own cell
     np.testing.assert_allclose(
         inside, [by_hand(row, KNOWN, (3,)) for row in KNOWN], rtol=1e-12
     )
@@ -77,15 +77,12 @@ def test_no_order_of_rows_and_no_other_row_matters():
     few = imputed(
         np.array([[np.nan, 2.0]]), np.array([[1.0, 1.0], [3.0, 2.0]])
     )  # fewer than ten
-    assert (
-        few.X[0, 0] == 2.0
-        and few.copies[:, 0, 0].tolist() == [3.0] * 5 + [1.0] * 5
-    )
+    assert few.X[0, 0] == 2.0 and few.copies[:, 0, 0].tolist() == [3.0] * 5 + [1.0] * 5
 
 
 @quiet
 @pytest.mark.parametrize("make", [SVDD, BSVDD])
-def test_a_fit_fills_gaps_of_its_rows_and_of_new_ones(make, tmp_path):
+def test_a_fit_fills_missing_cells_of_its_rows_and_of_new_ones(make, tmp_path):
     frame = pd.DataFrame(KNOWN[:, :3], columns=list("abc"))
     frame["t"] = pd.Series(KNOWN[:, 3]).map({0.0: "u", 1.0: "v", 2.0: "w"})
     with pytest.warns(DataWarning, match=rf"of 60 {SAID} 'a' \(\d+\), 'b'"):
@@ -93,7 +90,7 @@ def test_a_fit_fills_gaps_of_its_rows_and_of_new_ones(make, tmp_path):
     training = est.fit_.rows
     np.testing.assert_array_equal(training.missing, frame.isna())
     expected = imputed(training.observed, training.observed, (3,)).X
-    np.testing.assert_array_equal(training.filled.X, expected)
+    np.testing.assert_array_equal(training.X, expected)
     assert len(set(expected[:, 3])) == 3
     new = frame.iloc[:9].assign(a=[None, *range(8)])
     new.loc[2, "t"] = None
@@ -107,7 +104,7 @@ def test_a_fit_fills_gaps_of_its_rows_and_of_new_ones(make, tmp_path):
 
 
 @quiet
-def test_gaps_beside_minority_rows_are_filled_by_the_majority():
+def test_missing_cells_beside_minority_rows_are_filled_by_the_majority():
     y = np.r_[np.ones(10), np.zeros(N - 10)]
     rows = KNOWN[:, :3].copy()
     rows[:, 0] = ROWS[:, 0]
@@ -117,31 +114,31 @@ def test_gaps_beside_minority_rows_are_filled_by_the_majority():
 
 
 @quiet
-def test_planted_rows_are_found_with_gaps_and_gaps_are_no_reason():
-    """500 rows with ten planted cells; a fifth of the other cells are missing at random."""
+def test_planted_rows_are_found_and_missing_cells_are_no_reason():
+    """500 rows, ten planted cells; a fifth of the other cells are missing at random."""
     found, flagged = [], []
     for seed in range(4):
         rng = np.random.default_rng(seed)
         rows = rng.normal(size=(500, 6)) @ (np.eye(6) + 0.5 * rng.normal(size=(6, 6)))
         odd, column = rng.choice(500, 10, replace=False), rng.integers(0, 6, 10)
         rows[odd, column] = 5.0 * rows.std(axis=0)[column]
-        gap = rng.random(rows.shape) < 0.2
-        gap[odd, column] = gap[:, 0] = False
+        missing = rng.random(rows.shape) < 0.2
+        missing[odd, column] = missing[:, 0] = False
         ranks = []
-        for table in (rows, np.where(gap, np.nan, rows)):
+        for table in (rows, np.where(missing, np.nan, rows)):
             surprise = SVDD().fit(table).decision()["surprise"]
             ranks.append(surprise.rank(ascending=False).to_numpy())
         found.append([(each[odd] <= 20).mean() for each in ranks])
-        top, with_gaps = ranks[1] <= 50, gap.any(axis=1)
+        top, incomplete = ranks[1] <= 50, missing.any(axis=1)
         normal = ~np.isin(np.arange(500), odd)
-        flagged.append([top[normal & of].mean() for of in (with_gaps, ~with_gaps)])
+        flagged.append([top[normal & of].mean() for of in (incomplete, ~incomplete)])
     complete, filled_rows = np.mean(found, axis=0)
     assert complete > 0.8 and filled_rows >= 0.9 * complete
     assert 0.5 <= np.mean(flagged, axis=0)[0] / np.mean(flagged, axis=0)[1] <= 1.5
 
 
 NUMBERS = KNOWN[:, :3]
-WITH_GAP = np.array([[np.nan, 1.0, 0.3], [0.5, np.nan, np.nan], [0.1, 0.2, 0.3]])
+INCOMPLETE = np.array([[np.nan, 1.0, 0.3], [0.5, np.nan, np.nan], [0.1, 0.2, 0.3]])
 LINEAR = kernels.Tabular(kernels.Linear(), scale="standardised")
 DESCRIPTIONS = [SVDD(), BSVDD(), BDD(), BDD(simplex=True), BDD(kernel=LINEAR)]
 
@@ -153,22 +150,22 @@ def lower_median(margins):
 
 @quiet
 @pytest.mark.parametrize("make", DESCRIPTIONS, ids=repr)
-def test_each_draw_fills_gaps_of_a_new_row_by_one_of_the_nearest_rows(make):
+def test_each_draw_fills_missing_cells_of_a_new_row_by_one_of_the_nearest_rows(make):
     est = make.fit(NUMBERS)
     known = est.fit_.rows.observed
-    filled = imputed(WITH_GAP, known)
+    filled = imputed(INCOMPLETE, known)
     assert filled.which.tolist() == [0, 1]
-    gaps = np.isnan(WITH_GAP[:2])
-    for version in filled.copies:
-        np.testing.assert_array_equal(version[~gaps], WITH_GAP[:2][~gaps])
-        assert all(np.isin(version[i, f], known[:, f]) for i, f in np.argwhere(gaps))
-    np.testing.assert_array_equal(filled.X[2], WITH_GAP[2])
-    of_version = [est.margins(rows) for rows in filled.copies]  # of complete rows
-    turns = np.arange(len(of_version[0]))
-    margins = np.array(of_version)[turns % DONORS, turns]
-    found = est.decision(WITH_GAP).iloc[:2]
+    missing = np.isnan(INCOMPLETE[:2])
+    for copy in filled.copies:
+        np.testing.assert_array_equal(copy[~missing], INCOMPLETE[:2][~missing])
+        assert all(np.isin(copy[i, f], known[:, f]) for i, f in np.argwhere(missing))
+    np.testing.assert_array_equal(filled.X[2], INCOMPLETE[2])
+    of_copy = [est.margins(rows) for rows in filled.copies]  # of complete rows
+    turns = np.arange(len(of_copy[0]))
+    margins = np.array(of_copy)[turns % DONORS, turns]
+    found = est.decision(INCOMPLETE).iloc[:2]
     np.testing.assert_allclose(
-        est.margins(WITH_GAP)[:, :2], margins, rtol=1e-9, atol=1e-12
+        est.margins(INCOMPLETE)[:, :2], margins, rtol=1e-9, atol=1e-12
     )
     np.testing.assert_allclose(
         found["surprise"], -lower_median(margins), rtol=1e-9, atol=1e-12
@@ -177,38 +174,34 @@ def test_each_draw_fills_gaps_of_a_new_row_by_one_of_the_nearest_rows(make):
         found["probability_normal"], (margins >= 0.0).mean(axis=0)
     )
     np.testing.assert_allclose(
-        est.score_samples(WITH_GAP)[:2], -found["surprise"], atol=1e-12
+        est.score_samples(INCOMPLETE)[:2], -found["surprise"], atol=1e-12
     )
-    np.testing.assert_array_equal(est.predict(WITH_GAP)[:2] > 0, found["normal"])
+    np.testing.assert_array_equal(est.predict(INCOMPLETE)[:2] > 0, found["normal"])
     np.testing.assert_allclose(
-        est.probability_normal(WITH_GAP)[:2], found["probability_normal"]
+        est.probability_normal(INCOMPLETE)[:2], found["probability_normal"]
     )
-    np.testing.assert_array_equal(bsvdd.p_value(est, WITH_GAP)[:2], found["p_value"])
-    complete = est.decision(np.r_[WITH_GAP[2:], filled.X[:2]])
-    same = est.decision(WITH_GAP).loc[2, "surprise"], complete.loc[0, "surprise"]
+    np.testing.assert_array_equal(bsvdd.p_value(est, INCOMPLETE)[:2], found["p_value"])
+    complete = est.decision(np.r_[INCOMPLETE[2:], filled.X[:2]])
+    same = est.decision(INCOMPLETE).loc[2, "surprise"], complete.loc[0, "surprise"]
     assert same[0] == pytest.approx(same[1], rel=1e-12)
     assert (complete["surprise"][1:] != found["surprise"].to_numpy()).any()
-    np.testing.assert_array_equal(est.distance(WITH_GAP), est.distance(filled.X))
+    np.testing.assert_array_equal(est.distance(INCOMPLETE), est.distance(filled.X))
 
 
 @quiet
 @pytest.mark.parametrize("make", [BSVDD(), BDD(), BDD(simplex=True)], ids=repr)
 def test_a_training_row_is_left_out_in_each_way_to_fill_it(make):
     est = make.fit(NUMBERS)
-    rows = est.fit_.rows
-    dictionary = est.fit_.dictionary
-    boundary = est.fit_.boundary
+    rows, boundary = est.fit_.rows, est.fit_.boundary
     expected = imputed(rows.observed, rows.observed)
     np.testing.assert_array_equal(rows.copies, expected.copies)
     w = est.idata_["posterior"]["w"].values.reshape(-1, N)[:, est.gram_.of_row]
     turns = np.arange(len(boundary.threshold))
     w = np.broadcast_to(w, (len(turns), N))
     for i in (0, 4):
-        j, draws = rows.which[i], []
-        kernel, others = (
-            dictionary.kernels[rows.fold[j]],
-            np.arange(N) != rows.which[i],
-        )
+        j, draws = rows.incomplete[i], []
+        kernel = est.gram_.kernels[rows.fold[j]]
+        others = np.arange(N) != j
         for t, row in zip(turns, rows.copies[turns % DONORS, i], strict=True):
             k = kernel(kernel.inputs(row[None]), kernel.inputs(rows.X[others]))[0]
             s = w[t, others] @ k * w[t].sum() / w[t, others].sum()
@@ -221,7 +214,7 @@ def test_a_training_row_is_left_out_in_each_way_to_fill_it(make):
 @quiet
 @pytest.mark.parametrize("make", [SVDD(), BSVDD(draws=400, tune=200)], ids=repr)
 def test_the_value_of_a_far_donor_leaves_no_scale(make):
-    """One of the nearest rows has a value far off, which stays in the column's scale."""
+    """One of the nearest rows has a value far off, which stays in the scale."""
     rows = np.random.default_rng(0).normal(size=(60, 3))
     rows[7], rows[8, :2] = [0.0, 0.0, 30.0], [0.01, 0.01]
     rows[8, 2] = np.nan
@@ -237,32 +230,32 @@ def test_the_value_of_a_far_donor_leaves_no_scale(make):
 
 
 @quiet
-def test_intervals_of_rows_with_gaps_hold_the_surprise_of_the_complete_row():
+def test_intervals_of_incomplete_rows_hold_the_surprise_of_the_complete_row():
     """300 rows of six correlated columns, a fifth of the cells missing at random."""
     held, flagged = [], []
     for seed in range(3):
         rng = np.random.default_rng(seed)
         mix = np.eye(6) + 0.5 * np.random.default_rng(9).normal(size=(6, 6))
         rows, new = (rng.normal(size=(n, 6)) @ mix for n in (300, 600))
-        gaps = [
+        missing = [
             (rng.random(each.shape) < 0.2) & (np.arange(6) > 0) for each in (rows, new)
         ]
         tables = [
-            np.where(gap, np.nan, each)
-            for gap, each in zip(gaps, (rows, new), strict=True)
+            np.where(cells, np.nan, each)
+            for cells, each in zip(missing, (rows, new), strict=True)
         ]
         est = BSVDD(random_state=0).fit(tables[0])
         found, truth = est.decision(tables[1]), est.decision(new)["surprise"]
-        with_gaps = np.isnan(tables[1]).any(axis=1)
+        incomplete = np.isnan(tables[1]).any(axis=1)
         inside = (found["low"] <= truth) & (truth <= found["high"])
-        held.append(inside[with_gaps].mean())
+        held.append(inside[incomplete].mean())
         flagged.append((~found["normal"]).mean())
     assert np.mean(held) >= 0.9  # .8 with the middle value alone
     assert 0.07 <= np.mean(flagged) <= 0.14
 
 
 @pytest.mark.filterwarnings("ignore:1 of 21 rows have missing values")
-def test_a_gap_among_codes_of_an_array_has_one_of_the_codes():
+def test_a_missing_code_of_an_array_is_one_of_the_codes():
     """Not their median: of the ten nearest rows, five have 1 and five have 9."""
     x = np.append(np.arange(20.0), -1.0)
     rows = np.column_stack([x, np.append(np.tile([1.0, 9.0], 10), np.nan)])

@@ -1,4 +1,4 @@
-"""Training rows: left out by ``decision()``; among new rows answered as new ones, and counted."""
+"""Training rows: left out by ``decision()``; among new rows new ones, and counted."""
 
 import warnings
 
@@ -51,7 +51,7 @@ def test_a_sphere_of_almost_equal_rows_stays_where_it_is():
     rows = np.zeros((60, 2))
     rows[-1] = 1.0
     est = SVDD(kernel=kernels.RBF(1.0)).fit(rows, sample_weight=np.r_[np.ones(59), 0.0])
-    assert len(est.gram_.K) == 1  # 59 equal rows: what stays is the same point
+    assert len(est.gram_.K) == 1  # 59 equal rows: what stays is the same atom
     np.testing.assert_allclose(
         est.log_similarity()[0], np.repeat([0.0, -1.0], [59, 1]), atol=1e-12
     )

@@ -6,15 +6,18 @@ import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
-from bsvdd.inference.centre import Centre
-from bsvdd.inference.worth import Chains, Near, effective_support
-from bsvdd.models.data import Data
+from bsvdd.inference import diagnostics
+from bsvdd.inference.diagnostics import convergence, effective_support
+from bsvdd.inference.draws import Draws
+from bsvdd.models.bsvdd import BSVDD
+from bsvdd.models.dictionary import Dictionary
 from bsvdd.models.kernels import RBF
-from bsvdd.models.units import Units
+from bsvdd.models.rows import Rows
 
+from bsvdd import priors
 from bsvdd.base import warning
 from bsvdd.base.warning import DiagnosticWarning
-from tests.cases import BATCHES, T, X, close
+from tests.cases import GROUPS, T, X, close
 from tests.models.helpers import left_out, near_cutoff, without_group
 
 
@@ -25,13 +28,10 @@ def test_mixing_is_that_of_arviz(shape):
     values = np.round(rng.normal(size=shape).cumsum(axis=1) / 5, 1)
     values[0] *= 3.0
     data = xr.Dataset({"x": (("chain", "draw", "i"), values)})
-    found, one = Chains.of(values), Chains.of(values[:1])
-    assert found.r_hat == pytest.approx(float(az.rhat(data)["x"].max()), rel=1e-12)
-    assert found.ess == pytest.approx(float(az.ess(data)["x"].min()), rel=1e-12)
-    assert one.ess == pytest.approx(
-        float(az.ess(data.isel(chain=[0]))["x"].min()), rel=1e-12
-    )
-    assert np.isnan(one.r_hat)
+    both = az.rhat(data)["x"].max(), az.ess(data)["x"].min()
+    close(convergence(values), both, 1e-12)
+    ess = az.ess(data.isel(chain=[0]))["x"].min()
+    close(convergence(values[:1]), [np.nan, ess], 1e-12)
 
 
 @pytest.mark.parametrize("fault", ["none", "stuck", "wide", "drift"])
@@ -43,22 +43,22 @@ def test_chains_that_disagree_are_seen(fault):
         values[3] *= 4.0
     elif fault == "drift":
         values += np.linspace(-0.5, 0.5, 500)[:, None]
-    assert (Chains.of(values).r_hat > 1.01) == (fault != "none")
+    assert (convergence(values)[0] > 1.01) == (fault != "none")
 
 
 def test_values_that_never_change_and_few_draws_say_nothing():
     values = np.random.default_rng(1).normal(size=(2, 50, 3))
     values[..., 1] = 7.0
-    assert np.isnan(Chains.of(values).r_hat)
-    few = Chains.of(values[:, :7])
-    assert np.isnan(few.r_hat) and np.isnan(few.ess)
+    assert np.isnan(convergence(values)[0])
+    assert np.isnan(convergence(values[:, :7])).all()
 
 
-def test_similarities_of_50_points_are_compared():
+def test_similarities_of_50_atoms_are_compared():
     rng = np.random.default_rng(2)
-    w, K = rng.normal(size=(2, 40, 120)), rng.normal(size=(120, 120))
-    found = Chains.of_points(w, K)
-    assert found == Chains.of((w @ K)[..., :100:2])
+    gram = Dictionary.of(RBF(1.0), Rows.of(rng.normal(size=(120, 3))))
+    w = rng.normal(size=(80, 120))
+    found = diagnostics.convergence_of_similarities(draws_of(gram, w, 2))
+    assert found == convergence(w.reshape(2, 40, 120) @ gram.K[:, :100:2])
 
 
 def test_support_is_the_number_of_rows_that_weights_rest_on():
@@ -70,6 +70,10 @@ def test_support_is_the_number_of_rows_that_weights_rest_on():
     close(
         effective_support(each, np.ones(6)), np.abs(each).sum(1) ** 2 / (each**2).sum(1)
     )
+
+
+def draws_of(gram, w, chains=1):
+    return Draws(BSVDD(gram, priors.Flat()), w, chains)
 
 
 def near_by_hand(t, group, draws):
@@ -89,33 +93,37 @@ def near_by_hand(t, group, draws):
     )
 
 
-@pytest.mark.parametrize("of", ["rows", "weights", "batches"])
+@pytest.mark.parametrize("of", ["rows", "weights", "groups"])
 def test_spread_pull_and_variance_ratio_are_their_formulas(of):
     t = T if of == "weights" else np.ones(60)
-    group = BATCHES if of == "batches" else np.arange(60)
-    data = Data.of(RBF(1.0), Units.of(X, None, t, group if of == "batches" else None))
-    rng, sizes = np.random.default_rng(4), data.gram.sizes
+    group = GROUPS if of == "groups" else np.arange(60)
+    gram = Dictionary.of(
+        RBF(1.0), Rows.of(X, None, t, group if of == "groups" else None)
+    )
+    rng, sizes = np.random.default_rng(4), gram.sizes
     w = sizes * (1.0 + 0.3 * rng.normal(size=(300, len(sizes)))) / 60.0
     prior = sizes * (1.0 + 0.9 * rng.normal(size=(300, len(sizes)))) / 60.0
-    share = t / t.mean() / sizes[data.points.of_row]  # of a row in its point
-    of_rows, of_prior = (v[:, data.points.of_row] * share for v in (w, prior))
+    share = t / t.mean() / sizes[gram.of_row]  # of a row in its atom
+    of_rows, of_prior = (v[:, gram.of_row] * share for v in (w, prior))
     which, s, sigma, mean = near_by_hand(t, group, of_rows)
     step = -(-len(which) // 20)
-    near, which = Near.of(data), which[::step]
+    which, draws = which[::step], draws_of(gram, w)
+    assert sorted(diagnostics.monitored(gram)) == sorted(which)
     close(
-        np.sort(near.similarity(Centre(w, 0)), axis=1),
+        np.sort(diagnostics.similarity(draws), axis=1),
         np.sort(s[:, which], axis=1),
         1e-9,
     )
     total = np.median(w.sum(axis=1))
-    spread, pull = near.spread_and_pull(Centre(w, 0))
+    spread, pull = diagnostics.spread_and_pull(draws)
     sd = s[:, which].std(axis=0)
     close(spread, np.median(sd * 60.0 / (total * sigma[which])), 1e-9)
     close(pull, np.median((s[:, which].mean(axis=0) - total * mean[which]) / sd), 1e-7)
     before = np.nanvar(near_by_hand(t, group, of_prior)[1][:, which], axis=0)
     assert before.max() < 1.0  # although without a group some draws have no weight left
     close(
-        near.variance_ratio(Centre(w, 0), Centre(prior, 0)), np.median(sd**2 / before)
+        diagnostics.variance_ratio(draws, draws_of(gram, prior)),
+        np.median(sd**2 / before),
     )
 
 
