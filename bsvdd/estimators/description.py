@@ -30,6 +30,7 @@ from ..tables import inputs
 from ..tables.labels import LABELS_OF_PREDICT
 from ..tables.table import Table
 from ..tables.training import TrainingRows, warn_of_training
+from ..tables.unlike import warn_of_unlike
 from . import decisions
 from .fit_warnings import fit_warnings
 from .of_rows import Constraints, OfRows, OutlierMixin, clone
@@ -358,7 +359,8 @@ class Description(OutlierMixin, OfRows[Fit]):
         Warns
         -----
         DataWarning
-            X has many training rows, which are answered as new ones.
+            X has many training rows, which are answered as new ones; or a category that
+            no training row has; or most rows lie beyond all training rows in a column.
 
         Examples
         --------
@@ -373,6 +375,8 @@ class Description(OutlierMixin, OfRows[Fit]):
         """
         check_rate("prob", prob)
         rows = self._rows(X)
+        if rows is not None:
+            warn_of_unlike(self._training, rows.X)
         with threads.one():
             index = X.index if isinstance(X, pd.DataFrame) else None
             return decisions.decision_table(self.fit_, rows, index, prob)

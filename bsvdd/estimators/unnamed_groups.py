@@ -26,6 +26,7 @@ from typing import cast
 import numpy as np
 from scipy import sparse
 
+from ..base.messages import advised
 from ..inference.fit import Fit
 from ..tables.training import TrainingRows
 
@@ -70,11 +71,11 @@ def unnamed_groups(fit: Fit) -> str:
         return ""
     # a finer one explains a coarser one
     name = max(known, key=lambda each: (int(columns[each].max()), known[each]))
+    how = advised("group", f"fit(X, groups={name!r})", shlex.quote(str(name)))
     return (
         f"rows of one {str(name)!r} are alike: if new rows come from new ones, about "
         f"{known[name]:.2f} of them will be called abnormal at {asked:g} asked; "
-        f"fit(X, groups={name!r}), or --group {shlex.quote(str(name))}, asks of rows "
-        "of a new one"
+        f"{how} asks of rows of a new one"
     )
 
 
