@@ -19,7 +19,7 @@ COLUMNS = (2, 20)
 FITS = 60
 NEW = 500
 ASKED = (0.05, 0.1, 0.2)
-BATCHES = 20
+TABLES = 20
 FDR = 0.1
 NEEDED = (20, 50, 100, 300, 1000)
 SAMPLES = 10
@@ -52,9 +52,9 @@ def cell(model: str, kind: str, n: int, p: int) -> Rows:
     return [dict(model=model, kind=kind, n=n, p=p) | rates]
 
 
-def of_batch(n: int, p: int, batch: int) -> Rows:
+def of_table(n: int, p: int, table: int) -> Rows:
     """Return false discoveries and power in 200 new rows, 20 of them abnormal."""
-    rng = np.random.default_rng([batch, n, p])
+    rng = np.random.default_rng([table, n, p])
     X = rng.normal(size=(n, p))
     y = np.arange(200) >= 180
     Z = rng.normal(size=(200, p))
@@ -94,8 +94,8 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
         each.map(partial(number, digits=3)) for each in (of.mean(), of.min(), of.max())
     )
     shown = (mean + " (" + low + " to " + high + ")").rename(columns=titles)
-    batches = run.cells(of_batch, product((200, 1000), (2, 10), range(BATCHES)))
-    of_batches = batches.groupby(["model", "rows", "columns"], sort=False)[
+    tables = run.cells(of_table, product((200, 1000), (2, 10), range(TABLES)))
+    of_tables = tables.groupby(["model", "rows", "columns"], sort=False)[
         ["FDR, .10 asked", "power"]
     ]
     of = run.cells(of_sample, product(NEEDED, range(SAMPLES))).groupby("rows")
@@ -107,6 +107,6 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
     )
     return {
         "generated": texts(shown),
-        "discoveries": texts(of_batches.mean()),
+        "discoveries": texts(of_tables.mean()),
         "rows needed": texts(needed),
     }

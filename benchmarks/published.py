@@ -1,9 +1,9 @@
 """The table of the slides: ours beside the printed rows, and readings of the slides.
 
-The slides name no kernel, C, c of BDD's rule, criterion of D_opt or positive class, and
-have two readings of which rows are of the major class. A reading makes all these
-choices. Its distance is the mean absolute difference from the printed row of its model,
-over six metrics and v = 5, 10, 20.
+The slides name no kernel, C, c of BDD's cutoff, criterion of D_opt or positive class,
+and can be read in two ways on which rows are of the major class. A reading makes all
+these choices. Its distance is the mean absolute difference from the printed row of its
+model, over six metrics and v = 5, 10, 20.
 
 Kim (2024), A comparative study on Bayesian SVDD models, slides.
 """
@@ -106,7 +106,7 @@ def sampled(model: str, sampler: str) -> Rows:
     start = time.process_time()
     est.set_params(random_state=0).fit(pair.train.X, pair.train.minority.astype(int))
     row = {"model": model, "sampler": sampler, "seconds": time.process_time() - start}
-    row |= {"R-hat": est.fit_.chains.r_hat, "ESS": est.fit_.chains.ess}
+    row["R-hat"], row["ESS"] = est.fit_.convergence
     return [
         row | {"F1": evaluate(pair.test.minority, est.predict(pair.test.X) == -1)["f1"]}
     ]

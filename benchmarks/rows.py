@@ -17,7 +17,7 @@ from bsvdd import BDD, BSVDD, stand_out
 from .measure import Rows, Run, texts
 
 MODELS = {"BSVDD": BSVDD, "BDD": BDD}
-BATCHES = (10, 20, 60)
+GROUPS = (10, 20, 60)
 WITHIN = (0.1, 0.3, 1.0)
 COLUMNS = (2, 6)
 TABLES = 2
@@ -37,7 +37,7 @@ def flagged(est: Any, Z: np.ndarray) -> float:
     return float((est.predict(Z) == -1).mean())
 
 
-def of_batches(rng: Any, sizes: np.ndarray, within: float, q: int, t3: bool) -> Any:
+def of_groups(rng: Any, sizes: np.ndarray, within: float, q: int, t3: bool) -> Any:
     """Return rows of groups, and the group of each."""
     group = np.repeat(np.arange(len(sizes)), sizes)
     law = t(3.0) if t3 else norm()
@@ -47,15 +47,15 @@ def of_batches(rng: Any, sizes: np.ndarray, within: float, q: int, t3: bool) -> 
     return middles[group] + within * noise, group
 
 
-def batches(
+def groups(
     model: str, k: int, within: float, q: int, unequal: bool, t3: bool, i: int
 ) -> Rows:
     """Return flagged shares of rows of new groups, for one table of k groups."""
     rng = np.random.default_rng([i, k, q, unequal, t3, int(10 * within)])
-    X, group = of_batches(
+    X, group = of_groups(
         rng, rng.integers(1, 13, k) if unequal else np.full(k, 6), within, q, t3
     )
-    Z, _ = of_batches(rng, np.ones(NEW, dtype=int), within, q, t3)
+    Z, _ = of_groups(rng, np.ones(NEW, dtype=int), within, q, t3)
     far = Z.copy()
     sd = np.sqrt((1.0 + within**2) * (3.0 if t3 else 1.0))
     far[:, :2] += FAR * sd * rng.choice([-1.0, 1.0], (NEW, 2))
@@ -65,7 +65,7 @@ def batches(
     return [
         {
             "model": model,
-            "batches": k,
+            "groups": k,
             **rates,
             "rows 4 sd away found": flagged(est, far),
         }
@@ -158,14 +158,14 @@ def strata(kind: str, p: int, seed: int) -> Rows:
 def measure(run: Run) -> dict[str, pd.DataFrame]:
     """Return the means over tables."""
     kinds = product(
-        MODELS, BATCHES, WITHIN, COLUMNS, (False, True), (False, True), range(TABLES)
+        MODELS, GROUPS, WITHIN, COLUMNS, (False, True), (False, True), range(TABLES)
     )
     of_doubt = run.cells(doubt, product((True, False), COLUMNS, range(10)))
     weighted = [
         run.cells(each, product(COLUMNS, range(20))) for each in (recent, survey)
     ]
     frames = {
-        "batches": (run.cells(batches, kinds), ["model", "batches"]),
+        "groups": (run.cells(groups, kinds), ["model", "groups"]),
         "suspects": (of_doubt, ["suspects", "weight"]),
         "weights": (pd.concat(weighted), ["what", "columns"]),
         "strata": (

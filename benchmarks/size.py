@@ -73,7 +73,7 @@ def of_set(folder: Path | None, name: str) -> Rows:
         }
         row = {"sets": collection(name), "training rows, at most": n}
         row |= {model: roc_auc_score(y, score) for model, score in scores.items()}
-        row |= {"points": float(len(est.gram_.K)), "seconds": seconds}
+        row |= {"atoms": float(len(est.gram_.K)), "seconds": seconds}
         posterior = facts(est).posterior
         rows.append(row | {"spread": posterior.spread, "R-hat": posterior.r_hat})
     return rows
@@ -161,7 +161,7 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
     ]
     seconds = timed.set_axis(columns, axis=1)
     least = frame["BSVDD"] - frame["density of all rows"]
-    digits = dict.fromkeys(frame.columns, 3) | {"points": 0, "seconds": 1, "spread": 2}
+    digits = dict.fromkeys(frame.columns, 3) | {"atoms": 0, "seconds": 1, "spread": 2}
     all_rows = pd.DataFrame(
         {"mean": [number(least.mean(), 4)], "least": [number(least.min(), 4)]}
     )

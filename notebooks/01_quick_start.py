@@ -58,7 +58,7 @@ pd.DataFrame(
 # %% [markdown]
 # ## The fit
 #
-# The columns have different units; the default kernel puts all on the same scales. `y` is `True`
+# The columns have different units; the default kernel puts all on one scale. `y` is `True`
 # for the minority. BSVDD learns its centre from the majority rows only. The minority rows help to
 # choose $D_\mathrm{opt}$, and have no other effect.
 
@@ -168,8 +168,8 @@ print("other decision:", int((normal.values != (p > 0.5)).sum()), "of", len(p))
 pd.concat(table, axis=1).rename_axis("P(normal)").fillna(0)
 
 # %% [markdown]
-# Both rules decide alike on all but a few wines. The default is sure of most wines of each kind, with
-# P(normal) above .95 or below .05. The printed rule is sure of few known wines, and of none of the third cultivar.
+# Both cutoffs decide alike on all but a few wines. The default is sure of most wines of each kind, with
+# P(normal) above .95 or below .05. The printed cutoff is sure of few known wines, and of none of the third cultivar.
 #
 # **What to conclude.** The centre of the two known cultivars separates the third one, although it
 # was learnt without it: none of its new wines is missed, at the cost of some false alarms.

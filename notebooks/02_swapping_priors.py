@@ -202,8 +202,8 @@ legend = figure.legend(loc="outside upper center", ncols=5, frameon=False)
 # ## As published, and by default
 #
 # `as_published("BSVDD")` has the published prior, $\lambda = 1$, random-walk Metropolis and the
-# printed rule for P(normal). The kernel is our choice: on the columns as they are one oxide would
-# drown the others, so the columns are standardised.
+# printed cutoff. The kernel is our choice: without standardising, one oxide would drown the
+# others, so the columns are standardised.
 
 # %%
 with warnings.catch_warnings(record=True) as caught:
@@ -234,7 +234,7 @@ for name, est in {"as published": paper, "default": default}.items():
 pd.DataFrame(table).T.round(3)
 
 # %% [markdown]
-# As published, the posterior keeps most of the prior's variance: the data say little of the weights.
+# As published, the posterior keeps most of the prior's variance: the data say little about the weights.
 # Nearly all P(normal) lie between .05 and .95, because
 # $\|a\|^2$ changes from draw to draw while $D_\mathrm{opt}$ is one number
 # ([quick start](01_quick_start.ipynb)). By default few do, and no headlamp is

@@ -236,12 +236,12 @@ print(f"D_opt = {bsvdd.cutoff_:.4f}")
 # $\ge 0$ that sum to one, $d_z^2 = 1 - 2 w^\top k_z + w^\top K w \le 2$, so $d_z \le 1.414$. The
 # kernel of that example was another one, and the slides do not name it.
 #
-# `as_published` takes the printed rule, `cutoffs.Printed`: P(normal) is the share of the
+# `as_published` takes the printed cutoff, `cutoffs.Printed`: P(normal) is the share of the
 # draws with $d_z \le D_\mathrm{opt}$, each with the norm $w^\top K w$ of its own centre. The default
 # compares the similarity $s_z$ of a draw with the cutoff of the same draw, so that what
 # all rows of a draw have in common cancels, and it counts rows that the sample has not shown.
 #
-# The figure has both on 1,100 new rows, with the same draws of the weights. The printed rule moves
+# The figure has both on 1,100 new rows, with the same draws of the weights. The printed cutoff moves
 # P(normal) towards .5 by the spread of $w^\top K w$, which moves all rows at once.
 
 # %%
@@ -250,11 +250,10 @@ with warnings.catch_warnings(action="ignore"):  # as above
     default = bsvdd.with_cutoff(None)
 default_p = default.probability_normal(new.X)
 
-printed_rule, default_rule = printed_p > 0.5, default.predict(new.X) == 1
-assert (printed_rule == (bsvdd.predict(new.X) == 1)).all()  # the rule of as_published
-print(
-    f"rows with another decision: {(printed_rule != default_rule).sum()} of {len(new.X)}"
-)
+by_printed = printed_p > 0.5
+by_default = default.predict(new.X) == 1
+assert (by_printed == (bsvdd.predict(new.X) == 1)).all()  # its own decisions
+print(f"rows with another decision: {(by_printed != by_default).sum()} of {len(new.X)}")
 
 figure, ax = plt.subplots(figsize=(4, 3.4), layout="constrained")
 for minority, color in ((False, "#0072B2"), (True, "#D55E00")):
@@ -270,14 +269,14 @@ for minority, color in ((False, "#0072B2"), (True, "#D55E00")):
     )
 ax.axhline(0.5, color="0.8", zorder=0)
 ax.axvline(0.5, color="0.8", zorder=0)
-ax.set(xlabel="P(normal), printed rule", ylabel="P(normal), default")
+ax.set(xlabel="P(normal), printed cutoff", ylabel="P(normal), default")
 legend = ax.legend()
 
 # %%
 pd.DataFrame(
     {
-        "printed rule": evaluate(new.minority, ~printed_rule),
-        "default": evaluate(new.minority, ~default_rule),
+        "printed cutoff": evaluate(new.minority, ~by_printed),
+        "default": evaluate(new.minority, ~by_default),
     }
 ).T[["accuracy", "f1", "fpr", "fnr", "ppv", "g_mean"]].round(3)
 
@@ -358,12 +357,12 @@ pd.DataFrame(
 
 # %% [markdown]
 # BSVDD and BSVDD-M have the F1 of "flag all": their $D_\mathrm{opt}$ flags nearly every row. In the
-# row of BDD $p$ is one minus that of the others, so it calls the other class positive.
+# row of BDD $p$ is one minus the $p$ of the others, so it calls the other class positive.
 #
 # ## Readings of the slides
 #
-# The slides name no kernel, no $C$, no $c$ of BDD's rule and no criterion of $D_\mathrm{opt}$, and no exponent of BDD's
-# prior. They have two readings of which rows are of the major class, and do not say which class the metrics call positive.
+# The slides name no kernel, no $C$, no $c$ of BDD's cutoff and no criterion of $D_\mathrm{opt}$, and no exponent of BDD's
+# prior. They can be read in two ways on which rows are of the major class, and do not say which class the metrics call positive.
 # A reading makes all these choices. All 192 readings are listed before any is measured:
 #
 # | choice | values |

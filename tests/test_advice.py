@@ -211,7 +211,7 @@ CALLS = [
     ),
     (
         lambda: ball(X, TABLE["kind"]),
-        r"by (minor_label)=,",
+        r"by (minor_label)=",
         lambda t: ball(X, TABLE["kind"], **{t: "odd"}),
     ),
     (lambda: ball(X, 1 - Y), r"by (minor_label)=", lambda t: ball(X, 1 - Y, **{t: 0})),
@@ -365,9 +365,9 @@ def test_what_is_said_of_chains():
 @pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 def test_what_a_report_says_fits_the_same(est):
     found = bsvdd.facts(est.fit(X))
-    others = [value(found["call"])]
-    if "seed" in found:
-        others.append(clone(est).set_params(random_state=found["seed"]))
+    others = [value(found.call)]
+    if found.seed is not None:
+        others.append(clone(est).set_params(random_state=found.seed))
     for other in others:
         P = other.fit(X).probability_normal(-X)
         np.testing.assert_array_equal(P, est.probability_normal(-X))

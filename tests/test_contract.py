@@ -209,7 +209,7 @@ def turned(X, y, Z, seed=1):
 def check_turned(est, X, y, Z, **how):
     """Compare a fit with that to the turned table.
 
-    A sampler sees the points in another order, so draws are others of the same
+    A sampler sees the atoms in another order, so draws are others of the same
     posterior.
     """
     other_X, other_y, other_Z = turned(X, y, Z, **how)
@@ -487,25 +487,25 @@ def test_a_saved_fit(name, table, tmp_path):
 def left_out_by_hand(est, X, y, j):
     """Return log s_A of row j in each draw without it: the others keep their sum.
 
-    Equal rows of the majority are one point, of whose weight each has its part.
+    Equal rows of the majority are one atom, of whose weight each has its part.
     """
-    w, points = weights_of(est).copy(), rows_of_points(est, X)
+    w, atoms = weights_of(est).copy(), rows_of_atoms(est, X)
     place = est.idata_["constant_data"]["point_of_row"].values
     m, total = est.gram_.m, w.sum(axis=1)
     if place[j] >= 0:
         w[:, place[j]] *= 1.0 - 1.0 / (place == place[j]).sum()
         majority = total - w[:, m:].sum(axis=1)
         w[:, :m] *= (majority / w[:, :m].sum(axis=1))[:, None]
-    return np.log(np.maximum(w[:, :m] @ est.kernel_(points[:m], X[[j]])[:, 0], 1e-300))
+    return np.log(np.maximum(w[:, :m] @ est.kernel_(atoms[:m], X[[j]])[:, 0], 1e-300))
 
 
 def weights_of(est):
-    """Return the weights of all draws, (draws, points)."""
+    """Return the weights of all draws, (draws, atoms)."""
     return est.idata_["posterior"]["w"].values.reshape(-1, len(est.gram_.K))
 
 
-def rows_of_points(est, X):
-    """Return a training row of each point: equal rows are one."""
+def rows_of_atoms(est, X):
+    """Return a training row of each atom: equal rows are one."""
     place = est.idata_["constant_data"]["point_of_row"].values
     return X[[np.flatnonzero(place == g)[0] for g in range(len(est.gram_.K))]]
 
@@ -517,7 +517,7 @@ def test_left_out_rows_by_brute_force(name, table):
     est = clone(CLASSES[name]).set_params(kernel=kernels.RBF(1.5)).fit(X, y)
     found = est.log_similarity()
     for j in (0, 7, 23, 41, 46):
-        # equal rows have one answer; those of the minority are points of their own
+        # equal rows have one answer; those of the minority are atoms of their own
         copies = np.flatnonzero((X[j] == X).all(axis=1) & (y == y[j]))
         tried = [left_out_by_hand(est, X, y, i) for i in (copies if y[j] else [j])]
         expected = min(tried, key=lambda each: np.abs(each - found[:, j]).max())
@@ -586,7 +586,7 @@ def test_tables_at_the_edge(name, edge):
     assert np.isfinite(w).all()
     if name != "BDD":
         assert_allclose(w.sum(axis=1), 1.0, rtol=1e-8)
-    rows, new = rows_of_points(est, X), X[::3] + 0.1
+    rows, new = rows_of_atoms(est, X), X[::3] + 0.1
     rows, Z = (est.kernel_.inputs(each) for each in (rows, new))
     k, K = est.kernel_(Z, rows), est.kernel_(rows, rows)
     d2 = squared_distances(w, K, k.T, est.kernel_.diag(Z))

@@ -95,7 +95,7 @@ def test_a_script_beside_a_clone_finds_the_package(source, editable):
         f"site.addsitedir({str(editable)!r})  # as Python does at its start\n"
         "print(importlib.util.find_spec('bsvdd').origin)\n"
     )
-    said = run(PYTHON, "-S", script, cwd=source.parent)
+    said = run(PYTHON, "-ES", script, cwd=source.parent)  # without PYTHONPATH
     assert said.strip() == str(source / "bsvdd" / "__init__.py")
 
 

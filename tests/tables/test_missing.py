@@ -162,7 +162,7 @@ def test_each_draw_fills_missing_cells_of_a_new_row_by_one_of_the_nearest_rows(m
     np.testing.assert_array_equal(filled.X[2], INCOMPLETE[2])
     of_copy = [est.margins(rows) for rows in filled.copies]  # of complete rows
     turns = np.arange(len(of_copy[0]))
-    margins = np.array(of_copy)[turns % NEAREST, turns]
+    margins = np.array(of_copy)[turns % DONORS, turns]
     found = est.decision(INCOMPLETE).iloc[:2]
     np.testing.assert_allclose(
         est.margins(INCOMPLETE)[:, :2], margins, rtol=1e-9, atol=1e-12
@@ -202,7 +202,7 @@ def test_a_training_row_is_left_out_in_each_way_to_fill_it(make):
         j, draws = rows.incomplete[i], []
         kernel = est.gram_.kernels[rows.fold[j]]
         others = np.arange(N) != j
-        for t, row in zip(turns, rows.copies[turns % NEAREST, i], strict=True):
+        for t, row in zip(turns, rows.copies[turns % DONORS, i], strict=True):
             k = kernel(kernel.inputs(row[None]), kernel.inputs(rows.X[others]))[0]
             s = w[t, others] @ k * w[t].sum() / w[t, others].sum()
             draws.append([max(s, 0.0), max(-s, 0.0), 0.0, np.log(k.max())])
