@@ -837,7 +837,10 @@ WARNINGS = [
     (fit(moved(1, 1e3)), "row 17 moves the scale of 'amount': its value, 1000, makes"),
     (fit(np.ones((20, 2)), kernel=kernels.RBF(1.0)), "all 20 majority rows are equal"),
     (fit(y=np.repeat([0, 1], [8, 12])), r"has 12 of 20 rows.*minor_label="),
-    (fit(FRAME.assign(b=FRAME["b"].where(FRAME.index > 1))), "2 of 20 rows have missing values"),
+    (
+        fit(FRAME.assign(b=FRAME["b"].where(FRAME.index > 1))),
+        "2 of 20 rows have missing values",
+    ),
 ]
 
 

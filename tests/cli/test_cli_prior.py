@@ -15,7 +15,7 @@ READ = {
 NO_NAME = "a prior is written as a name, or as InverseRowSum"
 REFUSED = {
     "Beta": "'Beta' is no prior of the majority's weights",
-    "RowSums": r"'RowSums' is no prior .*\(did you mean 'RowSum'\?\); expected one of '",
+    "RowSums": r"'RowSums' is no prior .*\(did you mean 'RowSum'\?\); expected one of",
     "RowSum(s=1)": "RowSum: unknown parameter 's'; expected sd, exponent",
     "RowSum(sd=-1)": "sd",
     "Flat(sd=System())": NO_NAME,

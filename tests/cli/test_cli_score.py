@@ -1,4 +1,4 @@
-"""``bsvdd fit`` and ``bsvdd score``: what they write is what Python has, for any table."""
+"""``bsvdd fit`` and ``bsvdd score``: they write what Python has, for any table."""
 
 import subprocess
 import sys
@@ -38,7 +38,8 @@ def folder(table, tmp_path_factory):
             "Tabular(RBF(" in result.output
             and "criterion='likelihood'" in result.output
         )
-        said = "60 majority and 12 minority rows; columns 'a', 'b'; label kind; id name; dropped"
+        said = "60 majority and 12 minority rows; columns 'a', 'b'; label kind; id name"
+        said += "; dropped"
         assert f"{said} 'city'\n" in result.output
     return folder
 
@@ -71,7 +72,8 @@ def test_a_cell_that_cannot_be_read_is_a_gap_and_is_counted(
 ):
     model, csv = folder / "BDD", folder / "gaps.csv"
     result, frame = scores(model, csv, "--id", "name", "--fdr", "0.3")
-    said = "2 cells cannot be read and count as missing; the first is 'n/a?' in 'b' of row 4 (counted"
+    said = "2 cells cannot be read and count as missing; the first is 'n/a?' in 'b'"
+    said += " of row 4 (counted"
     assert (
         "72 rows scored" in result.output
         and f"{said} from 0; 'name' is '004')" in result.stderr
@@ -154,7 +156,7 @@ def test_reasons_of_the_abnormal_rows_hold_no_formula(folder, table, scores, tmp
 
 
 def test_columns_of_text_are_categories_and_others_can_be(table, scores, tmp_path):
-    """'city' is left out elsewhere; 'code' has numbers, and a file of new rows has no others."""
+    """'city' is left out elsewhere; 'code' has numbers, also in a file of new rows."""
     path, new, model = (tmp_path / name for name in ("t.csv", "n.csv", "m"))
     table.assign(code=["07", "7"] * 36).to_csv(path, index=False)
     options = [*KINDS, "--id", "name", "--category", "code"]
@@ -221,8 +223,8 @@ def test_a_closed_pipe_ends_quietly(folder):
         errors = process.stderr.read()
         process.wait(timeout=60)
     assert (
-        errors
-        == "Warning: 72 of 72 rows are training rows; decision() answers them left out\n"
+        errors == "Warning: 72 of 72 rows are training rows; decision() answers them "
+        "left out\n"
     )
 
 

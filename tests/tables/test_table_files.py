@@ -1,4 +1,4 @@
-"""Tables in files and in memory: every way in has the same answers, or the same error."""
+"""Tables in files and in memory: each way in has the same answers, or errors."""
 
 import os
 import re
@@ -584,7 +584,7 @@ def test_tables_that_no_fit_takes(X, y, message):
 
 @pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 def test_a_dask_data_frame_is_answered_partition_by_partition():
-    """The recipe of the guide on many rows: texts, index and all columns as of one frame."""
+    """The recipe of the guide on many rows: texts, index, columns as of one frame."""
     frame = FRAME.assign(kind=["x", "y"] * 30).set_index(np.arange(60) + 100)
     lazy = dd.from_pandas(frame, npartitions=4)
     est = BSVDD(draws=40, tune=40, chains=2).fit(

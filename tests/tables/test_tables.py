@@ -1,4 +1,4 @@
-"""What a column is: each form of cells is read, refused, or text; by files and by data frames."""
+"""What a column is: each form of cells is read, refused, or text."""
 
 import re
 import warnings
@@ -244,7 +244,7 @@ REFUSED = {  # words, and a way out beside categories and leaving it out
 
 
 def by_files(cells, folder):
-    """Return the table with the column x as a frame, and as read from CSV and Parquet."""
+    """Return the table with a column x as a frame, and read from CSV and Parquet."""
     frame = BASE.assign(x=cells)
     frame.to_csv(folder / "x.csv", index=False)
     frame.to_parquet(folder / "x.parquet", index=False)
@@ -266,7 +266,7 @@ def pasted(text):
 
 
 def require_lines_that_work(text, X):
-    """Paste each line of Python in a message, and each option of the command; X is read then."""
+    """Paste each line of Python in a message, and each option; X is read then."""
     for line in pasted(text):
         names = {"X": X.copy(), "pandas": pd, "numpy": np}
         exec(line, names)
@@ -310,7 +310,7 @@ def test_forms_that_are_text(case, tmp_path):
 @quiet
 @pytest.mark.parametrize("case", REFUSED)
 def test_forms_that_are_refused(case, tmp_path):
-    """The message has the cell and its row, and each line in it works when it is pasted."""
+    """The message has the cell and its row, and each line in it works when pasted."""
     cells, words, way = REFUSED[case]
     for X in by_files(cells, tmp_path):
         with pytest.raises(ValueError, match="column 'x' has ") as error:
@@ -508,7 +508,7 @@ def test_what_is_said_of_values(case):
 
 
 def test_values_that_stand_for_not_known_are_gaps():
-    """The line that is said, pasted: in training, in new rows, in arrays and in a saved fit."""
+    """The pasted line works: in training, in new rows, in arrays, in a saved fit."""
     X = BASE.assign(x=SAID["a code"][0])
     _, lines = warned(SVDD().fit, X)
     table = eval(re.search(r"table=(bsvdd\.Table\(.*?\]\))", "\n".join(lines))[1])
@@ -615,7 +615,7 @@ def test_tables_of_other_libraries(table, tmp_path):
 
 @quiet
 def test_categories_count_as_the_product_says():
-    """k is k_0 of the numbers times rho for each category that differs; 7, "7" and 7.0 are one."""
+    """k is k_0 of the numbers times rho for each category that differs; 7 is "7"."""
     of, rho = kernels.Tabular(kernels.RBF("mean")), 0.01
     X = BASE.assign(c=I % 3, d=RNG.choice(["u", "v"], N)).astype({"c": "category"})
     est = SVDD(kernel=of).fit(X)
