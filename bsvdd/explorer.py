@@ -11,7 +11,7 @@ import re
 import textwrap
 import warnings
 from dataclasses import dataclass, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,8 @@ from .tables.labels import classes_of
 if TYPE_CHECKING:
     import ipywidgets
     from numpy.typing import ArrayLike
+
+    from .models.priors import PriorLike
 
 FAMILIES = {
     each.__name__: each
@@ -148,6 +150,17 @@ class Explorer:
 
     :func:`bsvdd.explore` makes it.
 
+    Parameters
+    ----------
+    est : estimator with a posterior
+        Not fitted.
+    X : array-like of shape (n, p), or data frame
+        Training rows.
+    y : array-like of shape (n,) or None
+        Labels.
+    own : bool
+        Whether a prior can be typed as Python code.
+
     Attributes
     ----------
     controls : dict of ipywidgets.Widget
@@ -196,7 +209,7 @@ class Explorer:
         """The fitted estimator of the setting before; None at the start."""
         return None if self.past is None else self.past.est
 
-    def _repr_mimebundle_(self, **how: Any) -> Any:
+    def _repr_mimebundle_(self, **how: object) -> dict[str, object]:
         return self.box._repr_mimebundle_(**how)
 
     def _controls(self, n: int) -> dict[str, ipywidgets.Widget]:
@@ -243,14 +256,14 @@ class Explorer:
     # what the controls ask for
 
     @property
-    def _family(self) -> Any:
+    def _family(self) -> PriorLike:
         """The prior of the first fit if it has the family, else one of the family."""
         name = self.controls["prior"].value
         first = self._first.prior
         return first if type(first).__name__ == name else FAMILIES[name]()
 
     @property
-    def _prior(self) -> Any:
+    def _prior(self) -> PriorLike:
         text = self.controls["own"].value.strip() if "own" in self.controls else ""
         if not text:
             numbers = {each.description: _short(each) for each in self.numbers.children}

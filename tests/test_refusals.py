@@ -510,11 +510,11 @@ PRIORS = [
     (of_function(lambda g, n, dims: pm.Normal("other", dims=dims)), NO_VARIABLE),
     (
         of_function(lambda g, n, dims: pm.Normal(n)),
-        "one value for each of the 20 points",
+        "one value for each of the 20 atoms",
     ),
     (
         of_function(lambda g, n, dims: pm.Normal(n, np.zeros(7), dims=dims)),
-        r"prior of beta: it .* 20 points .* \(7,\)",
+        r"prior of beta: it .* 20 atoms .* \(7,\)",
     ),
     (
         of_function(lambda gram: pm.Normal("beta")),
@@ -624,7 +624,7 @@ DRAWS = [
         ),
         (
             POINTS.assign_coords(point=np.arange(1, 21)),
-            "names other points than the fit",
+            "names other atoms than the fit",
         ),
         ("no draws", "a dataset, or an array of numbers, got 'no draws'"),
     )

@@ -329,10 +329,10 @@ def differences(each: Advice) -> Axes:
     ax = axes_of(None, 7, 1.2 + 0.27 * len(others))
     line = np.arange(len(others))
     colors = list(np.where(others["worse"], MINORITY, MAJORITY))
-    low = others["difference"] - others["half"]
-    high = others["difference"] + others["half"]
-    ax.hlines(line, low, high, color=colors, linewidth=2)
-    ax.scatter(others["difference"], line, color=colors, s=26, zorder=3)
+    middle = others["difference"]
+    half = others["half"]
+    ax.hlines(line, middle - half, middle + half, color=colors, linewidth=2)
+    ax.scatter(middle, line, color=colors, s=26, zorder=3)
     ax.axvline(0.0, color=PRIOR, linewidth=1)
     ax.set_yticks(line, list(others.index), parse_math=False)
     ax.set_ylim(len(others) - 0.5, -0.5)

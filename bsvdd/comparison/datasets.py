@@ -168,9 +168,8 @@ class Halves:
     @property
     def name(self) -> str:
         """Name in tables."""
-        return self.data.name + (
-            f", {self.thinned} training rows" if self.thinned else ""
-        )
+        some = f", {self.thinned} training rows" if self.thinned else ""
+        return f"{self.data.name}{some}"
 
     def pair(self, seed: int) -> Pair:
         """Return the training and the test half of ``seed``.
@@ -447,9 +446,7 @@ class Shape:
         Pair
         """
         streams = np.random.default_rng(seed).spawn(2)
-        return Pair(
-            self._drawn(streams[0], self.n_train), self._drawn(streams[1], self.n_test)
-        )
+        return Pair(*map(self._drawn, streams, (self.n_train, self.n_test)))
 
     def _drawn(self, rng: np.random.Generator, n: int) -> Dataset:
         n1 = round(self.share * n)

@@ -25,12 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from ..estimators.protocols import RowScorer
 from ..estimators.registry import REGISTRY, find
 from ..inference.cutoffs import resolved
 from ..models.kernels import Kernel, Linear, Tabular
@@ -85,8 +86,9 @@ def method_scores(
         case "kNN" | "mean kNN":
             k = min(KNN_NEIGHBORS, n)
             near = neighbors.NearestNeighbors(n_neighbors=k).fit(normal)
-            reduced: Any = np.max if name == "kNN" else np.mean
-            return lambda Z: -reduced(near.kneighbors(Z)[0], axis=1)
+            # the last neighbour is the farthest
+            some = slice(-1, None) if name == "kNN" else slice(None)
+            return lambda Z: -near.kneighbors(Z)[0][:, some].mean(axis=1)
         case "Gaussian":
             gaussian = covariance.LedoitWolf().fit(normal)
             return lambda Z: -np.asarray(gaussian.mahalanobis(Z))
@@ -175,8 +177,7 @@ class Yardstick(BaseEstimator):
         self._table = table.table
         self._floats = table.floats
         rows = table.values.to_numpy(dtype=float)
-        kinds = enumerate(table.kinds.values())
-        self._categories = [i for i, kind in kinds if kind == "category"]
+        self._categories = list(self._table.categorical)
         minority = np.zeros(len(rows), bool) if y is None else np.asarray(y, bool)
         self._known = rows[~minority]
         rows = self._filled(rows)
@@ -245,7 +246,7 @@ class Yardstick(BaseEstimator):
         return np.where(self.score_samples(X) >= 0.0, 1, -1)
 
 
-def model(name: str, **parameters: Any) -> Any:
+def model(name: str, **parameters: object) -> RowScorer:
     """Return the unfitted model ``name``, with the parameters that it has.
 
     Parameters
@@ -280,7 +281,7 @@ def model(name: str, **parameters: Any) -> Any:
     return est.set_params(**taken)
 
 
-def by_name(names: Iterable[str] = NAMES, **parameters: Any) -> dict[str, Any]:
+def by_name(names: Iterable[str] = NAMES, **parameters: object) -> dict[str, RowScorer]:
     """Return models by their names.
 
     Parameters

@@ -10,7 +10,7 @@ import pandas as pd
 from ..inference.metrics import rates
 from .datasets import DATA
 from .slides import Slides
-from .table import METRIC_TITLES, deviations, mean_sd, means
+from .table import METRIC_TITLES, mean_sd
 
 _METRICS = ["accuracy", "f1", "fpr", "fnr", "ppv", "g_mean"]
 COMPARED = {name: METRIC_TITLES[name] for name in _METRICS}
@@ -145,10 +145,9 @@ def by_v(results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     v = {Slides(v=v).name: v for v in (5.0, 10.0, 20.0)}
     rows = results.assign(v=results["data"].str.split(",").str[0].map(v))
-    rows = rows.drop(columns="data").rename(columns={"model": "data", "v": "model"})
-    metrics = [*_METRICS, "auc", "base_rate"]
-    mean = means(rows, metrics).rename_axis(["model", "v"])
-    return mean, deviations(rows, metrics).rename_axis(["model", "v"])
+    rows = rows.reindex(columns=["model", "v", *_METRICS, "auc", "base_rate"])
+    groups = rows.groupby(["model", "v"], sort=False)
+    return groups.mean(), groups.std()
 
 
 def beside(ours: pd.DataFrame, sd: pd.DataFrame) -> pd.DataFrame:

@@ -24,13 +24,14 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from ..base import threads
 from ..base.atomic import write
 from ..base.messages import AdviceWords, advising, words_of_advice
 from ..base.warning import DataWarning, DiagnosticWarning
+from ..estimators.protocols import LeavesOut, RowScorer
 from ..inference.metrics import evaluate
 from .datasets import Dataset, Halves, Pair
 from .models import NAMES, by_name
@@ -79,7 +80,7 @@ class Cell:
 
     scenario: Scenario
     model: str
-    estimator: BaseEstimator
+    estimator: RowScorer
     replicate: int
     seed: int
 
@@ -181,7 +182,7 @@ class Cell:
             return None
 
 
-def fit_dataset(est: BaseEstimator, train: Dataset) -> None:
+def fit_dataset(est: RowScorer, train: Dataset) -> None:
     """Fit an estimator to a data set.
 
     An estimator that takes no weights is fitted to the rows that have weight.
@@ -198,7 +199,7 @@ def fit_dataset(est: BaseEstimator, train: Dataset) -> None:
         est.fit(some.X, some.minority)
 
 
-def measure(est: BaseEstimator, test: Dataset) -> dict[str, float]:
+def measure(est: RowScorer, test: Dataset) -> dict[str, float]:
     """Return the metrics of a fitted estimator on test rows.
 
     Parameters
@@ -217,7 +218,7 @@ def measure(est: BaseEstimator, test: Dataset) -> dict[str, float]:
 
     y = test.minority
     more: dict[str, float] = {}
-    if hasattr(est, "decision"):
+    if isinstance(est, LeavesOut):
         found = est.decision(test.X)
         flagged = ~found["normal"].to_numpy()
         score = found["surprise"].to_numpy()
@@ -255,7 +256,7 @@ class Study:
     """
 
     scenarios: Sequence[Scenario]
-    models: Mapping[str, BaseEstimator]
+    models: Mapping[str, RowScorer]
     replicates: int = 5
     seed: int = 0
 
@@ -319,10 +320,10 @@ class Study:
         if folder is not None:
             folder = Path(folder)
             folder.mkdir(parents=True, exist_ok=True)
-            stored = {i: cell.stored(folder) for i, cell in enumerate(cells)}
-            rows = {i: row for i, row in stored.items() if row}
-        for row in list(rows.values()):
-            on_cell(row, True)
+            for i, cell in enumerate(cells):
+                if row := cell.stored(folder):
+                    rows[i] = row
+                    on_cell(row, True)
         pool = Parallel(
             jobs,
             batch_size=1,
@@ -368,7 +369,7 @@ def frame(rows: list[Row]) -> pd.DataFrame:
 
 def compare(
     data: Sequence[Dataset],
-    models: Mapping[str, BaseEstimator] | Sequence[str] | None = None,
+    models: Mapping[str, RowScorer] | Sequence[str] | None = None,
     replicates: int = 5,
     seed: int = 0,
     jobs: int | None = None,

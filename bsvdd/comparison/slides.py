@@ -85,18 +85,15 @@ class Slides:
     df: float = math.inf
 
     def __post_init__(self) -> None:
-        for field, value, valid, expected in (
-            ("v", self.v, 0 <= self.v < math.inf, "at least 0 and finite"),
-            ("p", self.p, self.p >= SIGNAL, f"at least {SIGNAL}, {WITH_SIGNAL}"),
-            (
-                "share",
-                self.share,
-                self.share is None or 0 < self.share < 1,
-                "in (0, 1), or None",
-            ),
-            ("df", self.df, self.df > 2, "above 2, for a covariance"),
+        known_share = self.share is None or 0 < self.share < 1
+        for field, valid, expected in (
+            ("v", 0 <= self.v < math.inf, "at least 0 and finite"),
+            ("p", self.p >= SIGNAL, f"at least {SIGNAL}, {WITH_SIGNAL}"),
+            ("share", known_share, "in (0, 1), or None"),
+            ("df", self.df > 2, "above 2, for a covariance"),
         ):
             if not valid:
+                value = vars(self)[field]
                 raise ValueError(f"{field} must be {expected}, got {value!r}")
 
     @property
@@ -132,19 +129,18 @@ class Slides:
         if self.share is None:
             return self._drawn(rng, n)
         n1 = round(self.share * n)
-        blocks = [self._drawn(rng, n)]
-        wanted = {False: n - n1, True: n1}
-        while any(
-            sum((y == c).sum() for _, y, _ in blocks) < m for c, m in wanted.items()
-        ):
+        blocks = []
+        minority = 0
+        while minority < n1 or len(blocks) * n - minority < n - n1:
             if len(blocks) == MOST_BLOCKS:
                 raise ValueError(
                     f"{self.name}: the share was not met in {MOST_BLOCKS * n} draws; "
                     "one class hardly occurs"
                 )
             blocks.append(self._drawn(rng, n))
+            minority += blocks[-1][1].sum()
         X, y, far = map(np.concatenate, zip(*blocks, strict=True))
-        rows = np.concatenate([np.flatnonzero(y == c)[:m] for c, m in wanted.items()])
+        rows = np.append(np.flatnonzero(~y)[: n - n1], np.flatnonzero(y)[:n1])
         rows = rows[rng.permutation(n)]
         return X[rows], y[rows], far[rows]
 
@@ -193,9 +189,5 @@ def probability(X: np.ndarray, v: float) -> np.ndarray:
     ndarray of shape (n,)
     """
     blocks = zip(*(np.array_split(each, 10) for each in predictor(X, v)), strict=True)
-    return np.concatenate(
-        [
-            expit(mean[:, None] + sd[:, None] * NORMAL_VALUES).mean(axis=1)
-            for mean, sd in blocks
-        ]
-    )
+    eta = (mean[:, None] + sd[:, None] * NORMAL_VALUES for mean, sd in blocks)
+    return np.concatenate([expit(each).mean(axis=1) for each in eta])

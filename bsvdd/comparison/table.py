@@ -12,14 +12,10 @@ Learning 52, 239-281. doi:10.1023/A:1024068626366
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from scipy.stats import friedmanchisquare, studentized_range, t
-
-if TYPE_CHECKING:
-    from pandas.api.typing import DataFrameGroupBy
 
 ALPHA = 0.05
 METRIC_TITLES = {
@@ -58,30 +54,8 @@ def means(
     -------
     pandas.DataFrame
     """
-    return _cells(results, metrics).mean()
-
-
-def deviations(
-    results: pd.DataFrame, metrics: Collection[str] = tuple(METRIC_TITLES)
-) -> pd.DataFrame:
-    """Return the standard deviation (n - 1) over replicates, rows (data, model).
-
-    Parameters
-    ----------
-    results : pandas.DataFrame
-    metrics : list of str
-        Default: all.
-
-    Returns
-    -------
-    pandas.DataFrame
-    """
-    return _cells(results, metrics).std(ddof=1)
-
-
-def _cells(results: pd.DataFrame, metrics: Collection[str]) -> DataFrameGroupBy:
     rows = results.reindex(columns=["data", "model", *metrics])
-    return rows.groupby(["data", "model"], sort=False)
+    return rows.groupby(["data", "model"], sort=False).mean()
 
 
 def values_of(results: pd.DataFrame, metric: str, block: str = "data") -> pd.DataFrame:

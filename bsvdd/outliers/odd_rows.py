@@ -1,25 +1,28 @@
 r"""Which rows of a table are odd, by the posterior of its tail.
 
-A few extreme rows inflate the fitted tail and mask others. So the answer is an average
-over models :math:`M_r`, r = 0, 1, ..., 5. :math:`M_r` fits the tail without the r
-largest rows, which are wild:
+A few extreme rows inflate the fitted tail and mask others. So P(odd) is an average over
+models, weighted by their posterior probabilities. Model :math:`M_r`, r = 0, 1, ..., 5,
+calls the r largest rows wild and fits the tail to the other rows. A wild row lies
+anywhere beyond them:
 
 .. math:: p(M_r) \propto 2^{-r-1}, \qquad
     p(u \mid M_r) = \frac{U_r}{m u^2} \text{ of each wild row},
 
-with :math:`U_r` the end of the tail of the others. A group of alike rows far away masks
-others too. So there is a model :math:`G` for each gap of log 2 in the tail. In it the r
-rows beyond the gap, 2 to .3 n, are a group of odd rows of their own. It lies anywhere
-beyond the others, and a says how near each other its rows are:
+with :math:`U_r` the end of the tail of the other rows, and m the number of rows in the
+whole tail. A far group of rows that are alike masks other rows too. So each gap of log
+2 in the tail has a model :math:`G`: the r rows beyond the gap are odd and form a group.
+There are 2 to .3 n such rows. The end U of the group lies anywhere beyond the other
+rows, and the larger a is, the nearer to U its rows are:
 
 .. math:: p(G) \propto \tfrac12, \qquad
     p(u \mid G) = \frac{B(r, m - r + 1)}{\log(.6\, n)}
     \int \frac{d \log a}{\log 16} \int_{\max u}^\infty \frac{U_G}{U^2}
-    \prod_i \frac{a u_i^{a - 1}}{U^a}\, dU \text{ of these},
+    \prod_i \frac{a u_i^{a - 1}}{U^a}\, dU \text{ of its rows},
 
-with :math:`U_G` as :math:`U_r`. The group has a share of all rows that is log-uniform,
-and the first factor is the integral over this share. The posterior of :mod:`.tail` is a
-sum over a grid of midpoints, which is made finer where the posterior is narrow.
+with :math:`U_G` the end of the tail of the other rows. The share of the group among all
+rows is log-uniform, and the first factor is the integral over this share. The posterior
+of each tail (:mod:`.tail`) is a sum over the midpoints of a grid. The grid covers the
+part of the parameters that has mass.
 """
 
 from __future__ import annotations
@@ -35,23 +38,23 @@ from scipy.special import logsumexp
 
 from .tail import NO_ODD_ROW, POWER, SHAPE, Stratum, Tail
 
-RATES = 0.1, 20.0  # of h, relative to 1/median u: beyond them the data leave nothing
-# axes of a grid; each stratum has its own log share, the third axis of its grid
+RATES = 0.1, 20.0  # ends of h, relative to 1/median u: beyond them there is no mass
+# axes of a grid; each stratum has its own log share, the last axis but one
 XI = "xi"
 LOG_H = "log h"
 LOG_SHARE = "log share"
 LOG_A = "log a"
-SHARE_AXIS = 2
+SHARE_AXIS = -2
 # cells on them, in the last grid and in coarse ones
 CELLS = {XI: 10, LOG_H: 20, LOG_SHARE: 20, LOG_A: 8}
 COARSE_CELLS = {XI: 6, LOG_H: 12, LOG_SHARE: 12, LOG_A: 4}
-# coarse grids at most, and the share of a box that is narrow enough
+# coarse grids at most; they end when each axis keeps this share of its length
 COARSE_PASSES = 4
 ENOUGH = 0.7
 # mass, relative to the largest, below which a slice of the grid, or a cell, is left out
 MASS_OF_SLICE = 1e-5
 MASS_OF_CELL = 1e-4
-# r, and the log odds at which larger ones are left out
+# the largest r; larger ones are left out after a model that has lost by these log odds
 MOST_WILD = 5
 LOST = 5.0
 NUMBER_DRAWS = 4000  # of the number of odd rows
@@ -69,13 +72,13 @@ class OddRows:
     probability : ndarray of shape (n,)
         P(odd); NaN if there is no tail.
     at_least : int
-        The 1 % quantile of the number of odd rows among those that are rather odd than
-        normal.
+        So many rows are odd, with a probability of .99. Only rows with P(odd) of at
+        least .5 are counted.
     none : float
         The probability that no row is odd; NaN if there is no tail.
     numbers : ndarray of shape (L, 3)
-        The number of odd rows of each stratum: its median, and the ends of the interval
-        of .9; NaN if there is no tail.
+        The number of odd rows of each stratum: its median, and the ends of its 90 %
+        interval; NaN if there is no tail.
     """
 
     probability: np.ndarray
@@ -92,9 +95,9 @@ class OddRows:
         Parameters
         ----------
         tail : Tail, optional
-            The tail of the rows that are not set aside. None if there is none.
+            The tail of the rows that are not set aside; None without a tail.
         aside : ndarray of bool, shape (n,)
-            Rows that are odd whatever the tail, and not in it.
+            Rows that are set aside: they are odd and not in the tail.
         level : ndarray of int, shape (n,), optional
             The stratum of each row, from 0. By default all rows are one stratum.
 
@@ -113,31 +116,33 @@ class OddRows:
         inside = np.zeros(len(tail.u))
         for stratum in tail.strata:
             odd = sum(weight * model.padded(stratum) for weight, model in models)
-            # a row that is more surprising is not less odd, whatever the tails of both
-            # densities
+            # P(odd) does not fall with the surprise
             of_values[stratum.level] = np.maximum.accumulate(odd)
             rows = (tail.u > 0.0) & (tail.level == stratum.level)
             inside[rows] = np.interp(tail.u[rows], stratum.x, of_values[stratum.level])
+        inside[tail.far] = 1.0
+        probability = np.ones(len(aside))
+        probability[~aside] = inside
         beyond = aside.copy()
         beyond[~aside] = tail.far
-        probability = np.ones(len(aside))
-        probability[~aside] = np.where(tail.far, 1.0, inside)
         sure = np.bincount(level[beyond], minlength=strata)
         none = 0.0 if beyond.any() else models[0][0] * models[0][1].none
-        # how many rows hide among the others depends on the form of the tail
+        # rows that hide among normal ones are not counted: their number depends on the
+        # form of the tail
         rather = {at: odd >= RATHER for at, odd in of_values.items()}
-        hidden = _numbers(models, tail, rather, strata).sum(axis=1)
-        at_least = np.quantile(hidden, AT_LEAST, method="inverted_cdf")
+        shown = _numbers(models, tail, rather, sure).sum(axis=1)
+        at_least = np.quantile(shown, AT_LEAST, method="inverted_cdf")
         every = {at: odd >= 0.0 for at, odd in of_values.items()}
-        numbers = sure + _numbers(models, tail, every, strata)
+        numbers = _numbers(models, tail, every, sure)
         numbers = np.quantile(numbers, NUMBERS, axis=0, method="inverted_cdf").T
-        return cls(probability, int(sure.sum()) + int(at_least), float(none), numbers)
+        return cls(probability, int(at_least), float(none), numbers)
 
     def listed(self, fdr: float = 0.1) -> np.ndarray:
-        """Return which rows are called odd: the longest head with so few normal ones.
+        """Return which rows are listed as odd.
 
-        Each of them is rather odd than normal. Rows that are equally odd are listed
-        together.
+        Rows are taken in the order of P(odd), as long as a share ``fdr`` of them is
+        expected to be normal. Each has P(odd) of at least .5. Rows of equal P(odd) are
+        listed together.
 
         Parameters
         ----------
@@ -151,7 +156,7 @@ class OddRows:
         p = np.nan_to_num(self.probability)
         order = np.argsort(-p, kind="stable")
         normal = np.cumsum(1.0 - p[order]) / np.arange(1, len(p) + 1)
-        # of rows that are equally odd
+        # of rows of equal P(odd)
         last = np.append(p[order[1:]] < p[order[:-1]], True)
         least = p[order[last & (normal <= fdr)]].min(initial=math.inf)
         return np.asarray(p >= max(least, RATHER))
@@ -161,12 +166,12 @@ class OddRows:
 
 Ends = tuple[float, float]
 Box = dict[str, Ends]  # the ends of each axis
-Points = dict[str, np.ndarray]  # the middles of the cells on each axis
+Points = dict[str, np.ndarray]  # the midpoints of the cells on each axis
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The logarithm of a likelihood, or of a mass, in the cells of a grid.
+    """The logarithm of a likelihood, or of a posterior mass, in the cells of a grid.
 
     Attributes
     ----------
@@ -182,13 +187,13 @@ class Grid:
     chance: np.ndarray | None = None
 
     def sums(self, axis: str) -> np.ndarray:
-        """Return the sums over all other axes, as logarithms."""
+        """Return the log of the sum of each slice across an axis."""
         others = set(range(len(self.axes))) - {self.axes.index(axis)}
         return np.asarray(logsumexp(self.values, axis=tuple(others)))
 
 
 class GridCells(NamedTuple):
-    """GridCells of grids, (cells,) each: a stratum, and positions on its axes."""
+    """Cells of the grids of strata, (cells,) each: stratum, and place on each axis."""
 
     stratum: np.ndarray
     xi: np.ndarray
@@ -197,21 +202,18 @@ class GridCells(NamedTuple):
     log_a: np.ndarray
 
     @classmethod
-    def heavy(cls, log_mass: list[np.ndarray]) -> tuple[Self, np.ndarray]:
-        """Return the cells of the strata that have mass, and their shares of it."""
-        largest = max(each.max() for each in log_mass)
-        mass = [np.exp(each - largest) for each in log_mass]
-        places = [np.nonzero(each > MASS_OF_CELL) for each in mass]
-        stratum = np.repeat(range(len(places)), [len(place[0]) for place in places])
-        kept = np.concatenate([each[at] for each, at in zip(mass, places, strict=True)])
-        return cls(stratum, *np.hstack(places)), kept / kept.sum()
+    def heavy(cls, log_mass: np.ndarray) -> tuple[Self, np.ndarray]:
+        """Return the cells with mass in (L, xi, h, share, a), and the share of each."""
+        mass = np.exp(log_mass - log_mass.max())
+        cells = cls(*np.nonzero(mass > MASS_OF_CELL))
+        return cells, mass[cells] / mass[cells].sum()
 
 
 Likelihood = Callable[[Points], list[Grid]]
 
 
 def _narrowed(log_likelihood: Likelihood, whole: Box) -> tuple[Points, list[Grid]]:
-    """Return points, and grids of the log mass, where a whole box has mass."""
+    """Return points, and grids of the log mass, in the part of a box that has mass."""
     box = whole
     for _ in range(COARSE_PASSES):
         before = box
@@ -239,13 +241,12 @@ def _integrated(
         uniform = [np.ptp(whole[axis]) for axis in grid.axes if axis not in (XI, LOG_H)]
         log_cell = np.log([width[axis] for axis in grid.axes]).sum()
         of_xi = log_prior + (log_cell - np.log(uniform).sum())
-        of_xi = of_xi.reshape(-1, *[1] * (len(grid.axes) - 1))
-        found.append(replace(grid, values=grid.values + of_xi))
+        found.append(replace(grid, values=(grid.values.T + of_xi).T))
     return points, found
 
 
 def _kept(grids: list[Grid], axis: str, ends: Ends) -> Ends:
-    """Return the ends of an axis between which the slices of the grids have mass."""
+    """Return the ends of the slices across an axis that have mass, and one beside."""
     mass = logsumexp([grid.sums(axis) for grid in grids if axis in grid.axes], axis=0)
     low, high = ends
     first, last = np.flatnonzero(mass > mass.max() + math.log(MASS_OF_SLICE))[[0, -1]]
@@ -263,7 +264,7 @@ class TailPosterior:
     Attributes
     ----------
     none : float
-        The probability that no row of it is odd.
+        The probability that no row of the tail is odd.
     evidence : float
         The log density of the tail.
     odd : dict of int to ndarray of shape (v,)
@@ -271,12 +272,12 @@ class TailPosterior:
     strata : list of Stratum
     points : dict of str to ndarray
         The points on each axis of the grids.
-    chance : list of ndarray of shape (xi, h, share, a)
+    chance : ndarray of shape (L, xi, h, share, a)
         The probability that a stratum has this share of odd rows, given xi, h and a.
     cells : GridCells
-        The first stratum with odd rows, and its cell.
+        The first stratum that has an odd row, and a cell of its grid.
     mass : ndarray of shape (cells,)
-        The share of the posterior of each cell, if a row is odd.
+        The posterior probability of each of the cells, given that a row is odd.
     """
 
     none: float
@@ -284,7 +285,7 @@ class TailPosterior:
     odd: dict[int, np.ndarray]
     strata: list[Stratum]
     points: Points
-    chance: list[np.ndarray]
+    chance: np.ndarray
     cells: GridCells
     mass: np.ndarray
 
@@ -294,18 +295,17 @@ class TailPosterior:
         strata = tail.strata
         box = _whole_box(tail)
         some = _log_priors(len(strata))[1]
-        without = partial(_without_odd, tail)
+        without = partial(_without_odd, strata)
         _, of_nobody = _narrowed(without, {axis: box[axis] for axis in (XI, LOG_H)})
         nobody = math.log(NO_ODD_ROW) + logsumexp(of_nobody[0].values)
         points, grids = _narrowed(partial(_with_odd, strata), box)
-        log_mass = [grid.values for grid in grids]
-        chance = [grid.chance for grid in grids if grid.chance is not None]
+        log_mass = np.array([grid.values for grid in grids])
+        chance = np.array([grid.chance for grid in grids])
+        some_odd = chance.sum(axis=SHARE_AXIS, keepdims=True)
         with np.errstate(divide="ignore"):
-            clean = [
-                np.log(np.maximum(1.0 - c.sum(axis=SHARE_AXIS, keepdims=True), 0.0))
-                for c in chance
-            ]
-        first = [own + sum(clean[:place]) for place, own in enumerate(log_mass)]
+            clean = np.log(np.maximum(1.0 - some_odd, 0.0))
+        # the strata before the first one with an odd row have none
+        first = log_mass + np.insert(clean[:-1].cumsum(axis=0), 0, 0.0, axis=0)
         total = some + logsumexp([logsumexp(each) for each in first])
         evidence = np.logaddexp(nobody, total)
         none = float(np.exp(nobody - evidence))
@@ -314,14 +314,14 @@ class TailPosterior:
             # the probability that only other strata have odd rows
             others = np.exp(total - evidence)
             others -= np.exp(some + logsumexp(own) - evidence)
-            cells, mass = GridCells.heavy([own])
+            cells, mass = GridCells.heavy(own[None])
             share = _share_of_odd(stratum, points, cells)
             odd[stratum.level] = (1.0 - none - max(others, 0.0)) * (mass @ share)
         heavy = GridCells.heavy(first)
         return cls(none, float(evidence), odd, strata, points, chance, *heavy)
 
     def padded(self, stratum: Stratum) -> np.ndarray:
-        """Return P(odd) (v,) of a stratum, 1 for its values beyond this tail."""
+        """Return P(odd) (v,) of all values of a stratum: 1 beyond this shorter tail."""
         p = self.odd.get(stratum.level, np.empty(0))
         return np.append(p, np.ones(len(stratum.x) - len(p)))
 
@@ -334,7 +334,8 @@ class TailPosterior:
     ) -> np.ndarray:
         """Return draws (draws, L) of the number of odd rows of each stratum.
 
-        They count ``among`` some values (v,) of each stratum of the whole tail.
+        Only rows with some of the values are counted: ``among`` says which values (v,)
+        of each stratum of the whole tail.
         """
         drawn = rng.choice(len(self.mass), draws, p=self.mass)
         cells = GridCells(*(each[drawn] for each in self.cells))
@@ -363,7 +364,7 @@ class TailPosterior:
 
 
 def _log_priors(strata: int) -> tuple[float, float]:
-    """Return the log prior probabilities of no, and of some, odd row in one stratum."""
+    """Return the log prior probability that one stratum has no odd row, or has some."""
     return math.log(NO_ODD_ROW) / strata, math.log1p(-(NO_ODD_ROW ** (1.0 / strata)))
 
 
@@ -382,16 +383,17 @@ def _whole_box(tail: Tail) -> Box:
     }
 
 
-def _without_odd(tail: Tail, points: Points) -> list[Grid]:
-    """Return the log likelihood without odd rows."""
-    return [Grid((XI, LOG_H), tail.without_odd(points[XI], points[LOG_H]))]
+def _without_odd(strata: list[Stratum], points: Points) -> list[Grid]:
+    """Return the log likelihood without odd rows in any stratum."""
+    found = sum(each.without_odd(points[XI], points[LOG_H]) for each in strata)
+    return [Grid((XI, LOG_H), np.asarray(found))]
 
 
 def _with_odd(strata: list[Stratum], points: Points) -> list[Grid]:
-    """Return the log likelihood with odd rows in each stratum, and its chances.
+    """Return the log likelihood of all rows if a stratum has odd rows, for each one.
 
     Given xi, h and a the strata are independent. So the likelihood of the other strata
-    is a product of sums over their shares.
+    is a product, of a factor for each: the sum over its shares, with odd rows or not.
     """
     log_none, log_some = _log_priors(len(strata))
     xi = points[XI]
@@ -432,7 +434,7 @@ Models = list[tuple[float, TailPosterior]]
 
 
 def _averaged(tail: Tail) -> Models:
-    """Return weight and posterior of each M_r, until one has lost, and each G."""
+    """Return the models M_r and G: the weight and the tail's posterior of each."""
     models: list[TailPosterior] = []
     log_weight: list[float] = []
     for r in range(min(MOST_WILD, len(tail.x) - tail.least) + 1):
@@ -450,15 +452,17 @@ def _averaged(tail: Tail) -> Models:
 
 
 def _numbers(
-    models: Models, tail: Tail, among: dict[int, np.ndarray], strata: int
+    models: Models, tail: Tail, among: dict[int, np.ndarray], sure: np.ndarray
 ) -> np.ndarray:
-    """Return draws (draws, L) of the number of odd rows among values of each stratum.
+    """Return draws (draws, L) of the number of odd rows of each stratum.
 
-    Of the last strata all rows may be set aside, so that the tail is without them.
+    They are rows with the values ``among``, and the ``sure`` ones (L,) beyond any tail.
     """
     rng = np.random.default_rng(0)
     found = [
         model.numbers(rng, round(weight * NUMBER_DRAWS), tail, among)
         for weight, model in models
     ]
-    return np.pad(np.concatenate(found), ((0, 0), (0, strata - len(tail.count))))
+    # of the last strata all rows may be set aside, so that the tail is without them
+    absent = len(sure) - len(tail.count)
+    return sure + np.pad(np.concatenate(found), ((0, 0), (0, absent)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -34,7 +33,6 @@ ALIKE_ROWS = 0.25
 FEWEST_IN_CLUMP = 3
 MOST_LISTED = 5000
 BLOCK_VALUES = 2**21  # distances at once: 16 MB
-TOO_FEW = "too few different rows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,9 +157,8 @@ class StandOut:
     def __str__(self) -> str:
         """Return what stands out, in sentences."""
         if self.reason:
-            if not self.at_least:
-                return f"{self.headline}."
-            return f"{self.headline}. The others have an order only: {self.reason}."
+            others = f" The others have an order only: {self.reason}."
+            return f"{self.headline}.{others * (self.at_least > 0)}"
         found = int(self.listed.sum())
         listed = "No row is listed"
         if found == 1:
@@ -174,8 +171,7 @@ class StandOut:
             "This assumes that the surprises of normal rows have a smooth tail; a "
             "clump above a fifth of the rows, or one amid the others, counts as normal."
         )
-        parts = [f"{self.headline}.", f"{listed}.", sentence(self.strata), assumed]
-        return " ".join(filter(None, parts))
+        return f"{self.headline}. {listed}. {sentence(self.strata)}{assumed}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,14 +196,12 @@ class CoreFit:
         cls, est: Description, X: ArrayLike, rows: TrainingRows, aside: np.ndarray
     ) -> Self:
         """Return the fit to X, whose numbers are ``rows``, without rows ``aside``."""
-        weight = rows.weight
-        counted = ~aside & (weight > 0.0)
+        counted = ~aside & (rows.weight > 0.0)
         core = np.zeros(len(counted), dtype=bool)
-        asked = rows.kernel
-        assert isinstance(asked, Tabular)  # by _asked
-        core[counted], kernel = core_of(rows.X[counted], asked)
+        assert isinstance(rows.kernel, Tabular)  # by _asked
+        core[counted], kernel = core_of(rows.X[counted], rows.kernel)
         fitted = clone(est).set_params(kernel=kernel)
-        fitted.fit(X, sample_weight=core * weight, groups=rows.group_labels)
+        fitted.fit(X, sample_weight=core * rows.weight, groups=rows.group_labels)
         surprise = np.maximum(-lower_median(fitted.log_similarity()), 0.0)
         return cls(fitted, kernel, core, surprise)
 
@@ -228,23 +222,18 @@ class CoreFit:
         alike = -self.kernel.log(Z, Z) <= ALIKE_ROWS * np.minimum(far[:, None], far)
         _, component = connected_components(alike, directed=False)
         size = np.bincount(component)
-        order = np.argsort(-size, kind="stable")
-        clump = np.full(len(size), -1)
-        large = size[order] >= FEWEST_IN_CLUMP
-        clump[order] = np.where(large, np.arange(len(size)), -1)
-        found[rows] = clump[component]
+        rank = np.argsort(np.argsort(-size, kind="stable"))
+        found[rows] = np.where(size >= FEWEST_IN_CLUMP, rank, -1)[component]
         return found
 
     def _nearest(self, Z: np.ndarray, X: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return -log k of each of some rows to the nearest other row of the core."""
         core = self.kernel.inputs(X[self.core])
         own = rows[:, None] == np.flatnonzero(self.core)
-        blocks = np.array_split(np.arange(len(Z)), -(-own.size // BLOCK_VALUES))
-        far = (
-            np.where(own[i], np.inf, -self.kernel.log(Z[i], core)).min(axis=1)
-            for i in blocks
-        )
-        return np.concatenate(list(far))
+        far = np.empty(len(Z))
+        for i in np.array_split(np.arange(len(Z)), -(-own.size // BLOCK_VALUES)):
+            far[i] = np.where(own[i], np.inf, -self.kernel.log(Z[i], core)).min(axis=1)
+        return far
 
 
 def stand_out(
@@ -346,7 +335,7 @@ def stand_out(
         names=frame_of(X).index,
         weight=found.core * rows.weight,
         estimator=found.estimator,
-        reason="" if tail else TOO_FEW,
+        reason="" if tail else "too few different rows",
         strata=known.table(odd.numbers),
     )
 
@@ -376,20 +365,20 @@ def _core_fit(
     # a sphere has a share of rows outside, and the others lie at one distance: so its
     # tail begins beyond the share of the core
     below = CORE_SHARE if "outlier_fraction" in est.get_params(deep=False) else None
-    fits = 0
-    while True:
-        fits += 1
-        with nullcontext() if fits == 1 else collected():  # all have the same warnings
-            found = CoreFit.of(est, X, rows, aside)
+    found = CoreFit.of(est, X, rows, aside)
+    for _ in range(MOST_FITS - 1):
         tail = Tail.of(found.surprise[~aside], below, level[~aside])
-        if tail is None or fits == MOST_FITS or not tail.far.any():
+        if tail is None or not tail.far.any():
             return found, tail, aside
         aside[np.flatnonzero(~aside)[tail.far]] = True
+        with collected():  # all fits have the same warnings
+            found = CoreFit.of(est, X, rows, aside)
+    return found, Tail.of(found.surprise[~aside], below, level[~aside]), aside
 
 
 def _asked(est: Description) -> Tabular:
     """Return the kernel of a table that an estimator asks for."""
-    if not hasattr(est, "log_similarity"):
+    if not isinstance(est, Description):
         raise TypeError(
             f"{type(est).__name__} has no similarities of left-out rows; use a "
             "description such as BSVDD, BDD or SVDD"

@@ -120,5 +120,5 @@ def sentence(table: pd.DataFrame) -> str:
         for place, row in enumerate(table.iloc[order[:NAMED_STRATA]].itertuples())
     ]
     more = len(table) - NAMED_STRATA
-    parts += [f"{more} more strata"] if more > 0 else []
-    return f"{'; '.join(parts)}."
+    parts += [f"{more} more strata"] * (more > 0)
+    return f"{'; '.join(parts)}. "

@@ -1,33 +1,36 @@
 r"""The tail of the surprises of a table, and its densities.
 
 The surprise of a row is its surprisal in nats, :math:`t_i = -\log s_i`, with
-:math:`s_i` the similarity of the row, left out, to the core. Rows with :math:`u > 0`
-are the tail, m of n, where :math:`u_i = \log t_i - Q_b(\log t)` with a quantile b.
-Normal rows have a smooth tail, a generalised Pareto distribution (Pickands 1975); odd
-rows lie anywhere in it, or all far away. Each stratum l of the rows, with :math:`n_l`
-rows and :math:`m_l` in the tail, has its own share :math:`\varepsilon_l` of odd rows:
+:math:`s_i` the similarity of the row, left out, to the core. Let
+:math:`u_i = \log t_i - Q_b(\log t)`, where :math:`Q_b` is the quantile b. The tail is
+the m of n rows with :math:`u > 0`. Normal rows have a smooth tail, a generalised Pareto
+distribution (Pickands 1975). Odd rows lie anywhere in the tail, or all far away. Each
+stratum l has :math:`n_l` rows, :math:`m_l` of them in the tail, and its own share
+:math:`\varepsilon_l` of odd rows:
 
 .. math:: u \sim (1 - e_l)\, \mathrm{GPD}(h, \xi)
     + e_l \left(.9\, \frac{a u^{a - 1}}{U^a} + .1\, \frac{2 u}{U^2}\right), \qquad
     e_l = \varepsilon_l n_l / m_l, \qquad U = (1 + 1/m) \max_i u_i,
 
-with the density :math:`h (1 + \xi h u)^{-1/\xi - 1}` of the first. By default all rows
+where the density of GPD is :math:`h (1 + \xi h u)^{-1/\xi - 1}`. By default all rows
 are one stratum. The priors are
 
 .. math:: \log h \text{ flat}, \quad \xi \sim N(-.05, .1^2), \quad
     \log a \text{ flat on } [\log 2, \log 32], \quad
     \varepsilon_l \sim p\, \delta_0 + (1 - p) \text{ log-uniform}(.5 / n_l, .3 n / n_l),
 
-where :math:`p^L = 1/2` for L strata: that no row is odd has the probability 1/2,
-whatever the strata. At most .3 of all rows are odd, and :math:`e_l` is at most .99.
+with :math:`p^L = 1/2` for L strata, so the prior probability that no row is odd is 1/2
+for any number of strata. At most .3 of all rows are odd, and :math:`e_l` is at most
+.99.
 
-The logarithm of a surprise has a tail that is light for rows of a normal distribution
-and heavier for skewed ones; the prior of :math:`\xi` allows both. With a = 2 alone, odd
-rows that all lie far away would make the model count hidden odd rows near the beginning
-of the tail. With one a for all, alike rows that lie far away would make all nearer rows
-normal. So a tenth of the odd rows lies anywhere, and rows beyond a gap may be a group
-of their own (:mod:`.odd_rows`). A row 100 times as surprising as the quantile is beyond
-any tail, and not in it.
+If the columns are normal, the tail of the log surprises is light. If they are skewed,
+it is heavier. The prior of :math:`\xi` allows both. The density of odd rows has two
+parts, because one is not enough. With a = 2 only, odd rows that are all far away would
+have to be some of many odd rows, and the model would find odd rows near 0. With one a
+for all odd rows, a far group of rows would make a large, and all nearer rows would be
+normal. So a tenth of the odd rows has a = 2, and rows beyond a gap may be a group of
+their own (:mod:`.odd_rows`). A row 100 times as surprising as the quantile is beyond
+the tail: it is odd, and it does not count in the tail.
 
 **References**
 
@@ -45,26 +48,26 @@ import numpy as np
 from scipy.special import betaln
 
 NO_ODD_ROW = 0.5  # prior probability that no row is odd
-# ends of the share of odd rows: so many of the n, and a share
+# ends of the share of odd rows: the least number of odd rows, and the largest share
 LEAST_ROWS = 0.5
 LARGEST_SHARE = 0.3
 SHAPE = -0.05, 0.1  # prior mean and sd of xi
 POWER = 2.0, 32.0  # ends of a
 ANYWHERE = 0.1  # share of the odd rows that has the least a
-SMALLEST_SHAPE = 1e-6  # xi for a smaller one, whose formula would be 0 / 0
+SMALLEST_SHAPE = 1e-6  # replaces a smaller |xi|, for which the formula is 0 / 0
 BEYOND_TAIL = math.log(100.0)  # u beyond any tail
 GAP = math.log(2.0)  # between u of two groups of odd rows
-# rows of a group beyond a gap, and values of its a
+# fewest rows of a group beyond a gap, and values of its a in the integral
 FEWEST_BEYOND = 2
 POWERS = 1000
 FEWEST_SURPRISES = 20  # different ones in a tail
-EQUAL = 1e-9  # difference, up to which the log of a surprise is the smallest
-# b, larger where the tail has so many rows
+EQUAL = 1e-9  # difference of log surprises up to which they are equal
+# b is BELOW; a tail of more than MOST_IN_TAIL rows has a larger b, up to MOST_BELOW
 BELOW = 0.5
 MOST_BELOW = 0.7
 MOST_IN_TAIL = 1000
-LEAST_APART = 0.05  # of b from the share of rows with the smallest surprise
-# largest surprises that count by themselves, and bins of the others
+LEAST_APART = 0.05  # b less the share of the rows that have the smallest surprise
+# the largest surprises are values of their own, and the others are joined in bins
 MOST_EXACT = 200
 TAIL_BINS = 100
 
@@ -76,15 +79,15 @@ class Stratum:
     Attributes
     ----------
     level : int
-        Its number.
+        The number of the stratum.
     x, count : ndarray of shape (v,)
-        Its values in ascending order, and how many of its rows each stands for.
+        The values of u in ascending order, and how many rows have each.
     end : float
         U of the whole tail.
     n : int
-        The number of its rows that are not beyond the tail.
+        The number of rows of the stratum, without rows beyond the tail.
     times : float
-        How many times as many such rows the table has.
+        The number of rows of all strata, without rows beyond the tail, divided by n.
     """
 
     level: int
@@ -96,7 +99,7 @@ class Stratum:
 
     @property
     def m(self) -> float:
-        """The number of its rows in the tail."""
+        """The number of rows of the stratum in the tail."""
         return float(self.count.sum())
 
     @property
@@ -106,7 +109,7 @@ class Stratum:
         return LEAST_ROWS / self.n, largest
 
     def log_normal(self, xi: np.ndarray, log_h: np.ndarray) -> np.ndarray:
-        """Return the log density of normal rows, (xi, h, v); -inf beyond its end."""
+        """Return the log of GPD, (xi, h, v); -inf where its density is 0."""
         xi = np.where(np.abs(xi) < SMALLEST_SHAPE, SMALLEST_SHAPE, xi)[:, None, None]
         log_h = log_h[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -115,7 +118,7 @@ class Stratum:
         return np.where(np.isneginf(log_y), -np.inf, found)
 
     def log_odd(self, log_share: np.ndarray, log_a: np.ndarray) -> np.ndarray:
-        """Return the log of e times the density of odd rows, (share, a, v)."""
+        """Return the log of the second term, e times a density, (share, a, v)."""
         log_a = log_a[:, None]
         log_x = np.log(self.x / self.end)
         far = math.log1p(-ANYWHERE) + log_a + np.expm1(log_a) * log_x
@@ -158,9 +161,9 @@ class Tail:
     level : ndarray of int, shape (n,)
         The stratum of each row, from 0.
     x : ndarray of shape (v,)
-        The values of the tail in ascending order.
+        The values of u in the tail, in ascending order.
     count : ndarray of shape (L, v)
-        How many rows of each stratum a value stands for.
+        How many rows of each stratum have each value.
     """
 
     u: np.ndarray
@@ -181,20 +184,20 @@ class Tail:
         ----------
         surprise : ndarray of shape (n,)
         below : float, optional
-            The share of the rows that is not in the tail.
+            b, the share of the rows that is not in the tail. By default .5, or more so
+            that the tail has 1,000 rows at most, up to .7.
         level : ndarray of int, shape (n,), optional
             The stratum of each row, from 0. By default all rows are one stratum.
 
         Returns
         -------
         Tail or None
-            None if fewer than 20 surprises in it differ, or too many rows have the
-            smallest one.
+            None if the tail has fewer than 20 different surprises, or if more than a
+            share b - .05 of all rows has the smallest surprise.
         """
         if below is None:
-            below = float(
-                np.clip(1.0 - MOST_IN_TAIL / len(surprise), BELOW, MOST_BELOW)
-            )
+            share = 1.0 - MOST_IN_TAIL / len(surprise)
+            below = min(max(share, BELOW), MOST_BELOW)
         level = np.zeros(len(surprise), dtype=int) if level is None else level
         log_t = np.log(np.maximum(surprise, surprise[surprise > 0.0].min(initial=1.0)))
         u = log_t - np.quantile(log_t, below)
@@ -203,39 +206,37 @@ class Tail:
         x = u[inside]
         of_x = level[inside] == np.arange(level.max() + 1)[:, None]
         smallest = (log_t <= log_t.min() + EQUAL).mean()
-        if (
-            len(np.unique(x.round(9))) < FEWEST_SURPRISES
-            or smallest > below - LEAST_APART
-        ):
+        few = len(np.unique(x.round(9))) < FEWEST_SURPRISES
+        if few or smallest > below - LEAST_APART:
             return None
         return cls(u, level, *_binned(x, of_x))
 
     def until(self, v: int) -> Self:
-        """Return the tail of the first v values, without the rows beyond them."""
+        """Return the tail of the v smallest values, without rows with larger ones."""
         end = self.x[v - 1 : v + 1].mean() if v < len(self.x) else BEYOND_TAIL
         kept = self.u < end
         return type(self)(self.u[kept], self.level[kept], self.x[:v], self.count[:, :v])
 
     @property
     def least(self) -> int:
-        """The number of values of the shortest tail, in which enough of them differ."""
+        """The smallest v for which :meth:`until` has 20 different surprises."""
         first = np.unique(self.x.round(9), return_index=True)[1]
-        return (
-            int(first[FEWEST_SURPRISES - 1]) + 1
-            if len(first) >= FEWEST_SURPRISES
-            else len(self.x)
-        )
+        enough = first[FEWEST_SURPRISES - 1 :]
+        return int(enough[0]) + 1 if len(enough) else len(self.x)
 
     @property
     def gaps(self) -> list[int]:
-        """How many values are before each gap that has 2 to .3 n rows beyond it."""
+        """The number of values below each gap with 2 to .3 n rows above it."""
         before = np.flatnonzero(np.diff(self.x) >= GAP) + 1
         beyond = self.m - self.count.sum(axis=0).cumsum()[before - 1]
         some = (beyond >= FEWEST_BEYOND) & (beyond <= LARGEST_SHARE * len(self.u))
         return before[some & (before >= self.least)].tolist()
 
     def log_group(self, v: int) -> float:
-        """Return the log density of a group: the rows beyond the first v values."""
+        """Return the log of p(u | G) of the rows above the v smallest values.
+
+        The integral over U has a closed form, and the integral over a is a sum.
+        """
         x = self.x[v:]
         count = self.count[:, v:].sum(axis=0)
         end = self.until(v).end
@@ -255,7 +256,7 @@ class Tail:
 
     @property
     def far(self) -> np.ndarray:
-        """Which rows (n,) are beyond the tail."""
+        """Which rows (n,) are beyond the tail: 100 times as surprising as Q_b."""
         return self.u >= BEYOND_TAIL
 
     @property
@@ -282,17 +283,13 @@ class Tail:
                 found.append(stratum)
         return found
 
-    def without_odd(self, xi: np.ndarray, log_h: np.ndarray) -> np.ndarray:
-        """Return the log likelihood without odd rows in any stratum, (xi, h)."""
-        each = [stratum.without_odd(xi, log_h) for stratum in self.strata]
-        return np.asarray(sum(each))
-
 
 def _binned(x: np.ndarray, of_x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return values (v,), and how many rows of each stratum have them, (L, v).
 
-    All but the 200 largest are means of 100 bins. ``of_x`` (L, rows) says which rows
-    are in which stratum.
+    The 200 largest of x are values of their own. The others are joined in 100 bins, and
+    the value of a bin is the mean of its rows. ``of_x`` (L, rows) says which stratum
+    each row is in.
     """
     if len(x) <= MOST_EXACT + TAIL_BINS:
         return x, of_x.astype(float)

@@ -52,9 +52,7 @@ def boxes_for_letters() -> Iterator[None]:
 
 def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
     """Return the given axes, or new ones of this size in inches."""
-    if ax is not None:
-        return ax
-    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    return panels(1, 1, width, height)[0] if ax is None else ax
 
 
 def panels(n: int, most: int, width: float, height: float) -> np.ndarray:
@@ -83,10 +81,19 @@ def label_rows(ax: Axes, names: Sequence[object] | np.ndarray) -> None:
     ticks = MaxNLocator(nbins=12, integer=True).tick_values(0, len(names) - 1)
     rows = [round(tick) for tick in ticks if 0 <= tick < len(names)]
     texts = [plain(short(names[row])) for row in rows]
-    if max(map(len, texts)) > 4:
-        ax.set_xticks(rows, texts, rotation=45, ha="right", rotation_mode="anchor")
-    else:
-        ax.set_xticks(rows, texts)
+    long = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(rows, texts, **long if max(map(len, texts)) > 4 else {})
+
+
+def legend_below(ax: Axes, columns: int) -> None:
+    """Draw the legend below the axes."""
+    ax.legend(
+        loc="upper left",
+        bbox_to_anchor=(0.0, -0.18),
+        ncols=columns,
+        frameon=False,
+        fontsize=8,
+    )
 
 
 def by_class(minority: np.ndarray) -> Classes:

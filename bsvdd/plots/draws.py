@@ -18,6 +18,7 @@ from .common import (
     axes_of,
     boxes_for_letters,
     by_class,
+    legend_below,
     panels,
     scatter,
     short,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ..estimators.description import Description
-    from ..estimators.views import Views
+    from ..estimators.protocols import LeavesOut
 
 MARGIN_BINS = 40  # of a histogram of margins
 MOST_MARGIN_BINS = 400  # with the way to 0
@@ -39,7 +40,7 @@ NAME_START = 1.06  # the P(normal) at which names begin
 
 
 def plot_margin(
-    est: Description | Views,
+    est: LeavesOut,
     X: ArrayLike | None = None,
     names: Sequence[object] | None = None,
     *,
@@ -89,9 +90,9 @@ def plot_margin(
     else:
         index = X.index if isinstance(X, pd.DataFrame) else range(margins.shape[1])
     titles = [f"row {short(name)}" for name in index] if names is None else list(names)
-    if len(titles) != margins.shape[1]:
+    if len(titles) != len(index):
         raise ValueError(
-            f"names must have one entry for each of {margins.shape[1]} rows, got "
+            f"names must have one entry for each of {len(index)} rows, got "
             f"{len(titles)}"
         )
     axes = panels(len(titles), 3, 3.4, 2.5)
@@ -130,8 +131,7 @@ def draw_margins(
     height = heights(margins)
     normal = bins[:-1] >= 0.0
     for part, color in ((normal, MAJORITY), (~normal, MINORITY)):
-        shown = np.where(part, height, 0.0)
-        ax.stairs(shown, bins, fill=True, color=color, alpha=0.6)
+        ax.stairs(part * height, bins, fill=True, color=color, alpha=0.6)
     if before is not None:
         ax.stairs(heights(before), bins, color=PRIOR, linewidth=1.4)
     ax.axvline(0.0, color=DARK, linewidth=1.4)
@@ -141,8 +141,8 @@ def draw_margins(
 
 
 def plot_decisions(
-    before: Description | Views,
-    after: Description | Views,
+    before: LeavesOut,
+    after: LeavesOut,
     Z: ArrayLike,
     ax: Axes | None = None,
 ) -> Axes:
@@ -182,7 +182,7 @@ def plot_decisions(
     for est in (before, after):
         require_description(est, "P(normal)")
     both = [before.decision(Z), after.decision(Z)]
-    p = np.column_stack([each["probability_normal"].to_numpy() for each in both])
+    p = np.column_stack([each["probability_normal"] for each in both])
     was, now = (each["normal"].to_numpy(bool) for each in both)
     ax = axes_of(ax, 6.6, 5.4)
     for label, members, color in (
@@ -190,9 +190,8 @@ def plot_decisions(
         ("now abnormal", was & ~now, MINORITY),
         ("now normal", ~was & now, MAJORITY),
     ):
-        x, y = p[members].T
         label = f"{label}: {members.sum()}"
-        ax.scatter(x, y, label=label, s=20, color=color, alpha=0.7)
+        ax.scatter(*p[members].T, label=label, s=20, color=color, alpha=0.7)
     for line in (ax.axhline, ax.axvline):
         line(0.5, color=DARK, linestyle="--", linewidth=1.2)
     ax.plot([0.0, 1.0], [0.0, 1.0], color=DARK, linewidth=0.6, alpha=0.4)
@@ -201,10 +200,7 @@ def plot_decisions(
     ax.set_title(f"{len(changed)} of {len(p)} rows change their decision", loc="left")
     order = np.argsort(-np.abs(p[changed, 1] - p[changed, 0]), kind="stable")
     _name_rows(ax, p, changed[order[:MOST_NAMED]], both[0].index)
-    below = (0.0, -0.18)
-    ax.legend(
-        loc="upper left", bbox_to_anchor=below, ncols=3, frameon=False, fontsize=8
-    )
+    legend_below(ax, 3)
     return ax
 
 
@@ -295,6 +291,7 @@ def _atom_names(constant: xr.DataTree | xr.DataArray, n: int) -> list[str]:
     """Return the name of the only row of each of n atoms, or the number of the atom."""
     atom = constant["point_of_row"].to_numpy()
     rows = constant["name"].to_numpy() if "name" in constant else np.arange(len(atom))
-    alone = np.bincount(atom[atom >= 0], minlength=n) == 1
-    names = {int(j): rows[i] for i, j in enumerate(atom) if j >= 0 and alone[j]}
-    return [f"row {short(names[j])}" if j in names else f"atom {j}" for j in range(n)]
+    names = [f"atom {j}" for j in range(n)]
+    for j in np.flatnonzero(np.bincount(atom[atom >= 0], minlength=n) == 1):
+        names[j] = f"row {short(rows[atom == j][0])}"
+    return names

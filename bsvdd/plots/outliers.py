@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,10 +30,8 @@ from .common import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
-    from sklearn.base import BaseEstimator
 
-    from ..estimators.description import Description
-    from ..estimators.views import Views
+    from ..estimators.protocols import LeavesOut, RowScorer
 
 MOST_LINES = 50  # of a picture
 LINE_HEIGHT = 0.55  # of a heading with its reason, in inches
@@ -43,7 +41,7 @@ COLUMN_LENGTH = 34  # characters of the name of a column
 VALUE_LENGTH = 26  # characters of a value
 
 
-def plot_outliers(est: Description | Views | StandOut, most: int = 10) -> Axes:
+def plot_outliers(est: LeavesOut | StandOut, most: int = 10) -> Axes:
     """Show the surprise of each training row, left out, and why the oddest are odd.
 
     Parameters
@@ -73,9 +71,9 @@ def plot_outliers(est: Description | Views | StandOut, most: int = 10) -> Axes:
     most = min(most, MOST_LINES)
     if isinstance(est, StandOut):
         lines = est.lines(most)
-        reasons = _reasons(est.estimator, lines)
+        model = type(est.estimator).__name__
         return draw_outliers(
-            est, est.names, lines, reasons, type(est.estimator).__name__
+            est, est.names, lines, _reasons(est.estimator, lines), model
         )
     require_description(est, "surprise")
     decided = est.decision()
@@ -117,7 +115,7 @@ def draw_outliers(
         "not listed": (~found.listed, MAJORITY),
         "listed": (found.listed, MINORITY),
     }
-    first = np.array([rows[0] for rows in lines], dtype=int)
+    first = [rows[0] for rows in lines]
     reasons = reasons[:MOST_LINES]
     ax = _drawn(found.surprise, classes, first, titles, reasons, found.headline)
     ax.set_title(f"{model}: each row beside the core", loc="left")
@@ -125,7 +123,7 @@ def draw_outliers(
     return ax
 
 
-def _reasons(est: BaseEstimator, lines: Sequence[np.ndarray]) -> list[str]:
+def _reasons(est: LeavesOut, lines: Sequence[np.ndarray]) -> list[str]:
     """Return the reasons of lines of training rows."""
     if not lines or get_tags(est).input_tags.pairwise:
         return [""] * len(lines)
@@ -137,7 +135,7 @@ def _reasons(est: BaseEstimator, lines: Sequence[np.ndarray]) -> list[str]:
 def _drawn(
     surprise: np.ndarray,
     classes: Classes,
-    order: np.ndarray,
+    order: Sequence[int] | np.ndarray,
     titles: list[str],
     reasons: list[str],
     headline: str,
@@ -167,7 +165,7 @@ def _drawn(
 
 def _write(words: Axes, titles: list[str], reasons: list[str]) -> None:
     """Write numbered titles, each with at most two lines of its reason below."""
-    style: dict[str, Any] = {"parse_math": False, "in_layout": False}
+    style: dict[str, bool] = {"parse_math": False, "in_layout": False}
     for rank, (title, reason) in enumerate(zip(titles, reasons, strict=True)):
         title = f"{rank + 1}  {title}"
         words.text(
@@ -179,7 +177,7 @@ def _write(words: Axes, titles: list[str], reasons: list[str]) -> None:
 
 
 def plot_explanation(
-    est: BaseEstimator,
+    est: RowScorer,
     z: ArrayLike | None = None,
     X: ArrayLike | None = None,
     row: int | None = None,
@@ -228,11 +226,11 @@ def plot_explanation(
                 f"z must be one row, got {len(z)} rows; plot them one by one"
             )
     why = explain(est, z, X, None if row is None else [row])
-    order = np.argsort(-why.shares.to_numpy()[0], kind="stable")[:most]
-    shares = why.shares.to_numpy()[0, order]
+    shares = why.shares.to_numpy()[0]
+    order = np.argsort(-shares, kind="stable")[:most]
     place = np.arange(len(order))
     ax = axes_of(ax, 10.0, 1.7 + 0.34 * len(order))
-    ax.barh(place, shares, color=MINORITY, alpha=0.55, height=0.62)
+    ax.barh(place, shares[order], color=MINORITY, alpha=0.55, height=0.62)
     falls = why.falls[0][:, order].T
     ax.plot(falls, place, "o", color=DARK, alpha=0.35, markersize=3)
     ax.axvline(0.0, color=DARK, linewidth=0.8)

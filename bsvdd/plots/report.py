@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -55,8 +55,8 @@ def report(
     X : array-like of shape (m, p), optional
         New rows to report. By default the training rows are reported, each left out.
     y : array-like of shape (m,), optional
-        Labels of X, read as ``fit`` reads them. They are only compared with
-        the decisions.
+        Labels of X, read as ``fit`` reads them. They are only compared with the
+        decisions.
 
     Returns
     -------
@@ -135,11 +135,8 @@ def _pictures(
     elif found.uncertain:
         given = {"rows": odd} if X is None else {"X": X.iloc[odd]}
         yield "margins", plots.plot_margin(est, **given)
-    if (
-        (0 < found.minority < found.rows)
-        if X is None
-        else len(np.unique(np.asarray(y))) > 1
-    ):
+    both = 0 < found.minority < found.rows
+    if both if X is None else len(np.unique(np.asarray(y))) > 1:
         yield "roc", plots.plot_roc(est, X, y)
     for j in odd if explained else ():
         row = {"row": j} if X is None else {"z": X.iloc[[j]]}
@@ -149,7 +146,7 @@ def _pictures(
 # pages, of this and other packages
 
 
-def render(template: str, package: str, **values: Any) -> bytes:
+def render(template: str, package: str, **values: object) -> bytes:
     """Return a page as bytes; all texts are escaped.
 
     The template is a file of ``package``, and may extend ``page.html`` of this package.

@@ -10,6 +10,8 @@ import pandas as pd
 from sklearn import metrics
 
 from ..estimators.checks import require_description, training_minority
+from ..estimators.of_rows import OfRows
+from ..estimators.protocols import LeavesOut, RowScorer
 from ..tables.labels import classes_of
 from .common import (
     DARK,
@@ -20,6 +22,7 @@ from .common import (
     by_class,
     draw_surprises,
     label_rows,
+    legend_below,
     panels,
     plain,
     scatter,
@@ -29,19 +32,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
     from numpy.typing import ArrayLike
-    from sklearn.base import BaseEstimator
-
-    from ..estimators.description import Description
-    from ..estimators.views import Views
 
 LARGEST_FLOAT = np.finfo(float).max
+MARGIN = 0.15  # around the rows of a map, as a share of their range
 CURVE_COLORS = [MAJORITY, MINORITY, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000"]
+DOT = {"markersize": 8, "markeredgecolor": "white", "clip_on": False, "zorder": 4}
 RANDOM = {"color": "#777777", "linestyle": ":"}  # of random ranks
 HITS = "hits: share of the minority called abnormal"
 
 
 def plot_distances(
-    est: Description | Views,
+    est: LeavesOut,
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
     prob: float = 0.9,
@@ -101,12 +102,10 @@ def plot_distances(
 
 
 def plot_boundary(
-    estimators: BaseEstimator | Mapping[str, BaseEstimator],
+    estimators: RowScorer | Mapping[str, RowScorer],
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
-    minor_label: object = None,
     resolution: int = 120,
-    margin: float = 0.15,
 ) -> np.ndarray:
     """Show P(normal) over two columns, with the decision boundary and the rows.
 
@@ -120,12 +119,8 @@ def plot_boundary(
         The rows to show; by default the training rows of the first estimator.
     y : array-like of shape (n,), optional
         Labels, read as ``fit`` reads them.
-    minor_label : optional
-        Label of the minority in y.
     resolution : int, default=120
         Steps of the grid along each axis.
-    margin : float, default=0.15
-        Space around the rows, as a share of their range.
 
     Returns
     -------
@@ -144,17 +139,19 @@ def plot_boundary(
     >>> axes = plots.plot_boundary({"SVDD": SVDD().fit(X)}, resolution=20)
     """
     fits = _by_name(estimators)
-    known = None if X is not None else next(iter(fits.values())).table_
-    X = known.values if known else X
+    if X is None:
+        known = next(iter(fits.values())).table_
+        X = known.values
+        y = known.minority
     names = X.columns if isinstance(X, pd.DataFrame) else ["column 0", "column 1"]
     rows = np.asarray(X)
-    minority = known.minority if known else classes_of(y, len(rows), minor_label)[0]
+    minority = classes_of(y, len(rows))[0]
     rows = rows.astype(float)
     if rows.ndim != 2 or rows.shape[1] != 2:
         raise ValueError(
             f"plot_boundary shows two columns, got X of shape {rows.shape}"
         )
-    x1, x2 = mesh_of(rows, resolution, margin)
+    x1, x2 = mesh_of(rows, resolution)
     axes = panels(len(fits), 2, 4.6, 3.8)
     images = []
     for ax, (name, est) in zip(axes, fits.items(), strict=True):
@@ -169,20 +166,15 @@ def plot_boundary(
     figure = axes[0].figure
     figure.colorbar(images[-1], ax=list(axes), label="P(normal | data)", shrink=0.7)
     if minority.any():
-        below = (0.0, -0.18)
-        axes[0].legend(
-            loc="upper left", bbox_to_anchor=below, ncols=2, frameon=False, fontsize=8
-        )
+        legend_below(axes[0], 2)
     return axes
 
 
-def mesh_of(
-    rows: np.ndarray, resolution: int, margin: float = 0.15
-) -> tuple[np.ndarray, np.ndarray]:
+def mesh_of(rows: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the coordinates of a mesh that covers rows (n, 2) with a margin."""
     low = np.nanmin(rows, axis=0)
     high = np.nanmax(rows, axis=0)
-    space = margin * (high - low)
+    space = MARGIN * (high - low)
     x1, x2 = np.meshgrid(*np.linspace(low - space, high + space, resolution).T)
     return x1, x2
 
@@ -193,12 +185,12 @@ def draw_map(ax: Axes, x1: np.ndarray, x2: np.ndarray, p: np.ndarray) -> QuadMes
 
 
 def _score_and_probability(
-    est: BaseEstimator, rows: np.ndarray
+    est: RowScorer, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the score and P(normal) of rows; without draws P(normal) is 0 or 1."""
     if (names := getattr(est, "feature_names_in_", None)) is not None:
         rows = pd.DataFrame(rows, columns=names)
-    if hasattr(est, "decision"):
+    if isinstance(est, LeavesOut):
         decided = est.decision(rows)
         p = decided["probability_normal"].to_numpy()
         return -decided["surprise"].to_numpy(), p
@@ -207,7 +199,7 @@ def _score_and_probability(
 
 
 def plot_roc(
-    est: BaseEstimator | Mapping[str, BaseEstimator],
+    est: RowScorer | Mapping[str, RowScorer],
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
 ) -> np.ndarray:
@@ -260,13 +252,12 @@ def plot_roc(
             false_alarms, hits, label=auc, drawstyle="steps-post", **style
         )
         of_pr += pr.plot(recall, precision, label=ap, drawstyle="steps-pre", **style)
-        found = (minority & flagged).sum() / minority.sum()
-        alarms = (~minority & flagged).sum() / (~minority).sum()
-        dot = {"markersize": 8, "markeredgecolor": "white", "clip_on": False}
-        dot |= {"color": color, "zorder": 4}
+        found = flagged[minority].mean()
+        alarms = flagged[~minority].mean()
+        dot = DOT | {"color": color}
         roc.plot(alarms, found, "o", **dot)
         if flagged.any():
-            pr.plot(found, (minority & flagged).sum() / flagged.sum(), "o", **dot)
+            pr.plot(found, minority[flagged].mean(), "o", **dot)
         rates.append(minority.mean())
     of_roc += roc.plot([0, 1], [0, 1], label="random ranks: AUC 0.5", **RANDOM)
     base = float(np.mean(rates))
@@ -281,7 +272,7 @@ def plot_roc(
 
 
 def _scored(
-    est: BaseEstimator, X: ArrayLike | None, y: ArrayLike | None
+    est: RowScorer, X: ArrayLike | None, y: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return whether each row is minority, its surprise, and whether it is flagged."""
     if X is None:
@@ -302,14 +293,14 @@ def _scored(
 
 
 def _by_name(
-    est: BaseEstimator | Mapping[str, BaseEstimator],
-) -> Mapping[str, BaseEstimator]:
+    est: RowScorer | Mapping[str, RowScorer],
+) -> Mapping[str, RowScorer]:
     """Return one estimator or several by their names."""
     return est if isinstance(est, Mapping) else {type(est).__name__: est}
 
 
 def _minority_of(
-    est: BaseEstimator,
+    est: RowScorer,
     X: ArrayLike | None,
     y: ArrayLike | None,
     n: int,
@@ -319,6 +310,6 @@ def _minority_of(
         return training_minority(est)
     if y is None:
         return np.zeros(n, dtype=bool)
-    if hasattr(est, "minority_of"):
-        return np.asarray(est.minority_of(y, n))
+    if isinstance(est, OfRows):
+        return est.minority_of(y, n)
     return np.asarray(classes_of(y, n)[0])

@@ -139,9 +139,8 @@ def _positions(rows: ArrayLike, n: int) -> np.ndarray:
     found = np.asarray(rows)
     if found.dtype == bool and found.shape == (n,):
         found = np.flatnonzero(found)
-    whole = found.dtype.kind in "iu" and found.ndim == 1 and len(found) > 0
-    once = whole and len(np.unique(found)) == len(found)
-    if not once or found.min() < 0 or found.max() >= n:
+    valid = found.dtype.kind in "iu" and found.ndim == 1 and len(found) > 0
+    if not valid or len(np.intersect1d(found, np.arange(n))) < len(found):
         raise ValueError(
             f"rows must be a mask of {n} booleans, or different positions of training "
             f"rows, 0 to {n - 1}, and at least one; got {rows!r:.80}"

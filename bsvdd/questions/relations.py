@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -108,17 +108,16 @@ class Relations:
         excess = self.excess.fillna(-1.0).to_numpy()
         largest = excess.max(axis=1)
         rows = np.argsort(-largest, kind="stable")[: (largest >= 0.0).sum()]
-        near = excess[rows] >= AS_LARGE * np.minimum(
-            largest[rows, None], LARGEST_EXCESS
-        )
-        place = near.argmax(axis=1)
-        labels = self.excess.columns
+        least = AS_LARGE * np.minimum(largest[rows], LARGEST_EXCESS)
+        near = excess[rows] >= least[:, None]
+        cells = list(zip(rows, near.argmax(axis=1), strict=True))
+        labels = [self.excess.columns[each] for each in near]
         found = {
             "excess": largest[rows],
-            "column": labels[place],
-            "value": [self.values.iat[at] for at in zip(rows, place, strict=True)],
-            "expected": [self.expected.iat[at] for at in zip(rows, place, strict=True)],
-            "also": [", ".join(map(str, labels[each][1:])) for each in near],
+            "column": [each[0] for each in labels],
+            "value": [self.values.iat[at] for at in cells],
+            "expected": [self.expected.iat[at] for at in cells],
+            "also": [", ".join(map(str, each[1:])) for each in labels],
         }
         return pd.DataFrame(found, self.excess.index[rows])
 
@@ -175,7 +174,7 @@ def relations(X: ArrayLike, on: ArrayLike | None = None) -> Relations:
     table = given.values
     frame = given.frame
     columns = dict(zip(frame, given.table.columns, strict=True))
-    categories = {c for c in frame if columns[c].kind == "category"}
+    categories = set(frame.columns[list(given.table.categorical)])
     used = list(frame) if on is None else np.atleast_1d(on).tolist()
     if on is not None and not (used and set(used) < set(frame)):
         raise ValueError(f"on={on!r}: expected some, and not all, of {listed(frame)}")
@@ -202,9 +201,9 @@ def relations(X: ArrayLike, on: ArrayLike | None = None) -> Relations:
 
 def _cells(
     found: _Explanation, column: TableColumn, values: pd.Series, given: pd.Series
-) -> list[Any]:
+) -> list[object]:
     """Return the expected values as cells of the table; None without an excess."""
-    cell: Callable[[float], Any] = column.cell
+    cell: Callable[[float], object] = column.cell
     if found.how == COUNTS:
         cell = dict(zip(values, given, strict=True)).get
     expected = found.expected
@@ -239,10 +238,9 @@ def _explanation(
     by which y is explained is not judged.
     """
     missing = x.isna()
-    fewest = 2 * ENOUGH_ROWS
-    while missing.any(axis=None) and (
-        (~missing).all(axis=1).sum() < fewest * missing.shape[1]
-    ):
+    while (complete := len(x) - missing.any(axis=1).sum()) < len(x):
+        if complete >= 2 * ENOUGH_ROWS * missing.shape[1]:
+            break
         missing = missing.drop(columns=missing.sum().idxmax())
     x = x[missing.columns]
     learn = (y.notna() & ~missing.any(axis=1)).to_numpy()
@@ -312,9 +310,10 @@ def _by_regression(
     off = np.abs(v - expected)
     kept = learn & (off <= np.quantile(off[learn], TRIM))
     unit = _unit(off[learn], RESIDUAL_ROUNDING * np.abs(v[learn]).max())
-    varies = np.ptp(v[kept]) > 0.0
     sd = v[kept].std()
-    explained = 1.0 - np.square(off[kept]).mean() / sd**2 if varies else 0.0
+    explained = 0.0
+    if np.ptp(v[kept]) > 0.0:
+        explained = 1.0 - np.square(off[kept]).mean() / sd**2
     by = effects.index[effects >= min(LEAST_EFFECT * sd, unit) ** 2].tolist()
     return [_Explanation(explained, how, by, off / unit, expected)]
 

@@ -43,11 +43,11 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.messages import of_value
+from ..estimators.protocols import HasTable, LeavesOut, RowScorer
 from ..tables.table import frame_of
 from ..tables.training import TrainingTable
 
@@ -88,7 +88,7 @@ class Walks:
         The rows of ``cells`` whose values walks begin and end with.
     """
 
-    estimator: BaseEstimator
+    estimator: RowScorer
     cells: pd.DataFrame
     values: np.ndarray
     is_category: np.ndarray
@@ -204,11 +204,10 @@ class Why:
         order = np.argsort(-self.parts, axis=1, kind="stable")[:, :most]
         part = np.take_along_axis(self.parts, order, axis=1)
         columns = self.shares.columns.to_numpy(object)[order]
-        found: dict[str, object] = {}
-        for j in range(order.shape[1]):
-            has = part[:, j] > 0.0
-            found[f"column_{j + 1}"] = np.where(has, columns[:, j], None)
-            found[f"share_{j + 1}"] = np.where(has, part[:, j], np.nan)
+        found: dict[str, np.ndarray] = {}
+        for j, (column, share) in enumerate(zip(columns.T, part.T, strict=True), 1):
+            found[f"column_{j}"] = np.where(share > 0.0, column, None)
+            found[f"share_{j}"] = np.where(share > 0.0, share, np.nan)
         return pd.DataFrame(found, self.nearest.index)
 
     def change(self, i: int) -> dict[Hashable, object]:
@@ -234,14 +233,12 @@ class Why:
         last = np.where(differs, -self.parts[i], 1.0)
         order = np.argsort(last, axis=1, kind="stable")
         rank = np.argsort(order, axis=1)
+        cells = self.walks.cells
         for count in range(1, differs.sum(axis=1).max() + 1):
             changed = differs & (rank < count)
             surprise = self.walks.surprise(changed[:, None], [i])[0, :, 0]
-            normal = (surprise <= 0.0) & changed.any(axis=1)
-            if normal.any():
-                j = normal.argmax()
-                cells = self.walks.cells
-                found = [f for f in order[j] if changed[j, f]]
+            for j in np.flatnonzero((surprise <= 0.0) & changed.any(axis=1)):
+                found = order[j][changed[j, order[j]]]
                 return {cells.columns[f]: cells.iat[end[j, f], f] for f in found}
         return {}
 
@@ -266,10 +263,11 @@ class Why:
         part = self.parts[rows].mean(axis=0)
         order = np.argsort(-part, kind="stable")
         named = (part >= LEAST_PART) | (self.turns[rows].mean(axis=0) >= TURNS)
-        left = [f for f in order if named[f]]
+        left = order[named[order]].tolist()
         alone = ""
         if not left and part.any():
-            left = [f for f in order[:MOST_REASONS] if part[f] > 0.0]
+            largest = order[:MOST_REASONS]
+            left = largest[part[largest] > 0.0].tolist()
             alone = "no column alone; the largest: "
         groups = []
         while left:
@@ -376,10 +374,10 @@ class Why:
 
 
 def explain(
-    est: BaseEstimator,
+    est: RowScorer,
     Z: ArrayLike | None = None,
     X: ArrayLike | None = None,
-    rows: Sequence[int] | None = None,
+    rows: Sequence[int] | np.ndarray | None = None,
 ) -> Why:
     """Return why rows are abnormal: by walks to normal rows that are like them.
 
@@ -446,11 +444,12 @@ def explain(
     }
     near = known.iloc[normal].astype(flags)
     cells = pd.concat([near, new[list(known)]], ignore_index=True)
-    is_category = np.array([kind == "category" for kind in table.kinds.values()])
+    is_category = np.isin(np.arange(len(table.kinds)), table.table.categorical)
     like = _most_alike(values, len(normal), is_category)
     walks = Walks(est, cells, values, is_category, *_ends(values, like))
-    rank = walk_steps(cells.shape[1])
-    changed = rank[:, None] < np.arange(cells.shape[1] + 1)[:, None]
+    p = cells.shape[1]
+    rank = walk_steps(p)
+    changed = rank[:, None] < np.arange(p + 1)[:, None]
     steps = walks.surprise(changed, range(len(new)))
     falls = _by_column(steps, rank)
     turns = _by_column((steps > 0.0).astype(float), rank).mean(axis=1)
@@ -459,7 +458,7 @@ def explain(
     return Why(pd.Series(now, new.index), falls, turns, nearest, walks)
 
 
-def _known(est: BaseEstimator, X: ArrayLike | None) -> tuple[TrainingTable, np.ndarray]:
+def _known(est: RowScorer, X: ArrayLike | None) -> tuple[TrainingTable, np.ndarray]:
     """Return the known rows of an estimator, and their surprise."""
     name = type(est).__name__
     if not hasattr(est, "decision_function"):
@@ -470,17 +469,20 @@ def _known(est: BaseEstimator, X: ArrayLike | None) -> tuple[TrainingTable, np.n
         raise ValueError(
             "explain changes columns of rows, and a precomputed kernel has no columns"
         )
-    table = getattr(est, "table_", None) if X is None else TrainingTable.read(X)
-    if table is None:
+    if X is not None:
+        table = TrainingTable.read(X)
+    elif isinstance(est, LeavesOut):
+        return est.table_, est.decision()["surprise"].to_numpy()
+    elif isinstance(est, HasTable):
+        table = est.table_
+    else:
         raise ValueError(
             f"{name} keeps no training rows; give known rows, explain(est, Z, X)"
         )
-    if X is None and hasattr(est, "decision"):
-        return table, est.decision()["surprise"].to_numpy()
     return table, _surprise(est, table.frame)
 
 
-def _surprise(est: BaseEstimator, frame: pd.DataFrame) -> np.ndarray:
+def _surprise(est: RowScorer, frame: pd.DataFrame) -> np.ndarray:
     """Return the surprise of rows, without warnings of rows on the way."""
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         return -np.asarray(est.decision_function(frame), dtype=float)

@@ -36,7 +36,8 @@ class Docstring(Validator):
         found = super().doc_all_parameters
         if is_dataclass(self.obj):
             fields = self._doc_parameters(["Attributes"]).items()
-            found |= {k: v for k, v in fields if k in self.signature_parameters}
+            own = {k: v for k, v in fields if k in self.signature_parameters}
+            found = own | found  # a default of None is an attribute without a type
         return found
 
     def lacking(self, name, is_helper):
