@@ -1,16 +1,17 @@
-r"""The boundary in each draw: what is inside, what is outside, and what the sample has not shown.
+r"""The boundary in each draw: the cutoff, and what the sample has not shown.
 
 A row z is normal if inside >= outside, and its score is log(inside / outside):
 
-.. math:: \mathrm{inside} = p + g u r_z + \theta_-, \qquad \mathrm{outside} = q + \theta_+,
-    \qquad \theta = \theta_+ - \theta_-
+.. math:: \mathrm{inside} = p + g u r_z + \theta_-, \qquad
+    \mathrm{outside} = q + \theta_+, \qquad \theta = \theta_+ - \theta_-
 
-:math:`g \sim \mathrm{Gamma}(1/2)` is the weight of a row beside z that the sample has not
-shown, and theta is the cutoff of :math:`p_j - q_j + g_j u r_j` over left-out rows j, under
-weights of groups :math:`t_b \cdot \mathrm{Exp}(1)`. :math:`u = \mathrm{mean}_j [\sum_i
-k_{ij}^2 / \sum_i k_{ij}]\, t / n_0` over left-out rows j near the cutoff, and :math:`r_z =
-\min(1, m_z / m_*)` with :math:`m_z` the largest k of z with a majority row, and
-:math:`m_*` a low one of those j.
+:math:`g \sim \mathrm{Gamma}(1/2)` is the weight of a row beside z that the sample has
+not shown. :math:`\theta` is the cutoff of :math:`p_j - q_j + g_j u r_j` over left-out
+rows j, under weights of groups :math:`t_b \cdot \mathrm{Exp}(1)`.
+:math:`u = \mathrm{mean}_j [\sum_i k_{ij}^2 / \sum_i k_{ij}]\, t / n_0` is a mean over
+left-out rows j near the cutoff, with t the weight of the majority.
+:math:`r_z = \min(1, m_z / m_*)`, with :math:`m_z` the largest k of z with a majority
+row, and :math:`m_*` a low quantile of :math:`m_j` near the cutoff.
 """
 
 from __future__ import annotations
@@ -63,10 +64,10 @@ class Boundary:
 
     @classmethod
     def drawn(cls, cutoff: Cutoff, middle: np.ndarray, draws: Draws) -> Self:
-        """Return the boundary from medians t (n,) of left-out rows.
+        """Return the boundary from the medians t (n,) of left-out rows.
 
-        Groups are drawn by the Bayesian bootstrap. The seed is always the same, and what
-        is drawn for a group depends on the rank of its rows.
+        The Bayesian bootstrap draws weights of groups. The seed is always the same, and
+        the weights of a group depend on the rank of its rows.
         """
         dictionary = draws.dictionary
         rows = dictionary.rows
@@ -118,9 +119,8 @@ class Boundary:
         if np.isfinite(below).any():
             inside = np.logaddexp(inside, below)
         outside = np.broadcast_to(above, inside.shape).copy()
-        np.logaddexp(
-            parts.log_q, above, out=outside, where=parts.q > 0.0
-        )  # q is mostly 0
+        some = parts.q > 0.0  # q is mostly 0
+        np.logaddexp(parts.log_q, above, out=outside, where=some)
         outside[np.isneginf(outside)] = -ZERO  # a cutoff beyond all distances
         inside -= outside
         inside[np.abs(inside) <= SCORE_TIE] = 0.0  # at the cutoff, but for rounding
@@ -128,17 +128,17 @@ class Boundary:
 
 
 def above_zero(threshold: np.ndarray, of_majority: np.ndarray) -> np.ndarray:
-    """Return thresholds t (S,), and in place of one below 0 the smallest value above it.
+    """Return thresholds t (S,); one below 0 becomes the smallest value above 0.
 
-    A row that is like none, p = q = 0, is not normal. Distances, p = 0 in all rows,
-    stay.
+    So a row that is like no other, p = q = 0, is not normal. Thresholds of distances,
+    p = 0 in all rows, stay as they are.
     """
     lowest = np.where(of_majority > 0.0, of_majority, np.inf).min(axis=1)
     return np.where((threshold > 0.0) | np.isinf(lowest), threshold, lowest)
 
 
 def near_rank(cutoff: Cutoff, middle: np.ndarray, rows: Rows) -> np.ndarray:
-    """Return the majority rows whose rank, in groups, is from .3 to 3.3 times the cutoff's."""
+    """Return majority rows of .3 to 3.3 times the cutoff's rank, counted in groups."""
     i = rows.majority
     counted = rows.weight > 0.0
     order = i[np.argsort(middle[i], kind="stable")]

@@ -163,7 +163,7 @@ class Cost:
             raise ValueError(f"Cost: miss must be a positive number, got {self.miss!r}")
 
     def gain(self, fp: np.ndarray, tp: np.ndarray, n0: float, n1: float) -> np.ndarray:
-        """Return minus the cost of numbers of false alarms and of minority rows found."""
+        """Return minus the cost of so many false alarms and minority rows found."""
         return -(fp + self.miss * (n1 - tp))
 
     def __call__(
@@ -175,15 +175,15 @@ class Cost:
 
 @dataclass(frozen=True)
 class Printed:
-    """The rule d_z <= D_opt with one number D_opt, as the sources print it.
+    """The cutoff of the sources: a row is normal if d_z <= D_opt, one number.
 
     Parameters
     ----------
     cutoff : FalseAlarm, Best, Cost or float, default=FalseAlarm()
         D_opt, or what chooses it from distances of the training rows.
     of : {"left-out", "training", "own"}, default="left-out"
-        Whether these are left out, or are those of the rows in the centre; "own" is the
-        radius of SVDD's sphere, which no cutoff chooses.
+        Distances of left-out rows, or of rows in the centre; "own" is the radius of
+        SVDD's sphere, which no cutoff chooses.
 
     Examples
     --------
@@ -238,10 +238,11 @@ class Printed:
         return -float(self.cutoff(-d[None], mass[None], minority)[0])
 
 
-def resolved(
-    cutoff: FalseAlarm | Best | Cost | Printed | None, n1: int
-) -> FalseAlarm | Best | Cost | Printed:
-    """Return the cutoff for n1 minority rows, which have a weight; None is the default one.
+AnyCutoff = FalseAlarm | Best | Cost | Printed
+
+
+def resolved(cutoff: AnyCutoff | None, n1: int) -> AnyCutoff:
+    """Return the cutoff for n1 minority rows that have weight; None is the default.
 
     Raises
     ------
@@ -265,25 +266,24 @@ def best_cut(
     weight: np.ndarray,
     minority: np.ndarray,
 ) -> np.ndarray:
-    """Return the cut between two values of the largest gain, among those with so few false alarms.
+    """Return the cut with the largest gain, between two values, in each draw.
 
-    Where none of them finds a minority row it is that of FalseAlarm().
+    Cuts with a rate of false alarms above ``max_fpr`` do not count. If no other cut
+    finds a minority row, FalseAlarm() chooses.
     """
     order = np.argsort(values, axis=1)
     v, w = (np.take_along_axis(each, order, axis=1) for each in (values, weight))
 
     def counted(which: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the number of rows of a class, and how many of them lie below each cut."""
+        """Return the number of rows of a class, and of those below each cut."""
         size = float(weight[:, which].sum(axis=1).mean())
         below = (w * which[order]).cumsum(axis=1)
         return size, below[:, :-1] / below[:, -1:] * size
 
-    (n0, fp) = counted(~minority)
-    (n1, tp) = counted(minority)
+    n0, fp = counted(~minority)
+    n1, tp = counted(minority)
     may = (v[:, 1:] > v[:, :-1]) & (fp <= max_fpr * n0)
     best = np.where(may, of.gain(fp, tp, n0, n1), -np.inf).argmax(axis=1)[:, None]
-    cut = (np.take_along_axis(v, best, 1) + np.take_along_axis(v, best + 1, 1))[
-        :, 0
-    ] / 2.0
+    ends = (np.take_along_axis(v, best + i, axis=1)[:, 0] for i in (0, 1))
     found = (may & (tp > 0)).any(axis=1)
-    return np.where(found, cut, FalseAlarm()(values, weight, minority))
+    return np.where(found, sum(ends) / 2.0, FalseAlarm()(values, weight, minority))

@@ -1,11 +1,12 @@
 r"""Draws of a centre a = sum_g w_g u_g, and what speaks for a row and against it.
 
-:math:`s_z = \langle \phi(z), a \rangle = s_A - s_B`, of the atoms of the majority and of
-the minority. What speaks for z is p, and against it q, so that z is within a cutoff if p
-- q is:
+The similarity of z to the centre is :math:`s_z = \langle \phi(z), a \rangle = s_A -
+s_B`, with the parts of the majority's and of the minority's atoms. p speaks for z, and
+q against it: z is within a cutoff if p - q is.
 
-- for a normalised kernel p - q = s_A - s_B, each class on the side of its sign;
-- else p = 0 and :math:`q = \|\phi(z) - a\|^2 / 2 = (k(z, z) - 2 s_z + \|a\|^2) / 2`.
+- For a normalised kernel p - q = s_A - s_B; a class counts in p where its part is
+  positive, and in q where it is negative.
+- Else p = 0 and :math:`q = \|\phi(z) - a\|^2 / 2 = (k(z, z) - 2 s_z + \|a\|^2) / 2`.
 """
 
 from __future__ import annotations
@@ -132,12 +133,12 @@ class Draws:
         problems: np.ndarray | None = None,
         draws: slice = ALL,
     ) -> Parts:
-        """Return what speaks for rows and against them, each without what leaves with it.
+        """Return what speaks for rows and against them, without what leaves with each.
 
-        ``problems`` are the left-out problems of the rows, if these are no new ones.
-        With t the majority's weight, and :math:`v_A, v_B` the weights that leave, what
-        the majority adds is multiplied by :math:`(t + v_B) / (t - v_A)`: the weights
-        keep their sum. SVDD solves without them.
+        ``problems`` are the left-out problems of training rows; new rows have none.
+        With t the majority's weight, and :math:`v_A, v_B` the weights of both classes
+        that leave, the part of the majority is multiplied by :math:`(t + v_B) / (t -
+        v_A)`, so the weights keep their sum. SVDD is solved without them instead.
         """
         m = self.dictionary.m
         norm = None
@@ -175,10 +176,10 @@ class Draws:
             yield X.which[start : start + step], ALL, parts
 
     def of_left_out(self, which: np.ndarray) -> Blocks:
-        """Yield blocks of places in ``which`` (m,) with parts of training rows, left out.
+        """Yield blocks of places in ``which`` (m,) with parts of rows, left out.
 
-        Equal rows have one left-out problem, and those that had missing cells come
-        again with their copies.
+        Equal rows have one left-out problem. Rows that had missing cells come again,
+        with their copies.
         """
         rows = self.dictionary.rows
         first, problem = rows.problems
@@ -222,7 +223,7 @@ class Draws:
 
 
 def staying(t: np.ndarray, gone: np.ndarray) -> np.ndarray:
-    """Return t - gone, what stays of a weight of any sign; infinite where nothing does."""
+    """Return t - gone, what stays of a weight of any sign; infinite for nothing."""
     rest = t - gone
     return np.where(np.abs(rest) > STAYS * np.abs(t), rest, np.inf)
 
@@ -233,7 +234,7 @@ def for_and_against(
     rows: Similarities,
     norm: np.ndarray | None,
 ) -> Parts:
-    """Return the parts, from what both classes add to e^-L s, (S, rows) each."""
+    """Return the parts, from e^-L s_A and -e^-L s_B, (S, rows) each."""
     if norm is not None:
         half = (norm[:, None] + rows.diag) / 2.0 - of_majority - of_minority
         return Parts(NOTHING, half, rows.L, rows.nearest)

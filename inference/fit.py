@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..models.dictionary import Dictionary
+from ..models.kernels import Kernel
 from ..models.rows import CompleteRows, Rows
 from ..models.signed import signed, signed_parts
+from ..models.weights import Weights
 from . import diagnostics
 from .boundary import Boundary, lower_median
-from .cutoffs import Best, Cost, FalseAlarm, Printed, resolved
+from .cutoffs import AnyCutoff, Printed, resolved
 from .draws import Blocks, Draws, Parts
 from .p_values import p_values
 from .sampling import ImproperPriorError, draw_prior
@@ -42,19 +44,14 @@ class Fit:
     """
 
     draws: Draws
-    cutoff: FalseAlarm | Best | Cost | Printed
-    estimator: BaseEstimator | None = None
+    cutoff: AnyCutoff
+    estimator: BaseEstimator = None
     seed: int = 0
     seconds: float = np.nan
 
     @classmethod
-    def of(
-        cls,
-        draws: Draws,
-        cutoff: FalseAlarm | Best | Cost | Printed | None = None,
-        **more: Any,
-    ) -> Self:
-        """Return a fit, whose boundary is chosen; ``None`` is the default cutoff."""
+    def of(cls, draws: Draws, cutoff: AnyCutoff | None = None, **more: Any) -> Self:
+        """Return a fit with its boundary; ``None`` is the default cutoff."""
         rows = draws.dictionary.rows
         minority = rows.minority & (rows.weight > 0.0)
         found = cls(draws, resolved(cutoff, int(minority.sum())), **more)
@@ -63,7 +60,7 @@ class Fit:
 
     def changed(self, **parts: Any) -> Self:
         """Return the fit with other parts, such as ``draws`` or ``cutoff``."""
-        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        own = {each.name: vars(self)[each.name] for each in fields(self)}
         return type(self).of(**own | parts)
 
     @property
@@ -72,11 +69,16 @@ class Fit:
         return self.draws.dictionary
 
     @property
+    def kernel(self) -> Kernel:
+        """The kernel, fitted."""
+        return self.draws.dictionary.kernel
+
+    @property
     def rows(self) -> Rows:
         """The training rows."""
         return self.draws.dictionary.rows
 
-    # answers: what a function says of the parts of rows, an array (rows, ...)
+    # answers: a function takes the parts of rows, and returns an array (rows, ...)
 
     def ask(self, answer: Answer, X: CompleteRows | None = None) -> np.ndarray:
         """Return the answers to new rows, or to the training rows, each left out."""
@@ -108,7 +110,7 @@ class Fit:
 
     @cached_property
     def D_opt(self) -> float:
-        """The largest distance of a normal row: one number, or the median over draws."""
+        """The largest distance of a normal row: a number, or the median over draws."""
         if not isinstance(self.cutoff, Printed):
             p, q = np.exp(signed_parts(self.boundary.threshold))
             squared = lower_median((2.0 * (self._offset - (p - q)))[:, None])
@@ -131,7 +133,7 @@ class Fit:
 
     @property
     def _offset(self) -> np.ndarray:
-        """What d_z^2 / 2 is without p and q, (draws,)."""
+        """The part of d_z^2 / 2 beside q - p, (draws,)."""
         half = np.zeros(len(self.draws.w))
         if self.dictionary.kernel.normalized:
             half = (1.0 + self.draws.squared_norm) / 2.0
@@ -174,7 +176,7 @@ class Fit:
         return lower_median(self.boundary.margins(parts))
 
     def decided(self, prob: float, X: CompleteRows | None = None) -> np.ndarray:
-        """Return score, P(normal), the ends of the score's interval, and distance, (5, rows)."""
+        """Return score, P(normal), interval of the score, and distance, (5, rows)."""
         shares = np.array([(1.0 - prob) / 2.0, 0.5, (1.0 + prob) / 2.0])
 
         def of_parts(parts: Parts) -> np.ndarray:
@@ -204,7 +206,7 @@ class Fit:
 
     @cached_property
     def left_out_scores(self) -> np.ndarray:
-        """The scores of the training rows, each left out, (n,); NaN for the weight 0."""
+        """The scores (n,) of the training rows, each left out; NaN for the weight 0."""
         return self._ask_counted(self._score)
 
     def p_values(self, scores: np.ndarray) -> np.ndarray:
@@ -237,12 +239,13 @@ class Fit:
         if not self.has_draws or self.draws.sampler == "own":
             return None
         try:
-            return draw_prior(self.draws.model, PRIOR_DRAWS, self.seed)
+            model = cast("Weights", self.draws.model)
+            return draw_prior(model, PRIOR_DRAWS, self.seed)
         except ImproperPriorError:
             return None
 
     def support(self, draws: Draws | None) -> np.ndarray:
-        """Return the effective number of rows that weights rest on, (S,); NaN without any."""
+        """Return the effective number of rows (S,); NaN without draws."""
         if draws is None:
             return np.array([np.nan])
         return diagnostics.effective_support(draws.w, self.dictionary.sizes)
@@ -274,7 +277,7 @@ class Fit:
 
 
 def gathered(answer: Answer, parts: Blocks, n: int) -> np.ndarray:
-    """Return the answers to n rows; a later block has the last word on its rows."""
+    """Return the answers to n rows; a later block replaces earlier answers."""
     found = np.empty(0)
     for block, (rows, which, of_rows) in enumerate(parts):
         values = answer(of_rows)

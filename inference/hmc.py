@@ -32,8 +32,9 @@ def hmc(
     """Return draws z (chains, draws, n), and their acceptance rates (chains, draws).
 
     Each step solves the N(0, I) part exactly, as a rotation of (z, v); the gradient of
-    the rest updates v (Neal 2010, 5.5.1). Eight walkers, or one for each chain, warm up for ``tune`` trajectories; after each stage
-    but the last, z gets a mean and a scale from them. The angle is adapted by dual
+    the rest updates v (Neal 2010, 5.5.1). Eight walkers, or one for each chain, warm up
+    for ``tune`` trajectories. After each stage but the last, their mean and their
+    standard deviation become center and scale of z. The angle is adapted by dual
     averaging. The chains go on from the first walkers.
 
     Parameters
@@ -42,6 +43,11 @@ def hmc(
         Takes z (S, n), and returns values (S,) and gradients (S, n).
     n, draws, tune, chains : int
     rng : Generator
+
+    Returns
+    -------
+    z : ndarray of shape (chains, draws, n)
+    accepted : ndarray of shape (chains, draws)
     """
     walk = Walk(f, rng, np.zeros(n), np.ones(n))
     last = walk
@@ -95,7 +101,7 @@ class Walk:
         return y, log_p, force
 
     def moved(self, start: State, angle: float, most: int) -> tuple[State, np.ndarray]:
-        """Return the states after one trajectory each, and how probable it was to take them."""
+        """Return the states after one trajectory each, and the acceptance rates."""
         y, log_p, force = start
         v = self.rng.standard_normal(y.shape)
         energy = log_p - np.vecdot(v, v) / 2.0

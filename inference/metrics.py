@@ -14,6 +14,11 @@ def rates(
     A ratio with denominator 0 (PPV if no row is flagged, FNR without minority rows) is
     NaN.
 
+    Parameters
+    ----------
+    tp, fp, fn, tn : array-like
+        Minority rows flagged, majority rows flagged, and both not flagged.
+
     Returns
     -------
     dict
@@ -44,22 +49,23 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 def evaluate(
     minority: np.ndarray, flagged: np.ndarray, score: np.ndarray | None = None
 ) -> dict[str, float]:
-    """Return all metrics of a decision, and the AUC of ``score`` (larger = more abnormal).
+    """Return all metrics of a decision, and the AUC of a score.
 
     Parameters
     ----------
     minority, flagged : ndarray of bool, shape (n,)
-        The truth, and what the rule calls abnormal.
+        The truth, and which rows are called abnormal.
     score : ndarray of shape (n,), optional
+        Larger for more abnormal rows.
+
+    Returns
+    -------
+    dict of str to float
     """
     counts = [
-        int(np.sum(a & b))
-        for a, b in (
-            (minority, flagged),
-            (~minority, flagged),
-            (minority, ~flagged),
-            (~minority, ~flagged),
-        )
+        int(np.sum(truth & called))
+        for called in (flagged, ~flagged)
+        for truth in (minority, ~minority)
     ]
     result = {name: float(value) for name, value in rates(*counts).items()}
     result["auc"] = np.nan

@@ -12,8 +12,8 @@ normal rows from one distribution (exchangeable rows): abnormal training rows ma
 p-values too large, and drift makes them too small. Bandwidth and scaling are chosen by
 all rows, and row sums in a prior are sums over all rows; no theorem covers this.
 
-Rows of mass :math:`t_j` count by it,
-:math:`(1 + \sum_{s_j \le s_z} t_j) / (1 + \sum t_j)`; the mass of a group is spread
+A row counts by its mass :math:`t_j`: the p-value is
+:math:`(1 + \sum_{s_j \le s_z} t_j) / (1 + \sum t_j)`. The mass of a group is spread
 over its rows. Scores that rounding alone tells apart are equal, so the p-value of a row
 does not depend on the rows that it is asked with.
 """
@@ -31,7 +31,7 @@ def p_values(
     mass: np.ndarray | float = 1.0,
     itself: np.ndarray | bool = False,
 ) -> np.ndarray:
-    """Return the conformal p-values of scores, shape (rows,) -> (rows,).
+    """Return the conformal p-values of scores.
 
     Parameters
     ----------
@@ -43,6 +43,10 @@ def p_values(
         Of these rows.
     itself : ndarray of bool, shape (rows,), default=False
         Which of the rows are left-out rows themselves, of mass 1.
+
+    Returns
+    -------
+    ndarray of shape (rows,)
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Draws of the weights: independent, by the package's HMC, or by PyMC and nutpie.
 
-The density is NumPy beside the PyMC graph, as it takes .59 s where the compiled graph
-takes 1.74 s; a test holds both equal.
+The density is written in NumPy too, because the compiled PyMC graph takes three times
+as long; a test holds both equal.
 """
 
 from __future__ import annotations

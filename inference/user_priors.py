@@ -1,15 +1,14 @@
-"""Priors that make PyMC variables, asked through PyTensor on batches, without compiling.
+"""Priors that make PyMC variables, evaluated by PyTensor without compiling.
 
-The likelihood is not in the graph: its gradient g by the variables v(x) that the model
-takes enters as an input, and the gradient of the posterior is that of log p(x) + <g,
-v(x)>.
+The likelihood is not in the graph. Its gradient g by the variables v(x) of the model is
+an input, and the gradient of the posterior is the gradient of log p(x) + <g, v(x)>.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pymc as pm
@@ -17,6 +16,7 @@ import pytensor
 import pytensor.tensor as pt
 from pymc.logprob.utils import ParameterValueError
 from pytensor.compile.mode import Mode
+from pytensor.graph.basic import Variable
 from pytensor.graph.replace import vectorize_graph
 
 from ..models.weights import Weights
@@ -28,12 +28,12 @@ MODE_OF_PYTENSOR = Mode(linker="py", optimizer="fast_run").excluding(
 
 @dataclass(frozen=True, eq=False)
 class OfPyMC:
-    """The density of a model by x, PyMC's free vector, as N(z) e^f(z), x = start + z."""
+    """A density N(z) e^f(z), with x = start + z the free vector of a PyMC model."""
 
     model: Weights
     start: np.ndarray
-    values: Callable[..., Any]
-    prior: Callable[..., Any]
+    values: Callable[..., Sequence[np.ndarray]]
+    prior: Callable[..., Sequence[np.ndarray]]
 
     @classmethod
     def of(cls, model: Weights) -> Self:
@@ -60,8 +60,8 @@ class OfPyMC:
         found = cls(
             model,
             start,
-            on_batches(values, [x]),
-            on_batches([log_p, gradient], [x, *g]),
+            vectorized(values, [x]),
+            vectorized([log_p, gradient], [x, *g]),
         )
         found._require_values()
         found._require_density()
@@ -115,7 +115,10 @@ class OfPyMC:
     def _of_prior(
         self, x: np.ndarray, gradients: Sequence[np.ndarray]
     ) -> tuple[np.ndarray, ...]:
-        """Return the log density at x (S, n) and its gradient; PyMC may refuse parameters there."""
+        """Return the log density at x (S, n), and its gradient.
+
+        Where PyMC refuses a parameter of a distribution, the density is 0.
+        """
         try:
             log_p, gradient = self.prior(x, *gradients)
         except ParameterValueError:
@@ -127,14 +130,15 @@ class OfPyMC:
         return log_p, gradient
 
 
-def on_batches(outputs: Any, inputs: Any) -> Callable[..., Any]:
+def vectorized(
+    outputs: Sequence[Variable], inputs: Sequence[Variable]
+) -> Callable[..., Sequence[np.ndarray]]:
     """Return a function of inputs (S, ...) with outputs (S, ...)."""
-    batches = {v: v.type.clone(shape=(None, *v.type.shape))() for v in inputs}
-    many = vectorize_graph(outputs, batches)
+    many = {v: v.type.clone(shape=(None, *v.type.shape))() for v in inputs}
     with pytensor.config.change_flags(cxx=""):
         return pytensor.function(
-            list(batches.values()),
-            many,
+            list(many.values()),
+            vectorize_graph(outputs, many),
             mode=MODE_OF_PYTENSOR,
             on_unused_input="ignore",
         )

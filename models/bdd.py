@@ -4,9 +4,8 @@ r"""BDD, Bayesian data description (Ghasemi et al. 2012).
 
 The posterior is normal, with the precision
 :math:`\Lambda = \lambda n_0 K + \Sigma^{-1}` and the mean
-:math:`\Lambda^{-1} (\lambda r + \Sigma^{-1} m)`. Its mode on the simplex, :math:`\sum w
-= 1, w
-\ge 0`, is another estimator, a quadratic program.
+:math:`\Lambda^{-1} (\lambda r + \Sigma^{-1} m)`. Its mode on the simplex,
+:math:`\sum w = 1, w \ge 0`, is another estimator, a quadratic program.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class BDD(Weights):
 
     @cached_property
     def posterior(self) -> tuple[np.ndarray, np.ndarray]:
-        """The precision Lambda (M, M) and Lambda times the mean (M,) of the normal posterior.
+        """Lambda (M, M), and Lambda times the mean (M,), of the normal posterior.
 
         Raises
         ------

@@ -3,10 +3,10 @@ r"""BDD-M, BDD with minority rows (Turkoz and Kim 2022).
 .. math:: w = [\alpha_0, -\alpha_1], \qquad
     \textstyle\sum \alpha_0 - \sum \alpha_1 = 1, \qquad 0 \le \alpha_1 \le 1
 
-:math:`\alpha_0` given :math:`\alpha_1` is :math:`N(m, \Sigma)` given its sum. It is made
-of :math:`x \sim N(m, \Sigma)` without that condition: :math:`\alpha_0 = x + c\, (1 + \sum
-\alpha_1 - \sum x)`, :math:`c = \Sigma 1 / 1^\top \Sigma 1`. A minority row of weight t has
-one :math:`\alpha_1`, which counts t times.
+:math:`\alpha_0` given :math:`\alpha_1` is :math:`N(m, \Sigma)` given its sum. It is
+made of :math:`x \sim N(m, \Sigma)` without that condition: :math:`\alpha_0 = x + c\,
+(1 + \sum \alpha_1 - \sum x)`, :math:`c = \Sigma 1 / 1^\top \Sigma 1`. A minority row
+of weight t has one :math:`\alpha_1`, which counts t times.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BDDM(Weights):
 
     @cached_property
     def c(self) -> np.ndarray:
-        """Sigma 1 / 1'Sigma 1 (m,); of a prior that is not normal, that of equal groups."""
+        """Sigma 1 / 1'Sigma 1, (m,); equal groups give it for a prior not normal."""
         prior, _ = self.variables["x"]
         if isinstance(prior, Gaussian):
             columns = prior.times_covariance(np.ones(self.gram.m))
@@ -50,8 +50,8 @@ class BDDM(Weights):
     @override
     def weights(self, x: np.ndarray, alpha1: np.ndarray) -> np.ndarray:
         alpha1 = self.gram.minority_weights * alpha1
-        missing = 1.0 - x.sum(axis=1, keepdims=True) + alpha1.sum(axis=1, keepdims=True)
-        return np.hstack([x + missing * self.c, -alpha1])
+        rest = 1.0 - x.sum(axis=1, keepdims=True) + alpha1.sum(axis=1, keepdims=True)
+        return np.hstack([x + rest * self.c, -alpha1])
 
     @override
     def pulled(

@@ -1,8 +1,9 @@
 r"""BSVDD-M, BSVDD with minority rows (Bae 2024).
 
 .. math::
-    w = \left[(1 + \textstyle\sum \alpha_1)\, \mathrm{softmax}(\tau),\; -\alpha_1\right],
-    \qquad \tau \sim N(m, \Sigma), \qquad \alpha_1 \sim \mathrm{Beta}(a, b)
+    w = \left[(1 + \textstyle\sum \alpha_1)\, \mathrm{softmax}(\tau),\;
+    -\alpha_1\right], \qquad \tau \sim N(m, \Sigma), \qquad
+    \alpha_1 \sim \mathrm{Beta}(a, b)
 
 A minority row of weight t has one :math:`\alpha_1`, which counts t times.
 """

@@ -1,19 +1,21 @@
-r"""The likelihood scale at which the posterior of s_z is as wide as s_z varies between samples.
+r"""The likelihood scale that gives the posterior of s_z the spread of samples.
 
-At lambda, the median ratio of the posterior's variance of s_z to that between samples of
-groups is 1 over left-out rows near the cutoff.
+At lambda, s_z has the same variance in the posterior and between samples of groups: the
+median ratio over left-out rows near the cutoff is 1.
 
-The weight of a group, divided by its prior mean, has in mean field the precision Lambda of
-its prior: :math:`\sigma^{-2}` for free weights, and for those of the simplex 1 / V - A,
-where V is the variance of :math:`e^\beta / E e^\beta` under the density :math:`e^{-\beta^2
-/ 2 \sigma^2 - a e^{2 \beta} + b e^\beta}` with :math:`E \beta = 0`, and :math:`A = 2 a (E
-e^\beta)^2`. The e_g groups of an atom have one place in kernel space, so :math:`n_0 w_g =
-N_g y_g / \sqrt{e_g}`, and y has the covariance :math:`(c B + \Lambda)^{-1}`, :math:`c =
-\lambda / n_0`, :math:`B_{gh} = N_g N_h K_{gh} / \sqrt{e_g e_h}`. Only M of the
+The weight of a group, divided by its prior mean, has in mean field the precision Lambda
+of its prior. Lambda is :math:`\sigma^{-2}` for free weights. For weights on the simplex
+it is 1 / V - A. V is the variance of :math:`e^\beta / E e^\beta` under the density
+:math:`e^{-\beta^2 / 2 \sigma^2 - a e^{2 \beta} + b e^\beta}` with :math:`E \beta = 0`,
+and :math:`A = 2 a (E e^\beta)^2`.
+
+The e_g groups of an atom have one place in kernel space, so :math:`n_0 w_g = N_g y_g /
+\sqrt{e_g}`, and y has the covariance :math:`(c B + \Lambda)^{-1}`, with :math:`c =
+\lambda / n_0` and :math:`B_{gh} = N_g N_h K_{gh} / \sqrt{e_g e_h}`. Only M of the
 :math:`\sum e_g` directions have likelihood information; A is solved so that the mean
-variance over all is V. A group that leaves takes a share :math:`\tau` of the prior variance
-of y_g with it, so the precision of y_g gains :math:`\Lambda \tau / (1 - \tau)`: a row alone
-leaves entirely.
+variance over all is V. A group that leaves takes a share :math:`\tau` of the prior
+variance of y_g with it. So the precision of y_g gains :math:`\Lambda \tau / (1 -
+\tau)`, and a row alone leaves entirely.
 """
 
 from __future__ import annotations
@@ -35,10 +37,10 @@ LAMBDAS = np.geomspace(1e-6, 1e8, 15)
 
 
 def calibrated(dictionary: Dictionary, on_simplex: bool) -> tuple[float, str]:
-    """Return lambda, and why no better one was found, or an empty text.
+    """Return lambda, and why it is not calibrated, or an empty text.
 
-    If the similarities of rows near the cutoff do not vary, it is lambda of rows that
-    are similar to themselves only.
+    If the similarities of rows near the cutoff do not vary, lambda is computed as if
+    each row were similar to itself only.
     """
     near = dictionary.near_cutoff
     rows = dictionary.at_problems(near)
@@ -64,7 +66,7 @@ def calibrated(dictionary: Dictionary, on_simplex: bool) -> tuple[float, str]:
 def log_ratio(
     gram: Dictionary, rows: Similarities, between: np.ndarray, on_simplex: bool
 ) -> Callable[[float], float]:
-    """Return the median log ratio of the variances of n0 s_z, as a function of log c."""
+    """Return the median log ratio of variances of n0 s_z, a function of log c."""
     root = gram.root
     values, U = np.linalg.eigh(root[:, None] * gram.K[: gram.m, : gram.m] * root)
     values = np.maximum(values, 0.0)
@@ -75,9 +77,8 @@ def log_ratio(
     k[i, g] /= np.maximum(1.0 - gone.data, STAYS)
     k = (k * root) @ U
     u = U[g]
-    share = np.minimum(
-        (gram.sizes[g] * gone.data / root[g]) ** 2, 1.0
-    )  # of the variance of y_g
+    # of the variance of y_g
+    share = np.minimum((gram.sizes[g] * gone.data / root[g]) ** 2, 1.0)
 
     def at(log_c: float) -> float:
         c = np.exp(log_c)
@@ -118,7 +119,7 @@ def of_one_weight() -> np.ndarray:
 
 
 def precision(values: np.ndarray, groups: float) -> float:
-    """Return Lambda of the weights of groups on the simplex, from the eigenvalues (M,) of c B."""
+    """Return Lambda of groups on the simplex, from the eigenvalues (M,) of c B."""
     A, V = of_one_weight()
     each = 1.0 / V - A
     trace = (1.0 / (values + each[:, None])).sum(axis=1) + (groups - len(values)) / each
@@ -126,6 +127,6 @@ def precision(values: np.ndarray, groups: float) -> float:
 
 
 def of_alone(on_simplex: bool) -> float:
-    """Return c where each row is similar to itself only: 1 / (c + Lambda) = 1."""
+    """Return c if each row is similar to itself only: 1 / (c + Lambda) = 1."""
     A, V = of_one_weight()
     return float(np.interp(-1.0, -V, A)) if on_simplex else 1.0 - SD**-2

@@ -1,11 +1,11 @@
 r"""The dictionary: the atoms of a centre, their Gram statistics, and rows beside them.
 
 An atom is the mean of some rows in kernel space, :math:`u_g = N_g^{-1} \sum_{j \in g}
-T_j \phi(x_j)`, over its distinct rows j of weight :math:`T_j = \sum_b C_{jb}`, a sum over
-groups b, and :math:`N_g = \sum_j T_j`. A group of several rows is one atom, equal rows
-are one, and of many rows near ones are one. :math:`e_g = N_g^2 / \sum_b (\sum_{j \in g}
-C_{jb})^2` is the effective number of groups behind atom g. Atoms of the minority are
-the last. The Gram statistics are
+T_j \phi(x_j)`, over its distinct rows j. Their weights are :math:`T_j = \sum_b C_{jb}`,
+a sum over groups b, and :math:`N_g = \sum_j T_j`. A group of several rows is one atom,
+equal rows are one atom, and near rows are one where there are many. :math:`e_g = N_g^2
+/ \sum_b (\sum_{j \in g} C_{jb})^2` is the effective number of groups behind atom g.
+Atoms of the minority are the last. The Gram statistics are
 
 .. math::
     n_0 = \sum_g N_g, \qquad T = \sum_i t_i k(x_i, x_i), \qquad
@@ -44,8 +44,8 @@ class Dictionary:
     ----------
     rows : Rows
     kernels : tuple of Kernel
-        The column scales of ``kernels[f]`` are those without fold f, those of
-        ``kernels[0]`` are those of all majority rows.
+        ``kernels[f]`` has the column scales of the majority rows without fold f, and
+        ``kernels[0]`` of all majority rows.
     distinct : ndarray of int, shape (R,)
         One training row for each distinct row of the atoms.
     atom : ndarray of int, shape (R,)
@@ -53,7 +53,7 @@ class Dictionary:
     group_weights : sparse array of shape (R, B)
         C, the weight of each by group.
     of_row : ndarray of int, shape (n,)
-        The atom of each training row; -1 for rows that are of none.
+        The atom of each training row; -1 for a row of no atom.
     """
 
     rows: Rows
@@ -144,7 +144,7 @@ class Dictionary:
 
     @cached_property
     def share(self) -> sparse.csr_array:
-        """What a weight of 1 of each distinct row is of its atom, (R, M)."""
+        """1 / N_g for each distinct row and its atom g, (R, M)."""
         each = np.arange(len(self.atom))
         return sparse.csr_array((1.0 / self.sizes[self.atom], (each, self.atom)))
 
@@ -161,7 +161,10 @@ class Dictionary:
 
     @cached_property
     def leaving(self) -> sparse.csr_array:
-        """The weights of distinct rows that leave with each group, or none, (B + 1, R)."""
+        """The weights of distinct rows that leave with each group, (B + 1, R).
+
+        With the last, -1, nothing leaves.
+        """
         none = sparse.csr_array((1, len(self.atom)))
         return sparse.vstack([self.group_weights.T, none], format="csr")
 
@@ -227,7 +230,7 @@ class Dictionary:
 
     @cached_property
     def root(self) -> np.ndarray:
-        """N_g / sqrt(e_g), (m,): sd of an atom's weight, if a group's has the sd 1."""
+        """N_g / sqrt(e_g), (m,): the sd of an atom's weight if a group's sd is 1."""
         return (self.sizes / np.sqrt(self.effective))[: self.m]
 
     def squared_norm(self, w: np.ndarray) -> np.ndarray:
@@ -276,21 +279,22 @@ class Dictionary:
 
     @cached_property
     def left_out_problems(self) -> Similarities:
-        """The problems of ``rows`` with which something leaves, each left out."""
+        """The similarities of the left-out problems with which something leaves."""
         first, _ = self.rows.problems
         return self.left_out(first[self.rows.group[first] >= 0])
 
     @cached_property
     def left_out_copies(self) -> tuple[Similarities, ...]:
-        """The imputations of rows that had missing cells, each left out."""
+        """The similarities of imputed copies of rows, each left out."""
         which = self.rows.incomplete
         each = self.rows.copies if len(which) else ()
         return tuple(self.left_out(which, X) for X in each)
 
     def left_out(self, which: np.ndarray, X: np.ndarray | None = None) -> Similarities:
-        """Return training rows ``which`` (m,), or X (m, p) in their place, each left out.
+        """Return the similarities of training rows ``which`` (m,), each left out.
 
-        Its group leaves the atoms, and with its fold the column scales.
+        X (m, p) may take the place of their values. The group of a row leaves the
+        atoms, and its fold leaves the column scales.
         """
         return Similarities.joined(list(self.by_fold(self.similarities, which, X)))
 
@@ -300,9 +304,10 @@ class Dictionary:
         which: np.ndarray,
         X: np.ndarray | None = None,
     ) -> Iterator[tuple[np.ndarray, Answer]]:
-        """Yield for each fold its places in ``which`` and ``of_rows`` there.
+        """Yield the places in ``which`` of each fold, and the answer for these rows.
 
-        ``of_rows(kernel, Y, Z, group)`` takes coordinates of distinct rows and of rows.
+        ``of_rows(kernel, Y, Z, group)`` answers; Y are coordinates of the distinct rows
+        and Z those of the rows.
         """
         fold = self.rows.fold[which]
         X = self.rows.X[which] if X is None else X
@@ -315,17 +320,20 @@ class Dictionary:
     def similarities(
         self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, group: np.ndarray
     ) -> Similarities:
-        """Return rows Z (m, q) beside distinct rows Y (R, q); -1 in ``group`` leaves none."""
+        """Return the similarities of rows Z (m, q) to distinct rows Y (R, q).
+
+        The ``group`` (m,) of each row has left; -1 for none.
+        """
         leaving = self.leaving[group]
-        found = concatenated(
-            [
-                self._similarities(kernel, Y, Z[i], leaving[i].tocoo())
-                for i in blocks(len(Z), len(Y))
-            ]
-        )
+        parts = [
+            self._similarities(kernel, Y, Z[i], leaving[i].tocoo())
+            for i in blocks(len(Z), len(Y))
+        ]
+        found = concatenated(parts)
         some = self.of_majority
         others = self.weights[some].sum() - leaving[:, some].sum(axis=1)
-        return Similarities(*found, np.asarray(others), leaving @ self.share)
+        fields = [*found, np.asarray(others), leaving @ self.share]
+        return Similarities(*fields)
 
     def _similarities(
         self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, leaving: sparse.coo_array
@@ -337,9 +345,8 @@ class Dictionary:
         stay[stay <= STAYS] = 0.0
         k, L = scaled_kernel(kernel, Z, Y, (row[stay == 0.0], place[stay == 0.0]))
         nearest = log(k[:, some].max(axis=1)) + L if kernel.normalized else L
-        part = np.where(
-            place < some.stop, w[place] * stay * (1.0 - stay) * k[at] ** 2, 0.0
-        )
+        part = w[place] * stay * (1.0 - stay) * k[at] ** 2
+        part[place >= some.stop] = 0.0
         k[at] *= stay
         weighted = k * w
         sums = np.exp(L) * weighted[:, some].sum(axis=1)
@@ -368,7 +375,7 @@ class Dictionary:
         return self.left_out_problems[self.rows.problems[1][which]]
 
     def sampling_variance(self, which: np.ndarray) -> np.ndarray:
-        """Return n0^2 times the variance of a row's mean similarity between samples, (m,)."""
+        """Return n0^2 times the sampling variance of mean similarities, (m,)."""
         found = np.empty(len(which))
         for i, values in self.by_fold(self._sampling_variance, which):
             found[i] = values
@@ -398,13 +405,12 @@ class Dictionary:
 
 
 def nearest_seeds(kernel: Kernel, Z: np.ndarray, most: int) -> np.ndarray:
-    """Return the atom (R,) of each row Z (R, q): the nearest of ``most`` random seeds."""
+    """Return the atom (R,) of rows Z (R, q): the nearest of ``most`` random seeds."""
     if len(Z) <= most:
         return np.arange(len(Z))
     seeds = Z[np.random.default_rng(0).permutation(len(Z))[:most]]
     half = 0.0 if kernel.normalized else kernel.diag(seeds) / 2.0
     of_pairs = kernel.log if kernel.normalized else kernel
-
     nearest = [
         np.argmax(of_pairs(Z[i], seeds) - half, axis=1)
         for i in blocks(len(Z), len(seeds))

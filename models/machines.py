@@ -70,7 +70,7 @@ class Classes:
     K: np.ndarray
 
     def shared(self, w: np.ndarray) -> np.ndarray:
-        """Return weights of which equal rows of one class have the mean; f is the same.
+        """Return the weights w with their mean in equal rows of a class; f is the same.
 
         Parameters
         ----------
@@ -149,8 +149,8 @@ def one_class_svm(rows: Classes, nu: float) -> Plane:
 
 def _plane(rows: Classes, nu: float, tol: float) -> Plane:
     K = rows.K
-    n = len(rows.K)
-    zero = np.zeros(len(rows.K))
+    n = len(K)
+    zero = np.zeros(n)
     bound = 1.0 / (nu * n)
     largest = float(np.diag(K).max())
     alpha = rows.shared(minimize(K, zero, zero, np.full(n, bound), tol))
@@ -160,7 +160,7 @@ def _plane(rows: Classes, nu: float, tol: float) -> Plane:
     )
     g = K @ alpha
     # Rounding errors put about half of the rows on the hyperplane beyond it, and differ
-    # when the same row is scored later. Lower rho a little, so that none of them is a
+    # when the same row is scored later. A slightly lower rho makes none of them a
     # margin error.
     rounding = np.finfo(float).eps * n * largest
     rho = g[case != BEYOND].min(initial=_level(g, case)) - 4.0 * rounding
@@ -170,7 +170,7 @@ def _plane(rows: Classes, nu: float, tol: float) -> Plane:
 
 
 def _level(g: np.ndarray, case: np.ndarray) -> float:
-    """The offset rho, the mean of g on the hyperplane.
+    """Return rho, the mean of g on the hyperplane.
 
     Without rows on it, rho is the middle between the smallest g inside and the
     largest g beyond.
@@ -252,10 +252,9 @@ def least_squares(rows: Classes, ridge: np.ndarray) -> LeastSquares:
     A = rows.K[np.ix_(keep, keep)]
     A[np.diag_indices_from(A)] += ridge[keep]
     solutions = np.zeros((len(y), 2))
+    right = np.column_stack([np.ones(len(y)), y])
     try:
-        solutions[keep] = cho_solve(
-            cho_factor(A), np.column_stack([np.ones(len(y)), y])[keep]
-        )
+        solutions[keep] = cho_solve(cho_factor(A), right[keep])
     except LinAlgError as error:
         raise ValueError(
             "the least-squares SVM is singular in double precision; use a smaller C, "
@@ -296,7 +295,7 @@ def balanced(costs: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def density_weights(rows: Classes, k: int = 5, within_class: bool = True) -> np.ndarray:
-    r"""Return the density weights d of the rows, each in [0, 1], shape (n,).
+    r"""Return the density weights d of the rows, each in [0, 1].
 
     .. math:: d_i = 1 - \frac{\|x_i - x_i^{(k)}\|}{\max_j \|x_j - x_i^{(k)}\|}
 
@@ -344,7 +343,5 @@ def _density(Z: np.ndarray, k: int) -> np.ndarray:
     nearest = distance[np.arange(len(Z)), neighbour]
     farthest = distance.max(axis=1)[neighbour]
     # where all rows are equal, all weights are one
-    share: np.ndarray = np.divide(
-        nearest, farthest, out=np.zeros_like(nearest), where=farthest > 0
-    )
-    return 1.0 - share
+    share = np.zeros_like(nearest)
+    return 1.0 - np.divide(nearest, farthest, out=share, where=farthest > 0)

@@ -1,15 +1,14 @@
 r"""Priors of the weights, as values.
 
-A prior of majority weights says what the weight of one group of weight 1 is:
-``of_group(gram)`` is its mean and standard deviation at each atom. An atom of weight
-:math:`N_g`, with :math:`e_g` groups in effect, has the prior of the sum of so many,
-times :math:`N_g / e_g`: :func:`of_sums` for weights, :func:`of_log_sums` for log
-weights. A prior is also a distribution of PreliZ, or a function ``prior(gram, name,
-dims)`` that makes and returns, inside a PyMC model, the variable of that name; these are
-priors of the atoms.
+A prior of majority weights is a prior for one group of weight 1: ``of_group(gram)`` is
+its mean and standard deviation at each atom. An atom of :math:`e_g` groups in effect,
+whose rows weigh :math:`N_g`, has the sum of :math:`e_g` such weights, times
+:math:`N_g / e_g`: see :func:`of_sums` for weights and :func:`of_log_sums` for log
+weights. A prior of the atoms is a distribution of PreliZ, or a function ``prior(gram,
+name, dims)`` that makes and returns the variable ``name`` inside a PyMC model.
 
-In numbers a variable is a map of standard normals: ``of_normal(z)`` returns its values,
-and the function that takes a gradient by the values to that by z. So no density is
+In numbers a variable is a map of standard normals. ``of_normal(z)`` returns its values,
+and a function from a gradient by the values to the gradient by z. So no density is
 needed.
 """
 
@@ -20,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, lru_cache
 from reprlib import Repr
-from typing import Any, Protocol, override
+from typing import Any, Protocol, override, runtime_checkable
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
@@ -70,7 +69,7 @@ class NormalMap:
 
 @dataclass(frozen=True, eq=False)
 class Gaussian(NormalMap):
-    """x ~ N(m, sd^2 I), or N(m, S) with S = root root'; ``m`` and ``sd`` are of shape (M,)."""
+    """x ~ N(m, sd^2 I), or N(m, root root'); ``m`` and ``sd`` are of shape (M,)."""
 
     m: np.ndarray
     sd: np.ndarray
@@ -113,7 +112,6 @@ class Shares(NormalMap):
 
     @override
     def build(self, name: str, dims: str) -> Any:
-        """Make the variable in the PyMC model in context: ``name``, or ``name_share`` and it."""
         import pymc as pm
 
         if self.scale == 1.0:
@@ -123,9 +121,7 @@ class Shares(NormalMap):
 
     @override
     def of_normal(self, z: np.ndarray) -> tuple[np.ndarray, Pull]:
-        if (
-            self.a == self.b == 1.0
-        ):  # the inverse of the incomplete beta function is slow
+        if self.a == self.b == 1.0:  # betaincinv is slow
             u = np.clip(ndtr(z), *SHARES)
             slope = normal_density(z)
         else:
@@ -146,9 +142,8 @@ class OnCube(NormalMap):
     def build(self, name: str, dims: str) -> Any:
         import pymc as pm
 
-        return pm.TruncatedNormal(
-            name, self.m, self.sd, lower=0.0, upper=1.0, dims=dims
-        )
+        ends = {"lower": 0.0, "upper": 1.0}
+        return pm.TruncatedNormal(name, self.m, self.sd, dims=dims, **ends)
 
     @override
     def of_normal(self, z: np.ndarray) -> tuple[np.ndarray, Pull]:
@@ -169,7 +164,7 @@ class Flat:
     Parameters
     ----------
     sd : float, default=1
-        sigma, in the units of the weights of BDD, or of the log weights of BSVDD.
+        sigma, of the weights of BDD, or of the log weights of BSVDD.
 
     Raises
     ------
@@ -189,7 +184,7 @@ class Flat:
         require_positive(self, "sd")
 
     def of_group(self, gram: Dictionary) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean and the standard deviation for a group at each atom, (m,) each."""
+        """Return mean and standard deviation for a group at each atom, (m,) each."""
         return self.mean(gram), np.full(gram.m, float(self.sd))
 
     def mean(self, gram: Dictionary) -> np.ndarray:
@@ -197,7 +192,7 @@ class Flat:
         return np.zeros(gram.m)
 
     def root(self, gram: Dictionary) -> np.ndarray | None:
-        """Return the lower Cholesky factor of the covariance of groups; None if diagonal."""
+        """Return the Cholesky factor of the covariance of groups; None if diagonal."""
         return None
 
 
@@ -212,7 +207,7 @@ class EqualWeights(Flat):
     Parameters
     ----------
     sd : float, default=1.5
-        sigma, in units of 1 / n0.
+        sigma, a multiple of 1 / n0.
 
     Examples
     --------
@@ -230,14 +225,14 @@ class EqualWeights(Flat):
 
 @dataclass(frozen=True)
 class Normal(Flat):
-    r"""Normal prior whose mean and covariance are parameters, :math:`N(m, \sigma^2 \Sigma)`.
+    r"""Normal prior with a given mean and covariance, :math:`N(m, \sigma^2 \Sigma)`.
 
     Parameters
     ----------
     sd : float, default=1
         sigma, a factor of the whole covariance.
     m : float or array-like of shape (n,), default=0
-        One number, or one for each training row; those of minority rows do not count.
+        One number, or one for each training row; minority rows do not count.
     sigma : array-like of shape (n, n), optional
         Sigma, over the training rows; the identity by default.
 
@@ -281,7 +276,7 @@ class Normal(Flat):
             return None
         if not np.allclose(gram.effective[: gram.m], 1.0):
             raise ValueError(
-                "Normal: sigma is a covariance of single rows, but points are means of "
+                "Normal: sigma is a covariance of single rows, but atoms are means of "
                 "several rows; remove repeated rows and use dictionary='all', or a "
                 "prior without sigma"
             )
@@ -291,7 +286,9 @@ class Normal(Flat):
 
 @dataclass(frozen=True)
 class RowSum(Flat):
-    r"""The prior of BDD and BSVDD as published, :math:`m_j = -\left(\sum_i k(u_j, x_i)\right)^\nu`.
+    r"""The prior of BDD and BSVDD as published, by row sums.
+
+    .. math:: m_j = -\left(\sum_i k(u_j, x_i)\right)^\nu
 
     Remote rows have small row sums, so they get large weights. With the exponent 1 and
     a softmax, one or two rows get nearly all the weight on most data sets.
@@ -412,9 +409,9 @@ class InverseRowSum(Flat):
 
 @dataclass(frozen=True)
 class SVDDWeights(Flat):
-    r"""The weights of SVDD, :math:`m_j = \log(\alpha_j + \epsilon / n)` less their mean.
+    r"""The weights of SVDD, :math:`m_j = \log(\alpha_j + \epsilon / n)` less a mean.
 
-    For log weights: the prior median of the centre is near that of SVDD.
+    For log weights: the prior median of the centre is near the centre of SVDD.
 
     Parameters
     ----------
@@ -442,9 +439,8 @@ class SVDDWeights(Flat):
     @override
     def mean(self, gram: Dictionary) -> np.ndarray:
         sizes = gram.sizes[: gram.m]
-        m = np.log(
-            sphere_weights(gram, self.outlier_fraction) / sizes + self.floor / gram.n0
-        )
+        alpha = sphere_weights(gram, self.outlier_fraction) / sizes
+        m = np.log(alpha + self.floor / gram.n0)
         return np.asarray(m - sizes @ m / gram.n0)
 
 
@@ -471,8 +467,8 @@ class Beta:
     a, b : float, default=1
     total : float, optional
         c, the largest possible sum of the minority weights. ``None`` is the published
-        prior,
-        :math:`\alpha_{1j} = b_j`, whose sum grows with n1 and whose chains do not always mix.
+        prior, :math:`\alpha_{1j} = b_j`: its sum grows with n1, and its chains do not
+        always mix.
 
     Examples
     --------
@@ -491,19 +487,20 @@ class Beta:
 
     def at_atoms(self, gram: Dictionary) -> Shares:
         """Return the variable in numbers."""
-        return Shares(
-            self.a, self.b, 1.0 if self.total is None else self.total / gram.n1
-        )
+        scale = 1.0 if self.total is None else self.total / gram.n1
+        return Shares(self.a, self.b, scale)
 
 
 @dataclass(frozen=True)
 class TruncatedNormal:
-    r"""Independent truncated normal minority weights, :math:`N(m_j, \sigma^2)` on [0, 1].
+    r"""Truncated normal minority weights, :math:`N(m_j, \sigma^2)` on [0, 1].
+
+    They are independent.
 
     Parameters
     ----------
     m : float or array-like of shape (n,), default=0
-        One number, or one for each training row; those of majority rows do not count.
+        One number, or one for each training row; majority rows do not count.
     sd : float, default=1
         sigma, of the normal before it is truncated.
 
@@ -523,21 +520,21 @@ class TruncatedNormal:
 
     def at_atoms(self, gram: Dictionary) -> OnCube:
         """Return the variable in numbers."""
-        return OnCube(
-            gram.at_points("TruncatedNormal: m", self.m, minority=True), float(self.sd)
-        )
+        m = gram.at_points("TruncatedNormal: m", self.m, minority=True)
+        return OnCube(m, float(self.sd))
 
 
 # priors of atoms
 
 
 class PriorFunction(Protocol):
-    """A user's function that makes the variable ``name`` in the PyMC model in context."""
+    """A user's function that makes a variable in the PyMC model in context."""
 
     def __call__(self, gram: Dictionary, name: str, dims: str) -> Any:
         """Return the PyMC variable."""
 
 
+@runtime_checkable
 class PrelizPrior(Protocol):
     """A distribution of PreliZ."""
 
@@ -565,10 +562,11 @@ def of_sums(prior: PriorLike, gram: Dictionary) -> InNumbers:
 
 
 def of_log_sums(prior: PriorLike, gram: Dictionary) -> InNumbers:
-    r"""Return the prior of the log weights of the atoms, by mean and variance (Fenton 1960).
+    r"""Return the prior of the log weights of the atoms.
 
-    :math:`\sigma_g^2 = \log(1 + (e^{\sigma^2} - 1) / e_g)` and :math:`m_g = \log N_g + m +
-    (\sigma^2 - \sigma_g^2) / 2`.
+    Mean and variance of the sums agree (Fenton 1960): :math:`\sigma_g^2 = \log(1 +
+    (e^{\sigma^2} - 1) / e_g)` and :math:`m_g = \log N_g + m + (\sigma^2 - \sigma_g^2) /
+    2`.
     """
     if not isinstance(prior, Flat):
         return require_prior(prior, "majority", "priors.Flat()")
@@ -587,14 +585,10 @@ def in_numbers(prior: PriorLike, gram: Dictionary) -> InNumbers:
     return require_prior(prior, "minority", "priors.Beta()")
 
 
-def require_prior(prior: Any, of: str, example: str) -> InNumbers:
+def require_prior(prior: PriorLike, of: str, example: str) -> InNumbers:
     """Return a user's own prior, or raise a TypeError."""
-    ours = isinstance(prior, Flat | Beta | TruncatedNormal)
-    if (
-        not ours
-        and not isinstance(prior, type)
-        and (callable(prior) or hasattr(prior, "to_pymc"))
-    ):
+    other = isinstance(prior, Flat | Beta | TruncatedNormal | type)
+    if not other and (callable(prior) or isinstance(prior, PrelizPrior)):
         return prior
     raise TypeError(
         f"prior of the {of} weights: expected a prior such as {example}, a "
@@ -603,8 +597,8 @@ def require_prior(prior: Any, of: str, example: str) -> InNumbers:
     )
 
 
-def make(prior: Any, gram: Dictionary, name: str, dims: str) -> Any:
-    """Let a prior make the variable ``name`` in the PyMC model in context, and check it.
+def make(prior: InNumbers, gram: Dictionary, name: str, dims: str) -> Any:
+    """Return the variable ``name`` that a prior makes in the PyMC model in context.
 
     A function may make other free variables, such as the scale of a hierarchical prior,
     if their names start with ``name`` and an underscore.
@@ -623,7 +617,7 @@ def make(prior: Any, gram: Dictionary, name: str, dims: str) -> Any:
     model = pm.modelcontext(None)
     before = {v.name for v in model.free_RVs}
     about = f"prior of {name}: {describe(prior)}"
-    if hasattr(prior, "to_pymc"):
+    if isinstance(prior, PrelizPrior):
         if not prior.is_frozen:
             raise ValueError(
                 f"{about} lacks a value for some of its parameters "
@@ -647,9 +641,7 @@ def make(prior: Any, gram: Dictionary, name: str, dims: str) -> Any:
             f"shape {found.type.shape}"
         )
     new = [v.name for v in model.free_RVs if v.name not in before]
-    others = [
-        other for other in new if other != name and not other.startswith(f"{name}_")
-    ]
+    others = [v for v in new if v != name and not v.startswith(f"{name}_")]
     if others:
         raise ValueError(
             f"{about} makes a second free variable, {others[0]!r}; if this is "
@@ -659,7 +651,7 @@ def make(prior: Any, gram: Dictionary, name: str, dims: str) -> Any:
 
 
 def require_signature(prior: Callable[..., Any], name: str) -> None:
-    """Raise a TypeError unless a user's function takes Gram statistics, a name and dims."""
+    """Raise a TypeError unless a user's function takes (gram, name, dims)."""
     try:
         inspect.signature(prior).bind("gram", "name", "dims")
     except TypeError as error:
@@ -670,14 +662,13 @@ def require_signature(prior: Callable[..., Any], name: str) -> None:
         ) from error
 
 
-def describe(prior: Any) -> str:
+def describe(prior: object) -> str:
     """Return the name of a prior and its parameters, without a memory address."""
     if hasattr(prior, "__qualname__"):  # a function
         return f"{prior.__module__}.{prior.__qualname__}"
     if is_dataclass(prior):  # a field may hold a matrix: shorten it
-        shown = (
-            f"{f.name}={SHORTENED.repr(getattr(prior, f.name))}" for f in fields(prior)
-        )
+        values = vars(prior)
+        shown = (f"{f.name}={SHORTENED.repr(values[f.name])}" for f in fields(prior))
         return f"{type(prior).__name__}({', '.join(shown)})"
     return repr(prior)
 
@@ -685,9 +676,9 @@ def describe(prior: Any) -> str:
 # checks of fields
 
 
-def require_positive(prior: Any, field: str) -> None:
+def require_positive(prior: object, field: str) -> None:
     """Raise an error unless a field and its square are positive and finite."""
-    value = getattr(prior, field)
+    value = vars(prior)[field]
     if not (is_number(value) and value > 0.0 and 0.0 < value**2 < np.inf):
         raise ValueError(
             f"{type(prior).__name__}: {field} must be a positive number whose square "
@@ -696,19 +687,19 @@ def require_positive(prior: Any, field: str) -> None:
 
 
 def require_between(
-    prior: Any, field: str, low: float, high: float, interval: str = "(0, 1]"
+    prior: object, field: str, low: float, high: float, interval: str = "(0, 1]"
 ) -> None:
     """Raise a ValueError unless low < field <= high."""
-    value = getattr(prior, field)
+    value = vars(prior)[field]
     if not (is_number(value) and low < value <= high):
         raise ValueError(
             f"{type(prior).__name__}: {field} must lie in {interval}, got {value!r}"
         )
 
 
-def as_location(prior: Any, field: str) -> float | tuple[float, ...]:
+def as_location(prior: object, field: str) -> float | tuple[float, ...]:
     """Return a field as a finite number, or as a tuple of finite numbers."""
-    value = getattr(prior, field)
+    value = vars(prior)[field]
     v = np.asarray(np.nan if isinstance(value, bool | str) else value, dtype=float)
     if v.ndim > 1 or not np.isfinite(v).all():
         raise ValueError(

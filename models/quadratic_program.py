@@ -21,7 +21,8 @@ def minimize(
     Let w = lower + v, s = 1 - sum lower and c = H lower - b. On sum v = s the linear
     term becomes a part of the matrix, up to a constant:
 
-    .. math:: v^\top H v + 2 c^\top v = v^\top \left(H + (c 1^\top + 1 c^\top)/s\right) v,
+    .. math::
+        v^\top H v + 2 c^\top v = v^\top \left(H + (c 1^\top + 1 c^\top)/s\right) v,
 
     the dual of a one-class SVM with an upper bound for each weight. libsvm holds the
     matrix in single precision, so it violates the optimality conditions by about 1e-7
@@ -46,7 +47,7 @@ def minimize(
     v = np.zeros(len(b))
     if s <= 1e-12:  # the lower bounds alone
         return lower.copy()
-    if bound.sum() <= s * (1 + 1e-12):  # one feasible point
+    if bound.sum() <= s * (1 + 1e-12):  # one feasible v
         v[free] = bound * (s / bound.sum())
         return np.asarray(lower + v)
     c = (H @ lower - b)[free]

@@ -7,10 +7,9 @@ rows,
     h = \tfrac14 (q_{.9} - q_{.1})\, n^{-1/3},
 
 with :math:`q_{.1}, q_{.9}` the quantiles of the column. Where no row is near, it is
-less by
-:math:`\log(g / h)`, with g the distance of the nearest value: half a row at this distance. A
-category, and a value of a constant column, is near to itself alone, and g / h is n for
-another.
+less by :math:`\log(g / h)`, with g the distance of the nearest value: half a row at
+this distance. In a column of categories, or a constant one, only equal values are near,
+and g / h is n for another value.
 """
 
 from __future__ import annotations
@@ -21,16 +20,15 @@ from typing import Self
 
 import numpy as np
 
-ROUNDED_VALUES = (
-    1e-12  # relative to the values of a column, below which values are equal
-)
-HALF_ROW = 0.5  # of a row is near to a value that no row is near to
+# difference, relative to the values of a column, below which values are equal
+ROUNDED_VALUES = 1e-12
+HALF_ROW = 0.5  # the rows near a value that has no row near
 QUANTILES = (0.1, 0.9)
 
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """The sorted values of a column (n,), h, and the scale of distances to the nearest value (0: none)."""
+    """The sorted values of a column (n,), h, and the scale of g; 0 for no distance."""
 
     values: np.ndarray
     half_width: float
@@ -48,20 +46,18 @@ class _Column:
         return cls(values, width + rounding, width or slope * 2.0 * float(values.std()))
 
     def log_frequency(self, v: np.ndarray, itself: np.ndarray) -> np.ndarray:
-        """Return what :meth:`Rarity.log_frequency` has of the values v, shape (m,)."""
+        """Return the log frequency of values v, shape (m,)."""
         n = len(self.values)
         below = np.searchsorted(self.values, v - self.half_width, "left")
         upto = np.searchsorted(self.values, v + self.half_width, "right")
-        near = np.maximum(
-            upto - below - itself, 0
-        )  # of a gap, which is none of the values, 0
-        gap = np.full(len(v), float(n))
+        near = np.maximum(upto - below - itself, 0)  # 0 for NaN
+        away = np.full(len(v), float(n))
         if self.scale:
             first = np.searchsorted(self.values, v, "left")
             i = np.stack([first - 1, first + itself])  # the nearest other rows
-            away = np.where((i >= 0) & (i < n), np.abs(v - self.values[i % n]), np.inf)
-            gap = np.maximum(away.min(axis=0) / self.scale, 1.0)
-        found = np.log(near + HALF_ROW) - np.where(near == 0, np.log(gap), 0.0)
+            g = np.where((i >= 0) & (i < n), np.abs(v - self.values[i % n]), np.inf)
+            away = np.maximum(g.min(axis=0) / self.scale, 1.0)
+        found = np.log(near + HALF_ROW) - np.where(near == 0, np.log(away), 0.0)
         return np.where(np.isnan(v), np.log(n), found)
 
 
@@ -79,7 +75,8 @@ class Rarity:
     >>> import numpy as np
     >>> from bsvdd.models.rarity import Rarity
     >>> rarity = Rarity.of(np.arange(100.0)[:, None], [False])
-    >>> np.exp(rarity.log_frequency(np.array([[50.0], [300.0]]))).ravel().round(3).tolist()
+    >>> found = rarity.log_frequency(np.array([[50.0], [300.0]]))
+    >>> np.exp(found).ravel().round(3).tolist()
     [9.5, 0.011]
     """
 
@@ -87,20 +84,24 @@ class Rarity:
 
     @classmethod
     def of(cls, rows: np.ndarray, is_category: Sequence[bool]) -> Self:
-        """Return the rarity in majority rows (n, p), some of whose columns are categories."""
+        """Return the rarity in majority rows (n, p); some columns may be categories."""
         each = zip(rows.T.astype(float), is_category, strict=True)
         return cls(tuple(_Column.of(x[~np.isnan(x)], category) for x, category in each))
 
     def log_frequency(
         self, rows: np.ndarray, itself: np.ndarray | bool = False
     ) -> np.ndarray:
-        """Return the log frequency of each value, shape (m, p); a gap is as frequent as can be.
+        """Return the log frequency of each value; a missing one is most frequent.
 
         Parameters
         ----------
         rows : ndarray of shape (m, p)
         itself : bool or ndarray of bool, shape (m,)
             Which rows are majority rows, and do not count themselves.
+
+        Returns
+        -------
+        ndarray of shape (m, p)
         """
         own = np.broadcast_to(itself, len(rows)).astype(int)
         each = zip(self.columns, rows.T.astype(float), strict=True)

@@ -39,7 +39,7 @@ class CompleteRows:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rows:
-    """Rows, their weights, and the group of each. A row without a group is a group of one.
+    """Rows, their weights and groups. A row without a group is a group of one.
 
     Attributes
     ----------
@@ -86,6 +86,10 @@ class Rows:
             Rows of one label leave together; by default each row leaves alone.
         **more
             Fields of a subclass.
+
+        Returns
+        -------
+        Rows
 
         Raises
         ------
@@ -157,7 +161,10 @@ class Rows:
 
     @cached_property
     def mass(self) -> np.ndarray:
-        """What each row (n,) counts in a cutoff: a group the mean weight of its rows."""
+        """What each row (n,) counts in a cutoff.
+
+        A group counts as the mean weight of its rows.
+        """
         side = 2 * (self.group + 1) + self.minority  # a group has a side of each class
         mass = self.weight / np.maximum(np.bincount(side, self.weight > 0)[side], 1.0)
         return mass * (len(self.majority_groups) / mass[self.majority].sum())
@@ -177,31 +184,31 @@ class Rows:
 
     @cached_property
     def problems(self) -> tuple[np.ndarray, np.ndarray]:
-        """Distinct left-out problems: the first row of each (a,), and that of rows (n,).
+        """``first`` (a,), one row for each left-out problem, and ``row`` (n,).
 
-        A problem is made of values, class, weight, and the group if several rows have
-        it. Those with which nothing leaves are the last.
+        ``row[i]`` is the problem of row i. Rows of one problem have the same values,
+        class and weight, and the same group if several rows have it. Problems with
+        which nothing leaves are the last.
         """
         group = self.group
         alone = np.bincount(group + 1)[group + 1] == 1
         shared = np.where(alone, -1, group)
-        problem = np.column_stack(
-            [group < 0, self.minority, self.distinct, shared, self.weight]
-        )
+        parts = [group < 0, self.minority, self.distinct, shared, self.weight]
         order = np.argsort(self.rank)
+        problem = np.column_stack(parts)[order]
         _, first, row = np.unique(
-            problem[order], axis=0, return_index=True, return_inverse=True
+            problem, axis=0, return_index=True, return_inverse=True
         )
         return order[first], row.reshape(-1)[self.rank]
 
 
 def effective_number(weight: np.ndarray) -> float:
-    """Return the effective number of weights (Kish 1965), (sum t)^2 / sum t^2; 0 of none."""
+    """Return the effective number of weights, (sum t)^2 / sum t^2 (Kish 1965)."""
     return float(weight.sum() ** 2 / ((weight**2).sum() or 1.0))
 
 
 def midranks(weight: np.ndarray) -> np.ndarray:
-    """Return the weight before each value and half of its own, (n,), of sorted values."""
+    """Return the weight before each of sorted values, and half of its own, (n,)."""
     ranks: np.ndarray = np.cumsum(weight) - weight / 2.0
     return ranks
 
@@ -230,10 +237,10 @@ def _relative_weights(weight: ArrayLike | None, minority: np.ndarray) -> np.ndar
     in_effect = effective_number(of_majority)
     if in_effect < FEWEST_ROWS * (1.0 - 1e-9):
         with_weight = int((of_majority > 0.0).sum())
+        effect = f" with a weight, {in_effect:.2g} in effect"
         raise ValueError(
             f"a description needs {FEWEST_ROWS} majority rows or more, got "
-            f"{with_weight}"
-            + ("" if weight is None else f" with a weight, {in_effect:.2g} in effect")
+            f"{with_weight}{effect * (weight is not None)}"
         )
     return t / largest
 

@@ -1,9 +1,9 @@
-r"""Differences v = p - q of two parts p, q >= 0, known by their logarithms, as one number.
+r"""One number t for a difference v = p - q of parts p, q >= 0, known by their logs.
 
 .. math:: t(v) = \operatorname{sign}(v)\, \max(\log|v| + 2000, 0)
 
-grows with v. Where q = 0 it is log p but for a constant, so nothing underflows, and
-where v < 0 it is below all of these. A difference smaller than e^-2000 counts as 0.
+grows with v. It does not underflow: for q = 0 it is log p but for a constant. A
+difference smaller than e^-2000 counts as 0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ZERO = 2000.0
 
 
 def log(x: np.ndarray | float) -> np.ndarray:
-    """Return log x, and that of the smallest positive number for x <= 0."""
+    """Return log x; for x <= 0 the log of the smallest positive number."""
     found: np.ndarray = np.log(np.maximum(x, TINY))
     return found
 
@@ -28,6 +28,6 @@ def signed(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:
 
 
 def signed_parts(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return log p and log q of the smallest p, q with t(p - q) = t; minus infinity for 0."""
+    """Return log p and log q of the smallest p, q >= 0 with t(p - q) = t."""
     size = np.abs(t) - ZERO
     return np.where(t > 0, size, -np.inf), np.where(t < 0, size, -np.inf)

@@ -1,10 +1,9 @@
-"""Similarities of rows to the atoms of a dictionary, without what leaves with each row."""
+"""Similarities of rows to the atoms of a dictionary, when something left with a row."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +16,7 @@ Arrays = tuple[np.ndarray, ...]
 
 @dataclass(frozen=True, eq=False)
 class Similarities:
-    """Similarities of rows (m,) to the atoms, as far as these have not left.
+    """Similarities of rows (m,) to what stays of the atoms.
 
     Attributes
     ----------
@@ -42,17 +41,15 @@ class Similarities:
     others: np.ndarray
     gone: sparse.csr_array
 
-    def __getitem__(self, rows: Any) -> Similarities:
-        some = {name: value[rows] for name, value in vars(self).items()}
-        return replace(self, **some)
+    def __getitem__(self, rows: np.ndarray) -> Similarities:
+        return Similarities(*(value[rows] for value in vars(self).values()))
 
     @classmethod
     def joined(cls, parts: Iterable[tuple[np.ndarray, Similarities]]) -> Similarities:
         """Return the rows of parts (places, rows), each in its place."""
         places, found = zip(*parts, strict=True)
-        columns = {
-            name: [vars(part)[name] for part in found] for name in vars(found[0])
-        }
+        names = vars(found[0])
+        columns = {name: [vars(part)[name] for part in found] for name in names}
         gone = sparse.vstack(columns.pop("gone"), format="csr")
         whole = {name: np.concatenate(each) for name, each in columns.items()}
         return cls(**whole, gone=gone)[np.argsort(np.concatenate(places))]
@@ -61,9 +58,9 @@ class Similarities:
 def scaled_kernel(
     kernel: Kernel, Z: np.ndarray, Y: np.ndarray, hidden: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return e^-L k (m, R) and L (m,); the largest of a row is 1 if k has a logarithm.
+    """Return e^-L k (m, R) and L (m,), with k = 0 at the hidden places.
 
-    k is 0 at the hidden places.
+    For a normalised kernel the largest value of a row is 1; else L is 0.
     """
     if not kernel.normalized:
         k = kernel(Z, Y)

@@ -54,7 +54,7 @@ class Sphere:
 
     @property
     def squared_radius(self) -> float:
-        """R^2, the mean of d^2 on the sphere, else the middle of what is optimal."""
+        """R^2, the mean of d^2 on the sphere, else the middle of the optimal values."""
         d2 = self.squared_distances
         if len(self.on):
             return float(d2[self.on].mean())
@@ -72,10 +72,10 @@ class Sphere:
 
     @cached_property
     def left_out(self) -> np.ndarray:
-        """The weights (a + 1, M) without what leaves with each left-out problem, and all.
+        """The weights (a + 1, M) for each left-out problem; the last are the sphere's.
 
-        One atom leaves by the inverse of the solution; without several the sphere is
-        solved anew.
+        If one atom leaves, the inverse of the solution gives them; if several leave,
+        the sphere is solved anew.
         """
         gone = self.gram.left_out_problems.gone
         number = np.diff(gone.indptr)
@@ -111,9 +111,8 @@ class Sphere:
         f = len(F)
         one = np.ones((1, len(w)))
         ridge = RIDGE_OF_SPHERE * self.gram.diag.mean() * np.eye(f)
-        J = np.block(
-            [[K[np.ix_(F, F)] + ridge, one.T[F]], [one[:, F], np.zeros((1, 1))]]
-        )
+        corner = np.zeros((1, 1))
+        J = np.block([[K[np.ix_(F, F)] + ridge, one.T[F]], [one[:, F], corner]])
         J = np.linalg.inv(J)
         nearest = J[:f] @ np.vstack([K[F], one])
         if f > 1:
@@ -126,7 +125,7 @@ class Sphere:
         return found
 
     def without_shares(self, gone: np.ndarray) -> np.ndarray:
-        """Return the weights (M,) of a solution without shares ``gone`` (M,) of the atoms."""
+        """Return the weights (M,) of the sphere when shares ``gone`` (M,) have left."""
         gram = self.gram
         stay = np.flatnonzero(gone < 1.0 - 1e-12)
         rest = (1.0 - gone)[stay]
@@ -143,7 +142,7 @@ class Sphere:
 
 
 def solve(gram: Dictionary, C1: float, C2: float | None = None) -> Sphere:
-    """Return the solution.
+    """Return the sphere.
 
     Parameters
     ----------
@@ -152,6 +151,10 @@ def solve(gram: Dictionary, C1: float, C2: float | None = None) -> Sphere:
         Penalty on the slack of a majority row, and its largest weight.
     C2 : float, optional
         The same for a minority row; required if there are minority rows.
+
+    Returns
+    -------
+    Sphere
 
     Raises
     ------

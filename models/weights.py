@@ -1,4 +1,4 @@
-r"""What the four models share: a prior of each variable, and the likelihood of the centre.
+r"""What the four models share: the priors of variables, and the likelihood.
 
 The centre is :math:`a = \sum_g w_g u_g`, and
 
@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .dictionary import Dictionary
-from .priors import Gaussian, PriorLike, in_numbers, make, of_log_sums, of_sums
+from .priors import (
+    Gaussian,
+    InNumbers,
+    PriorLike,
+    in_numbers,
+    make,
+    of_log_sums,
+    of_sums,
+)
 from .similarities import Arrays
 
 if TYPE_CHECKING:
@@ -40,7 +48,7 @@ class Weights:
         Of ``alpha1``, for models that learn from minority rows.
     on_simplex : bool
         Whether the majority's weights are positive with a known sum; then ``prior`` is
-        that of their logarithms.
+        the prior of their logarithms.
     variable : str
         The name of the majority's variable.
     """
@@ -52,7 +60,7 @@ class Weights:
 
     on_simplex: ClassVar[bool] = False
     variable: ClassVar[str]
-    # of a posterior the other weights keep their sum, and there is no radius
+    # the weights that stay keep their sum, and there is no radius
     left_out: ClassVar[None] = None
     radius: ClassVar[None] = None
 
@@ -69,16 +77,16 @@ class Weights:
         """Return w (M,) of PyMC variables."""
         raise NotImplementedError
 
-    def weights(self, *values: np.ndarray) -> np.ndarray:
+    def weights(self, *values: Any) -> np.ndarray:
         """Return w (S, M) of values of the variables."""
         raise NotImplementedError
 
-    def pulled(self, g: np.ndarray, w: np.ndarray, *values: np.ndarray) -> Arrays:
-        """Return the gradients by the variables, of a gradient g (S, M) by w (S, M)."""
+    def pulled(self, g: np.ndarray, w: np.ndarray, *values: Any) -> Arrays:
+        """Return the gradients by the variables, from a gradient g (S, M) by w."""
         raise NotImplementedError
 
     @cached_property
-    def variables(self) -> dict[str, tuple[Any, int]]:
+    def variables(self) -> dict[str, tuple[InNumbers, int]]:
         """The prior and the number of values of each variable."""
         of_atoms = of_log_sums if self.on_simplex else of_sums
         found = {self.variable: (of_atoms(self.prior, self.gram), self.gram.m)}
@@ -115,7 +123,7 @@ class Weights:
 def log_likelihood(
     w: np.ndarray, gram: Dictionary, likelihood_scale: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return log L (S,) of weights (S, M), and its gradient lambda (r - n0 K w) (S, M)."""
+    """Return log L (S,) of w (S, M), and its gradient lambda (r - n0 K w), (S, M)."""
     gradient = w @ gram.K
     gradient *= -gram.n0 * likelihood_scale
     gradient += likelihood_scale * gram.r

@@ -510,11 +510,11 @@ PRIORS = [
     (of_function(lambda g, n, dims: pm.Normal("other", dims=dims)), NO_VARIABLE),
     (
         of_function(lambda g, n, dims: pm.Normal(n)),
-        "one value for each of the 20 points",
+        "one value for each of the 20 atoms",
     ),
     (
         of_function(lambda g, n, dims: pm.Normal(n, np.zeros(7), dims=dims)),
-        r"prior of beta: it .* 20 points .* \(7,\)",
+        r"prior of beta: it .* 20 atoms .* \(7,\)",
     ),
     (
         of_function(lambda gram: pm.Normal("beta")),
@@ -624,7 +624,7 @@ DRAWS = [
         ),
         (
             POINTS.assign_coords(point=np.arange(1, 21)),
-            "names other points than the fit",
+            "names other atoms than the fit",
         ),
         ("no draws", "a dataset, or an array of numbers, got 'no draws'"),
     )
@@ -837,7 +837,7 @@ WARNINGS = [
     (fit(moved(1, 1e3)), "row 17 moves the scale of 'amount': its value, 1000, makes"),
     (fit(np.ones((20, 2)), kernel=kernels.RBF(1.0)), "all 20 majority rows are equal"),
     (fit(y=np.repeat([0, 1], [8, 12])), r"has 12 of 20 rows.*minor_label="),
-    (fit(FRAME.assign(b=FRAME["b"].where(FRAME.index > 1))), "2 of 20 rows have gaps"),
+    (fit(FRAME.assign(b=FRAME["b"].where(FRAME.index > 1))), "2 of 20 rows have missing values"),
 ]
 
 

@@ -17,18 +17,23 @@ FIRST_EXPONENT = 1e15  # whole numbers below it have all their digits
 SIGNED_NUMBER = re.compile(r"[-+]?[\d.,]*\d(?:[eE][-+]?\d+)?")
 FORMULA = tuple("=+-@\t\r'")  # the signs with which a spreadsheet starts a formula
 
-Advice = Callable[[str, str, object], str]
-_advice: ContextVar[Advice | None] = ContextVar("advice", default=None)
+AdviceWords = Callable[[str, str, object], str]
+_advice: ContextVar[AdviceWords | None] = ContextVar("advice", default=None)
 
 
 @contextmanager
-def advising(words: Advice) -> Iterator[None]:
+def advising(words: AdviceWords | None) -> Iterator[None]:
     """In the block, let :func:`advised` return ``words(what, python, value)``."""
     token = _advice.set(words)
     try:
         yield
     finally:
         _advice.reset(token)
+
+
+def words_of_advice() -> AdviceWords | None:
+    """Return the words of the caller's :func:`advising`, for a worker process."""
+    return _advice.get()
 
 
 def advised(what: str, python: str, value: object = "") -> str:

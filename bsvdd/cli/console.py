@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -165,6 +166,7 @@ def save_table(
     click.echo(f"{said} {path}")
 
 
+@dataclass
 class FinishedCells:
     """The finished cells of a run: a bar in a terminal, elsewhere a line for each.
 
@@ -172,18 +174,18 @@ class FinishedCells:
     and failures count as done, but the bar leaves them out: they say nothing of speed.
     """
 
-    def __init__(
-        self, bar: Progress, step: Callable[..., None], name: str, total: int
-    ) -> None:
-        self.bar = bar
-        self.step = step
-        self.name = name
-        self.total = total
-        self.rows: list[Row] = []
-        self.failed: list[str] = []  # models
-        self.skipped = 0
-        self.task = bar.add_task(name, total=total, count=f"0/{total}")
-        step(f"{name} 0/{total}")
+    bar: Progress
+    step: Callable[..., None]
+    name: str
+    total: int
+    rows: list[Row] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)  # models
+    skipped: int = 0
+
+    def __post_init__(self) -> None:
+        count = f"0/{self.total}"
+        self.task = self.bar.add_task(self.name, total=self.total, count=count)
+        self.step(f"{self.name} {count}")
 
     def __call__(self, row: Row, stored: bool) -> None:
         """Keep a row, and tell it: in a terminal only the first failure of a model."""

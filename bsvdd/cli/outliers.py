@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ..outliers.stand_out import StandOut
     from ..tables.files import Layout
 
-UNUSED = "Column {!r} is left out: no label is used."
 NAMED_BELOW = 20  # rows of a group that are named below the table
 MOST_COLUMNS = 10  # whose relations are counted
 CLEAR = 2.0  # excess of rows that are not dim
@@ -121,7 +120,8 @@ def outliers(
         said = [str(found), *_alike(found, names, lines), *_followed(X, csv)]
     screen = console.console_of_records()
     screen.print(_lines(found, str(names.name or "row"), titles, lines, texts))
-    said += [] if label is None else [UNUSED.format(label)]
+    if label is not None:
+        said.append(f"Column {label!r} is left out: no label is used.")
     console.print_lines(screen, said)
     if out is not None:
         missing = X.iloc[found.order].isna()
@@ -272,15 +272,12 @@ def _lines(
     for title, line, text in zip(titles, lines, texts, strict=True):
         median = values.iloc[line].median()
         odd = "-" if math.isnan(median["odd"]) else f"{median['odd']:.2f}"
-        cells.append([title, odd, _nats(median["surprise"]), text])
+        nats = median["surprise"]
+        surprise = f"{nats:z.2f}" if nats < 100.0 else f"{nats:,.0f}"
+        cells.append([title, odd, surprise, text])
     dim = [not found.listed[line[0]] for line in lines]
     head = [name, "P(odd)", "surprise", "reason"]
     table = console.table_of(head, cells, dim, max_width=28)
     if any(dim) and not dim[0]:
         table.rows[dim.index(True) - 1].end_section = True
     return table
-
-
-def _nats(surprise: float) -> str:
-    """Return a surprise as it is printed."""
-    return f"{surprise:z.2f}" if surprise < 100.0 else f"{surprise:,.0f}"

@@ -15,14 +15,14 @@ from .console import save_table, waiting, with_filled, with_names
 from .errors import check_outputs, plain_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable
 
     import numpy as np
     import pandas as pd
 
     from ..estimators.description import Description
     from ..tables.files import Layout
-    from ..tables.training import TrainingTable
+    from ..tables.table import Table
 
 
 @click.command()
@@ -69,7 +69,6 @@ def score(
     row without any value is left out.
     """
     from ..questions.selection import discoveries
-    from ..tables.unlike import unlike
 
     if fdr is not None:
         messages.check_rate("fdr", fdr)
@@ -77,16 +76,18 @@ def score(
     with waiting("score") as step:
         step("reading")
         est = _loaded(model)
-        known = est.table_
+        known = est.table_.table
         layout = replace(table, category=_of_text(known, table))
         new = tables.files.read_own(csv, layout)
         with messages.naming(csv):
             names = _columns_of_fit(est, new, layout)
-            X, rows, unread = _read(known, new[names], layout)
-            left = _without_values(X)
+            X, notes = _read(known, new[names], layout)
+            left = X.isna().all(axis=1).to_numpy()
+            if left.all():
+                raise ValueError("no row has a value in a column of the model")
         usable = X[~left]
         new = new[~left]
-        given = usable.to_numpy() if known.table.names is None else usable
+        given = usable.to_numpy() if known.names is None else usable
         step(f"decision on {len(usable)} rows")
         result: pd.DataFrame = est.decision(given).set_axis(usable.index)
         if fdr is not None:
@@ -98,9 +99,10 @@ def score(
         found = found if table.id is None else with_names(found, new.index)
     save_table(out, found, table, _said(found))
     if n := int(left.sum()):
-        unread.append(f"{n} of {len(left)} rows have no value, and are left out")
-    notes = unlike(known, rows[~left], usable.columns).notes
-    for line in [*unread, *notes, *_none_selected(result, fdr)]:
+        notes.append(f"{n} of {len(left)} rows have no value, and are left out")
+    if fdr is not None and not result["selected"].any():
+        notes.append(_none_selected(result["p_value"], fdr))
+    for line in notes:
         click.echo(line, err=True)
 
 
@@ -114,9 +116,8 @@ def _loaded(model: Path) -> Description:
     return est
 
 
-def _of_text(known: TrainingTable, layout: Layout) -> tuple[str, ...]:
+def _of_text(table: Table, layout: Layout) -> tuple[str, ...]:
     """Columns of the model in which a sign such as NA is a category."""
-    table = known.table
     for name in layout.category:
         if table.kinds.get(name) != "category":
             others = [each for each, kind in table.kinds.items() if kind == "category"]
@@ -153,20 +154,19 @@ def _columns_of_fit(
 
 
 def _read(
-    known: TrainingTable, new: pd.DataFrame, layout: Layout
-) -> tuple[pd.DataFrame, np.ndarray, list[str]]:
-    """New rows, numbered from 0, their floats, and how many cells cannot be read.
+    table: Table, new: pd.DataFrame, layout: Layout
+) -> tuple[pd.DataFrame, list[str]]:
+    """New rows, numbered from 0, and how many cells cannot be read.
 
     A ValueError if no cell of a column can be read.
     """
-    X = known.table.known(new).reset_index(drop=True)
-    values, bad = known.table.read(X)
+    X = table.known(new).reset_index(drop=True)
+    bad = table.unreadable(X)
     found = X.mask(bad)
-    rows = values.mask(bad).to_numpy(float)
     if not bad.any(axis=None):
-        return found, rows, []
+        return found, []
     row, place = divmod(int(bad.to_numpy().argmax()), bad.shape[1])
-    column = known.table.columns[place]
+    column = table.columns[place]
     name = new.index.name
     of_id = "" if name is None else f"; {str(name)!r} is {new.index[row]!r:.80}"
     first = (
@@ -181,15 +181,7 @@ def _read(
         what = messages.listed(nothing if len(nothing) else commas)
         raise ValueError(f"{what} cannot be read; {first}{sign}")
     n = int(bad.to_numpy().sum())
-    return found, rows, [f"{n} cells cannot be read and count as missing; {first}"]
-
-
-def _without_values(X: pd.DataFrame) -> np.ndarray:
-    """Which rows (n,) have no value; a ValueError if all have none."""
-    left: np.ndarray = X.isna().to_numpy().all(axis=1)
-    if left.all():
-        raise ValueError("no row has a value in a column of the model")
-    return left
+    return found, [f"{n} cells cannot be read and count as missing; {first}"]
 
 
 def _reasons(
@@ -219,13 +211,11 @@ def _said(found: pd.DataFrame) -> str:
     return f"{said}:"
 
 
-def _none_selected(result: pd.DataFrame, fdr: float | None) -> Iterator[str]:
-    """If none is selected, what p-values Benjamini and Hochberg would select."""
-    if fdr is None or result["selected"].any():
-        return
-    n = len(result)
-    smallest = ", ".join(f"{value:.3g}" for value in result["p_value"].nsmallest(3))
-    yield (
+def _none_selected(p_values: pd.Series, fdr: float) -> str:
+    """What p-values Benjamini and Hochberg would select, where none is selected."""
+    n = len(p_values)
+    smallest = ", ".join(f"{value:.3g}" for value in p_values.nsmallest(3))
+    return (
         f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their "
         f"p-values are at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest "
         f"are {smallest}"

@@ -17,6 +17,7 @@ WORDS = {  # by what is advised
     "code": "--missing {value} (in Python {python})",
     "decimal": "--decimal {value!r} ({python})",
     "drop": "--drop {value} (in Python {python})",
+    "group": "--group {value} (in Python {python})",
     "index": "--id {value} (in Python {python})",
     "minor_label": "{python}, in the command line --minor",
     "missing": "--missing {value} ({python})",

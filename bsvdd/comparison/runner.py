@@ -29,6 +29,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..base import threads
 from ..base.atomic import write
+from ..base.messages import AdviceWords, advising, words_of_advice
 from ..base.warning import DataWarning, DiagnosticWarning
 from ..estimators.protocols import LeavesOut, RowScorer
 from ..inference.metrics import evaluate
@@ -329,7 +330,9 @@ class Study:
             return_as="generator_unordered",
             idle_worker_timeout=MOST_IDLE,
         )
-        others = (delayed(_run)(i, c) for i, c in enumerate(cells) if i not in rows)
+        words = words_of_advice()
+        open_cells = [i for i in range(len(cells)) if i not in rows]
+        others = (delayed(_run)(i, cells[i], words) for i in open_cells)
         with closing(pool(others)) as computed:
             for i, row in computed:
                 if folder is not None and "error" not in row:
@@ -339,8 +342,10 @@ class Study:
         return frame([rows[i] for i in range(len(cells))])
 
 
-def _run(i: int, cell: Cell) -> tuple[int, Row]:
-    return i, cell.run()
+def _run(i: int, cell: Cell, words: AdviceWords | None) -> tuple[int, Row]:
+    """Return the result of a cell, whose notes speak the caller's words."""
+    with advising(words):
+        return i, cell.run()
 
 
 def frame(rows: list[Row]) -> pd.DataFrame:

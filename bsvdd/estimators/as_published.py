@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from ..base.messages import did_you_mean
 from ..inference.cutoffs import Best, FalseAlarm, Printed
@@ -29,7 +29,7 @@ PRINTED_M = Printed(Best("g_mean", max_fpr=1.0))
 # its own neighbour, are ours
 DENSITY = {"balanced": False, "density": "train", "neighbors": 5, "C": 1.0}
 
-PUBLISHED: dict[str, dict[str, Any]] = {
+PUBLISHED: dict[str, dict[str, object]] = {
     "SVDD": SPHERE,
     # m = -(sum_j K_ij)^nu with 0 < nu < 1 (Ghasemi et al. 2012), Sigma = I (slide 14 of
     # Kim 2024); its centre is the mode on the convex set, sum 1 and all in (0, 1)
@@ -92,10 +92,10 @@ def as_published(name: str, **changes: object) -> Description | Machine:
     for the RBF kernel of IDLSSVM-CIL: the slides of Kim (2024) name none, nor a
     criterion of D_opt. Ours, on left-out distances, each row leaving by rescaling the
     other weights, is a false-alarm rate of .1 for BSVDD, and the G-mean without a limit
-    of false alarms for BSVDD-M. Means and covariances of the priors are those that the
-    sources have without prior knowledge; other normal priors, and other a and b, are
-    theirs too. P(normal) is the share of draws with :math:`d_z \le D_{opt}`, each with
-    the norm of its own centre.
+    of false alarms for BSVDD-M. The priors have the means and covariances that the
+    sources use without prior knowledge; the sources allow other normal priors, and
+    other a and b. P(normal) is the share of draws with :math:`d_z \le D_{opt}`, each
+    with the norm of its own centre.
 
     ``simplex=False, sampler="mode"`` has the mode of free weights of BDD, a linear
     system whose weights do not sum to one; slide 14 has the convex set.
@@ -133,7 +133,7 @@ def as_published(name: str, **changes: object) -> Description | Machine:
     >>> from bsvdd import as_published
     >>> est = as_published("BDD")
     >>> est.prior, est.cutoff
-    (RowSum(sd=1.0, exponent=0.5), Printed(rule=FalseAlarm(rate=0.1), of='training'))
+    (RowSum(sd=1.0, exponent=0.5), Printed(cutoff=FalseAlarm(rate=0.1), of='training'))
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
     >>> int((as_published("SVDD", outlier_fraction=0.2).fit(X).predict(X) == 1).sum())
     91
@@ -146,4 +146,5 @@ def as_published(name: str, **changes: object) -> Description | Machine:
             f"{name!r}{did_you_mean(name, names)}; expected one of "
             f"{', '.join(PUBLISHED)}"
         )
-    return record.estimator()(**{"kernel": RBF()} | PUBLISHED[record.name] | changes)
+    parameters = {"kernel": RBF()} | PUBLISHED[record.name] | changes
+    return cast("Description | Machine", record.estimator()(**parameters))

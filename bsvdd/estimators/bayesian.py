@@ -1,4 +1,4 @@
-"""Descriptions with a posterior of the weights: BSVDD and BDD, without and with minority rows."""
+"""Descriptions with a posterior of the weights: BSVDD, BSVDDM, BDD and BDDM."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,7 +33,7 @@ from ..models.priors import (
 from ..models.weights import Weights
 from ..tables.training import TrainingRows
 from .description import Description, seed_of
-from .of_rows import clone
+from .of_rows import Constraints, clone
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -40,13 +41,7 @@ if TYPE_CHECKING:
 
 CALIBRATED = "calibrated"
 MODE = "mode"
-WORTH = (
-    "variance_ratio",
-    "spread",
-    "pull",
-    "r_hat",
-    "ess",
-)  # one number each in a summary
+SINGLE_NUMBERS = ("variance_ratio", "spread", "pull", "r_hat", "ess")  # of a summary
 MOST_SCALE = 1e20  # above it, draws differ by less than the rounding of the weights
 # more would fill memory, or never end
 MOST_DRAWS = 10**6
@@ -76,12 +71,12 @@ class Bayesian(Description):
     draws: int = 500
     tune: int | None = None
     chains: int = 4
-    random_state: Any = 0
+    random_state: int | np.random.RandomState | None = 0
 
     _Model: ClassVar[type[Weights]]
     _priors: ClassVar[tuple[str, ...]] = ("prior",)
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **Description._parameter_constraints,
         "likelihood_scale": [*SCALE, StrOptions({CALIBRATED})],
         "sampler": [StrOptions(set(TUNE))],
@@ -93,18 +88,12 @@ class Bayesian(Description):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Show the priors, and the other parameters that differ from their defaults."""
         defaults = inspect.signature(type(self)).parameters
-        parameters = self.get_params(deep=False)
-        priors = sorted(
-            (p for p in parameters if p.endswith("prior")), key=lambda p: p != "prior"
-        )
-        shown = {name: describe(parameters[name]) for name in priors} | {
-            name: repr(value)
-            for name, value in parameters.items()
-            if name not in priors and repr(value) != repr(defaults[name].default)
-        }
-        return (
-            f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in shown.items())})"
-        )
+        shown = {name: describe(prior) for name, prior in self._own_priors().items()}
+        for name, value in self.get_params(deep=False).items():
+            if name not in shown and repr(value) != repr(defaults[name].default):
+                shown[name] = repr(value)
+        text = ", ".join(f"{name}={value}" for name, value in shown.items())
+        return f"{type(self).__name__}({text})"
 
     def _own_priors(self) -> dict[str, PriorLike]:
         """Return the priors by the names of their parameters."""
@@ -112,7 +101,7 @@ class Bayesian(Description):
         return {name: parameters[name] for name in self._priors}
 
     def _calibration(self, dictionary: Dictionary) -> Calibration:
-        """Return lambda, and why it is no calibrated one, or an empty text."""
+        """Return lambda, and why it is not calibrated, or an empty text."""
         if isinstance(self.likelihood_scale, str):
             return calibrated(dictionary, self._Model.on_simplex)
         return float(self.likelihood_scale), ""
@@ -130,8 +119,7 @@ class Bayesian(Description):
         calibration: Calibration | None = None,
     ) -> Draws:
         calibration = calibration or self._calibration(dictionary)
-        model = self._model(dictionary, calibration)
-        draws = self._drawn(model, seed)
+        draws = self._drawn(self._model(dictionary, calibration), seed)
         return replace(draws, uncalibrated=calibration[1])
 
     def _drawn(self, model: Weights, seed: int) -> Draws:
@@ -143,25 +131,27 @@ class Bayesian(Description):
 
     @property
     def likelihood_scale_(self) -> float:
-        """lambda, the weight of the likelihood: the number that was given, or the calibrated."""
-        return float(self.fit_.draws.model.likelihood_scale)
+        """lambda, the weight of the likelihood, given or calibrated."""
+        return cast("Weights", self.fit_.draws.model).likelihood_scale
 
     @property
     def model_(self) -> pm.Model:
         """The PyMC model of ``gram_`` and the priors, built anew at each access."""
-        return self.fit_.draws.model.build()
+        return cast("Weights", self.fit_.draws.model).build()
 
     # another prior
 
     def with_prior(
-        self, prior: Any = None, minority_prior: Any = None, **others: Any
+        self,
+        prior: PriorLike | None = None,
+        minority_prior: PriorLike | None = None,
+        **others: PriorLike | None,
     ) -> Self:
         """Return the estimator fitted to the same rows with another prior.
 
-        It is a fresh fit to these rows with that prior: the cutoff is chosen anew by
-        its rule. Kernel and Gram statistics are used again. Where the rule compares the
-        classes, as the G-mean does, ``with_cutoff(cutoffs.FalseAlarm(r))`` gives fits
-        with several priors the same rate of false alarms.
+        The cutoff is chosen anew; kernel and Gram statistics are used again. A cutoff
+        by a metric, as the G-mean, gives each prior another rate of false alarms:
+        ``with_cutoff(cutoffs.FalseAlarm(r))`` gives all the same.
 
         Parameters
         ----------
@@ -172,6 +162,11 @@ class Bayesian(Description):
             present one.
         **others : prior
             Other priors of the model, by the names of their parameters.
+
+        Returns
+        -------
+        estimator
+            Fitted.
 
         Raises
         ------
@@ -192,8 +187,8 @@ class Bayesian(Description):
         (Flat(sd=0.5), True)
         """
         check_is_fitted(self)
-        given = {"prior": prior, "minority_prior": minority_prior, **others}
-        changes = {name: value for name, value in given.items() if value is not None}
+        asked = {"prior": prior, "minority_prior": minority_prior, **others}
+        changes = {name: value for name, value in asked.items() if value is not None}
         if not changes:
             needed = ", ".join(f"{name}=..." for name in self._priors)
             raise ValueError(f"another prior needs at least one of {needed}")
@@ -205,23 +200,23 @@ class Bayesian(Description):
         with threads.one():
             fit = self.fit_
             own = self._of_fit(**changes)
-            known = (float(fit.draws.model.likelihood_scale), fit.draws.uncalibrated)
+            known = (self.likelihood_scale_, fit.draws.uncalibrated)
             draws = own._draws(fit.dictionary, fit.seed, known)
             return self._with(fit.changed(draws=draws, estimator=own))
 
     def with_draws(self, draws: Any) -> Self:
         """Return this estimator with draws of the weights that you made yourself.
 
-        For instance of ``est.model_`` with a hierarchical prior that you added, by
-        ``pm.sample`` or nutpie. Distances, cutoff, P(normal), decisions and ``idata_``
-        are those of your draws. The rows, the kernel and the likelihood are those of
-        the fit. A row is left out by rescaling the other weights of each draw.
+        For instance ``pm.sample`` or nutpie drew them from ``est.model_``, to which you
+        added a hierarchical prior. They give distances, cutoff, P(normal), decisions
+        and ``idata_``. Rows, kernel and likelihood stay as they are. A row is left out
+        by rescaling the other weights of each draw.
 
         Parameters
         ----------
-        draws : xarray.DataTree, xarray.Dataset or array of shape (draws, points)
-            The weights ``w``. Of a tree, that of the group ``posterior``, and
-            divergences in ``sample_stats``. Points are matched by their coordinate
+        draws : xarray.DataTree, xarray.Dataset or array of shape (draws, atoms)
+            The weights ``w``. A tree has them in the group ``posterior``, and
+            divergences in ``sample_stats``. Atoms are matched by the coordinate
             ``point``, and by their order where there is none.
 
         Returns
@@ -232,14 +227,14 @@ class Bayesian(Description):
         Raises
         ------
         ValueError, TypeError
-            The draws have another shape or other points, are not finite, or are weights
-            that do not sum to one where those of the model do.
+            The draws have another shape or other atoms, are not finite, or do not sum
+            to one though the model's weights do.
 
         Warns
         -----
         DiagnosticWarning
             Chains that disagree, few effective draws, divergences, collapsed weights,
-            or a spread that is not that of samples of this size.
+            or another spread than samples of this size have.
 
         Examples
         --------
@@ -257,20 +252,22 @@ class Bayesian(Description):
         with threads.one():
             return self._with(with_draws(self.fit_, draws))
 
-    # what the posterior is worth
+    # diagnostics
 
     def summary(self) -> pd.DataFrame:
-        """Return what the posterior is worth: a short table of numbers.
+        """Return a short table of numbers that diagnose the posterior.
 
-        Median of the prior, median and 90 % interval of the posterior of
-        ``effective_support``, ``largest_weight``, ``minority_total`` (with minority
-        points), ``squared_norm`` of the centre and ``typical_distance`` (the median of
-        d over the majority's training rows), which are variables of ``idata_`` too; and
-        one number for ``variance_ratio`` (1: the posterior is its prior), ``spread``
-        (1: as wide as samples of this size vary), ``pull`` of the prior in posterior
-        sd, ``r_hat`` and ``ess``. See
-        :mod:`bsvdd.estimators.facts` for the formulas;
-        ``az.plot_prior_posterior(est.idata_, var_names=[...])`` shows them.
+        Five quantities have the median of their prior, and the median and a 90 %
+        interval of their posterior: ``effective_support``, ``largest_weight``,
+        ``minority_total`` (with minority atoms), ``squared_norm`` of the centre, and
+        ``typical_distance``, the median of d over the majority's training rows.
+        ``idata_`` has them too, and ``az.plot_prior_posterior(est.idata_,
+        var_names=[...])`` shows them.
+
+        The others are one number each: ``variance_ratio`` (1: the posterior is its
+        prior), ``spread`` (1: as wide as samples of this size vary), ``pull`` of the
+        prior in posterior sd, ``r_hat`` and ``ess``. The formulas are in
+        :mod:`bsvdd.estimators.facts`.
 
         Returns
         -------
@@ -288,7 +285,8 @@ class Bayesian(Description):
         --------
         >>> import numpy as np
         >>> from bsvdd import BDD, priors
-        >>> est = BDD(prior=priors.Flat(sd=0.5)).fit(np.random.default_rng(0).normal(size=(50, 2)))
+        >>> X = np.random.default_rng(0).normal(size=(50, 2))
+        >>> est = BDD(prior=priors.Flat(sd=0.5)).fit(X)
         >>> table = est.summary()
         >>> bool(table.loc["effective_support", "posterior"] > 1)
         True
@@ -303,19 +301,22 @@ class Bayesian(Description):
                 f"{type(self).__name__} has one estimate of the weights and no "
                 "posterior"
             )
-        numbers = {name: {"posterior": getattr(posterior, name)} for name in WORTH}
-        table = pd.DataFrame.from_dict(
-            {**posterior.quantities, **numbers}, orient="index"
-        )
+        known = vars(posterior)
+        numbers = {name: {"posterior": known[name]} for name in SINGLE_NUMBERS}
+        table = pd.DataFrame.from_dict(posterior.quantities | numbers, orient="index")
         return table.rename_axis("quantity")
 
 
-# of models that learn from both classes, of which no lambda is calibrated
+# a model that learns from both classes has no calibrated lambda
 OF_BOTH = {**Bayesian._parameter_constraints, "likelihood_scale": SCALE}
 
 
 def prior_draws(
-    est: Bayesian, X: Any, y: Any = None, Z: Any = None, draws: int = PRIOR_DRAWS
+    est: Bayesian,
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    Z: ArrayLike | None = None,
+    draws: int = PRIOR_DRAWS,
 ) -> xr.Dataset:
     """Return draws of the weights and of d_z from the prior, without a fit.
 
@@ -323,8 +324,10 @@ def prior_draws(
     ----------
     est : estimator with a posterior
         Its parameters count; it need not be fitted.
-    X, y
-        Training rows and labels, as in ``fit``.
+    X : array-like of shape (n, p), or data frame
+        Training rows, as in ``fit``.
+    y : array-like of shape (n,), or name of a column, optional
+        Labels, as in ``fit``.
     Z : array-like of shape (m, p), optional
         The rows z. Default: the training rows.
     draws : int, default=1000
@@ -343,7 +346,8 @@ def prior_draws(
     --------
     >>> import numpy as np
     >>> import bsvdd
-    >>> prior = bsvdd.prior_draws(bsvdd.BSVDD(), np.random.default_rng(0).normal(size=(50, 2)))
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> prior = bsvdd.prior_draws(bsvdd.BSVDD(), X)
     >>> prior["w"].dims, bool(np.allclose(prior["w"].sum("point"), 1.0))
     (('chain', 'draw', 'point'), True)
     """
@@ -388,21 +392,21 @@ class BSVDD(Bayesian):
     prior : prior or callable, default=Flat(sd=1.5)
         Prior of beta, see :mod:`bsvdd.priors`.
     likelihood_scale : float or "calibrated", default="calibrated"
-        lambda, the weight of the quasi-likelihood relative to the prior.
-        ``"calibrated"`` is the lambda at which, under the default prior, the posterior
-        spread of the similarity of rows near the cutoff is that of samples of this size
-        from the population (:mod:`bsvdd.models.calibrate`). It is computed once, from
-        the training rows, and does not depend on the prior, so fits with other priors
-        can be compared. ``likelihood_scale_`` is its value. A number is taken as it is,
-        and 1 is the published one; intervals of d_z then have no frequency meaning:
-        they are often several times too wide or too narrow.
+        lambda, the weight of the quasi-likelihood relative to the prior. With the
+        calibrated lambda and the default prior, the similarity of rows near the cutoff
+        has the same spread in the posterior as between samples of this size
+        (:mod:`bsvdd.models.calibrate`). It is computed once, from the training rows,
+        and does not depend on the prior, so fits with other priors can be compared.
+        ``likelihood_scale_`` is its value. A number is taken as it is, and 1 is the
+        published one; intervals of d_z then have no frequency meaning: they are often
+        several times too wide or too narrow.
     dictionary : "auto", "all" or int, default="auto"
-        The points of the centre. Rows that are equal are one point, and so are rows of
-        one batch. "auto": of up to 600 distinct rows (batches) each is a point; more
-        are so many means of near rows in kernel space, in which every row counts.
-        "all": each distinct row is a point. A number: at most so many. Of more than
-        12,000 rows a random sample of so many is described, and the others are answered
-        as new rows; a warning says so.
+        The atoms of the centre. Equal rows are one atom, and so are the rows of one
+        group. "auto": each of up to 600 distinct rows (groups) is an atom; of more
+        rows, 600 means of near rows in kernel space are the atoms, and every row
+        counts. "all": each distinct row is an atom. A number: at most so many atoms. Of
+        more than 12,000 rows a random sample of 12,000 is described, and the others are
+        answered as new rows; a warning says so.
     sampler : {"auto", "nuts", "metropolis"}, default="auto"
         "auto" is the package's Hamiltonian Monte Carlo (without a compiler), or
         independent draws where the posterior is normal; "nuts" is nutpie, and
@@ -431,7 +435,7 @@ class BSVDD(Bayesian):
         over the majority rows, whose terms are in ``potential``), ``decision``,
         ``diagnostics``, ``constant_data``; see :mod:`bsvdd.estimators.tree`.
     model_ : pymc.Model
-    gram_ : Gram
+    gram_ : Dictionary
     cutoff_ : float
         The median of D_opt over the draws, on the scale of d_z.
     likelihood_scale_ : float
@@ -445,8 +449,9 @@ class BSVDD(Bayesian):
 
     References
     ----------
-    Oh (2023), 이상치 탐지를 위한 베이지안 Support vector data description (our translation:
-    Bayesian support vector data description for outlier detection). Master's thesis.
+    Oh (2023), 이상치 탐지를 위한 베이지안 Support vector data description (our
+    translation: Bayesian support vector data description for outlier detection).
+    Master's thesis.
 
     Tax, D. M. J. and Duin, R. P. W. (2004). Support vector data description. Machine
     Learning 54, 45-66. doi:10.1023/B:MACH.0000008084.60811.49
@@ -483,7 +488,7 @@ class BSVDDM(BSVDD):
     kernel, sampler, draws, tune, chains : optional
         As in :class:`BSVDD`.
     dictionary : "auto", "all" or int, default="auto"
-        As in :class:`BSVDD`; up to 1,000 minority rows are points too.
+        As in :class:`BSVDD`; up to 1,000 minority rows are atoms too.
     cutoff, minor_label, table, random_state : optional
         As in :class:`BSVDD`.
     prior : prior or callable, default=Flat(sd=0.83)
@@ -499,8 +504,8 @@ class BSVDDM(BSVDD):
     Attributes
     ----------
     idata_, model_, kernel_, gram_, cutoff_
-        As in :class:`BSVDD`. Minority rows are the last dictionary points; their
-        weights, at most 0, come last in ``w``.
+        As in :class:`BSVDD`. Minority rows are the last atoms; their weights, at most
+        0, come last in ``w``.
 
     See Also
     --------
@@ -513,9 +518,9 @@ class BSVDDM(BSVDD):
 
     References
     ----------
-    Bae (2024), Minor class를 이용한 베이지안 Support vector data description (our translation:
-    Bayesian support vector data description that uses the minor class). Master's
-    thesis.
+    Bae (2024), Minor class를 이용한 베이지안 Support vector data description (our
+    translation: Bayesian support vector data description that uses the minor class).
+    Master's thesis.
 
     Examples
     --------
@@ -543,8 +548,9 @@ class BDD(Bayesian):
     r"""Bayesian data description: a normal posterior of free weights.
 
     .. math::
-        w \sim N(m, \Sigma), \qquad w \mid x \sim N(\Lambda^{-1}(\lambda r + \Sigma^{-1} m),
-        \Lambda^{-1}), \qquad \Lambda = \lambda n_0 K + \Sigma^{-1}
+        w \sim N(m, \Sigma), \qquad
+        w \mid x \sim N(\Lambda^{-1}(\lambda r + \Sigma^{-1} m), \Lambda^{-1}), \qquad
+        \Lambda = \lambda n_0 K + \Sigma^{-1}
 
     Parameters
     ----------
@@ -577,10 +583,10 @@ class BDD(Bayesian):
     -----
     The mode solves :math:`(\lambda n_0 K + \Sigma^{-1}) w = \lambda r + \Sigma^{-1} m`.
     With ``sampler="mode"`` and ``Printed(FalseAlarm(r), of="training")`` a row is
-    normal if
-    :math:`d_z \le d_{(c)}`, the c-th smallest training distance, c = (1 - r) n0, the rule of BDD
-    (slide 12 of Kim 2024). ``bsvdd.as_published("BDD")`` has both. New normal rows are
-    farther than training rows, so more than the share 1 - c/n0 of them is abnormal.
+    normal if :math:`d_z \le d_{(c)}`, the c-th smallest training distance, c = (1 - r)
+    n0, as in BDD (slide 12 of Kim 2024). ``bsvdd.as_published("BDD")`` has both. New
+    normal rows are farther than training rows, so more than the share 1 - c/n0 of them
+    is abnormal.
 
     References
     ----------
@@ -597,11 +603,11 @@ class BDD(Bayesian):
     >>> est.predict([[0.0, 0.0], [9.0, 9.0]])
     array([ 1, -1])
 
-    The centre and the rule of the source:
+    The centre and the cutoff of the source:
 
     >>> from bsvdd import cutoffs
-    >>> rule = cutoffs.Printed(cutoffs.FalseAlarm(0.1), of="training")
-    >>> mode = BDD(sampler="mode", cutoff=rule).fit(X)
+    >>> cutoff = cutoffs.Printed(cutoffs.FalseAlarm(0.1), of="training")
+    >>> mode = BDD(sampler="mode", cutoff=cutoff).fit(X)
     >>> int((mode.predict(X + 1e-9) == 1).sum())
     90
 
@@ -617,7 +623,7 @@ class BDD(Bayesian):
 
     _Model = bdd.BDD
     _default_atoms = 1000
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **Bayesian._parameter_constraints,
         "sampler": [StrOptions({MODE, *TUNE})],
         "simplex": ["boolean"],
@@ -633,7 +639,7 @@ class BDD(Bayesian):
 
     @property
     def map_weights_(self) -> np.ndarray:
-        """The mode of the normal posterior of free weights, shape (M,), for a normal prior."""
+        """The mode (M,) of the normal posterior of free weights, for a normal prior."""
         return cast("bdd.BDD", self.fit_.draws.model).mode()
 
 
@@ -643,7 +649,8 @@ class BDDM(Bayesian):
 
     .. math::
         w = [\alpha_0, -\alpha_1], \quad \alpha_1 \sim N(m_2, \sigma_2^2 I) \text{ on }
-        [0, 1]^{n_1}, \quad \alpha_0 \mid \alpha_1 \sim N(m_1, \Sigma_1), \quad \sum w_j = 1
+        [0, 1]^{n_1}, \quad \alpha_0 \mid \alpha_1 \sim N(m_1, \Sigma_1), \quad
+        \sum w_j = 1
 
     Parameters
     ----------
@@ -655,7 +662,7 @@ class BDDM(Bayesian):
         As in :class:`BSVDD`.
     prior : prior, default=EqualWeights()
         Prior of alpha0, before the condition on its sum. With one that is not normal,
-        alpha0 is shifted to this sum, in equal shares of units.
+        alpha0 is shifted to this sum, in equal shares of groups.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
         Prior of alpha1.
     sampler : {"auto", "nuts", "metropolis"}, default="auto"
@@ -668,7 +675,8 @@ class BDDM(Bayesian):
 
     Notes
     -----
-    The prior of alpha0 is conditional on alpha1, so it leaves that of alpha1 as it is.
+    The prior of alpha0 is conditional on alpha1, and does not change the prior of
+    alpha1.
     Rows leave the centre by rescaling the other weights, as in BSVDDM.
 
     References

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from .of_rows import OfRows
+from .protocols import LeavesOut
 
-def require_one_fit(est: Any, answer: str) -> None:
-    """Raise an error as :func:`require_description`, and if an estimator joins several fits."""
+
+def require_one_fit(est: object, answer: str) -> None:
+    """Raise an error unless an estimator is a fitted description, and one alone."""
     require_description(est, answer)
-    if not hasattr(est, "fit_"):
+    if "fit_" not in vars(est):
         raise TypeError(
             f"{type(est).__name__} joins several fits, so there is no {answer} of all; "
             "ask each of est.views_"
         )
 
 
-def require_description(est: Any, answer: str) -> None:
-    """Raise an error if an estimator is not fitted, or has neither draws nor left-out rows."""
+def require_description(est: object, answer: str) -> None:
+    """Raise an error unless an estimator is fitted, with draws and left-out rows."""
     check_is_fitted(est)
-    if not hasattr(est, "margins"):
+    if not isinstance(est, LeavesOut):
         raise TypeError(
             f"{type(est).__name__} has neither draws nor left-out rows, so there is no "
             f"{answer}; use a description such as BSVDD, BDD or SVDD"
         )
 
 
-def training_minority(est: Any) -> np.ndarray:
+def training_minority(est: LeavesOut) -> np.ndarray:
     """Return which of the training rows of a description are minority."""
-    pairwise = get_tags(est).input_tags.pairwise  # a kernel matrix is no table
-    return np.asarray(
-        (est.idata_["constant_data"] if pairwise else est.table_).minority
-    )
+    if isinstance(est, OfRows):
+        return np.asarray(est.fit_.rows.minority)
+    return est.table_.minority

@@ -1,8 +1,8 @@
-"""The decision on rows, new ones or those of training: a table, and how its cutoff is chosen."""
+"""The decision on new rows or training rows as a table, and the cutoff in words."""
 
 from __future__ import annotations
 
-from typing import Any, cast, override
+from typing import cast, override
 
 import pandas as pd
 
@@ -27,14 +27,13 @@ METRIC_NAMES = {
     "f1": "F1 of the minority",
 }
 LEFT_OUT = "left-out rows in each draw"
-Cutoffs = cutoffs.FalseAlarm | cutoffs.Best | cutoffs.Cost | cutoffs.Printed
 
 
 class DecisionTable(pd.DataFrame):
-    """A data frame that prints p-value, P(normal), surprise with its interval, and normal first.
+    """A data frame of decisions, whose print has short numbers.
 
-    A table without surprise and normal, or with columns that are joined or renamed, is
-    printed with all of them.
+    A table without surprise and normal, or with other columns, prints as any data
+    frame.
 
     Examples
     --------
@@ -49,20 +48,18 @@ class DecisionTable(pd.DataFrame):
 
     @property
     @override
-    def _constructor(self) -> Any:  # its parts are tables too: pandas, Extending pandas
+    def _constructor(
+        self,
+    ) -> type[DecisionTable]:  # its parts are tables too: pandas, Extending pandas
         return DecisionTable
 
     @override
     def __repr__(self) -> str:
-        how: dict[str, Any] = {
-            "max_rows": pd.get_option("display.max_rows"),
-            "min_rows": pd.get_option("display.min_rows"),
-        }
+        limits = ("max_rows", "min_rows")
+        how = {name: pd.get_option(f"display.{name}") for name in limits}
         table = pd.DataFrame(self)
-        if not (
-            {"surprise", "normal"} <= set(table) <= {*PRINTED_COLUMNS}
-            and table.columns.is_unique
-        ):
+        known = {"surprise", "normal"} <= set(table) <= set(PRINTED_COLUMNS)
+        if not (known and table.columns.is_unique):
             return table.to_string(line_width=WIDTH, **how)
         shown = [name for name in PRINTED_COLUMNS if name in table]
         formatters = [PRINTED_COLUMNS[name].format for name in shown]
@@ -91,13 +88,14 @@ def decision_table(
 # the cutoff in words
 
 
-def is_given(cutoff: Cutoffs) -> bool:
+def is_given(cutoff: cutoffs.AnyCutoff) -> bool:
     """Return whether no rows chose the cutoff."""
-    printed = isinstance(cutoff, cutoffs.Printed)
-    return printed and (cutoff.of == "own" or cutoff.is_number)
+    if not isinstance(cutoff, cutoffs.Printed):
+        return False
+    return cutoff.of == "own" or cutoff.is_number
 
 
-def how_chosen(cutoff: Cutoffs) -> str:
+def how_chosen(cutoff: cutoffs.AnyCutoff) -> str:
     """Return the predicate of a sentence on the cutoff: how it was chosen."""
     match cutoff:
         case cutoffs.Printed(of="own"):

@@ -1,16 +1,18 @@
-"""The one class of all descriptions: they fit rows, and decide by a score and a cutoff."""
+"""The base of all descriptions: they fit rows, and decide by a score and a cutoff."""
 
 from __future__ import annotations
 
+import os
 import pkgutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import threads
 from ..base.messages import check_rate
 from ..base.warning import DataWarning, DiagnosticWarning, collected, warn
-from ..inference.cutoffs import Best, Cost, FalseAlarm, Printed, resolved
+from ..inference.cutoffs import AnyCutoff, Printed, resolved
 from ..inference.draws import Draws
 from ..inference.fit import Fit
 from ..models.dictionary import Dictionary
@@ -28,26 +30,26 @@ from ..tables import inputs
 from ..tables.labels import LABELS_OF_PREDICT
 from ..tables.table import Table
 from ..tables.training import TrainingRows, warn_of_training
+from ..tables.unlike import warn_of_unlike
 from . import decisions
 from .fit_warnings import fit_warnings
-from .of_rows import OfRows, OutlierMixin, clone
+from .of_rows import Constraints, OfRows, OutlierMixin, clone
 from .unnamed_groups import unnamed_groups
 
 if TYPE_CHECKING:
     import xarray as xr
+    from sklearn.utils import Tags
 
 LARGEST = float(np.finfo(float).max)
-RULES = FalseAlarm, Best, Cost, Printed
 LARGEST_SEED = 2**31 - 1
 PACKAGE = __name__.partition(".")[0]
-ONE_TABLE = (
-    "outliers.stand_out:stand_out"  # by name, as it stands above the descriptions
-)
-EVERY = "all"  # each distinct row is a point
+# by name, as it stands above the descriptions
+ONE_TABLE = "outliers.stand_out:stand_out"
+EVERY = "all"  # each distinct row is an atom
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Description(OutlierMixin, OfRows):
+class Description(OutlierMixin, OfRows[Fit]):
     """A centre in kernel space, and a cutoff that left-out rows choose.
 
     A subclass draws the weights in ``_draws``; the rest of this class is the same for
@@ -72,14 +74,14 @@ class Description(OutlierMixin, OfRows):
         See :mod:`bsvdd.estimators.tree`.
     """
 
-    kernel: Kernel | Callable[..., Any] = Tabular()
-    cutoff: FalseAlarm | Best | Cost | Printed | None = None
-    minor_label: Any = None
+    kernel: Kernel | Callable[..., np.ndarray] = Tabular()
+    cutoff: AnyCutoff | None = None
+    minor_label: object = None
     table: Table | None = None
     dictionary: str | int = "auto"
 
     _default_atoms: ClassVar[int] = 600  # distinct rows that are atoms by themselves
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "dictionary": [
             Interval(Integral, 1, None, closed="left"),
             StrOptions({"auto", EVERY}),
@@ -94,7 +96,11 @@ class Description(OutlierMixin, OfRows):
     # the fit
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Fit the model and choose the cutoff.
 
@@ -111,8 +117,9 @@ class Description(OutlierMixin, OfRows):
             What rows count beside each other; only ratios count. A row of weight 0
             does not count, and is answered.
         groups : array-like of shape (n,), or name of a column, optional
-            Rows of one label leave together, so that scores and cutoff are those of
-            rows of a new group. By default each row leaves alone.
+            Rows of one label leave together, so that scores and cutoff are for rows of
+            a new group. By default each row leaves alone.
+
             Columns that y, ``sample_weight`` and ``groups`` name are no features, and
             new rows need not have them.
 
@@ -180,32 +187,49 @@ class Description(OutlierMixin, OfRows):
         super()._require_rows(minority, labelled)
         resolved(self.cutoff, int(minority.sum()))
 
-    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> np.ndarray:
+    def fit_predict(
+        self, X: ArrayLike, y: ArrayLike | None = None, **fit_params: Any
+    ) -> np.ndarray:
         """Fit, and return +1 (normal) or -1 (abnormal) for each row of X, left out.
 
-        Without y, odd rows are among those of X: -1 are the rows of the list of
-        :func:`bsvdd.stand_out`, often none. ``predict`` then describes new rows by all of X, each
-        row with the weight 1 - P(odd). With y the cutoff decides.
+        With y the cutoff decides. Without y, X is one table that may have odd rows: -1
+        is for the rows that :func:`bsvdd.stand_out` lists, often none. New rows are
+        then described by all rows of X, each with the weight 1 - P(odd).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or data frame
+        y : array-like of shape (n,), or name of a column, optional
+        **fit_params : optional
+            Other arguments of ``fit``, with y.
+
+        Returns
+        -------
+        ndarray of shape (n,)
         """
         if y is not None:
             normal = self.fit(X, y, **fit_params).decision()["normal"]
             return np.where(normal, 1, -1)
         found = pkgutil.resolve_name(f"{PACKAGE}.{ONE_TABLE}")(self, X)
-        odd = np.where(
-            np.isnan(found.probability), 1.0 - found.weight, found.probability
-        )
-        with collected():  # what is to be known of these rows was said
+        unknown = np.isnan(found.probability)
+        odd = np.where(unknown, 1.0 - found.weight, found.probability)
+        with collected():  # stand_out warned of these rows
             own = clone(found.estimator).fit(X, sample_weight=1.0 - odd)
         self.fit_ = own.fit_
         return np.where(found.listed, -1, 1)
 
-    def with_cutoff(self, cutoff: Any) -> Self:
-        """Return this fitted estimator with another cutoff; the model is not fitted again.
+    def with_cutoff(self, cutoff: AnyCutoff | None) -> Self:
+        """Return this estimator with another cutoff; the model is not fitted again.
 
         Parameters
         ----------
         cutoff : object of bsvdd.cutoffs or None
             As in the constructor.
+
+        Returns
+        -------
+        estimator
+            Fitted.
 
         Raises
         ------
@@ -215,7 +239,6 @@ class Description(OutlierMixin, OfRows):
         Examples
         --------
         >>> import numpy as np
-        import pandas as pd
         >>> from bsvdd import SVDD, cutoffs
         >>> X = np.random.default_rng(0).normal(size=(100, 2))
         >>> est = SVDD().fit(X)
@@ -232,12 +255,11 @@ class Description(OutlierMixin, OfRows):
     def _of_fit(self, **changes: Any) -> Self:
         """Return an unfitted estimator with the parameters of the fit, and changes."""
         known = self.fit_.estimator.get_params(deep=False)
-        own: Self = clone(type(self)(**known | changes))  # nobody else can change it
-        return own
+        return clone(type(self)(**known | changes))  # nobody else can change it
 
     def _with(self, fit: Fit) -> Self:
         """Return the estimator of a fit, with the parameters of the fit."""
-        new: Self = clone(fit.estimator)
+        new = clone(cast("Self", fit.estimator))
         known = set(fit_warnings(self.fit_))
         for message in fit_warnings(fit):
             if message not in known:
@@ -246,11 +268,6 @@ class Description(OutlierMixin, OfRows):
         return new
 
     # what was fitted
-
-    @property
-    def kernel_(self) -> Kernel:
-        """The kernel, with its bandwidth as a number."""
-        return self.fit_.dictionary.kernel
 
     @property
     def gram_(self) -> Dictionary:
@@ -276,29 +293,37 @@ class Description(OutlierMixin, OfRows):
         return tree.tree_of(self.fit_)
 
     @idata_.setter
-    def idata_(self, value: Any) -> None:
+    def idata_(self, value: object) -> None:
         raise AttributeError(
             "idata_ cannot be set; est.with_draws(draws) takes your own draws"
         )
 
     # answers
 
-    def _rows(self, X: Any, warned: bool = True) -> CompleteRows | None:
-        """Return new rows as they are answered; None for the training rows, each left out.
+    def _rows(self, X: ArrayLike | None, warned: bool = True) -> CompleteRows | None:
+        """Return new rows X; None stands for the training rows, each left out.
 
-        And say how many of the new rows are training rows, if the caller is to be
-        ``warned``.
+        A warning says how many of the new rows are training rows, if ``warned``.
         """
         check_is_fitted(self)
+        return None if X is None else self._new_rows(X, warned)
+
+    def _new_rows(self, X: ArrayLike, warned: bool = True) -> CompleteRows:
+        """Return new rows X, as the kernel takes them."""
+        check_is_fitted(self)
         if X is None:
-            return None
+            raise ValueError(
+                "X is None, expected rows; est.decision() answers the training rows"
+            )
         rows = self._training
         floats = rows.floats(X)
         if warned and not rows.kernel.pairwise:
             warn_of_training(rows.hashes, floats)
         return rows.of_floats(floats)
 
-    def decision(self, X: Any = None, prob: float = 0.9) -> decisions.DecisionTable:
+    def decision(
+        self, X: ArrayLike | None = None, prob: float = 0.9
+    ) -> decisions.DecisionTable:
         r"""Return the decision on each row, with its p-value, P(normal) and surprise.
 
         Parameters
@@ -313,8 +338,8 @@ class Description(OutlierMixin, OfRows):
         pandas.DataFrame
             With the index of X if X is a data frame, or the names of the training rows:
 
-            - ``p_value`` of new rows, as :func:`bsvdd.p_value`: the rank of a row among
-              the rows of its own table is no evidence;
+            - ``p_value`` of new rows, as :func:`bsvdd.p_value`: among the rows of its
+              own table the rank of a row is no evidence;
             - ``probability_normal``, as :meth:`probability_normal`;
             - ``surprise``, log(outside / inside) in nats, minus :meth:`score_samples`:
               0 at the cutoff, about .69 for a row that is half as similar to the
@@ -334,12 +359,12 @@ class Description(OutlierMixin, OfRows):
         Warns
         -----
         DataWarning
-            X has many training rows, which are answered as new ones.
+            X has many training rows, which are answered as new ones; or a category that
+            no training row has; or most rows lie beyond all training rows in a column.
 
         Examples
         --------
         >>> import numpy as np
-        import pandas as pd
         >>> from bsvdd import BDD
         >>> X = np.random.default_rng(0).normal(size=(100, 2))
         >>> BDD().fit(X).decision([[0.0, 0.0], [9.0, 9.0]])["normal"].tolist()
@@ -350,12 +375,14 @@ class Description(OutlierMixin, OfRows):
         """
         check_rate("prob", prob)
         rows = self._rows(X)
+        if rows is not None:
+            warn_of_unlike(self._training, rows.X)
         with threads.one():
             index = X.index if isinstance(X, pd.DataFrame) else None
             return decisions.decision_table(self.fit_, rows, index, prob)
 
-    def probability_normal(self, X: Any) -> np.ndarray:
-        r"""Return :math:`P(d_z \le D_{\mathrm{opt}} \mid \mathrm{data})` for each row of X.
+    def probability_normal(self, X: ArrayLike) -> np.ndarray:
+        r"""Return :math:`P(d_z \le D_{\mathrm{opt}} \mid \mathrm{data})` of each row.
 
         Parameters
         ----------
@@ -383,45 +410,47 @@ class Description(OutlierMixin, OfRows):
         DataWarning
             As :meth:`decision`.
         """
-        rows = self._rows(given(X))
+        rows = self._new_rows(X)
         with threads.one():
             return self.fit_.probability_normal(rows)
 
-    def score_samples(self, X: Any) -> np.ndarray:
-        r"""Return the score of each row, shape (n,); larger is more normal, at least 0 is normal.
+    @override
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
+        r"""Return the score of each row; it is at least 0 for normal rows.
 
-        It is the posterior median of log(inside / outside), minus the surprise of the
-        row (Hyndman 2026). With :math:`s_A` the similarity to the majority's part of
-        the centre, :math:`s_B \ge 0` that to the minority's, and :math:`\theta` the
-        cutoff,
+        The score is the posterior median of log(inside / outside), minus the surprise
+        of the row (Hyndman 2026). With :math:`s_A` the similarity to the majority's
+        part of the centre, :math:`s_B \ge 0` the similarity to the minority's part,
+        and :math:`\theta` the cutoff,
 
         .. math:: \mathrm{inside} = s_A + \mathrm{unseen}, \qquad
             \mathrm{outside} = \theta + s_B.
 
-        For kernels that are no similarity in [0, 1] it is :math:`\log(D^2 / d_z^2)`. X
-        and errors are those of :meth:`decision`.
+        For kernels that are no similarity in [0, 1] it is :math:`\log(D^2 / d_z^2)`.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), or data frame
+
+        Returns
+        -------
+        ndarray of shape (m,)
+
+        Raises
+        ------
+        ValueError
+            As :meth:`decision`.
 
         References
         ----------
         Hyndman, R. J. (2026). arXiv:2603.09318.
         """
-        rows = self._rows(given(X))
+        rows = self._new_rows(X)
         with threads.one():
             return self.fit_.scores(rows)
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return ``score_samples(X)``, shape (n,): at least 0 for normal rows."""
-        return self.score_samples(X)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return +1 (normal) where the score is at least 0, so P(normal) above .5, else -1.
-
-        Shape (n,). X and errors are those of :meth:`decision`.
-        """
-        return np.where(self.score_samples(X) >= 0.0, 1, -1)
-
-    def margins(self, X: Any = None) -> np.ndarray:
-        r"""Return log(inside / outside) of each row in each draw, shape (draws, m).
+    def margins(self, X: ArrayLike | None = None) -> np.ndarray:
+        r"""Return log(inside / outside) of each row in each draw.
 
         A row is normal in a draw if its margin is at least 0; P(normal) is the share of
         such draws, and the score their median.
@@ -430,22 +459,30 @@ class Description(OutlierMixin, OfRows):
         ----------
         X : array-like of shape (m, p), optional
             By default the training rows, each left out.
+
+        Returns
+        -------
+        ndarray of shape (draws, m)
         """
         rows = self._rows(X, warned=False)
         with threads.one():
             return self.fit_.margins(rows)
 
-    def log_similarity(self, X: Any = None) -> np.ndarray:
-        r"""Return :math:`\log s_A` in each draw, shape (draws, m), whatever the cutoff is.
+    def log_similarity(self, X: ArrayLike | None = None) -> np.ndarray:
+        r"""Return :math:`\log s_A` of each row in each draw; no cutoff counts.
 
-        With :math:`s_A = \sum_g w_g k(u_g, z)` over the points of the majority, and the
-        smallest positive number in place of a sum that is not positive. For kernels
-        that are no similarity in [0, 1] it is :math:`-\log(d_z^2 / 2)`.
+        :math:`s_A = \sum_g w_g k(u_g, z)` is a sum over the atoms of the majority. The
+        smallest positive number takes the place of a sum that is not positive. For
+        kernels that are no similarity in [0, 1] it is :math:`-\log(d_z^2 / 2)`.
 
         Parameters
         ----------
         X : array-like of shape (m, p), optional
             By default the training rows, each left out.
+
+        Returns
+        -------
+        ndarray of shape (draws, m)
 
         Warns
         -----
@@ -456,7 +493,7 @@ class Description(OutlierMixin, OfRows):
         with threads.one():
             return self.fit_.log_similarity(rows)
 
-    def distance(self, X: Any) -> xr.DataArray:
+    def distance(self, X: ArrayLike) -> xr.DataArray:
         r"""Return the draws of d_z for each row of X.
 
         .. math:: d_z^2 = k(z, z) - 2 \sum_g w_g k(u_g, z) + \|a\|^2
@@ -464,7 +501,7 @@ class Description(OutlierMixin, OfRows):
         Parameters
         ----------
         X : array-like of shape (n, p)
-            The middle value stands in a gap.
+            A missing cell has the middle one of its imputed values.
 
         Returns
         -------
@@ -480,13 +517,12 @@ class Description(OutlierMixin, OfRows):
         """
         from .tree import by_draw
 
-        rows = self._rows(given(X), warned=False)
-        assert rows is not None
+        rows = self._new_rows(X, warned=False)
         with threads.one():
             d = self.fit_.distances(rows.X)
         return by_draw(self.fit_.draws, d, "obs")
 
-    def save(self, path: Any) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to one safetensors file; see :func:`bsvdd.load`.
 
         Parameters
@@ -507,8 +543,18 @@ class Description(OutlierMixin, OfRows):
 
     # scikit-learn
 
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; those of the kernel too, as in ``kernel__kernel__bandwidth``.
+    @override
+    def set_params(self, **params: object) -> Self:
+        """Set parameters by name.
+
+        Parameters
+        ----------
+        **params : object
+            Also parameters of the kernel, as in ``kernel__kernel__bandwidth=0.5``.
+
+        Returns
+        -------
+        self
 
         Raises
         ------
@@ -521,65 +567,54 @@ class Description(OutlierMixin, OfRows):
         >>> SVDD().set_params(kernel__kernel__bandwidth=0.5, kernel__rho=0.1).kernel
         Tabular(RBF(bandwidth=0.5), rho=0.1)
         """
-        nested = {name: v for name, v in params.items() if name.startswith("kernel__")}
-        super().set_params(
-            **{name: v for name, v in params.items() if name not in nested}
-        )
-        if nested:
-            of_kernel = {name.removeprefix("kernel__"): v for name, v in nested.items()}
-            kernel = as_kernel(self.get_params(deep=False)["kernel"])
-            super().set_params(kernel=kernel.with_params(**of_kernel))
+        prefix = "kernel__"
+        of_kernel = {
+            name.removeprefix(prefix): params.pop(name)
+            for name in list(params)
+            if name.startswith(prefix)
+        }
+        super().set_params(**params)
+        if of_kernel:
+            self.kernel = as_kernel(self.kernel).with_params(**of_kernel)
         return self
 
+    @override
     def _validate_params(self) -> None:
-        if not (self.cutoff is None or isinstance(self.cutoff, RULES)):
+        if not isinstance(self.cutoff, AnyCutoff | None):
             raise TypeError(
                 "cutoff must be None or one of bsvdd.cutoffs, such as FalseAlarm(0.1), "
                 f"got {self.cutoff!r:.80}; a distance is Printed(0.8)"
             )
         for name, value in self.get_params(deep=False).items():
-            if (
-                isinstance(value, int)
-                and abs(value) > LARGEST
-                and name != "minor_label"
-            ):
+            is_large = isinstance(value, int) and abs(value) > LARGEST
+            if is_large and name != "minor_label":
                 raise ValueError(
                     f"{name} is a whole number that is too large for any float"
                 )
         super()._validate_params()
 
     def __str__(self) -> str:
-        """Return what the fit is and what to ask it; before the fit, its parameters as ``repr``."""
+        """Return what the fit is and what to ask it; before a fit, the parameters."""
         if not self.__sklearn_is_fitted__():
             return repr(self)
         from . import facts, sentences  # a fit needs no sentences
 
         return sentences.fit_text(facts.facts(self))
 
-    def __sklearn_tags__(self) -> Any:
+    @override
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         if self._learns_from_minority:
-            tags.estimator_type = (
-                None  # scikit-learn's outlier detectors must fit without labels
-            )
+            # scikit-learn's outlier detectors must fit without labels
+            tags.estimator_type = None
         if self.__sklearn_is_fitted__() and self.labels_ not in LABELS_OF_PREDICT:
-            tags.estimator_type = (
-                "classifier"  # so scikit-learn's scorers ask for classes_
-            )
+            # so scikit-learn's scorers ask for classes_
+            tags.estimator_type = "classifier"
         return tags
 
 
-def given(X: Any) -> Any:
-    """Return new rows; a ValueError for None."""
-    if X is None:
-        raise ValueError(
-            "X is None, expected rows; est.decision() answers the training rows"
-        )
-    return X
-
-
-def seed_of(est: Any) -> int:
-    """Return the seed of an estimator, whose ``random_state`` becomes a number that gives it."""
+def seed_of(est: Description) -> int:
+    """Return the seed; ``random_state`` becomes a number with the same seed."""
     state = est.get_params(deep=False).get("random_state", 0)
     if not isinstance(state, Integral):
         state = int(check_random_state(state).randint(LARGEST_SEED))

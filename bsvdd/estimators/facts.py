@@ -10,11 +10,11 @@ interval of their posterior (``prior``, ``posterior``, ``low``, ``high``):
 - ``squared_norm``, :math:`\|a\|^2 = w^\top K w`;
 - ``typical_distance``, the median of d over the majority's training rows.
 
-:mod:`bsvdd.inference.diagnostics` defines ``variance_ratio``, ``spread`` and ``pull``. The
-spread is 1 if an interval has the width that samples of this size give. A variance
+:mod:`bsvdd.inference.diagnostics` defines ``variance_ratio``, ``spread`` and ``pull``.
+The spread is 1 if an interval has the width that samples of this size give. A variance
 ratio of 1, with the same support, says that the posterior is its prior; the prior's sd
-sets how small it can be. A flat prior hardly moves the mean of s_z, so the pull is the
-pull of an informative prior.
+sets how small it can be. A flat prior hardly moves the mean of s_z, so a large pull
+comes from an informative prior.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from ..models.kernels.base import Kernel
 from ..models.kernels.numeric import OfDistance
 from ..models.priors import describe
 from ..models.rows import effective_number
+from ..models.weights import Weights
 from ..tables.training import TrainingRows
 from .checks import require_one_fit
 from .decisions import how_chosen, is_given
@@ -175,7 +176,7 @@ class PosteriorFacts:
             ratio = variance_ratio(found, fit.prior)
         return cls(
             priors={name: describe(parameters[name]) for name in names},
-            likelihood_scale=float(found.model.likelihood_scale),
+            likelihood_scale=cast("Weights", found.model).likelihood_scale,
             calibrated=parameters["likelihood_scale"] == "calibrated",
             sampler=found.sampler,
             sampler_name=SAMPLER_NAMES[found.sampler],
@@ -332,7 +333,7 @@ def facts(est: OneFit) -> Facts:
     Parameters
     ----------
     est : Description
-        Fit.
+        Fitted.
 
     Returns
     -------
@@ -341,7 +342,7 @@ def facts(est: OneFit) -> Facts:
 
     Raises
     ------
-    sklearn.exceptions.NotFitError
+    sklearn.exceptions.NotFittedError
     TypeError
         The estimator has neither draws nor left-out rows, or joins several fits.
 
@@ -364,7 +365,7 @@ def facts(est: OneFit) -> Facts:
     return Facts(
         **_model_facts(fit),
         **_row_facts(fit),
-        **_kernel_facts(fit.dictionary.kernel),
+        **_kernel_facts(fit.kernel),
         **_cutoff_facts(fit),
         atoms=len(fit.dictionary.sizes),
         effective_support=float(np.median(support)),
@@ -421,12 +422,10 @@ def _row_facts(fit: Fit) -> dict[str, Any]:
         "minority": int(rows.minority.sum()),
         "learns_from_minority": fit.dictionary.n1 > 0,
         "without_weight": len(weight) - len(positive),
-        "effective_rows": None
-        if np.ptp(positive) == 0.0
-        else effective_number(positive),
+        "effective_rows": effective_number(positive) if np.ptp(positive) else None,
         "groups": len(rows.majority_groups) if (rows.shared_group >= 0).any() else None,
         "smallest_rate": 1.0 / (rows.effective_groups + 1.0),
-        "one_table": fit.dictionary.kernel.of_core,
+        "one_table": fit.kernel.of_core,
         "columns": {str(column): kind for column, kind in kinds.items()},
         "missing": {str(column): count for column, count in missing.items() if count},
         "rows_with_missing": int(rows.missing.any(axis=1).sum()),

@@ -1,9 +1,9 @@
-"""Saved fits: one safetensors file of arrays, with JSON in its header; nothing in it is executed.
+"""Saved fits: a safetensors file of arrays with a header of JSON, and no code.
 
-Rows, kernel, atoms, draws and boundary are stored, and what follows from them is not:
-Gram statistics, answers, and the sphere of SVDD are computed again. Values of the
-package are stored by the name of their class and their fields. A user's own function is
-stored by its place only, and must be given to :func:`bsvdd.load`.
+Rows, kernel, atoms, draws and boundary are stored. Gram statistics, answers, and the
+sphere of SVDD follow from them and are computed again. Values of the package are stored
+by their fields and the name of their class. A user's own function is stored by its
+place only, and must be given to :func:`bsvdd.load`.
 """
 
 from __future__ import annotations
@@ -38,10 +38,7 @@ from .of_rows import OfRows
 from .registry import find
 
 FORMAT = 3
-CSR = ("data", "indices", "indptr", "shape")
 ATOMS = ("distinct", "atom", "group_weights", "of_row")
-DRAWS = ("w", "chains", "sampler", "stats", "uncalibrated", "squared_norm")
-ANSWERS = ("boundary", "left_out_scores")  # of a fit, that take long to compute
 SINGLE = "draws.w"  # in single precision
 Tensors = dict[str, np.ndarray]
 
@@ -54,20 +51,16 @@ class UnreadableFileError(ValueError):
 def known_classes() -> dict[str, Any]:
     """Return the classes that a file may name."""
     rooms = (kernels, tabular, decorrelated, priors, cutoffs, boundary, columns)
-    each = [v for room in rooms for v in vars(room).values()]
-    each += [Table, TrainingRows]
-    return {
-        v.__name__: v
-        for v in each
-        if isinstance(v, type) and dataclasses.is_dataclass(v)
-    }
+    values = [v for room in rooms for v in vars(room).values()]
+    classes = [v for v in [*values, Table, TrainingRows] if isinstance(v, type)]
+    return {cls.__name__: cls for cls in classes if dataclasses.is_dataclass(cls)}
 
 
 # values as JSON
 
 
 def encoded(value: Any, place: str, tensors: Tensors) -> Any:
-    """Return a value as JSON, its arrays among the tensors; ``place`` names it in errors."""
+    """Return a value as JSON, its arrays among the tensors; errors name its place."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -77,40 +70,38 @@ def encoded(value: Any, place: str, tensors: Tensors) -> Any:
     if isinstance(value, tuple | list | range):
         return {"tuple": [encoded(v, place, tensors) for v in value]}
     if isinstance(value, Mapping):
-        return {
-            "dict": [[k, encoded(v, f"{place}.{k}", tensors)] for k, v in value.items()]
-        }
+        items = value.items()
+        return {"dict": [[k, encoded(v, f"{place}.{k}", tensors)] for k, v in items]}
     if isinstance(value, sparse.csr_array):
-        parts = [np.asarray(getattr(value, part)) for part in CSR]
+        parts = [value.data, value.indices, value.indptr, np.asarray(value.shape)]
         return {"csr": [encoded(v, place, tensors) for v in parts]}
     if type(value) is known_classes().get(type(value).__name__):
-        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        places = {
-            n: place if n == "function" else f"{place}.{n}" for n in fields
-        }  # of a Custom
-        inner = {name: encoded(v, places[name], tensors) for name, v in fields.items()}
+        inner = {}
+        for name in (field.name for field in dataclasses.fields(value)):
+            # the function of a Custom kernel has the place of the kernel
+            at = place if name == "function" else f"{place}.{name}"
+            inner[name] = encoded(vars(value)[name], at, tensors)
         return {type(value).__name__: inner}
-    if callable(value) or hasattr(value, "to_pymc"):
+    if callable(value) or isinstance(value, priors.PrelizPrior):
         return {"function": place}
     raise TypeError(
         f"{place}={value!r} cannot be saved; expected a number, a string or None"
     )
 
 
-def _of_array(value: np.ndarray, place: str, tensors: Tensors) -> Any:
+def _of_array(value: np.ndarray, place: str, tensors: Tensors) -> dict[str, object]:
     if value.dtype.kind not in "fiub":  # of texts
         return {"objects": value.tolist()}
     if place == SINGLE:
         value = value.astype(np.float32)
-    name = next(
-        (n for n, known in tensors.items() if known is value), str(len(tensors))
-    )
+    same = (name for name, known in tensors.items() if known is value)
+    name = next(same, str(len(tensors)))
     tensors[name] = value
     return {"array": name}
 
 
-def decoded(tree: Any, tensors: Tensors, functions: Mapping[str, Any]) -> Any:
-    """Return the value that :func:`encoded` has; ``functions`` are the user's, by their places."""
+def decoded(tree: Any, tensors: Tensors, functions: Mapping[str, object]) -> Any:
+    """Return the value of JSON; ``functions`` are the user's, by their places."""
     if not isinstance(tree, dict):
         return tree
     ((name, inside),) = tree.items()
@@ -125,17 +116,15 @@ def decoded(tree: Any, tensors: Tensors, functions: Mapping[str, Any]) -> Any:
         return {k: decoded(v, tensors, functions) for k, v in inside}
     if name in ("tuple", "csr"):
         values = tuple(decoded(v, tensors, functions) for v in inside)
-        return (
-            values if name == "tuple" else sparse.csr_array(values[:3], shape=values[3])
-        )
+        is_csr = name == "csr"
+        return sparse.csr_array(values[:3], shape=values[3]) if is_csr else values
     if name not in known_classes():
         raise ValueError(f"unknown type {name!r:.80}")
-    return known_classes()[name](
-        **{k: decoded(v, tensors, functions) for k, v in inside.items()}
-    )
+    fields = {k: decoded(v, tensors, functions) for k, v in inside.items()}
+    return known_classes()[name](**fields)
 
 
-def places_of_functions(tree: Any) -> Iterator[str]:
+def places_of_functions(tree: object) -> Iterator[str]:
     """Yield the places of the user's functions in JSON."""
     if isinstance(tree, dict):
         if isinstance(tree.get("function"), str):
@@ -149,22 +138,26 @@ def places_of_functions(tree: Any) -> Iterator[str]:
 # files
 
 
-def save(est: OfRows, path: str | os.PathLike[str]) -> None:
+def save(est: OfRows[Fit], path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to one file; see ``est.save``."""
     fit = est.fit_
     rows = cast("TrainingRows", fit.rows)
     labels = tuple(to_save(rows.labels))
+    scale = fit.draws.model.likelihood_scale
     draws = None
-    if fit.draws.model.likelihood_scale is not None:
-        draws = {name: getattr(fit.draws, name) for name in DRAWS}
+    if scale is not None:  # a sphere is computed again
+        names = [field.name for field in dataclasses.fields(fit.draws)][1:]
+        draws = {name: vars(fit.draws)[name] for name in names}
+        draws["squared_norm"] = fit.draws.squared_norm
     parts = {
-        "kernel": fit.dictionary.kernel,
-        "rows": dataclasses.replace(rows, labels=labels, kernel=cast(Any, None)),
-        "atoms": [getattr(fit.dictionary, name) for name in ATOMS],
+        "kernel": fit.kernel,
+        "rows": dataclasses.replace(rows, labels=labels, kernel=cast("Any", None)),
+        "atoms": [vars(fit.dictionary)[name] for name in ATOMS],
         "draws": draws,
-        "likelihood_scale": fit.draws.model.likelihood_scale,
+        "likelihood_scale": scale,
         "cutoff": fit.cutoff,
-        **{name: getattr(fit, name) for name in ANSWERS},
+        "boundary": fit.boundary,
+        "left_out_scores": fit.left_out_scores,
     }
     tensors: Tensors = {}
     parameters = fit.estimator.get_params(deep=False)
@@ -192,7 +185,7 @@ def digest(text: str, tensors: Tensors) -> str:
 
 
 def load(
-    path: str | os.PathLike[str], functions: Mapping[str, Any] | None = None
+    path: str | os.PathLike[str], functions: Mapping[str, object] | None = None
 ) -> Any:
     """Return the fitted estimator that was saved in ``path``.
 
@@ -260,9 +253,8 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
     content = Path(path).read_bytes()  # once: the file may change
     try:
         tensors = safetensors.load(content)
-        about = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])[
-            "__metadata__"
-        ]
+        end = 8 + int.from_bytes(content[:8], "little")
+        about = json.loads(content[8:end])["__metadata__"]
         text = about["bsvdd"]
         known = about["sha256"]
     except Exception as error:
@@ -284,12 +276,13 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
 
 
 def _estimator(
-    header: dict[str, Any], tensors: Tensors, functions: Mapping[str, Any]
-) -> OfRows:
+    header: dict[str, Any], tensors: Tensors, functions: Mapping[str, object]
+) -> OfRows[Fit]:
     """Return the estimator of a file."""
     record = find(header["estimator"])
     if record is None:
         raise ValueError(f"unknown estimator {header['estimator']!r:.80}")
+    make = record.estimator()
 
     def part(name: str) -> Any:
         return decoded(header[name], tensors, functions)
@@ -297,20 +290,20 @@ def _estimator(
     parameters = {
         k: decoded(v, tensors, functions) for k, v in header["parameters"].items()
     }
-    unfitted = record.estimator()(**parameters)
+    unfitted = make(**parameters)
     unfitted._validate_params()
-    kernel = part("kernel")
-    as_asked = kernel
+    kernel = as_asked = part("kernel")
     if isinstance(kernel, kernels.Tabular):
         as_asked = dataclasses.replace(kernel, columns=None)
     rows = dataclasses.replace(part("rows"), kernel=as_asked)
     dictionary = Dictionary.fitted(kernel, rows, *part("atoms"))
     draws = _draws(unfitted, dictionary, header["seed"], part)
     _require_weights(draws.w, len(dictionary.sizes))
-    est: OfRows = record.estimator()(**parameters)
+    est = make(**parameters)
     seconds = np.nan if header["seconds"] is None else header["seconds"]
     est.fit_ = Fit(draws, part("cutoff"), unfitted, header["seed"], seconds)
-    vars(est.fit_).update({name: part(name) for name in ANSWERS})
+    known = ("boundary", "left_out_scores")  # they take long to compute
+    vars(est.fit_).update({name: part(name) for name in known})
     return est
 
 

@@ -1,4 +1,4 @@
-"""Why a fit is unreliable, in sentences, each with what to do; ``fit`` warns of them."""
+"""Warnings of ``fit``: why a fit is unreliable, and what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..inference.fit import Fit
 LARGEST_R_HAT = 1.01
 FEWEST_EFFECTIVE = 100
 FEWEST_SUPPORT = 5
-SPREAD = (0.5, 2.0)  # posterior sd over the sd between samples: outside, a warning
+SPREAD = (0.5, 2.0)  # posterior sd over the sd between samples, without a warning
 ROUNDED_COUNT = 1e-9  # of a number of rows
 IS_PRIOR = (0.9, 1.1)  # ratios to the prior within which a posterior is its prior
 
@@ -22,9 +22,9 @@ IS_PRIOR = (0.9, 1.1)  # ratios to the prior within which a posterior is its pri
 def fit_warnings(fit: Fit) -> Iterator[str]:
     """Yield why a fit is unreliable, and what to do.
 
-    Without minority rows a root chose lambda, so the spread is that of the samples, or
-    the user gave it as a number. With them a posterior that is its prior is no reason:
-    a large lambda would switch the labels off.
+    Without minority rows lambda is calibrated, so the spread is right, or the user gave
+    a number. With minority rows the posterior may be the prior: a large lambda would
+    switch the labels off.
     """
     draws = fit.draws
     if draws.uncalibrated:
@@ -65,9 +65,9 @@ def _of_draws(fit: Fit) -> Iterator[str]:
         if round(r_hat, 3) > LARGEST_R_HAT:  # as it is printed
             bound = ", or bound the minority weights: priors.Beta(total=1)"
             yield (
-                f"R-hat of s_z is {r_hat:.3f} (> {LARGEST_R_HAT}): the chains disagree, as "
-                "they do if the posterior has several modes; use more draws and more "
-                f"tune{other}{bound * bool(fit.dictionary.n1)}"
+                f"R-hat of s_z is {r_hat:.3f} (> {LARGEST_R_HAT}): the chains "
+                "disagree, as they do if the posterior has several modes; use more "
+                f"draws and more tune{other}{bound * bool(fit.dictionary.n1)}"
             )
         if ess < FEWEST_EFFECTIVE * chains:
             yield (
@@ -111,8 +111,8 @@ def _of_collapse(fit: Fit) -> Iterator[str]:
 def _of_prior(fit: Fit) -> Iterator[str]:
     """Yield that a posterior is its prior.
 
-    One of the ratios alone says little: the variance of s_z may be that of the prior,
-    or larger, where the weights are others.
+    Two ratios must be near 1: with other weights than the prior's, the variance of s_z
+    alone may be as large.
     """
     assert fit.prior is not None
     ratio = variance_ratio(fit.draws, fit.prior)
@@ -120,12 +120,9 @@ def _of_prior(fit: Fit) -> Iterator[str]:
     of_support = float(after) / float(before)
     low, high = IS_PRIOR
     if low <= ratio <= high and low <= of_support <= high:
-        calibrated = fit.estimator.likelihood_scale == "calibrated"
-        remedy = (
-            "a prior with a larger sd"
-            if calibrated
-            else "likelihood_scale='calibrated'"
-        )
+        remedy = "likelihood_scale='calibrated'"
+        if fit.estimator.likelihood_scale == "calibrated":
+            remedy = "a prior with a larger sd"
         yield (
             "the posterior is its prior: near the cutoff the similarity of a row to "
             f"the centre has {ratio:.2f} of its prior variance, and the weights rest "
@@ -136,7 +133,7 @@ def _of_prior(fit: Fit) -> Iterator[str]:
 
 
 def _of_spread(fit: Fit) -> Iterator[str]:
-    """Yield that the posterior sd of s_z near the cutoff is far from its sd between samples."""
+    """Yield that the posterior sd of s_z is far from its sd between samples."""
     spread, _ = fit.spread_and_pull
     if spread < SPREAD[0] or spread > SPREAD[1]:
         width, other = ("wide", "larger") if spread > 1.0 else ("narrow", "smaller")
@@ -156,9 +153,8 @@ def _of_rate(fit: Fit) -> Iterator[str]:
     what = "groups" if (rows.shared_group >= 0).any() else "rows"
     needed = math.ceil(1.0 / asked - 1.0 - ROUNDED_COUNT)
     if n < needed:
-        weighted = (
-            " in effect, by their weights," if n < len(rows.majority_groups) else ""
-        )
+        weighted = " in effect, by their weights,"
+        weighted *= n < len(rows.majority_groups)
         yield (
             f"{n} {what}{weighted} are few for a false-alarm rate of {asked:g}: the "
             "cutoff lies at the farthest of them, left out, and a new normal row lies "
@@ -168,16 +164,15 @@ def _of_rate(fit: Fit) -> Iterator[str]:
 
 
 def _of_cutoff(fit: Fit) -> Iterator[str]:
-    """Yield that no cutoff within the limit of false alarms flags a left-out minority row."""
-    cutoff: object = fit.cutoff
-    minority = fit.rows.minority
-    if isinstance(cutoff, Printed):
-        cutoff = cutoff.cutoff
-    if isinstance(cutoff, Best) and not (fit.left_out_scores[minority] < 0.0).any():
+    """Yield that ``max_fpr`` lets no cutoff flag a left-out minority row."""
+    chosen = fit.cutoff
+    cutoff = chosen.cutoff if isinstance(chosen, Printed) else chosen
+    flagged = fit.left_out_scores[fit.rows.minority] < 0.0
+    if isinstance(cutoff, Best) and not flagged.any():
         yield (
             "no minority row is among the oddest majority rows that max_fpr="
-            f"{cutoff.max_fpr:g} lets the cutoff flag, each left out, so the cutoff has "
-            "a false-alarm rate of .1 instead: this model hardly tells the classes "
+            f"{cutoff.max_fpr:g} lets the cutoff flag, each left out, so the cutoff "
+            "has a false-alarm rate of .1 instead: this model hardly tells the classes "
             "apart; use one that learns from minority rows, such as BSVDDM, or another "
             "kernel"
         )

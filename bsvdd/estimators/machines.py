@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, override
+from typing import ClassVar, Self, override
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +24,7 @@ from ..models.machines import Classes, Plane
 from ..tables import inputs
 from ..tables.table import Table
 from ..tables.training import TrainingRows
-from .of_rows import OfRows, clone
+from .of_rows import Constraints, OfRows, clone
 
 MOST_MATRIX_ROWS = 20_000  # whose matrix has 3.2 GB
 MAX_RESIDUAL = 1e-6  # of a linear system with 1 and -1 on its right-hand side
@@ -40,21 +41,23 @@ class Solved:
     rows : TrainingRows
     kernel : Kernel
         Fitted.
-    rows : ndarray of shape (n, q)
-        As the kernel takes them, majority rows first.
+    coordinates : ndarray of shape (n, q)
+        Of the rows by the kernel, majority rows first.
     largest : float
         The largest k(u, u).
     """
 
     rows: TrainingRows
     kernel: Kernel
-    rows: np.ndarray
+    coordinates: np.ndarray
     largest: float
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Machine(OfRows):
+class Machine(OfRows[Solved]):
     r"""A hyperplane, :math:`f(z) = \sum_j w_j k(u_j, z) + b`; normal rows have f >= 0.
+
+    The score of a row z is f(z).
 
     Attributes
     ----------
@@ -64,12 +67,12 @@ class Machine(OfRows):
     """
 
     kernel: Kernel | Callable[..., np.ndarray] = Tabular(RBF("median"))
-    minor_label: Any = None
+    minor_label: object = None
     table: Table | None = None
 
     _learns_from_minority: ClassVar[bool] = True
     # the union for all machines; scikit-learn ignores constraints of absent parameters
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "nu": [Interval(Real, 0, 1, closed="right")],
         "C": [Interval(Real, 0, None, closed="neither")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
@@ -80,10 +83,10 @@ class Machine(OfRows):
     }
 
     def _solve(self, rows: Classes) -> tuple[np.ndarray, float]:
-        """Weights of the rows, and the offset."""
+        """Return the weights of the rows, and the offset."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Fit the hyperplane.
 
         Parameters
@@ -125,11 +128,10 @@ class Machine(OfRows):
             )
 
     def _classes(self, training: TrainingRows) -> tuple[Kernel, Classes]:
-        """Return the kernel fitted to majority rows, and the rows, majority rows first."""
-        X = training.X
+        """Return the kernel fitted to the majority, and the rows, majority first."""
         minority = training.minority
-        majority = X[~minority]
-        others = X[minority & self._learns_from_minority]
+        majority = training.X[~minority]
+        others = training.X[minority & self._learns_from_minority]
         names = training.row_names[~minority]
         inputs.warn_of_columns(
             training.kernel, majority, training.table.labels, names, chosen=True
@@ -138,26 +140,16 @@ class Machine(OfRows):
         kernel = training.kernel.fit(majority, np.ones(n), np.arange(n))
         Z = kernel.inputs(np.concatenate([majority, others]))
         K = kernel(Z, Z)
-        return kernel, Classes(
-            Z, np.repeat([1.0, -1.0], [n, len(others)]), (K + K.T) / 2.0
-        )
+        y = np.repeat([1.0, -1.0], [n, len(others)])
+        return kernel, Classes(Z, y, (K + K.T) / 2.0)
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return f of each row of X, at least 0 for normal rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p), or data frame
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+    @override
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
         check_is_fitted(self)
         fit = self.fit_
         used = np.flatnonzero(self.weights_)
         Z = fit.kernel.inputs(fit.rows.new(X).X)
-        Y = fit.rows[used]
+        Y = fit.coordinates[used]
         blocks = np.array_split(Z, len(Z) * len(Y) // BLOCK_VALUES + 1)
         with threads.one():
             f = np.concatenate(
@@ -165,27 +157,11 @@ class Machine(OfRows):
             )
         return f + self.intercept_
 
-    score_samples = decision_function
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return +1 (normal) where f is at least 0, up to its rounding, else -1.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p), or data frame
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        f = self.decision_function(X)
-        terms = np.abs(self.weights_).sum() * self.fit_.largest + abs(self.intercept_)
-        return np.where(f >= -ROUNDING_OF_F * terms, 1, -1)
-
     @property
-    def kernel_(self) -> Kernel:
-        """The kernel, with its bandwidth as a number."""
-        return self.fit_.kernel
+    @override
+    def _rounding(self) -> float:
+        terms = np.abs(self.weights_).sum() * self.fit_.largest + abs(self.intercept_)
+        return ROUNDING_OF_F * terms
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -201,7 +177,7 @@ class OCSVM(Machine):
         As in :class:`bsvdd.BSVDD`. A narrower kernel orders rows better, and f = 0 then
         flags most new normal rows: on 13 real sets .13 of them with ``"median"`` (AUC
         .80), .48 with ``"modified_mean"`` (.87), .91 with ``"likelihood"`` (.88).
-    minor_label, table
+    minor_label, table : optional
         As in :class:`bsvdd.BSVDD`.
     nu : float, default=0.1
         Upper bound on the share of margin errors, and lower bound on the share of
@@ -260,7 +236,7 @@ class SVM(Machine):
     ----------
     kernel : Kernel or callable, default=Tabular(RBF("median"))
         As in :class:`bsvdd.BSVDD`. A narrower kernel flags few new minority rows.
-    minor_label, table
+    minor_label, table : optional
         As in :class:`bsvdd.BSVDD`.
     C : float, default=1
     balanced : bool, default=True
@@ -290,12 +266,12 @@ class SVM(Machine):
     balanced: bool = True
 
     def _costs(self, rows: Classes) -> np.ndarray:
-        """Costs of an error on each row, (n,)."""
+        """Return the cost of an error on each row, (n,)."""
         d = self._density(rows)
         return self.C * (machines.balanced(d, rows.y) if self.balanced else d)
 
     def _density(self, rows: Classes) -> np.ndarray:
-        """Density weight of each row in the costs, (n,)."""
+        """Return the density weight of each row in the costs, (n,)."""
         return np.ones(len(rows.y))
 
     def _solve(self, rows: Classes) -> tuple[np.ndarray, float]:
@@ -311,7 +287,7 @@ class DSVM(SVM):
 
     Parameters
     ----------
-    kernel, C, minor_label, table
+    kernel, C, minor_label, table : optional
         As in :class:`SVM`.
     balanced : bool, default=True
         Whether both classes have the same sum of costs; else the cost of a row is C
@@ -350,9 +326,8 @@ class DSVM(SVM):
     density: str = "class"
 
     def _density(self, rows: Classes) -> np.ndarray:
-        within_class = self.density == "class"
         self.density_weights_ = machines.density_weights(
-            rows, self.neighbors, within_class
+            rows, self.neighbors, within_class=self.density == "class"
         )
         return self.density_weights_
 
@@ -366,7 +341,7 @@ class LSSVM(SVM):
 
     Parameters
     ----------
-    kernel, C, balanced, minor_label, table
+    kernel, C, balanced, minor_label, table : optional
         As in :class:`SVM`; the error of a row is squared.
     epsilon : float, default=0
         Added to each element of the diagonal.
@@ -398,7 +373,7 @@ class LSSVM(SVM):
     epsilon: float = 0.0
 
     def _ridge(self, costs: np.ndarray) -> np.ndarray:
-        """Ridge of each row, (n,), infinite for rows that cost nothing."""
+        """Return the ridge of each row, (n,), infinite for rows that cost nothing."""
         with np.errstate(divide="ignore"):
             return 1.0 / costs + self.epsilon
 
@@ -428,16 +403,16 @@ class IDLSSVM(LSSVM, DSVM):
 
     Parameters
     ----------
-    kernel, C, epsilon, minor_label, table
+    kernel, C, epsilon, minor_label, table : optional
         As in :class:`LSSVM`.
     balanced : bool, default=True
         Whether both classes have the same sum of costs; else C_i = C d_i^2, as in the
         source.
-    neighbors, density
+    neighbors, density : optional
         As in :class:`DSVM`.
     zero_weight : {"drop", "epsilon"}, default="drop"
-        How a row with d = 0, whose ridge is infinite, is treated, for which the sources
-        have no rule: it gets weight zero, or its ridge is only epsilon.
+        What the sources leave open for a row with d = 0, whose ridge is infinite: it
+        gets weight zero, or its ridge is only epsilon.
 
     Attributes
     ----------

@@ -2,60 +2,86 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..models.kernels import Kernel
+from ..models.rows import Rows
 from ..tables.labels import LABELS_OF_PREDICT, minority_of
+from ..tables.table import Table
 from ..tables.training import TrainingRows, TrainingTable
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from sklearn.utils import Tags
+
     # scikit-learn has no types, and a base of unknown type takes any keyword argument
 
     class BaseEstimator:
         """The part of scikit-learn's that is used."""
 
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
-        def set_params(self, **params: Any) -> Self: ...  # noqa: D102
+        def set_params(self, **params: object) -> Self: ...  # noqa: D102
         def _validate_params(self) -> None: ...
-        def __sklearn_tags__(self) -> Any: ...
+        def __sklearn_tags__(self) -> Tags: ...
 
     class OutlierMixin:
         """It has fit_predict only, which is overridden."""
 
-    def clone(est: Any, *, safe: bool = True) -> Any: ...  # noqa: D103
+    def clone[T](est: T, *, safe: bool = True) -> T: ...  # noqa: D103
 
 else:
     from sklearn.base import BaseEstimator, OutlierMixin, clone
 
-__all__ = ["BaseEstimator", "OfRows", "OutlierMixin", "clone"]
+__all__ = ["BaseEstimator", "Constraints", "OfRows", "OutlierMixin", "clone"]
+
+Constraints = dict[str, list[object]]  # of parameters, for scikit-learn
 
 
-class OfRows(BaseEstimator):
+class HasRows(Protocol):
+    """What a fit has, whatever the model."""
+
+    @property
+    def rows(self) -> Rows:
+        """The training rows."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel, fitted."""
+
+
+class OfRows[F: HasRows](BaseEstimator):
     """An estimator whose fit, the frozen value ``fit_``, has training rows."""
 
-    fit_: Any
+    kernel: Kernel | Callable[..., np.ndarray]
+    minor_label: object
+    table: Table | None
+    fit_: F
 
     _learns_from_minority: ClassVar[bool] = False
+    _parameter_constraints: ClassVar[Constraints]
 
     def _require_rows(self, minority: np.ndarray, labelled: bool) -> None:
         """Raise a ValueError if so many rows of each class cannot be fitted."""
         if self._learns_from_minority and not minority.any():
+            without = "; it requires y to be passed, but the target y is None"
             raise ValueError(
                 f"{type(self).__name__} learns from minority rows, but there is none "
-                "(n1 = 0)"
-                + (
-                    ""
-                    if labelled
-                    else "; it requires y to be passed, but the target y is None"
-                )
-                + "; give y with at least one minority row, or use a one-class model such as BSVDD"
+                f"(n1 = 0){without * (not labelled)}; give y with at least one "
+                "minority row, or use a one-class model such as BSVDD"
             )
 
     @property
     def _training(self) -> TrainingRows:
         return cast("TrainingRows", self.fit_.rows)
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel, with its bandwidth as a number."""
+        return self.fit_.kernel
 
     @property
     def table_(self) -> TrainingTable:
@@ -83,7 +109,7 @@ class OfRows(BaseEstimator):
 
     @property
     def classes_(self) -> np.ndarray:
-        """The values of ``predict``, [-1, 1], for scikit-learn's scorers and calibration.
+        """The values of ``predict``, [-1, 1], for scorers and calibration.
 
         Raises
         ------
@@ -94,9 +120,7 @@ class OfRows(BaseEstimator):
         check_is_fitted(self)
         if self.labels_ not in LABELS_OF_PREDICT:
             minor, *others = self.labels_
-            shown = ", ".join(map(repr, others[:3])) + (
-                ", ..." if len(others) > 3 else ""
-            )
+            shown = ", ".join(map(repr, others[:3])) + ", ..." * (len(others) > 3)
             raise AttributeError(
                 "scikit-learn's own scorers and calibration need the labels of "
                 f"predict, -1 for abnormal and 1 for normal; this fit has {minor!r} "
@@ -106,18 +130,76 @@ class OfRows(BaseEstimator):
             )
         return np.array([-1, 1])
 
-    def minority_of(self, y: Any, n: int) -> np.ndarray:
-        """Return which of n rows with labels y are minority, by the labels of the fit."""
+    def minority_of(self, y: ArrayLike, n: int) -> np.ndarray:
+        """Return which of n rows with labels y are minority, by the labels of the fit.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+        n : int
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+        """
         training = self._training
         return minority_of(training.labels, training.minor_label, y, n)
+
+    # answers
+
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
+        """Return the score of each row; it is at least 0 for normal rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), or data frame
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        raise NotImplementedError
+
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Return ``score_samples(X)``.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), or data frame
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self.score_samples(X)
+
+    @property
+    def _rounding(self) -> float:
+        """What a score of 0 may be too small, by rounding."""
+        return 0.0
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return +1 (normal) where the score is at least 0, else -1.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), or data frame
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return np.where(self.score_samples(X) >= -self._rounding, 1, -1)
+
+    # scikit-learn
 
     def __sklearn_is_fitted__(self) -> bool:
         return "fit_" in vars(self)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        kernel = self.get_params(deep=False)["kernel"]
-        tags.input_tags.pairwise = getattr(kernel, "pairwise", False)
-        tags.input_tags.allow_nan = getattr(kernel, "of_tables", False)
+        if isinstance(self.kernel, Kernel):  # and no function
+            tags.input_tags.pairwise = self.kernel.pairwise
+            tags.input_tags.allow_nan = self.kernel.of_tables
         tags.target_tags.required = self._learns_from_minority
         return tags

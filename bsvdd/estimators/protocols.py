@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ..tables.training import TrainingTable
 
@@ -13,16 +14,16 @@ from ..tables.training import TrainingTable
 class RowScorer(Protocol):
     """Scores new rows: any class of this package, or a pipeline of scikit-learn."""
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Fit training rows."""
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return the score of each new row, at least 0 for normal rows, shape (m,)."""
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """Return the parameters by name."""
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Return +1 (normal) or -1 for each new row, shape (m,)."""
 
 
@@ -39,14 +40,14 @@ class HasTable(Protocol):
 class LeavesOut(RowScorer, HasTable, Protocol):
     """Answers its training rows left out: a description, or several in ``Views``."""
 
-    def decision(self, X: Any = None, prob: float = 0.9) -> pd.DataFrame:
+    def decision(self, X: ArrayLike | None = None, prob: float = 0.9) -> pd.DataFrame:
         """Return the decision on new rows, by default on the training rows."""
 
-    def margins(self, X: Any = None) -> np.ndarray:
+    def margins(self, X: ArrayLike | None = None) -> np.ndarray:
         """Return log(inside / outside) in each draw, shape (draws, m)."""
 
-    def probability_normal(self, X: Any) -> np.ndarray:
+    def probability_normal(self, X: ArrayLike) -> np.ndarray:
         """Return P(normal) of each new row, shape (m,)."""
 
-    def score_samples(self, X: Any) -> np.ndarray:
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Return minus the surprise of each new row, shape (m,)."""

@@ -12,7 +12,10 @@ import pkgutil
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .of_rows import OfRows
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Record:
     """
 
     name: str
-    place: type | str
+    place: type[OfRows] | str
 
     @property
     def class_name(self) -> str:
@@ -37,7 +40,7 @@ class Record:
             return self.place.partition(":")[2]
         return self.place.__name__
 
-    def estimator(self) -> type[Any]:
+    def estimator(self) -> type[OfRows]:
         """Return the class, which is imported.
 
         Returns
@@ -46,7 +49,7 @@ class Record:
         """
         if isinstance(self.place, type):
             return self.place
-        found: type = pkgutil.resolve_name(f"{__package__}.{self.place}")
+        found: type[OfRows] = pkgutil.resolve_name(f"{__package__}.{self.place}")
         return found
 
     @property
@@ -58,7 +61,7 @@ class Record:
     @property
     def needs_minority(self) -> bool:
         """Whether the weights depend on minority rows, which may tune any cutoff."""
-        return bool(self.estimator()()._learns_from_minority)
+        return self.estimator()._learns_from_minority
 
     @property
     def bayesian(self) -> bool:
@@ -73,9 +76,8 @@ class Record:
     @property
     def reference(self) -> str:
         """The first reference of the docstring, in one line; empty if it has none."""
-        found = (inspect.getdoc(self.estimator()) or "").partition(
-            "References\n----------\n"
-        )[2]
+        docstring = inspect.getdoc(self.estimator()) or ""
+        found = docstring.partition("References\n----------\n")[2]
         return " ".join(found.partition("\n\n")[0].split())
 
 
@@ -116,8 +118,7 @@ def find(name: str) -> Record | None:
     return next((Record(name, cls) for cls in own), None)
 
 
-def _derived(cls: type) -> Iterator[type]:
-    each: type
+def _derived(cls: type[OfRows]) -> Iterator[type[OfRows]]:
     for each in cls.__subclasses__():
         yield each
         yield from _derived(each)

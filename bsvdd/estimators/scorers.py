@@ -10,9 +10,9 @@ values are reversed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import average_precision_score
 from sklearn.pipeline import Pipeline
 
@@ -45,7 +45,7 @@ class Scorer:
 
     name: str
 
-    def __call__(self, estimator: RowScorer, X: Any, y: Any) -> float:
+    def __call__(self, estimator: RowScorer, X: ArrayLike, y: ArrayLike) -> float:
         """Return the metric for rows X with labels y.
 
         Parameters
@@ -81,9 +81,8 @@ class Scorer:
         score = np.minimum(-np.asarray(estimator.decision_function(X)), LARGEST)
         if self.name == "average_precision":
             return float(average_precision_score(minority, score))
-        return evaluate(minority, flagged, score)[
-            "auc" if self.name == "roc_auc" else self.name
-        ]
+        metrics = evaluate(minority, flagged, score)
+        return metrics["auc" if self.name == "roc_auc" else self.name]
 
     def __repr__(self) -> str:
         return f"scorers.{self.name}"

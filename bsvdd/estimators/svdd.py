@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, cast, override
+from typing import ClassVar, cast, override
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -13,13 +13,15 @@ from ..inference.draws import Draws
 from ..models.dictionary import Dictionary
 from ..models.svdd import Sphere, solve
 from .description import Description
+from .of_rows import Constraints
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SVDD(Description):
     r"""Support vector data description: the smallest ball around the majority.
 
-    .. math:: \max_w \sum_i w_i K_{ii} - w^\top K w, \qquad \sum w_i = 1, \quad 0 \le w_i \le C
+    .. math:: \max_w \sum_i w_i K_{ii} - w^\top K w, \qquad \sum w_i = 1, \quad
+        0 \le w_i \le C
 
     Parameters
     ----------
@@ -33,8 +35,8 @@ class SVDD(Description):
     dictionary : optional
         As in :class:`BSVDD`; "auto" is 2,000 atoms.
     cutoff : object of bsvdd.cutoffs or None, default=None
-        As in :class:`BSVDD`: a left-out row is compared with the sphere that the others
-        have without it. ``Printed(of="own")`` is the sphere of the description, which
+        As in :class:`BSVDD`: a left-out row is compared with the sphere of the others.
+        ``Printed(of="own")`` is the sphere of the description, which
         excludes far more than ``outlier_fraction`` of new normal rows if the kernel is
         narrow or the columns are many.
     minor_label : optional
@@ -49,9 +51,9 @@ class SVDD(Description):
     weights_ : ndarray of shape (M,)
     sphere_ : Sphere
     kernel_, gram_, idata_, cutoff_
-        As in :class:`BSVDD`; ``idata_`` has one draw, and P(normal) and intervals count
-        the uncertainty of the cutoff and of rows that the sample has not shown, and not
-        that of the centre: intervals of 90 % are too short.
+        As in :class:`BSVDD`; ``idata_`` has one draw. P(normal) and intervals count the
+        uncertainty of the cutoff, and of rows that the sample has not shown, but not
+        the uncertainty of the centre: intervals of 90 % are too short.
 
     See Also
     --------
@@ -72,7 +74,7 @@ class SVDD(Description):
     """
 
     _default_atoms = 2000
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **Description._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "outlier_fraction": [Interval(Real, 0, 1, closed="right")],
@@ -94,7 +96,7 @@ class SVDD(Description):
 
     @property
     def sphere_(self) -> Sphere:
-        """The solution: weights, squared distances of the atoms, and the squared radius."""
+        """The solution: weights of atoms, their squared distances, and the radius."""
         return cast("Sphere", self.fit_.draws.model)
 
     @property
@@ -118,7 +120,7 @@ class SVDDM(SVDD):
 
     Parameters
     ----------
-    kernel, dictionary, cutoff, minor_label, table
+    kernel, dictionary, cutoff, minor_label, table : optional
         As in :class:`SVDD`.
     C : float, optional
         Cost of majority rows outside, at least 1/n0. ``None`` is 1/(n0
@@ -154,7 +156,7 @@ class SVDDM(SVDD):
     """
 
     _learns_from_minority = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **SVDD._parameter_constraints,
         "C2": [Interval(Real, 0, None, closed="neither"), None],
         "minority_fraction": [Interval(Real, 0, 1, closed="right")],

@@ -1,20 +1,24 @@
-"""The DataTree of a fit, ``est.idata_``, and a fit with draws from one, ``est.with_draws``.
+"""The tree of a fit, ``est.idata_``, and draws from a user, ``est.with_draws``.
 
 =================  =====================================================================
 group              content
 =================  =====================================================================
-posterior          draws of ``w``; of a few numbers on the weights, and of ``s``, the similarity of
-                   up to 20 left-out training rows near the cutoff:
+posterior          draws of ``w``, of a few numbers on the weights, and of ``s``, the
+                   similarity of up to 20 left-out training rows near the cutoff:
                    :mod:`bsvdd.estimators.facts`
 sample_stats       statistics of the sampler
-prior              the same from the prior
-distance           ``d``, the distances of the training rows in each draw, as those of new rows
-log_likelihood     ``kernel``, the sum over the rows; no density of rows, so not for ``az.loo``
-potential          ``kernel``, its terms
-decision           what ``est.decision()`` has of the training rows, each left out, and the cutoff
-diagnostics        the largest R-hat and the smallest effective sample size of s at 50 points, the
-                   number of divergences, and medians of the support of the weights
-constant_data      the training rows, their classes, weights and batches, and the point of each
+prior              the same as ``posterior``, from the prior
+distance           ``d``, the distances of the training rows in each draw, in the centre
+                   and not left out
+log_likelihood     ``kernel``, a sum over the rows; no density of rows, so not for
+                   ``az.loo``
+potential          ``kernel``, the terms of this sum
+decision           ``est.decision()``, of the training rows left out, and the cutoff
+diagnostics        the largest R-hat and the smallest effective sample size of s at 50
+                   atoms, the number of divergences, and medians of the support of the
+                   weights
+constant_data      the training rows, their classes, weights and groups, and the atom of
+                   each
 =================  =====================================================================
 """
 
@@ -27,6 +31,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 
 from ..base import threads
 from ..base.messages import quoted
@@ -53,7 +58,7 @@ def tree_of(fit: Fit) -> xr.DataTree:
 
 
 def by_draw(draws: Draws, values: np.ndarray, *dims: str) -> xr.DataArray:
-    """Return values (S, ...) of the draws with their dims, ``(chain, draw, *dims)``."""
+    """Return values (S, ...) of the draws with the dims ``(chain, draw, *dims)``."""
     shaped = values.reshape(draws.chains, -1, *values.shape[1:])
     coords = {name: np.arange(n) for name, n in zip(CHAIN_DRAW, shaped.shape)}  # noqa: B905
     return xr.DataArray(shaped, coords, (*CHAIN_DRAW, *dims))
@@ -112,8 +117,7 @@ def _diagnostics(fit: Fit) -> xr.Dataset:
     quantities = fit.quantities["posterior"]
     names = ("effective_support", "largest_weight")
     found = {name: np.median(quantities[name]) for name in names}
-    r_hat, ess = fit.convergence
-    found |= {"r_hat": r_hat, "ess": ess}
+    found |= dict(zip(("r_hat", "ess"), fit.convergence, strict=True))
     return xr.Dataset({**found, "divergences": fit.divergences})
 
 
@@ -154,8 +158,8 @@ def with_draws(known: Fit, draws: Any) -> Fit:
     return known.changed(draws=own, seconds=np.nan)
 
 
-def weights_of(draws: Any, points: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return weights (chains, draws, points), and what a sampler says of each draw."""
+def weights_of(draws: Any, atoms: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return weights (chains, draws, atoms), and statistics of each draw."""
     stats: dict[str, np.ndarray] = {}
     if isinstance(draws, xr.DataTree):
         if "posterior" not in draws.children:
@@ -174,12 +178,12 @@ def weights_of(draws: Any, points: int) -> tuple[np.ndarray, dict[str, np.ndarra
             )
         draws = draws["w"]
     if isinstance(draws, xr.DataArray):
-        return _of_array(_ordered(draws, points), points), stats
-    return _of_array(draws, points), stats
+        draws = _ordered(draws, atoms)
+    return _of_array(draws, atoms), stats
 
 
-def _ordered(draws: Any, points: int) -> Any:
-    """Return draws of dims (chain, draw, point), their points in the order of the fit."""
+def _ordered(draws: xr.DataArray, atoms: int) -> np.ndarray:
+    """Return draws of dims (chain, draw, point), atoms in the order of the fit."""
     if "draw" not in draws.dims or draws.ndim != 2 + ("chain" in draws.dims):
         raise ValueError(
             f"draws: expected the dims chain, draw and point, got {draws.dims}"
@@ -188,19 +192,19 @@ def _ordered(draws: Any, points: int) -> Any:
         draws = draws.expand_dims("chain")
     draws = draws.transpose(*CHAIN_DRAW, ...)
     dim = draws.dims[2]
-    if draws.sizes[dim] == points and dim in draws.coords:
+    if draws.sizes[dim] == atoms and dim in draws.coords:
         own = draws[dim].values.tolist()
-        if set(own) != set(range(points)):
+        if set(own) != set(range(atoms)):
             raise ValueError(
-                f"draws: the coordinate {dim!r} names other points than the fit, which "
-                f"has 0 to {points - 1}; got {own[:3]}, ...; drop it to match points "
+                f"draws: the coordinate {dim!r} names other atoms than the fit, which "
+                f"has 0 to {atoms - 1}; got {own[:3]}, ...; drop it to match atoms "
                 "by their order"
             )
-        draws = draws.sel({dim: np.arange(points)})
+        draws = draws.sel({dim: np.arange(atoms)})
     return draws.to_numpy()
 
 
-def _of_array(draws: Any, points: int) -> np.ndarray:
+def _of_array(draws: ArrayLike, atoms: int) -> np.ndarray:
     try:
         w = np.asarray(draws, dtype=float)
     except (TypeError, ValueError) as error:
@@ -209,9 +213,9 @@ def _of_array(draws: Any, points: int) -> np.ndarray:
             f"{draws!r:.80} ({error})"
         ) from error
     w = w[None] if w.ndim == 2 else w
-    if w.ndim != 3 or w.shape[-1] != points or not w.size:
+    if w.ndim != 3 or w.shape[-1] != atoms or not w.size:
         raise ValueError(
-            f"draws: expected weights of shape (draws, {points}), one for each point "
+            f"draws: expected weights of shape (draws, {atoms}), one for each atom "
             f"of the fit, got shape {np.shape(draws)}"
         )
     return w

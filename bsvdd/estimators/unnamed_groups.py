@@ -1,14 +1,14 @@
-r"""Rows that belong together, though nobody told.
+r"""Columns whose groups of rows are alike, though ``fit`` has no ``groups``.
 
 Rows of one group of a column are alike if the intraclass correlation of the other
-columns is at least .1 and no accident of which row has which group. With the mean
-squares between and within k groups, summed over standardised columns, and
+columns is at least .1, and larger than under almost all permutations of the groups.
+With the mean squares between and within k groups, summed over standardised columns, and
 :math:`n_0 = (n - \sum_l n_l^2 / n) / (k - 1)`,
 
 .. math:: \mathrm{ICC} = \frac{M_b - M_w}{M_b + (n_0 - 1) M_w}
 
-(Donner 1986). Numbers have a trend, and are no groups for it: of a column of whole
-numbers, what a cubic polynomial of it explains is taken off first.
+(Donner 1986). A trend makes no groups: if the column has whole numbers, a cubic
+polynomial of it is subtracted from the other columns first.
 
 **References**
 
@@ -20,18 +20,20 @@ coefficient in the one-way random effects model. International Statistical Revie
 from __future__ import annotations
 
 import shlex
-from typing import Any, cast
+from collections.abc import Hashable
+from typing import cast
 
 import numpy as np
 from scipy import sparse
 
+from ..base.messages import advised
 from ..inference.fit import Fit
 from ..tables.training import TrainingRows
 
 FEWEST_GROUPS = 5
 FEWEST_ROWS_OF_GROUPS = 30
 SHARE_SHARED = 0.8  # of the groups that several rows have, at least
-# share of the rows of one group of numbers: zeros and flags are no groups
+# share of rows that one number may have: zeros and flags are no groups
 LARGEST_SHARE = 0.25
 MOST_COMPARED = 2000  # rows
 CORRELATED = 0.1  # intraclass correlation
@@ -42,19 +44,18 @@ TOO_OFTEN = 1.2  # rate of false alarms over that asked
 
 
 def unnamed_groups(fit: Fit) -> str:
-    """Return that rows of one group of a column are alike, and what to do; else ""."""
+    """Return a warning that rows of one group of a column are alike; else ""."""
     training = cast("TrainingRows", fit.rows)
     asked = fit.cutoff.rate
-    kernel = fit.dictionary.kernel
-    named = training.table.names is not None
-    given = training.group_labels is not None
-    if given or not named or asked is None or kernel.of_core:
+    kernel = fit.kernel
+    is_named = training.table.names is not None and training.group_labels is None
+    if not is_named or asked is None or kernel.of_core:
         return ""
     rows = training.majority
     if len(rows) > MOST_COMPARED:
         rng = np.random.default_rng(0)
         rows = np.sort(rng.choice(rows, MOST_COMPARED, replace=False))
-    columns: dict[Any, np.ndarray] = {}
+    columns: dict[Hashable, np.ndarray] = {}
     for place, name in enumerate(training.table.labels):
         group = groups_of(training, place, rows)
         if group is not None and alike(others(training, place, rows, group), group):
@@ -70,36 +71,33 @@ def unnamed_groups(fit: Fit) -> str:
         return ""
     # a finer one explains a coarser one
     name = max(known, key=lambda each: (int(columns[each].max()), known[each]))
+    how = advised("group", f"fit(X, groups={name!r})", shlex.quote(str(name)))
     return (
         f"rows of one {str(name)!r} are alike: if new rows come from new ones, about "
         f"{known[name]:.2f} of them will be called abnormal at {asked:g} asked; "
-        f"fit(X, groups={name!r}), or --group {shlex.quote(str(name))}, asks of rows "
-        "of a new one"
+        f"{how} asks of rows of a new one"
     )
 
 
 def groups_of(
     training: TrainingRows, place: int, rows: np.ndarray
 ) -> np.ndarray | None:
-    """Return the group (n,) of rows by a column, from 0; None for a column of no groups.
+    """Return the group (n,) of rows by a column, from 0; None if it has no groups.
 
-    The column is one of categories or whole numbers, with at least 5 groups, four
-    fifths of which come again.
+    The column has categories or whole numbers: at least 5, of which four fifths come
+    again.
     """
     x = training.observed[rows, place]
     known = x[~np.isnan(x)]
-    if training.table.columns[place].kind in ("dates", "names") or (known % 1.0).any():
+    kind = training.table.columns[place].kind
+    if kind in ("dates", "names") or (known % 1.0).any():
         return None
     values, count = np.unique(known, return_counts=True)
-    if (
-        len(rows) < FEWEST_ROWS_OF_GROUPS
-        or len(values) < FEWEST_GROUPS
-        or (count > 1).mean() < SHARE_SHARED
-    ):
+    if len(rows) < FEWEST_ROWS_OF_GROUPS or len(values) < FEWEST_GROUPS:
         return None
-    if training.table.columns[
-        place
-    ].kind == "numbers" and count.max() > LARGEST_SHARE * len(rows):
+    if (count > 1).mean() < SHARE_SHARED:
+        return None
+    if kind == "numbers" and count.max() > LARGEST_SHARE * len(rows):
         return None
     return np.searchsorted(values, np.where(np.isnan(x), values[0], x))
 
@@ -107,11 +105,13 @@ def groups_of(
 def others(
     training: TrainingRows, place: int, rows: np.ndarray, group: np.ndarray
 ) -> np.ndarray:
-    """Return the other columns that are no categories, standardised, without gaps and trends."""
+    """Return the other columns of numbers, standardised.
+
+    Missing cells have the mean, and trends are subtracted.
+    """
     apart = {place, *training.table.categorical}
-    X = training.observed[
-        np.ix_(rows, [j for j in range(training.n_columns) if j not in apart])
-    ]
+    numbers = [j for j in range(training.n_columns) if j not in apart]
+    X = training.observed[np.ix_(rows, numbers)]
     X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
     if training.table.columns[place].kind == "numbers":
         z = np.vander((group - group.mean()) / group.std(), TREND + 1)
@@ -121,7 +121,7 @@ def others(
 
 
 def alike(X: np.ndarray, group: np.ndarray) -> bool:
-    """Return whether rows X (n, q) of one group (n,) are alike, and by no accident."""
+    """Return whether rows X (n, q) of one group (n,) are alike, and not by chance."""
     if not X.shape[1] or (own := correlation(X, group)) < CORRELATED:
         return False
     rng = np.random.default_rng(0)
@@ -143,12 +143,11 @@ def correlation(X: np.ndarray, group: np.ndarray) -> float:
 
 
 def rate_beyond(k: np.ndarray, group: np.ndarray, asked: float) -> float:
-    """Return the share of rows that lie beyond the cutoff if their group leaves with them.
+    """Return the share of rows beyond the cutoff if their groups leave with them.
 
-    A row is judged by its mean similarity to the others, of similarities k (n, n).
+    The score is the mean similarity to the other rows, of similarities k (n, n).
     """
     cutoff = np.quantile(k.sum(axis=1) / (len(k) - 1), asked)
     other = group[:, None] != group
-    return float(
-        ((k * other).sum(axis=1) / np.maximum(other.sum(axis=1), 1) < cutoff).mean()
-    )
+    mean = (k * other).sum(axis=1) / np.maximum(other.sum(axis=1), 1)
+    return float((mean < cutoff).mean())

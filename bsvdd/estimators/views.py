@@ -17,12 +17,13 @@ give p-values.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -61,11 +62,13 @@ class DescriptionView:
 
     estimator: Description
 
-    def values(self, _: TrainingTable | None, Z: Any = None) -> np.ndarray:
+    def values(self, table: TrainingTable, Z: ArrayLike | None = None) -> np.ndarray:
         """Return the values of new rows, by default of its training rows, left out.
 
         Parameters
         ----------
+        table : TrainingTable
+            Not used.
         Z : array-like of shape (m, p), optional
 
         Returns
@@ -82,7 +85,7 @@ class ColumnsView:
 
     joined: Callable[..., np.ndarray]
 
-    def values(self, table: TrainingTable, Z: Any = None) -> np.ndarray:
+    def values(self, table: TrainingTable, Z: ArrayLike | None = None) -> np.ndarray:
         """Return the values of new rows, by default of training rows, left out.
 
         Parameters
@@ -106,9 +109,9 @@ class ColumnsView:
 class FunctionView:
     """Minus a function of the user, which is larger for odder rows."""
 
-    function: Callable[[pd.DataFrame], Any]
+    function: Callable[[pd.DataFrame], ArrayLike]
 
-    def values(self, table: TrainingTable, Z: Any = None) -> np.ndarray:
+    def values(self, table: TrainingTable, Z: ArrayLike | None = None) -> np.ndarray:
         """Return the values of new rows, by default of training rows.
 
         Parameters
@@ -211,8 +214,8 @@ class Views(OutlierMixin, BaseEstimator):
     """
 
     estimator: Description | None = field(default=None, kw_only=False)
-    views: dict[str, Any] | None = None
-    weights: dict[str, float] | None = None
+    views: Mapping[str, Description | Callable[..., ArrayLike]] | None = None
+    weights: Mapping[str, float] | None = None
     false_alarm_rate: float = 0.1
     random_state: int | np.random.RandomState | None = 0
 
@@ -226,10 +229,12 @@ class Views(OutlierMixin, BaseEstimator):
             views[name] = DescriptionView(scaled)
         views |= COLUMNS_VIEWS
         for name, part in (self.views or {}).items():
-            of = DescriptionView if isinstance(part, BaseEstimator) else FunctionView
-            views[name] = of(clone(part, safe=False))
+            own_part: Any = clone(part, safe=False)
+            is_fit = isinstance(part, BaseEstimator)
+            of: type[View] = DescriptionView if is_fit else FunctionView
+            views[name] = of(own_part)
         c = {name: VIEW_WEIGHTS.get(name, FURTHER_WEIGHT) for name in views}
-        c |= self.weights or {}
+        c |= dict(self.weights or {})
         fits = [name for name in views if isinstance(views[name], DescriptionView)]
         if not (
             set(c) == set(views)
@@ -241,7 +246,7 @@ class Views(OutlierMixin, BaseEstimator):
             )
         return {name: (c[name], views[name]) for name in [*fits, *views] if c[name]}
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Fit the views, and choose the cutoff.
 
         Parameters
@@ -262,12 +267,14 @@ class Views(OutlierMixin, BaseEstimator):
         """
         return self._fit(lambda est: est.fit(X, y))
 
-    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+    def fit_predict(self, X: ArrayLike, y: ArrayLike | None = None) -> np.ndarray:
         """Fit each view to one table by its ``fit_predict``, and decide on its rows.
 
         Parameters
         ----------
-        X, y
+        X : array-like of shape (n, p), or data frame
+            As in :meth:`fit`.
+        y : array-like of shape (n,), or name of a column of the data frame, optional
             As in :meth:`fit`.
 
         Returns
@@ -322,7 +329,7 @@ class Views(OutlierMixin, BaseEstimator):
         )
         self._scores = np.quantile(scores - self._cutoff, 0.5, axis=0, method="lower")
 
-    def margins(self, Z: Any = None) -> np.ndarray:
+    def margins(self, Z: ArrayLike | None = None) -> np.ndarray:
         """Return the joined score less the cutoff in each draw.
 
         Parameters
@@ -351,7 +358,7 @@ class Views(OutlierMixin, BaseEstimator):
             below = below + weight * np.nan_to_num(z)
         return -np.log(harmonic) - Z_WEIGHT * below - self._cutoff
 
-    def decision(self, Z: Any = None, prob: float = 0.9) -> DecisionTable:
+    def decision(self, Z: ArrayLike | None = None, prob: float = 0.9) -> DecisionTable:
         """Return the decision on each row, as the decision of :class:`BSVDD`.
 
         Parameters
@@ -390,7 +397,7 @@ class Views(OutlierMixin, BaseEstimator):
         answers |= {"low": -high, "high": -low, "normal": score >= 0.0}
         return DecisionTable(p_value | answers, rows.index)
 
-    def probability_normal(self, Z: Any) -> np.ndarray:
+    def probability_normal(self, Z: ArrayLike) -> np.ndarray:
         """Return the share of the draws in which each new row is normal.
 
         Parameters
@@ -403,7 +410,7 @@ class Views(OutlierMixin, BaseEstimator):
         """
         return self.decision(Z)["probability_normal"].to_numpy()
 
-    def score_samples(self, Z: Any) -> np.ndarray:
+    def score_samples(self, Z: ArrayLike) -> np.ndarray:
         """Return minus the surprise of each new row: at least 0 for normal rows.
 
         Parameters
@@ -418,7 +425,7 @@ class Views(OutlierMixin, BaseEstimator):
 
     decision_function = score_samples
 
-    def predict(self, Z: Any) -> np.ndarray:
+    def predict(self, Z: ArrayLike) -> np.ndarray:
         """Return +1 (normal) where the surprise is at most 0, else -1.
 
         Parameters

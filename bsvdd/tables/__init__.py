@@ -1,4 +1,4 @@
-"""Tables: what their columns are, floats and cells, files, and gaps."""
+"""Tables: what their columns are, floats and cells, files, and missing cells."""
 
 import pkgutil
 

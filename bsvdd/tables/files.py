@@ -13,7 +13,7 @@ import pandas as pd
 from ..base.messages import advised, did_you_mean, naming, quoted
 from ..base.warning import DataWarning, warn
 from .columns import NO_VALUE, SWAPPED, amounts, text_of
-from .labels import read_labels, read_minority, split
+from .labels import TRUTH, read_labels, read_minority, split
 from .reading import LARGEST_EXACT, is_code
 from .table import Table
 
@@ -27,7 +27,6 @@ MISSING = {  # signs for "not known", as pandas has them
     *("", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL"),
     *("NaN", "n/a", "nan", "null"),
 }
-TRUTH = {"true": True, "false": False}
 
 
 def _parameter(name: str) -> str:
@@ -424,7 +423,7 @@ def _typed(x: pd.Series, decimal: str, is_text: bool) -> pd.Series:
         column = repr(x.name)
         how = advised("text", f"read_table(path, text=[{column}])", column)
         warn(
-            f"column {column}: {sign!r} in {n} rows is read as a gap; if it is a "
+            f"column {column}: {sign!r} in {n} rows is read as missing; if it is a "
             f"category, {how}",
             DataWarning,
         )

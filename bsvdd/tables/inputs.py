@@ -285,7 +285,7 @@ def warn_of_columns(
         )
     if isinstance(kernel, OfDistance):
         _warn_of_raw_scales(kernel, X)
-    if getattr(kernel, "scale", None) in SCALED_BY_SD and len(X) >= FEWEST_WITH_FAR:
+    if kernel.scale in SCALED_BY_SD and len(X) >= FEWEST_WITH_FAR:
         _warn_of_far_values(kernel, X, columns, rows)
 
 

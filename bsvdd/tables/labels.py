@@ -309,9 +309,8 @@ def _minor_of(labels: np.ndarray, minor_label: Any) -> tuple[Any, np.ndarray]:
             "with two classes, such as numpy.isin(y, labels)"
         )
     if minor_label is not None:
-        minor = minor_label
-        if isinstance(minor, np.generic):
-            minor = minor.item()
+        is_numpy = isinstance(minor_label, np.generic)
+        minor = minor_label.item() if is_numpy else minor_label
     elif set(labels.tolist()) == {-1, 1}:
         minor = -1
     elif set(labels.tolist()) == {0, 1}:  # False == 0 and True == 1

@@ -34,7 +34,7 @@ def missing_text(missing: np.ndarray, columns: Iterable[object]) -> str:
     more = f" and {others} more" if others > 0 else ""
     n = int(missing.any(axis=1).sum())
     named = ", ".join(each[:MOST_COLUMNS_NAMED])
-    return f"{n} of {len(missing)} rows have gaps, in {named}{more}"
+    return f"{n} of {len(missing)} rows have missing values, in {named}{more}"
 
 
 def imputed(
@@ -123,7 +123,7 @@ def _require_values(missing: np.ndarray, has: np.ndarray) -> None:
         column = int((~has.any(axis=0)).argmax())
         raise ValueError(
             f"column {column} (counted from 0) has no value in any of {len(has)} "
-            "majority rows, so nothing can fill its gaps; leave the column out"
+            "majority rows, so nothing can fill its missing cells; leave the column out"
         )
 
 

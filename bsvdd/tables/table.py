@@ -188,7 +188,7 @@ class Table:
         """
         X = as_frame(X)
         if isinstance(X, pd.DataFrame):
-            return self._learned(self._cells(X), categorical)[0]
+            return self.fit_floats(X, categorical)[0]
         of_array = {True: TableColumn("category"), False: TableColumn()}
         p = np.shape(X)[1]
         return self._with(tuple(of_array[i in categorical] for i in range(p)))
@@ -210,26 +210,7 @@ class Table:
         rows : ndarray of shape (n, p)
             As :meth:`floats` returns them; each column is read once.
         """
-        X = as_frame(X)
-        cells = self._cells(X)
-        table, values = self._learned(cells, categorical)
-        return table, table._readable(X, values, table._unreadable(cells, values))
-
-    def _with(self, columns: tuple[TableColumn, ...], names: Any = None) -> Self:
-        """The table with its columns; a ValueError if a cyclic one has no numbers."""
-        new = replace(self, columns=columns, names=names)
-        if wrong := [name for name in self.cyclic if new.kinds.get(name) != "numbers"]:
-            raise ValueError(f"cyclic: {wrong[0]!r} is none of the columns of numbers")
-        return new
-
-    def _cells(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Rows as :meth:`known`, numbered from 0."""
-        return self.known(X).reset_index(drop=True)
-
-    def _learned(
-        self, X: pd.DataFrame, categorical: Collection[int]
-    ) -> tuple[Self, pd.DataFrame]:
-        """The table of training rows, and their floats; says what may be doubted."""
+        X = self._cells(as_frame(X))
         found = {}
         wrong = []
         for i, name in enumerate(X):
@@ -244,13 +225,30 @@ class Table:
             )
         if wrong:
             raise ValueError("; ".join(wrong))
-        values = {name: column.floats(X[name]) for name, column in found.items()}
+        names = None if list(X) == list(range(X.shape[1])) else tuple(X)
+        table = self._with(tuple(found.values()), names)
+        values = table._values(X)
         for name, column in found.items():
             for line in notes_of_column(X[name], column, values[name].to_numpy()):
                 warn(f"column {name!r} {line}".replace("{x}", repr(name)), DataWarning)
-        names = None if list(X) == list(range(X.shape[1])) else tuple(X)
-        new = self._with(tuple(found.values()), names)
-        return new, pd.DataFrame(values, X.index)
+        return table, table._readable(X, values)
+
+    def _with(self, columns: tuple[TableColumn, ...], names: Any = None) -> Self:
+        """The table with its columns; a ValueError if a cyclic one has no numbers."""
+        new = replace(self, columns=columns, names=names)
+        if wrong := [name for name in self.cyclic if new.kinds.get(name) != "numbers"]:
+            raise ValueError(f"cyclic: {wrong[0]!r} is none of the columns of numbers")
+        return new
+
+    def _cells(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Rows as :meth:`known`, numbered from 0."""
+        return self.known(X).reset_index(drop=True)
+
+    def _values(self, X: pd.DataFrame) -> pd.DataFrame:
+        """The floats of cells, NaN where one is missing or cannot be read."""
+        columns = zip(X, self.columns, strict=True)
+        values = {name: column.floats(X[name]) for name, column in columns}
+        return pd.DataFrame(values, X.index)
 
     def known(self, X: Any) -> Any:
         """Return rows in which the values of :attr:`missing` are missing.
@@ -305,25 +303,19 @@ class Table:
         named = self.names is not None and len(self.names) == X.shape[1]
         return X[self.labels] if named else X  # scikit-learn names further columns
 
-    def read(self, X: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return the floats of rows, and which cells cannot be read.
+    def unreadable(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return which cells are there, but cannot be read.
 
         Parameters
         ----------
         X : pandas.DataFrame of shape (m, p)
-            With the columns of the fit.
+            With the columns of the fit, and as :meth:`known` returns them.
 
         Returns
         -------
-        values : pandas.DataFrame of shape (m, p)
-            NaN where a cell is missing, or cannot be read.
-        unreadable : pandas.DataFrame of bool, shape (m, p)
+        pandas.DataFrame of bool, shape (m, p)
         """
-        X = self._cells(X)
-        columns = zip(X, self.columns, strict=True)
-        values = {name: column.floats(X[name]) for name, column in columns}
-        floats = pd.DataFrame(values, X.index)
-        return floats, self._unreadable(X, floats)
+        return self._unreadable(X, self._values(X))
 
     def _unreadable(self, X: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
         """Which cells (m, p) are there, but have no finite float."""
@@ -336,10 +328,9 @@ class Table:
                 found[name] &= X.index.isin(given)
         return found
 
-    def _readable(
-        self, X: pd.DataFrame, values: pd.DataFrame, bad: pd.DataFrame
-    ) -> np.ndarray:
+    def _readable(self, X: pd.DataFrame, values: pd.DataFrame) -> np.ndarray:
         """The floats as an array; a ValueError for the first column with a bad cell."""
+        bad = self._unreadable(X, values)
         for name, column in zip(X, self.columns, strict=True):
             if n := int(bad[name].sum()):
                 row = int(bad[name].argmax())
@@ -367,8 +358,8 @@ class Table:
         ValueError
             A column is not there, or a cell is not as in training.
         """
-        X = self.matched(frame_of(X, self.labels))
-        return self._readable(X, *self.read(X))
+        X = self._cells(self.matched(frame_of(X, self.labels)))
+        return self._readable(X, self._values(X))
 
     def frame(self, rows: np.ndarray, index: Any = None) -> pd.DataFrame:
         """Return floats as cells: numbers, dates, texts.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ..base.warning import DataWarning, warn
 from ..models.kernels import Kernel, Tabular, as_kernel
@@ -21,9 +22,7 @@ from .table import Table, as_frame, frame_of
 # majority rows that are described, in some ten seconds; of more, a sample
 MOST_DESCRIBED = 12_000
 MOST_DESCRIBED_MINORITY = 1000  # minority rows that are atoms
-
-
-# of fewer new rows, or of a smaller share, that are training rows nothing is said
+# training rows among new rows: no warning of fewer, or of a smaller share
 FEWEST_REPEATED = 10
 SHARE_REPEATED = 0.25
 
@@ -36,8 +35,8 @@ class TrainingTable:
     ----------
     table : Table
     frame : pandas.DataFrame of shape (n, p)
-        The rows as they were given, with their names as index; gaps are NaN, NaT or
-        None.
+        The rows as they were given, with their names as index; missing cells are NaN,
+        NaT or None.
     values : pandas.DataFrame of shape (n, p)
         The same as floats, see :meth:`bsvdd.Table.floats`.
     minority : ndarray of bool, shape (n,)
@@ -49,16 +48,16 @@ class TrainingTable:
     frame: pd.DataFrame
     values: pd.DataFrame
     minority: np.ndarray
-    floats: Callable[[Any], np.ndarray]
+    floats: Callable[[ArrayLike], np.ndarray]
 
     @classmethod
-    def read(cls, X: Any, table: Table | None = None) -> Self:
+    def read(cls, X: ArrayLike, table: Table | None = None) -> Self:
         """Return the rows of a table that no fit keeps, all of them majority."""
         inputs.refuse(X)
-        X = frame_of(X)
-        table = (table or Table()).fit(X)
-        values = pd.DataFrame(table.floats(X), X.index, X.columns)
-        return cls(table, X, values, np.zeros(len(X), dtype=bool), table.floats)
+        frame = frame_of(X)
+        table = (table or Table()).fit(frame)
+        values = pd.DataFrame(table.floats(frame), frame.index, frame.columns)
+        return cls(table, frame, values, np.zeros(len(frame), dtype=bool), table.floats)
 
     @property
     def kinds(self) -> dict[Any, str]:
@@ -66,9 +65,18 @@ class TrainingTable:
         return self.table.kinds
 
 
+class Reader(Protocol):
+    """What an estimator says of the reading of rows."""
+
+    kernel: Kernel | Callable[..., np.ndarray]
+    table: Table | None
+    minor_label: object
+    _learns_from_minority: ClassVar[bool]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrainingRows(Rows):
-    """The training rows of a fit: how they were read, what each weighs, what leaves.
+    """The training rows of a fit: how they were read, their weights and groups.
 
     Attributes
     ----------
@@ -83,7 +91,7 @@ class TrainingRows(Rows):
     group_labels : ndarray of shape (n,), optional
         The user's labels of groups.
     labels : tuple
-        The distinct labels, that of the minority first; empty without labels.
+        The distinct labels, the minority's first; empty without labels.
     minor_label : object
     apart : dict of str
         The columns of X that are no features, by the argument of ``fit`` that named
@@ -98,26 +106,26 @@ class TrainingRows(Rows):
     observed: np.ndarray
     group_labels: np.ndarray | None = None
     labels: tuple[Any, ...] = ()
-    minor_label: Any = None
+    minor_label: object = None
     apart: Mapping[str, str] = field(default_factory=dict)
     names: np.ndarray | None = None
 
     @classmethod
     def read(
         cls,
-        est: Any,
-        X: Any,
-        y: Any = None,
+        est: Reader,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
         *,
-        sample_weight: Any = None,
-        groups: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         seed: int | None = None,
     ) -> Self:
         """Return the training rows X of an estimator, as its kernel takes them.
 
         Labels y, ``sample_weight`` and ``groups`` are one value for each row, or the
-        name of a column of X. With a ``seed``, at most so many rows count as a fit
-        describes, drawn at random.
+        name of a column of X. With a ``seed``, a fit describes a random sample of many
+        rows.
 
         Raises
         ------
@@ -125,46 +133,34 @@ class TrainingRows(Rows):
             A row, a label, a weight or a group that cannot be; the message says what to
             do.
         """
-        kernel = as_kernel(est.kernel)
-        table = Table() if est.table is None else est.table
-        if not isinstance(table, Table):
-            raise TypeError(f"table must be a bsvdd.Table, got {table!r:.80}")
         X, known, apart = without_columns(
             X, y=y, sample_weight=sample_weight, groups=groups
         )
-        table, rows = inputs.training_rows(type(est).__name__, table, kernel, X)
-        # the caller may change X; -0.0 is 0.0
-        observed = np.array(kernel.training_rows(rows), order="C") + 0.0
+        table, kernel, observed = _columns(est, X)
         minority, labels = classes_of(known["y"], len(observed), est.minor_label)
         warn_of_classes(minority, est.minor_label)
         weight = as_weights(known["sample_weight"])
         if seed is not None:
             weight = thinned(minority, weight, est._learns_from_minority, seed)
-        if isinstance(kernel, Tabular):
-            categorical = table.categorical or kernel.categorical
-            kernel = replace(kernel, categorical=categorical, cyclic=table.cycles)
         donors = observed[~minority & counted(minority, weight)]
         complete = completed(observed, donors, table)
-        group_labels = known["groups"]
-        if group_labels is not None:
-            group_labels = np.asarray(group_labels)
+        groups = None if known["groups"] is None else np.asarray(known["groups"])
         found = cls.of(
             complete,
             minority,
             weight,
-            group_labels,
+            groups,
             estimator=type(est).__name__,
             table=table,
             kernel=kernel,
             observed=observed,
-            group_labels=group_labels,
+            group_labels=groups,
             labels=labels,
             minor_label=est.minor_label,
             apart=apart,
             names=inputs.training_names(X, len(observed)),
         )
         same = not table.cycles and not len(complete.which)
-        observed.setflags(write=False)
         return replace(found, observed=found.X) if same else found
 
     @property
@@ -204,7 +200,7 @@ class TrainingRows(Rows):
 
     # new rows
 
-    def floats(self, X: Any) -> np.ndarray:
+    def floats(self, X: ArrayLike) -> np.ndarray:
         """Return new rows as floats, shape (m, p); NaN for missing cells."""
         X = as_frame(X)
         if self.apart and isinstance(X, pd.DataFrame):  # some are no features
@@ -213,7 +209,7 @@ class TrainingRows(Rows):
             self.estimator, self.table, self.kernel, X, self.n_columns
         )
 
-    def new(self, X: Any) -> CompleteRows:
+    def new(self, X: ArrayLike) -> CompleteRows:
         """Return new rows as the kernel takes them, without missing cells."""
         return self.of_floats(self.floats(X))
 
@@ -224,6 +220,25 @@ class TrainingRows(Rows):
             return completed(rows, donors, self.table)
         of_kernel = self.table.coordinates(rows)
         return CompleteRows.of(self.kernel.new_rows(of_kernel, self.n_columns))
+
+
+def _columns(est: Reader, X: ArrayLike) -> tuple[Table, Kernel, np.ndarray]:
+    """Return the table of training rows X, their kernel, and their floats (n, p).
+
+    The floats are read-only, and the kernel knows the columns of categories.
+    """
+    kernel = as_kernel(est.kernel)
+    table = Table() if est.table is None else est.table
+    if not isinstance(table, Table):
+        raise TypeError(f"table must be a bsvdd.Table, got {table!r:.80}")
+    table, rows = inputs.training_rows(type(est).__name__, table, kernel, X)
+    # the caller may change X; -0.0 is 0.0
+    observed = np.array(kernel.training_rows(rows), order="C") + 0.0
+    observed.setflags(write=False)
+    if isinstance(kernel, Tabular):
+        categorical = table.categorical or kernel.categorical
+        kernel = replace(kernel, categorical=categorical, cyclic=table.cycles)
+    return table, kernel, observed
 
 
 def completed(rows: np.ndarray, donors: np.ndarray, table: Table) -> CompleteRows:
@@ -237,7 +252,7 @@ def completed(rows: np.ndarray, donors: np.ndarray, table: Table) -> CompleteRow
 
 
 def counted(minority: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """Return which rows (n,) have a weight: all, where weights cannot be, an error later."""
+    """Return which rows (n,) have a weight: all if weights are wrong (error later)."""
     if weight is None or weight.shape != minority.shape or not (weight > 0.0).any():
         return np.ones(len(minority), dtype=bool)
     return weight > 0.0
@@ -246,10 +261,10 @@ def counted(minority: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
 def thinned(
     minority: np.ndarray, weight: np.ndarray | None, of_both: bool, seed: int
 ) -> np.ndarray | None:
-    """Return the weights of rows, 0 beside a random sample of as many as are described.
+    """Return the weights of rows, 0 for rows that are not described.
 
-    Of the majority 12,000 rows are described, and as many of the minority, or 1,000 if
-    the model learns from both classes.
+    A random sample of 12,000 majority rows is described, and as many minority rows, or
+    1,000 if the model learns from both classes.
     """
     most = MOST_DESCRIBED_MINORITY if of_both else MOST_DESCRIBED
     counts = counted(minority, weight)
@@ -274,12 +289,12 @@ def thinned(
 
 
 def without_columns(
-    X: Any, **of_rows: Any
-) -> tuple[Any, dict[str, Any], dict[str, str]]:
-    """Return X without columns that are named, what is known of rows, and the names.
+    X: ArrayLike, **of_rows: ArrayLike | None
+) -> tuple[ArrayLike, dict[str, ArrayLike | None], dict[str, str]]:
+    """Return X without the named columns, the values for its rows, and the names.
 
-    What is known of rows, by the arguments of a user, is one value for each row, or the
-    name of a column of X.
+    ``of_rows`` are arguments of a user: one value for each row, or the name of a column
+    of X.
 
     Raises
     ------
@@ -305,21 +320,22 @@ def without_columns(
     return X, of_rows, apart
 
 
-def _require_order(argument: str, values: Any, X: Any) -> None:
-    """Raise a ValueError if values have the rows of X, by their index, in another order."""
-    index, own = (getattr(each, "index", None) for each in (values, X))
-    if not (isinstance(index, pd.Index) and isinstance(own, pd.Index)) or index.equals(
-        own
-    ):
+def _require_order(argument: str, values: object, X: object) -> None:
+    """Raise a ValueError if values have the index of X in another order."""
+    pandas = (pd.Series, pd.DataFrame)
+    if not (isinstance(values, pandas) and isinstance(X, pandas)):
         return
-    if index.is_unique and own.is_unique and not len(index.symmetric_difference(own)):
+    index = values.index
+    own = X.index
+    differ = not index.equals(own) and index.is_unique and own.is_unique
+    if differ and not len(index.symmetric_difference(own)):
         raise ValueError(
             f"{argument} has the rows of X in another order; give "
             f"{argument}.loc[X.index]"
         )
 
 
-def as_weights(weight: Any) -> np.ndarray | None:
+def as_weights(weight: ArrayLike | None) -> np.ndarray | None:
     """Return weights as numbers; a ValueError for the first that is none."""
     if weight is None:
         return None
@@ -334,16 +350,17 @@ def as_weights(weight: Any) -> np.ndarray | None:
     return found.to_numpy(float).reshape(weight.shape)
 
 
-def warn_of_missing(rows: np.ndarray, columns: list[Any]) -> None:
-    """Warn of missing cells of rows (n, p) that are filled, with their number in each column."""
+def warn_of_missing(rows: np.ndarray, columns: Sequence[Hashable]) -> None:
+    """Warn of the missing cells in each column of rows (n, p)."""
     warn(
-        f"{missing_text(np.isnan(rows), columns)}, filled by the nearest training rows: "
-        "false-alarm rates and p-values hold approximately",
+        f"{missing_text(np.isnan(rows), columns)}, filled by the nearest training "
+        "rows: false-alarm rates and p-values hold approximately",
         DataWarning,
     )
 
 
-def warn_of_classes(minority: np.ndarray, minor_label: Any) -> None:
+def warn_of_classes(minority: np.ndarray, minor_label: object) -> None:
+    """Warn if the minority, without a name, has more than half of the rows."""
     n = len(minority)
     n1 = int(minority.sum())
     if minor_label is None and n1 > n - n1:
@@ -365,18 +382,19 @@ def row_hashes(rows: np.ndarray) -> np.ndarray:
 
 
 def unrepeated_hashes(rows: np.ndarray) -> np.ndarray:
-    """Return the hashes of rows (n, p) that equal no other: new rows equal the others by chance."""
+    """Return the hashes of rows (n, p) that equal no other row.
+
+    New rows may equal repeated rows by chance.
+    """
     found, count = np.unique(row_hashes(rows), return_counts=True)
     return found[count == 1]
 
 
 def warn_of_training(known: np.ndarray, rows: np.ndarray) -> None:
-    """Say how many rows (m, p) have known hashes, if these are more than a few."""
-    equal = (
-        int(np.isin(row_hashes(rows), known).sum())
-        if len(rows) >= FEWEST_REPEATED
-        else 0
-    )
+    """Warn if more than a few rows (m, p) have known hashes."""
+    if len(rows) < FEWEST_REPEATED:
+        return
+    equal = int(np.isin(row_hashes(rows), known).sum())
     if equal > SHARE_REPEATED * len(rows):
         warn(
             f"{equal} of {len(rows)} rows are training rows; decision() answers them "

@@ -18,9 +18,8 @@ SAMPLE_SIZES = {"likelihood": 1000, "median": 3000, "wide": 3000}
 N_CANDIDATES = 15  # candidates, between the best of which s is sought
 PRECISION = 0.005  # of log s
 SMALLEST_BANDWIDTH = 1e-100  # of numbers whose squares are needed
-OF_COPIES = (
-    1e-8  # distance, relative to the root mean square, up to which rows are copies
-)
+# distance, relative to the root mean square, up to which rows are copies
+OF_COPIES = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +59,7 @@ class Sample:
         return float(2.0 * variance * self.n / (self.n - 1.0))
 
     def middle(self, power: float = 1.0) -> float:
-        """Return the median of the distances of two rows that are no copies, to a power."""
+        """Return the median of d^power over the distances d of rows, but of copies."""
         i, j = np.triu_indices(len(self.X), 1)
         d = pdist(self.X)
         t = self.weight[i] * self.weight[j]
@@ -68,11 +67,8 @@ class Sample:
         order = np.argsort(d[apart])
         d = d[apart][order] ** power
         t = t[apart][order]
-        return (
-            float(np.interp(t.sum() / 2.0, np.cumsum(t) - t / 2.0, d))
-            if len(d)
-            else 0.0
-        )
+        middle = np.cumsum(t) - t / 2.0
+        return float(np.interp(t.sum() / 2.0, middle, d)) if len(d) else 0.0
 
 
 def mean(rows: Sample) -> float:
@@ -84,7 +80,7 @@ def mean(rows: Sample) -> float:
 
 
 def modified_mean(rows: Sample) -> float:
-    r"""Return s of the modified mean criterion (Liao et al. 2018): the tolerance depends on n.
+    r"""Return s of the modified mean criterion (Liao et al. 2018).
 
     .. math::
         \delta &= -0.14818008 \phi^4 + 0.284623624 \phi^3 \\
@@ -99,17 +95,17 @@ def modified_mean(rows: Sample) -> float:
 
 
 def median_distance(rows: Sample) -> float:
-    r"""Return the median heuristic (Garreau et al. 2017), s = the median distance of two rows."""
+    """Return the median distance of two rows (Garreau et al. 2017)."""
     return rows.sample(SAMPLE_SIZES["median"]).middle()
 
 
 def wide(rows: Sample) -> float:
-    r"""Return a wide bandwidth, :math:`s^2 = m / 8`, m the median squared distance of two rows."""
+    """Return s, s^2 = m / 8 with m the median squared distance of two rows."""
     return math.sqrt(rows.sample(SAMPLE_SIZES["wide"]).middle(2.0) / 8.0)
 
 
 def scale(rows: Sample) -> float:
-    r"""Return s of scikit-learn's ``gamma="scale"``, :math:`s^2 = p\, \mathrm{var}(X)/2`."""
+    """Return s of scikit-learn's ``gamma="scale"``, s^2 = p var(X) / 2."""
     t = rows.share
     p = rows.X.shape[1]
     center = (t @ rows.X).mean()
@@ -131,10 +127,11 @@ def likelihood(rows: Sample, metric: str, power: int) -> float:
     .. math:: \sum_i t_i \left[\log \sum_{j \in N_i} t_j\, e^{-(d_{ij} / s)^a / a}
         - p \log s\right]
 
-    :math:`N_i` are the rows that are no copies of row i, nor of its group; d is the distance of the
-    kernel and a its power (2 for the Gaussian kernel). s is the best of a grid from a
-    quarter of the median distance to the fifth neighbour up to the root mean square
-    distance of rows of two groups; beyond 1,000 rows a sample of so many is used.
+    :math:`N_i` are the rows of other groups that are no copies of row i; d is the
+    distance of the kernel, and a its power (2 for the Gaussian kernel). s is the best
+    of a grid, from a quarter of the median distance to the fifth neighbour up to the
+    root mean square distance of rows of two groups. Of more than 1,000 rows a sample of
+    1,000 is used.
     """
     rows = rows.sample(SAMPLE_SIZES["likelihood"])
     d = cdist(rows.X, rows.X, metric)
@@ -161,10 +158,7 @@ def likelihood(rows: Sample, metric: str, power: int) -> float:
 
     grid = np.linspace(math.log(low), math.log(high), N_CANDIDATES)
     best = int(np.argmin([loss(log_s) for log_s in grid]))
-    between = (
-        float(grid[max(best - 1, 0)]),
-        float(grid[min(best + 1, N_CANDIDATES - 1)]),
-    )
+    between = grid[[max(best - 1, 0), min(best + 1, N_CANDIDATES - 1)]].tolist()
     found = minimize_scalar(
         loss, bounds=between, method="bounded", options={"xatol": PRECISION}
     )
@@ -174,11 +168,8 @@ def likelihood(rows: Sample, metric: str, power: int) -> float:
 def _to_fifth(distinct: np.ndarray, metric: str) -> float:
     """Return the median distance of distinct rows to the fifth nearest."""
     fifth = min(5, len(distinct) - 1)
-    return float(
-        np.median(
-            np.partition(cdist(distinct, distinct, metric), fifth, axis=1)[:, fifth]
-        )
-    )
+    by_row = np.partition(cdist(distinct, distinct, metric), fifth, axis=1)
+    return float(np.median(by_row[:, fifth]))
 
 
 def named(name: str) -> bool:
@@ -195,11 +186,10 @@ def of(name: str, rows: Sample, metric: str, power: int) -> float:
         Too many of the rows are equal, or they are too large or small to be squared.
     """
     with np.errstate(all="ignore"):  # checked below
-        s = (
-            likelihood(rows, metric, power)
-            if name == "likelihood"
-            else CRITERIA[name](rows)
-        )
+        if name == "likelihood":
+            s = likelihood(rows, metric, power)
+        else:
+            s = CRITERIA[name](rows)
     if not SMALLEST_BANDWIDTH <= s <= 1.0 / SMALLEST_BANDWIDTH:
         raise ValueError(
             f"bandwidth={name!r} gives {s} on these {len(rows.X)} majority rows (too "

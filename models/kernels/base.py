@@ -1,4 +1,4 @@
-"""What a kernel is, and kernels that a user writes as a function or computes as a matrix."""
+"""What a kernel is, and kernels that are a user's function or matrix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHECKED_ROWS = 100  # training rows on which a function is checked
 
 @dataclass(frozen=True)
 class Kernel:
-    """A positive definite kernel k(x, y): a value that majority rows fit, called with coordinates.
+    """A positive definite kernel k(x, y), a frozen value that ``fit`` fits to rows.
 
     ``kernel(Z, Y)`` returns the values (m, R) of coordinates Z (m, q) and Y (R, q).
     """
@@ -61,31 +61,86 @@ class Kernel:
         columns : int, default=0
             How many columns the p coordinates are made of, if it is not p.
 
+        Returns
+        -------
+        Kernel
+
         Raises
         ------
         ValueError
-            A bandwidth cannot be estimated, or on these rows it is no kernel.
+            A bandwidth cannot be estimated, or a function is no kernel on these rows.
         """
         return self
 
     def rescaled(self, X: np.ndarray, weight: np.ndarray) -> Self:
-        """Return the kernel with the column scales of other rows X."""
+        """Return the kernel with the column scales of other rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, p)
+        weight : ndarray of shape (n,)
+
+        Returns
+        -------
+        Kernel
+        """
         return self
 
     def training_rows(self, X: np.ndarray) -> np.ndarray:
-        """Return training rows as the kernel takes them, from X of ``fit``."""
+        """Return training rows as the kernel takes them.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, p)
+            What a user gave to ``fit``, as floats.
+
+        Returns
+        -------
+        ndarray of shape (n, p')
+        """
         return X
 
     def new_rows(self, Z: np.ndarray, n: int) -> np.ndarray:
-        """Return new rows as the kernel takes them; ``n`` is the number of columns in ``fit``."""
+        """Return new rows as the kernel takes them.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (m, p)
+        n : int
+            The number of columns in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (m, p')
+        """
         return Z
 
     def inputs(self, X: np.ndarray) -> np.ndarray:
-        """Return the coordinates (m, q) of rows X (m, p)."""
+        """Return the coordinates of rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, p)
+
+        Returns
+        -------
+        ndarray of shape (m, q)
+        """
         return X
 
     def log(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """Return log k (m, R) of a normalised kernel, also where k underflows."""
+        """Return log k of a normalised kernel, also where k underflows.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (m, q)
+            Coordinates.
+        Y : ndarray of shape (R, q)
+
+        Returns
+        -------
+        ndarray of shape (m, R)
+        """
         raise NotImplementedError
 
     def __call__(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -93,11 +148,30 @@ class Kernel:
         return np.exp(self.log(Z, Y))
 
     def diag(self, Z: np.ndarray) -> np.ndarray:
-        """Return k(z, z), (m,)."""
+        """Return k(z, z).
+
+        Parameters
+        ----------
+        Z : ndarray of shape (m, q)
+            Coordinates.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
         return np.ones(len(Z))
 
     def with_inner(self, kernel: Kernel) -> Kernel:
-        """Return the kernel with another kernel of the numbers of a table."""
+        """Return the kernel with another kernel of the numbers of a table.
+
+        Parameters
+        ----------
+        kernel : Kernel
+
+        Returns
+        -------
+        Kernel
+        """
         return kernel
 
     def __sklearn_clone__(self) -> Self:
@@ -105,17 +179,35 @@ class Kernel:
         return copy.deepcopy(self)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, and with ``deep`` those of an inner kernel too."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
-        inner = found.get("kernel") if deep else None
-        if isinstance(inner, Kernel):
-            found |= {
-                f"kernel__{name}": value for name, value in inner.get_params().items()
-            }
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether parameters of an inner kernel are among them, as
+            ``kernel__bandwidth``.
+
+        Returns
+        -------
+        dict of str
+        """
+        found = {each.name: vars(self)[each.name] for each in fields(self)}
+        inner = found.get("kernel")
+        if deep and isinstance(inner, Kernel):
+            found |= {f"kernel__{name}": v for name, v in inner.get_params().items()}
         return found
 
     def with_params(self, **params: Any) -> Self:
-        """Return the kernel with other parameters, by the names of :meth:`get_params`.
+        """Return the kernel with other parameters.
+
+        Parameters
+        ----------
+        **params : object
+            By the names of :meth:`get_params`.
+
+        Returns
+        -------
+        Kernel
 
         Raises
         ------
@@ -135,7 +227,12 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Custom(Kernel):
-    """A user's function of two sets of rows, X (n, p) and Y (m, p), that returns k(x, y) (n, m).
+    """A kernel that is a user's function of rows.
+
+    Parameters
+    ----------
+    function : callable
+        Takes rows X (n, p) and Y (m, p), and returns k(x, y), (n, m).
 
     Raises
     ------
@@ -147,19 +244,17 @@ class Custom(Kernel):
     --------
     >>> import numpy as np
     >>> from bsvdd import SVDD
-    >>> def cosine(X, Y):
-    ...     return (X @ Y.T) / np.outer(np.linalg.norm(X, axis=1), np.linalg.norm(Y, axis=1))
+    >>> from sklearn.metrics.pairwise import cosine_similarity as cosine
     >>> X = np.random.default_rng(0).normal([3.0, 0.0], size=(50, 2))
     >>> SVDD(kernel=cosine).fit(X).predict([[3.0, 0.0], [-3.0, 0.0]])
     array([ 1, -1])
     """
 
-    function: Callable[[np.ndarray, np.ndarray], Any]
+    function: Callable[..., np.ndarray]
 
     def __repr__(self) -> str:
-        name = getattr(
-            self.function, "__qualname__", repr(self.function)
-        )  # without an address
+        # without the address of a function
+        name = getattr(self.function, "__qualname__", repr(self.function))
         return f"Custom(function={name})"
 
     def fit(
@@ -184,9 +279,8 @@ class Custom(Kernel):
     @override
     def diag(self, Z: np.ndarray) -> np.ndarray:
         blocks = np.array_split(Z, -(-len(Z) // CHECKED_ROWS)) if len(Z) else []
-        return np.concatenate(
-            [np.diag(self(block, block)) for block in blocks] or [np.empty(0)]
-        )
+        parts = [np.diag(self(block, block)) for block in blocks]
+        return np.concatenate([np.empty(0), *parts])
 
 
 @dataclass(frozen=True)
@@ -224,12 +318,9 @@ class Precomputed(Kernel):
     pairwise: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.diagonal is not None and not (
-            is_number(self.diagonal) and self.diagonal >= 0
-        ):
-            raise ValueError(
-                f"diagonal must be a number of at least 0, got {self.diagonal!r}"
-            )
+        value = self.diagonal
+        if value is not None and not (is_number(value) and value >= 0):
+            raise ValueError(f"diagonal must be a number of at least 0, got {value!r}")
 
     @override
     def training_rows(self, X: np.ndarray) -> np.ndarray:
@@ -270,8 +361,23 @@ class Precomputed(Kernel):
         return Z[:, -2]
 
 
-def as_kernel(kernel: Any) -> Kernel:
-    """Return ``kernel`` as a :class:`Kernel`; a plain function becomes :class:`Custom`."""
+def as_kernel(kernel: Kernel | Callable[..., np.ndarray]) -> Kernel:
+    """Return a kernel, or a function as a kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel or callable
+
+    Returns
+    -------
+    Kernel
+        A function becomes :class:`bsvdd.kernels.Custom`.
+
+    Raises
+    ------
+    TypeError
+        It is neither.
+    """
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, type):
@@ -287,7 +393,7 @@ def as_kernel(kernel: Any) -> Kernel:
 
 
 def require_kernel(kernel: Kernel, X: np.ndarray) -> None:
-    """Raise an error unless a kernel is symmetric, of two rows alone and semi-definite."""
+    """Raise an error unless a function of two rows is a kernel on rows X (n, p)."""
     rows = X[np.linspace(0, len(X) - 1, min(len(X), CHECKED_ROWS)).astype(int)]
     half = len(rows) // 2
     K = kernel(rows, rows)
@@ -311,7 +417,7 @@ def require_kernel(kernel: Kernel, X: np.ndarray) -> None:
 
 
 def require_definite(kernel: Kernel, K: np.ndarray) -> None:
-    """Raise an error unless the matrix K (n, n) of a kernel is positive semi-definite."""
+    """Raise an error unless K (n, n) of a kernel is positive semi-definite."""
     smallest = scipy.linalg.eigvalsh(K, subset_by_index=(0, 0))[0]
     if smallest < -1e-8 * np.abs(K).max() * len(K):
         is_distance = (np.diag(K) <= K.min(axis=1)).all()
@@ -327,7 +433,7 @@ def require_definite(kernel: Kernel, K: np.ndarray) -> None:
         )
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Return whether ``value`` is a finite real number; a boolean is not."""
     if isinstance(value, bool):
         return False

@@ -106,8 +106,8 @@ class LongSide:
         g = math.copysign(min(abs(of_core), abs(of_all)), of_core)
         low, middle, high = np.quantile(core, EDGES)
         short = middle - low if g > 0.0 else high - middle
-        unit = short * abs(g) / -math.expm1(-abs(g) * NORMAL_EDGE)
-        return cls(g, float(middle), float(unit))
+        u = short * abs(g) / -math.expm1(-abs(g) * NORMAL_EDGE)
+        return cls(g, float(middle), float(u))
 
     def __call__(self, v: np.ndarray) -> np.ndarray:
         """Return the values v (m,) with the long side shortened."""
@@ -128,7 +128,7 @@ class Decorrelated(Kernel):
     common : ndarray of shape (p,)
         The common value of each column of numbers; NaN for none.
     weights : ndarray of shape (c,)
-        What each category counts, and then each part: powers of rho.
+        The power of rho of each category, and then of each part.
     sides : tuple of LongSide or None
         Of the standardised values of the columns.
     roots : ndarray of shape (h, p, p), optional

@@ -24,10 +24,8 @@ def squared(Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
     y = np.vecdot(Y, Y)
     if not max(z.max(initial=0.0), y.max(initial=0.0)) < EXACT_PRODUCTS:
         return np.asarray(cdist(Z, Y, "sqeuclidean"))
-    d = (
-        np.column_stack([-2.0 * Z, z, np.ones(len(z))])
-        @ np.column_stack([Y, np.ones(len(y)), y]).T
-    )
+    left = np.column_stack([-2.0 * Z, z, np.ones(len(z))])
+    d = left @ np.column_stack([Y, np.ones(len(y)), y]).T
     return np.maximum(d, 0.0, out=d)
 
 
@@ -72,7 +70,7 @@ class OfDistance(Kernel):
 
     @property
     def gamma(self) -> float:
-        """The factor of the distance to its power in the exponent, named as in scikit-learn."""
+        """The factor of d^a in the exponent, named as in scikit-learn."""
         return 1.0 / (self.power * self.s**self.power)
 
     @override
@@ -81,9 +79,8 @@ class OfDistance(Kernel):
     ) -> Self:
         if not isinstance(self.bandwidth, str):
             return self
-        rows = criteria.Sample(
-            X, weight, group, columns or int((np.ptp(X, axis=0) > 0).sum())
-        )
+        dimensions = columns or int((np.ptp(X, axis=0) > 0).sum())
+        rows = criteria.Sample(X, weight, group, dimensions)
         s = criteria.of(self.bandwidth, rows, self.metric, self.power)
         return replace(self, bandwidth=s, criterion=self.bandwidth)
 
@@ -106,7 +103,8 @@ class OfDistance(Kernel):
 class RBF(OfDistance):
     r"""Gaussian kernel.
 
-    .. math:: k(x, y) = \exp\left(-\frac{\|x-y\|^2}{2 s^2}\right), \qquad \gamma = \frac1{2 s^2}
+    .. math:: k(x, y) = \exp\left(-\frac{\|x-y\|^2}{2 s^2}\right), \qquad
+        \gamma = \frac1{2 s^2}
 
     Parameters
     ----------
@@ -131,15 +129,18 @@ class Laplacian(OfDistance):
 
     Parameters
     ----------
-    bandwidth, criterion
+    bandwidth : float or str, default="modified_mean"
         As of :class:`RBF`. The criteria but for "likelihood" were derived for the
         Gaussian kernel.
+    criterion : str, optional
+        As of :class:`RBF`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from bsvdd import kernels
-    >>> kernels.Laplacian(bandwidth=2.0)(np.array([[0.0, 0.0]]), np.array([[1.0, 1.0]])).round(4)
+    >>> kernel = kernels.Laplacian(bandwidth=2.0)
+    >>> kernel(np.array([[0.0, 0.0]]), np.array([[1.0, 1.0]])).round(4)
     array([[0.3679]])
     """
 
@@ -173,14 +174,9 @@ class Polynomial(Kernel):
     coef0: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (
-            is_number(self.degree)
-            and self.degree >= 1
-            and int(self.degree) == self.degree
-        ):
-            raise ValueError(
-                f"degree must be a whole number of at least 1, got {self.degree!r}"
-            )
+        q = self.degree
+        if not (is_number(q) and q >= 1 and int(q) == q):
+            raise ValueError(f"degree must be a whole number of at least 1, got {q!r}")
         if not (is_number(self.gamma) and self.gamma > 0):
             raise ValueError(f"gamma must be positive and finite, got {self.gamma!r}")
         if not (is_number(self.coef0) and self.coef0 >= 0):
@@ -197,7 +193,7 @@ class Polynomial(Kernel):
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    r"""Linear kernel, :math:`k(x, y) = x^\top y`: the centre is a point among the rows.
+    r"""Linear kernel, :math:`k(x, y) = x^\top y`: the centre is a mean of the rows.
 
     Examples
     --------

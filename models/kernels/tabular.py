@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self, override
+from typing import Self, override
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -13,19 +13,17 @@ from scipy.special import ndtri
 from .base import Kernel, as_kernel, is_number
 from .numeric import RBF, OfDistance
 
-CONSTANT_DISTANCE = (
-    5.0  # standard deviations from a constant column to a value that differs
-)
-ROUNDED_RANGE = (
-    1e-12  # range of a column, relative to its values, below which it is constant
-)
+# standard deviations from the value of a constant column to another value
+CONSTANT_DISTANCE = 5.0
+# range of a column, relative to its values, below which it is constant
+ROUNDED_RANGE = 1e-12
 REMOTE = 1e150  # ranges of a column from its smallest value, at most
 COLUMN_SCALES = ("both", "standardised", "normal scores")
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """What majority rows say of a column of numbers, whose values are scaled to v in [0, 1] first.
+    """A column of numbers, as majority rows have it, with values v scaled to [0, 1].
 
     Attributes
     ----------
@@ -49,55 +47,45 @@ class Column:
 
     @classmethod
     def of(cls, x: np.ndarray, weight: np.ndarray) -> Self:
-        """Return what values x (n,) of weights (n,) say."""
+        """Return the column of values x (n,) with weights (n,)."""
         low = float(x.min())
         high = float(x.max())
         if high - low <= ROUNDED_RANGE * max(abs(low), abs(high)):
             return cls(low, 0.0, 0.0, 0.0, np.zeros(1), np.zeros(1), 1.0)
         values, place = np.unique((x - low) / (high - low), return_inverse=True)
         counts = np.bincount(place, weight)
-        counts *= len(x) / counts.sum()
         n = len(x)
-        share = counts / len(x)
+        counts *= n / counts.sum()
+        share = counts / n
         scores = ndtri((np.cumsum(counts) - counts / 2.0 + 0.5) / (n + 1.0))
         mean = share @ scores
         center = share @ values
         score_sd = np.sqrt(share @ (scores - mean) ** 2)
         sd = np.sqrt(share @ (values - center) ** 2)
-        return cls(
-            low,
-            high - low,
-            float(center),
-            float(sd),
-            values,
-            (scores - mean) / score_sd,
-            float(score_sd),
-        )
+        scores = (scores - mean) / score_sd
+        own = (float(center), float(sd), values, scores, float(score_sd))
+        return cls(low, high - low, *own)
 
     @classmethod
     def cyclic(cls, x: np.ndarray, weight: np.ndarray) -> Self:
-        """Return what cosines or sines x (n,) say, whose ranks say nothing: scores are values."""
+        """Return the column of cosines or sines x (n,), whose scores are values."""
         own = cls.of(x, weight)
-        ends = np.array([0.0, 1.0])
         if not own.span:
             return own
-        return replace(
-            own, values=ends, scores=(ends - own.mean) / own.sd, score_sd=1.0
-        )
+        ends = np.array([0.0, 1.0])
+        scores = (ends - own.mean) / own.sd
+        return replace(own, values=ends, scores=scores, score_sd=1.0)
 
     def coordinates(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the standardised values and the normal scores of x (m,)."""
         if not self.span:
-            differs = CONSTANT_DISTANCE * (
-                np.abs(x - self.low) > ROUNDED_RANGE * abs(self.low)
-            )
-            return differs, differs
+            differs = np.abs(x - self.low) > ROUNDED_RANGE * abs(self.low)
+            return CONSTANT_DISTANCE * differs, CONSTANT_DISTANCE * differs
         with np.errstate(over="ignore"):
             v = np.clip((x - self.low) / self.span, -REMOTE, REMOTE)
         beyond = (v - np.clip(v, 0.0, 1.0)) / self.sd / self.score_sd
-        return (v - self.mean) / self.sd, np.interp(
-            v, self.values, self.scores
-        ) + beyond
+        scores = np.interp(v, self.values, self.scores) + beyond
+        return (v - self.mean) / self.sd, scores
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Column):
@@ -112,20 +100,22 @@ class Column:
 class Tabular(Kernel):
     r"""The kernel of a table: numbers on two scales, constant columns, and categories.
 
-    .. math:: k(x, z) = k_0(\tilde x_N, \tilde z_N)\; \rho^{\,\#\{c \in C:\ x_c \ne z_c\}}
+    .. math:: k(x, z) = k_0(\tilde x_N, \tilde z_N)\;
+        \rho^{\,\#\{c \in C:\ x_c \ne z_c\}}
 
-    with N the columns of numbers and C those of categories. A column f of numbers has
-    two coordinates,
+    with N the columns of numbers and C the columns of categories. A column f of numbers
+    has two coordinates,
 
     .. math:: \tilde x_f = \sqrt{\tfrac12} \left(\frac{x_f - \mu_f}{\sigma_f},\;
         \frac{g_f(x_f) - \bar g_f}{s_f}\right), \qquad
-        g_f(v) = \Phi^{-1}\left(\frac{(\#\{x < v\} + \#\{x \le v\}) / 2 + 1/2}{n + 1}\right),
+        g_f(v) = \Phi^{-1}\left(
+        \frac{(\#\{x < v\} + \#\{x \le v\}) / 2 + 1/2}{n + 1}\right).
 
-    so squared distances are means of those of the standardised values and of those of
-    the normal scores (van der Waerden 1952), which no long tail stretches. Between two
+    So a squared distance is the mean of two: between standardised values, and between
+    normal scores (van der Waerden 1952), which no long tail stretches. Between two
     values of majority rows g is linear, and beyond them it grows as the standardised
-    value. Rows count by their weights. A column that is constant has the coordinates 0,
-    and 5 for any other value: such a row is abnormal. A factor :math:`\rho` is positive
+    value. Rows count by their weights. In a constant column the coordinate is 0, and 5
+    for any other value: such a row is abnormal. A factor :math:`\rho` is positive
     definite (Aitchison and Aitken 1976).
 
     Parameters
@@ -133,15 +123,14 @@ class Tabular(Kernel):
     kernel : Kernel or callable, default=RBF("likelihood")
         :math:`k_0` of the coordinates, whose bandwidth is in standard deviations.
     rho : float, default=0.01
-        By which the similarity falls for each column whose categories differ, between 0
-        and 1.
+        The factor, between 0 and 1, for each column whose categories differ.
     categorical : sequence of int, optional
         Positions of the columns of categories. Default: in a data frame or a file,
         columns of text and of pandas' type ``category``.
     scale : {"both", "standardised", "normal scores"}, default="both"
         The coordinates of a column of numbers; one of them counts fully.
     columns : tuple of Column, optional
-        What the majority rows say of the columns of numbers; set by ``fit``.
+        The columns of numbers, as majority rows have them; set by ``fit``.
     cyclic : tuple of int
         Positions of cosines and sines, which have standardised values only; set by a
         :class:`bsvdd.Table`.
@@ -161,7 +150,7 @@ class Tabular(Kernel):
     array([ 1, -1])
     """
 
-    kernel: Kernel | Callable[..., Any] = RBF("likelihood")
+    kernel: Kernel | Callable[..., np.ndarray] = RBF("likelihood")
     rho: float = 0.01
     categorical: tuple[int, ...] | None = None
     scale: str = "both"
@@ -191,9 +180,8 @@ class Tabular(Kernel):
                     "categorical must be a sequence of positions of columns, 0 or "
                     f"more, such as (0, 2), got {positions!r}"
                 )
-            object.__setattr__(
-                self, "categorical", tuple(sorted({int(c) for c in positions}))
-            )
+            categorical = tuple(sorted({int(c) for c in positions}))
+            object.__setattr__(self, "categorical", categorical)
         object.__setattr__(self, "kernel", inner)
 
     @property
@@ -232,19 +220,13 @@ class Tabular(Kernel):
         plain = self.rescaled(X, weight)
         assert plain.columns is not None
         varying = sum(column.span > 0.0 for column in plain.columns)
-        if (
-            not varying
-        ):  # nothing tells a bandwidth, and values that differ are far away
-            inner = self.inner
-            kernel = (
-                replace(inner, bandwidth=1.0)
-                if isinstance(inner, OfDistance)
-                else inner
-            )
-        else:
+        inner = self.inner
+        if varying:
             Z = plain.inputs(X)[:, : plain.q]
-            kernel = self.inner.fit(Z, weight, group, varying)
-        return replace(plain, kernel=kernel)
+            inner = inner.fit(Z, weight, group, varying)
+        elif isinstance(inner, OfDistance):  # any will do: other values are far away
+            inner = replace(inner, bandwidth=1.0)
+        return replace(plain, kernel=inner)
 
     @override
     def rescaled(self, X: np.ndarray, weight: np.ndarray) -> Self:
@@ -278,9 +260,8 @@ class Tabular(Kernel):
 
     def differ(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Return in how many categories rows differ, (m, R)."""
-        return np.asarray(
-            cdist(Z[:, self.q :], Y[:, self.q :], "hamming") * (Z.shape[1] - self.q)
-        )
+        share = cdist(Z[:, self.q :], Y[:, self.q :], "hamming")
+        return np.asarray(share * (Z.shape[1] - self.q))
 
     @override
     def diag(self, Z: np.ndarray) -> np.ndarray:

@@ -124,7 +124,7 @@ def test_suspects_are_a_stratum_and_their_column_is_no_feature(tmp_path):
     assert "column_1" in found and "who" not in set(found["column_1"])
 
 
-@pytest.mark.filterwarnings("ignore:.*have gaps, in")
+@pytest.mark.filterwarnings("ignore:.*have missing values, in")
 def test_filled_cells_are_named_row_by_row(table, tmp_path):
     holed, path, out = table.copy(), tmp_path / "t.csv", tmp_path / "o.csv"
     holed.loc[4, "size"] = holed.loc[[4, 9], "city"] = np.nan

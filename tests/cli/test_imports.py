@@ -94,3 +94,17 @@ def test_every_public_name_can_be_imported_and_is_listed():
             there or importlib.import_module(f"{module}.{name}")
         )
     assert {name for _, name in names} <= set(bsvdd.__all__) & set(dir(bsvdd))
+
+
+def test_fit_predict_loads_the_room_above_when_it_is_called():
+    code = (
+        "import sys, warnings\n"
+        "from bsvdd import BSVDD\n"
+        "import numpy as np\n"
+        "warnings.simplefilter('ignore')\n"
+        "X = np.random.default_rng(0).normal(size=(40, 2))\n"
+        "est = BSVDD(draws=50, tune=50)\n"
+        "assert 'bsvdd.outliers.stand_out' not in sys.modules\n"
+        "print(set(est.fit_predict(X).tolist()) <= {1, -1})\n"
+    )
+    assert run(sys.executable, "-c", code).strip() == "True"

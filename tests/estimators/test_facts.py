@@ -343,7 +343,7 @@ class Page(HTMLParser):
 
 
 @pytest.mark.filterwarnings(
-    "ignore:.* rows have gaps"
+    "ignore:.* rows have missing values"
 )  # those of the core are said anew
 def test_the_page_needs_nothing_else_and_escapes_what_the_user_wrote(told, tmp_path):
     est, X, _, parts = told

@@ -329,7 +329,7 @@ def test_layouts(case, tmp_path):
         assert X.index.tolist() == ["007", "7", "NA"] and X.index.name == "nr"
 
 
-SIGNS = {  # cells, the signs that are read as gaps, and how often
+SIGNS = {  # cells, the signs that are read as missing, and how often
     "a country": (["NA", "DE", "FR", "US"] * 3, {"NA": 3}),
     "several": (["n/a", "u", "null", "v", "None", "", "u", "v"], {"n/a": 1, "null": 1}),
     "numbers": (["1", "NA", "2.5", "None"], {}),
@@ -346,7 +346,7 @@ def test_a_sign_that_is_read_as_a_gap_is_named(case, tmp_path):
         X, lines = warned(read_table, tmp_path / name)
         column = X["c"]
         for sign, n in signs.items():
-            assert f"column 'c': '{sign}' in {n} rows is read as a gap; " in " ".join(
+            assert f"column 'c': '{sign}' in {n} rows is read as missing; " in " ".join(
                 lines
             )
         assert len(lines) == len(signs)
@@ -397,7 +397,7 @@ def test_labels_are_read_by_value(column, minor, expected):
     assert read_minority(pd.Series(column, name="y"), minor).tolist() == expected
 
 
-@pytest.mark.filterwarnings("ignore:column 'y'. 'NA' in 1 rows is read as a gap")
+@pytest.mark.filterwarnings("ignore:column 'y'. 'NA' in 1 rows is read as missing")
 def test_labels_and_ids_of_files(tmp_path):
     frame = pd.DataFrame(
         {"a": [1.5, 2.5, 3.5], "y": ["007", "NA", ""], "b": ["u", "v", None]}

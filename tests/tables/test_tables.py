@@ -513,7 +513,7 @@ def test_values_that_stand_for_not_known_are_gaps():
     _, lines = warned(SVDD().fit, X)
     table = eval(re.search(r"table=(bsvdd\.Table\(.*?\]\))", "\n".join(lines))[1])
     est, (line,) = warned(SVDD(table=table).fit, X)
-    assert "5 of 40 rows have gaps, in 'x' (5)" in line
+    assert "5 of 40 rows have missing values, in 'x' (5)" in line
     with warnings.catch_warnings(action="ignore"):
         expected = SVDD().fit(X.replace(-999, np.nan)).decision(X.replace(-999, np.nan))
         for of, rows in (
@@ -557,7 +557,7 @@ def test_a_cyclic_column_has_two_coordinates_and_one_name(tmp_path):
         "hour"
     ]
     angle = 2 * np.pi * est.table_.values["hour"] / 24
-    filled = est.fit_.training.filled.rows
+    filled = est.fit_.rows.X
     np.testing.assert_allclose(np.delete(filled[:, 1], 5), np.delete(np.cos(angle), 5))
     np.testing.assert_allclose(np.delete(filled[:, 3], 5), np.delete(np.sin(angle), 5))
     est.save(tmp_path / "m")
