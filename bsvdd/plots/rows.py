@@ -307,7 +307,7 @@ def _minority_of(
 ) -> np.ndarray:
     """Return which of n rows are minority: of X by the labels y, or of the fit."""
     if X is None:
-        return training_minority(est)
+        return training_minority(cast(LeavesOut, est))
     if y is None:
         return np.zeros(n, dtype=bool)
     if isinstance(est, OfRows):
