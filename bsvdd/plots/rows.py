@@ -142,11 +142,11 @@ def plot_boundary(
     if X is None:
         known = cast(HasTable, next(iter(fits.values()))).table_
         X = known.values
-        y = known.minority
+        minority = known.minority
+    else:
+        minority = classes_of(y, len(np.asarray(X)))[0]
     names = X.columns if isinstance(X, pd.DataFrame) else ["column 0", "column 1"]
-    rows = np.asarray(X)
-    minority = classes_of(y, len(rows))[0]
-    rows = rows.astype(float)
+    rows = np.asarray(X).astype(float)
     if rows.ndim != 2 or rows.shape[1] != 2:
         raise ValueError(
             f"plot_boundary shows two columns, got X of shape {rows.shape}"
