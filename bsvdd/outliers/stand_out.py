@@ -350,7 +350,8 @@ def _rows(
     groups: ArrayLike | None,
 ) -> TrainingRows:
     """Return the rows of a table with missing values filled."""
-    asked = clone(est).set_params(kernel=_asked(est))
+    kernel = _asked(est)
+    asked = clone(est).set_params(kernel=kernel)
     if (n := len(frame_of(X))) < FEWEST_IN_TABLE:
         raise ValueError(f"one table needs {FEWEST_IN_TABLE} rows or more, got {n}")
     with collected():  # the fit has the same warnings
