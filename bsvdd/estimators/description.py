@@ -345,7 +345,7 @@ class Description(OutlierMixin, OfRows[Fit]):
               0 at the cutoff, about .69 for a row that is half as similar to the
               training rows, negative for normal rows;
             - ``low``, ``high``, the ends of its interval;
-            - ``normal``, as :meth:`predict`;
+            - ``normal``, as ``predict``;
             - ``distance``, the posterior median of d_z, which tells odd rows apart
               worse than the surprise does.
 

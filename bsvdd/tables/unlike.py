@@ -8,6 +8,7 @@ from ..base.messages import advised, listed, quoted
 from ..base.warning import DataWarning, warn
 from .training import TrainingRows
 
+FEWEST_MOVED = 10  # new rows: fewer say nothing of a column
 MOVED = 0.5  # share of new rows beyond all training rows above which a column has moved
 
 
@@ -24,7 +25,8 @@ def warn_of_unlike(known: TrainingRows, rows: np.ndarray) -> None:
     -----
     DataWarning
         New rows have a category that no training row has; or more than half of them lie
-        above all training rows in a column, or below them, and it is not cyclic.
+        above all training rows in a column, or below them, and it is not cyclic; of
+        at least 10 new rows.
 
     Examples
     --------
@@ -34,13 +36,14 @@ def warn_of_unlike(known: TrainingRows, rows: np.ndarray) -> None:
     >>> X = pd.DataFrame({"day": range(40), "city": ["Bonn", "Rom"] * 20})
     >>> X["day"] = (X["day"] * 7.5) % 31
     >>> est = SVDD().fit(X)
-    >>> new = pd.DataFrame({"day": [50.0, 60.0, 3.0], "city": ["Bonn", "Ulm", "Rom"]})
+    >>> new = pd.DataFrame({"day": range(27, 39), "city": ["Bonn", "Rom"] * 6})
+    >>> new.loc[3, "city"] = "Ulm"
     >>> with warnings.catch_warnings(record=True, action="always") as said:
     ...     table = est.decision(new)
     >>> for warning in said:
     ...     print(str(warning.message).partition(":")[0])
-    1 of 3 rows have a category that no training row has, in 'city'
-    most of the 3 rows lie beyond the training rows in column 'day'
+    1 of 12 rows have a category that no training row has, in 'city'
+    most of the 12 rows lie beyond the training rows in column 'day'
     """
     table = known.table
     names = table.labels
@@ -54,7 +57,7 @@ def warn_of_unlike(known: TrainingRows, rows: np.ndarray) -> None:
             "others",
             DataWarning,
         )
-    if n == 1:
+    if n < FEWEST_MOVED:
         return
     above = (rows > known.X.max(axis=0)).mean(axis=0)
     below = (rows < known.X.min(axis=0)).mean(axis=0)

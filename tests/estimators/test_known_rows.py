@@ -51,7 +51,7 @@ def test_columns_of_rows_are_no_features(tmp_path):
         in text
     )
     assert "120 rows; 3 columns" in text  # not "0 minority" where nobody labelled
-    assert "20 batches, each of which was left out whole" in bsvdd.methods(est)
+    assert "20 groups, each of which was left out whole" in bsvdd.methods(est)
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
@@ -64,7 +64,7 @@ def test_rows_that_hang_together_are_told_of():
     new = visits(k=400, size=1, within=0.5, seed=7).drop(columns="batch")
     new["batch"] = np.random.default_rng(3).integers(100, 160, len(new))
     assert abs(rate - (est.predict(new) == -1).mean()) < 0.1
-    told = text.split("; ")[1].split(", or")[0]  # the line that it advises
+    told = text.split("; ")[1].split(" asks")[0]  # the line that it advises
     eval(
         f"BSVDD(draws=200).{told}", {"BSVDD": BSVDD, "X": visits(k=60, within=0.5)}
     )  # no warning

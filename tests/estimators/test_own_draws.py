@@ -102,7 +102,9 @@ def test_a_fit_says_whose_draws_it_has_and_keeps_them(est, tmp_path):
     assert "by a sampler of your own" in " ".join(str(own).split())
     assert "of your own" not in str(est)
     assert "prior" not in own.idata_.children and "prior" in est.idata_.children
-    assert "that of your draws; λ = " in str(own) and "Flat(sd=1.5); λ = " in str(est)
+    assert "the prior of your draws; λ = " in str(own) and "Flat(sd=1.5); λ = " in str(
+        est
+    )
     np.testing.assert_allclose(own.idata_["posterior"]["w"], W)
     table = own.summary()
     assert table["prior"].isna().all() and np.isfinite(table.loc["spread", "posterior"])

@@ -64,5 +64,5 @@ def test_the_stored_list_keeps_its_promises():
 
 
 def test_stored_batches_keep_the_rate():
-    table = stored_table("rows", "batches")
+    table = stored_table("rows", "groups")
     assert table["with groups"].astype(float).between(0.07, 0.14).all()
