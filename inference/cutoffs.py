@@ -209,8 +209,9 @@ class Printed:
                 f"Printed: of must be 'left-out', 'training' or 'own', got {self.of!r}"
             )
         cutoff = self.cutoff
-        chooses = isinstance(cutoff, FalseAlarm | Best | Cost)
-        if not (chooses or (is_number(cutoff) and cutoff >= 0.0)):  # type: ignore[operator]
+        if isinstance(cutoff, FalseAlarm | Best | Cost):
+            return
+        if not (is_number(cutoff) and cutoff >= 0.0):
             raise ValueError(
                 "Printed: cutoff must be FalseAlarm, Best, Cost or a distance of at "
                 f"least 0, got {cutoff!r}"

@@ -538,7 +538,7 @@ PRIORS = [
     ),
     (
         of_function(priors.Normal(m=np.arange(20)), dictionary=9),
-        "rows of one point have different",
+        "rows of one atom have different",
     ),
     (of_function(priors.Flat), "prior of the majority weights: expected a prior"),
     (
@@ -555,7 +555,7 @@ PRIORS = [
     ),
     (
         of_function(priors.RowSum(exponent=0.5), kernel=kernels.Linear()),
-        r"RowSum: point \d+ has the negative row sum",
+        r"RowSum: atom \d+ has the negative row sum",
     ),
     (
         fit(y=Y, cls=BSVDDM, minority_prior=priors.Flat()),

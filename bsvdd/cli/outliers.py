@@ -110,10 +110,9 @@ def outliers(
 
         step("which rows stand out")
         found = stand_out(est, X, fdr=fdr, **of_rows)
-        listed = np.flatnonzero(found.listed)
         lines = found.lines(top)
         step("reasons")
-        asked = np.union1d(listed, np.concatenate(lines))
+        asked = np.union1d(np.flatnonzero(found.listed), np.concatenate(lines))
         why = explain(found.estimator, rows=asked)
         texts = [why.reason(np.searchsorted(asked, rows)) or "-" for rows in lines]
         titles = [found.title(rows, names) for rows in lines]

@@ -86,7 +86,6 @@ def score(
             if left.all():
                 raise ValueError("no row has a value in a column of the model")
         usable = X[~left]
-        new = new[~left]
         given = usable.to_numpy() if known.names is None else usable
         step(f"decision on {len(usable)} rows")
         result: pd.DataFrame = est.decision(given).set_axis(usable.index)
@@ -96,7 +95,7 @@ def score(
             step("reasons")
             result = result.join(_reasons(est, given, usable.columns, result["normal"]))
         found = with_names(with_filled(result, usable.isna()), usable.index)
-        found = found if table.id is None else with_names(found, new.index)
+        found = found if table.id is None else with_names(found, new.index[~left])
     save_table(out, found, table, _said(found))
     if n := int(left.sum()):
         notes.append(f"{n} of {len(left)} rows have no value, and are left out")

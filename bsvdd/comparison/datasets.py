@@ -446,7 +446,8 @@ class Shape:
         Pair
         """
         streams = np.random.default_rng(seed).spawn(2)
-        return Pair(*map(self._drawn, streams, (self.n_train, self.n_test)))
+        train, test = map(self._drawn, streams, (self.n_train, self.n_test))
+        return Pair(train, test)
 
     def _drawn(self, rng: np.random.Generator, n: int) -> Dataset:
         n1 = round(self.share * n)

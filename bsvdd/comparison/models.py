@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -278,7 +278,7 @@ def model(name: str, **parameters: object) -> RowScorer:
     est = Yardstick(name) if record is None else record.estimator()()
     own = est.get_params(deep=False)
     taken = {key: value for key, value in parameters.items() if key in own}
-    return est.set_params(**taken)
+    return cast(RowScorer, est.set_params(**taken))
 
 
 def by_name(names: Iterable[str] = NAMES, **parameters: object) -> dict[str, RowScorer]:

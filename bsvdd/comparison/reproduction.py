@@ -85,8 +85,8 @@ def recast(printed: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
     """
     out = printed[_METRICS].copy()
-    reversed_ = other_class_positive(printed)
-    rows = [key for key in out.index if reversed_[key[0]]]
+    opposite = other_class_positive(printed)
+    rows = [key for key in out.index if opposite[key[0]]]
     p = 1 - implied_share(printed).loc[rows]
     fpr = printed.loc[rows, "fnr"]
     fnr = printed.loc[rows, "fpr"]
@@ -205,17 +205,16 @@ def verdicts(ours: pd.DataFrame) -> pd.DataFrame:
     rows = {}
     for m in far.index:
         for source, table in (("slides", turned), ("ours", ours)):
-            reversed_ = source == "slides" and opposite[m]
+            other = source == "slides" and opposite[m]
             p = shares[source].loc[m]
             f1 = table.loc[m, "f1"]
-            more = (f1 - flag_all_f1(1 - p if reversed_ else p)).abs().max()
+            more = (f1 - flag_all_f1(1 - p if other else p)).abs().max()
             rows[m, source] = {
                 "distance": far[m] if source == "ours" else np.nan,
                 "share of positive rows": _listed(p),
                 "F1": _listed(f1),
-                "verdict": ("as" if more < AS_FLAGGING_ALL else "other than")
-                + " flagging all"
-                + ("; calls the other class positive" if reversed_ else ""),
+                "verdict": f"{'as' if more < AS_FLAGGING_ALL else 'other than'} "
+                f"flagging all{'; calls the other class positive' if other else ''}",
             }
     index = pd.MultiIndex.from_tuples(rows, names=["model", "source"])
     return pd.DataFrame(list(rows.values()), index)

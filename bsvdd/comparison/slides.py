@@ -129,7 +129,7 @@ class Slides:
         if self.share is None:
             return self._drawn(rng, n)
         n1 = round(self.share * n)
-        blocks = []
+        blocks: list[tuple[np.ndarray, ...]] = []
         minority = 0
         while minority < n1 or len(blocks) * n - minority < n - n1:
             if len(blocks) == MOST_BLOCKS:

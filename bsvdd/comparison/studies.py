@@ -202,11 +202,9 @@ def tables(study: Study, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
         title = table.METRIC_TITLES[metric]
         found[f"{title}: mean ranks over {len(values)} data sets ({p})"] = ranks
     without = results[~results["model"].map(needs_labels)]
+    among = {"all models": results, "models that need no labels": without}
     scenarios = scenarios_by_situation(study)
-    for title, rows in {
-        "all models": results,
-        "models that need no labels": without,
-    }.items():
+    for title, rows in among.items():
         situations = table.situations(rows, scenarios, "g_mean")
         found[f"Which model when, by G-mean: {title}"] = situations
     return found

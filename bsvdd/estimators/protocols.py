@@ -20,6 +20,9 @@ class RowScorer(Protocol):
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return the score of each new row, at least 0 for normal rows, shape (m,)."""
 
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        """Return the parameters by name."""
+
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return +1 (normal) or -1 for each new row, shape (m,)."""
 

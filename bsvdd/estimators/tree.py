@@ -60,7 +60,7 @@ def tree_of(fit: Fit) -> xr.DataTree:
 def by_draw(draws: Draws, values: np.ndarray, *dims: str) -> xr.DataArray:
     """Return values (S, ...) of the draws with the dims ``(chain, draw, *dims)``."""
     shaped = values.reshape(draws.chains, -1, *values.shape[1:])
-    coords = {name: np.arange(n) for name, n in zip(CHAIN_DRAW, shaped.shape)}  # noqa: B905
+    coords = {name: np.arange(shaped.shape[i]) for i, name in enumerate(CHAIN_DRAW)}
     return xr.DataArray(shaped, coords, (*CHAIN_DRAW, *dims))
 
 

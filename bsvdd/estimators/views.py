@@ -221,7 +221,7 @@ class Views(OutlierMixin, BaseEstimator):
 
     def _weighted(self) -> dict[str, tuple[float, View]]:
         """Views by name with their weights c, not yet fitted, descriptions first."""
-        own = BSVDD() if self.estimator is None else self.estimator
+        own = BSVDD() if self.estimator is None else clone(self.estimator)
         kernel = own.kernel if isinstance(own.kernel, Tabular) else Tabular(own.kernel)
         views: dict[str, View] = {}
         for name in VIEW_SCALES:

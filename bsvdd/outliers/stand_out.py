@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -80,8 +80,8 @@ class StandOut:
     names: pd.Index
     weight: np.ndarray
     estimator: Description
-    reason: str = ""
-    strata: pd.DataFrame = field(default_factory=pd.DataFrame)
+    reason: str
+    strata: pd.DataFrame
 
     @property
     def order(self) -> np.ndarray:
@@ -121,7 +121,10 @@ class StandOut:
         ]
 
     def title(
-        self, rows: np.ndarray, names: Sequence[object] | None = None, most: int = 3
+        self,
+        rows: np.ndarray,
+        names: Sequence[object] | Mapping[int, str] | None = None,
+        most: int = 3,
     ) -> str:
         """Return the names of some rows.
 
@@ -129,8 +132,8 @@ class StandOut:
         ----------
         rows : ndarray of int
             Positions.
-        names : sequence, optional
-            The names of all rows. By default ``self.names``.
+        names : sequence or dict of int to str, optional
+            The names of the rows by position. By default ``self.names``.
         most : int, default=3
             How many names are written. If there are more rows, their number follows.
 
@@ -347,7 +350,8 @@ def _rows(
     groups: ArrayLike | None,
 ) -> TrainingRows:
     """Return the rows of a table with missing values filled."""
-    asked = clone(est).set_params(kernel=_asked(est))
+    kernel = _asked(est)
+    asked = clone(est).set_params(kernel=kernel)
     if (n := len(frame_of(X))) < FEWEST_IN_TABLE:
         raise ValueError(f"one table needs {FEWEST_IN_TABLE} rows or more, got {n}")
     with collected():  # the fit has the same warnings

@@ -59,10 +59,8 @@ def panels(n: int, most: int, width: float, height: float) -> np.ndarray:
     """Return n axes (n,) of a new figure, at most ``most`` beside each other."""
     columns = min(most, n)
     lines = -(-n // columns)
-    size = (columns * width, lines * height)
-    _, axes = plt.subplots(
-        lines, columns, figsize=size, squeeze=False, layout="constrained"
-    )
+    figure = plt.figure(figsize=(columns * width, lines * height), layout="constrained")
+    axes = figure.subplots(lines, columns, squeeze=False)
     for ax in axes.flat[n:]:
         ax.set_visible(False)
     return np.asarray(axes.flat[:n])
@@ -81,8 +79,9 @@ def label_rows(ax: Axes, names: Sequence[object] | np.ndarray) -> None:
     ticks = MaxNLocator(nbins=12, integer=True).tick_values(0, len(names) - 1)
     rows = [round(tick) for tick in ticks if 0 <= tick < len(names)]
     texts = [plain(short(names[row])) for row in rows]
-    long = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-    ax.set_xticks(rows, texts, **long if max(map(len, texts)) > 4 else {})
+    ax.set_xticks(rows, texts)
+    if max(map(len, texts)) > 4:
+        plt.setp(ax.get_xticklabels(), rotation=45, ha="right", rotation_mode="anchor")
 
 
 def legend_below(ax: Axes, columns: int) -> None:
@@ -102,14 +101,17 @@ def by_class(minority: np.ndarray) -> Classes:
 
 
 def scatter(
-    ax: Axes, x: np.ndarray, y: np.ndarray, classes: Classes, **style: Any
+    ax: Axes,
+    x: np.ndarray,
+    y: np.ndarray,
+    classes: Classes,
+    s: float = 12.0,
+    **style: Any,
 ) -> None:
     """Draw rows in the colour of their class; the legend has classes with rows."""
     for label, (of_class, color) in classes.items():
         if np.any(of_class):
-            ax.scatter(
-                x[of_class], y[of_class], color=color, label=label, **{"s": 12} | style
-            )
+            ax.scatter(x[of_class], y[of_class], s, color=color, label=label, **style)
 
 
 def draw_surprises(ax: Axes, surprise: np.ndarray, classes: Classes) -> None:

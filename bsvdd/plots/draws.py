@@ -191,7 +191,8 @@ def plot_decisions(
         ("now normal", ~was & now, MAJORITY),
     ):
         label = f"{label}: {members.sum()}"
-        ax.scatter(*p[members].T, label=label, s=20, color=color, alpha=0.7)
+        x, y = p[members].T
+        ax.scatter(x, y, label=label, s=20, color=color, alpha=0.7)
     for line in (ax.axhline, ax.axvline):
         line(0.5, color=DARK, linestyle="--", linewidth=1.2)
     ax.plot([0.0, 1.0], [0.0, 1.0], color=DARK, linewidth=0.6, alpha=0.4)
@@ -215,8 +216,6 @@ def _name_rows(ax: Axes, p: np.ndarray, rows: np.ndarray, names: pd.Index) -> No
         "arrowstyle": "-",
         "color": PRIOR,
         "linewidth": 0.6,
-        "shrinkA": 2,
-        "shrinkB": 2,
         "relpos": (0.0, 0.5),  # from the left end of a name
     }
     with boxes_for_letters():

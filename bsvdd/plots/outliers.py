@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -165,7 +165,7 @@ def _drawn(
 
 def _write(words: Axes, titles: list[str], reasons: list[str]) -> None:
     """Write numbered titles, each with at most two lines of its reason below."""
-    style: dict[str, bool] = {"parse_math": False, "in_layout": False}
+    style: dict[str, Any] = {"parse_math": False, "in_layout": False}
     for rank, (title, reason) in enumerate(zip(titles, reasons, strict=True)):
         title = f"{rank + 1}  {title}"
         words.text(

@@ -18,6 +18,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from .. import plots
 from ..base.atomic import write
 from ..estimators import sentences
+from ..estimators.bayesian import Bayesian
 from ..estimators.description import Description
 from ..estimators.facts import Facts, facts
 from ..outliers.stand_out import stand_out
@@ -107,7 +108,7 @@ def report(
         __package__,
         found=found,
         lines=sentences.fit_lines(found),
-        summary=est.summary() if found.posterior else None,
+        summary=est.summary() if isinstance(est, Bayesian) else None,
         methods=methods(est),
         new=X is not None,
         size=len(decided),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from sklearn import metrics
 
 from ..estimators.checks import require_description, training_minority
 from ..estimators.of_rows import OfRows
-from ..estimators.protocols import LeavesOut, RowScorer
+from ..estimators.protocols import HasTable, LeavesOut, RowScorer
 from ..tables.labels import classes_of
 from .common import (
     DARK,
@@ -140,13 +140,13 @@ def plot_boundary(
     """
     fits = _by_name(estimators)
     if X is None:
-        known = next(iter(fits.values())).table_
+        known = cast(HasTable, next(iter(fits.values()))).table_
         X = known.values
-        y = known.minority
+        minority = known.minority
+    else:
+        minority = classes_of(y, len(np.asarray(X)))[0]
     names = X.columns if isinstance(X, pd.DataFrame) else ["column 0", "column 1"]
-    rows = np.asarray(X)
-    minority = classes_of(y, len(rows))[0]
-    rows = rows.astype(float)
+    rows = np.asarray(X).astype(float)
     if rows.ndim != 2 or rows.shape[1] != 2:
         raise ValueError(
             f"plot_boundary shows two columns, got X of shape {rows.shape}"
@@ -277,7 +277,7 @@ def _scored(
     """Return whether each row is minority, its surprise, and whether it is flagged."""
     if X is None:
         require_description(est, "score of left-out rows")
-        surprise = est.decision()["surprise"].to_numpy()
+        surprise = cast(LeavesOut, est).decision()["surprise"].to_numpy()
     elif y is None:
         raise ValueError("plot_roc needs the labels y of X: which rows are minority")
     else:
@@ -307,7 +307,7 @@ def _minority_of(
 ) -> np.ndarray:
     """Return which of n rows are minority: of X by the labels y, or of the fit."""
     if X is None:
-        return training_minority(est)
+        return training_minority(cast(LeavesOut, est))
     if y is None:
         return np.zeros(n, dtype=bool)
     if isinstance(est, OfRows):

@@ -204,7 +204,7 @@ class Why:
         order = np.argsort(-self.parts, axis=1, kind="stable")[:, :most]
         part = np.take_along_axis(self.parts, order, axis=1)
         columns = self.shares.columns.to_numpy(object)[order]
-        found: dict[str, np.ndarray] = {}
+        found: dict[str, object] = {}
         for j, (column, share) in enumerate(zip(columns.T, part.T, strict=True), 1):
             found[f"column_{j}"] = np.where(share > 0.0, column, None)
             found[f"share_{j}"] = np.where(share > 0.0, share, np.nan)
@@ -336,31 +336,16 @@ class Why:
         """
         return self.walks.text(self.walks.end[rows, :, f], f, USUAL_DIGITS)
 
-    def normal_with(self, i: int) -> str:
-        """Return the change that makes a row normal, in words.
-
-        Parameters
-        ----------
-        i : int
-            The position of the row.
-
-        Returns
-        -------
-        str
-            Empty if there is none.
-        """
-        change = self.change(i).items()
-        return ", ".join(
-            " = ".join(of_value(v, OWN_DIGITS) for v in pair) for pair in change
-        )
-
     def __repr__(self) -> str:
         """Return some sentences for each of the first rows."""
         lines = []
         for i, value in enumerate(self.surprise.to_numpy()[:PRINTED_ROWS]):
             state = "abnormal" if value > 0.0 else "normal"
             near = ", ".join(map(str, self.nearest.iloc[i, :PRINTED_NAMES]))
-            change = self.normal_with(i)
+            change = ", ".join(
+                f"{of_value(column, OWN_DIGITS)} = {of_value(cell, OWN_DIGITS)}"
+                for column, cell in self.change(i).items()
+            )
             sentences = [
                 f"{self.surprise.index[i]}: {state}, surprise {value:.3g}, 0 at the "
                 "cutoff",

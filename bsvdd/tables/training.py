@@ -307,6 +307,7 @@ def without_columns(
     for argument, name in of_rows.items():
         if isinstance(name, str):
             if not isinstance(X, pd.DataFrame):
+                inputs.refuse(X)
                 raise ValueError(
                     f"{argument}={name!r}: the name of a column is for the columns of "
                     "a data frame (of a file: bsvdd.read_table); give one value for "

@@ -220,9 +220,13 @@ class Kernel:
                     f"{name!r} is no parameter of {self!r}, which has "
                     f"{', '.join(self.get_params())}"
                 )
-        new = replace(self, **{k: v for k, v in params.items() if "__" not in k})
-        inner = {k.removeprefix("kernel__"): v for k, v in params.items() if "__" in k}
-        return replace(new, kernel=new.kernel.with_params(**inner)) if inner else new  # type: ignore[attr-defined,call-arg]
+        own = {k: v for k, v in params.items() if "__" not in k}
+        of_inner = {k.removeprefix("kernel__"): params[k] for k in params.keys() - own}
+        new = replace(self, **own)
+        if not of_inner:
+            return new
+        inner = vars(new)["kernel"].with_params(**of_inner)
+        return replace(new, **{"kernel": inner})
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ def test_compare_takes_categories_and_names_of_any_text(folder, tmp_path):
 def test_what_fails_in_all_halves_is_said_once_and_the_rest_goes_on(
     folder, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("bsvdd.estimators.machines.MOST_ROWS", 20)
+    monkeypatch.setattr("bsvdd.estimators.machines.MOST_MATRIX_ROWS", 20)
     some = [f"--model={name}" for name in ("OCSVM", "SVDD", "SVM")]
     options = ["--jobs", 1, "--replicates", 2, *some, "--out", tmp_path]
     result = call("compare", folder / "t.csv", *COLUMNS, *options)

@@ -156,7 +156,7 @@ def test_rows_that_a_sample_does_not_hold_are_decided_too(
     from bsvdd.tables import training
 
     out, path = tmp_path / "o.csv", tmp_path / "t.csv"
-    monkeypatch.setattr(training, "MOST_ROWS", 200)
+    monkeypatch.setattr(training, "MOST_DESCRIBED", 200)
     many = clump(table)
     many.to_csv(path, index=False)
     call("outliers", path, "--id", "name", *FEW, "--out", out)

@@ -188,7 +188,7 @@ def test_the_kernel_keeps_what_was_asked_and_is_fitted_to_the_core_alone():
     of = kernel.tabular
     assert (of.rho, of.categorical, kernel.scale) == (0.1, (3,), "standardised")
     assert kernel.q == 3 and kernel.fit(X[:9], np.ones(9), np.arange(9)) is kernel
-    assert kernel.taught(X[:9], np.ones(9)) is kernel
+    assert kernel.rescaled(X[:9], np.ones(9)) is kernel
     assert repr(kernel).startswith("Decorrelated(RBF")
     again = stand_out(found.estimator, X)
     np.testing.assert_array_equal(again.surprise, found.surprise)

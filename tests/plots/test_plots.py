@@ -87,6 +87,7 @@ def test_surprises_with_the_cutoff_at_0(two):
     assert plots.plot_distances(est, ax=own) is own
 
 
+@pytest.mark.filterwarnings("ignore:most of the 8 rows lie beyond")
 @pytest.mark.parametrize("n", [8, 400])
 def test_rows_that_change_their_decision_are_named(two, n):
     est = two["BDD"]
