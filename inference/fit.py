@@ -229,9 +229,10 @@ class Fit:
         return diagnostics.convergence_of_similarities(self.draws)
 
     @property
-    def divergences(self) -> int:
-        """The number of divergent transitions."""
-        return int(np.sum(self.draws.stats.get("diverging", 0)))
+    def divergences(self) -> int | None:
+        """The number of divergent transitions; None where no sampler looked for any."""
+        diverging = self.draws.stats.get("diverging")
+        return None if diverging is None else int(np.sum(diverging))
 
     @cached_property
     def prior(self) -> Draws | None:

@@ -15,9 +15,11 @@ LONGEST_TRAJECTORY = 64  # steps
 QUARTERS = (0.8, 1.4)  # of a turn: a longer one is no new draw of squares
 WALKERS = 8  # at least
 WARM_UP_TRAJECTORY = 8  # steps, at most
+DIVERGENCE = 1000.0  # error of the energy above which a trajectory diverges, as Stan's
 STAGES = np.array([0.12, 0.24, 0.48, 0.16])  # of the warm-up
 LogDensity = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 State = tuple[np.ndarray, np.ndarray, np.ndarray]
+Stats = dict[str, np.ndarray]  # of each chain, by ArviZ's names
 
 
 @np.errstate(all="ignore")  # a state that is not finite has density 0
@@ -28,8 +30,8 @@ def hmc(
     tune: int,
     chains: int,
     rng: np.random.Generator,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return draws z (chains, draws, n), and their acceptance rates (chains, draws).
+) -> tuple[np.ndarray, Stats]:
+    """Return draws z (chains, draws, n), and what is known of each trajectory.
 
     Each step solves the N(0, I) part exactly, as a rotation of (z, v); the gradient of
     the rest updates v (Neal 2010, 5.5.1). Eight walkers, or one for each chain, warm up
@@ -47,7 +49,9 @@ def hmc(
     Returns
     -------
     z : ndarray of shape (chains, draws, n)
-    accepted : ndarray of shape (chains, draws)
+    stats : dict of str to ndarray of shape (chains, draws)
+        ``acceptance_rate``; ``energy`` of the state that was taken; ``diverging``, whether
+        the energy changed by more than 1,000; ``n_steps`` and ``step_size``.
     """
     walk = Walk(f, rng, np.zeros(n), np.ones(n))
     last = walk
@@ -62,13 +66,14 @@ def hmc(
             step(f"stage {stage} of {len(STAGES)} of the warm-up")
         state = last.state(last.standard(z[:chains]))
         states = []
-        rates = []
+        stats = []
         for i in range(draws):
-            state, accept = last.moved(state, angle, LONGEST_TRAJECTORY)
+            state, each = last.moved(state, angle, LONGEST_TRAJECTORY)
             states.append(last.z(state[0]))
-            rates.append(accept)
+            stats.append(each)
             step(f"draw {i + 1} of {draws}")
-    return np.stack(states, axis=1), np.stack(rates, axis=1)
+    by_name = {n: np.stack([each[n] for each in stats], axis=1) for n in stats[0]}
+    return np.stack(states, axis=1), by_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +105,11 @@ class Walk:
             force = np.where(finite[:, None], force, 0.0)
         return y, log_p, force
 
-    def moved(self, start: State, angle: float, most: int) -> tuple[State, np.ndarray]:
-        """Return the states after one trajectory each, and the acceptance rates."""
+    def moved(self, start: State, angle: float, most: int) -> tuple[State, Stats]:
+        """Return the states after one trajectory each, and what is known of each."""
         y, log_p, force = start
         v = self.rng.standard_normal(y.shape)
-        energy = log_p - np.vecdot(v, v) / 2.0
+        before = log_p - np.vecdot(v, v) / 2.0
         turn = self.rng.uniform(*QUARTERS) * np.pi / 2.0
         steps = min(most, int(np.ceil(turn / angle)))
         angle = min(angle, turn / steps)
@@ -115,7 +120,8 @@ class Walk:
             y, v = cos * y + sin * v, cos * v - sin * y
             y, log_p, force = self.state(y)
             v += angle * force * (1.0 if i + 1 < steps else 0.5)
-        gain = log_p - np.vecdot(v, v) / 2.0 - energy
+        after = log_p - np.vecdot(v, v) / 2.0
+        gain = after - before
         accept = np.nan_to_num(np.exp(np.minimum(gain, 0.0)))
         yes = self.rng.uniform(size=len(y)) < accept
         many = yes[:, None]
@@ -124,7 +130,13 @@ class Walk:
             np.where(yes, log_p, start[1]),
             np.where(many, force, start[2]),
         )
-        return taken, accept
+        return taken, {
+            "acceptance_rate": accept,
+            "energy": -np.where(yes, after, before),
+            "diverging": ~(gain > -DIVERGENCE),
+            "n_steps": np.full(len(y), steps),
+            "step_size": np.full(len(y), angle),
+        }
 
     def adapted(
         self, z: np.ndarray, trajectories: int, angle: float
@@ -136,7 +148,8 @@ class Walk:
         mean = np.log(angle)
         middle = np.log(10.0 * angle)
         for t in range(1, trajectories + 1):
-            state, accept = self.moved(state, angle, WARM_UP_TRAJECTORY)
+            state, stats = self.moved(state, angle, WARM_UP_TRAJECTORY)
+            accept = stats["acceptance_rate"]
             rate = 1.0 / np.mean(1.0 / np.maximum(accept, 1e-10))
             error += (ACCEPTED - rate - error) / (t + 10)
             angle = min(float(np.exp(middle - np.sqrt(t) / 0.1 * error)), LARGEST_ANGLE)

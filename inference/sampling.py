@@ -63,9 +63,9 @@ def draw(
     if model.normal_prior is not None:
         return Draws(model, model.draw(chains * draws, rng), chains, "exact")
     f = density(model)
-    z, rate = hmc(f, f.size, draws, tune, chains, rng)
+    z, stats = hmc(f, f.size, draws, tune, chains, rng)
     w = np.stack([f.weights(chain) for chain in z])
-    return of_chains(model, w, "hmc", {"acceptance_rate": rate})
+    return of_chains(model, w, "hmc", stats)
 
 
 def of_chains(

@@ -138,7 +138,8 @@ class PosteriorFacts:
     r_hat, ess : float
         The largest R-hat and the smallest effective sample size of s at 50 atoms; NaN
         for one chain, and for a value that never changes.
-    divergences : int
+    divergences : int, optional
+        None where no sampler looked for any.
     variance_ratio, spread, pull : float
         See :mod:`bsvdd.estimators.facts`.
     quantities : dict of str to dict
@@ -156,7 +157,7 @@ class PosteriorFacts:
     draws: int
     r_hat: float
     ess: float
-    divergences: int
+    divergences: int | None
     variance_ratio: float
     spread: float
     pull: float

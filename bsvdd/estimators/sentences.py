@@ -123,7 +123,11 @@ def _draws(found: Facts) -> Iterator[tuple[str, str]]:
             f"; its effective sample size is at least {posterior.ess:.0f}, so the "
             f"Monte Carlo error of P(normal) is at most {error:.2g}"
         )
-    yield "draws", f"{text}; {posterior.divergences:.0f} divergences"
+    if posterior.divergences is not None:
+        text += f"; {posterior.divergences} divergences"
+    elif posterior.sampler != "exact":  # whose draws are independent
+        text += "; divergences are not measured"
+    yield "draws", text
 
 
 def _weights(found: Facts) -> str:

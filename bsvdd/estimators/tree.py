@@ -118,7 +118,9 @@ def _diagnostics(fit: Fit) -> xr.Dataset:
     names = ("effective_support", "largest_weight")
     found = {name: np.median(quantities[name]) for name in names}
     found |= dict(zip(("r_hat", "ess"), fit.convergence, strict=True))
-    return xr.Dataset({**found, "divergences": fit.divergences})
+    if fit.divergences is not None:
+        found["divergences"] = fit.divergences
+    return xr.Dataset(found)
 
 
 def _constant(fit: Fit) -> xr.Dataset:
@@ -167,8 +169,9 @@ def weights_of(draws: Any, atoms: int) -> tuple[np.ndarray, dict[str, np.ndarray
                 "draws: expected a DataTree with the group posterior, got "
                 f"{quoted(draws.children)}"
             )
-        if "sample_stats" in draws.children and "diverging" in draws["sample_stats"]:
-            stats = {"diverging": np.asarray(draws["sample_stats"]["diverging"])}
+        if "sample_stats" in draws.children:
+            each = draws["sample_stats"].data_vars.items()
+            stats = {str(name): v.to_numpy() for name, v in each if v.ndim == 2}
         draws = draws["posterior"].dataset
     if isinstance(draws, xr.Dataset):
         if "w" not in draws:

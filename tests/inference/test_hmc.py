@@ -54,8 +54,8 @@ def test_the_error_of_the_energy_is_of_second_order(name, monkeypatch):
             walk, rng=np.random.default_rng(4)
         )  # the same velocity and length
         angle = np.pi / 4.0 / steps * (1 + 1e-12)
-        _, accept = moving.moved(state, angle, steps)
-        errors.append(-np.log(accept).min())
+        _, stats = moving.moved(state, angle, steps)
+        errors.append(-np.log(stats["acceptance_rate"]).min())
     assert 1e-9 < errors[-1] < 0.02
     assert min(errors[0] / errors[1], errors[1] / errors[2]) > 3.0
 
@@ -70,9 +70,14 @@ def test_a_trajectory_turns_by_the_angle_that_was_drawn(monkeypatch):
     monkeypatch.setattr(hmc, "QUARTERS", (1.0, 1.0))
     walk = hmc.Walk(nothing, np.random.default_rng(3), np.zeros(4), np.ones(4))
     start = walk.state(np.full((5, 4), 2.0))
-    (y, _, _), accept = walk.moved(start, 1.2, 64)
-    assert_allclose(y, np.random.default_rng(3).standard_normal((5, 4)), atol=1e-12)
-    assert_allclose(accept, 1.0)
+    (y, _, _), stats = walk.moved(start, 1.2, 64)
+    v = np.random.default_rng(3).standard_normal((5, 4))
+    assert_allclose(y, v, atol=1e-12)
+    assert_allclose(stats["acceptance_rate"], 1.0)
+    # the energy is that of the start, and stays
+    assert_allclose(stats["energy"], (2.0**2 * 4 + np.vecdot(v, v)) / 2.0)
+    assert not stats["diverging"].any()
+    assert_allclose(stats["n_steps"] * stats["step_size"], np.pi / 2.0)
 
 
 def test_trajectories_that_leave_the_density_are_rejected():
@@ -82,9 +87,10 @@ def test_trajectories_that_leave_the_density_are_rejected():
 
     walk = hmc.Walk(half, np.random.default_rng(0), np.zeros(2), np.ones(2))
     start = walk.state(np.full((50, 2), 0.5))
-    (y, log_p, force), accept = walk.moved(start, 0.3, 64)
+    (y, log_p, force), stats = walk.moved(start, 0.3, 64)
     stays = (y == 0.5).all(axis=1)
-    assert 5 < stays.sum() < 45 and (accept[~stays] > 0.0).all()
+    assert 5 < stays.sum() < 45 and (stats["acceptance_rate"][~stays] > 0.0).all()
+    assert stats["diverging"][stays].all() and not stats["diverging"][~stays].any()
     assert (
         (y[:, 0] > 0.0).all() and np.isfinite(log_p).all() and np.isfinite(force).all()
     )
@@ -102,8 +108,10 @@ def test_a_state_whose_parameters_pymc_refuses_has_density_0():
 
 
 def test_without_a_likelihood_draws_are_standard_normal(worst_z):
-    z, rate = hmc.hmc(nothing, 3, 1500, 100, 2, np.random.default_rng(0))
-    assert z.shape == (2, 1500, 3) and rate.shape == (2, 1500)
+    z, stats = hmc.hmc(nothing, 3, 1500, 100, 2, np.random.default_rng(0))
+    assert z.shape == (2, 1500, 3) and {v.shape for v in stats.values()} == {(2, 1500)}
+    # z'z + v'v is chi-squared of 6 degrees of freedom
+    assert worst_z(stats["energy"], 3.0) < 4.5
     assert worst_z(z, np.zeros(3)) < 4.5 and worst_z(z**2, np.ones(3)) < 4.5
     assert worst_z(z[..., 0] * z[..., 1], 0.0) < 4.5
     again, _ = hmc.hmc(nothing, 3, 10, 100, 2, np.random.default_rng(0))
