@@ -6,7 +6,7 @@ group              content
 posterior          draws of ``w``, of a few numbers on the weights, and of ``s``, the
                    similarity of up to 20 left-out training rows near the cutoff:
                    :mod:`bsvdd.estimators.facts`
-sample_stats       statistics of the sampler
+sample_stats       statistics of the sampler: energy, divergences and others
 prior              the same as ``posterior``, from the prior
 distance           ``d``, the distances of the training rows in each draw, in the centre
                    and not left out
