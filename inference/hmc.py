@@ -50,7 +50,7 @@ def hmc(
     -------
     z : ndarray of shape (chains, draws, n)
     stats : dict of str to ndarray of shape (chains, draws)
-        ``acceptance_rate``; ``energy`` of the state that was taken; ``diverging``, whether
+        ``acceptance_rate``; ``energy`` of the taken state; ``diverging``, whether
         the energy changed by more than 1,000; ``n_steps`` and ``step_size``.
     """
     walk = Walk(f, rng, np.zeros(n), np.ones(n))

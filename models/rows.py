@@ -72,6 +72,7 @@ class Rows:
         minority: ArrayLike | None = None,
         weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        fewest: int = FEWEST_ROWS,
         **more: Any,
     ) -> Self:
         """Return rows X (n, p) with their weights and groups.
@@ -84,6 +85,8 @@ class Rows:
             Only ratios count; 0 for rows that do not count.
         groups : array-like of shape (n,), optional
             Rows of one label leave together; by default each row leaves alone.
+        fewest : int, default=3
+            Majority rows in effect.
         **more
             Fields of a subclass.
 
@@ -94,9 +97,9 @@ class Rows:
         Raises
         ------
         ValueError
-            A length differs, a weight is negative, missing or infinite, fewer than 3
-            majority rows have a weight in effect, a group is missing, or there is one
-            group only.
+            A length differs, a weight is negative, missing or infinite, fewer than
+            ``fewest`` majority rows have a weight in effect, a group is missing, or
+            there is one group only.
         """
         complete = X if isinstance(X, CompleteRows) else CompleteRows.of(X)
         X = complete.X + 0.0  # -0.0 is 0.0
@@ -104,9 +107,9 @@ class Rows:
         minor = np.zeros(n, dtype=bool)
         if minority is not None:
             minor = np.asarray(minority, dtype=bool)
-        t = _relative_weights(weight, minor)
+        t = _relative_weights(weight, minor, fewest)
         label = np.arange(n) if groups is None else _group_codes(groups, n)
-        if len(np.unique(label[~minor & (t > 0)])) < 2:
+        if groups is not None and len(np.unique(label[~minor & (t > 0)])) < 2:
             raise ValueError(
                 "groups: all majority rows that have a weight are of one group, so "
                 "nothing stays when it leaves; give two groups or more, or no groups"
@@ -213,7 +216,9 @@ def midranks(weight: np.ndarray) -> np.ndarray:
     return ranks
 
 
-def _relative_weights(weight: ArrayLike | None, minority: np.ndarray) -> np.ndarray:
+def _relative_weights(
+    weight: ArrayLike | None, minority: np.ndarray, fewest: int
+) -> np.ndarray:
     """Return the weights relative to the majority's largest (n,), checked."""
     n = len(minority)
     t = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
@@ -235,11 +240,11 @@ def _relative_weights(weight: ArrayLike | None, minority: np.ndarray) -> np.ndar
         )
     of_majority = t[~minority] / (largest or 1.0)
     in_effect = effective_number(of_majority)
-    if in_effect < FEWEST_ROWS * (1.0 - 1e-9):
+    if in_effect < fewest * (1.0 - 1e-9):
         with_weight = int((of_majority > 0.0).sum())
         effect = f" with a weight, {in_effect:.2g} in effect"
         raise ValueError(
-            f"a description needs {FEWEST_ROWS} majority rows or more, got "
+            f"a description needs {fewest} majority rows or more, got "
             f"{with_weight}{effect * (weight is not None)}"
         )
     return t / largest

@@ -71,6 +71,7 @@ class Machine(OfRows[Solved]):
     table: Table | None = None
 
     _learns_from_minority: ClassVar[bool] = True
+    _fewest_rows: ClassVar[int] = 1
     # the union for all machines; scikit-learn ignores constraints of absent parameters
     _parameter_constraints: ClassVar[Constraints] = {
         "nu": [Interval(Real, 0, 1, closed="right")],

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..models.kernels import Kernel
-from ..models.rows import Rows
+from ..models.rows import FEWEST_ROWS, Rows
 from ..tables.labels import LABELS_OF_PREDICT, minority_of
 from ..tables.table import Table
 from ..tables.training import TrainingRows, TrainingTable
@@ -62,6 +62,7 @@ class OfRows[F: HasRows](BaseEstimator):
     fit_: F
 
     _learns_from_minority: ClassVar[bool] = False
+    _fewest_rows: ClassVar[int] = FEWEST_ROWS
     _parameter_constraints: ClassVar[Constraints]
 
     def _require_rows(self, minority: np.ndarray, labelled: bool) -> None:

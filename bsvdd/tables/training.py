@@ -72,6 +72,7 @@ class Reader(Protocol):
     table: Table | None
     minor_label: object
     _learns_from_minority: ClassVar[bool]
+    _fewest_rows: ClassVar[int]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -150,6 +151,7 @@ class TrainingRows(Rows):
             minority,
             weight,
             groups,
+            est._fewest_rows,
             estimator=type(est).__name__,
             table=table,
             kernel=kernel,

@@ -307,3 +307,13 @@ def test_tables_labels_and_scores_are_those_of_the_descriptions(cls):
     np.testing.assert_array_equal(est.decision_function(frame), f)
     with pytest.raises(AttributeError, match="scorers.roc_auc"):
         _ = est.classes_
+
+
+@pytest.mark.parametrize("model", [SVM, LSSVM])
+def test_two_rows_of_each_class_make_a_hyperplane(model):
+    """A description needs three majority rows, a hyperplane one."""
+    rows = np.arange(8.0).reshape(4, 2)
+    est = model(kernel=kernels.Linear()).fit(rows, [0, 0, 1, 1])
+    assert est.predict(rows).tolist() == [1, 1, -1, -1]
+    alone = model(kernel=kernels.Linear()).fit(rows[1:3], [0, 1])
+    assert alone.predict(rows[1:3]).tolist() == [1, -1]
