@@ -11,7 +11,7 @@ import re
 import textwrap
 import warnings
 from dataclasses import dataclass, is_dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -267,17 +267,18 @@ class Explorer:
         text = self.controls["own"].value.strip() if "own" in self.controls else ""
         if not text:
             numbers = {each.description: _short(each) for each in self.numbers.children}
-            return replace(self._family, **numbers) if numbers else self._family
+            family: Any = self._family
+            return cast("PriorLike", replace(family, **numbers) if numbers else family)
         if text != self._own[0]:
             import pymc as pm
 
             self._own = (text, eval(text, {"priors": priors, "pm": pm, "np": np}))
-        return self._own[1]
+        return cast("PriorLike", self._own[1])
 
     @property
     def _kernel(self) -> object:
         asked = self._first.kernel
-        inner = self._first.kernel_.inner
+        inner: Any = self._first.kernel_.inner
         shape = self.controls["kernel"].value
         factor = _short(self.controls["bandwidth"])
         if shape not in KERNELS or (shape == type(inner).__name__ and factor == 1.0):
@@ -286,7 +287,7 @@ class Explorer:
         return as_kernel(asked).with_inner(new)
 
     @property
-    def _cutoff(self) -> object:
+    def _cutoff(self) -> cutoffs.AnyCutoff | None:
         rate = round(self.controls["rate"].value, 4)
         return self._first.cutoff if rate == FIRST_RATE else FalseAlarm(rate)
 

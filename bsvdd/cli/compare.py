@@ -91,7 +91,7 @@ def compare_command(
     lines = _plan(data, study, table)
     print_lines(log, [f"{total} fits: {lines[0]}", *lines[1:]])
     results, stopped = _results(study, out, jobs, log)
-    cutoff = own[0].cutoff().get("cutoff")
+    cutoff: Any = own[0].cutoff().get("cutoff")
     found = [comparison.advice.Advice.of(each, results, cutoff) for each in data]
     _print(found)
     save_table(out / "results.csv", results)

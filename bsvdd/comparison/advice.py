@@ -21,7 +21,7 @@ from .table import LEGEND, METRIC_TITLES, lead, means, not_told_apart, number, v
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..inference.cutoffs import Cutoff
+    from ..inference.cutoffs import AnyCutoff
 
 # beside the metric of the order
 MORE_METRICS = ["found", "ppv", "fpr", "average_precision", "auc"]
@@ -68,7 +68,7 @@ class Advice:
     notes: dict[str, list[str]]
 
     @classmethod
-    def of(cls, data: Dataset, results: pd.DataFrame, cutoff: Cutoff | None) -> Self:
+    def of(cls, data: Dataset, results: pd.DataFrame, cutoff: AnyCutoff | None) -> Self:
         """Return the advice on a data set.
 
         Parameters

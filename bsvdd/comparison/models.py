@@ -43,7 +43,7 @@ from .datasets import require_known
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ..inference.cutoffs import Cutoff
+    from ..inference.cutoffs import Best, Cost, FalseAlarm
 
 CUTOFF_FOLDS = 10
 KNN_NEIGHBORS = 5
@@ -149,7 +149,7 @@ class Yardstick(BaseEstimator):
 
     name: str = "kNN"
     kernel: Kernel = Tabular(Linear())
-    cutoff: Cutoff | None = None
+    cutoff: FalseAlarm | Best | Cost | None = None
     random_state: int = 0
     table: Table | None = None
 
@@ -192,7 +192,8 @@ class Yardstick(BaseEstimator):
         values = np.empty(len(rows))
         for train, test in split:
             values[test] = self._learned(rows[train], minority[train], seed)(rows[test])
-        cut = cutoff(values[None], np.ones((1, len(rows))), minority)
+        choose = cast("FalseAlarm | Best | Cost", cutoff)
+        cut = choose(values[None], np.ones((1, len(rows))), minority)
         self.cutoff_ = -float(cut[0])
         return self
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -58,7 +59,7 @@ def slides(quick: bool = False, seed: int = 0) -> Study:
     smallest = Printed(FalseAlarm(0.3), of="training")  # c = .7 n0
     sampled = {"sampler": "auto", "tune": 100, "chains": 4}
     narrow = Tabular(RBF(), scale="standardised")
-    parameters = {
+    parameters: dict[str, dict[str, Any]] = {
         "SVDD": {"kernel": Polynomial(2)},
         "BDD": {"kernel": of_scale, "cutoff": smallest},
         "BSVDD": {"kernel": narrow, "cutoff": f1, "draws": 500} | sampled,

@@ -309,8 +309,9 @@ def _minor_of(labels: np.ndarray, minor_label: Any) -> tuple[Any, np.ndarray]:
             "with two classes, such as numpy.isin(y, labels)"
         )
     if minor_label is not None:
-        is_numpy = isinstance(minor_label, np.generic)
-        minor = minor_label.item() if is_numpy else minor_label
+        minor: Any = minor_label
+        if isinstance(minor_label, np.generic):
+            minor = minor_label.item()
     elif set(labels.tolist()) == {-1, 1}:
         minor = -1
     elif set(labels.tolist()) == {0, 1}:  # False == 0 and True == 1
