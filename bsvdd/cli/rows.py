@@ -169,8 +169,8 @@ def _suspect(x: pd.Series, value: str) -> np.ndarray:
 OF_ROWS: Options = {
     "group": repeatable(
         "COLUMN",
-        "Column of batches, such as patients or days: answers are those of new "
-        "batches.",
+        "Column of groups, such as patients or days: answers are for rows of a new "
+        "group.",
     ),
     "weight": repeatable("COLUMN", "Column of weights, such as those of a survey."),
     "recent": repeatable(
