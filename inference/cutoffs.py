@@ -216,6 +216,7 @@ class Printed:
                 "Printed: cutoff must be FalseAlarm, Best, Cost or a distance of at "
                 f"least 0, got {cutoff!r}"
             )
+        object.__setattr__(self, "cutoff", float(cutoff))  # of NumPy's types too
 
     @property
     def is_number(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
@@ -201,8 +202,10 @@ class Bayesian(Description):
             fit = self.fit_
             own = self._of_fit(**changes)
             known = (self.likelihood_scale_, fit.draws.uncalibrated)
+            start = time.process_time()
             draws = own._draws(fit.dictionary, fit.seed, known)
-            return self._with(fit.changed(draws=draws, estimator=own))
+            seconds = time.process_time() - start
+            return self._with(fit.changed(draws=draws, estimator=own, seconds=seconds))
 
     def with_draws(self, draws: Any) -> Self:
         """Return this estimator with draws of the weights that you made yourself.
@@ -363,6 +366,7 @@ def prior_draws(
     est._validate_params()
     seed = seed_of(est)
     training = TrainingRows.read(est, X, y, seed=seed)
+    est._require_rows(training.minority & (training.weight > 0.0), y is not None)
     rows = training.X if Z is None else training.new(Z).X
     with threads.one():
         most = est._most_atoms(training.n_groups)

@@ -269,6 +269,8 @@ def thinned(
     1,000 if the model learns from both classes.
     """
     most = MOST_DESCRIBED_MINORITY if of_both else MOST_DESCRIBED
+    if weight is not None and weight.shape != minority.shape:
+        return weight  # an error later
     counts = counted(minority, weight)
     rng = np.random.default_rng(seed)
     out = []

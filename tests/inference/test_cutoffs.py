@@ -178,3 +178,9 @@ def test_evaluate_is_scikit_learn_with_minority_as_positive(seed):
     }
     assert evaluate(minority, flagged, score) == pytest.approx(expected)
     assert np.isnan(evaluate(minority, flagged)["auc"])
+
+
+def test_a_printed_distance_may_be_a_number_of_numpy():
+    for number in (0.5, np.float32(0.5), np.int64(1)):
+        printed = Printed(number)
+        assert printed.is_number and printed.distance(None, None, None) == number
