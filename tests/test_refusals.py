@@ -640,7 +640,11 @@ QUESTIONS = [
         (lambda est=est, rows=rows, how=how: bsvdd.stand_out(est, rows, **how), words)
         for est, rows, how, words in (
             (SVDD(), X, {"fdr": 1.0}, "fdr must lie between 0 and 1"),
-            (SVDD(), X[:4], {}, "one table needs 5 rows or more, got 4"),
+            (SVDD(), X[:4], {}, "one table needs 5 rows or more .*, got 4"),
+            (SVDD(), X[:0], {}, r"Found array with 0 sample\(s\)"),
+            (SVDD(), X[None], {}, "Found array with dim 3"),
+            (SVDD(), "rows.csv", {}, r"read a file by bsvdd.read_table\(path\)"),
+            (SVDD(), None, {}, "X must be a table of numbers"),
             (SVDD(), changed(NAN, at=4), {}, "has no value in any column"),
             (SVDD(kernel=kernels.Precomputed()), K, {}, "one table needs its rows"),
             (SVDD(kernel=kernels.Tabular(categorical=(3,))), X, {}, "are 3 columns"),
@@ -680,7 +684,7 @@ QUESTIONS = [
                 SVDD(),
                 X,
                 {"sample_weight": np.arange(20) < 4},
-                "5 rows that count, got 4",
+                "5 rows or more with a weight above 0, got 4",
             ),
             (SVDD(), X, {"groups": ["u"] * 9}, "groups must be 20 labels"),
         )

@@ -352,12 +352,13 @@ def _rows(
     """Return the rows of a table with missing values filled."""
     kernel = _asked(est)
     asked = clone(est).set_params(kernel=kernel)
-    if (n := len(frame_of(X))) < FEWEST_IN_TABLE:
-        raise ValueError(f"one table needs {FEWEST_IN_TABLE} rows or more, got {n}")
     with collected():  # the fit has the same warnings
         rows = TrainingRows.read(asked, X, sample_weight=weight, groups=groups)
     if (n := int((rows.weight > 0.0).sum())) < FEWEST_IN_TABLE:
-        raise ValueError(f"one table needs {FEWEST_IN_TABLE} rows that count, got {n}")
+        raise ValueError(
+            f"one table needs {FEWEST_IN_TABLE} rows or more with a weight above 0, "
+            f"got {n}"
+        )
     return rows
 
 

@@ -277,7 +277,7 @@ BAD = [
     ("outliers CSV --out same --picture same", "name the same file"),
     ("outliers CSV --fdr 1", "fdr must lie between 0 and 1"),
     ("outliers CSV --strata whom", "--strata='whom' is no column"),
-    ("outliers TWO/x.csv", "one table needs 5 rows or more, got 2"),
+    ("outliers TWO/x.csv", "needs 3 majority rows or more, got 2"),
     (
         "outliers CSV --model SVDD-M",
         "it does not look for odd rows in one table; use one of ",
