@@ -13,6 +13,7 @@ from .estimators.machines import IDLSSVM as IDLSSVM
 from .estimators.machines import LSSVM as LSSVM
 from .estimators.machines import OCSVM as OCSVM
 from .estimators.machines import SVM as SVM
+from .estimators.sensitivity import sensitivity as sensitivity
 from .estimators.svdd import SVDD as SVDD
 from .estimators.svdd import SVDDM as SVDDM
 from .estimators.views import Views as Views

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+import arviz as az
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,6 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from PIL import Image
 
+import bsvdd
 from bsvdd import BSVDD, SVDD, cutoffs, kernels, plots, stand_out
 from bsvdd.base.atomic import atomic
 from bsvdd.comparison import datasets
@@ -33,7 +35,7 @@ def draw() -> None:
     """Write all pictures."""
     matplotlib.use("agg")
     others = [("three_numbers", three_numbers()), ("odd_rows", odd_rows())]
-    others += [("known_rows", known_rows())]
+    others += [("known_rows", known_rows()), ("psense", psense())]
     for name, figure in chain(models(), gallery().items(), others):
         write(FOLDER / f"{name}.png", figure)
 
@@ -91,7 +93,23 @@ def gallery() -> dict[str, Figure]:
             plots.plot_explanation(est, wines.iloc[[158]])
         ),
         "gallery/plot_weights": figure_of(plots.plot_weights(est)),
+        "gallery/plot_sensitivity": figure_of(
+            plots.plot_sensitivity(bsvdd.sensitivity(est).isel(obs=[158, 20, 100]))
+        ),
     }
+
+
+def psense() -> Figure:
+    """Return how prior and likelihood move the default's posterior on wine."""
+    data = datasets.embedded("wine_cultivar3")
+    est = BSVDD(random_state=SEED).fit(data.X[~data.minority])
+    found = az.plot_psense_dist(
+        est.idata_,
+        var_names=["effective_support"],
+        figure_kwargs={"figsize": (9.0, 4.5)},
+    )
+    figure: Figure = found.viz["figure"].item()
+    return figure
 
 
 def odd_rows() -> Figure:

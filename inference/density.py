@@ -7,20 +7,24 @@ from typing import Protocol
 
 import numpy as np
 
-from ..base import threads
 from ..models.priors import NormalMap, Pull
 from ..models.weights import Weights
+from .draws import Coords, Variables
 
 
 class Density(Protocol):
     """A density N(z; 0, I) e^f(z) of z (n,)."""
 
     @property
+    def model(self) -> Weights:
+        """The model, whose atoms may stand in another order."""
+
+    @property
     def size(self) -> int:
         """The number of values of z."""
 
-    def weights(self, z: np.ndarray) -> np.ndarray:
-        """Return w (S, M) of z (S, n)."""
+    def draws(self, z: np.ndarray) -> tuple[np.ndarray, Variables, Coords]:
+        """Return w (S, M) of z (S, n), the variables, and coordinates of the user's."""
 
     def __call__(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return f (S,) of z (S, n), and its gradient (S, n)."""
@@ -47,9 +51,16 @@ class OfNormals:
             start += n
         return [x for x, _ in found], [pull for _, pull in found]
 
-    def weights(self, z: np.ndarray) -> np.ndarray:
-        """Return w (S, M)."""
-        return self.model.weights(*self.values(z)[0])
+    def draws(self, z: np.ndarray) -> tuple[np.ndarray, Variables, Coords]:
+        """Return w (S, M) of z (S, n), the variables, and no coordinates."""
+        values, _ = self.values(z)
+        named: Variables = {}
+        for (name, dim), (prior, _), x in zip(
+            self.model.dims.items(), self.priors, values, strict=True
+        ):
+            each = prior.named(name, x)
+            named |= {own: ((dim,), part) for own, part in each.items()}
+        return self.model.of_variables(*values), named, {}
 
     def __call__(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return f (S,) of z (S, n), and its gradient (S, n)."""
@@ -60,21 +71,12 @@ class OfNormals:
 
 
 def of_normals(model: Weights) -> OfNormals | None:
-    """Return the density of a model of built-in priors; None if a user wrote one."""
+    """Return the density of a built-in model; None if a user wrote a part of it."""
+    if model.is_own:
+        return None
     priors = tuple(
         (prior, n)
         for prior, n in model.variables.values()
         if isinstance(prior, NormalMap)
     )
     return OfNormals(model, priors) if len(priors) == len(model.variables) else None
-
-
-def density(model: Weights) -> Density:
-    """Return the density of a model."""
-    found = of_normals(model)
-    if found is not None:
-        return found
-    from .user_priors import OfPyMC  # PyTensor is slow to import
-
-    with threads.steps("density of the prior"):
-        return OfPyMC.of(model)

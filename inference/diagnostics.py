@@ -25,6 +25,7 @@ from scipy.stats import rankdata
 
 from ..models.dictionary import Dictionary
 from ..models.similarities import Similarities
+from ..models.weights import Weights
 from .draws import Draws, staying
 
 MONITORED_ATOMS = 50  # whose similarities are compared between chains
@@ -61,11 +62,36 @@ def convergence(values: np.ndarray) -> tuple[float, float]:
     return r_hat, _ess(scores)
 
 
-def convergence_of_similarities(draws: Draws) -> tuple[float, float]:
-    """Return R-hat and effective draws of the similarities of 50 atoms."""
+def convergence_of_draws(draws: Draws) -> tuple[float, float]:
+    """Return R-hat and effective draws of the similarities of 50 atoms.
+
+    Variables beside the majority's weights count too, 50 values of each at most.
+    """
     K = draws.dictionary.K
-    some = K[:, :: max(1, len(K) // MONITORED_ATOMS)][:, :MONITORED_ATOMS]
-    return convergence(draws.by_chain @ some)
+    by_value = draws.dictionary.by_value
+    some = K[:, by_value[:: max(1, len(K) // MONITORED_ATOMS)][:MONITORED_ATOMS]]
+    values = [draws.by_chain @ some]
+    for x in hyperparameters(draws):
+        flat = x.reshape(draws.chains, -1, int(np.prod(x.shape[1:])))
+        step = max(1, flat.shape[2] // MONITORED_ATOMS)
+        values.append(flat[:, :, ::step][:, :, :MONITORED_ATOMS].astype(float))
+    return convergence(np.concatenate(values, axis=2))
+
+
+def hyperparameters(draws: Draws) -> list[np.ndarray]:
+    """Return variables (S, ...) that are no weights of atoms or rows.
+
+    They are the minority's weights, and what a prior function names ``beta_...``.
+    """
+    model = draws.model
+    if not isinstance(model, Weights):
+        return []
+    own = tuple(f"{name}_" for name in model.variables)
+    return [
+        x
+        for name, (_, x) in draws.variables.items()
+        if name == "alpha1" or name.startswith(own)
+    ]
 
 
 def _r_hat(scores: np.ndarray) -> float:

@@ -25,6 +25,8 @@ from ..models.similarities import Similarities, blocks
 from ..models.svdd import Sphere
 from ..models.weights import Weights
 
+Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]  # dims, and values (S, ...)
+Coords = dict[str, np.ndarray]  # by dimension
 ALL = slice(None)
 NOTHING = np.zeros((1, 1))
 ROWS_WITH_COPIES = 1000  # at once
@@ -85,12 +87,16 @@ class Draws:
     w : ndarray of shape (S, M)
     chains : int, default=1
     sampler : str, optional
-        "exact", "hmc", "nuts", "metropolis", or "own" for draws from elsewhere; empty
-        for one estimate of the weights.
+        "exact", "hmc", "nuts", "metropolis", "function" for a sampler of the user's, or
+        "own" for draws from elsewhere; empty for one estimate of the weights.
     stats : dict of str to ndarray, optional
         What a sampler says of each draw, (chains, draws) each.
     uncalibrated : str, optional
         Why lambda is no calibrated one, though it was asked for.
+    variables : dict of str to (tuple of str, ndarray of shape (S, ...)), optional
+        The variables of the PyMC model beside w, by name, with their dimensions.
+    coords : dict of str to ndarray, optional
+        Coordinates of dimensions that are not the model's.
     """
 
     model: Weights | Sphere
@@ -99,6 +105,8 @@ class Draws:
     sampler: str = ""
     stats: dict[str, np.ndarray] = field(default_factory=dict)
     uncalibrated: str = ""
+    variables: Variables = field(default_factory=dict)
+    coords: Coords = field(default_factory=dict)
 
     @property
     def dictionary(self) -> Dictionary:

@@ -223,10 +223,10 @@ class Fit:
 
     @cached_property
     def convergence(self) -> tuple[float, float]:
-        """The largest R-hat and the smallest effective sample size of similarities."""
+        """The largest R-hat and the smallest effective sample size."""
         if not self.has_draws:
             return np.nan, np.nan
-        return diagnostics.convergence_of_similarities(self.draws)
+        return diagnostics.convergence_of_draws(self.draws)
 
     @property
     def divergences(self) -> int | None:

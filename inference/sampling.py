@@ -1,44 +1,52 @@
-"""Draws of the weights: independent, by the package's HMC, or by PyMC and nutpie.
+"""Draws of a model: independent, by the package's HMC, by PyMC, or by a function.
 
 The density is written in NumPy too, because the compiled PyMC graph takes three times
-as long; a test holds both equal.
+as long. A test holds both equal for built-in models and priors; where a user wrote a
+part, both are compared at each fit, and nutpie samples the graph where they differ.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base import threads
+from ..base.warning import DiagnosticWarning, warn
+from ..models.priors import describe
 from ..models.weights import Weights
-from .density import density, of_normals
+from .density import Density, of_normals
 from .draws import Draws
 from .hmc import hmc
 
 if TYPE_CHECKING:
     import pymc as pm
+    import xarray as xr
 
 TUNE = {"auto": 100, "nuts": 500, "metropolis": 1000}  # of each sampler, by default
+Sampler = str | Callable[["pm.Model"], "xr.DataTree"]
 
 
 def draw(
     model: Weights,
-    sampler: str = "auto",
+    sampler: Sampler = "auto",
     draws: int = 500,
     tune: int | None = None,
     chains: int = 4,
     seed: int = 0,
 ) -> Draws:
-    """Return draws of the weights.
+    """Return draws of a model.
 
     Parameters
     ----------
     model : Weights
         A model of :mod:`bsvdd.models`.
-    sampler : {"auto", "nuts", "metropolis"}
+    sampler : {"auto", "nuts", "metropolis"} or callable
         "auto" draws independently from a normal posterior, and else by HMC; "nuts" is
-        nutpie, and "metropolis" is PyMC's random walk.
+        nutpie, and "metropolis" is PyMC's random walk. A function takes the PyMC model,
+        and returns a DataTree with the group posterior.
     draws, chains, seed : int
         As in ``pymc.sample``.
     tune : int, optional
@@ -51,34 +59,94 @@ def draw(
     Raises
     ------
     ValueError
-        The sampler is unknown.
+        The sampler is unknown, or a function returns no draws of the model.
+
+    Warns
+    -----
+    DiagnosticWarning
+        A user's part of the model is not what the numbers beside the graph say, so
+        "auto" takes nutpie.
     """
+    if callable(sampler) and not isinstance(sampler, type):
+        with threads.steps(f"draws by {describe(sampler)}"):
+            tree = sampler(model.build())
+        return of_tree(model, tree, "function", describe(sampler))
     if sampler not in TUNE:
-        raise ValueError(f"sampler must be one of {list(TUNE)}, got {sampler!r}")
+        raise ValueError(
+            f"sampler must be one of {list(TUNE)}, or a function of the PyMC model, "
+            f"got {sampler!r}"
+        )
+    f = None
+    if sampler == "auto":
+        rng = np.random.default_rng(seed)
+        if model.normal_prior is not None and not model.is_own:
+            w = by_value(model).draw(chains * draws, rng)
+            name, dim = next(iter(model.dims.items()))
+            found = Draws(model, w, chains, "exact", variables={name: ((dim,), w)})
+            return by_row(found)
+        f = density(model)
+        sampler = sampler if f is not None else "nuts"
     tune = TUNE[sampler] if tune is None else tune
-    if sampler != "auto":
-        w, stats = by_pymc(model.build(), sampler, draws, tune, chains, seed)
-        return of_chains(model, w, sampler, stats)
-    rng = np.random.default_rng(seed)
-    if model.normal_prior is not None:
-        return Draws(model, model.draw(chains * draws, rng), chains, "exact")
-    f = density(model)
+    if f is None:
+        tree = by_pymc(model.build(), sampler, draws, tune, chains, seed)
+        return of_tree(model, tree, sampler)
     z, stats = hmc(f, f.size, draws, tune, chains, rng)
-    w = np.stack([f.weights(chain) for chain in z])
-    return of_chains(model, w, "hmc", stats)
+    w, variables, coords = f.draws(z.reshape(-1, f.size))
+    found = Draws(model, w, chains, "hmc", stats, "", variables, coords)
+    return found if f.model is model else by_row(found)
 
 
-def of_chains(
-    model: Weights, w: np.ndarray, sampler: str, stats: dict[str, np.ndarray]
-) -> Draws:
-    """Return draws from weights (chains, draws, M)."""
-    return Draws(model, w.reshape(-1, w.shape[-1]), len(w), sampler, stats)
+def by_value(model: Weights) -> Weights:
+    """Return the model with atoms in the order of values.
+
+    So no draw depends on the order of the rows.
+    """
+    return replace(model, gram=model.gram.sorted)
+
+
+def by_row(draws: Draws) -> Draws:
+    """Return draws with atoms in the order of rows, of draws of :func:`by_value`."""
+    gram = draws.dictionary
+    of_majority, of_minority = np.split(gram.places, [gram.m])
+    places = {"point": gram.places, "majority": of_majority}
+    places["minority"] = of_minority - gram.m
+    variables = {
+        name: ((dim,), x[:, places[dim]])
+        for name, ((dim,), x) in draws.variables.items()
+    }
+    return replace(draws, w=draws.w[:, gram.places], variables=variables)
+
+
+def density(model: Weights) -> Density | None:
+    """Return the density of a model; None, with a warning, where the graph differs."""
+    found = of_normals(by_value(model))
+    if found is not None:
+        return found
+    from .user_priors import OfPyMC  # PyTensor is slow to import
+
+    with threads.steps("density of the prior"):
+        own, difference = OfPyMC.of(model)
+    if difference:
+        warn(
+            f"the PyMC model is another one than its numbers ({difference}), so the "
+            "no-U-turn sampler samples it as it is, which takes longer; "
+            "sampler='nuts' does so without this warning",
+            DiagnosticWarning,
+        )
+    return own
+
+
+def of_tree(model: Weights, tree: Any, sampler: str, about: str = "draws") -> Draws:
+    """Return draws from a tree, a dataset or an array of weights."""
+    from .own_draws import of_chains  # xarray is slow to import
+
+    return of_chains(model, tree, sampler, about)
 
 
 def by_pymc(
     built: pm.Model, sampler: str, draws: int, tune: int, chains: int, seed: int
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return weights and statistics of nutpie, or of PyMC's Metropolis algorithm."""
+) -> xr.DataTree:
+    """Return the draws of nutpie, or of PyMC's Metropolis algorithm."""
     import pymc as pm
 
     task = f"{chains} chains of {tune} + {draws} draws by {sampler}"
@@ -86,7 +154,7 @@ def by_pymc(
         how: dict[str, Any] = {"nuts_sampler": "nutpie"}
         if sampler == "metropolis":
             how = {"step": pm.Metropolis(), "cores": 1}
-        found = pm.sample(
+        return pm.sample(
             draws,
             tune=tune,
             chains=chains,
@@ -95,9 +163,6 @@ def by_pymc(
             quiet=True,
             **how,
         )
-    stats = {str(name): v for name, v in found["sample_stats"].data_vars.items()}
-    by_draw = {name: v.to_numpy() for name, v in stats.items() if v.ndim == 2}
-    return found["posterior"]["w"].to_numpy(), by_draw
 
 
 class ImproperPriorError(ValueError):
@@ -105,19 +170,18 @@ class ImproperPriorError(ValueError):
 
 
 def draw_prior(model: Weights, draws: int, seed: int) -> Draws:
-    """Return draws of the weights from the prior alone."""
+    """Return draws of a model from the prior alone."""
     rng = np.random.default_rng(seed)
-    f = of_normals(model)
+    f = of_normals(by_value(model))
     if f is not None:
-        return Draws(model, f.weights(rng.standard_normal((draws, f.size))))
-    import pymc as pm
-
-    from .user_priors import MODE_OF_PYTENSOR
+        w, variables, _ = f.draws(rng.standard_normal((draws, f.size)))
+        return by_row(Draws(model, w, variables=variables))
+    from .user_priors import draws_of_prior
 
     try:
-        w = pm.draw(model.build()["w"], draws, random_seed=rng, mode=MODE_OF_PYTENSOR)
+        w, variables, coords = draws_of_prior(model, draws, rng)
     except NotImplementedError as error:
         raise ImproperPriorError(
             "the prior is improper, as pm.Flat is, so it has no draws"
         ) from error
-    return Draws(model, np.asarray(w).reshape(draws, -1))
+    return Draws(model, w, variables=variables, coords=coords)

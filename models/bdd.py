@@ -87,7 +87,8 @@ class BDD(Weights):
     def simplex_mode(self) -> np.ndarray:
         """Return the mode under sum w = 1, w >= 0, (M,)."""
         precision, shift = self.posterior
-        return minimize(precision, shift, np.zeros(len(shift)), np.ones(len(shift)))
+        ends = np.zeros(len(shift)), np.ones(len(shift))
+        return minimize(precision, shift, *ends, order=self.gram.by_value)
 
 
 def build(

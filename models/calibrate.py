@@ -56,7 +56,8 @@ def calibrated(dictionary: Dictionary, on_simplex: bool) -> tuple[float, str]:
     first = int(np.argmax(np.array([ratio(at) for at in grid]) <= 0.0))
     if first:
         root = brentq(ratio, *grid[[first - 1, first]], xtol=1e-5)
-        return n0 * float(np.exp(root)), ""
+        # rounded, so that sums in another order of rows give the same draws
+        return n0 * float(f"{np.exp(root):.9g}"), ""
     wide = ratio(grid[-1]) > 0.0
     width = "wider" if wide else "narrower"
     reason = f"the posterior is {width} than samples at any scale"

@@ -5,7 +5,8 @@ T_j \phi(x_j)`, over its distinct rows j. Their weights are :math:`T_j = \sum_b 
 a sum over groups b, and :math:`N_g = \sum_j T_j`. A group of several rows is one atom,
 equal rows are one atom, and near rows are one where there are many. :math:`e_g = N_g^2
 / \sum_b (\sum_{j \in g} C_{jb})^2` is the effective number of groups behind atom g.
-Atoms of the minority are the last. The Gram statistics are
+Atoms stand in the order of their first rows, those of the minority last. The Gram
+statistics are
 
 .. math::
     n_0 = \sum_g N_g, \qquad T = \sum_i t_i k(x_i, x_i), \qquad
@@ -34,6 +35,26 @@ STAYS = 1e-12  # a share below which nothing stays
 NEAR_CUTOFF = (0.03, 0.33)  # shares of the majority, the least similar first
 MOST_NEAR_CUTOFF = 500
 Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, eq=False)
+class AtomParts:
+    """Parts of atoms: the rows of one group in one atom of the majority.
+
+    Attributes
+    ----------
+    first : ndarray of int, shape (q,)
+        The first training row of each part; parts stand in this order.
+    atom : ndarray of int, shape (q,)
+    weight : ndarray of shape (q,)
+    of_row : ndarray of int, shape (n,)
+        The part of each training row; -1 for none.
+    """
+
+    first: np.ndarray
+    atom: np.ndarray
+    weight: np.ndarray
+    of_row: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +95,7 @@ class Dictionary:
         """
         i = rows.majority
         kernel = kernel.fit(rows.X[i], rows.weight[i], rows.group[i])
-        minor = rows.ranked(rows.minority & minority)
+        minor = np.flatnonzero(rows.minority & minority & (rows.weight > 0.0))
         few = len(rows.majority_groups) <= most
         shared = rows.shared_group[i] if few else np.full(len(i), -1)
         # one number for each pair of values and group
@@ -85,7 +106,10 @@ class Dictionary:
         if not (shared >= 0).any():
             alone = nearest_seeds(kernel, kernel.inputs(rows.X)[i[first]], most)
         atom = pd.factorize(np.where(shared < 0, alone, len(first) + shared))[0]
-        order = np.argsort(atom, kind="stable")
+        # atoms, and distinct rows of each, stand in the order of their first rows
+        distinct = smallest(i, place)
+        atom = np.argsort(np.argsort(smallest(distinct, atom)))[atom]
+        order = np.lexsort((distinct, atom))
         atom = atom[order]
         new = np.arange(len(minor))
         counted = np.append(i, minor)
@@ -97,7 +121,7 @@ class Dictionary:
             (rows.weight[counted], (place, rows.group[counted])),
             (len(atom), rows.n_groups),
         )
-        distinct = np.append(i[first[order]], minor)
+        distinct = np.append(distinct[order], minor)
         return cls.fitted(kernel, rows, distinct, atom, C, of_row)
 
     @classmethod
@@ -173,6 +197,9 @@ class Dictionary:
     @cached_property
     def _sums(self) -> tuple[np.ndarray, float, np.ndarray]:
         """K, T and ``diag``; a ValueError if the kernel has no finite values."""
+        if self.sorted is not self:
+            K, T, diag = self.sorted._sums
+            return K[np.ix_(self.places, self.places)], T, diag[self.places]
         Y = self.coordinates[0]
         A = self.share.T * self.weights
         some = self.of_majority
@@ -238,36 +265,137 @@ class Dictionary:
         found: np.ndarray = np.vecdot(w @ self.K, w)
         return found
 
+    # the atoms by rows
+
+    @cached_property
+    def names(self) -> np.ndarray:
+        """The names of the atoms, (M,).
+
+        An atom has the name of its first row, and the number of its rows if their
+        values differ. Where several rows have one name, atoms are numbered.
+        """
+        names = self.rows.unique_names[self.first_rows]
+        several = np.bincount(self.atom) > 1
+        if not several.any():
+            return names
+        number = np.bincount(self.of_row[self.of_row >= 0])
+        texts = [
+            f"{name} ({n} rows)" if many else str(name)
+            for name, n, many in zip(names, number, several, strict=True)
+        ]
+        return np.array(texts, dtype=object)
+
+    @cached_property
+    def first_rows(self) -> np.ndarray:
+        """The first training row of each atom, (M,)."""
+        return np.minimum.reduceat(self.distinct, self.starts)
+
+    @cached_property
+    def by_value(self) -> np.ndarray:
+        """The atoms in the order of their values, minority atoms last, (M,)."""
+        some = np.flatnonzero(self.of_row >= 0)
+        rank = smallest(self.rows.rank[some], self.of_row[some])
+        return np.lexsort((rank, np.arange(len(rank)) >= self.m))
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """The place of each atom among ``by_value``, (M,)."""
+        return np.argsort(self.by_value)
+
+    @cached_property
+    def sorted(self) -> Self:
+        """The dictionary with its atoms in the order of their values.
+
+        Draws of its weights do not depend on the order of the rows, to the last bit.
+        """
+        if (self.by_value[1:] > self.by_value[:-1]).all():
+            return self
+        atom = self.places[self.atom]
+        order = np.lexsort((self.rows.distinct[self.distinct], atom))
+        return type(self)(
+            self.rows,
+            self.kernels,
+            self.distinct[order],
+            atom[order],
+            self.group_weights[order],
+            np.append(self.places, -1)[self.of_row],
+        )
+
+    @cached_property
+    def parts(self) -> AtomParts:
+        """The rows of one group in one atom of the majority."""
+        i = np.sort(self.rows.majority)
+        group = self.rows.group[i]
+        pair = self.of_row[i] * (self.rows.n_groups + 1) + group
+        part, _ = pd.factorize(pair)
+        first = i[np.unique(part, return_index=True)[1]]
+        of_row = np.full(len(self.of_row), -1)
+        of_row[i] = part
+        weight = np.bincount(part, self.rows.weight[i])
+        return AtomParts(first, self.of_row[first], weight, of_row)
+
     def at_points(self, name: str, values: Any, minority: bool = False) -> np.ndarray:
-        """Return values of training rows, (n,) or (n, n), at the atoms of a class.
+        """Return values of training rows at the atoms of a class.
+
+        Parameters
+        ----------
+        name : str
+            What the values are, for errors.
+        values : float, array-like of shape (n,) or (n, n), Series, DataArray or dict
+            With names they are matched by the names of the rows, else by order.
+        minority : bool, default=False
+            Whether the atoms of the minority are meant.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, m)
+            The mean over the rows of an atom, by their weights.
 
         Raises
         ------
         ValueError
-            There is not one value for each training row, or rows of one atom differ.
+            There is not one value for each training row.
         """
-        v = np.asarray(values, dtype=float)
+        of_row = np.where(self.of_row < self.m, self.of_row, -1)
+        if minority:
+            of_row = np.where(self.of_row < self.m, -1, self.of_row - self.m)
+        return self._means(name, values, of_row, self.n1 if minority else self.m)
+
+    def at_rows(self, name: str, values: Any) -> np.ndarray:
+        """Return values of training rows at the values that a prior function makes.
+
+        It makes one value for each majority row that has a weight. Rows of one group
+        have one, if they are in one atom: their mean. Parameters are as in
+        :meth:`at_points`.
+
+        Parameters
+        ----------
+        name : str
+        values : float, array-like, Series, DataArray or dict
+
+        Returns
+        -------
+        ndarray of shape (q,) or (q, q)
+
+        Raises
+        ------
+        ValueError
+            There is not one value for each training row.
+        """
+        return self._means(name, values, self.parts.of_row, len(self.parts.first))
+
+    def _means(
+        self, name: str, values: Any, of_row: np.ndarray, size: int
+    ) -> np.ndarray:
+        v = self.rows.in_order(name, values)
         if not v.ndim:
-            return np.full(self.n1 if minority else self.m, float(v))
-        if v.shape != (len(self.of_row),) * v.ndim:
-            raise ValueError(
-                f"{name} must be a number or have one value for each of the "
-                f"{len(self.of_row)} training rows, got shape {v.shape}"
-            )
-        atoms = np.arange(self.m, len(self.sizes)) if minority else np.arange(self.m)
-        first = [np.flatnonzero(self.of_row == g)[0] for g in atoms]
-        known = np.flatnonzero(np.isin(self.of_row, atoms))
-        at = np.array(first, dtype=int)
-        of_known = at[self.of_row[known] - atoms[0]] if len(atoms) else at
-        same = v[np.ix_(*[of_known] * v.ndim)]
-        if not np.array_equal(v[np.ix_(*[known] * v.ndim)], same):
-            raise ValueError(
-                f"{name}: rows of one atom have different values; equal rows are one "
-                f"atom, and so are similar rows where there are many: {len(known)} "
-                f"rows are {len(atoms)} atoms. Give such rows one value, or keep "
-                "each row an atom by dictionary='all'"
-            )
-        return v[np.ix_(*[at] * v.ndim)]
+            return np.full(size, float(v))
+        i = np.flatnonzero(of_row >= 0)
+        weight = self.rows.weight[i]
+        share = weight / np.bincount(of_row[i], weight)[of_row[i]]
+        A = sparse.csr_array((share, (of_row[i], i)), (size, len(of_row)))
+        found = A @ v
+        return np.asarray(found if v.ndim == 1 else (A @ found.T).T)
 
     # rows beside the atoms
 
@@ -402,6 +530,13 @@ class Dictionary:
         squares = np.vecdot(stay, (sums - mean[:, None] * sizes) ** 2)
         few = np.maximum(1.0 - stay @ sizes**2 / n**2, STAYS)
         return np.asarray(sizes.sum() / n * squares / few)
+
+
+def smallest(values: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Return the smallest of the values at each place 0, 1, ..."""
+    found = np.full(place.max() + 1, np.iinfo(np.int64).max)
+    np.minimum.at(found, place, values)
+    return found
 
 
 def nearest_seeds(kernel: Kernel, Z: np.ndarray, most: int) -> np.ndarray:

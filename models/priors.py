@@ -4,8 +4,9 @@ A prior of majority weights is a prior for one group of weight 1: ``of_group(gra
 its mean and standard deviation at each atom. An atom of :math:`e_g` groups in effect,
 whose rows weigh :math:`N_g`, has the sum of :math:`e_g` such weights, times
 :math:`N_g / e_g`: see :func:`of_sums` for weights and :func:`of_log_sums` for log
-weights. A prior of the atoms is a distribution of PreliZ, or a function ``prior(gram,
-name, dims)`` that makes and returns the variable ``name`` inside a PyMC model.
+weights. A user's own prior is a distribution of PreliZ, or a function ``prior(gram,
+name, dims)`` that makes and returns the variable ``name`` inside a PyMC model. It has
+one value for each row, and :mod:`bsvdd.models.pooled` adds up the rows of an atom.
 
 In numbers a variable is a map of standard normals. ``of_normal(z)`` returns its values,
 and a function from a gradient by the values to the gradient by z. So no density is
@@ -22,12 +23,14 @@ from reprlib import Repr
 from typing import Any, Protocol, override, runtime_checkable
 
 import numpy as np
+from scipy import stats
 from scipy.linalg import cho_solve, cholesky
 from scipy.special import betaincinv, betaln, ndtr, ndtri
 
 from .dictionary import Dictionary
 from .kernels.base import is_number
 from .quadratic_program import minimize
+from .rows import named_values
 
 __all__ = [
     "Beta",
@@ -66,6 +69,14 @@ class NormalMap:
         """Return x (S, M) of z (S, M), and the pull of a gradient."""
         raise NotImplementedError
 
+    def named(self, name: str, x: np.ndarray) -> dict[str, np.ndarray]:
+        """Return x (S, M) by its name in PyMC, and the free variable first."""
+        return {name: x}
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """Return the log density (S, M), or (S,), of the free variable."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True, eq=False)
 class Gaussian(NormalMap):
@@ -89,6 +100,13 @@ class Gaussian(NormalMap):
         if root is None:
             return self.m + self.sd * z, lambda g: g * self.sd
         return self.m + z @ root.T, lambda g: g @ root
+
+    @override
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        if self.root is None:
+            return np.asarray(stats.norm.logpdf(x, self.m, self.sd))
+        joint = stats.multivariate_normal(self.m, self.root @ self.root.T)
+        return np.asarray(joint.logpdf(x))
 
     @cached_property
     def precision(self) -> np.ndarray:
@@ -130,6 +148,16 @@ class Shares(NormalMap):
             slope = normal_density(z) / np.exp(log_f - betaln(self.a, self.b))
         return self.scale * u, lambda g: g * slope * self.scale
 
+    @override
+    def named(self, name: str, x: np.ndarray) -> dict[str, np.ndarray]:
+        if self.scale == 1.0:
+            return {name: x}
+        return {f"{name}_share": x / self.scale, name: x}
+
+    @override
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(stats.beta.logpdf(x, self.a, self.b))
+
 
 @dataclass(frozen=True, eq=False)
 class OnCube(NormalMap):
@@ -152,6 +180,11 @@ class OnCube(NormalMap):
         t = ndtri(np.clip(low + ndtr(z) * (high - low), *SHARES))
         slope = self.sd * (high - low) * normal_density(z) / normal_density(t)
         return np.clip(self.m + self.sd * t, 0.0, 1.0), lambda g: g * slope
+
+    @override
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        ends = (-self.m / self.sd, (1.0 - self.m) / self.sd)
+        return np.asarray(stats.truncnorm.logpdf(x, *ends, self.m, self.sd))
 
 
 # of the majority
@@ -231,8 +264,10 @@ class Normal(Flat):
     ----------
     sd : float, default=1
         sigma, a factor of the whole covariance.
-    m : float or array-like of shape (n,), default=0
-        One number, or one for each training row; minority rows do not count.
+    m : float, array-like of shape (n,), Series, DataArray or dict, default=0
+        One number, or one for each training row; minority rows do not count. Values
+        with names are matched by the names of the rows, others by order. Rows of one
+        atom have their mean.
     sigma : array-like of shape (n, n), optional
         Sigma, over the training rows; the identity by default.
 
@@ -240,8 +275,7 @@ class Normal(Flat):
     ------
     ValueError
         m is not finite, Sigma is not symmetric and positive definite, or, in a fit,
-        there is not one value for each training row, or equal rows have different
-        values.
+        there is not one value for each training row.
 
     Examples
     --------
@@ -250,7 +284,7 @@ class Normal(Flat):
     Normal(sd=1.0, m=(0.0, 1.0), sigma=((1.0, 0.5), (0.5, 1.0)))
     """
 
-    m: float | tuple[float, ...] = 0.0
+    m: float | tuple[float, ...] | dict[Any, float] = 0.0
     sigma: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
@@ -450,7 +484,9 @@ def sphere_weights(gram: Dictionary, outlier_fraction: float) -> np.ndarray:
     m = gram.m
     C = 1.0 / (gram.n0 * outlier_fraction)
     upper = np.minimum(C * gram.sizes[:m], 1.0)
-    return minimize(gram.K[:m, :m], gram.diag[:m] / 2.0, np.zeros(m), upper)
+    K = gram.K[:m, :m]
+    order = gram.by_value[:m]
+    return minimize(K, gram.diag[:m] / 2.0, np.zeros(m), upper, order=order)
 
 
 # of the minority
@@ -499,8 +535,8 @@ class TruncatedNormal:
 
     Parameters
     ----------
-    m : float or array-like of shape (n,), default=0
-        One number, or one for each training row; majority rows do not count.
+    m : float, array-like of shape (n,), Series, DataArray or dict, default=0
+        As in :class:`Normal`; majority rows do not count.
     sd : float, default=1
         sigma, of the normal before it is truncated.
 
@@ -511,7 +547,7 @@ class TruncatedNormal:
     BDDM(prior=EqualWeights(sd=1.5), minority_prior=TruncatedNormal(m=0.0, sd=0.5))
     """
 
-    m: float | tuple[float, ...] = 0.0
+    m: float | tuple[float, ...] | dict[Any, float] = 0.0
     sd: float = 1.0
 
     def __post_init__(self) -> None:
@@ -524,7 +560,7 @@ class TruncatedNormal:
         return OnCube(m, float(self.sd))
 
 
-# priors of atoms
+# of a user's own
 
 
 class PriorFunction(Protocol):
@@ -606,8 +642,8 @@ def make(prior: InNumbers, gram: Dictionary, name: str, dims: str) -> Any:
     Raises
     ------
     TypeError, ValueError
-        The prior returns no variable of that name, with one value for each atom, or
-        makes a free variable of another name.
+        The prior returns no variable of that name, with one value for each place of
+        the dimension, or makes a free variable of another name.
     """
     import pymc as pm
     from pytensor.tensor.variable import TensorVariable
@@ -636,7 +672,7 @@ def make(prior: InNumbers, gram: Dictionary, name: str, dims: str) -> Any:
     its_dims = model.named_vars_to_dims.get(name)
     if its_dims != (dims,) and found.type.shape != (length,):
         raise ValueError(
-            f"{about} must make one value for each of the {length} atoms of "
+            f"{about} must make one value for each of the {length} names of "
             f"{dims!r} (pass dims=dims), but made a variable of dims {its_dims} and "
             f"shape {found.type.shape}"
         )
@@ -697,13 +733,20 @@ def require_between(
         )
 
 
-def as_location(prior: object, field: str) -> float | tuple[float, ...]:
-    """Return a field as a finite number, or as a tuple of finite numbers."""
+def as_location(
+    prior: object, field: str
+) -> float | tuple[float, ...] | dict[Any, float]:
+    """Return a field as a finite number, a tuple of them, or a dict by names."""
     value = vars(prior)[field]
-    v = np.asarray(np.nan if isinstance(value, bool | str) else value, dtype=float)
+    named = named_values(value)
+    bad = isinstance(value, bool | str)
+    numbers = list(named.values()) if named is not None else value
+    v = np.asarray(np.nan if bad else numbers, dtype=float)
     if v.ndim > 1 or not np.isfinite(v).all():
         raise ValueError(
             f"{type(prior).__name__}: {field} must be a finite number, or a list of "
             f"one for each row, got {value!r}"
         )
+    if named is not None:
+        return dict(zip(named, v.tolist(), strict=True))
     return tuple(v.tolist()) if v.ndim else float(v)

@@ -15,6 +15,7 @@ def minimize(
     lower: np.ndarray,
     upper: np.ndarray,
     tol: float = 1e-8,
+    order: np.ndarray | None = None,
 ) -> np.ndarray:
     r"""Return the w that minimises w'Hw/2 - b'w under sum w = 1, lower <= w <= upper.
 
@@ -26,7 +27,7 @@ def minimize(
 
     the dual of a one-class SVM with an upper bound for each weight. libsvm holds the
     matrix in single precision, so it violates the optimality conditions by about 1e-7
-    of its largest entry.
+    of its largest entry. Its answer depends on the order of the weights: ``order``.
 
     Raises
     ------
@@ -42,7 +43,8 @@ def minimize(
             "no weights within their bounds sum to 1: the lower bounds sum to "
             f"{lower.sum():.6g}, the upper bounds to {lower.sum() + room.sum():.6g}"
         )
-    free = np.flatnonzero(room > 0.0)  # libsvm drops the other weights
+    order = np.arange(len(b)) if order is None else order
+    free = order[room[order] > 0.0]  # libsvm drops the other weights
     bound = np.minimum(room[free], s)
     v = np.zeros(len(b))
     if s <= 1e-12:  # the lower bounds alone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -138,6 +139,51 @@ class Rows:
         found = np.flatnonzero(which & (self.weight > 0))
         return found[np.argsort(self.rank[found])]
 
+    # names
+
+    @property
+    def row_names(self) -> np.ndarray:
+        """The names of the rows, (n,): here their numbers."""
+        return np.arange(len(self.X))
+
+    @cached_property
+    def unique_names(self) -> np.ndarray:
+        """The names of the rows, (n,); their numbers where several have one name."""
+        names = self.row_names
+        return names if pd.Index(names).is_unique else np.arange(len(names))
+
+    def in_order(self, name: str, values: Any) -> np.ndarray:
+        """Return values of the training rows in their order.
+
+        Parameters
+        ----------
+        name : str
+            What the values are, for errors.
+        values : float, array-like of shape (n,) or (n, n), Series, DataArray or dict
+            With names they are matched by the names of the rows, else by order.
+
+        Returns
+        -------
+        ndarray of shape (), (n,) or (n, n)
+
+        Raises
+        ------
+        ValueError
+            There is not one value for each row.
+        """
+        n = len(self.X)
+        named = named_values(values)
+        if named is not None:
+            values = np.array(list(named.values()), dtype=float)
+            values = values[matched(name, list(named), self.unique_names)]
+        v = np.asarray(values, dtype=float)
+        if v.ndim and v.shape != (n,) * v.ndim:
+            raise ValueError(
+                f"{name} must be a number or have one value for each of the {n} "
+                f"training rows, got shape {v.shape}"
+            )
+        return v
+
     @cached_property
     def majority(self) -> np.ndarray:
         """The majority rows that have a weight."""
@@ -203,6 +249,56 @@ class Rows:
             problem, axis=0, return_index=True, return_inverse=True
         )
         return order[first], row.reshape(-1)[self.rank]
+
+
+def named_values(values: Any) -> dict[Any, Any] | None:
+    """Return values by the names of their rows; None where they have no names.
+
+    Raises
+    ------
+    ValueError
+        Two values have one name.
+    """
+    if isinstance(values, Mapping):
+        return dict(values)
+    series = values
+    if not isinstance(values, pd.Series):
+        if isinstance(values, pd.Index) or not hasattr(values, "to_series"):
+            return None
+        series = values.to_series()  # of xarray
+    if not series.index.is_unique:
+        name = series.index[series.index.duplicated()][0]
+        raise ValueError(f"two values have the name {name!r}; names must differ")
+    return dict(zip(series.index.tolist(), series.tolist(), strict=True))
+
+
+def matched(about: str, given: Sequence[Any], own: np.ndarray) -> np.ndarray:
+    """Return the places in ``given`` of the names ``own``.
+
+    Names are compared as texts. The names 0, 1, 2, ... stand for the order where no
+    others match.
+
+    Raises
+    ------
+    ValueError
+        A name has no match.
+    """
+    theirs = pd.Index([str(name) for name in given])
+    ours = pd.Index([str(name) for name in own])
+    numbers = pd.Index([str(i) for i in range(len(given))])
+    if theirs.is_unique and (len(theirs) == len(ours) or not ours.equals(numbers)):
+        found = theirs.get_indexer(ours)
+        if (found >= 0).all():
+            return np.asarray(found)
+    if len(theirs) == len(ours) and theirs.equals(numbers):
+        return np.arange(len(ours))
+    lacking = ", ".join(repr(name) for name in ours.difference(theirs, sort=False)[:3])
+    raise ValueError(
+        f"{about}: expected one for each of the {len(ours)} names of the fit, got "
+        f"{len(theirs)} names"
+        + (f"; there is none for {lacking}" if lacking else "")
+        + "; values without names are matched by their order"
+    )
 
 
 def effective_number(weight: np.ndarray) -> float:

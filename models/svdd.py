@@ -127,7 +127,7 @@ class Sphere:
     def without_shares(self, gone: np.ndarray) -> np.ndarray:
         """Return the weights (M,) of the sphere when shares ``gone`` (M,) have left."""
         gram = self.gram
-        stay = np.flatnonzero(gone < 1.0 - 1e-12)
+        stay = gram.by_value[gone[gram.by_value] < 1.0 - 1e-12]
         rest = (1.0 - gone)[stay]
         sizes = gram.sizes[stay] * rest
         majority = stay < gram.m
@@ -176,4 +176,5 @@ def solve(gram: Dictionary, C1: float, C2: float | None = None) -> Sphere:
     total = 1.0 + (C2 or 0.0) * gram.minority_weights.sum()  # as all weights sum to one
     upper = np.where(majority, np.minimum(C1 * gram.sizes, total), 0.0)
     lower = np.where(majority, 0.0, -(C2 or 0.0) * gram.sizes)
-    return Sphere(gram, minimize(gram.K, gram.diag / 2.0, lower, upper), lower, upper)
+    w = minimize(gram.K, gram.diag / 2.0, lower, upper, order=gram.by_value)
+    return Sphere(gram, w, lower, upper)

@@ -12,6 +12,7 @@ numbers (``weights``), and the pull of a gradient by the weights back to the var
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,7 +20,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .dictionary import Dictionary
+from .pooled import Pooled
 from .priors import (
+    Flat,
     Gaussian,
     InNumbers,
     PriorLike,
@@ -74,50 +77,128 @@ class Weights:
         raise NotImplementedError
 
     def of(self, *variables: Any) -> Any:
-        """Return w (M,) of PyMC variables."""
+        """Return w (M,) of PyMC variables of the atoms."""
         raise NotImplementedError
 
     def weights(self, *values: Any) -> np.ndarray:
-        """Return w (S, M) of values of the variables."""
+        """Return w (S, M) of values of the atoms."""
         raise NotImplementedError
 
     def pulled(self, g: np.ndarray, w: np.ndarray, *values: Any) -> Arrays:
-        """Return the gradients by the variables, from a gradient g (S, M) by w."""
+        """Return the gradients by values of the atoms, from one g (S, M) by w."""
         raise NotImplementedError
+
+    @property
+    def is_own(self) -> bool:
+        """Whether a user wrote the class, so that the graph says what it is."""
+        package, _, _ = __name__.rpartition(".")
+        return not type(self).__module__.startswith(f"{package}.")
+
+    @cached_property
+    def pooled(self) -> Pooled | None:
+        """How values of rows, which a user's prior makes, become those of atoms.
+
+        None where the variable has one value for each atom.
+        """
+        if isinstance(self.prior, Flat):
+            return None
+        parts = self.gram.parts
+        if len(parts.first) == self.gram.m and (parts.weight == 1.0).all():
+            return None
+        return Pooled(parts, self.gram.m, self.on_simplex)
 
     @cached_property
     def variables(self) -> dict[str, tuple[InNumbers, int]]:
         """The prior and the number of values of each variable."""
         of_atoms = of_log_sums if self.on_simplex else of_sums
-        found = {self.variable: (of_atoms(self.prior, self.gram), self.gram.m)}
+        n = self.gram.m if self.pooled is None else len(self.gram.parts.first)
+        found = {self.variable: (of_atoms(self.prior, self.gram), n)}
         if self.minority_prior is not None:
             alpha1 = in_numbers(self.minority_prior, self.gram)
             found["alpha1"] = (alpha1, self.gram.n1)
         return found
 
+    @cached_property
+    def dims(self) -> dict[str, str]:
+        """The dimension of each variable."""
+        first = "point" if self.minority_prior is None else "majority"
+        found = {self.variable: first if self.pooled is None else "row"}
+        return found if self.minority_prior is None else found | {"alpha1": "minority"}
+
+    @cached_property
+    def coords(self) -> dict[str, np.ndarray]:
+        """The names of atoms and of rows, by dimension."""
+        names = self.gram.names
+        found = {"point": names, "other_point": names}
+        if self.minority_prior is not None:
+            m = self.gram.m
+            found |= {"majority": names[:m], "minority": names[m:]}
+        if self.pooled is not None:
+            found["row"] = self.gram.rows.unique_names[self.gram.parts.first]
+        return found
+
     def build(self) -> pm.Model:
-        """Return the PyMC model."""
+        """Return the PyMC model.
+
+        K, r, T and n0 are its data, which ``pm.set_data`` changes.
+        """
         import pymc as pm
 
         gram = self.gram
-        coords = {"point": range(len(gram.sizes))}
-        dims = ["point"]
-        if len(self.variables) == 2:
-            dims = ["majority", "minority"]
-            coords |= {"majority": range(gram.m), "minority": range(gram.n1)}
+        coords = {dim: names.tolist() for dim, names in self.coords.items()}
         with pm.Model(coords=coords) as model:
-            each = zip(self.variables.items(), dims, strict=True)
-            made = [make(prior, gram, name, dim) for (name, (prior, _)), dim in each]
-            w = pm.Deterministic("w", self.of(*made), dims="point")
-            squares = gram.T - 2.0 * (w @ gram.r) + gram.n0 * (w @ gram.K @ w)
+            K = pm.Data("K", gram.K, dims=("point", "other_point"))
+            r = pm.Data("r", gram.r, dims="point")
+            T = pm.Data("T", gram.T)
+            n0 = pm.Data("n0", gram.n0)
+            each = [
+                make(prior, gram, name, self.dims[name])
+                for name, (prior, _) in self.variables.items()
+            ]
+            if self.pooled is not None:
+                each[0] = self.pooled.of(each[0])
+            w = pm.Deterministic("w", self.of(*each), dims="point")
+            squares = T - 2.0 * (w @ r) + n0 * (w @ K @ w)
             pm.Potential("kernel", -self.likelihood_scale / 2.0 * squares)
         return model
 
+    def of_variables(self, *values: np.ndarray) -> np.ndarray:
+        """Return w (S, M) of values of the variables."""
+        first, *others = values
+        if self.pooled is not None:
+            first, _ = self.pooled.in_numbers(first)
+        return self.weights(first, *others)
+
     def value_and_gradient(self, *values: np.ndarray) -> tuple[np.ndarray, Arrays]:
         """Return log L (S,) and its gradients by the variables."""
-        w = self.weights(*values)
+        first, *others = values
+        pull = None
+        if self.pooled is not None:
+            first, pull = self.pooled.in_numbers(first)
+        w = self.weights(first, *others)
         value, g = log_likelihood(w, self.gram, self.likelihood_scale)
-        return value, self.pulled(g, w, *values)
+        by_first, *by_others = self.pulled(g, w, first, *others)
+        return value, (by_first if pull is None else pull(by_first), *by_others)
+
+
+def with_rows(
+    model: pm.Model, K_new: np.ndarray, k_new: np.ndarray, names: Sequence[Hashable]
+) -> pm.Model:
+    """Add the distances ``d`` of rows to a PyMC model, and return it.
+
+    ``K_new`` (rows, point) are their kernel values with the atoms, and ``k_new``
+    (rows,) with themselves; both become data of the model.
+    """
+    import pymc as pm
+
+    with model:
+        model.add_coord("obs", names)
+        k = pm.Data("K_new", K_new, dims=("obs", "point"))
+        own = pm.Data("k_new", k_new, dims="obs")
+        w = model["w"]
+        squares = own - 2.0 * (k @ w) + w @ model["K"] @ w
+        pm.Deterministic("d", pm.math.sqrt(pm.math.maximum(squares, 0.0)), dims="obs")
+    return model
 
 
 def log_likelihood(

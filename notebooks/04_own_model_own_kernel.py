@@ -16,8 +16,9 @@
 # ## A prior is a function
 #
 # The package calls the function inside a PyMC model as `prior(gram, name, dims)`. The function
-# makes a PyMC variable with that name and returns it. `gram` has the kernel's sums:
-# `gram.K`, `gram.r` ($r_j = \sum_i k(u_j, x_i)$), `gram.n0`, and `gram.of_row`, the atom of each row.
+# makes a PyMC variable with that name and returns it, with one value for each row, in the order of the
+# rows. `gram` has the kernel's sums, `gram.K`, `gram.r` ($r_j = \sum_i k(u_j, x_i)$) and `gram.n0`, and
+# `gram.at_rows(name, values)` brings values of the rows, matched by their names, to this order.
 #
 # **Model.** BSVDD as before, $w = \mathrm{softmax}(\beta)$, with three priors of $\beta$:
 #
@@ -27,12 +28,14 @@
 
 # %%
 import os
+import warnings
 
 import numpy as np
 import pandas as pd
 import preliz
 import pymc as pm
 from bsvdd.inference.metrics import evaluate
+from bsvdd.models.bsvdd import BSVDD as Model
 from bsvdd.models.bsvdd import build
 from scipy.spatial.distance import cdist
 from sklearn.model_selection import train_test_split
@@ -175,6 +178,43 @@ pd.DataFrame(table).T.round(3)
 # function again when you load the file, `bsvdd.load(path, {"kernel": kernel})`.
 
 # %% [markdown]
+# ## A model of your own
+#
+# A model is a class that says how its variable makes the weights `w`, and an estimator names it in
+# `_Model`. Here a tenth of the weight is spread over all rows, whatever the data say:
+# $w = .9\,\mathrm{softmax}(\beta) + .1 / M$. Only the formula of the PyMC model, `of`, is changed. The
+# package sees that the numbers beside it say something else, and samples the graph, by nutpie.
+
+
+# %%
+class Spread(Model):
+    def of(self, beta):
+        return 0.9 * super().of(beta) + 0.1 / self.gram.m
+
+
+class SpreadBSVDD(BSVDD):
+    _Model = Spread
+
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    spread = SpreadBSVDD(draws=DRAWS, random_state=0).fit(train.X, train.minority)
+print(caught[0].message)
+by_hand = pm.sample(
+    model=spread.model_, draws=DRAWS, random_seed=1, quiet=True, progressbar=False
+)
+pd.DataFrame(
+    {
+        name: tree["posterior"]["w"].min("point").quantile([0.05, 0.5, 0.95]).values
+        for name, tree in {"est.fit": spread.idata_, "pm.sample": by_hand}.items()
+    },
+    index=["5 %", "50 %", "95 %"],
+).rename_axis("smallest weight").round(5)
+
+# %% [markdown]
+# No weight is below .1 / M. With `weights` and `pulled`, the same in NumPy, the package's own sampler takes
+# the model (the page of the house has such a class).
+#
 # ## Draws of your own
 #
 # `est.model_` is the PyMC model of a fit. Change it, sample it as you like, and come back by

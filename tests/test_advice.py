@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
-from bsvdd.inference.diagnostics import convergence_of_similarities
+from bsvdd.inference.diagnostics import convergence_of_draws
 from click.testing import CliRunner
 from sklearn import clone, model_selection
 
@@ -109,7 +109,7 @@ def of_r_hat(wanted):
         share = (low + high) / 2
         w[2] = (1 - share) * first + share * np.eye(60)[7]
         draws = replace(est.fit_.draws, w=w.reshape(-1, 60))
-        less = convergence_of_similarities(draws)[0] < wanted
+        less = convergence_of_draws(draws)[0] < wanted
         low, high = (share, high) if less else (low, share)
     return est.with_draws(w)
 

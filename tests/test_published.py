@@ -262,7 +262,8 @@ def test_the_tree_has_the_log_likelihood(name):
         prior=priors.Normal(sd=0.8, m=m, sigma=sigma), **settings
     ).fit(X, Y)
     d2 = est.distance(X[:N0]).values ** 2
-    found = est.idata_["log_likelihood"]["kernel"].values
+    terms = est.idata_["log_likelihood"]
+    found = (terms["similarity"] + terms["norm"]).values
     assert_allclose(found.reshape(2, 200), -0.35 * d2.sum(axis=2), rtol=1e-9)
 
 

@@ -510,11 +510,11 @@ PRIORS = [
     (of_function(lambda g, n, dims: pm.Normal("other", dims=dims)), NO_VARIABLE),
     (
         of_function(lambda g, n, dims: pm.Normal(n)),
-        "one value for each of the 20 atoms",
+        "one value for each of the 20 names of 'point'",
     ),
     (
         of_function(lambda g, n, dims: pm.Normal(n, np.zeros(7), dims=dims)),
-        r"prior of beta: it .* 20 atoms .* \(7,\)",
+        r"prior of beta: it .* 20 names of .* \(7,\)",
     ),
     (
         of_function(lambda gram: pm.Normal("beta")),
@@ -522,11 +522,11 @@ PRIORS = [
     ),
     (
         of_function(lambda g, n, dims: pm.Poisson(n, 3.0, dims=dims)),
-        "be continuous, and beta is discrete",
+        "for continuous priors, and beta is discrete; take sampler='metropolis'",
     ),
     (
         of_function(lambda g, n, dims: pm.Normal(n, NAN, 1.0, dims=dims)),
-        "density is not finite at the start",
+        "density is not finite at the start: beta has nan",
     ),
     (
         of_function(lambda g, n, dims: pm.Normal(n, pm.HalfNormal("sd"), dims=dims)),
@@ -537,8 +537,12 @@ PRIORS = [
         "is a covariance of single rows",
     ),
     (
-        of_function(priors.Normal(m=np.arange(20)), dictionary=9),
-        "rows of one atom have different",
+        of_function(priors.Normal(m=pd.Series(0.0, [f"r{i}" for i in range(30)]))),
+        r"m: expected one for each of the 20 names of the fit, got 30 .* for '0', '1'",
+    ),
+    (
+        lambda: priors.Normal(m=pd.Series(0.0, ["a", "b", "a"])),
+        "two values have the name 'a'",
     ),
     (of_function(priors.Flat), "prior of the majority weights: expected a prior"),
     (
@@ -624,7 +628,7 @@ DRAWS = [
         ),
         (
             POINTS.assign_coords(point=np.arange(1, 21)),
-            "names other atoms than the fit",
+            "'point': expected one for each of the 20 names .* there is none for '0'",
         ),
         ("no draws", "a dataset, or an array of numbers, got 'no draws'"),
     )

@@ -16,10 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import threads
 from ..inference import sampling
-from ..inference.cutoffs import FalseAlarm
 from ..inference.draws import Draws
 from ..inference.fit import PRIOR_DRAWS, Fit
-from ..inference.sampling import TUNE
+from ..inference.sampling import TUNE, Sampler
 from ..models import bdd, bdd_m, bsvdd, bsvdd_m
 from ..models.calibrate import calibrated
 from ..models.dictionary import Dictionary
@@ -31,7 +30,7 @@ from ..models.priors import (
     TruncatedNormal,
     describe,
 )
-from ..models.weights import Weights
+from ..models.weights import Weights, with_rows
 from ..tables.training import TrainingRows
 from .description import Description, seed_of
 from .of_rows import Constraints, clone
@@ -68,7 +67,7 @@ class Bayesian(Description):
 
     prior: PriorLike = Flat()
     likelihood_scale: float | str = CALIBRATED
-    sampler: str = "auto"
+    sampler: Sampler = "auto"
     draws: int = 500
     tune: int | None = None
     chains: int = 4
@@ -80,7 +79,7 @@ class Bayesian(Description):
     _parameter_constraints: ClassVar[Constraints] = {
         **Description._parameter_constraints,
         "likelihood_scale": [*SCALE, StrOptions({CALIBRATED})],
-        "sampler": [StrOptions(set(TUNE))],
+        "sampler": [StrOptions(set(TUNE)), callable],
         "draws": [Interval(Integral, 1, MOST_DRAWS, closed="both")],
         "tune": [Interval(Integral, 0, MOST_DRAWS, closed="both"), None],
         "chains": [Interval(Integral, 1, MOST_CHAINS, closed="both")],
@@ -139,6 +138,46 @@ class Bayesian(Description):
     def model_(self) -> pm.Model:
         """The PyMC model of ``gram_`` and the priors, built anew at each access."""
         return cast("Weights", self.fit_.draws.model).build()
+
+    def model_at(self, Z: ArrayLike) -> pm.Model:
+        r"""Return the PyMC model with the distances of new rows as variables.
+
+        .. math:: d_z^2 = k(z, z) - 2 \sum_g w_g k(u_g, z) + w^\top K w
+
+        ``d``, of dims (obs,), is a Deterministic of ``K_new`` (obs, point) and
+        ``k_new`` (obs,), which are data that ``pm.set_data`` changes. So
+        ``pm.sample_prior_predictive`` gives d before any data, and
+        ``pm.sample_posterior_predictive(est.idata_, var_names=["d"])`` after them.
+
+        Parameters
+        ----------
+        Z : array-like of shape (m, p), or data frame
+            A missing cell has the middle one of its imputed values.
+
+        Returns
+        -------
+        pymc.Model
+
+        Raises
+        ------
+        ValueError
+            As ``decision``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bsvdd import BSVDD
+        >>> est = BSVDD().fit(np.random.default_rng(0).normal(size=(50, 2)))
+        >>> model = est.model_at([[0.0, 0.0], [9.0, 9.0]])
+        >>> model["d"].name, model.dim_lengths["obs"].eval().item()
+        ('d', 2)
+        """
+        rows = self._new_rows(Z, warned=False)
+        names = names_of_new(Z, len(rows.X)).tolist()
+        with threads.one():
+            found = self.gram_.new(rows.X)
+        values = found.k * np.exp(found.L)[:, None]
+        return with_rows(self.model_, values, found.diag, names)
 
     # another prior
 
@@ -218,9 +257,10 @@ class Bayesian(Description):
         Parameters
         ----------
         draws : xarray.DataTree, xarray.Dataset or array of shape (draws, atoms)
-            The weights ``w``. A tree has them in the group ``posterior``, and
-            divergences in ``sample_stats``. Atoms are matched by the coordinate
-            ``point``, and by their order where there is none.
+            The weights ``w``, and other variables, which ``idata_`` keeps. A tree has
+            them in the group ``posterior``, and divergences in ``sample_stats``. Atoms
+            are matched by the names in the coordinate ``point``, and by their order
+            where there is none.
 
         Returns
         -------
@@ -321,7 +361,7 @@ def prior_draws(
     Z: ArrayLike | None = None,
     draws: int = PRIOR_DRAWS,
 ) -> xr.Dataset:
-    """Return draws of the weights and of d_z from the prior, without a fit.
+    """Return draws from the prior and what they say of rows, without a fit.
 
     Parameters
     ----------
@@ -338,7 +378,11 @@ def prior_draws(
     Returns
     -------
     xarray.Dataset
-        ``w`` of dims (chain, draw, point), and ``d`` of dims (chain, draw, obs).
+        The variables of the model and ``w``, as ``est.idata_["prior"]`` has them;
+        ``d`` and ``s``, distances and similarities of z, of dims (chain, draw, obs);
+        and ``probability_normal`` (obs,), of the decisions that the prior alone makes,
+        with a cutoff from left-out training rows. Of training rows, d is their distance
+        in the centre, and the others are without them.
 
     Raises
     ------
@@ -356,7 +400,7 @@ def prior_draws(
     """
     import xarray as xr
 
-    from .tree import by_draw
+    from .tree import by_draw, of_variables
 
     if not isinstance(est, Bayesian):
         raise TypeError(
@@ -367,16 +411,29 @@ def prior_draws(
     seed = seed_of(est)
     training = TrainingRows.read(est, X, y, seed=seed)
     est._require_rows(training.minority & (training.weight > 0.0), y is not None)
-    rows = training.X if Z is None else training.new(Z).X
+    new = None if Z is None else training.new(Z)
     with threads.one():
         most = est._most_atoms(training.n_groups)
         minority = est._learns_from_minority
         dictionary = Dictionary.of(training.kernel, training, minority, most)
         model = est._model(dictionary, est._calibration(dictionary))
         prior = sampling.draw_prior(model, draws, seed)
-        d = Fit(prior, FalseAlarm()).distances(rows)
-    w = by_draw(prior, prior.w, "point")
-    return xr.Dataset({"w": w, "d": by_draw(prior, d, "obs")})
+        fit = Fit.of(prior, est.cutoff)
+        d = fit.distances(training.X if new is None else new.X)
+        log_s = by_draw(prior, fit.log_similarity(new), "obs")
+        probability = fit.probability_normal(new)
+    names = training.unique_names if Z is None else names_of_new(Z, d.shape[1])
+    found = {
+        "d": by_draw(prior, d, "obs"),
+        "s": np.exp(log_s),
+        "probability_normal": ("obs", probability),
+    }
+    return xr.Dataset(of_variables(prior) | found).assign_coords(obs=names)
+
+
+def names_of_new(Z: ArrayLike, n: int) -> np.ndarray:
+    """Return the index of n new rows, or their numbers."""
+    return Z.index.to_numpy() if isinstance(Z, pd.DataFrame) else np.arange(n)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -411,11 +468,12 @@ class BSVDD(Bayesian):
         counts. "all": each distinct row is an atom. A number: at most so many atoms. Of
         more than 12,000 rows a random sample of 12,000 is described, and the others are
         answered as new rows; a warning says so.
-    sampler : {"auto", "nuts", "metropolis"}, default="auto"
+    sampler : {"auto", "nuts", "metropolis"} or callable, default="auto"
         "auto" is the package's Hamiltonian Monte Carlo (without a compiler), or
         independent draws where the posterior is normal; "nuts" is nutpie, and
-        "metropolis" PyMC's random walk, both of ``model_``. See
-        :mod:`bsvdd.inference.sampling`.
+        "metropolis" PyMC's random walk, both of ``model_``. A function takes the PyMC
+        model and returns its draws, as ``lambda model: pm.sample(model=model,
+        nuts_sampler="numpyro")``. See :mod:`bsvdd.inference.sampling`.
     draws, chains : int, default=500, 4
         Draws per chain that are kept, and chains.
     tune : int, optional
@@ -571,7 +629,7 @@ class BDD(Bayesian):
         Use the posterior mode under sum w = 1, w >= 0 instead of draws. There is then
         one w, and P(normal) counts the uncertainty of the cutoff and of unseen rows
         only.
-    sampler : {"auto", "mode", "nuts", "metropolis"}, default="auto"
+    sampler : {"auto", "mode", "nuts", "metropolis"} or callable, default="auto"
         "auto" makes independent draws of the normal posterior; with a prior that is not
         normal it is as in :class:`BSVDD`. "mode" makes none: w is the mode, the centre
         of the source.
@@ -629,7 +687,7 @@ class BDD(Bayesian):
     _default_atoms = 1000
     _parameter_constraints: ClassVar[Constraints] = {
         **Bayesian._parameter_constraints,
-        "sampler": [StrOptions({MODE, *TUNE})],
+        "sampler": [StrOptions({MODE, *TUNE}), callable],
         "simplex": ["boolean"],
     }
 
@@ -669,7 +727,7 @@ class BDDM(Bayesian):
         alpha0 is shifted to this sum, in equal shares of groups.
     minority_prior : prior or callable, default=TruncatedNormal(0, 1)
         Prior of alpha1.
-    sampler : {"auto", "nuts", "metropolis"}, default="auto"
+    sampler : {"auto", "nuts", "metropolis"} or callable, default="auto"
         As in :class:`BSVDD`.
 
     Attributes

@@ -47,6 +47,7 @@ from .registry import find
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
 SAMPLER_NAMES = {
     "own": "a sampler of your own",
+    "function": "a function of your own",
     "exact": "independent draws of a posterior in closed form",
     "hmc": "Hamiltonian Monte Carlo",
     "nuts": "the no-U-turn sampler",

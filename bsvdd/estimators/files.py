@@ -25,11 +25,12 @@ from scipy import sparse
 from ..base import threads
 from ..base.atomic import write
 from ..inference import boundary, cutoffs
-from ..inference.draws import Draws
+from ..inference.draws import Draws, Variables
 from ..inference.fit import Fit
 from ..models import kernels, priors
 from ..models.dictionary import Dictionary
 from ..models.kernels import decorrelated, tabular
+from ..models.weights import Weights
 from ..tables import columns
 from ..tables.labels import to_save
 from ..tables.table import Table
@@ -39,7 +40,7 @@ from .registry import find
 
 FORMAT = 3
 ATOMS = ("distinct", "atom", "group_weights", "of_row")
-SINGLE = "draws.w"  # in single precision
+SINGLE = ("draws.w", "draws.variables.")  # in single precision
 Tensors = dict[str, np.ndarray]
 
 
@@ -92,7 +93,7 @@ def encoded(value: Any, place: str, tensors: Tensors) -> Any:
 def _of_array(value: np.ndarray, place: str, tensors: Tensors) -> dict[str, object]:
     if value.dtype.kind not in "fiub":  # of texts
         return {"objects": value.tolist()}
-    if place == SINGLE:
+    if place.startswith(SINGLE) and value.dtype.kind == "f":
         value = value.astype(np.float32)
     same = (name for name, known in tensors.items() if known is value)
     name = next(same, str(len(tensors)))
@@ -148,6 +149,8 @@ def save(est: OfRows[Fit], path: str | os.PathLike[str]) -> None:
     if scale is not None:  # a sphere is computed again
         names = [field.name for field in dataclasses.fields(fit.draws)][1:]
         draws = {name: vars(fit.draws)[name] for name in names}
+        if follows(fit.draws):
+            draws["w"] = None
         draws["squared_norm"] = fit.draws.squared_norm
     parts = {
         "kernel": fit.kernel,
@@ -319,9 +322,25 @@ def _draws(
         return cast("Draws", unfitted._draws(dictionary, seed))
     calibration = (part("likelihood_scale"), stored["uncalibrated"])
     squared_norm = stored.pop("squared_norm")
-    draws = Draws(unfitted._model(dictionary, calibration), **stored)
+    model = unfitted._model(dictionary, calibration)
+    if stored["w"] is None:
+        stored["w"] = weights_of(model, stored["variables"])
+    draws = Draws(model, **stored)
     vars(draws)["squared_norm"] = squared_norm
     return draws
+
+
+def weights_of(model: Weights, variables: Variables) -> np.ndarray:
+    """Return w (S, M) of the variables of a model."""
+    return model.of_variables(*(variables[name][1] for name in model.variables))
+
+
+def follows(draws: Draws) -> bool:
+    """Return whether the weights follow from the variables that are known."""
+    model = cast("Weights", draws.model)
+    if not set(model.variables) <= set(draws.variables):
+        return False
+    return bool(np.allclose(weights_of(model, draws.variables), draws.w, atol=1e-9))
 
 
 def _require_weights(w: np.ndarray, atoms: int) -> None:

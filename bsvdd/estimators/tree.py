@@ -1,25 +1,33 @@
-"""The tree of a fit, ``est.idata_``, and draws from a user, ``est.with_draws``.
+r"""The tree of a fit, ``est.idata_``, and draws from a user, ``est.with_draws``.
 
 =================  =====================================================================
 group              content
 =================  =====================================================================
-posterior          draws of ``w``, of a few numbers on the weights, and of ``s``, the
-                   similarity of up to 20 left-out training rows near the cutoff:
+posterior          draws of the variables of ``est.model_`` under their names, and of
+                   ``w``; of a few numbers on the weights, and of ``s``, the similarity
+                   of up to 20 left-out training rows near the cutoff:
                    :mod:`bsvdd.estimators.facts`
 sample_stats       statistics of the sampler: energy, divergences and others
 prior              the same as ``posterior``, from the prior
+log_prior          the log prior density of each free variable
+log_likelihood     what the data say of a draw, as two terms, ``similarity``,
+                   :math:`\lambda w^\top r`, and ``norm``,
+                   :math:`-\lambda (T + n_0 w^\top K w) / 2`. ``az.psense_summary`` adds
+                   them up. They are no densities of rows, and ``az.loo``, which takes
+                   one variable, refuses them
 distance           ``d``, the distances of the training rows in each draw, in the centre
                    and not left out
-log_likelihood     ``kernel``, a sum over the rows; no density of rows, so not for
-                   ``az.loo``
-potential          ``kernel``, the terms of this sum
 decision           ``est.decision()``, of the training rows left out, and the cutoff
 diagnostics        the largest R-hat and the smallest effective sample size of s at 50
                    atoms, the number of divergences, and medians of the support of the
                    weights
 constant_data      the training rows, their classes, weights and groups, and the atom of
-                   each
+                   each; K, r, T and n0, the data of the model
 =================  =====================================================================
+
+The coordinates ``point``, ``obs`` and ``near`` are names of rows: those of the data
+frame, or numbers. A point is an atom of the dictionary. It has the name of its first
+row, and the number of its rows if their values differ.
 """
 
 from __future__ import annotations
@@ -31,21 +39,19 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
 
 from ..base import threads
-from ..base.messages import quoted
 from ..inference import diagnostics
+from ..inference.density import of_normals
 from ..inference.draws import Draws
 from ..inference.fit import Fit
-from ..inference.sampling import of_chains
+from ..inference.own_draws import CHAIN_DRAW, of_chains
+from ..models.priors import NormalMap
 from ..models.weights import Weights
 from ..tables.labels import to_save
 from ..tables.training import TrainingRows
 from .decisions import decision_table
 
-CHAIN_DRAW = ("chain", "draw")
-ROUNDED_SUM = 1e-6  # of weights that sum to one
 _trees: WeakKeyDictionary[Fit, xr.DataTree] = WeakKeyDictionary()  # each is made once
 
 
@@ -67,8 +73,8 @@ def by_draw(draws: Draws, values: np.ndarray, *dims: str) -> xr.DataArray:
 def _tree(fit: Fit) -> xr.DataTree:
     draws = fit.draws
     rows = fit.rows
-    obs = np.arange(len(rows.X))
-    d = by_draw(draws, fit.distances(rows.X), "obs").assign_coords(obs=obs)
+    d = by_draw(draws, fit.distances(rows.X), "obs")
+    d = d.assign_coords(obs=rows.unique_names)
     groups: dict[str, xr.Dataset] = {
         "posterior": _numbers(fit, draws, "posterior"),
         "distance": d.to_dataset(name="d"),
@@ -80,23 +86,37 @@ def _tree(fit: Fit) -> xr.DataTree:
         groups["sample_stats"] = xr.Dataset(dims)
     if fit.prior is not None:
         groups["prior"] = _numbers(fit, fit.prior, "prior")
-    scale = draws.model.likelihood_scale
-    if scale is not None:
-        i = rows.majority
-        weight = xr.DataArray(rows.weight[i], {"obs": i}, "obs")
-        terms = -scale / 2.0 * weight * d.sel(obs=i) ** 2
-        groups["potential"] = terms.to_dataset(name="kernel")
-        groups["log_likelihood"] = groups["potential"].sum("obs")
+    if isinstance(draws.model, Weights):
+        scale = draws.model.likelihood_scale
+        gram = fit.dictionary
+        similarity = by_draw(draws, scale * (draws.w @ gram.r))
+        norm = by_draw(draws, scale / -2.0 * (gram.T + gram.n0 * draws.squared_norm))
+        terms = {"similarity": similarity, "norm": norm}
+        groups["log_likelihood"] = xr.Dataset(terms)
+        if set(draws.model.variables) <= set(draws.variables):
+            groups["log_prior"] = _log_prior(draws, groups["posterior"])
     groups["diagnostics"] = _diagnostics(fit)
     return xr.DataTree.from_dict(groups)
 
 
+def of_variables(draws: Draws) -> dict[str, xr.DataArray]:
+    """Return the variables of draws, and w, with their coordinates."""
+    known = {"point": draws.dictionary.names} | draws.coords
+    if isinstance(draws.model, Weights):
+        known |= draws.model.coords
+    named = {**draws.variables, "w": (("point",), draws.w)}
+    found = {}
+    for name, (dims, values) in named.items():
+        x = by_draw(draws, values, *dims)
+        found[name] = x.assign_coords({d: known[d] for d in dims if d in known})
+    return found
+
+
 def _numbers(fit: Fit, draws: Draws, group: str) -> xr.Dataset:
-    """Return the weights and what follows from them, of "posterior" or "prior"."""
-    w = by_draw(draws, draws.w, "point")
-    found = {"w": w.assign_coords(point=np.arange(w.sizes["point"]))}
+    """Return variables, weights and what follows, of "posterior" or "prior"."""
+    found = of_variables(draws)
     if fit.has_draws:
-        names = cast("TrainingRows", fit.rows).row_names
+        names = fit.rows.unique_names
         near = names[diagnostics.monitored(fit.dictionary)]
         s = by_draw(draws, diagnostics.similarity(draws), "near")
         found["s"] = s.assign_coords(near=near)
@@ -107,9 +127,27 @@ def _numbers(fit: Fit, draws: Draws, group: str) -> xr.Dataset:
     return xr.Dataset(found, attrs=attrs)
 
 
+def _log_prior(draws: Draws, posterior: xr.Dataset) -> xr.Dataset:
+    """Return the log prior density of each free variable in each draw."""
+    model = cast("Weights", draws.model)
+    if of_normals(model) is None:
+        from ..inference.user_priors import log_prior
+
+        return log_prior(model, posterior)
+    found = {}
+    for name, (prior, _) in model.variables.items():
+        x = draws.variables[name][1]
+        free, value = next(iter(cast("NormalMap", prior).named(name, x).items()))
+        density = cast("NormalMap", prior).log_density(value)
+        dims = (model.dims[name],) * (density.ndim - 1)
+        found[free] = by_draw(draws, density, *dims)
+    dims = {dim for x in found.values() for dim in x.dims} & set(model.coords)
+    return xr.Dataset(found).assign_coords({d: model.coords[d] for d in dims})
+
+
 def _decision(fit: Fit) -> xr.Dataset:
     found = decision_table(fit, None, None, 0.9)
-    by_row = found.reset_index(drop=True).rename_axis("obs")
+    by_row = found.set_axis(fit.rows.unique_names).rename_axis("obs")
     return xr.Dataset.from_dataframe(by_row).assign(cutoff=fit.D_opt)
 
 
@@ -125,20 +163,21 @@ def _diagnostics(fit: Fit) -> xr.Dataset:
 
 def _constant(fit: Fit) -> xr.Dataset:
     rows = cast("TrainingRows", fit.rows)
-    variables: dict[str, tuple[Any, np.ndarray | None]] = {
+    gram = fit.dictionary
+    variables: dict[str, tuple[Any, np.ndarray]] = {
         "X": (("obs", "feature"), rows.X),
         "minority": ("obs", rows.minority),
         "weight": ("obs", rows.weight),
         "group": ("obs", rows.group),
         "point_of_row": ("obs", fit.dictionary.of_row),
-        "name": ("obs", rows.names),
+        "K": (("point", "other_point"), gram.K),
+        "r": ("point", gram.r),
+        "T": ((), np.asarray(gram.T)),
+        "n0": ((), np.asarray(gram.n0)),
     }
     attrs = {"labels": json.dumps(to_save(rows.labels))} if rows.labels else {}
-    return xr.Dataset(
-        {name: of for name, of in variables.items() if of[1] is not None},
-        {"obs": np.arange(len(rows.X))},
-        {**rows.apart, **attrs},
-    )
+    coords = {"obs": rows.unique_names, "point": gram.names, "other_point": gram.names}
+    return xr.Dataset(variables, coords, {**rows.apart, **attrs})
 
 
 # draws of the user
@@ -152,92 +191,6 @@ def with_draws(known: Fit, draws: Any) -> Fit:
     ValueError, TypeError
         Draws that cannot be; the message says what was expected.
     """
-    w, stats = weights_of(draws, len(known.dictionary.sizes))
-    _require_weights(w, known)
-    model = cast("Weights", known.draws.model)
-    own = of_chains(model, w, "own", stats)
+    own = of_chains(cast("Weights", known.draws.model), draws, "own")
     own = replace(own, uncalibrated=known.draws.uncalibrated)
     return known.changed(draws=own, seconds=np.nan)
-
-
-def weights_of(draws: Any, atoms: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return weights (chains, draws, atoms), and statistics of each draw."""
-    stats: dict[str, np.ndarray] = {}
-    if isinstance(draws, xr.DataTree):
-        if "posterior" not in draws.children:
-            raise ValueError(
-                "draws: expected a DataTree with the group posterior, got "
-                f"{quoted(draws.children)}"
-            )
-        if "sample_stats" in draws.children:
-            each = draws["sample_stats"].data_vars.items()
-            stats = {str(name): v.to_numpy() for name, v in each if v.ndim == 2}
-        draws = draws["posterior"].dataset
-    if isinstance(draws, xr.Dataset):
-        if "w" not in draws:
-            raise ValueError(
-                f"draws: expected the weights w, got {quoted(draws.data_vars)}; "
-                "est.model_ has them"
-            )
-        draws = draws["w"]
-    if isinstance(draws, xr.DataArray):
-        draws = _ordered(draws, atoms)
-    return _of_array(draws, atoms), stats
-
-
-def _ordered(draws: xr.DataArray, atoms: int) -> np.ndarray:
-    """Return draws of dims (chain, draw, point), atoms in the order of the fit."""
-    if "draw" not in draws.dims or draws.ndim != 2 + ("chain" in draws.dims):
-        raise ValueError(
-            f"draws: expected the dims chain, draw and point, got {draws.dims}"
-        )
-    if "chain" not in draws.dims:
-        draws = draws.expand_dims("chain")
-    draws = draws.transpose(*CHAIN_DRAW, ...)
-    dim = draws.dims[2]
-    if draws.sizes[dim] == atoms and dim in draws.coords:
-        own = draws[dim].values.tolist()
-        if set(own) != set(range(atoms)):
-            raise ValueError(
-                f"draws: the coordinate {dim!r} names other atoms than the fit, which "
-                f"has 0 to {atoms - 1}; got {own[:3]}, ...; drop it to match atoms "
-                "by their order"
-            )
-        draws = draws.sel({dim: np.arange(atoms)})
-    return draws.to_numpy()
-
-
-def _of_array(draws: ArrayLike, atoms: int) -> np.ndarray:
-    try:
-        w = np.asarray(draws, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            "draws: expected a DataTree, a dataset, or an array of numbers, got "
-            f"{draws!r:.80} ({error})"
-        ) from error
-    w = w[None] if w.ndim == 2 else w
-    if w.ndim != 3 or w.shape[-1] != atoms or not w.size:
-        raise ValueError(
-            f"draws: expected weights of shape (draws, {atoms}), one for each atom "
-            f"of the fit, got shape {np.shape(draws)}"
-        )
-    return w
-
-
-def _require_weights(w: np.ndarray, known: Fit) -> None:
-    """Raise a ValueError for weights that the model of a fit cannot have."""
-    name = type(known.estimator).__name__
-    gram = known.dictionary
-    on_simplex = cast("Weights", known.draws.model).on_simplex
-    if not np.isfinite(w).all():
-        raise ValueError("draws: the weights w are not finite in all draws")
-    if on_simplex and not gram.n1 and w.min() < -1e-9:
-        raise ValueError(
-            f"draws: the weights of {name} are at least 0, got {w.min():.3g}"
-        )
-    total = w.sum(axis=-1)
-    if (on_simplex or gram.n1) and np.abs(total - 1.0).max() > ROUNDED_SUM:
-        worst = total.ravel()[np.abs(total - 1.0).argmax()]
-        raise ValueError(
-            f"draws: the weights of {name} sum to 1 in each draw, got {worst:.6g}"
-        )

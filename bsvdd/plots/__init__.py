@@ -3,6 +3,7 @@
 from .draws import plot_decisions, plot_margin, plot_weights
 from .outliers import plot_explanation, plot_outliers
 from .rows import plot_boundary, plot_distances, plot_roc
+from .sensitivity import plot_sensitivity
 
 __all__ = [
     "plot_boundary",
@@ -12,5 +13,6 @@ __all__ = [
     "plot_margin",
     "plot_outliers",
     "plot_roc",
+    "plot_sensitivity",
     "plot_weights",
 ]

@@ -25,7 +25,6 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
@@ -269,7 +268,7 @@ def plot_weights(
     ends = [(1 - prob) / 2, 0.25, 0.5, 0.75, (1 + prob) / 2]
     low, lower, median, upper, high = np.quantile(w[:, largest], ends, axis=0)
     index = np.arange(len(largest))
-    names = _atom_names(tree["constant_data"], w.shape[1])
+    names = est.gram_.names
     minority = largest >= est.gram_.m
     colors = np.where(minority, MINORITY, MAJORITY)
     ax = axes_of(ax, 8.0, 3.6)
@@ -277,20 +276,10 @@ def plot_weights(
     ax.vlines(index, lower, upper, color=colors, linewidth=3)
     scatter(ax, index, median, by_class(minority), s=18, zorder=3)
     ax.axhline(0, color=PRIOR, linewidth=0.8)
-    ticks = [names[j] for j in largest]
+    ticks = [short(names[j]) for j in largest]
     ax.set_xticks(index, ticks, fontsize=8, rotation=90, parse_math=False)
     selection = f"the {len(largest)} largest of {w.shape[1]} weights"
     ax.set(ylabel="weight $w_j$", title=f"{type(est).__name__}: {selection}")
     if minority.any():
         ax.legend(frameon=False, fontsize=8)
     return ax
-
-
-def _atom_names(constant: xr.DataTree | xr.DataArray, n: int) -> list[str]:
-    """Return the name of the only row of each of n atoms, or the number of the atom."""
-    atom = constant["point_of_row"].to_numpy()
-    rows = constant["name"].to_numpy() if "name" in constant else np.arange(len(atom))
-    names = [f"atom {j}" for j in range(n)]
-    for j in np.flatnonzero(np.bincount(atom[atom >= 0], minlength=n) == 1):
-        names[j] = f"row {short(rows[atom == j][0])}"
-    return names

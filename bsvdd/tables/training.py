@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, override
 
 import numpy as np
 import pandas as pd
@@ -196,6 +196,7 @@ class TrainingRows(Rows):
         return np.isnan(self.observed)
 
     @property
+    @override
     def row_names(self) -> np.ndarray:
         """The user's names of the rows, shape (n,); else their numbers."""
         return np.arange(len(self.minority)) if self.names is None else self.names

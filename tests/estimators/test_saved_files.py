@@ -283,10 +283,11 @@ def changed(*keys, value):
 
 
 def of_weights(change):
-    """Return a function that changes the draws of the weights, or takes them away."""
+    """Return a function that changes the draws of beta, or takes them away."""
 
     def changed(header, tensors):
-        name = dict(header["draws"]["dict"])["w"]["array"]
+        variables = dict(dict(header["draws"]["dict"])["variables"]["dict"])
+        name = variables["beta"]["tuple"][1]["array"]
         w = tensors.pop(name)
         if change is not None:
             tensors[name] = np.ascontiguousarray(change(w))

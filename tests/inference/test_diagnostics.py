@@ -1,5 +1,6 @@
 """Diagnostics: R-hat and ESS beside ArviZ; spread, pull, variances by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import arviz as az
@@ -57,8 +58,21 @@ def test_similarities_of_50_atoms_are_compared():
     rng = np.random.default_rng(2)
     gram = Dictionary.of(RBF(1.0), Rows.of(rng.normal(size=(120, 3))))
     w = rng.normal(size=(80, 120))
-    found = diagnostics.convergence_of_similarities(draws_of(gram, w, 2))
-    assert found == convergence(w.reshape(2, 40, 120) @ gram.K[:, :100:2])
+    found = diagnostics.convergence_of_draws(draws_of(gram, w, 2))
+    some = gram.by_value[:100:2]
+    assert found == convergence(w.reshape(2, 40, 120) @ gram.K[:, some])
+
+
+def test_hyperparameters_are_compared_too():
+    """A scale whose chains disagree is seen, where similarities agree."""
+    rng = np.random.default_rng(2)
+    gram = Dictionary.of(RBF(1.0), Rows.of(rng.normal(size=(12, 3))))
+    draws = draws_of(gram, rng.normal(size=(80, 12)), 2)
+    sd = rng.normal(size=80) + np.repeat([0.0, 9.0], 40)
+    known = {"beta": (("point",), draws.w), "other": ((), sd)}
+    assert diagnostics.convergence_of_draws(replace(draws, variables=known))[0] < 1.2
+    known["beta_sd"] = (), sd
+    assert diagnostics.convergence_of_draws(replace(draws, variables=known))[0] > 1.5
 
 
 def test_support_is_the_number_of_rows_that_weights_rest_on():

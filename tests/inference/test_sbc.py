@@ -41,10 +41,15 @@ class Known(Dictionary):
         of_row[M:] = -1
         vars(self).update(_sums=(K, T, np.diag(K)), r=u @ rows.sum(axis=0), rows=rows)
         vars(self).update(sizes=one, effective=one, n1=M - 3, of_row=of_row)
+        vars(self).update(sorted=self, places=np.arange(M))
 
     @property
     def n0(self):
         return float(len(self.rows))
+
+    def at_points(self, name, values, minority=False):
+        v = np.asarray(values)
+        return v[(slice(self.m),) * v.ndim] if v.ndim else np.full(self.m, v)
 
 
 def of_prior(name, rng):

@@ -126,6 +126,11 @@ def test_values_of_rows_at_atoms():
     v = np.append(np.arange(60.0), np.arange(5.0) + 0.5)
     with pytest.raises(ValueError, match="one value for each of the 65 training rows"):
         gram.at_points("m", v[:7])
-    twice = Dictionary.of(RBF(1.0), Rows.of(np.vstack([X, X[50:]])))
-    with pytest.raises(ValueError, match="m: rows of one atom have different values"):
-        twice.at_points("m", np.arange(70.0))
+    t = np.append(np.ones(60), np.arange(1.0, 11.0))
+    twice = Dictionary.of(RBF(1.0), Rows.of(np.vstack([X, X[50:]]), None, t))
+    found = twice.at_points("m", np.arange(70.0))
+    second = np.arange(1.0, 11.0)
+    means = (np.arange(50.0, 60.0) + second * np.arange(60.0, 70.0)) / (1.0 + second)
+    close(found, np.append(np.arange(50.0), means))  # by the weights of the rows
+    S = np.add.outer(np.arange(70.0), np.arange(70.0))
+    close(twice.at_points("S", S), np.add.outer(found, found))

@@ -84,7 +84,8 @@ MODELS = models()
 @pytest.mark.parametrize("name", MODELS)
 def test_densities_are_those_of_the_pymc_model_and_gradients_are_right(name):
     model = MODELS[name]
-    built, f, differ = model.build(), sampling.density(model), []
+    f, differ = sampling.density(model), []
+    built = f.model.build()
     whole = built.compile_logp(jacobian=isinstance(f, OfPyMC), mode=MODE)
     for z in np.random.default_rng(1).standard_normal((3, 1, f.size)):
         (value,), gradient = f(z)
@@ -95,7 +96,7 @@ def test_densities_are_those_of_the_pymc_model_and_gradients_are_right(name):
         steps[2 * each + 1, each] -= 1e-5
         values = f(steps)[0]
         close((values[::2] - values[1::2]) / 2e-5, gradient[0], 2e-5)
-        close(f.weights(z)[0], weights_of(built, f, z), 1e-9)
+        close(f.draws(z)[0][0], weights_of(built, f, z), 1e-9)
     assert np.ptp(differ) < 1e-8
 
 

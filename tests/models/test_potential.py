@@ -72,7 +72,9 @@ def test_variables_have_the_names_of_the_papers_and_the_likelihood_is_one_potent
         gram, priors.Flat(), *[priors.TruncatedNormal()] * of_both, SCALE
     )
     assert model.named_vars_to_dims == {k: (v,) for k, v in NAMES[name].items()} | {
-        "w": ("point",)
+        "w": ("point",),
+        "K": ("point", "other_point"),
+        "r": ("point",),
     }
     assert [v.name for v in model.potentials] == ["kernel"]
     assert [v.name for v in model.free_RVs] == list(NAMES[name])

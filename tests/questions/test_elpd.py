@@ -126,9 +126,15 @@ def test_bandwidths_are_ordered_as_new_rows_order_them():
 
 
 def test_loo_finds_no_log_densities_of_rows():
-    """The likelihood is one number a draw, as psense takes it; terms are elsewhere."""
-    tree = BSVDD(kernel=kernels.RBF(S)).fit(ROWS).idata_
-    assert tree["log_likelihood"]["kernel"].dims == ("chain", "draw")
-    terms = tree["potential"]["kernel"]
-    np.testing.assert_allclose(tree["log_likelihood"]["kernel"], terms.sum("obs"))
-    assert np.isfinite(az.psense(tree, var_names="s", group="likelihood")["s"]).all()
+    """The likelihood is two terms a draw, which psense adds up and loo refuses."""
+    est = BSVDD(kernel=kernels.RBF(S)).fit(ROWS)
+    tree = est.idata_
+    terms = tree["log_likelihood"]
+    assert terms["similarity"].dims == terms["norm"].dims == ("chain", "draw")
+    squares = (est.distance(ROWS) ** 2).sum("obs")
+    whole = -est.likelihood_scale_ / 2.0 * squares
+    np.testing.assert_allclose(terms["similarity"] + terms["norm"], whole)
+    with pytest.raises(TypeError, match="several log likelihood arrays"):
+        az.loo(tree)
+    for group in ("likelihood", "prior"):
+        assert np.isfinite(az.psense(tree, var_names="s", group=group)["s"]).all()

@@ -1,0 +1,137 @@
+"""Draws of a model from elsewhere: a DataTree of PyMC or nutpie, or an array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from ..base.messages import quoted
+from ..models.rows import matched
+from ..models.weights import Weights
+from .draws import Coords, Draws, Variables
+
+CHAIN_DRAW = ("chain", "draw")
+ROUNDED_SUM = 1e-6  # of weights that sum to one
+
+
+def of_chains(model: Weights, draws: Any, sampler: str, about: str = "draws") -> Draws:
+    """Return draws of a model from a tree, a dataset, or an array of weights.
+
+    Parameters
+    ----------
+    model : Weights
+    draws : xarray.DataTree, xarray.Dataset, or array of shape (..., draws, M)
+    sampler : str
+        See :class:`bsvdd.inference.draws.Draws`.
+    about : str, default="draws"
+        What the draws are, for errors.
+
+    Returns
+    -------
+    Draws
+        With all variables of the tree, and its statistics of the sampler.
+
+    Raises
+    ------
+    ValueError
+        The draws are of another model, or have values that cannot be.
+    """
+    stats: dict[str, np.ndarray] = {}
+    if isinstance(draws, xr.DataTree):
+        if "posterior" not in draws.children:
+            raise ValueError(
+                f"{about}: expected a DataTree with the group posterior, got "
+                f"{quoted(draws.children)}"
+            )
+        if "sample_stats" in draws.children:
+            each = draws["sample_stats"].data_vars.items()
+            stats = {str(name): v.to_numpy() for name, v in each if v.ndim == 2}
+        draws = draws["posterior"].to_dataset()
+    variables: Variables = {}
+    coords: Coords = {}
+    atoms = len(model.gram.sizes)
+    if isinstance(draws, xr.Dataset):
+        if "w" not in draws:
+            raise ValueError(
+                f"{about}: expected the weights w, got {quoted(draws.data_vars)}; "
+                "est.model_ has them"
+            )
+        for name, x in draws.data_vars.items():
+            if name != "w" and "draw" in x.dims:
+                x = _ordered(x, model, about)
+                dims = tuple(map(str, x.dims[2:]))
+                variables[str(name)] = dims, _by_draw(x)
+                known = {d: x[d].to_numpy() for d in dims if d in x.coords}
+                coords |= {d: v for d, v in known.items() if d not in model.coords}
+        draws = draws["w"]
+    if isinstance(draws, xr.DataArray):
+        dims = ("chain" in draws.dims) + 2
+        if "draw" not in draws.dims or draws.ndim != dims:
+            raise ValueError(
+                f"{about}: expected the dims chain, draw and point, got {draws.dims}"
+            )
+        draws = _ordered(draws, model, about).to_numpy()
+    w = _of_array(draws, atoms, about)
+    _require_weights(w, model, about)
+    flat = w.reshape(-1, atoms)
+    more = {"variables": variables, "coords": coords}
+    return Draws(model, flat, len(w), sampler, stats, **more)
+
+
+def _by_draw(x: xr.DataArray) -> np.ndarray:
+    """Return values (chain, draw, ...) as (S, ...)."""
+    return x.to_numpy().reshape(-1, *x.shape[2:])
+
+
+def _ordered(x: xr.DataArray, model: Weights, about: str) -> xr.DataArray:
+    """Return draws of dims (chain, draw, ...), atoms and rows as in the fit."""
+    if "chain" not in x.dims:
+        x = x.expand_dims("chain")
+    x = x.transpose(*CHAIN_DRAW, ...)
+    # a vector of weights of another name is matched by its names too
+    own = {"point": model.coords["point"]} if x.name == "w" else model.coords
+    for dim in x.dims[2:]:
+        names = own.get("point" if x.name == "w" else str(dim))
+        if names is not None and dim in x.coords and x.sizes[dim] == len(names):
+            place = matched(f"{about}: {dim!r}", x[dim].to_numpy().tolist(), names)
+            x = x.isel({dim: place})
+    return x
+
+
+def _of_array(draws: ArrayLike, atoms: int, about: str) -> np.ndarray:
+    """Return weights (chains, draws, M)."""
+    try:
+        w = np.asarray(draws, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{about}: expected a DataTree, a dataset, or an array of numbers, got "
+            f"{draws!r:.80} ({error})"
+        ) from error
+    w = w[None] if w.ndim == 2 else w
+    if w.ndim != 3 or w.shape[-1] != atoms or not w.size:
+        raise ValueError(
+            f"{about}: expected weights of shape (draws, {atoms}), one for each atom "
+            f"of the fit, got shape {np.shape(draws)}"
+        )
+    return w
+
+
+def _require_weights(w: np.ndarray, model: Weights, about: str) -> None:
+    """Raise a ValueError for weights that a model cannot have."""
+    name = type(model).__name__
+    on_simplex = model.on_simplex
+    if not np.isfinite(w).all():
+        raise ValueError(f"{about}: the weights w are not finite in all draws")
+    if on_simplex and not model.gram.n1 and w.min() < -1e-9:
+        raise ValueError(
+            f"{about}: the weights of {name} are at least 0, got {w.min():.3g}"
+        )
+    total = w.sum(axis=-1)
+    if (on_simplex or model.gram.n1) and np.abs(total - 1.0).max() > ROUNDED_SUM:
+        worst = total.ravel()[np.abs(total - 1.0).argmax()]
+        raise ValueError(
+            f"{about}: the weights of {name} sum to 1 in each draw, got {worst:.6g}"
+        )
