@@ -68,8 +68,8 @@ def of_chains(model: Weights, draws: Any, sampler: str, about: str = "draws") ->
                 coords |= {d: v for d, v in known.items() if d not in model.coords}
         draws = draws["w"]
     if isinstance(draws, xr.DataArray):
-        dims = ("chain" in draws.dims) + 2
-        if "draw" not in draws.dims or draws.ndim != dims:
+        wanted = ("chain" in draws.dims) + 2
+        if "draw" not in draws.dims or draws.ndim != wanted:
             raise ValueError(
                 f"{about}: expected the dims chain, draw and point, got {draws.dims}"
             )
@@ -77,8 +77,7 @@ def of_chains(model: Weights, draws: Any, sampler: str, about: str = "draws") ->
     w = _of_array(draws, atoms, about)
     _require_weights(w, model, about)
     flat = w.reshape(-1, atoms)
-    more = {"variables": variables, "coords": coords}
-    return Draws(model, flat, len(w), sampler, stats, **more)
+    return Draws(model, flat, len(w), sampler, stats, "", variables, coords)
 
 
 def _by_draw(x: xr.DataArray) -> np.ndarray:

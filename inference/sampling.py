@@ -18,7 +18,7 @@ from ..base.warning import DiagnosticWarning, warn
 from ..models.priors import describe
 from ..models.weights import Weights
 from .density import Density, of_normals
-from .draws import Draws
+from .draws import Draws, Variables
 from .hmc import hmc
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def draw(
             f"got {sampler!r}"
         )
     f = None
+    rng = np.random.default_rng(seed)
     if sampler == "auto":
-        rng = np.random.default_rng(seed)
         if model.normal_prior is not None and not model.is_own:
             w = by_value(model).draw(chains * draws, rng)
             name, dim = next(iter(model.dims.items()))
@@ -110,7 +110,7 @@ def by_row(draws: Draws) -> Draws:
     of_majority, of_minority = np.split(gram.places, [gram.m])
     places = {"point": gram.places, "majority": of_majority}
     places["minority"] = of_minority - gram.m
-    variables = {
+    variables: Variables = {
         name: ((dim,), x[:, places[dim]])
         for name, ((dim,), x) in draws.variables.items()
     }

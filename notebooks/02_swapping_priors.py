@@ -20,6 +20,7 @@
 # is exponential. How much weight remains for the other rows?
 
 # %%
+import logging
 import os
 import warnings
 
@@ -187,6 +188,7 @@ pd.DataFrame(table).T.rename_axis("sd of the prior").round(3)
 # moves, from the draws that there are. Above .05, a quantity is sensitive.
 
 # %%
+logging.getLogger("arviz_stats").setLevel("ERROR")  # of the same in words
 NUMBERS = ["effective_support", "squared_norm", "typical_distance"]
 pd.concat(
     {

@@ -158,12 +158,6 @@ PARAMETERS = [
         r"use likelihood_scale=('calibrated')",
         "likelihood_scale",
     ),
-    (
-        BSVDD(prior=priors.Normal(m=n), dictionary=20),
-        X,
-        r"by dictionary=('all')",
-        "dictionary",
-    ),
 ]
 # a command, and the pattern of the option that its message advises
 OPTIONS = [

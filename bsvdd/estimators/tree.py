@@ -141,8 +141,9 @@ def _log_prior(draws: Draws, posterior: xr.Dataset) -> xr.Dataset:
         density = cast("NormalMap", prior).log_density(value)
         dims = (model.dims[name],) * (density.ndim - 1)
         found[free] = by_draw(draws, density, *dims)
-    dims = {dim for x in found.values() for dim in x.dims} & set(model.coords)
-    return xr.Dataset(found).assign_coords({d: model.coords[d] for d in dims})
+    whole = xr.Dataset(found)
+    known = {d: names for d, names in model.coords.items() if d in whole.dims}
+    return whole.assign_coords(known)
 
 
 def _decision(fit: Fit) -> xr.Dataset:

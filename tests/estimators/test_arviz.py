@@ -38,6 +38,8 @@ WORKS = {
     **{name: ("draws", NUMBERS) for name in OF_DRAWS},
     "bf": ("draws", ONE),
     "pair_focus": ("draws", FOCUS),
+    "psense_dist": ("draws", NUMBERS),
+    "psense_quantities": ("draws", NUMBERS),
     "compare": ("compare", {}),
     "ecdf_pit": ("p-values", {"group": "posterior"}),
     "ppc_pava": ("decisions", BINARY),
@@ -47,7 +49,7 @@ WORKS = {
 }
 CANNOT = [
     *("khat", "lm", "loo_interval", "loo_pava", "loo_pit", "ppc_censored", "ppc_dist"),
-    *("ppc_dist_pit", "ppc_pit", "ppc_rootogram", "psense_dist", "psense_quantities"),
+    *("ppc_dist_pit", "ppc_pit", "ppc_rootogram"),
 ]
 VARIANTS = {cls.__name__: cls for cls in (BDD, BDDM, BSVDD, BSVDDM)}
 QUICK = ["convergence_dist", "dist", "compare", "ecdf_pit", "ppc_pava"]
