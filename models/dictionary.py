@@ -312,7 +312,7 @@ class Dictionary:
             return self
         atom = self.places[self.atom]
         order = np.lexsort((self.rows.distinct[self.distinct], atom))
-        return type(self)(
+        found = type(self)(
             self.rows,
             self.kernels,
             self.distinct[order],
@@ -320,6 +320,9 @@ class Dictionary:
             self.group_weights[order],
             np.append(self.places, -1)[self.of_row],
         )
+        # not computed again
+        vars(found)["coordinates"] = tuple(Y[order] for Y in self.coordinates)
+        return found
 
     @cached_property
     def parts(self) -> AtomParts:
