@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike
 
@@ -14,6 +15,7 @@ from ..models.weights import Weights
 from .draws import Coords, Draws, Variables
 
 CHAIN_DRAW = ("chain", "draw")
+Array = np.ndarray | list | tuple
 ROUNDED_SUM = 1e-6  # of weights that sum to one
 
 
@@ -23,7 +25,7 @@ def of_chains(model: Weights, draws: Any, sampler: str, about: str = "draws") ->
     Parameters
     ----------
     model : Weights
-    draws : xarray.DataTree, xarray.Dataset, or array of shape (..., draws, M)
+    draws : xarray.DataTree, xarray.Dataset, data frame or array (..., draws, M)
     sampler : str
         See :class:`bsvdd.inference.draws.Draws`.
     about : str, default="draws"
@@ -40,6 +42,14 @@ def of_chains(model: Weights, draws: Any, sampler: str, about: str = "draws") ->
         The draws are of another model, or have values that cannot be.
     """
     stats: dict[str, np.ndarray] = {}
+    if isinstance(draws, pd.DataFrame):
+        names = {"point": draws.columns.to_flat_index()}
+        draws = xr.DataArray(draws.to_numpy(), names, ("draw", "point"), name="w")
+    if not isinstance(draws, xr.DataTree | xr.Dataset | xr.DataArray | Array):
+        raise ValueError(
+            f"{about}: expected a DataTree, as pm.sample returns it, a dataset, or an "
+            f"array of numbers, got {draws!r:.80}"
+        )
     if isinstance(draws, xr.DataTree):
         if "posterior" not in draws.children:
             raise ValueError(
@@ -71,12 +81,15 @@ def of_chains(model: Weights, draws: Any, sampler: str, about: str = "draws") ->
         wanted = ("chain" in draws.dims) + 2
         if "draw" not in draws.dims or draws.ndim != wanted:
             raise ValueError(
-                f"{about}: expected the dims chain, draw and point, got {draws.dims}"
+                f"{about}: expected the dims chain, draw and point, got {draws.dims}; "
+                ".unstack('sample') gives them back to draws that were stacked"
             )
         draws = _ordered(draws, model, about).to_numpy()
     w = _of_array(draws, atoms, about)
     _require_weights(w, model, about)
     flat = w.reshape(-1, atoms)
+    # a tree whose posterior was thinned has others
+    stats = {name: v for name, v in stats.items() if v.shape == w.shape[:2]}
     return Draws(model, flat, len(w), sampler, stats, "", variables, coords)
 
 

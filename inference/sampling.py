@@ -7,6 +7,7 @@ part, both are compared at each fit, and nutpie samples the graph where they dif
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -68,9 +69,17 @@ def draw(
         "auto" takes nutpie.
     """
     if callable(sampler) and not isinstance(sampler, type):
-        with threads.steps(f"draws by {describe(sampler)}"):
+        about = f"sampler {describe(sampler)}"
+        try:
+            inspect.signature(sampler).bind("model")
+        except TypeError as error:
+            raise ValueError(
+                f"{about} must take the PyMC model and return the DataTree of its "
+                f"draws ({error})"
+            ) from error
+        with threads.steps(f"draws by {about}"):
             tree = sampler(model.build())
-        return of_tree(model, tree, "function", describe(sampler))
+        return of_tree(model, tree, "function", about)
     if sampler not in TUNE:
         raise ValueError(
             f"sampler must be one of {list(TUNE)}, or a function of the PyMC model, "

@@ -284,7 +284,7 @@ class Normal(Flat):
     Normal(sd=1.0, m=(0.0, 1.0), sigma=((1.0, 0.5), (0.5, 1.0)))
     """
 
-    m: float | tuple[float, ...] | dict[Any, float] = 0.0
+    m: float | tuple[float, ...] | dict[str, float] = 0.0
     sigma: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
@@ -547,7 +547,7 @@ class TruncatedNormal:
     BDDM(prior=EqualWeights(sd=1.5), minority_prior=TruncatedNormal(m=0.0, sd=0.5))
     """
 
-    m: float | tuple[float, ...] | dict[Any, float] = 0.0
+    m: float | tuple[float, ...] | dict[str, float] = 0.0
     sd: float = 1.0
 
     def __post_init__(self) -> None:
@@ -735,17 +735,25 @@ def require_between(
 
 def as_location(
     prior: object, field: str
-) -> float | tuple[float, ...] | dict[Any, float]:
+) -> float | tuple[float, ...] | dict[str, float]:
     """Return a field as a finite number, a tuple of them, or a dict by names."""
     value = vars(prior)[field]
-    named = named_values(value)
-    bad = isinstance(value, bool | str)
-    numbers = list(named.values()) if named is not None else value
-    v = np.asarray(np.nan if bad else numbers, dtype=float)
-    if v.ndim > 1 or not np.isfinite(v).all():
+    about = f"{type(prior).__name__}: {field}"
+    named = named_values(about, value)
+    numbers = value if named is None else list(named.values())
+    try:
+        bad = isinstance(value, bool | str)
+        v = np.asarray(np.nan if bad else numbers, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{about} must be numbers ({error})") from error
+    wrong = np.flatnonzero(~np.isfinite(v))
+    if named is not None and len(wrong):
+        name = list(named)[wrong[0]]
+        raise ValueError(f"{about} must be finite, and {name!r} has {v[wrong[0]]}")
+    if v.ndim > 1 or len(wrong):
         raise ValueError(
-            f"{type(prior).__name__}: {field} must be a finite number, or a list of "
-            f"one for each row, got {value!r}"
+            f"{about} must be a finite number, or a list of one for each row, got "
+            f"{value!r:.80}"
         )
     if named is not None:
         return dict(zip(named, v.tolist(), strict=True))

@@ -172,7 +172,7 @@ class Rows:
             There is not one value for each row.
         """
         n = len(self.X)
-        named = named_values(values)
+        named = named_values(name, values)
         if named is not None:
             values = np.array(list(named.values()), dtype=float)
             values = values[matched(name, list(named), self.unique_names)]
@@ -251,32 +251,44 @@ class Rows:
         return order[first], row.reshape(-1)[self.rank]
 
 
-def named_values(values: Any) -> dict[Any, Any] | None:
-    """Return values by the names of their rows; None where they have no names.
+def named_values(about: str, values: Any) -> dict[str, Any] | None:
+    """Return values by the texts of their names; None where they have no names.
 
     Raises
     ------
     ValueError
-        Two values have one name.
+        Two values have one name, or there are several columns or dimensions.
     """
+    of_pandas = isinstance(values, pd.Series | pd.DataFrame)
+    of_xarray = hasattr(values, "to_series") and not isinstance(values, pd.Index)
+    if not isinstance(values, Mapping) and not of_pandas and not of_xarray:
+        return None
     if isinstance(values, Mapping):
-        return dict(values)
-    series = values
-    if not isinstance(values, pd.Series):
-        if isinstance(values, pd.Index) or not hasattr(values, "to_series"):
-            return None
-        series = values.to_series()  # of xarray
-    if not series.index.is_unique:
-        name = series.index[series.index.duplicated()][0]
-        raise ValueError(f"two values have the name {name!r}; names must differ")
-    return dict(zip(series.index.tolist(), series.tolist(), strict=True))
+        names = list(values)
+        numbers = list(values.values())
+    elif values.ndim != 1:
+        raise ValueError(
+            f"{about} has {values.ndim} dimensions; give one column, such as "
+            "frame['column'], or .to_numpy() for values in the order of the rows"
+        )
+    else:
+        named = values if isinstance(values, pd.Series) else values.to_series()
+        names = named.index.tolist()
+        numbers = named.tolist()
+    texts = pd.Index([str(name) for name in names])
+    if not texts.is_unique:
+        raise ValueError(
+            f"{about}: two values have the name {texts[texts.duplicated()][0]!r}; give "
+            "names that differ, or .to_numpy() for values in the order of the rows"
+        )
+    return dict(zip(texts, numbers, strict=True))
 
 
 def matched(about: str, given: Sequence[Any], own: np.ndarray) -> np.ndarray:
     """Return the places in ``given`` of the names ``own``.
 
-    Names are compared as texts. The names 0, 1, 2, ... stand for the order where no
-    others match.
+    Names are compared as texts. Where none matches, or rows have no names of their own,
+    as many names 0, 1, 2, ... stand for the order.
 
     Raises
     ------
@@ -285,12 +297,13 @@ def matched(about: str, given: Sequence[Any], own: np.ndarray) -> np.ndarray:
     """
     theirs = pd.Index([str(name) for name in given])
     ours = pd.Index([str(name) for name in own])
-    numbers = pd.Index([str(i) for i in range(len(given))])
-    if theirs.is_unique and (len(theirs) == len(ours) or not ours.equals(numbers)):
+    as_many = len(theirs) == len(ours)
+    numbers = pd.Index([str(i) for i in range(len(ours))])
+    if theirs.is_unique and (as_many or not ours.equals(numbers)):
         found = theirs.get_indexer(ours)
         if (found >= 0).all():
             return np.asarray(found)
-    if len(theirs) == len(ours) and theirs.equals(numbers):
+    if as_many and theirs.equals(numbers) and not theirs.isin(ours).any():
         return np.arange(len(ours))
     lacking = ", ".join(repr(name) for name in ours.difference(theirs, sort=False)[:3])
     raise ValueError(

@@ -541,8 +541,20 @@ PRIORS = [
         r"m: expected one for each of the 20 names of the fit, got 30 .* for '0', '1'",
     ),
     (
+        lambda: priors.Normal(m=pd.Series([0.0, NAN], ["a", "b"])),
+        "Normal: m must be finite, and 'b' has nan",
+    ),
+    (
+        lambda: priors.Normal(m=pd.DataFrame({"a": [0.0]})),
+        r"m has 2 dimensions; give one column, such as frame\['column'\]",
+    ),
+    (
+        lambda: priors.TruncatedNormal(m=["a", "b"]),
+        "TruncatedNormal: m must be numbers",
+    ),
+    (
         lambda: priors.Normal(m=pd.Series(0.0, ["a", "b", "a"])),
-        "two values have the name 'a'",
+        "Normal: m: two values have the name 'a'; give names that differ",
     ),
     (of_function(priors.Flat), "prior of the majority weights: expected a prior"),
     (

@@ -256,11 +256,11 @@ class Bayesian(Description):
 
         Parameters
         ----------
-        draws : xarray.DataTree, xarray.Dataset or array of shape (draws, atoms)
+        draws : xarray.DataTree, xarray.Dataset, data frame or array (draws, atoms)
             The weights ``w``, and other variables, which ``idata_`` keeps. A tree has
             them in the group ``posterior``, and divergences in ``sample_stats``. Atoms
-            are matched by the names in the coordinate ``point``, and by their order
-            where there is none.
+            are matched by the names in the coordinate ``point``, or by the columns of a
+            data frame, and by their order where there are none.
 
         Returns
         -------
@@ -360,6 +360,7 @@ def prior_draws(
     y: ArrayLike | None = None,
     Z: ArrayLike | None = None,
     draws: int = PRIOR_DRAWS,
+    **of_rows: ArrayLike | None,
 ) -> xr.Dataset:
     """Return draws from the prior and what they say of rows, without a fit.
 
@@ -374,6 +375,8 @@ def prior_draws(
     Z : array-like of shape (m, p), optional
         The rows z. Default: the training rows.
     draws : int, default=1000
+    **of_rows : array-like of shape (n,), or name of a column
+        ``sample_weight`` and ``groups``, as in ``fit``.
 
     Returns
     -------
@@ -409,7 +412,7 @@ def prior_draws(
     est = clone(est)
     est._validate_params()
     seed = seed_of(est)
-    training = TrainingRows.read(est, X, y, seed=seed)
+    training = TrainingRows.read(est, X, y, seed=seed, **of_rows)
     est._require_rows(training.minority & (training.weight > 0.0), y is not None)
     new = None if Z is None else training.new(Z)
     with threads.one():

@@ -54,7 +54,8 @@ def sensitivity(est: Description, Z: ArrayLike | None = None) -> xr.Dataset:
     xarray.Dataset
         - ``prior`` (obs, point): what the score of z gains, in nats, if the prior mean
           of the variable of an atom is larger by 1. The variable is the log weight in
-          BSVDD and BSVDDM. Absent for a prior that is not normal, as a function;
+          BSVDD and BSVDDM. Absent for a prior that is not normal, as a function, and
+          for draws of ``with_draws``, whose prior may be another one;
         - ``weight`` (obs, row): what it gains if a training row counts once more in the
           likelihood;
         - ``prior_se``, ``weight_se``: their Monte Carlo standard errors;
@@ -112,7 +113,7 @@ def sensitivity(est: Description, Z: ArrayLike | None = None) -> xr.Dataset:
     }
     prior = model.variables[model.variable][0]
     m = fit.dictionary.m
-    if isinstance(prior, Gaussian):
+    if isinstance(prior, Gaussian) and fit.draws.sampler != "own":
         _, x = fit.draws.variables[model.variable]
         moved = (x - prior.m) / prior.sd**2
         if prior.root is not None:
@@ -178,7 +179,8 @@ def largest(
     if of not in found:
         raise ValueError(
             f"the sensitivity has no {of!r}, as the prior is not a normal one of "
-            f"bsvdd.priors; it has {', '.join(map(str, found.data_vars))}"
+            "bsvdd.priors, or is not known; it has "
+            f"{', '.join(map(str, found.data_vars))}"
         )
     values = found[of]
     order = np.argsort(-np.abs(values.to_numpy()), axis=None, kind="stable")[:most]

@@ -9,7 +9,8 @@ posterior          draws of the variables of ``est.model_`` under their names, a
                    :mod:`bsvdd.estimators.facts`
 sample_stats       statistics of the sampler: energy, divergences and others
 prior              the same as ``posterior``, from the prior
-log_prior          the log prior density of each free variable
+log_prior          the log prior density of each free variable; not of draws that came
+                   by ``with_draws``, whose prior may be another one
 log_likelihood     what the data say of a draw, as two terms, ``similarity``,
                    :math:`\lambda w^\top r`, and ``norm``,
                    :math:`-\lambda (T + n_0 w^\top K w) / 2`. ``az.psense_summary`` adds
@@ -93,7 +94,8 @@ def _tree(fit: Fit) -> xr.DataTree:
         norm = by_draw(draws, scale / -2.0 * (gram.T + gram.n0 * draws.squared_norm))
         terms = {"similarity": similarity, "norm": norm}
         groups["log_likelihood"] = xr.Dataset(terms)
-        if set(draws.model.variables) <= set(draws.variables):
+        known = set(draws.model.variables) <= set(draws.variables)
+        if known and draws.sampler != "own":  # whose prior nobody has said
             groups["log_prior"] = _log_prior(draws, groups["posterior"])
     groups["diagnostics"] = _diagnostics(fit)
     return xr.DataTree.from_dict(groups)

@@ -17,7 +17,7 @@ from bsvdd.models.kernels import RBF
 from bsvdd.models.rows import Rows
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bsvdd import BSVDD, priors
+from bsvdd import BSVDD, load, priors, sensitivity
 from bsvdd.base.warning import DiagnosticWarning
 from tests.cases import close, run
 
@@ -218,7 +218,8 @@ def test_a_function_samples():
 
 DIMS = ("chain", "draw", "point")
 SAMPLERS = {
-    "no tree": (lambda model: None, r"expected weights .* got shape \(\)"),
+    "no tree": (lambda model: None, "expected a DataTree, .* got None"),
+    "no model": (lambda: None, "must take the PyMC model and return the DataTree"),
     "no posterior": (lambda model: xr.DataTree(), "with the group posterior"),
     "another model": (
         lambda model: xr.Dataset({"w": (DIMS, np.ones((1, 9, 3)))}),
@@ -301,10 +302,8 @@ def test_the_tree_has_every_variable_of_the_model(name, sampler, tmp_path):
     for v in own:
         assert_allclose(kept[v], est.idata_["posterior"][v], rtol=1e-12)
     est.save(tmp_path / "est.safetensors")
-    import bsvdd as package
-
     functions = {"prior": PRIORS[name]} if callable(PRIORS[name]) else {}
-    same = package.load(tmp_path / "est.safetensors", functions)
+    same = load(tmp_path / "est.safetensors", functions)
     for v in own:
         of_file = same.idata_["posterior"][v]
         assert_allclose(of_file, est.idata_["posterior"][v], rtol=1e-4, atol=1e-5)
@@ -315,6 +314,42 @@ def test_weights_are_not_stored_beside_the_variables_they_follow_from(tmp_path):
     est.save(tmp_path / "est.safetensors")
     one = 4 * est.fit_.draws.w.size  # bytes
     assert one < (tmp_path / "est.safetensors").stat().st_size < 1.3 * one
+
+
+NAMES = {
+    "several levels": pd.MultiIndex.from_product([list("ab"), range(12)]),
+    "days": pd.date_range("2020-01-01", periods=24),
+}
+
+
+@FEW
+@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+def test_a_prior_by_name_is_saved(names, tmp_path):
+    m = pd.Series(np.linspace(-1, 1, 24), names)
+    est = BSVDD(prior=priors.Normal(m=m), **QUICK).fit(FRAME.set_axis(names))
+    est.save(tmp_path / "est.safetensors")
+    assert load(tmp_path / "est.safetensors").prior == est.prior
+
+
+def test_values_of_other_rows_are_refused():
+    """Rows without names of their own take as many values, and by no chance others."""
+    m = pd.Series(np.linspace(-1, 1, 24))
+    rows = Rows.of(X[3:])
+    with pytest.raises(ValueError, match="each of the 21 names of the fit, got 24"):
+        rows.in_order("m", m)
+    assert_array_equal(rows.in_order("m", m[:21].sample(frac=1.0)), m[:21])
+    named = BSVDD(**QUICK, prior=priors.Normal(m=m.iloc[:23]))
+    with pytest.raises(ValueError, match="there is none for '23'"):
+        named.fit(FRAME.reset_index(drop=True).drop(index=3))
+
+
+@FEW
+def test_draws_of_another_prior_have_no_log_prior_of_the_fit():
+    est = BSVDD(**QUICK).fit(FRAME)
+    own = est.with_draws(est.idata_)
+    assert "log_prior" in est.idata_.children
+    assert "log_prior" not in own.idata_.children
+    assert "prior" not in sensitivity(own) and "weight" in sensitivity(own)
 
 
 @FEW
@@ -328,6 +363,12 @@ def test_draws_and_priors_are_matched_by_name():
     w = by_order.idata_["posterior"]["w"]
     other = w.isel(point=RNG.permutation(24))
     assert_array_equal(by_order.with_draws(other).fit_.draws.w, by_order.fit_.draws.w)
+    flat_w = w.stack(sample=("chain", "draw")).transpose("sample", "point")
+    frame = pd.DataFrame(flat_w.to_numpy(), columns=FRAME.index)
+    frame = frame.iloc[:, RNG.permutation(24)]
+    assert_array_equal(by_order.with_draws(frame).fit_.draws.w, by_order.fit_.draws.w)
+    with pytest.raises(ValueError, match=r"unstack\('sample'\)"):
+        by_order.with_draws(flat_w)
     bare = by_order.with_draws(w.to_numpy()).fit_.draws.w
     assert_array_equal(bare, by_order.fit_.draws.w)
 
