@@ -210,6 +210,11 @@ class Description(OutlierMixin, OfRows[Fit]):
         if y is not None:
             normal = self.fit(X, y, **fit_params).decision()["normal"]
             return np.where(normal, 1, -1)
+        if fit_params:
+            raise TypeError(
+                f"fit_predict without y takes no {', '.join(fit_params)}; use "
+                "bsvdd.stand_out(est, X, sample_weight=..., groups=...)"
+            )
         found = pkgutil.resolve_name(f"{PACKAGE}.{ONE_TABLE}")(self, X)
         unknown = np.isnan(found.probability)
         odd = np.where(unknown, 1.0 - found.weight, found.probability)

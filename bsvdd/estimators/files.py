@@ -92,7 +92,8 @@ def encoded(value: Any, place: str, tensors: Tensors) -> Any:
 
 def _of_array(value: np.ndarray, place: str, tensors: Tensors) -> dict[str, object]:
     if value.dtype.kind not in "fiub":  # of texts
-        return {"objects": value.tolist()}
+        texts = value.astype(str) if value.dtype.kind in "mM" else value
+        return {"objects": to_save(tuple(texts.tolist()))}
     if place.startswith(SINGLE) and value.dtype.kind == "f":
         value = value.astype(np.float32)
     same = (name for name, known in tensors.items() if known is value)

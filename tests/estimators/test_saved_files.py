@@ -76,6 +76,19 @@ def test_a_fit_comes_back(table, new_rows, tmp_path, cls, changes):
     np.testing.assert_array_equal(bsvdd.p_value(new, Z), bsvdd.p_value(est, Z))
 
 
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
+@pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[h]", object])
+def test_groups_of_days_are_saved(tmp_path, kind):
+    rng = np.random.default_rng(0)
+    day = np.arange(20).astype("datetime64[D]" if kind is object else kind)
+    groups = np.repeat(day.astype(kind), 2)
+    est = BSVDD(draws=60, tune=60).fit(rng.normal(size=(40, 2)), groups=groups)
+    est.save(tmp_path / "est.safetensors")
+    same = bsvdd.load(tmp_path / "est.safetensors")
+    found, known = (each.decision()["surprise"] for each in (same, est))
+    np.testing.assert_allclose(found, known, atol=1e-5)  # draws in single precision
+
+
 def test_a_fit_of_500_rows_and_5_columns_takes_5_megabytes(tmp_path):
     X = np.random.default_rng(2).normal(size=(500, 5))
     for est in (BSVDD(), BDD()):
