@@ -103,10 +103,9 @@ def _ordered(x: xr.DataArray, model: Weights, about: str) -> xr.DataArray:
     if "chain" not in x.dims:
         x = x.expand_dims("chain")
     x = x.transpose(*CHAIN_DRAW, ...)
-    # a vector of weights of another name is matched by its names too
-    own = {"point": model.coords["point"]} if x.name == "w" else model.coords
     for dim in x.dims[2:]:
-        names = own.get("point" if x.name == "w" else str(dim))
+        # w may have a dimension of another name
+        names = model.coords.get("point" if x.name == "w" else str(dim))
         if names is not None and dim in x.coords and x.sizes[dim] == len(names):
             place = matched(f"{about}: {dim!r}", x[dim].to_numpy().tolist(), names)
             x = x.isel({dim: place})

@@ -28,6 +28,7 @@ MANY = RNG.normal(size=(120, 2))
 T = np.arange(30.0) % 4 + 0.5
 GRAM = Dictionary.of(RBF(1.0), Rows.of(X))
 QUICK = {"draws": 150, "tune": 100, "chains": 2}
+LONG = pytest.mark.long
 FEW = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
 
 
@@ -117,7 +118,9 @@ def test_graph_and_numbers_pool_the_rows_of_an_atom(case, of):
     close((up - down) / 2e-5, f(z[None])[1][0], 2e-5)
 
 
-@pytest.mark.parametrize("case", ["twice", "groups", "weights"])
+@pytest.mark.parametrize(
+    "case", ["twice", *(pytest.param(c, marks=LONG) for c in ("groups", "weights"))]
+)
 def test_a_function_and_preliz_have_the_posterior_of_a_built_in_prior(case, worst_z):
     """The sums of lognormal weights agree up to the built-in one's normal form."""
     rows, most = rows_of(case)
@@ -143,7 +146,14 @@ def test_a_function_and_preliz_have_the_posterior_of_a_built_in_prior(case, wors
 
 @pytest.mark.filterwarnings("ignore:the PyMC model is another one")
 @FEW
-@pytest.mark.parametrize("change", [Narrow, Doubled, with_potential, with_data])
+@pytest.mark.parametrize(
+    "change",
+    [
+        Doubled,
+        with_data,
+        *(pytest.param(c, marks=LONG) for c in (Narrow, with_potential)),
+    ],
+)
 def test_a_changed_model_is_sampled_as_it_is(change):
     is_class = isinstance(change, type)
     of, prior = (change, priors.Flat(1.5)) if is_class else (bsvdd.BSVDD, change)
