@@ -213,7 +213,7 @@ class Description(OutlierMixin, OfRows[Fit]):
         if fit_params:
             raise TypeError(
                 f"fit_predict without y takes no {', '.join(fit_params)}; use "
-                "bsvdd.stand_out(est, X, sample_weight=..., groups=...)"
+                "stand_out(est, X, sample_weight=..., groups=...)"
             )
         found = pkgutil.resolve_name(f"{PACKAGE}.{ONE_TABLE}")(self, X)
         unknown = np.isnan(found.probability)

@@ -318,7 +318,7 @@ def test_fit_predict_returns_the_list_and_describes_new_rows_by_all_that_are_not
     X, est = table(), clone(ALL[name])
     answer = stand_out(est, X)
     np.testing.assert_array_equal(est.fit_predict(X) == -1, answer.listed)
-    with pytest.raises(TypeError, match="takes no groups; use bsvdd.stand_out"):
+    with pytest.raises(TypeError, match="takes no groups; use stand_out"):
         est.fit_predict(X, groups=np.arange(len(X)))
     new, weight = table(9, n=50), 1.0 - answer.probability
     same = clone(answer.estimator).fit(X, sample_weight=weight)
