@@ -119,6 +119,11 @@ class Draws:
         return self.w.reshape(self.chains, -1, self.w.shape[1])
 
     @property
+    def knows_prior(self) -> bool:
+        """Whether the draws have the priors of the model: of a user, nobody knows."""
+        return self.sampler != "own"
+
+    @property
     def n_boundary(self) -> int:
         """The number of draws of the boundary."""
         return len(self.w) if len(self.w) > 1 else BOUNDARY_DRAWS

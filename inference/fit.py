@@ -237,7 +237,7 @@ class Fit:
     @cached_property
     def prior(self) -> Draws | None:
         """Draws from the prior; None without a proper prior."""
-        if not self.has_draws or self.draws.sampler == "own":
+        if not self.has_draws or not self.draws.knows_prior:
             return None
         try:
             model = cast("Weights", self.draws.model)

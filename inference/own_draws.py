@@ -13,6 +13,7 @@ from ..base.messages import quoted
 from ..models.rows import matched
 from ..models.weights import Weights
 from .draws import Coords, Draws, Variables
+from .hmc import Stats
 
 CHAIN_DRAW = ("chain", "draw")
 Array = np.ndarray | list | tuple
@@ -41,7 +42,7 @@ def of_chains(model: Weights, draws: Any, sampler: str, about: str = "draws") ->
     ValueError
         The draws are of another model, or have values that cannot be.
     """
-    stats: dict[str, np.ndarray] = {}
+    stats: Stats = {}
     if isinstance(draws, pd.DataFrame):
         names = {"point": draws.columns.to_flat_index()}
         draws = xr.DataArray(draws.to_numpy(), names, ("draw", "point"), name="w")
@@ -51,31 +52,11 @@ def of_chains(model: Weights, draws: Any, sampler: str, about: str = "draws") ->
             f"array of numbers, got {draws!r:.80}"
         )
     if isinstance(draws, xr.DataTree):
-        if "posterior" not in draws.children:
-            raise ValueError(
-                f"{about}: expected a DataTree with the group posterior, got "
-                f"{quoted(draws.children)}"
-            )
-        if "sample_stats" in draws.children:
-            each = draws["sample_stats"].data_vars.items()
-            stats = {str(name): v.to_numpy() for name, v in each if v.ndim == 2}
-        draws = draws["posterior"].to_dataset()
+        draws, stats = _posterior(draws, about)
     variables: Variables = {}
     coords: Coords = {}
-    atoms = len(model.gram.sizes)
     if isinstance(draws, xr.Dataset):
-        if "w" not in draws:
-            raise ValueError(
-                f"{about}: expected the weights w, got {quoted(draws.data_vars)}; "
-                "est.model_ has them"
-            )
-        for name, x in draws.data_vars.items():
-            if name != "w" and "draw" in x.dims:
-                x = _ordered(x, model, about)
-                dims = tuple(map(str, x.dims[2:]))
-                variables[str(name)] = dims, _by_draw(x)
-                known = {d: x[d].to_numpy() for d in dims if d in x.coords}
-                coords |= {d: v for d, v in known.items() if d not in model.coords}
+        variables, coords = _variables(draws, model, about)
         draws = draws["w"]
     if isinstance(draws, xr.DataArray):
         wanted = ("chain" in draws.dims) + 2
@@ -85,17 +66,47 @@ def of_chains(model: Weights, draws: Any, sampler: str, about: str = "draws") ->
                 ".unstack('sample') gives them back to draws that were stacked"
             )
         draws = _ordered(draws, model, about).to_numpy()
-    w = _of_array(draws, atoms, about)
+    w = _of_array(draws, len(model.gram.sizes), about)
     _require_weights(w, model, about)
-    flat = w.reshape(-1, atoms)
+    flat = w.reshape(-1, w.shape[-1])
     # a tree whose posterior was thinned has others
     stats = {name: v for name, v in stats.items() if v.shape == w.shape[:2]}
     return Draws(model, flat, len(w), sampler, stats, "", variables, coords)
 
 
-def _by_draw(x: xr.DataArray) -> np.ndarray:
-    """Return values (chain, draw, ...) as (S, ...)."""
-    return x.to_numpy().reshape(-1, *x.shape[2:])
+def _posterior(tree: xr.DataTree, about: str) -> tuple[xr.Dataset, Stats]:
+    """Return the group posterior of a tree, and the statistics of its sampler."""
+    if "posterior" not in tree.children:
+        raise ValueError(
+            f"{about}: expected a DataTree with the group posterior, got "
+            f"{quoted(tree.children)}"
+        )
+    stats: Stats = {}
+    if "sample_stats" in tree.children:
+        each = tree["sample_stats"].data_vars.items()
+        stats = {str(name): v.to_numpy() for name, v in each if v.ndim == 2}
+    return tree["posterior"].to_dataset(), stats
+
+
+def _variables(
+    posterior: xr.Dataset, model: Weights, about: str
+) -> tuple[Variables, Coords]:
+    """Return the variables beside w, and their coordinates that a model lacks."""
+    if "w" not in posterior:
+        raise ValueError(
+            f"{about}: expected the weights w, got {quoted(posterior.data_vars)}; "
+            "est.model_ has them"
+        )
+    variables: Variables = {}
+    coords: Coords = {}
+    for name, x in posterior.data_vars.items():
+        if name != "w" and "draw" in x.dims:
+            x = _ordered(x, model, about)
+            dims = tuple(map(str, x.dims[2:]))
+            variables[str(name)] = dims, x.to_numpy().reshape(-1, *x.shape[2:])
+            known = {d: x[d].to_numpy() for d in dims if d in x.coords}
+            coords |= {d: v for d, v in known.items() if d not in model.coords}
+    return variables, coords
 
 
 def _ordered(x: xr.DataArray, model: Weights, about: str) -> xr.DataArray:

@@ -165,8 +165,8 @@ class OfPyMC:
             self.built.value_vars,
         )
         found = vectorized(outputs, [x])(self.start + z)
-        w = self.model.of_variables(*self.values(self.start + z))
         values = dict(zip(named, found, strict=True))
+        w = self.model.of_variables(*(values[name] for name in self.model.variables))
         coords = own_coords(self.model, self.built)
         return np.asarray(w), with_dims(self.built, values), coords
 

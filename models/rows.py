@@ -134,11 +134,6 @@ class Rows:
         """The number of groups that have a weight."""
         return int(self.group.max()) + 1
 
-    def ranked(self, which: np.ndarray) -> np.ndarray:
-        """Return the rows among ``which`` (n,) that have a weight, by their ranks."""
-        found = np.flatnonzero(which & (self.weight > 0))
-        return found[np.argsort(self.rank[found])]
-
     # names
 
     @property
@@ -186,8 +181,9 @@ class Rows:
 
     @cached_property
     def majority(self) -> np.ndarray:
-        """The majority rows that have a weight."""
-        return self.ranked(~self.minority)
+        """The majority rows that have a weight, by their ranks."""
+        found = np.flatnonzero(~self.minority & (self.weight > 0))
+        return found[np.argsort(self.rank[found])]
 
     @cached_property
     def majority_groups(self) -> np.ndarray:

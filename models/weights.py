@@ -26,6 +26,7 @@ from .priors import (
     Gaussian,
     InNumbers,
     PriorLike,
+    Pull,
     in_numbers,
     make,
     of_log_sums,
@@ -162,19 +163,19 @@ class Weights:
             pm.Potential("kernel", -self.likelihood_scale / 2.0 * squares)
         return model
 
+    def _of_atoms(self, first: np.ndarray) -> tuple[np.ndarray, Pull | None]:
+        """Return the first variable at the atoms, and the pull back from them."""
+        return (first, None) if self.pooled is None else self.pooled.in_numbers(first)
+
     def of_variables(self, *values: np.ndarray) -> np.ndarray:
         """Return w (S, M) of values of the variables."""
         first, *others = values
-        if self.pooled is not None:
-            first, _ = self.pooled.in_numbers(first)
-        return self.weights(first, *others)
+        return self.weights(self._of_atoms(first)[0], *others)
 
     def value_and_gradient(self, *values: np.ndarray) -> tuple[np.ndarray, Arrays]:
         """Return log L (S,) and its gradients by the variables."""
         first, *others = values
-        pull = None
-        if self.pooled is not None:
-            first, pull = self.pooled.in_numbers(first)
+        first, pull = self._of_atoms(first)
         w = self.weights(first, *others)
         value, g = log_likelihood(w, self.gram, self.likelihood_scale)
         by_first, *by_others = self.pulled(g, w, first, *others)

@@ -169,7 +169,7 @@ class PosteriorFacts:
         """Return the facts of the draws of a fit."""
         found = fit.draws
         parameters = fit.estimator.get_params(deep=False)
-        names = () if found.sampler == "own" else fit.estimator._priors
+        names = fit.estimator._priors if found.knows_prior else ()
         chains, draws, _ = found.by_chain.shape
         spread, pull = fit.spread_and_pull
         r_hat, ess = fit.convergence

@@ -113,7 +113,7 @@ def sensitivity(est: Description, Z: ArrayLike | None = None) -> xr.Dataset:
     }
     prior = model.variables[model.variable][0]
     m = fit.dictionary.m
-    if isinstance(prior, Gaussian) and fit.draws.sampler != "own":
+    if isinstance(prior, Gaussian) and fit.draws.knows_prior:
         _, x = fit.draws.variables[model.variable]
         moved = (x - prior.m) / prior.sd**2
         if prior.root is not None:

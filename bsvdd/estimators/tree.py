@@ -95,7 +95,7 @@ def _tree(fit: Fit) -> xr.DataTree:
         terms = {"similarity": similarity, "norm": norm}
         groups["log_likelihood"] = xr.Dataset(terms)
         known = set(draws.model.variables) <= set(draws.variables)
-        if known and draws.sampler != "own":  # whose prior nobody has said
+        if known and draws.knows_prior:
             groups["log_prior"] = _log_prior(draws, groups["posterior"])
     groups["diagnostics"] = _diagnostics(fit)
     return xr.DataTree.from_dict(groups)
