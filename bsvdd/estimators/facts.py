@@ -137,8 +137,9 @@ class PosteriorFacts:
     chains, draws : int
         The number of chains, and of draws in each.
     r_hat, ess : float
-        The largest R-hat and the smallest effective sample size of s at 50 atoms; NaN
-        for one chain, and for a value that never changes.
+        The largest R-hat and the smallest effective sample size of s at 50 atoms, and
+        of minority weights and hyperparameters; NaN for one chain, and for a value that
+        never changes.
     divergences : int, optional
         None where no sampler looked for any.
     variance_ratio, spread, pull : float

@@ -39,7 +39,7 @@ def fit_warnings(fit: Fit) -> Iterator[str]:
         yield from _of_collapse(fit)
         if not fit.dictionary.n1 and fit.prior is not None:
             yield from _of_prior(fit)
-        if fit.dictionary.n1 or draws.sampler == "own":
+        if fit.dictionary.n1 or not draws.knows_prior:
             yield from _of_spread(fit)
     yield from _of_rate(fit)
     yield from _of_cutoff(fit)

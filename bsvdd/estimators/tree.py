@@ -20,8 +20,8 @@ distance           ``d``, the distances of the training rows in each draw, in th
                    and not left out
 decision           ``est.decision()``, of the training rows left out, and the cutoff
 diagnostics        the largest R-hat and the smallest effective sample size of s at 50
-                   atoms, the number of divergences, and medians of the support of the
-                   weights
+                   atoms and of hyperparameters, the number of divergences, and medians
+                   of the support of the weights
 constant_data      the training rows, their classes, weights and groups, and the atom of
                    each; K, r, T and n0, the data of the model
 =================  =====================================================================
