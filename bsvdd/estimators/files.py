@@ -13,8 +13,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,37 +23,26 @@ from scipy import sparse
 
 from ..base import threads
 from ..base.atomic import write
-from ..inference import boundary, cutoffs
+from ..inference.boundary import Boundary
+from ..inference.cutoffs import AnyCutoff
 from ..inference.draws import Draws, Variables
 from ..inference.fit import Fit
 from ..models import kernels, priors
 from ..models.dictionary import Dictionary
-from ..models.kernels import decorrelated, tabular
 from ..models.weights import Weights
-from ..tables import columns
 from ..tables.labels import to_save
-from ..tables.table import Table
 from ..tables.training import TrainingRows
 from .of_rows import OfRows
 from .registry import find
+from .saved_values import ANEW, Saved, Tensors, hints_of, known_classes, require
 
-FORMAT = 3
-ATOMS = ("distinct", "atom", "group_weights", "of_row")
+FORMAT = 4
+UNKNOWN = kernels.Linear()  # in the place of a kernel that has its own part
 SINGLE = ("draws.w", "draws.variables.")  # in single precision
-Tensors = dict[str, np.ndarray]
 
 
 class UnreadableFileError(ValueError):
     """The file is not a saved bsvdd estimator, or it is damaged."""
-
-
-@cache
-def known_classes() -> dict[str, Any]:
-    """Return the classes that a file may name."""
-    rooms = (kernels, tabular, decorrelated, priors, cutoffs, boundary, columns)
-    values = [v for room in rooms for v in vars(room).values()]
-    classes = [v for v in [*values, Table, TrainingRows] if isinstance(v, type)]
-    return {cls.__name__: cls for cls in classes if dataclasses.is_dataclass(cls)}
 
 
 # values as JSON
@@ -73,9 +61,6 @@ def encoded(value: Any, place: str, tensors: Tensors) -> Any:
     if isinstance(value, Mapping):
         items = value.items()
         return {"dict": [[k, encoded(v, f"{place}.{k}", tensors)] for k, v in items]}
-    if isinstance(value, sparse.csr_array):
-        parts = [value.data, value.indices, value.indptr, np.asarray(value.shape)]
-        return {"csr": [encoded(v, place, tensors) for v in parts]}
     if type(value) is known_classes().get(type(value).__name__):
         inner = {}
         for name in (field.name for field in dataclasses.fields(value)):
@@ -100,30 +85,6 @@ def _of_array(value: np.ndarray, place: str, tensors: Tensors) -> dict[str, obje
     name = next(same, str(len(tensors)))
     tensors[name] = value
     return {"array": name}
-
-
-def decoded(tree: Any, tensors: Tensors, functions: Mapping[str, object]) -> Any:
-    """Return the value of JSON; ``functions`` are the user's, by their places."""
-    if not isinstance(tree, dict):
-        return tree
-    ((name, inside),) = tree.items()
-    if name == "array":
-        found = tensors[inside]
-        return found.astype(float) if found.dtype == np.float32 else found
-    if name == "objects":
-        return np.array(inside, dtype=object)
-    if name == "function":
-        return functions[inside]
-    if name == "dict":
-        return {k: decoded(v, tensors, functions) for k, v in inside}
-    if name in ("tuple", "csr"):
-        values = tuple(decoded(v, tensors, functions) for v in inside)
-        is_csr = name == "csr"
-        return sparse.csr_array(values[:3], shape=values[3]) if is_csr else values
-    if name not in known_classes():
-        raise ValueError(f"unknown type {name!r:.80}")
-    fields = {k: decoded(v, tensors, functions) for k, v in inside.items()}
-    return known_classes()[name](**fields)
 
 
 def places_of_functions(tree: object) -> Iterator[str]:
@@ -153,25 +114,36 @@ def save(est: OfRows[Fit], path: str | os.PathLike[str]) -> None:
         if follows(fit.draws):
             draws["w"] = None
         draws["squared_norm"] = fit.draws.squared_norm
+    atoms = fit.dictionary
+    C = atoms.group_weights.tocoo()
     parts = {
         "kernel": fit.kernel,
-        "rows": dataclasses.replace(rows, labels=labels, kernel=cast("Any", None)),
-        "atoms": [vars(fit.dictionary)[name] for name in ATOMS],
+        "rows": dataclasses.replace(rows, labels=labels, kernel=UNKNOWN),
+        "atoms": {
+            "distinct": atoms.distinct,
+            "atom": atoms.atom,
+            "of_row": atoms.of_row,
+            "weight": C.data,
+            "weight_of": C.row,
+            "weight_in": C.col,
+        },
         "draws": draws,
         "likelihood_scale": scale,
         "cutoff": fit.cutoff,
         "boundary": fit.boundary,
         "left_out_scores": fit.left_out_scores,
+        "seed": fit.seed,
+        "seconds": None if np.isnan(fit.seconds) else fit.seconds,
     }
     tensors: Tensors = {}
     parameters = fit.estimator.get_params(deep=False)
     header = {
         "format": FORMAT,
         "estimator": type(est).__name__,
-        "parameters": {k: encoded(v, k, tensors) for k, v in parameters.items()},
+        "parameters": {
+            "dict": [[k, encoded(v, k, tensors)] for k, v in parameters.items()]
+        },
         **{name: encoded(value, name, tensors) for name, value in parts.items()},
-        "seed": fit.seed,
-        "seconds": None if np.isnan(fit.seconds) else fit.seconds,
     }
     text = json.dumps(header)
     whole = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
@@ -245,7 +217,7 @@ def load(
         )
     try:
         with threads.one():
-            return _estimator(header, tensors, own)
+            return _estimator(Saved(header, tensors, own))
     except Exception as error:
         raise UnreadableFileError(f"{path} cannot be read: {error}") from error
 
@@ -279,54 +251,61 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
     return header, tensors
 
 
-def _estimator(
-    header: dict[str, Any], tensors: Tensors, functions: Mapping[str, object]
-) -> OfRows[Fit]:
+def _estimator(saved: Saved) -> OfRows[Fit]:
     """Return the estimator of a file."""
-    record = find(header["estimator"])
+    name = saved.part("estimator", str)
+    record = find(name)
     if record is None:
-        raise ValueError(f"unknown estimator {header['estimator']!r:.80}")
+        raise ValueError(f"unknown estimator {name!r:.80}")
     make = record.estimator()
-
-    def part(name: str) -> Any:
-        return decoded(header[name], tensors, functions)
-
-    parameters = {
-        k: decoded(v, tensors, functions) for k, v in header["parameters"].items()
-    }
+    parameters = saved.part("parameters", dict)
     unfitted = make(**parameters)
     unfitted._validate_params()
-    kernel = as_asked = part("kernel")
+    kernel = as_asked = saved.part("kernel", kernels.Kernel)
     if isinstance(kernel, kernels.Tabular):
         as_asked = dataclasses.replace(kernel, columns=None)
-    rows = dataclasses.replace(part("rows"), kernel=as_asked)
-    dictionary = Dictionary.fitted(kernel, rows, *part("atoms"))
-    draws = _draws(unfitted, dictionary, header["seed"], part)
-    _require_weights(draws.w, len(dictionary.sizes))
+    rows = dataclasses.replace(saved.part("rows", TrainingRows), kernel=as_asked)
+    saved.sizes["groups"] = rows.n_groups
+    atoms = saved.part("atoms", dict[str, np.ndarray])
+    of_groups = (atoms["weight_of"], atoms["weight_in"])
+    shape = (len(atoms["distinct"]), rows.n_groups)
+    C = sparse.csr_array((atoms["weight"], of_groups), shape)
+    places = (atoms["distinct"], atoms["atom"], C, atoms["of_row"])
+    dictionary = Dictionary.fitted(kernel, rows, *places)
+    draws = _draws(unfitted, dictionary, saved)
+    saved.sizes["boundary"] = draws.n_boundary
+    seconds = saved.part("seconds", float | None)
+    more = (saved.part("seed", int), np.nan if seconds is None else seconds)
     est = make(**parameters)
-    seconds = np.nan if header["seconds"] is None else header["seconds"]
-    est.fit_ = Fit(draws, part("cutoff"), unfitted, header["seed"], seconds)
-    known = ("boundary", "left_out_scores")  # they take long to compute
-    vars(est.fit_).update({name: part(name) for name in known})
+    est.fit_ = Fit(draws, saved.part("cutoff", AnyCutoff), unfitted, *more)
+    known = {"boundary": Boundary, "left_out_scores": np.ndarray}  # they take long
+    vars(est.fit_).update({name: saved.part(name, of) for name, of in known.items()})
     return est
 
 
-def _draws(
-    unfitted: Any,
-    dictionary: Dictionary,
-    seed: int,
-    part: Callable[[str], Any],
-) -> Draws:
+def _draws(unfitted: Any, dictionary: Dictionary, saved: Saved) -> Draws:
     """Return the stored draws; of a sphere, its solution."""
-    stored = part("draws")
-    if stored is None:
-        return cast("Draws", unfitted._draws(dictionary, seed))
-    calibration = (part("likelihood_scale"), stored["uncalibrated"])
+    scale = saved.part("likelihood_scale", float | None)
+    if scale is None:
+        return cast("Draws", unfitted._draws(dictionary, saved.part("seed", int)))
+    model = unfitted._model(dictionary, (scale, ""))
+    saved.sizes.update({dim: len(names) for dim, names in model.coords.items()})
+    shapes = {}
+    if ["w", None] in saved.header["draws"]["dict"]:  # it follows from variables
+        dims = model.dims.items()
+        shapes = {f"draws.variables.{v}.1": f"finite draws {dim}" for v, dim in dims}
+    stored = saved.part("draws", dict, **shapes)
     squared_norm = stored.pop("squared_norm")
-    model = unfitted._model(dictionary, calibration)
-    if stored["w"] is None:
+    if shapes:
         stored["w"] = weights_of(model, stored["variables"])
+    for name, value in stored.items():
+        require(value, hints_of(Draws)[name], f"draws.{name}")
     draws = Draws(model, **stored)
+    size = len(draws.w)
+    if draws.chains < 1 or size % draws.chains:
+        raise ValueError(
+            f"draws.chains must divide {size} draws, and is {draws.chains}; {ANEW}"
+        )
     vars(draws)["squared_norm"] = squared_norm
     return draws
 
@@ -342,11 +321,3 @@ def follows(draws: Draws) -> bool:
     if not set(model.variables) <= set(draws.variables):
         return False
     return bool(np.allclose(weights_of(model, draws.variables), draws.w, atol=1e-9))
-
-
-def _require_weights(w: np.ndarray, atoms: int) -> None:
-    """Raise a ValueError for weights that are not of so many atoms, or not finite."""
-    if w.ndim != 2 or w.shape[1] != atoms or not len(w):
-        raise ValueError(f"weights: expected draws of {atoms} weights, got {w.shape}")
-    if not np.isfinite(w).all():
-        raise ValueError("weights: expected finite ones")

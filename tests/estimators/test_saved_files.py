@@ -2,6 +2,7 @@
 
 import errno
 import json
+import math
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from safetensors import numpy as safetensors
@@ -18,7 +20,7 @@ from safetensors import numpy as safetensors
 import bsvdd
 from bsvdd import BDD, BSVDD, SVDD, cutoffs, kernels, priors
 from bsvdd.base.atomic import atomic
-from bsvdd.estimators.files import UnreadableFileError, digest
+from bsvdd.estimators.files import UnreadableFileError, _read, digest
 from tests.models.helpers import cauchy, student
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
@@ -331,6 +333,128 @@ def test_a_file_that_was_made_to_do_harm_is_refused(fitted, tmp_path, case):
     fitted("BSVDD").save(path)
     crafted(path, CRAFTED[case])
     with pytest.raises(UnreadableFileError, match=r"fit\.nc cannot be read: \S"):
+        bsvdd.load(path)
+
+
+def places(tree, place):
+    """Yield the places of the arrays in JSON, and their names."""
+    if isinstance(tree, dict):
+        ((kind, inside),) = tree.items()
+        if kind == "array":
+            yield place, inside
+        elif kind in ("dict", "tuple"):
+            each = inside if kind == "dict" else enumerate(inside)
+            for key, value in each:
+                yield from places(value, f"{place}.{key}")
+        elif kind != "objects":
+            for key, value in inside.items():
+                yield from places(value, f"{place}.{key}")
+
+
+def with_value(x, value):
+    x = x.copy()
+    x.flat[0] = value
+    return x
+
+
+MISSING_BY_DESIGN = ("rows.observed", "left_out_scores")
+FREE = ("rows.group_labels", "rows.names", "draws.stats", "draws.variables.own")
+OTHER_TYPE = {"f": np.int64, "i": float, "b": float}
+
+
+def edits(place, x):
+    """Yield what must be refused, and whether the array itself must be named."""
+    yield None, True
+    if x.size and place != "rows.copies":  # so many imputations as there are
+        yield np.concatenate([x, x[:1]]), False
+    if x.ndim > 1 and x.size:
+        yield np.ascontiguousarray(x[..., :-1]), False
+    if not place.startswith(FREE):
+        yield np.nan_to_num(x).astype(OTHER_TYPE[x.dtype.kind]), True
+    if x.size and not place.startswith(FREE) and x.dtype.kind != "b":
+        wrong = np.inf if place in MISSING_BY_DESIGN else np.nan
+        yield with_value(x, 10**9 if x.dtype.kind == "i" else wrong), True
+
+
+EDITED = {
+    "BSVDD": lambda: BSVDD(draws=30, tune=20, chains=2),
+    "BSVDDM": lambda: bsvdd.BSVDDM(draws=30, tune=20, chains=2),
+    "BDDM": lambda: bsvdd.BDDM(draws=30, tune=20, chains=2),
+    "BDD simplex": lambda: BDD(simplex=True),
+    "SVDDM": bsvdd.SVDDM,
+}
+
+
+@pytest.fixture(scope="module")
+def gaps_and_groups():
+    """Return rows with numbers, a missing cell, categories, names, and labels."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.normal(size=(30, 2)), columns=["a", "b"])
+    X.loc[4, "a"] = np.nan
+    X["c"] = rng.choice(["x", "y"], 30)
+    X.index = np.arange(30) + 100
+    return X, np.arange(30) > 23, np.minimum(np.arange(30), 28)
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning")
+@pytest.mark.parametrize("name", EDITED)
+def test_each_array_must_have_its_values_and_its_shape(gaps_and_groups, tmp_path, name):
+    """With a right hash: missing, longer, narrower, of another type, NaN or beyond."""
+    X, y, groups = gaps_and_groups
+    path = tmp_path / "fit.nc"
+    EDITED[name]().fit(X, y, groups=groups).save(path)
+    whole = path.read_bytes()
+    header, tensors = _read(path)
+    parts = {k: header[k] for k in header if k not in ("format", "estimator")}
+    found = [each for k in parts for each in places(parts[k], k)]
+    assert len({place for place, _ in found}) > 18
+    kept = []
+    for place, number in found:
+        for edit, exact in edits(place, tensors[number]):
+            changed_ = {k: v for k, v in tensors.items() if k != number}
+            if edit is not None:
+                changed_[number] = edit
+            text = json.dumps(header)
+            about = {"bsvdd": text, "sha256": digest(text, changed_)}
+            path.write_bytes(safetensors.save(changed_, about))
+            part = place if exact else place.split(".")[0]
+            try:
+                bsvdd.load(path)
+                kept.append((place, edit))
+            except UnreadableFileError as error:
+                said = re.search(
+                    r"fit\.nc cannot be read: its array (\S+) ", str(error)
+                )
+                if not (said and said[1].startswith(part) and "anew" in str(error)):
+                    kept.append((place, str(error)))
+    assert not kept, [f"{place}: {what!r:.200}" for place, what in kept]
+    path.write_bytes(whole)
+    bsvdd.load(path)
+
+
+FIELDS = {
+    "likelihood_scale": changed("likelihood_scale", value="much"),
+    "seed": changed("seed", value=None),
+    "seconds": changed("seconds", value=[1.0]),
+    "estimator": changed("estimator", value=3),
+    "cutoff": changed("cutoff", value=0.1),
+    "cutoff.rate": changed("cutoff", "FalseAlarm", "rate", value="x"),
+    "boundary.log_u": changed("boundary", "Boundary", "log_u", value=math.nan),
+    "rows.table": changed("rows", "TrainingRows", "table", value=[]),
+    "rows.estimator": changed("rows", "TrainingRows", "estimator", value=1),
+    "draws.chains": lambda header, _: header["draws"]["dict"].append(["chains", 7]),
+    "draws.sampler": lambda header, _: header["draws"]["dict"].append(["sampler", 0]),
+    "left_out_scores": lambda header, _: header.pop("left_out_scores") and None,
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_field_of_another_type_is_named(fitted, tmp_path, name):
+    path = tmp_path / "fit.nc"
+    fitted("BSVDD").save(path)
+    crafted(path, FIELDS[name])
+    message = rf"fit\.nc cannot be read: {re.escape(name)} (must|is missing).*anew"
+    with pytest.raises(UnreadableFileError, match=message):
         bsvdd.load(path)
 
 
