@@ -561,10 +561,10 @@ class BSVDDM(BSVDD):
         variance that a bootstrap gives them, so that the posterior has about the spread
         of samples of this size.
     minority_prior : prior or callable, default=Beta(1, 1)
-        Prior of the minority weights, as published. Their total can grow with n1;
-        ``Beta(total=1)`` bounds it. With the published prior of tau, ``RowSum()``, and
-        a wide kernel, the posterior can have several modes, between which chains rarely
-        move; then the fit warns.
+        Prior of the minority weights, as published. Their total can grow with n1. Where
+        minority rows lie amid the majority, they then outweigh it there, the posterior
+        can have several modes, between which chains rarely move, and few minority rows
+        are found; then the fit warns. ``Beta(total=1)`` bounds the total.
 
     Attributes
     ----------

@@ -10,6 +10,7 @@ import numpy as np
 from ..inference.cutoffs import Best, Printed
 from ..inference.diagnostics import FEWEST_DRAWS, variance_ratio
 from ..inference.fit import Fit
+from ..models.priors import StandardizedRowSum
 
 LARGEST_R_HAT = 1.01
 FEWEST_EFFECTIVE = 100
@@ -48,8 +49,8 @@ def fit_warnings(fit: Fit) -> Iterator[str]:
 def _of_draws(fit: Fit) -> Iterator[str]:
     chains, draws, _ = fit.draws.by_chain.shape
     r_hat, ess = fit.convergence
-    nuts = fit.draws.sampler == "nuts"
-    other = "" if nuts else ", or sampler='nuts', which may take minutes"
+    other = ", or sampler='nuts', which may take minutes"
+    other *= fit.draws.sampler in ("hmc", "metropolis")
     if draws < FEWEST_DRAWS:
         yield (
             f"{draws} draw(s) per chain are too few to diagnose or to trust; use "
@@ -63,23 +64,30 @@ def _of_draws(fit: Fit) -> Iterator[str]:
         )
     else:
         if round(r_hat, 3) > LARGEST_R_HAT:  # as it is printed
-            bound = ", or bound the minority weights: priors.Beta(total=1)"
             yield (
                 f"R-hat of s_z is {r_hat:.3f} (> {LARGEST_R_HAT}): the chains "
                 "disagree, as they do if the posterior has several modes; use more "
-                f"draws and more tune{other}{bound * bool(fit.dictionary.n1)}"
+                f"draws and more tune{other}{_bound(fit)}"
             )
         if ess < FEWEST_EFFECTIVE * chains:
             yield (
-                f"the smallest effective sample size of s_z is {ess:.0f}, less than "
-                f"{FEWEST_EFFECTIVE} for each of {chains} chains; use more "
-                f"draws{other}"
+                f"the smallest effective sample size of s_z is {ess:.0f}, and "
+                f"{FEWEST_EFFECTIVE * chains} are needed, {FEWEST_EFFECTIVE} for each "
+                f"of {chains} chains; use more draws{other}"
             )
     if fit.divergences:
         yield (
             f"{fit.divergences} divergent transitions: parts of the posterior may "
             "be missed; use more tune, or a prior with lighter tails"
         )
+
+
+def _bound(fit: Fit) -> str:
+    """Return the advice to bound the minority weights, where they may sum to more."""
+    prior = getattr(fit.estimator, "minority_prior", None)
+    total = math.inf if getattr(prior, "total", None) is None else prior.total
+    text = ", or bound the minority weights: minority_prior=priors.Beta(total=1)"
+    return text * (prior is not None and total > 1.0)
 
 
 def _of_collapse(fit: Fit) -> Iterator[str]:
@@ -102,6 +110,8 @@ def _of_collapse(fit: Fit) -> Iterator[str]:
         remedy = (
             "use priors.StandardizedRowSum(), or a smaller exponent in priors.RowSum"
         )
+        if isinstance(fit.estimator.prior, StandardizedRowSum):
+            remedy = "use a smaller sd of the prior"
     yield (
         f"the posterior weights have collapsed: {found:.1f} effective support rows of "
         f"{n:.0f}, {cause}; {remedy}"
@@ -141,7 +151,7 @@ def _of_spread(fit: Fit) -> Iterator[str]:
             "near the cutoff the posterior standard deviation of the similarity of a "
             f"row to the centre is {spread:.2g} times that between samples of this "
             f"size, so intervals and P(normal) are too {width}; use a {other} "
-            "likelihood_scale, or another prior"
+            f"likelihood_scale, or another prior{_bound(fit) * (spread < 1.0)}"
         )
 
 
@@ -169,10 +179,11 @@ def _of_cutoff(fit: Fit) -> Iterator[str]:
     cutoff = chosen.cutoff if isinstance(chosen, Printed) else chosen
     flagged = fit.left_out_scores[fit.rows.minority] < 0.0
     if isinstance(cutoff, Best) and not flagged.any():
+        learner = "a model that learns from minority rows, such as BSVDDM, or "
+        learner *= not fit.dictionary.n1
         yield (
             "no minority row is among the oddest majority rows that max_fpr="
             f"{cutoff.max_fpr:g} lets the cutoff flag, each left out, so the cutoff "
             "has a false-alarm rate of .1 instead: this model hardly tells the classes "
-            "apart; use one that learns from minority rows, such as BSVDDM, or another "
-            "kernel"
+            f"apart; use {learner}another kernel{_bound(fit)}"
         )

@@ -171,6 +171,10 @@ WARNINGS = [  # a fit, its rows and labels, its warning, and what to do
         BDD(**ALIKE, cutoff=cutoffs.Best()),
         *(INSIDE, Y, "no minority row is among the oddest", "such as BSVDDM"),
     ),
+    (
+        BSVDD(prior=priors.StandardizedRowSum(sd=9), likelihood_scale=0.01, draws=100),
+        *(ROWS[:20], None, "like the prior weights", "use a smaller sd of the prior"),
+    ),
 ]
 
 
@@ -184,6 +188,45 @@ def test_a_fit_prints_its_warnings(est, X, y, warning, remedy):
     assert len(said) == 1
     assert set(found.warnings) <= set(lines)
     assert all(" ".join(each.split()) in text for each in found.warnings)
+
+
+@pytest.fixture(scope="module")
+def amid():
+    """Return 150 majority rows and 25 minority rows amid them, and the labels."""
+    rng = np.random.default_rng(2)
+    X = np.concatenate([rng.normal(size=(150, 2)), 0.15 * rng.normal(size=(25, 2))])
+    return X, np.arange(175) >= 150
+
+
+def test_minority_rows_amid_the_majority(amid):
+    """The posterior has several modes; a bound finds the minority, and is advised once.
+
+    Nobody is advised to take what the fit has already.
+    """
+    X, y = amid
+    new = 0.15 * np.random.default_rng(3).normal(size=(500, 2))
+    BOUND = "minority_prior=priors.Beta(total=1)"
+    published, lines = warned(BSVDDM(draws=120).fit, X, y)
+    assert published.fit_.convergence[0] > 1.1
+    text = next(line for line in lines if "R-hat" in line)
+    assert "several modes" in text and text.endswith(BOUND)
+    ess = next(line for line in lines if "effective sample size" in line)
+    assert "and 400 are needed, 100 for each of 4 chains" in ess
+    assert all(BOUND in line for line in lines if "too narrow" in line)
+    found = published.predict(new) == -1
+    bounded, lines = warned(
+        BSVDDM(draws=120, minority_prior=priors.Beta(total=1)).fit, X, y
+    )
+    assert not any(BOUND in line for line in lines)
+    assert (bounded.predict(new) == -1).mean() > 0.9 > 0.5 > found.mean()
+
+
+def test_no_one_is_advised_to_take_the_model_that_was_fitted(amid):
+    X, y = amid
+    est = BSVDDM(kernel=kernels.RBF(9.0), minority_prior=priors.Beta(total=1))
+    _, lines = warned(est.set_params(draws=60, cutoff=cutoffs.Best()).fit, X, y)
+    (text,) = [line for line in lines if "no minority row is among" in line]
+    assert text.endswith("tells the classes apart; use another kernel")
 
 
 @pytest.mark.parametrize(
