@@ -51,7 +51,7 @@ ARRAYS = {
     "draws.coords.*": "any",
     "boundary.*": "finite boundary",
     "left_out_scores": "missing rows",
-    "parameters.*": "any",
+    "*": "any",
 }
 # the kinds of type, and which values are right
 VALUES: dict[str, tuple[str, Callable[[np.ndarray], Any]]] = {
