@@ -5,18 +5,24 @@ A row z is normal if inside >= outside, and its score is log(inside / outside):
 .. math:: \mathrm{inside} = p + g u r_z + \theta_-, \qquad
     \mathrm{outside} = q + \theta_+, \qquad \theta = \theta_+ - \theta_-
 
-:math:`g \sim \mathrm{Gamma}(1/2)` is the weight of a row beside z that the sample has
-not shown. :math:`\theta` is the cutoff of :math:`p_j - q_j + g_j u r_j` over left-out
-rows j, under weights of groups :math:`t_b \cdot \mathrm{Exp}(1)`.
-:math:`u = \mathrm{mean}_j [\sum_i k_{ij}^2 / \sum_i k_{ij}]\, t / n_0` is a mean over
-left-out rows j near the cutoff, with t the weight of the majority.
-:math:`r_z = \min(1, m_z / m_*)`, with :math:`m_z` the largest k of z with a majority
-row, and :math:`m_*` a low quantile of :math:`m_j` near the cutoff.
+g u is what a group beside z adds that the sample has not shown. Its weight is
+:math:`g \sim \mathrm{Exp}(1)`, as that of each group in a Bayesian bootstrap, and u is
+drawn from :math:`u_j = \sum_b k_{jb}^2 / \sum_b k_{jb}\; t / n_0` of left-out rows j
+near the cutoff, with :math:`k_{jb}` the sum of k over the rows of group b, and t the
+weight of the majority. :math:`r_z = \min(1, m_z / m_*)`, with :math:`m_z` the largest k
+of z with a majority row, and :math:`m_*` a low quantile of :math:`m_j` near the cutoff.
+:math:`\theta` is the cutoff of :math:`p_j - q_j + g_j u_j r_j` over left-out rows j,
+under weights of groups :math:`t_b \cdot \mathrm{Exp}(1)`.
+
+The spread of the score comes from :math:`\nu = \mathrm{median}_j [(\sum_b k_{jb})^2 /
+\sum_b k_{jb}^2]` groups in effect near the cutoff. So its distance from its median is
+multiplied by :math:`\sqrt{\nu / \chi^2_\nu}` in each draw, as in Student's t. The
+median, and with it each decision, stays.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -30,6 +36,7 @@ from .draws import Draws, Parts
 NEAR_RATES = (0.3, 3.3)  # ranks near the cutoff, relative to its own
 LOW_NEAREST = 0.05  # share of the rows near the cutoff that are farther than m_*
 MOST_VALUES = 2**22  # at once
+UNSEEN_DRAWS = 2**13  # of what was not seen, from which draws are taken
 SCORE_TIE = 1e-9  # of scores, which are logarithms
 
 
@@ -40,27 +47,24 @@ def lower_median(values: np.ndarray) -> np.ndarray:
     return np.partition(values, half, axis=0)[half].copy()
 
 
-def log_gamma(rng: np.random.Generator, shape: int | tuple[int, ...]) -> np.ndarray:
-    """Return log g, g ~ Gamma(1/2)."""
-    return np.asarray(np.log(rng.standard_normal(shape) ** 2 / 2.0))
-
-
 @dataclass(frozen=True, eq=False)
 class Boundary:
     """The cutoff in each draw, and what the sample has not shown.
 
     Attributes
     ----------
-    threshold, log_g : ndarray of shape (S,)
-        t(theta) and log g of each draw.
-    log_u, log_near : float
-        log u and log m_*; by default nothing is unseen.
+    threshold, log_unseen : ndarray of shape (S,)
+        t(theta) and log(g u) of each draw.
+    log_near : float, default=0
+        log m_*.
+    spread : ndarray of shape (S,), optional
+        The factor of the distance from the median in each draw; by default 1.
     """
 
     threshold: np.ndarray
-    log_g: np.ndarray
-    log_u: float = -np.inf
+    log_unseen: np.ndarray
     log_near: float = 0.0
+    spread: np.ndarray | None = None
 
     @classmethod
     def drawn(cls, cutoff: Cutoff, middle: np.ndarray, draws: Draws) -> Self:
@@ -71,9 +75,13 @@ class Boundary:
         """
         dictionary = draws.dictionary
         rows = dictionary.rows
-        unseen = (-np.inf, 0.0)
+        n = draws.n_boundary
+        rng = np.random.default_rng(0)
+        log_near, groups = 0.0, np.inf
+        log_gu = np.array([-np.inf])
         if dictionary.kernel.normalized:
-            unseen = estimated_unseen(draws, near_rank(cutoff, middle, rows))
+            near = near_rank(cutoff, middle, rows)
+            log_gu, log_near, groups = estimated_unseen(draws, near, rng)
         i = np.flatnonzero(rows.weight)
         nearest = dictionary.left_out_problems.nearest[rows.problems[1][i]]
         order = np.lexsort((rows.rank[i], rows.minority[i], nearest, middle[i]))
@@ -82,10 +90,11 @@ class Boundary:
         group, _ = pd.factorize(rows.group[order])
         minority = rows.minority[order]
         c = len(order)
-        n = draws.n_boundary
-        rng = np.random.default_rng(0)
-        found = cls(np.empty(0), log_gamma(rng, n), *unseen)
-        added = found.log_unseen(nearest)
+        found = cls(np.empty(0), rng.choice(log_gu, n), log_near)
+        if np.isfinite(groups):
+            spread = np.sqrt(groups / rng.chisquare(groups, n))
+            found = replace(found, spread=spread)
+        fading = found.fading(nearest)
         log_p, log_q = signed_parts(middle[order])
         step = max(1, MOST_VALUES // c)
         thresholds = []
@@ -93,27 +102,29 @@ class Boundary:
             size = min(step, n - start)
             drawn = rng.standard_exponential((size, group.max() + 1))
             weight = rows.mass[order] * drawn[:, group]
-            values = np.logaddexp(log_p, log_gamma(rng, (size, c)) + added)
+            values = np.logaddexp(log_p, rng.choice(log_gu, (size, c)) + fading)
             values = signed(values, log_q)
             chosen = cutoff(values, weight, minority)
             thresholds.append(above_zero(chosen, values[:, ~minority]))
-        return cls(np.concatenate(thresholds), found.log_g, *unseen)
+        return replace(found, threshold=np.concatenate(thresholds))
 
     @classmethod
     def printed(cls, D: float, offset: np.ndarray) -> Self:
         """Return d_z <= D in each draw, d_z^2 = 2 (offset - p + q)."""
-        return cls(signed(log(offset), log(D**2 / 2.0)), np.zeros(len(offset)))
+        nothing = np.full(len(offset), -np.inf)
+        return cls(signed(log(offset), log(D**2 / 2.0)), nothing)
 
-    def log_unseen(self, nearest: np.ndarray) -> np.ndarray:
-        """Return log(u r_z), (rows,)."""
-        return self.log_u + np.minimum(nearest - self.log_near, 0.0)
+    def fading(self, nearest: np.ndarray) -> np.ndarray:
+        """Return log r_z, (rows,)."""
+        return np.minimum(nearest - self.log_near, 0.0)
 
     def margins(self, parts: Parts) -> np.ndarray:
         """Return log(inside / outside), (S, rows)."""
         above, below = (part[:, None] for part in signed_parts(self.threshold))
-        added = self.log_unseen(parts.nearest)
+        largest = max(self.log_unseen.max(), -ZERO)
+        added = largest + self.fading(parts.nearest)
         most = np.maximum(parts.L, added)
-        unseen = np.exp(self.log_g)[:, None] * np.exp(added - most)
+        unseen = np.exp(self.log_unseen - largest)[:, None] * np.exp(added - most)
         inside = log(parts.p * np.exp(parts.L - most) + unseen)
         inside += most
         if np.isfinite(below).any():
@@ -123,6 +134,11 @@ class Boundary:
         np.logaddexp(parts.log_q, above, out=outside, where=some)
         outside[np.isneginf(outside)] = -ZERO  # a cutoff beyond all distances
         inside -= outside
+        if self.spread is not None:
+            middle = lower_median(inside)
+            inside -= middle
+            inside *= self.spread[:, None]
+            inside += middle
         inside[np.abs(inside) <= SCORE_TIE] = 0.0  # at the cutoff, but for rounding
         return inside
 
@@ -152,14 +168,19 @@ def near_rank(cutoff: Cutoff, middle: np.ndarray, rows: Rows) -> np.ndarray:
     return order[first : max(last, first + 3)]
 
 
-def estimated_unseen(draws: Draws, near: np.ndarray) -> tuple[float, float]:
-    """Return log u and log m_* from left-out rows near the cutoff."""
+def estimated_unseen(
+    draws: Draws, near: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, float, float]:
+    """Return draws of log(g u), log m_* and nu, from left-out rows near the cutoff."""
     dictionary = draws.dictionary
     rows = dictionary.at_problems(near)
     mass = dictionary.rows.mass[near]
     weight = float(np.median(draws.total)) / dictionary.n0
-    u = mass @ (rows.squares / np.maximum(rows.sums, TINY)) / mass.sum() * weight
+    u = rows.squares / np.maximum(rows.sums, TINY) * weight
+    g = rng.standard_exponential(UNSEEN_DRAWS)
+    log_gu = log(g * rng.choice(u, UNSEEN_DRAWS, p=mass / mass.sum()))
+    groups = max(float(np.median(rows.sums**2 / np.maximum(rows.squares, TINY))), 1.0)
     order = np.argsort(rows.nearest)
     place = midranks(mass[order])
     log_near = np.interp(LOW_NEAREST * mass.sum(), place, rows.nearest[order])
-    return float(log(u)), float(log_near)
+    return log_gu, float(log_near), groups

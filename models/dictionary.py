@@ -192,6 +192,11 @@ class Dictionary:
         none = sparse.csr_array((1, len(self.atom)))
         return sparse.vstack([self.group_weights.T, none], format="csr")
 
+    @cached_property
+    def by_group(self) -> sparse.csr_array:
+        """The weights of the majority's distinct rows by group, (B, R0)."""
+        return self.group_weights[self.of_majority].T.tocsr()
+
     # Gram statistics
 
     @cached_property
@@ -457,7 +462,7 @@ class Dictionary:
         """
         leaving = self.leaving[group]
         parts = [
-            self._similarities(kernel, Y, Z[i], leaving[i].tocoo())
+            self._similarities(kernel, Y, Z[i], group[i], leaving[i].tocoo())
             for i in blocks(len(Z), len(Y))
         ]
         found = concatenated(parts)
@@ -467,7 +472,12 @@ class Dictionary:
         return Similarities(*fields)
 
     def _similarities(
-        self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, leaving: sparse.coo_array
+        self,
+        kernel: Kernel,
+        Y: np.ndarray,
+        Z: np.ndarray,
+        group: np.ndarray,
+        leaving: sparse.coo_array,
     ) -> Arrays:
         w = self.weights
         some = self.of_majority
@@ -476,13 +486,12 @@ class Dictionary:
         stay[stay <= STAYS] = 0.0
         k, L = scaled_kernel(kernel, Z, Y, (row[stay == 0.0], place[stay == 0.0]))
         nearest = log(k[:, some].max(axis=1)) + L if kernel.normalized else L
-        part = w[place] * stay * (1.0 - stay) * k[at] ** 2
-        part[place >= some.stop] = 0.0
+        by_group = self.by_group @ k[:, some].T  # (B, m)
+        by_group[group, np.arange(len(Z))] *= group < 0
+        squares = np.exp(2.0 * L) * np.vecdot(by_group, by_group, axis=0)
         k[at] *= stay
         weighted = k * w
         sums = np.exp(L) * weighted[:, some].sum(axis=1)
-        squares = np.vecdot(weighted[:, some], k[:, some])
-        squares = np.exp(2.0 * L) * (squares + np.bincount(row, part, len(Z)))
         pooled = np.add.reduceat(weighted, self.starts, axis=1) / self.sizes
         return pooled, L, kernel.diag(Z), nearest, sums, squares
 

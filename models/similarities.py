@@ -27,7 +27,8 @@ class Similarities:
     nearest : ndarray of shape (m,)
         Log of the largest k with a majority row.
     sums, squares, others : ndarray of shape (m,)
-        Sums of k, of k^2 and of 1 over the majority that stays, by weight.
+        Sums of k and of 1 over the majority that stays, by weight, and the sum over
+        its groups of the squared sum of k.
     gone : sparse array of shape (m, M)
         The share of each atom that leaves with the row; 0 if the row is new.
     """

@@ -23,7 +23,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..base import threads
-from ..inference.boundary import lower_median
+from ..inference.boundary import Boundary, lower_median
 from ..inference.fit import Fit
 from ..models.priors import Gaussian
 from ..models.rows import CompleteRows
@@ -130,8 +130,10 @@ def sensitivity(est: Description, Z: ArrayLike | None = None) -> xr.Dataset:
 def _scores(fit: Fit, rows: CompleteRows | None) -> np.ndarray:
     """Return the scores (S, rows) at the median cutoff, without unseen rows."""
     known = fit.boundary
-    middle = np.broadcast_to(lower_median(known.threshold[:, None]), known.log_g.shape)
-    held = replace(known, threshold=middle, log_u=-np.inf)
+    middle = np.broadcast_to(
+        lower_median(known.threshold[:, None]), known.threshold.shape
+    )
+    held = Boundary(middle, np.full(len(middle), -np.inf))
     return np.asarray(fit.ask(lambda parts: held.margins(parts).T, rows).T)
 
 

@@ -319,7 +319,7 @@ CRAFTED = {
     "a parameter": changed("parameters", "draws", value={"RBF": {}}),
     "columns": changed("rows", "TrainingRows", "table", value={"Columns": {"a": 1}}),
     "an array that is not there": changed(
-        "boundary", "Boundary", "log_g", value={"array": "x"}
+        "boundary", "Boundary", "log_unseen", value={"array": "x"}
     ),
     "another format": changed("format", value=2),
     "deep nesting": lambda header, tensors: "[" * 100_000 + "]" * 100_000,
@@ -439,7 +439,7 @@ FIELDS = {
     "estimator": changed("estimator", value=3),
     "cutoff": changed("cutoff", value=0.1),
     "cutoff.rate": changed("cutoff", "FalseAlarm", "rate", value="x"),
-    "boundary.log_u": changed("boundary", "Boundary", "log_u", value=math.nan),
+    "boundary.log_near": changed("boundary", "Boundary", "log_near", value=math.nan),
     "rows.table": changed("rows", "TrainingRows", "table", value=[]),
     "rows.estimator": changed("rows", "TrainingRows", "estimator", value=1),
     "draws.chains": lambda header, _: header["draws"]["dict"].append(["chains", 7]),

@@ -1,5 +1,7 @@
 """The boundary by hand: bootstrap of groups, the unseen row, missing cells."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from bsvdd.inference.boundary import Boundary, above_zero, near_rank
@@ -12,7 +14,7 @@ from bsvdd.models.rows import CompleteRows, Rows
 from bsvdd.models.signed import signed_parts
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
-from scipy.stats import gamma, ks_2samp, kstest
+from scipy.stats import chi2, expon, ks_2samp, kstest
 
 from bsvdd import BSVDDM, cutoffs, priors
 from tests.models.helpers import left_out, rbf, squared_distances
@@ -57,39 +59,44 @@ def mass_of(case):
 
 
 def unseen_by_hand(fit, case, rate):
-    """Return u, m_* and r, from the left-out rows near the cutoff, row by row."""
+    """Return u_j, their weights, m_*, r and nu, from left-out rows near the cutoff."""
     (t, group), s, mass = CASES[case], middle_left_out(fit, case), mass_of(case)
     weight, order, close, nearest = t / t.mean(), np.argsort(s), [], np.empty(99)
-    kappa, end = np.empty(99), 0.0
+    kappa, in_effect, end = np.empty(99), np.empty(99), 0.0
     for j in range(99):
         stay = np.where(group == group[j], 0.0, weight)
-        kappa[j] = stay @ K[j] ** 2 / (stay @ K[j])
+        sums = np.bincount(group, stay * K[j])
+        kappa[j] = sums @ sums / sums.sum()
+        in_effect[j] = sums.sum() ** 2 / (sums @ sums)
         nearest[j] = K[j][stay > 0].max()
     for j in order:
         end += mass[j]
         if end > 0.3 * rate * mass.sum() and end - mass[j] <= 3.3 * rate * mass.sum():
             close.append(j)
-    u = np.average(kappa[close], weights=mass[close])
-    u *= np.median(fit.draws.w.sum(axis=1)) / 99
+    u = kappa[close] * np.median(fit.draws.w.sum(axis=1)) / 99
+    share = mass[close] / mass[close].sum()
+    nu = np.median(in_effect[close])
     close = sorted(close, key=lambda j: nearest[j])
     place = np.cumsum(mass[close]) - mass[close] / 2
     log_near = np.interp(0.05 * mass[close].sum(), place, np.log(nearest[close]))
-    return u, np.exp(log_near), np.minimum(nearest / np.exp(log_near), 1.0)
+    r = np.minimum(nearest / np.exp(log_near), 1.0)
+    return u, share, np.exp(log_near), r, nu
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3])
 @pytest.mark.parametrize("case", CASES)
 def test_the_unseen_row_and_the_cutoffs_are_those_by_hand(case, rate):
-    """Cutoffs are quantiles under weights Exp(1) of groups, with an unseen row."""
+    """Cutoffs are quantiles under weights Exp(1) of groups, with an unseen group."""
     fit, group, mass = fit_of(case, rate), CASES[case][1], mass_of(case)
-    u, nearest, r = unseen_by_hand(fit, case, rate)
+    u, share, nearest, r, nu = unseen_by_hand(fit, case, rate)
     boundary = fit.boundary
-    found = np.exp([boundary.log_u, boundary.log_near])
-    assert_allclose(found, [u, nearest], rtol=1e-9)
-    assert kstest(np.exp(boundary.log_g), gamma(0.5).cdf).pvalue > 1e-3
+    assert_allclose(np.exp(boundary.log_near), nearest, rtol=1e-9)
+    mixture = lambda x: share @ expon(scale=u[:, None]).cdf(x)  # noqa: E731
+    assert kstest(np.exp(boundary.log_unseen), mixture).pvalue > 1e-3
+    assert kstest(nu / boundary.spread**2, chi2(nu).cdf).pvalue > 1e-3
     s, rng, theta = middle_left_out(fit, case), np.random.default_rng(7), np.empty(2000)
     for t in range(len(theta)):
-        raised = s + rng.standard_normal(99) ** 2 / 2.0 * u * r  # Gamma(1/2)
+        raised = s + rng.exponential(size=99) * rng.choice(u, 99, p=share) * r
         order, weight = np.argsort(raised), mass * rng.exponential(size=99)[group]
         places = np.cumsum(weight[order]) - weight[order] / 2.0
         theta[t] = np.interp(rate * weight.sum(), places, np.log(raised[order]))
@@ -114,6 +121,16 @@ def test_answers_are_the_lower_quantiles_of_the_margins_of_the_draws():
     w, atoms = fit.draws.w, ROWS[fit.dictionary.distinct]
     d2 = squared_distances(w, fit.dictionary.K, rbf(atoms, NEW, 0.8), 1.0)
     assert_allclose(fit.distances(NEW) ** 2, d2, rtol=1e-9, atol=1e-12)
+
+
+def test_margins_spread_as_students_t_and_keep_their_median():
+    fit, new = fit_of("rows", draws=501), CompleteRows.of(NEW)
+    plain = replace(fit.boundary, spread=None)
+    before = fit.ask(lambda parts: plain.margins(parts).T, new).T
+    middle = np.sort(before, axis=0)[250]
+    wanted = middle + fit.boundary.spread[:, None] * (before - middle)
+    assert_allclose(fit.margins(new), wanted, rtol=1e-9, atol=1e-9)
+    assert_array_equal(fit.scores(new), middle)
 
 
 def test_distances_at_the_cutoff_are_D_opt():
@@ -143,10 +160,9 @@ def test_a_threshold_below_zero_is_the_smallest_value_above():
     found = above_zero(np.array([-1.0, 4.0, -2.0]), values)
     assert_array_equal(found, [2.0, 4.0, -2.0])
     none = np.zeros((2, 0))
-    # what is unseen fades, and nothing adds nothing
-    assert np.isneginf(Boundary(*none).log_unseen(np.array([-9.0, 0.0]))).all()
-    added = Boundary(*none, -1.0, -2.0).log_unseen(np.array([-5.0, -2.0, 0.0]))
-    assert_allclose(added, [-4.0, -1.0, -1.0])
+    # what is unseen fades
+    fading = Boundary(*none, -2.0).fading(np.array([-5.0, -2.0, 0.0]))
+    assert_allclose(fading, [-3.0, 0.0, 0.0])
     # rows near the cutoff: of 99 and a rate of .1 it has the rank 9.9: from 3 to 33, or
     # 3 rows
     rows, middle = Rows.of(ROWS), RNG.normal(size=99)

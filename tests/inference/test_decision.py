@@ -1,5 +1,7 @@
 """The boundary: signs, the unseen row, cutoffs, P(normal) and p-values."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from bsvdd.models.kernels import RBF, Custom, Laplacian, Linear, Polynomial, Tabular
@@ -32,14 +34,14 @@ def test_a_row_is_normal_in_a_draw_if_it_is_within_the_cutoff(name, kernel):
     s = w @ K.T
     if kernel.normalized:
         nearest = np.log(K[:, gram.of_majority].max(axis=1)) - boundary.log_near
-        g, u = np.exp(boundary.log_g)[:, None], np.exp(boundary.log_u)
-        apart = s + g * u * np.exp(np.minimum(nearest, 0.0)) - theta
+        unseen = np.exp(boundary.log_unseen)[:, None]
+        apart = s + unseen * np.exp(np.minimum(nearest, 0.0)) - theta
     else:
         apart = -2.0 * theta - squared_distances(w, gram.K, K.T, kernel.diag(new))
     clear = np.abs(apart) > 1e-12 * np.abs(theta)
-    assert ((est.margins(new) >= 0) == (apart >= 0))[
-        clear
-    ].all() and clear.mean() > 0.999
+    plain = replace(boundary, spread=None)
+    margins = fit.ask(lambda parts: plain.margins(parts).T, CompleteRows.of(new)).T
+    assert ((margins >= 0) == (apart >= 0))[clear].all() and clear.mean() > 0.999
     assert 0.01 < (apart >= 0).mean() < 0.99
 
 
