@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 import bsvdd
 from bsvdd import BDD, BSVDD, SVDD
+from bsvdd.base.warning import DataWarning
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning"),
@@ -115,6 +116,24 @@ def test_where_rows_repeat_false_alarms_have_their_rate(est):
     fits = [sampled(est, counts, seed, n=200) for seed in range(8)]
     flagged = [(fit.predict(Z) == -1).mean() for fit, Z, _ in fits]
     assert np.mean(flagged) == pytest.approx(RATE, abs=0.03)
+
+
+WILD = [(SVDD(), n, v) for n in (1, 4) for v in (1e3, 1e12, 1e100, -1e308)]
+
+
+@pytest.mark.parametrize(("est", "n", "value"), [*WILD, (BSVDD(), 4, -1e100)])
+def test_wild_values_hide_no_rows_that_are_6_sd_out_and_are_named(est, n, value):
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(200, 3)), rng.normal(size=(1000, 3))
+    out = new.copy()
+    out[:, 1] = rng.choice([-6.0, 6.0], 1000)
+    X[90 : 90 + n, 1] = value * np.linspace(1.0, 1.5, n)
+    named = f"row {89 + n} has .* in '1', where others lie from -"  # the farthest
+    with pytest.warns(DataWarning, match=named) as warned:
+        fitted = est.fit(X)
+    assert str(warned[0].message) in bsvdd.facts(fitted).warnings
+    assert (fitted.predict(out) == -1).mean() >= 0.95
+    assert (fitted.predict(new) == -1).mean() == pytest.approx(0.1, abs=0.06)
 
 
 # one table

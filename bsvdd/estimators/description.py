@@ -167,8 +167,7 @@ class Description(OutlierMixin, OfRows[Fit]):
         start = time.process_time()
         chosen = not (isinstance(self.cutoff, Printed) and self.cutoff.is_number)
         i = rows.majority
-        names = rows.row_names[i]
-        inputs.warn_of_columns(rows.kernel, rows.X[i], rows.table.labels, names, chosen)
+        inputs.warn_of_columns(rows.kernel, rows.X[i], chosen)
         minority = self._learns_from_minority
         most = self._most_atoms(rows.n_groups)
         dictionary = Dictionary.of(rows.kernel, rows, minority, most)

@@ -364,6 +364,7 @@ def facts(est: OneFit) -> Facts:
     """
     require_one_fit(est, "summary")
     fit = est.fit_
+    rows = cast("TrainingRows", fit.rows)
     support = fit.quantities["posterior"]["effective_support"]
     return Facts(
         **_model_facts(fit),
@@ -373,7 +374,7 @@ def facts(est: OneFit) -> Facts:
         atoms=len(fit.dictionary.sizes),
         effective_support=float(np.median(support)),
         posterior=PosteriorFacts.of(fit) if fit.has_draws else None,
-        warnings=list(fit_warnings(fit)),
+        warnings=[*filter(None, [rows.far_values]), *fit_warnings(fit)],
     )
 
 

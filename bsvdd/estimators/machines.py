@@ -133,10 +133,7 @@ class Machine(OfRows[Solved]):
         minority = training.minority
         majority = training.X[~minority]
         others = training.X[minority & self._learns_from_minority]
-        names = training.row_names[~minority]
-        inputs.warn_of_columns(
-            training.kernel, majority, training.table.labels, names, chosen=True
-        )
+        inputs.warn_of_columns(training.kernel, majority, chosen=True)
         n = len(majority)
         kernel = training.kernel.fit(majority, np.ones(n), np.arange(n))
         Z = kernel.inputs(np.concatenate([majority, others]))

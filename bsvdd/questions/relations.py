@@ -65,6 +65,7 @@ NUMBER_BINS = 10
 # of the largest excess: columns of one equation have the same
 AS_LARGE = 0.9
 LARGEST_EXCESS = 1000.0
+LARGEST_VALUE = 1e100  # whose square is a number
 LINEAR = "linear"
 LOG_LINEAR = "log-linear"
 COUNTS = "counts"
@@ -171,7 +172,7 @@ def relations(X: ArrayLike, on: ArrayLike | None = None) -> Relations:
     (7, 'net', 50.0, '7.37')
     """
     given = TrainingTable.read(X)
-    table = given.values
+    table = given.values.clip(-LARGEST_VALUE, LARGEST_VALUE)
     frame = given.frame
     columns = dict(zip(frame, given.table.columns, strict=True))
     categories = set(frame.columns[list(given.table.categorical)])

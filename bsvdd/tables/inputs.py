@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -23,10 +22,6 @@ from .table import Table
 
 LARGEST_FLOAT = int(np.finfo(float).max)
 ABOVE_64_BITS = 2**63  # whole numbers below it have 64 bits
-MOST_BY_ONE_ROW = 10.0  # ratio of the standard deviations with and without a row
-FEWEST_WITH_FAR = 10  # rows of which one can be called far
-SCALED_BY_SD = "both", "standardised"  # scales of kernels.Tabular
-NO_SPREAD = 1e-6  # of a standard deviation, by rounding
 MOST_BETWEEN_COLUMNS = 100.0  # ratio of standard deviations, without a warning
 MOST_CONSTANT_NAMED = 5  # columns
 
@@ -239,13 +234,7 @@ def refuse(X: Any) -> None:
         )
 
 
-def warn_of_columns(
-    kernel: Kernel,
-    X: np.ndarray,
-    columns: Sequence[Hashable],
-    rows: np.ndarray,
-    chosen: bool,
-) -> None:
+def warn_of_columns(kernel: Kernel, X: np.ndarray, chosen: bool) -> None:
     """Warn of columns of majority rows that a kernel compares badly, and of equal rows.
 
     Parameters
@@ -253,16 +242,12 @@ def warn_of_columns(
     kernel : Kernel
     X : ndarray of shape (n, p)
         The majority rows.
-    columns : sequence of length p
-        The names of the columns.
-    rows : ndarray of shape (n,)
-        The names of the rows.
     chosen : bool
         Whether the cutoff is chosen from the rows, for the warning of equal ones.
     """
     if kernel.pairwise:
         return
-    constant = np.flatnonzero(np.ptp(X, axis=0) == 0.0)
+    constant = np.flatnonzero((X[0] == X).all(axis=0))
     if len(constant) == X.shape[1]:
         if chosen:
             warn(
@@ -285,8 +270,6 @@ def warn_of_columns(
         )
     if isinstance(kernel, OfDistance):
         _warn_of_raw_scales(kernel, X)
-    if kernel.scale in SCALED_BY_SD and len(X) >= FEWEST_WITH_FAR:
-        _warn_of_far_values(kernel, X, columns, rows)
 
 
 def _warn_of_raw_scales(kernel: Kernel, X: np.ndarray) -> None:
@@ -304,32 +287,6 @@ def _warn_of_raw_scales(kernel: Kernel, X: np.ndarray) -> None:
             f"use kernels.Tabular(kernels.{kernel!r})",
             DataWarning,
         )
-
-
-def _warn_of_far_values(
-    kernel: Kernel, X: np.ndarray, columns: Sequence[Hashable], rows: np.ndarray
-) -> None:
-    """Warn of a value of majority rows that alone makes the scale of its column."""
-    found = []
-    spread = np.ptp(X, axis=0)
-    for f in np.setdiff1d(np.flatnonzero(spread), kernel.categorical_columns):
-        x = X[:, f] / spread[f]
-        far = int(np.abs(x - x.mean()).argmax())
-        sd = float(x.std())
-        left = float(np.delete(x, far).std())
-        if sd > MOST_BY_ONE_ROW * left > NO_SPREAD * sd:
-            found.append((sd / left, int(f), far))
-    if not found:
-        return
-    ratio, f, far = max(found)
-    more = f" ({len(found) - 1} more columns have such a row)" if len(found) > 1 else ""
-    warn(
-        f"row {rows[far]} moves the scale of {str(columns[f])!r}: its value, "
-        f"{X[far, f]:.6g}, makes the standard deviation {ratio:.3g} times that of the "
-        f"other rows, which then differ little in this column{more}; if the value is "
-        "wrong, mend it or leave out the row",
-        DataWarning,
-    )
 
 
 def training_names(X: object, n: int) -> np.ndarray | None:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from ..base.messages import of_value
 from ..base.warning import DataWarning, warn
 from ..models.kernels import Kernel, Tabular, as_kernel
 from ..models.rows import CompleteRows, Rows
@@ -25,6 +26,7 @@ MOST_DESCRIBED_MINORITY = 1000  # minority rows that are atoms
 # training rows among new rows: no warning of fewer, or of a smaller share
 FEWEST_REPEATED = 10
 SHARE_REPEATED = 0.25
+CELL_DIGITS = 6  # of a value in a warning
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +164,8 @@ class TrainingRows(Rows):
             apart=apart,
             names=inputs.training_names(X, len(observed)),
         )
+        if found.far_values:
+            warn(found.far_values, DataWarning)
         same = not table.cycles and not len(complete.which)
         return replace(found, observed=found.X) if same else found
 
@@ -189,6 +193,32 @@ class TrainingRows(Rows):
     def hashes(self) -> np.ndarray:
         """The hashes of rows that equal no other."""
         return unrepeated_hashes(self.observed)
+
+    @cached_property
+    def far_values(self) -> str:
+        """What is said of values far from all others of a column; empty for none."""
+        if not isinstance(self.kernel, Tabular):
+            return ""
+        i = self.majority
+        X = self.X[i]
+        near = self.kernel.without_far(X, self.weight[i])
+        with np.errstate(all="ignore"):  # 0/0 in a constant column
+            far = np.nan_to_num(np.abs(X - near) / np.ptp(near, axis=0))
+        if not far.any():
+            return ""
+        row, f = np.unravel_index(far.argmax(), far.shape)
+        cell = self.table.columns[f].cell
+        ends = (X[row, f], near[:, f].min(), near[:, f].max())
+        value, low, high = (of_value(cell(v), CELL_DIGITS) for v in ends)
+        others = int((far > 0.0).sum()) - 1
+        more = f", and {others} more cells are as far from others" if others else ""
+        return (
+            f"row {self.row_names[i[row]]} has {value} in "
+            f"{str(self.table.labels[f])!r}, where others lie from {low} to "
+            f"{high}{more}: column scales and the bandwidth are learned without such "
+            "values, but the rows count as normal; if the value is wrong, mend it or "
+            "leave out the row"
+        )
 
     @property
     def missing(self) -> np.ndarray:

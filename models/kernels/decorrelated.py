@@ -52,7 +52,7 @@ from scipy.special import ndtri
 
 from .base import Kernel
 from .numeric import RBF
-from .tabular import Column, Tabular
+from .tabular import Column, Tabular, without_far
 
 MOST_COMMON = 0.5  # share of rows at one value, above which a column has two parts
 NARROW = 8.0  # m / s^2
@@ -316,7 +316,9 @@ def of_others(x: np.ndarray) -> Column:
 
     Its scale is the scale of the values nearest to the median.
     """
-    column = Column.of(x, np.ones(len(x)))
+    ones = np.ones(len(x))
+    x = without_far(x, ones)
+    column = Column.of(x, ones)
     mean, sd = of_nearest((x - column.low) / (column.span or 1.0))
     return replace(column, mean=mean, sd=sd) if sd else column
 

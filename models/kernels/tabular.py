@@ -10,6 +10,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
+from ..rows import midranks
 from .base import Kernel, as_kernel, is_number
 from .numeric import RBF, OfDistance
 
@@ -17,13 +18,19 @@ from .numeric import RBF, OfDistance
 CONSTANT_DISTANCE = 5.0
 # range of a column, relative to its values, below which it is constant
 ROUNDED_RANGE = 1e-12
-REMOTE = 1e150  # ranges of a column from its smallest value, at most
+# ranges of a column from its smallest value, at most: the squared distances of other
+# rows keep their digits beside it
+REMOTE = 1e6
+JUMP = 10.0  # ratio of two distances to the median, beyond which values are far
+MOST_FAR = 0.1  # of the values that differ from the median
 COLUMN_SCALES = ("both", "standardised", "normal scores")
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
     """A column of numbers, as majority rows have it, with values v scaled to [0, 1].
+
+    Far values count as the nearest that is not far, see :class:`Tabular`.
 
     Attributes
     ----------
@@ -96,6 +103,28 @@ class Column:
         return hash((self.low, self.span, self.mean, self.sd, self.score_sd))
 
 
+def without_far(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return values x (n,), each far one replaced by the nearest that is not far.
+
+    Up to a tenth of the values that differ from the median, by their weights (n,), is
+    far: from where, by distance to the median, one is 10 times as far as the one
+    before.
+    """
+    order = np.argsort(x)
+    t = weight[order]
+    with np.errstate(over="ignore"):  # infinity is far too
+        apart = np.abs(x[order] - np.interp(t.sum() / 2.0, midranks(t), x[order]))
+        by_distance = np.argsort(apart, kind="stable")  # quick: two sorted runs
+        d = apart[by_distance]
+        beyond = np.cumsum((t * (apart > 0.0))[by_distance[::-1]])[::-1]
+        few = beyond[1:] <= MOST_FAR * beyond[0] * (1.0 + 1e-9)
+        jumps = few & (d[1:] > JUMP * d[:-1]) & (d[:-1] > 0.0)
+    if not jumps.any():
+        return x
+    near = x[order][apart <= d[jumps.argmax()]]
+    return np.clip(x, near[0], near[-1])
+
+
 @dataclass(frozen=True)
 class Tabular(Kernel):
     r"""The kernel of a table: numbers on two scales, constant columns, and categories.
@@ -114,9 +143,15 @@ class Tabular(Kernel):
     So a squared distance is the mean of two: between standardised values, and between
     normal scores (van der Waerden 1952), which no long tail stretches. Between two
     values of majority rows g is linear, and beyond them it grows as the standardised
-    value. Rows count by their weights. In a constant column the coordinate is 0, and 5
-    for any other value: such a row is abnormal. A factor :math:`\rho` is positive
-    definite (Aitchison and Aitken 1976).
+    value. Rows count by their weights.
+
+    A far value counts as the nearest that is not, for the scales of its column and for
+    the bandwidth, so no wild value hides other rows. Up to a tenth of the values that
+    differ from the median is far: from where, by distance to the median, one is 10
+    times as far as the one before. Flags, counts and long tails have no such jump.
+
+    In a constant column the coordinate is 0, and 5 for any other value: such a row is
+    abnormal. A factor :math:`\rho` is positive definite (Aitchison and Aitken 1976).
 
     Parameters
     ----------
@@ -222,7 +257,7 @@ class Tabular(Kernel):
         varying = sum(column.span > 0.0 for column in plain.columns)
         inner = self.inner
         if varying:
-            Z = plain.inputs(X)[:, : plain.q]
+            Z = plain.inputs(self.without_far(X, weight))[:, : plain.q]
             inner = inner.fit(Z, weight, group, varying)
         elif isinstance(inner, OfDistance):  # any will do: other values are far away
             inner = replace(inner, bandwidth=1.0)
@@ -232,7 +267,16 @@ class Tabular(Kernel):
     def rescaled(self, X: np.ndarray, weight: np.ndarray) -> Self:
         numbers = (f for f in range(X.shape[1]) if f not in self.categorical_columns)
         of = {f: Column.cyclic if f in self.cyclic else Column.of for f in numbers}
+        X = self.without_far(X, weight)
         return replace(self, columns=tuple(of[f](X[:, f], weight) for f in of))
+
+    def without_far(self, X: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return rows X (n, p) of weights (n,) without the far values of a column."""
+        found = X.copy()
+        for f in range(X.shape[1]):
+            if f not in (*self.categorical_columns, *self.cyclic):
+                found[:, f] = without_far(X[:, f], weight)
+        return found
 
     @override
     def inputs(self, X: np.ndarray) -> np.ndarray:

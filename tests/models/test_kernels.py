@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from bsvdd.models.kernels import bandwidth
+from bsvdd.models.kernels.tabular import without_far
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import ndtri
 from sklearn.base import clone
@@ -324,6 +325,69 @@ def test_a_unit_or_an_origin_changes_nothing():
         assert kernel.kernel.s == pytest.approx(expected.kernel.s, rel=tolerance)
         found = kernel.inputs(new * scale + shift)
         assert_allclose(found, expected.inputs(new), atol=tolerance)
+
+
+def far_values(x, t):
+    """Which values are far, by the definition."""
+    order = np.argsort(x)
+    middle = np.interp(t.sum() / 2, np.cumsum(t[order]) - t[order] / 2, x[order])
+    d = np.abs(x - middle)
+
+    def is_edge(each):
+        beyond = d > each
+        few = t[beyond].sum() <= 0.1 * t[d > 0].sum()
+        return each > 0 and beyond.any() and few and d[beyond].min() > 10 * each
+
+    return d > min(filter(is_edge, d), default=np.inf)
+
+
+WILD = {
+    "one": [1e3],
+    "below": [-1e308],
+    "two sides": [1e100, -1e50, 400.0],
+    "six": 60.0 + 1e12 * np.arange(6.0),
+    "a step, and no jump": [20.0, 150.0],
+}
+
+
+@pytest.mark.parametrize("name", WILD)
+@pytest.mark.parametrize("t", [np.ones(60), RNG.uniform(0.5, 1.5, 60)], ids=["1", "t"])
+def test_a_far_value_moves_no_scale_and_no_bandwidth(name, t):
+    """They are those of the column with the nearest other value in its place."""
+    wild, x = WILD[name], np.random.default_rng(4).normal(size=(60, 2))
+    x[: len(wild), 0] = wild
+    far, near = far_values(x[:, 0], t), x.copy()
+    near[:, 0] = np.clip(
+        x[:, 0], *x[~far, 0][[x[~far, 0].argmin(), x[~far, 0].argmax()]]
+    )
+    assert far.any() == (name != "a step, and no jump")
+    kernel, expected = (fit(kernels.Tabular(), rows, t) for rows in (x, near))
+    assert kernel == expected and np.isfinite(kernel.inputs(x) ** 2).all()
+    # units and order
+    other = fit(kernels.Tabular(), x[::-1] * [-1e-3, 1.0], t[::-1])
+    assert other.kernel.s == pytest.approx(kernel.kernel.s, rel=1e-6)
+
+
+KINDS = {
+    "flags": lambda r: r.random(400) < 0.4,
+    "rare flags": lambda r: r.random(400) < 0.02,
+    "one flag": lambda r: np.arange(400) == 7,
+    "constant": lambda r: np.full(400, 3.0),
+    "amounts": lambda r: np.exp(r.normal(3.0, 1.0, 400)) * (r.random(400) < 0.3),
+    "rare amounts": lambda r: np.exp(r.normal(3.0, 1.0, 400)) * (r.random(400) < 0.03),
+    "counts": lambda r: r.poisson(0.3, 400),
+    "lognormal": lambda r: np.exp(2.0 * r.normal(size=400)),
+    "Pareto": lambda r: r.pareto(2.0, 400),
+    "t3": lambda r: r.standard_t(3.0, 400),
+    "two states": lambda r: r.normal(size=400) + 1e4 * (r.random(400) < 0.2),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_value_of_an_ordinary_column_is_far(kind):
+    tables = (1.0 * KINDS[kind](np.random.default_rng(seed)) for seed in range(20))
+    same = [without_far(x, np.ones(400)) is x for x in tables]
+    assert sum(same) >= 19
 
 
 def test_a_constant_column_says_of_other_values_that_they_are_far():
