@@ -9,19 +9,21 @@ from typing import Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+from scipy.cluster.hierarchy import linkage
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
-from ..base.messages import check_rate
+from ..base.messages import check_rate, of_value
 from ..base.warning import collected
 from ..estimators.description import Description
 from ..inference.boundary import lower_median
 from ..models.kernels import Tabular, as_kernel
-from ..models.kernels.decorrelated import Decorrelated
+from ..models.kernels.decorrelated import MOST_COMPARED_ROWS, Decorrelated
 from ..tables.table import frame_of
 from ..tables.training import TrainingRows, without_columns
 from .core_rows import CORE_SHARE, core_of
-from .odd_rows import OddRows
+from .odd_rows import AT_LEAST, RATHER, OddRows
 from .strata import Strata, sentence
 from .tail import Tail
 
@@ -33,6 +35,21 @@ ALIKE_ROWS = 0.25
 FEWEST_IN_CLUMP = 3
 MOST_LISTED = 5000
 BLOCK_VALUES = 2**21  # distances at once: 16 MB
+# rows that the core has cut off: -log k of a step of one bandwidth, rows of a piece,
+# and the share of the list from which none is given
+STEP = 0.5
+FEWEST_IN_PIECE = 4
+MOST_CUT_OFF = 0.5
+THIN = (
+    "they lie on a thin or curved shape, and a list would depend on where the core "
+    "cuts it"
+)
+# a clump that may be another state: its share of the rows, and the quantiles of its
+# values that are printed
+LARGE_CLUMP = 0.15
+MIDDLE = (0.1, 0.9)
+USUAL = 0.5
+MOST_VALUES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +68,8 @@ class StandOut:
     clump : ndarray of int, shape (n,)
         Listed rows that are alike are a clump: its number, from 0; -1 for none.
     at_least : int
-        So many rows are odd, with a probability of .99.
+        So many rows are odd, with a probability of .99 by the model; at most the number
+        of listed rows.
     none : float
         The probability that no row is odd.
     fdr : float
@@ -63,7 +81,7 @@ class StandOut:
     estimator : Description
         Fitted with these weights and the kernel of the core.
     reason : str
-        Why there is no P(odd); empty if there is.
+        Why there is no P(odd), but for rows beyond any tail; empty if there is.
     strata : pandas.DataFrame
         For each stratum ``level``, ``rows``, and how many of them are ``odd``: the
         median, and ``low`` and ``high`` of the interval of .9. They count rows that
@@ -154,8 +172,8 @@ class StandOut:
             return f"At least one of {len(self.listed)} rows stands out"
         if self.reason:
             return f"The rows have an order only: {self.reason}"
-        none = f"P(no row is odd) = {self.none:.2g}"
-        return f"It is not .99 sure that a row stands out: {none}"
+        none = f": P(no row is odd) = {self.none:.2g}" * (self.none > AT_LEAST)
+        return f"It is not .99 sure that a row stands out{none}"
 
     def __str__(self) -> str:
         """Return what stands out, in sentences."""
@@ -172,9 +190,34 @@ class StandOut:
             listed = f"{found} rows are listed, of which {normal}"
         assumed = (
             "This assumes that the surprises of normal rows have a smooth tail; a "
-            "clump above a fifth of the rows, or one amid the others, counts as normal."
+            "clump of a fifth of the rows, or one amid the others, may count as normal."
         )
-        return f"{self.headline}. {listed}. {sentence(self.strata)}{assumed}"
+        said = f"{self._large_clump()}{sentence(self.strata)}{assumed}"
+        return f"{self.headline}. {listed}. {said}"
+
+    def _large_clump(self) -> str:
+        """Return a sentence on a clump that may be another state, with its values."""
+        own = self.clump == 0
+        if own.mean() < LARGE_CLUMP:
+            return ""
+        values = []
+        for name, column in self.estimator.table_.frame.items():
+            inside = column[own]
+            others = column[~own]
+            if is_numeric_dtype(column) and not is_bool_dtype(column):
+                ends = [*inside.quantile(MIDDLE), *others.quantile(MIDDLE)]
+                if ends[0] > ends[3] or ends[1] < ends[2]:
+                    text = "{} = {} to {} (others {} to {})"
+                    values.append(text.format(name, *(of_value(v, 3) for v in ends)))
+            else:
+                most = next(iter(inside.mode()), None)
+                if (others == most).mean() < USUAL < (inside == most).mean():
+                    values.append(f"{name} = {of_value(most)}")
+        such = ", ".join(values[:MOST_VALUES])
+        return (
+            f"{own.sum()} rows ({own.mean():.0%}) are a clump: another state, or odd"
+            f"{f'; {such}' if such else ''}. "
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,8 +255,8 @@ class CoreFit:
         """Return the number of the clump (n,) of each listed row of X; -1 for none.
 
         Two rows are alike if they are half as far from each other as each is from the
-        nearest row of the core. The largest clump is number 0. Of more than 5,000
-        listed rows the most surprising are compared.
+        nearest row of the core that is not listed. The largest clump is number 0. Of
+        more than 5,000 listed rows the most surprising are compared.
         """
         found = np.full(len(listed), -1)
         rows = np.flatnonzero(listed)
@@ -221,7 +264,7 @@ class CoreFit:
         if len(rows) < FEWEST_IN_CLUMP:
             return found
         Z = self.kernel.inputs(X[rows])
-        far = self._nearest(Z, X, rows)
+        far = self._nearest(Z, X, self.core & ~listed)
         alike = -self.kernel.log(Z, Z) <= ALIKE_ROWS * np.minimum(far[:, None], far)
         _, component = connected_components(alike, directed=False)
         size = np.bincount(component)
@@ -229,14 +272,39 @@ class CoreFit:
         found[rows] = np.where(size >= FEWEST_IN_CLUMP, rank, -1)[component]
         return found
 
-    def _nearest(self, Z: np.ndarray, X: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return -log k of each of some rows to the nearest other row of the core."""
-        core = self.kernel.inputs(X[self.core])
-        own = rows[:, None] == np.flatnonzero(self.core)
-        far = np.empty(len(Z))
-        for i in np.array_split(np.arange(len(Z)), -(-own.size // BLOCK_VALUES)):
-            far[i] = np.where(own[i], np.inf, -self.kernel.log(Z[i], core)).min(axis=1)
-        return far
+    def cut_off(self, X: np.ndarray, odd: np.ndarray) -> np.ndarray:
+        """Return which odd rows (n,) of X continue the core, which has cut them off.
+
+        A chain of rows leads from them to the core. Its steps are no longer than those
+        that link the core, or than one bandwidth. Fewer than four linked rows make no
+        bump in the tail, and are not counted. The core is linked by 3,000 of its rows
+        at most, and 5,000 rows outside are compared, the most surprising ones.
+        """
+        inside = self.core & ~odd
+        some = np.random.default_rng(0).permutation(np.flatnonzero(inside))
+        core = self.kernel.inputs(X[some[:MOST_COMPARED_ROWS]])
+        apart = -self.kernel.log(core, core)
+        links = linkage(apart[np.triu_indices(len(core), 1)], "single")[:, 2]
+        step = max(links[-1], STEP)
+        rows = np.flatnonzero(~inside)
+        rows = rows[np.argsort(-self.surprise[rows], kind="stable")[:MOST_LISTED]]
+        Z = self.kernel.inputs(X[rows])
+        linked = -self.kernel.log(Z, Z) <= step
+        _, chain = connected_components(linked, directed=False)
+        near = self._nearest(Z, X, inside) <= step
+        some = odd[rows] & np.isin(chain, chain[near])
+        _, piece = connected_components(linked[np.ix_(some, some)], directed=False)
+        found = np.zeros(len(odd), dtype=bool)
+        found[rows[some]] = np.bincount(piece)[piece] >= FEWEST_IN_PIECE
+        return found
+
+    def _nearest(self, Z: np.ndarray, X: np.ndarray, inside: np.ndarray) -> np.ndarray:
+        """Return -log k of each of some other rows to the nearest of ``inside``."""
+        core = self.kernel.inputs(X[inside])
+        blocks = np.array_split(Z, -(-len(Z) * len(core) // BLOCK_VALUES))
+        return np.concatenate(
+            [-self.kernel.log(block, core).max(axis=1) for block in blocks]
+        )
 
 
 def stand_out(
@@ -255,7 +323,10 @@ def stand_out(
     surprises (:mod:`bsvdd.outliers.tail`) says how probable it is that a row is odd.
     Rows are listed in the order of this probability, as long as a share ``fdr`` of the
     list is expected to be normal; each listed row is rather odd than normal. Rows
-    beyond any tail are set aside, and the table is described again without them.
+    beyond any tail are set aside, and the table is described again without them. Four
+    rows or more that a chain of neighbours links to the core are the end of a shape
+    that the core has cut, and are not listed. Where this is half of a list, nothing is
+    listed but rows beyond any tail.
 
     Parameters
     ----------
@@ -326,19 +397,32 @@ def stand_out(
     known = Strata.of(of["strata"], len(rows.minority))
     found, tail, aside = _core_fit(est, X, rows, known.level)
     odd = OddRows.of(tail, aside, known.level)
-    listed = odd.listed(fdr)
+    reason = "" if tail else "too few different rows"
+    cut_off = np.zeros(len(aside), dtype=bool)
+    listed = odd.listed(fdr) & ~aside
+    if tail is not None and listed.any():
+        beyond = aside.copy()
+        beyond[~aside] = tail.far
+        listed &= ~beyond
+        cut_off = found.cut_off(rows.X, odd.probability >= RATHER) & ~beyond
+        if (listed & cut_off).sum() >= MOST_CUT_OFF * listed.sum() > 0:
+            reason = THIN
+            odd = OddRows.of(None, beyond, known.level)
+            cut_off[:] = False
+    listed = odd.listed(fdr) & ~cut_off
+    at_least = min(max(odd.at_least - cut_off.sum(), 0), listed.sum())
     return StandOut(
         probability=odd.probability,
         surprise=found.surprise,
         listed=listed,
         clump=found.clumps(rows.X, listed),
-        at_least=odd.at_least,
+        at_least=int(at_least),
         none=odd.none,
         fdr=float(fdr),
         names=frame_of(X).index,
         weight=found.core * rows.weight,
         estimator=found.estimator,
-        reason="" if tail else "too few different rows",
+        reason=reason,
         strata=known.table(odd.numbers),
     )
 

@@ -460,3 +460,42 @@ def test_few_or_equal_rows_have_an_order_only():
         assert np.isnan(found.probability).all() and not found.listed.any()
         assert str(found) == "The rows have an order only: too few different rows."
         assert len(found.table) == len(X) and math.isnan(found.none)
+
+
+# shapes that the core cuts, large clumps
+
+
+def curve(seed):
+    rng = np.random.default_rng([86, seed])
+    t = rng.uniform(-2.0, 2.0, 200)
+    X = np.column_stack([t, t**2, np.sin(2.0 * t)])
+    return X + 0.1 * rng.normal(size=(200, 3))
+
+
+def test_the_end_of_a_curve_that_the_core_has_cut_is_no_list():
+    """Without the test of chains L was 20 and 18, of 28 and 29 listed rows."""
+    for seed in (14, 8):
+        X = curve(seed)
+        found = stand_out(QUICK, X)
+        assert not found.listed.any() and found.at_least == 0
+        assert np.isnan(found.probability).all() and math.isnan(found.none)
+        assert str(found).startswith("The rows have an order only: they lie on a thin")
+    X[7] = 1000.0  # a row beyond any tail depends on no core
+    found = stand_out(QUICK, X)
+    assert np.flatnonzero(found.listed).tolist() == [7] and found.at_least == 1
+    assert str(found).startswith("At least one of 200 rows stands out. The others ha")
+
+
+def test_a_second_state_is_one_clump_with_its_values_and_l_is_no_larger_than_the_list():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(0.05 * rng.normal(size=(300, 2)), columns=["a", "b"])
+    X[:66] = 3.0 + rng.normal(size=(66, 2))
+    X["c"] = np.where(np.arange(300) < 66, "off", "on")
+    found = stand_out(QUICK, X)
+    assert found.listed[:66].all() and found.at_least <= found.listed.sum() <= 67
+    own = X[found.clump == 0]
+    assert len(own) >= 60
+    low, high = own["a"].quantile([0.1, 0.9])
+    said = f"{len(own)} rows ({len(own) / 300:.0%}) are a clump: another state, or odd"
+    assert f"{said}; a = {low:.3g} to {high:.3g} (others -0.0" in str(found)
+    assert "c = off" in str(found)
