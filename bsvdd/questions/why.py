@@ -60,6 +60,7 @@ TURNS = 0.3
 # of what the falls of two columns differ by, at most, that their sum varies by
 TWINS = 0.4
 STEP_VALUES = 5_000_000  # of steps in memory at once
+MOST_COLUMNS = 100  # that walks change one by one
 # rows, names of rows and categories that are printed
 PRINTED_ROWS = 10
 PRINTED_NAMES = 3
@@ -95,15 +96,19 @@ class Walks:
     start: np.ndarray
     end: np.ndarray
 
-    def surprise(self, changed: np.ndarray, rows: Sequence[int]) -> np.ndarray:
+    def surprise(
+        self, rank: np.ndarray, steps: Sequence[int], rows: Sequence[int]
+    ) -> np.ndarray:
         """Return the surprise (rows, 10, k) at k steps of the walks of some rows.
 
-        ``changed`` (10, k, p) says which columns each walk has changed at each step.
+        At step t a walk has changed the columns with a ``rank`` (rows, 10, p) below t.
         """
         found = []
-        f = np.arange(changed.shape[-1])
-        blocks = len(rows) * changed.size // STEP_VALUES + 1
-        for some in np.array_split(np.asarray(rows), blocks):
+        f = np.arange(rank.shape[-1])
+        blocks = min(rank.size * len(steps) // STEP_VALUES + 1, len(rows))
+        for i in np.array_split(np.arange(len(rows)), blocks):
+            some = np.asarray(rows)[i]
+            changed = rank[i][:, :, None] < np.asarray(steps)[:, None]
             end = self.end[some][:, :, None]
             place = np.where(changed, end, self.start[some][:, :, None])
             place = place.reshape(-1, len(f))
@@ -115,7 +120,7 @@ class Walks:
                 for i, c in enumerate(self.cells)
             }
             asked = _surprise(self.estimator, pd.DataFrame(columns))
-            found.append(asked[step].reshape(len(some), *changed.shape[:2]))
+            found.append(asked[step].reshape(changed.shape[:3]))
         return np.concatenate(found)
 
     def text(self, place: np.ndarray, f: int, digits: int) -> str:
@@ -158,6 +163,9 @@ class Why:
         By how much the surprise falls on each walk where each column changes.
     turns : ndarray of shape (m, p)
         In which share of the walks the row becomes normal there.
+    together : ndarray of bool, shape (m, p)
+        Which columns the walks change together: those beyond the 100 in which the row
+        is farthest from the rows like it. Each has an equal part of their fall.
     nearest : pandas.DataFrame of shape (m, 10)
         The names of the normal known rows that are most like each row, the nearest
         first.
@@ -167,6 +175,7 @@ class Why:
     surprise: pd.Series
     falls: np.ndarray
     turns: np.ndarray
+    together: np.ndarray
     nearest: pd.DataFrame
     walks: Walks
 
@@ -234,9 +243,11 @@ class Why:
         order = np.argsort(last, axis=1, kind="stable")
         rank = np.argsort(order, axis=1)
         cells = self.walks.cells
-        for count in range(1, differs.sum(axis=1).max() + 1):
+        most = differs.sum(axis=1).max()
+        for count in sorted({*range(1, min(most, MOST_COLUMNS) + 1), most}):
             changed = differs & (rank < count)
-            surprise = self.walks.surprise(changed[:, None], [i])[0, :, 0]
+            kept = np.where(changed, 0, 1)[None]
+            surprise = self.walks.surprise(kept, [1], [i])[0, :, 0]
             for j in np.flatnonzero((surprise <= 0.0) & changed.any(axis=1)):
                 found = order[j][changed[j, order[j]]]
                 return {cells.columns[f]: cells.iat[end[j, f], f] for f in found}
@@ -275,10 +286,13 @@ class Why:
             groups.append([left[0], *(f for f in left[1:] if twins[f])])
             left = [f for f in left if f not in groups[-1]]
         groups.sort(key=lambda group: -part[group].sum())
-        texts = (
+        texts = [
             self._group_text(rows, group, part[group].sum())
             for group in groups[:MOST_REASONS]
-        )
+        ]
+        rest = self.together[rows].all(axis=0)
+        if (of_rest := part[rest].sum()) >= LEAST_PART:
+            texts.append(f"{rest.sum()} other columns together ({of_rest:.0%})")
         return alone + ", ".join(texts)
 
     def _twins(self, rows: np.ndarray, f: int) -> np.ndarray:
@@ -393,7 +407,10 @@ def explain(
 
     Notes
     -----
-    A walk has p steps, so m rows ask for 10 m p answers. Steps from a row of the fit
+    A walk has p steps, so m rows ask for 10 m p answers. With more than 100 columns,
+    those in which a row is farthest from the rows like it are changed one by one, 100
+    of them, and the others in one step: the time grows with p, not with its square.
+    Steps from a row of the fit
     are new rows: the fit, which holds the row itself, finds them less odd than the row
     left out.
 
@@ -433,14 +450,17 @@ def explain(
     like = _most_alike(values, len(normal), is_category)
     walks = Walks(est, cells, values, is_category, *_ends(values, like))
     p = cells.shape[1]
-    rank = walk_steps(p)
-    changed = rank[:, None] < np.arange(p + 1)[:, None]
-    steps = walks.surprise(changed, range(len(new)))
+    unit = np.minimum(_places(walks), MOST_COLUMNS)
+    rank = walk_steps(min(p, MOST_COLUMNS + 1))[:, unit].swapaxes(0, 1)
+    steps = walks.surprise(rank, range(rank.max() + 2), range(len(new)))
+    together = unit == MOST_COLUMNS
     falls = _by_column(steps, rank)
+    falls /= np.where(together, p - MOST_COLUMNS, 1)[:, None]
     turns = _by_column((steps > 0.0).astype(float), rank).mean(axis=1)
+    turns[together] = 0.0
     now = steps[..., 0].mean(axis=1) if Z is not None else surprise[own]
     nearest = pd.DataFrame(known.index.to_numpy()[normal[like]], new.index)
-    return Why(pd.Series(now, new.index), falls, turns, nearest, walks)
+    return Why(pd.Series(now, new.index), falls, turns, together, nearest, walks)
 
 
 def _known(est: RowScorer, X: ArrayLike | None) -> tuple[TrainingTable, np.ndarray]:
@@ -491,9 +511,32 @@ def walk_steps(p: int) -> np.ndarray:
     return np.argsort(np.concatenate([order, order[:, ::-1]]), axis=1)
 
 
+def _places(walks: Walks) -> np.ndarray:
+    """Return the place of each column (m, p); above 100, the farthest is the first.
+
+    A number is as far as it is from the mean of the ten rows, in sd; a category, as the
+    share of them with another one, in sd of the flag of this category.
+    """
+    m, _, p = walks.start.shape
+    if p <= MOST_COLUMNS:
+        return np.tile(np.arange(p), (m, 1))
+    far = np.empty((m, p))
+    for f, is_category in enumerate(walks.is_category):
+        own = walks.values[walks.start[:, :, f], f]
+        near = walks.values[walks.end[:, :, f], f]
+        known = walks.values[: len(walks.values) - m, f]
+        if is_category:
+            known = own[:, :1] == known
+            own = own != near
+            near = 0.0
+        apart = np.abs(np.mean(own - near, axis=1))
+        far[:, f] = apart / (np.nanstd(known, axis=-1) + TINY)
+    return np.argsort(np.argsort(-np.nan_to_num(far), axis=1, kind="stable"), axis=1)
+
+
 def _by_column(steps: np.ndarray, rank: np.ndarray) -> np.ndarray:
     """Return the falls (m, 10, p) where columns change, from values at each step."""
-    return np.take_along_axis(-np.diff(steps), rank[None], axis=2)
+    return np.take_along_axis(-np.diff(steps), rank, axis=2)
 
 
 def _most_alike(values: np.ndarray, n: int, is_category: np.ndarray) -> np.ndarray:

@@ -177,8 +177,9 @@ class Decorrelated(Kernel):
         if not any(column.span for column in columns):
             return plain.with_inner(RBF(1.0))  # nothing tells a bandwidth
         plain = replace(plain, sides=plain._sides(X, core))
-        roots = [inverse_root(half, self.whole) for half in plain.halves(core)]
-        plain = replace(plain, roots=np.array(roots))
+        roots = np.array([inverse_root(v, self.whole) for v in plain.halves(core)])
+        if (roots != np.eye(roots.shape[1])).any():
+            plain = replace(plain, roots=roots)
         some = np.random.default_rng(0).permutation(X)[:MOST_COMPARED_ROWS]
         squared = pdist(plain.inputs(some)[:, : self.q], "sqeuclidean")
         bandwidth = math.sqrt(median_of_different(squared) / NARROW)
@@ -358,6 +359,8 @@ def inverse_root(rows: np.ndarray, whole: np.ndarray) -> np.ndarray:
     if not p:
         return root
     eta = min(1.0, SHRINKAGE + SHRINKAGE_OF_COLUMNS * p / len(rows))
+    if eta == 1.0:  # S is I, and thousands of columns take minutes
+        return root
     S = (1.0 - eta) * np.atleast_2d(np.cov(rows[:, vary].T)) + eta * np.eye(p)
     values, vectors = np.linalg.eigh(S)
     root[np.ix_(vary, vary)] = (vectors / np.sqrt(values)) @ vectors.T

@@ -325,3 +325,19 @@ def test_the_column_at_fault_is_named_first():
         "column_1"
     ].tolist() == list(odd)
     assert set(est.decision()["surprise"].nlargest(3).index) == {0, 2, 3}
+
+
+def test_many_columns_are_changed_one_by_one_where_a_row_is_far_and_else_together():
+    """One row of 1,000 columns was 3 blocks of rows, of which two were empty."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1000))
+    X[0, [3, 500]] = 40.0
+    est = SVDD().fit(X[1:])
+    why = bsvdd.explain(est, X[:1])
+    assert set(why.top_columns(2).to_numpy()[0, ::2]) == {3, 500}
+    fall = why.falls.sum(axis=2) + why.walks.surprise(
+        np.zeros((1, 10, 1000)), [1], [0]
+    ).squeeze(-1)
+    np.testing.assert_allclose(fall, why.surprise.iloc[0])
+    assert why.together.sum() == 900 and not why.turns[why.together].any()
+    assert len(np.unique(why.falls[0, 0, why.together[0]])) == 1
