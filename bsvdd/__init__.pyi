@@ -29,6 +29,7 @@ from .questions.relations import relations as relations
 from .questions.selection import p_value as p_value
 from .questions.selection import select as select
 from .questions.why import explain as explain
+from .tables.copies import copies as copies
 from .tables.files import read_table as read_table
 from .tables.table import Table as Table
 

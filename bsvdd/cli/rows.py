@@ -34,15 +34,20 @@ class RowOptions:
     weight: tuple[str, ...] = ()
     recent: tuple[str, ...] = ()
     suspect: tuple[str, ...] = ()
+    group_copies: bool = False
 
     def __post_init__(self) -> None:
-        if len(self.group) > 1:
-            raise click.UsageError("--group is one column; join several into one")
+        if len(self.group) + self.group_copies > 1:
+            raise click.UsageError(
+                "--group is one column, without --group-copies; join several into one"
+            )
 
     @property
     def said(self) -> list[str]:
         """The options that were given, in words."""
-        return [f"{name} {v}" for name, values in vars(self).items() for v in values]
+        given = {**vars(self), "group_copies": ()}
+        found = [f"{name} {v}" for name, values in given.items() for v in values]
+        return [*found, *["copies leave together"] * self.group_copies]
 
     def taken(self, X: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
         """Return the features of a table, and what ``fit`` takes of rows.
@@ -83,6 +88,8 @@ class RowOptions:
             raise ValueError(
                 "the table has no feature columns besides those about rows"
             )
+        if self.group_copies:
+            found["groups"] = tables.copies.copies(rest)
         return rest, found
 
 
@@ -172,6 +179,10 @@ OF_ROWS: Options = {
         "Column of groups, such as patients or days: answers are for rows of a new "
         "group.",
     ),
+    "group_copies": {
+        "is_flag": True,
+        "help": "Rows that are equal, or nearly so, are one group.",
+    },
     "weight": repeatable("COLUMN", "Column of weights, such as those of a survey."),
     "recent": repeatable(
         "COLUMN=HALF-LIFE", "Column of dates, such as taken=90D: older rows count less."

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 WORDS = {  # by what is advised
     "category": "--category {value} ({python})",
     "code": "--missing {value} (in Python {python})",
+    "copies": "--group-copies (in Python {python})",
     "decimal": "--decimal {value!r} ({python})",
     "drop": "--drop {value} (in Python {python})",
     "group": "--group {value} (in Python {python})",

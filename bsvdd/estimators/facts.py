@@ -43,6 +43,7 @@ from .decisions import how_chosen, is_given
 from .fit_warnings import fit_warnings
 from .of_rows import BaseEstimator
 from .registry import find
+from .unnamed_groups import unnamed_groups
 
 PACKAGES = ("bsvdd", "pymc", "pytensor", "numpy", "scipy", "scikit-learn")
 SAMPLER_NAMES = {
@@ -374,7 +375,10 @@ def facts(est: OneFit) -> Facts:
         atoms=len(fit.dictionary.sizes),
         effective_support=float(np.median(support)),
         posterior=PosteriorFacts.of(fit) if fit.has_draws else None,
-        warnings=[*filter(None, [rows.far_values]), *fit_warnings(fit)],
+        warnings=[
+            *filter(None, [rows.far_values, unnamed_groups(fit)]),
+            *fit_warnings(fit),
+        ],
     )
 
 

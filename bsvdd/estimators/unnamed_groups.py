@@ -1,4 +1,7 @@
-r"""Columns whose groups of rows are alike, though ``fit`` has no ``groups``.
+r"""Rows that are no rows for themselves, though ``fit`` has no ``groups``.
+
+A row that is left out keeps those like it, and a new row may have none: copies
+(:mod:`bsvdd.tables.copies`), rows of one group of a column.
 
 Rows of one group of a column are alike if the intraclass correlation of the other
 columns is at least .1, and larger than under almost all permutations of the groups.
@@ -27,9 +30,12 @@ import numpy as np
 from scipy import sparse
 
 from ..base.messages import advised
+from ..inference.cutoffs import FalseAlarm
 from ..inference.fit import Fit
+from ..tables.copies import Pairs
 from ..tables.training import TrainingRows
 
+PACKAGE = __name__.partition(".")[0]
 FEWEST_GROUPS = 5
 FEWEST_ROWS_OF_GROUPS = 30
 SHARE_SHARED = 0.8  # of the groups that several rows have, at least
@@ -41,15 +47,43 @@ P_VALUE = 0.02
 PERMUTATIONS = 99
 TREND = 3  # degree
 TOO_OFTEN = 1.2  # rate of false alarms over that asked
+MOST_ASKED = 500  # rows, of copies
 
 
 def unnamed_groups(fit: Fit) -> str:
+    """Return a warning that rows should not leave one by one; else ""."""
+    training = cast("TrainingRows", fit.rows)
+    kernel = fit.kernel
+    if training.group_labels is not None or kernel.of_core or kernel.pairwise:
+        return ""
+    return of_copies(fit) or of_columns(fit)
+
+
+def of_copies(fit: Fit) -> str:
+    """Return a warning that rows have copies; else ""."""
+    training = cast("TrainingRows", fit.rows)
+    rows = training.majority
+    categorical = training.table.categorical
+    pairs = Pairs.of(training.observed[rows], categorical, MOST_ASKED)
+    if not len(pairs.copy):
+        return ""
+    other = np.ones((len(pairs.asked), len(rows)), dtype=bool)
+    other[pairs.place, pairs.copy] = False
+    share = len(np.unique(pairs.place)) / len(pairs.asked)
+    how = advised("copies", f"fit(X, groups={PACKAGE}.copies(X))")
+    return (
+        f"{share:.0%} of the rows have copies, equal or nearly: if new rows have none, "
+        f"{beyond_text(fit, rows, pairs.asked, other)[1]}; {how} lets copies leave "
+        "together"
+    )
+
+
+def of_columns(fit: Fit) -> str:
     """Return a warning that rows of one group of a column are alike; else ""."""
     training = cast("TrainingRows", fit.rows)
     asked = fit.cutoff.rate
     kernel = fit.kernel
-    is_named = training.table.names is not None and training.group_labels is None
-    if not is_named or asked is None or kernel.of_core:
+    if training.table.names is None or asked is None:
         return ""
     rows = training.majority
     if len(rows) > MOST_COMPARED:
@@ -65,7 +99,10 @@ def unnamed_groups(fit: Fit) -> str:
     Z = kernel.inputs(training.X[rows])
     k = kernel(Z, Z)
     np.fill_diagonal(k, 0.0)
-    rates = {name: rate_beyond(k, group, asked) for name, group in columns.items()}
+    rates = {
+        name: rate_beyond(k, group[:, None] != group, asked)
+        for name, group in columns.items()
+    }
     known = {name: r for name, r in rates.items() if r >= TOO_OFTEN * asked}
     if not known:
         return ""
@@ -142,12 +179,31 @@ def correlation(X: np.ndarray, group: np.ndarray) -> float:
     return (between - within) / (between + (n_0 - 1.0) * within)
 
 
-def rate_beyond(k: np.ndarray, group: np.ndarray, asked: float) -> float:
-    """Return the share of rows beyond the cutoff if their groups leave with them.
+def rate_asked(fit: Fit) -> float:
+    """Return the rate of false alarms that the cutoff asks for, or the default."""
+    return fit.cutoff.rate or FalseAlarm().rate
 
-    The score is the mean similarity to the other rows, of similarities k (n, n).
+
+def beyond_text(
+    fit: Fit, rows: np.ndarray, places: np.ndarray, other: np.ndarray
+) -> tuple[float, str]:
+    """Return the share of rows at ``places`` beyond the cutoff, and it in words.
+
+    Only the ``other`` (s, n) of all the rows count for each.
     """
-    cutoff = np.quantile(k.sum(axis=1) / (len(k) - 1), asked)
-    other = group[:, None] != group
+    Z = fit.kernel.inputs(fit.rows.X[rows])
+    k = fit.kernel(Z[places], Z)
+    k[np.arange(len(places)), places] = 0.0
+    asked = rate_asked(fit)
+    rate = rate_beyond(k, other, asked)
+    return rate, f"about {rate:.2f} of them lie beyond a cutoff for {asked:g}"
+
+
+def rate_beyond(k: np.ndarray, other: np.ndarray, asked: float) -> float:
+    """Return the share of rows beyond the cutoff if only ``other`` rows stay.
+
+    The score is the mean similarity to the other rows, of similarities k (s, n).
+    """
+    cutoff = np.quantile(k.sum(axis=1) / (k.shape[1] - 1), asked)
     mean = (k * other).sum(axis=1) / np.maximum(other.sum(axis=1), 1)
     return float((mean < cutoff).mean())

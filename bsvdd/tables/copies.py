@@ -1,0 +1,179 @@
+r"""Copies: rows that equal another row, or nearly so.
+
+Let :math:`d_1 \le d_2 \le \dots` be the distances of a row to its nearest rows. Where
+rows are independent and fill m dimensions evenly, :math:`(d_k / d_{k+1})^m` is
+Beta(k, 1), so a ratio lies below :math:`c = .02^{1/m}` for one row in 50 at most. The k
+nearest rows are copies of a row if k is the first whose ratio does, and if they equal
+it in all columns of few values. m is estimated by the mean of
+
+.. math:: \log(d_{10} / d_5), \qquad
+    \mathrm E \log(d_{10} / d_5) = \frac1m \sum_{i=5}^{9} \frac1i
+
+(Levina and Bickel 2005). A column whose values have steps of g adds :math:`g^2 / 6` to
+a squared distance, the mean square of the difference of two rounding errors: so equal
+rows of counts or of rounded numbers are no copies, unless the next rows are many steps
+away. There are no copies at all if they are as few as chance makes them.
+
+**References**
+
+Levina, E., and Bickel, P. J. (2005). Maximum likelihood estimation of intrinsic
+dimension. Advances in Neural Information Processing Systems 17, 777-784.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
+
+from ..base.warning import collected
+from .missing import DISTANCES_AT_ONCE
+from .training import TrainingTable
+
+NEIGHBOURS = 10
+BY_CHANCE = 0.02  # share of independent rows that seem to have copies, at most
+LARGEST_RATIO = 0.45  # of distances: that of equal counts in two columns is .5
+FEWEST_STEPS = 10  # between the deciles of a column, or it has few values
+ROUNDED_STEP = 1e-9  # of the distance of the deciles
+SIGNIFICANT = 4.0  # standard deviations
+
+
+def copies(X: ArrayLike) -> np.ndarray:
+    """Return a label for each row, equal for a row and its copies.
+
+    Copies equal another row, or nearly so: joins, repeated measurements and
+    oversampling make them. A row that is left out still has its copies, and a new row
+    has none, so rates of false alarms hold only if copies leave together:
+    ``est.fit(X, groups=bsvdd.copies(X))``. How they are found, and told from rows that
+    are equal by chance, is described in :mod:`bsvdd.tables.copies`.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p), or data frame
+        As in ``fit``.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        All differ if there are no more copies than chance makes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        X is not a table; the message says what X is, and what to do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bsvdd
+    >>> X = np.random.default_rng(0).normal(size=(20, 3))
+    >>> bsvdd.copies(np.vstack([X, X + 1e-4]))[[0, 1, 20, 21]]
+    array([0, 1, 0, 1], dtype=int32)
+    """
+    with collected():  # fit warns of these columns
+        read = TrainingTable.read(X)
+    rows = read.values.to_numpy(float)
+    found = Pairs.of(rows, read.table.categorical)
+    n = len(rows)
+    ends = (found.row, found.copy)
+    graph = coo_array((np.ones(len(found.row)), ends), shape=(n, n))
+    return np.asarray(connected_components(graph, directed=False)[1])
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of a row and its copy, itself among them; ``asked`` (s,) are the rows.
+
+    ``place[i]`` is the place of ``row[i]`` in ``asked``.
+    """
+
+    asked: np.ndarray
+    place: np.ndarray
+    copy: np.ndarray
+
+    @property
+    def row(self) -> np.ndarray:
+        """The row of each pair."""
+        return self.asked[self.place]
+
+    @classmethod
+    def of(
+        cls, rows: np.ndarray, categorical: Collection[int], most: int | None = None
+    ) -> Self:
+        """Return the copies of rows of floats (n, p), or of a sample of ``most``."""
+        n = len(rows)
+        asked = np.arange(n)
+        if most is not None and n > most:
+            asked = np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+        numbers, others, added = _parts(rows, categorical)
+        none = cls(asked, np.empty(0, dtype=int), np.empty(0, dtype=int))
+        if n <= NEIGHBOURS or not numbers.shape[1]:
+            return none
+        d, near = _nearest(numbers, asked)
+        d = np.sqrt(d[:, 1:] ** 2 + added)
+        half = NEIGHBOURS // 2
+        to_tenth = d[:, -1] / d[:, half - 1]
+        apart = to_tenth[to_tenth > 1.0]
+        if not len(apart):
+            return none
+        m = (1.0 / np.arange(half, NEIGHBOURS)).sum() / np.log(apart).mean()
+        m = min(max(m, 1.0), numbers.shape[1])
+        gap = d[:, :-1] < min(BY_CHANCE ** (1.0 / m), LARGEST_RATIO) * d[:, 1:]
+        k = np.where(gap.any(axis=1), gap.argmax(axis=1) + 1, -1)
+        is_copy = np.arange(NEIGHBOURS + 1) <= k[:, None]
+        is_copy &= (others[near] == others[asked][:, None]).all(axis=2)
+        size = is_copy.sum(axis=1)
+        groups = (1.0 / size[size > 1]).sum()
+        by_chance = BY_CHANCE / 2.0 * len(asked)  # pairs
+        if groups <= by_chance + SIGNIFICANT * np.sqrt(by_chance):
+            return none
+        place, column = np.nonzero(is_copy & (size > 1)[:, None])
+        return cls(asked, place, near[place, column])
+
+
+def _nearest(numbers: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distances of rows to themselves and the 10 nearest, and these rows."""
+    found = []
+    blocks = len(asked) * len(numbers) // DISTANCES_AT_ONCE + 1
+    for block in np.array_split(asked, blocks):
+        d = cdist(numbers[block], numbers)
+        near = np.argpartition(d, NEIGHBOURS)[:, : NEIGHBOURS + 1]
+        d = np.take_along_axis(d, near, 1)
+        found.append((d, near))
+    d, near = map(np.concatenate, zip(*found, strict=True))
+    order = d.argsort(axis=1)
+    return np.take_along_axis(d, order, 1), np.take_along_axis(near, order, 1)
+
+
+def _parts(
+    rows: np.ndarray, categorical: Collection[int]
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return numbers (n, q), all else (n, r), and what steps add to d^2.
+
+    Numbers are in units of the distance of their deciles; missing ones are the median.
+    """
+    numbers = []
+    others = []
+    added = 0.0
+    for j, x in enumerate(rows.T):
+        missing = np.isnan(x)
+        values = np.unique(x[~missing])
+        width = np.ptp(np.quantile(x[~missing], [0.1, 0.9])) if len(values) else 0.0
+        width = width or np.ptp(values)
+        steps = np.diff(values)
+        step = steps[steps > ROUNDED_STEP * width].min(initial=np.inf)
+        if j in categorical or FEWEST_STEPS * step > width:
+            others.append(np.where(missing, np.inf, x))
+            continue
+        numbers.append(np.where(missing, np.median(x[~missing]), x) / width)
+        others.append(missing)
+        added += (step / width) ** 2 / 6.0
+    n = len(rows)
+    shape = (n, len(numbers))
+    return np.reshape(numbers, shape[::-1]).T, np.array(others).T, added
