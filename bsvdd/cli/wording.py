@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 WORDS = {  # by what is advised
     "category": "--category {value} ({python})",
+    "blocks": "a column that numbers blocks of {value} rows for --group (in Python "
+    "{python})",
     "code": "--missing {value} (in Python {python})",
     "copies": "--group-copies (in Python {python})",
     "decimal": "--decimal {value!r} ({python})",

@@ -1,7 +1,7 @@
 r"""Rows that are no rows for themselves, though ``fit`` has no ``groups``.
 
 A row that is left out keeps those like it, and a new row may have none: copies
-(:mod:`bsvdd.tables.copies`), rows of one group of a column.
+(:mod:`bsvdd.tables.copies`), rows of one group of a column, rows next to each other.
 
 Rows of one group of a column are alike if the intraclass correlation of the other
 columns is at least .1, and larger than under almost all permutations of the groups.
@@ -13,21 +13,35 @@ With the mean squares between and within k groups, summed over standardised colu
 (Donner 1986). A trend makes no groups: if the column has whole numbers, a cubic
 polynomial of it is subtracted from the other columns first.
 
+Rows are a series if their ranks :math:`z_i`, standardised in each of p columns, are
+correlated with the next. Without an order and with C the correlations of the columns,
+
+.. math:: \frac{\sum_i z_i^\top z_{i+1}}{\sqrt n\, \lVert C \rVert_F}
+
+is about N(0, 1). n rows are as :math:`n / \tau` independent ones: :math:`\tau` is the
+largest :math:`1 + 2 \sum_{l \le L} r_l` over L, with :math:`r_l` the correlation of
+rows l apart, up to a lag of :math:`5 \tau` (Sokal 1997).
+
 **References**
 
 Donner, A. (1986). A review of inference procedures for the intraclass correlation
 coefficient in the one-way random effects model. International Statistical Review 54,
 67-82.
+
+Sokal, A. (1997). Monte Carlo methods in statistical mechanics: foundations and new
+algorithms. In Functional Integration, 131-192. Springer.
 """
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Hashable
 from typing import cast
 
 import numpy as np
 from scipy import sparse
+from scipy.stats import rankdata
 
 from ..base.messages import advised
 from ..inference.cutoffs import FalseAlarm
@@ -47,7 +61,10 @@ P_VALUE = 0.02
 PERMUTATIONS = 99
 TREND = 3  # degree
 TOO_OFTEN = 1.2  # rate of false alarms over that asked
-MOST_ASKED = 500  # rows, of copies
+MOST_ASKED = 500  # rows, of copies and of a series
+SIGNIFICANT = 3.0  # standard deviations
+LAGS = 5  # of the correlation time, over which it is summed
+BLOCK = 3  # correlation times: fewer leave too many rows near the ends of a block
 
 
 def unnamed_groups(fit: Fit) -> str:
@@ -56,7 +73,7 @@ def unnamed_groups(fit: Fit) -> str:
     kernel = fit.kernel
     if training.group_labels is not None or kernel.of_core or kernel.pairwise:
         return ""
-    return of_copies(fit) or of_columns(fit)
+    return of_copies(fit) or of_columns(fit) or of_order(fit)
 
 
 def of_copies(fit: Fit) -> str:
@@ -75,6 +92,37 @@ def of_copies(fit: Fit) -> str:
         f"{share:.0%} of the rows have copies, equal or nearly: if new rows have none, "
         f"{beyond_text(fit, rows, pairs.asked, other)[1]}; {how} lets copies leave "
         "together"
+    )
+
+
+def of_order(fit: Fit) -> str:
+    """Return a warning that rows near each other in their order are alike; else ""."""
+    training = cast("TrainingRows", fit.rows)
+    rows = np.sort(training.majority)
+    n = len(rows)
+    r, tau = correlation_time(training.X[rows])
+    if not tau:
+        return ""
+    asked = np.arange(n)[:: math.ceil(n / MOST_ASKED)]
+    length = math.ceil(BLOCK * tau * len(training.X) / n)
+    apart = np.abs(rows[asked][:, None] - rows) >= min(length, n // 3)
+    rate, text = beyond_text(fit, rows, asked, apart)
+    of = rate_asked(fit)
+    if rate < TOO_OFTEN * of:
+        return ""
+    longest = max(math.floor(len(training.X) * of / (1.0 - of)), 1)
+    size = min(length, longest)
+    how = advised("blocks", f"fit(X, groups=np.arange(len(X)) // {size})", size)
+    how += " asks of rows of a new block"
+    if length > longest:
+        how = (
+            f"blocks of {length} rows would hold it, but they are too few, and shorter "
+            f"ones only come nearer: {how}"
+        )
+    return (
+        f"each row is like the next (correlation {r:.2f}), and {n} rows are as about "
+        f"{n / tau:.0f} independent ones: if new rows come later in this order, "
+        f"{text}; if the rows were only sorted, the rate holds; {how}"
     )
 
 
@@ -177,6 +225,24 @@ def correlation(X: np.ndarray, group: np.ndarray) -> float:
     between /= k - 1
     n_0 = (n - (size**2).sum() / n) / (k - 1)
     return (between - within) / (between + (n_0 - 1.0) * within)
+
+
+def correlation_time(X: np.ndarray) -> tuple[float, float]:
+    """Return the correlation of rows X (n, p) with the next, and tau; 0 by chance."""
+    n = len(X)
+    z = rankdata(X[:, (X != X[0]).any(axis=0)], axis=0)
+    z = (z - z.mean(axis=0)) / z.std(axis=0)
+    p = z.shape[1]
+    by_chance = float(np.linalg.norm(z.T @ z)) / math.sqrt(n)  # standard deviation
+    if not p or (z[1:] * z[:-1]).sum() < SIGNIFICANT * by_chance:
+        return 0.0, 0.0
+    tau = 1.0
+    correlations: list[float] = []
+    while len(correlations) < min(LAGS * tau, n - 1):
+        lag = len(correlations) + 1
+        correlations.append(float((z[lag:] * z[:-lag]).sum() / (n * p)))
+        tau = max(tau, 1.0 + 2.0 * sum(correlations))
+    return correlations[0], tau
 
 
 def rate_asked(fit: Fit) -> float:

@@ -90,7 +90,44 @@ def test_rows_that_hang_together_are_told_of():
     ],
 )
 def test_other_columns_are_no_batches(change):
-    SVDD().fit(change(visits(seed=2)))  # warnings are errors
+    # in no order; warnings are errors
+    SVDD().fit(change(visits(seed=2)).sample(frac=1.0, random_state=0))
+
+
+def series(rho, n=200, seed=0):
+    """Return rows that hang together with the one before."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    for i in range(1, n):
+        X[i] = rho * X[i - 1] + np.sqrt(1.0 - rho**2) * X[i]
+    return X
+
+
+def test_an_order_is_told_of_and_none_by_chance():
+    found = [unnamed_groups.correlation_time(series(0.0, seed=i))[1] for i in range(99)]
+    assert sum(tau > 0.0 for tau in found) <= 2
+    for rho in (0.5, 0.9):  # tau is (1 + rho) / (1 - rho)
+        r, tau = unnamed_groups.correlation_time(series(rho, 20_000))
+        assert r == pytest.approx(rho, abs=0.03)
+        assert tau == pytest.approx((1.0 + rho) / (1.0 - rho), rel=0.2)
+
+
+@pytest.mark.parametrize("of", [np.asarray, pd.DataFrame])
+@pytest.mark.parametrize(
+    ("rho", "words"), [(0.7, "holds; fit.* of a new block$"), (0.98, "too few")]
+)
+def test_a_series_is_told_of(of, rho, words):
+    X = of(series(rho))
+    with pytest.warns(DataWarning, match=words) as caught:
+        est = BSVDD().fit(X)
+    text = str(caught[0].message)
+    assert text in bsvdd.facts(est).warnings
+    rate = float(text.split("order, about ")[1].split()[0])
+    new = of(np.random.default_rng(9).normal(size=(999, 4)))
+    assert abs(rate - (est.predict(new) == -1).mean()) < 0.1
+    if rho < 0.9:
+        told = eval(f"BSVDD().{text.split('; ')[2].split(' asks')[0]}")
+        assert (told.predict(new) == -1).mean() < 0.15
 
 
 def test_the_correlation_is_that_of_the_analysis_of_variance():
