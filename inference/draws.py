@@ -138,6 +138,17 @@ class Draws:
         """||a||^2 of each draw, (S,)."""
         return self.dictionary.squared_norm(self.w)
 
+    @cached_property
+    def norm_between(self) -> np.ndarray:
+        """||a||^2 of each draw, without what groups add by themselves, (S,).
+
+        The noise of the sample and that of the posterior each add to it. SVDD's centre
+        is no mean, and keeps all.
+        """
+        if isinstance(self.model, Sphere):
+            return self.squared_norm
+        return self.squared_norm - self.w**2 @ self.dictionary.of_themselves
+
     # what speaks for rows and against them
 
     def parts(

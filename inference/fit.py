@@ -132,11 +132,22 @@ class Fit:
     # distances and similarities
 
     @property
+    def is_between(self) -> bool:
+        """Whether ||a||^2 in a distance counts pairs of different groups only.
+
+        Not in the printed rule, nor for other kernels, whose score is a ratio of d^2.
+        """
+        normalized = self.dictionary.kernel.normalized
+        return normalized and not isinstance(self.cutoff, Printed)
+
+    @property
     def _offset(self) -> np.ndarray:
         """The part of d_z^2 / 2 beside q - p, (draws,)."""
         half = np.zeros(len(self.draws.w))
         if self.dictionary.kernel.normalized:
-            half = (1.0 + self.draws.squared_norm) / 2.0
+            draws = self.draws
+            norm = draws.norm_between if self.is_between else draws.squared_norm
+            half = (1.0 + norm) / 2.0
         return np.broadcast_to(half, (self.draws.n_boundary,))
 
     def _distances(self, parts: Parts) -> np.ndarray:

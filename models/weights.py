@@ -183,12 +183,17 @@ class Weights:
 
 
 def with_rows(
-    model: pm.Model, K_new: np.ndarray, k_new: np.ndarray, names: Sequence[Hashable]
+    model: pm.Model,
+    K_new: np.ndarray,
+    k_new: np.ndarray,
+    of_themselves: np.ndarray,
+    names: Sequence[Hashable],
 ) -> pm.Model:
     """Add the distances ``d`` of rows to a PyMC model, and return it.
 
     ``K_new`` (rows, point) are their kernel values with the atoms, and ``k_new``
-    (rows,) with themselves; both become data of the model.
+    (rows,) with themselves; ``of_themselves`` (point,) is what atoms add to the squared
+    norm by themselves. The three become data of the model.
     """
     import pymc as pm
 
@@ -196,8 +201,10 @@ def with_rows(
         model.add_coord("obs", names)
         k = pm.Data("K_new", K_new, dims=("obs", "point"))
         own = pm.Data("k_new", k_new, dims="obs")
+        added = pm.Data("of_themselves", of_themselves, dims="point")
         w = model["w"]
-        squares = own - 2.0 * (k @ w) + w @ model["K"] @ w
+        norm = w @ model["K"] @ w - added @ w**2
+        squares = own - 2.0 * (k @ w) + norm
         pm.Deterministic("d", pm.math.sqrt(pm.math.maximum(squares, 0.0)), dims="obs")
     return model
 

@@ -143,9 +143,11 @@ class Bayesian(Description):
         r"""Return the PyMC model with the distances of new rows as variables.
 
         .. math:: d_z^2 = k(z, z) - 2 \sum_g w_g k(u_g, z) + w^\top K w
+            - \sum_g w_g^2 \kappa_g
 
-        ``d``, of dims (obs,), is a Deterministic of ``K_new`` (obs, point) and
-        ``k_new`` (obs,), which are data that ``pm.set_data`` changes. So
+        ``d``, of dims (obs,), is a Deterministic of ``K_new`` (obs, point), ``k_new``
+        (obs,) and ``of_themselves`` (point,), the kappa of :meth:`distance`; they are
+        data that ``pm.set_data`` changes. So
         ``pm.sample_prior_predictive`` gives d before any data, and
         ``pm.sample_posterior_predictive(est.idata_, var_names=["d"])`` after them.
 
@@ -177,7 +179,8 @@ class Bayesian(Description):
         with threads.one():
             found = self.gram_.new(rows.X)
         values = found.k * np.exp(found.L)[:, None]
-        return with_rows(self.model_, values, found.diag, names)
+        added = self.gram_.of_themselves * self.fit_.is_between
+        return with_rows(self.model_, values, found.diag, added, names)
 
     # another prior
 

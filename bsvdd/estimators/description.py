@@ -501,6 +501,13 @@ class Description(OutlierMixin, OfRows[Fit]):
         r"""Return the draws of d_z for each row of X.
 
         .. math:: d_z^2 = k(z, z) - 2 \sum_g w_g k(u_g, z) + \|a\|^2
+            - \sum_g w_g^2 \kappa_g
+
+        The last sum takes away that groups are similar to themselves
+        (:attr:`bsvdd.models.dictionary.Dictionary.of_themselves`): the noise of the
+        sample and that of the posterior each add to :math:`\|a\|^2`. It is 0 for
+        SVDD's sphere, for kernels whose k(z, z) is not constant, and with
+        ``cutoffs.Printed``, as the sources print it.
 
         Parameters
         ----------

@@ -37,6 +37,7 @@ from .registry import find
 from .saved_values import ANEW, Saved, Tensors, hints_of, known_classes, require
 
 FORMAT = 4
+NORMS = "squared_norm", "norm_between"  # of the draws: a fit is loaded without K
 UNKNOWN = kernels.Linear()  # in the place of a kernel that has its own part
 SINGLE = ("draws.w", "draws.variables.")  # in single precision
 
@@ -113,7 +114,7 @@ def save(est: OfRows[Fit], path: str | os.PathLike[str]) -> None:
         draws = {name: vars(fit.draws)[name] for name in names}
         if follows(fit.draws):
             draws["w"] = None
-        draws["squared_norm"] = fit.draws.squared_norm
+        draws |= {norm: getattr(fit.draws, norm) for norm in NORMS}
     atoms = fit.dictionary
     C = atoms.group_weights.tocoo()
     parts = {
@@ -295,7 +296,7 @@ def _draws(unfitted: Any, dictionary: Dictionary, saved: Saved) -> Draws:
         dims = model.dims.items()
         shapes = {f"draws.variables.{v}.1": f"finite draws {dim}" for v, dim in dims}
     stored = saved.part("draws", dict, **shapes)
-    squared_norm = stored.pop("squared_norm")
+    norms = {norm: stored.pop(norm) for norm in NORMS}
     if shapes:
         stored["w"] = weights_of(model, stored["variables"])
     for name, value in stored.items():
@@ -306,7 +307,7 @@ def _draws(unfitted: Any, dictionary: Dictionary, saved: Saved) -> Draws:
         raise ValueError(
             f"draws.chains must divide {size} draws, and is {draws.chains}; {ANEW}"
         )
-    vars(draws)["squared_norm"] = squared_norm
+    vars(draws).update(norms)
     return draws
 
 

@@ -46,6 +46,7 @@ ARRAYS = {
     "atoms.weight_in": "groups weights",
     "draws.w": "finite draws point",
     "draws.squared_norm": "finite draws",
+    "draws.norm_between": "finite draws",
     "draws.stats.*": "any chains chain",
     "draws.variables.*": "any draws",
     "draws.coords.*": "any",

@@ -63,6 +63,8 @@ TREND = 3  # degree
 TOO_OFTEN = 1.2  # rate of false alarms over that asked
 MOST_ASKED = 500  # rows, of copies and of a series
 SIGNIFICANT = 3.0  # standard deviations
+# correlation with the next: rows sorted by class have less, and rates hardly suffer
+LEAST_OF_SERIES = 0.5
 LAGS = 5  # of the correlation time, over which it is summed
 BLOCK = 3  # correlation times: fewer leave too many rows near the ends of a block
 
@@ -101,7 +103,7 @@ def of_order(fit: Fit) -> str:
     rows = np.sort(training.majority)
     n = len(rows)
     r, tau = correlation_time(training.X[rows])
-    if not tau:
+    if r < LEAST_OF_SERIES:
         return ""
     asked = np.arange(n)[:: math.ceil(n / MOST_ASKED)]
     length = math.ceil(BLOCK * tau * len(training.X) / n)
