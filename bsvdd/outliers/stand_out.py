@@ -277,7 +277,8 @@ class CoreFit:
 
         A chain of rows leads from them to the core. Its steps are no longer than those
         that link the core, or than one bandwidth. Fewer than four linked rows make no
-        bump in the tail, and are not counted. The core is linked by 3,000 of its rows
+        bump in the tail, and are not counted, but in a table of categories alone, whose
+        distances are few. The core is linked by 3,000 of its rows
         at most, and 5,000 rows outside are compared, the most surprising ones.
         """
         inside = self.core & ~odd
@@ -295,7 +296,8 @@ class CoreFit:
         some = odd[rows] & np.isin(chain, chain[near])
         _, piece = connected_components(linked[np.ix_(some, some)], directed=False)
         found = np.zeros(len(odd), dtype=bool)
-        found[rows[some]] = np.bincount(piece)[piece] >= FEWEST_IN_PIECE
+        fewest = FEWEST_IN_PIECE if self.kernel.q else 1
+        found[rows[some]] = np.bincount(piece)[piece] >= fewest
         return found
 
     def _nearest(self, Z: np.ndarray, X: np.ndarray, inside: np.ndarray) -> np.ndarray:
