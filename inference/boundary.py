@@ -17,7 +17,9 @@ under weights of groups :math:`t_b \cdot \mathrm{Exp}(1)`.
 The spread of the score comes from :math:`\nu = \mathrm{median}_j [(\sum_b k_{jb})^2 /
 \sum_b k_{jb}^2]` groups in effect near the cutoff. So its distance from its median is
 multiplied by :math:`\sqrt{\nu / \chi^2_\nu}` in each draw, as in Student's t. The
-median, and with it each decision, stays.
+median, and with it each decision, stays. A model without a posterior, as SVDD, has one
+p: it is multiplied by :math:`\mathrm{Gamma}(\nu) / \nu`, the Bayesian bootstrap of
+:math:`\nu` groups of equal size.
 """
 
 from __future__ import annotations
@@ -57,14 +59,15 @@ class Boundary:
         t(theta) and log(g u) of each draw.
     log_near : float, default=0
         log m_*.
-    spread : ndarray of shape (S,), optional
-        The factor of the distance from the median in each draw; by default 1.
+    spread, centre : ndarray of shape (S,), optional
+        The factors of the distance from the median and of p in each draw, by default 1.
     """
 
     threshold: np.ndarray
     log_unseen: np.ndarray
     log_near: float = 0.0
     spread: np.ndarray | None = None
+    centre: np.ndarray | None = None
 
     @classmethod
     def drawn(cls, cutoff: Cutoff, middle: np.ndarray, draws: Draws) -> Self:
@@ -78,7 +81,7 @@ class Boundary:
         n = draws.n_boundary
         rng = np.random.default_rng(0)
         log_near, groups = 0.0, np.inf
-        log_gu = np.array([-np.inf])
+        log_gu = np.array([-ZERO])
         if dictionary.kernel.normalized:
             near = near_rank(cutoff, middle, rows)
             log_gu, log_near, groups = estimated_unseen(draws, near, rng)
@@ -94,6 +97,9 @@ class Boundary:
         if np.isfinite(groups):
             spread = np.sqrt(groups / rng.chisquare(groups, n))
             found = replace(found, spread=spread)
+        if np.isfinite(groups) and not draws.sampler:
+            centre = rng.standard_gamma(groups, n) / groups
+            found = replace(found, centre=centre)
         fading = found.fading(nearest)
         log_p, log_q = signed_parts(middle[order])
         step = max(1, MOST_VALUES // c)
@@ -111,7 +117,7 @@ class Boundary:
     @classmethod
     def printed(cls, D: float, offset: np.ndarray) -> Self:
         """Return d_z <= D in each draw, d_z^2 = 2 (offset - p + q)."""
-        nothing = np.full(len(offset), -np.inf)
+        nothing = np.full(len(offset), -ZERO)
         return cls(signed(log(offset), log(D**2 / 2.0)), nothing)
 
     def fading(self, nearest: np.ndarray) -> np.ndarray:
@@ -121,11 +127,12 @@ class Boundary:
     def margins(self, parts: Parts) -> np.ndarray:
         """Return log(inside / outside), (S, rows)."""
         above, below = (part[:, None] for part in signed_parts(self.threshold))
-        largest = max(self.log_unseen.max(), -ZERO)
+        largest = self.log_unseen.max()
         added = largest + self.fading(parts.nearest)
         most = np.maximum(parts.L, added)
         unseen = np.exp(self.log_unseen - largest)[:, None] * np.exp(added - most)
-        inside = log(parts.p * np.exp(parts.L - most) + unseen)
+        p = parts.p if self.centre is None else parts.p * self.centre[:, None]
+        inside = log(p * np.exp(parts.L - most) + unseen)
         inside += most
         if np.isfinite(below).any():
             inside = np.logaddexp(inside, below)

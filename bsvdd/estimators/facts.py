@@ -27,7 +27,7 @@ from importlib.metadata import version
 from typing import Any, Protocol, Self, cast
 
 import numpy as np
-from scipy.stats import beta
+from scipy.stats import beta, t
 
 from ..inference import cutoffs
 from ..inference.diagnostics import variance_ratio
@@ -75,15 +75,21 @@ class Share:
     low, high : float
         A 90 % interval of the share, for the effective number of rows and the prior of
         Jeffreys, Beta(1/2, 1/2); it starts at 0 if no row counts, and ends at 1 if all
-        do (Brown, Cai and DasGupta 2001, Statistical Science 16, 101-133).
+        do (Brown, Cai and DasGupta 2001, Statistical Science 16, 101-133). The
+        effective number is p (1 - p) over the variance of the share p between groups,
+        times a ratio of quantiles of Student's t for few groups (Korn and Graubard
+        1998, Survey Methodology 24, 193-201).
 
     Examples
     --------
     >>> import numpy as np
     >>> from bsvdd.estimators.facts import Share
-    >>> found = Share.of(np.arange(12) < 2, np.ones(12))
+    >>> found = Share.of(np.arange(12) < 2, np.ones(12), np.arange(12))
     >>> found.count, found.rows, round(found.low, 2), round(found.high, 2)
     (2, 12, 0.05, 0.39)
+    >>> of_groups = Share.of(np.arange(12) < 2, np.ones(12), np.arange(12) // 2)
+    >>> round(of_groups.low, 2), round(of_groups.high, 2)
+    (0.02, 0.56)
     """
 
     count: int
@@ -93,21 +99,29 @@ class Share:
     high: float
 
     @classmethod
-    def of(cls, rows: np.ndarray, weight: np.ndarray) -> Self:
+    def of(cls, rows: np.ndarray, weight: np.ndarray, group: np.ndarray) -> Self:
         """Return the share of the rows that are so.
 
         Parameters
         ----------
         rows : ndarray of bool, shape (n,)
         weight : ndarray of shape (n,)
+        group : ndarray of int, shape (n,)
 
         Returns
         -------
         Share
         """
         count = int(rows.sum())
-        n = effective_number(weight)
         share = float(weight @ rows / weight.sum())
+        n = effective_number(weight)
+        groups = len(np.unique(group))
+        if 0 < count < len(rows) and groups > 1:
+            apart = np.bincount(group, weight * (rows - share)) / weight.sum()
+            variance = share * (1.0 - share)
+            n = variance / max(apart @ apart, variance / len(rows))
+            few, many = t.ppf(0.95, np.array([groups, len(rows)]) - 1.0)
+            n *= (many / few) ** 2
         posterior = beta(n * share + 0.5, n * (1.0 - share) + 0.5)
         low, high = map(float, posterior.ppf([0.05, 0.95]))
         return cls(
@@ -466,7 +480,7 @@ def _cutoff_facts(fit: Fit) -> dict[str, Any]:
         "chosen_on_rows": not is_given(fit.cutoff),
         "uncertain": not isinstance(fit.cutoff, cutoffs.Printed),
         "beyond": {
-            name: Share.of(flagged[of], rows.mass[of])
+            name: Share.of(flagged[of], rows.mass[of], rows.group[of])
             for name, of in classes.items()
             if of.any()
         },

@@ -14,7 +14,6 @@ row i in the likelihood; the prior and the cutoff stay as they are.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -24,9 +23,11 @@ from numpy.typing import ArrayLike
 
 from ..base import threads
 from ..inference.boundary import Boundary, lower_median
+from ..inference.cutoffs import Printed
 from ..inference.fit import Fit
 from ..models.priors import Gaussian
 from ..models.rows import CompleteRows
+from ..models.signed import ZERO
 from ..models.weights import Weights
 from .bayesian import names_of_new
 from .checks import require_one_fit
@@ -102,7 +103,8 @@ def sensitivity(est: Description, Z: ArrayLike | None = None) -> xr.Dataset:
     with threads.one():
         f = _scores(fit, rows)
         i = np.sort(fit.rows.majority)
-        squares = fit.distances(fit.rows.X[i]) ** 2
+        printed = Fit(fit.draws, Printed(1.0))  # as in the likelihood
+        squares = printed.distances(fit.rows.X[i]) ** 2
     names = fit.rows.unique_names
     obs = names if Z is None else names_of_new(Z, f.shape[1])
     of_weight = _covariances(f, -model.likelihood_scale / 2.0 * squares)
@@ -133,7 +135,7 @@ def _scores(fit: Fit, rows: CompleteRows | None) -> np.ndarray:
     middle = np.broadcast_to(
         lower_median(known.threshold[:, None]), known.threshold.shape
     )
-    held = Boundary(middle, np.full(len(middle), -np.inf))
+    held = Boundary(middle, np.full(len(middle), -ZERO))
     return np.asarray(fit.ask(lambda parts: held.margins(parts).T, rows).T)
 
 

@@ -256,9 +256,25 @@ def test_the_interval_of_a_share_is_that_of_jeffreys(count, n):
         np.sin(t[np.searchsorted(np.cumsum(density) / density.sum(), [0.05, 0.95])])
         ** 2
     )
-    of = Share.of(np.arange(n) < count, np.ones(n))
+    of = Share.of(np.arange(n) < count, np.ones(n), np.arange(n))
     expected = x[0] if count else 0.0, x[1] if count < n else 1.0
     assert (of.low, of.high) == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_interval_of_a_share_counts_groups():
+    """It holds the share of new groups; rows alone would make it too narrow."""
+    rng, held, narrow = np.random.default_rng(0), 0, 0
+    group = np.repeat(np.arange(25), 8)
+    for _ in range(300):
+        flagged = rng.uniform(size=200) < rng.beta(0.5, 4.5, size=25)[group]
+        of = Share.of(flagged, np.ones(200), group)
+        alone = Share.of(flagged, np.ones(200), np.arange(200))
+        held += of.low <= 0.1 <= of.high
+        narrow += alone.low <= 0.1 <= alone.high
+    assert 0.85 < held / 300 < 0.95 and narrow / 300 < 0.75
+    whole = Share.of(group < 5, np.ones(200), group)  # groups are all or nothing
+    few = Share.of(np.arange(25) < 5, np.ones(25), np.arange(25))
+    assert (whole.low, whole.high) == pytest.approx((few.low, few.high), abs=0.03)
 
 
 FRAME = pd.DataFrame(NARROW, columns=["a", EVIL, "c"]).assign(kind=["u", "v", "w"] * 20)

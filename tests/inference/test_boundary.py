@@ -119,8 +119,44 @@ def test_answers_are_the_lower_quantiles_of_the_margins_of_the_draws():
     d = np.sort(fit.distances(NEW), axis=0)[250]
     assert_allclose(distance, d, rtol=1e-12)
     w, atoms = fit.draws.w, ROWS[fit.dictionary.distinct]
-    d2 = squared_distances(w, fit.dictionary.K, rbf(atoms, NEW, 0.8), 1.0)
+    k = rbf(atoms, NEW, 0.8)
+    d2 = squared_distances(w, fit.dictionary.K, k, 1.0)
+    printed = fit.changed(cutoff=cutoffs.Printed(1.0))
+    assert_allclose(printed.distances(NEW) ** 2, d2, rtol=1e-9, atol=1e-12)
+    norm = norm_by_hand(w[:, np.argsort(fit.dictionary.distinct)], K, np.arange(99))
+    d2 = 1.0 - 2.0 * w @ k + norm[:, None]
     assert_allclose(fit.distances(NEW) ** 2, d2, rtol=1e-9, atol=1e-12)
+
+
+def norm_by_hand(w, K, group):
+    """Return ||a||^2 if the similarity of a group to itself is that of two groups."""
+    same = group[:, None] == group
+    rho = K[~same].mean()
+    return np.einsum("si,sj,ij->s", w, w, np.where(same, rho, K))
+
+
+@pytest.mark.parametrize("case", ["rows", "groups"])
+def test_a_group_is_not_similar_to_itself_in_the_norm(case):
+    _, group = CASES[case]
+    gram = Dictionary.of(RBF(0.8), Rows.of(ROWS, None, None, group))
+    w = np.random.default_rng(0).dirichlet(np.ones(len(gram.sizes)), size=5)
+    of_row = w[:, gram.of_row] / gram.sizes[gram.of_row]
+    found = draws_of(gram, w).norm_between
+    assert_allclose(found, norm_by_hand(of_row, K, group), rtol=1e-9)
+
+
+def test_the_norm_is_that_of_the_mean_of_the_population():
+    """E k(x, x') of normal rows is (1 + 2 / s^2)^(-p/2)."""
+    rng, found, plain = np.random.default_rng(3), [], []
+    for _ in range(300):
+        gram = Dictionary.of(RBF(0.8), Rows.of(rng.normal(size=(15, 2))))
+        draws = draws_of(gram, rng.dirichlet(np.ones(15), size=20))
+        found.append(draws.norm_between.mean())
+        plain.append(draws.squared_norm.mean())
+    wanted = 1.0 / (1.0 + 2.0 / 0.8**2)
+    error = np.std(found) / np.sqrt(300)
+    assert abs(np.mean(found) - wanted) < 4.0 * error
+    assert np.mean(plain) - wanted == pytest.approx(2.0 * (1.0 - wanted) / 16.0, rel=0.1)
 
 
 def test_margins_spread_as_students_t_and_keep_their_median():
@@ -137,7 +173,7 @@ def test_distances_at_the_cutoff_are_D_opt():
     """A row of margin 0 has the distance D_opt in each draw, if none is unseen."""
     fit = fit_of("rows", draws=501)
     above, _ = signed_parts(fit.boundary.threshold)
-    squares = np.sort(1.0 + fit.draws.squared_norm - 2.0 * np.exp(above))
+    squares = np.sort(1.0 + fit.draws.norm_between - 2.0 * np.exp(above))
     assert fit.D_opt == pytest.approx(np.sqrt(squares[250]), rel=1e-12)
 
 
