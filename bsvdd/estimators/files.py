@@ -108,13 +108,6 @@ def save(est: OfRows[Fit], path: str | os.PathLike[str]) -> None:
     rows = cast("TrainingRows", fit.rows)
     labels = tuple(to_save(rows.labels))
     scale = fit.draws.model.likelihood_scale
-    draws = None
-    if scale is not None:  # a sphere is computed again
-        names = [field.name for field in dataclasses.fields(fit.draws)][1:]
-        draws = {name: vars(fit.draws)[name] for name in names}
-        if follows(fit.draws):
-            draws["w"] = None
-        draws |= {norm: getattr(fit.draws, norm) for norm in NORMS}
     atoms = fit.dictionary
     C = atoms.group_weights.tocoo()
     parts = {
@@ -128,7 +121,7 @@ def save(est: OfRows[Fit], path: str | os.PathLike[str]) -> None:
             "weight_of": C.row,
             "weight_in": C.col,
         },
-        "draws": draws,
+        "draws": None if scale is None else stored_draws(fit.draws),
         "likelihood_scale": scale,
         "cutoff": fit.cutoff,
         "boundary": fit.boundary,
@@ -150,6 +143,15 @@ def save(est: OfRows[Fit], path: str | os.PathLike[str]) -> None:
     whole = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
     about = {"bsvdd": text, "sha256": digest(text, whole)}
     write(Path(path), safetensors.save(whole, about))
+
+
+def stored_draws(draws: Draws) -> dict[str, Any]:
+    """Return the parts of draws, but for the model; a sphere is computed again."""
+    names = [field.name for field in dataclasses.fields(draws)][1:]
+    found = {name: vars(draws)[name] for name in names}
+    if follows(draws):
+        found["w"] = None
+    return found | {norm: getattr(draws, norm) for norm in NORMS}
 
 
 def digest(text: str, tensors: Tensors) -> str:
