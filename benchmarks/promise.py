@@ -101,7 +101,7 @@ def of_value(value: float, table: int) -> Rows:
     X[17, 1] = value
     est = BSVDD().fit(X)
     Z = rng.normal(size=(NEW, 3))
-    far = Z + [0.0, 6.0, 0.0]
+    far = Z + np.array([0.0, 6.0, 0.0])
     return [
         {"value": f"{value:g}", "found": flagged(est, far), "flagged": flagged(est, Z)}
     ]

@@ -17,9 +17,13 @@ under weights of groups :math:`t_b \cdot \mathrm{Exp}(1)`.
 The spread of the score comes from :math:`\nu = \mathrm{median}_j [(\sum_b k_{jb})^2 /
 \sum_b k_{jb}^2]` groups in effect near the cutoff. So its distance from its median is
 multiplied by :math:`\sqrt{\nu / \chi^2_\nu}` in each draw, as in Student's t. The
-median, and with it each decision, stays. A model without a posterior, as SVDD, has one
-p: it is multiplied by :math:`\mathrm{Gamma}(\nu) / \nu`, the Bayesian bootstrap of
-:math:`\nu` groups of equal size.
+median, and with it each decision, stays.
+
+A model without a posterior, as SVDD, has one p. It is multiplied by
+:math:`\mathrm{Gamma}(1/v)\, v`. Here :math:`v = u / p - 1 / n` is the relative variance
+of p in a Bayesian bootstrap of n groups, of which p / u add the mean u of :math:`u_j`
+each. The cube of a normal variable is nearly such a Gamma variable (Wilson and Hilferty
+1931).
 """
 
 from __future__ import annotations
@@ -59,8 +63,12 @@ class Boundary:
         t(theta) and log(g u) of each draw.
     log_near : float, default=0
         log m_*.
-    spread, centre : ndarray of shape (S,), optional
-        The factors of the distance from the median and of p in each draw, by default 1.
+    spread : ndarray of shape (S,), optional
+        The factor of the distance from the median in each draw; by default 1.
+    centre : ndarray of shape (S,), optional
+        Standard normal draws for p; by default p stays.
+    log_u, share : float, optional
+        Log of the mean u, and 1 / n, for them.
     """
 
     threshold: np.ndarray
@@ -68,6 +76,8 @@ class Boundary:
     log_near: float = 0.0
     spread: np.ndarray | None = None
     centre: np.ndarray | None = None
+    log_u: float = -ZERO
+    share: float = 0.0
 
     @classmethod
     def drawn(cls, cutoff: Cutoff, middle: np.ndarray, draws: Draws) -> Self:
@@ -98,8 +108,10 @@ class Boundary:
             spread = np.sqrt(groups / rng.chisquare(groups, n))
             found = replace(found, spread=spread)
         if np.isfinite(groups) and not draws.sampler:
-            centre = rng.standard_gamma(groups, n) / groups
-            found = replace(found, centre=centre)
+            centre = rng.standard_normal(n)
+            log_u = float(log(np.exp(log_gu).mean()))
+            share = 1.0 / rows.effective_groups
+            found = replace(found, centre=centre, log_u=log_u, share=share)
         fading = found.fading(nearest)
         log_p, log_q = signed_parts(middle[order])
         step = max(1, MOST_VALUES // c)
@@ -124,6 +136,14 @@ class Boundary:
         """Return log r_z, (rows,)."""
         return np.minimum(nearest - self.log_near, 0.0)
 
+    def bootstrapped(self, parts: Parts) -> np.ndarray:
+        """Return p of rows in each draw, (S, rows) or (1, rows), divided by e^L."""
+        if self.centre is None:
+            return parts.p
+        v = np.clip(np.exp(self.log_u - parts.log_p) - self.share, 0.0, 1.0)
+        root = 1.0 - v / 9.0 + self.centre[:, None] * np.sqrt(v) / 3.0
+        return np.asarray(parts.p * np.maximum(root, 0.0) ** 3)
+
     def margins(self, parts: Parts) -> np.ndarray:
         """Return log(inside / outside), (S, rows)."""
         above, below = (part[:, None] for part in signed_parts(self.threshold))
@@ -131,8 +151,7 @@ class Boundary:
         added = largest + self.fading(parts.nearest)
         most = np.maximum(parts.L, added)
         unseen = np.exp(self.log_unseen - largest)[:, None] * np.exp(added - most)
-        p = parts.p if self.centre is None else parts.p * self.centre[:, None]
-        inside = log(p * np.exp(parts.L - most) + unseen)
+        inside = log(self.bootstrapped(parts) * np.exp(parts.L - most) + unseen)
         inside += most
         if np.isfinite(below).any():
             inside = np.logaddexp(inside, below)

@@ -278,12 +278,14 @@ class Dictionary:
             \rho = \frac{N^\top K N - \sum_g N_g^2 K_{gg} / e_g}
             {n_0^2 - \sum_g N_g^2 / e_g}
 
-        :math:`\rho` is the mean similarity of rows of two groups, so :math:`\sum_{gh} w_g
-        w_h K_{gh} - \sum_g w_g^2 \kappa_g` estimates the squared norm of the
-        population's mean without bias. The mean of k(x, x) replaces :math:`K_{gg}` in
-        atoms of several groups. Minority atoms have 0.
+        :math:`\rho` is the mean similarity of rows of two groups, so :math:`w^\top K w
+        - \sum_g w_g^2 \kappa_g` estimates the squared norm of the population's mean
+        without bias. The mean of k(x, x) replaces :math:`K_{gg}` in atoms of several
+        groups. Minority atoms have 0.
         """
-        m, N, e = self.m, self.sizes[: self.m], self.effective[: self.m]
+        m = self.m
+        N = self.sizes[:m]
+        e = self.effective[:m]
         own = np.where(e > 1.0, self.diag[:m], np.diag(self.K)[:m]) / e
         pairs = N @ self.K[:m, :m] @ N - N**2 @ own
         found = np.zeros(len(self.sizes))

@@ -146,7 +146,7 @@ class Bayesian(Description):
             - \sum_g w_g^2 \kappa_g
 
         ``d``, of dims (obs,), is a Deterministic of ``K_new`` (obs, point), ``k_new``
-        (obs,) and ``of_themselves`` (point,), the kappa of :meth:`distance`; they are
+        (obs,) and ``of_themselves`` (point,), the kappa of ``distance``; they are
         data that ``pm.set_data`` changes. So
         ``pm.sample_prior_predictive`` gives d before any data, and
         ``pm.sample_posterior_predictive(est.idata_, var_names=["d"])`` after them.

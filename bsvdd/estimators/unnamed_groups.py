@@ -232,7 +232,7 @@ def correlation(X: np.ndarray, group: np.ndarray) -> float:
 def correlation_time(X: np.ndarray) -> tuple[float, float]:
     """Return the correlation of rows X (n, p) with the next, and tau; 0 by chance."""
     n = len(X)
-    z = rankdata(X[:, (X != X[0]).any(axis=0)], axis=0)
+    z = rankdata(X[:, np.ptp(X, axis=0) > 0.0], axis=0)
     z = (z - z.mean(axis=0)) / z.std(axis=0)
     p = z.shape[1]
     by_chance = float(np.linalg.norm(z.T @ z)) / math.sqrt(n)  # standard deviation

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bsvdd.inference.boundary import Boundary, above_zero, near_rank
-from bsvdd.inference.draws import Draws
+from bsvdd.inference.draws import Draws, Parts
 from bsvdd.inference.fit import Fit
 from bsvdd.models.bsvdd import BSVDD
 from bsvdd.models.dictionary import Dictionary
@@ -14,9 +14,9 @@ from bsvdd.models.rows import CompleteRows, Rows
 from bsvdd.models.signed import signed_parts
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
-from scipy.stats import chi2, expon, ks_2samp, kstest
+from scipy.stats import chi2, expon, gamma, ks_2samp, kstest
 
-from bsvdd import BSVDDM, cutoffs, priors
+from bsvdd import BDD, BSVDDM, SVDD, cutoffs, priors
 from tests.models.helpers import left_out, rbf, squared_distances
 
 pytestmark = pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
@@ -156,7 +156,9 @@ def test_the_norm_is_that_of_the_mean_of_the_population():
     wanted = 1.0 / (1.0 + 2.0 / 0.8**2)
     error = np.std(found) / np.sqrt(300)
     assert abs(np.mean(found) - wanted) < 4.0 * error
-    assert np.mean(plain) - wanted == pytest.approx(2.0 * (1.0 - wanted) / 16.0, rel=0.1)
+    assert np.mean(plain) - wanted == pytest.approx(
+        2.0 * (1.0 - wanted) / 16.0, rel=0.1
+    )
 
 
 def test_margins_spread_as_students_t_and_keep_their_median():
@@ -243,3 +245,32 @@ def test_left_out_and_far_rows_have_all_digits(kernel, spread):
     assert clear.mean() > 0.8 and (log_q < log_p).all()
     far = gram.new(np.array([[1e4], [1e5], [1e6]]) * spread)
     assert (np.diff(draws.parts(far).log_p, axis=1) < -1e3).all()
+
+
+def test_one_centre_spreads_as_a_bootstrap_of_the_groups_near_a_row():
+    """Gamma(1 / v) v, by the cube of a normal variable; the mean p is kept."""
+    n = 20_000
+    centre = np.random.default_rng(0).standard_normal(n)
+    known = {"centre": centre, "log_u": np.log(0.01), "share": 0.02}
+    boundary = Boundary(np.zeros(n), np.zeros(n), **known)
+    p = np.array([[0.02, 0.1, 0.5]])
+    parts = Parts(p / 0.5, p, np.log(np.full(3, 0.5)), np.zeros(3))
+    found = boundary.bootstrapped(parts) * 0.5
+    v, shares = 0.01 / p[0] - 0.02, [0.05, 0.5, 0.95]
+    of = [gamma(1.0 / v[j], scale=v[j]).ppf(shares) for j in (0, 1)]
+    quantiles = np.quantile(found[:, :2], shares, axis=0).T
+    assert_allclose(quantiles, p[0, :2, None] * of, rtol=0.03)
+    assert_allclose(found[:, 2], 0.5, rtol=1e-7)  # as even as it can be
+
+
+def test_svdd_has_the_spread_of_its_centre_and_a_posterior_its_own():
+    rng = np.random.default_rng(2)
+    X, Z = rng.normal(size=(60, 3)), rng.normal(size=(40, 3))
+    est = SVDD().fit(X)
+    assert est.fit_.boundary.centre is not None
+    assert BDD().fit(X).fit_.boundary.centre is None
+    plain = replace(est.fit_.boundary, centre=None)
+    before = est.fit_.ask(lambda parts: plain.margins(parts).T, CompleteRows.of(Z))
+    width = np.ptp(np.quantile(est.margins(Z), [0.05, 0.95], axis=0), axis=0)
+    narrow = np.ptp(np.quantile(before, [0.05, 0.95], axis=1), axis=0)
+    assert np.median(width / narrow) > 1.2
