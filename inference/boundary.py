@@ -140,7 +140,8 @@ class Boundary:
         """Return p of rows in each draw, (S, rows) or (1, rows), divided by e^L."""
         if self.centre is None:
             return parts.p
-        v = np.clip(np.exp(self.log_u - parts.log_p) - self.share, 0.0, 1.0)
+        of_u = np.exp(np.minimum(self.log_u - parts.log_p, 0.0))
+        v = np.maximum(of_u - self.share, 0.0)
         root = 1.0 - v / 9.0 + self.centre[:, None] * np.sqrt(v) / 3.0
         return np.asarray(parts.p * np.maximum(root, 0.0) ** 3)
 

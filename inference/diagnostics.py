@@ -176,7 +176,7 @@ def variance_ratio(draws: Draws, prior: Draws) -> float:
     before = _scaled(prior, rows, FEW_STAY)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.nanvar(after, axis=0) / np.nanvar(before, axis=0)
-    return float(np.median(ratio))
+    return _median(ratio)
 
 
 def spread_and_pull(draws: Draws) -> tuple[float, float]:
@@ -192,4 +192,10 @@ def spread_and_pull(draws: Draws) -> tuple[float, float]:
         sd = np.nanstd(s, axis=0)
         spread = sd * dictionary.n0 / (abs(t) * sigma)
         pull = (np.nanmean(s, axis=0) - t * mean) / sd
-    return float(np.median(spread)), float(np.median(pull))
+    return _median(spread), _median(pull)
+
+
+def _median(values: np.ndarray) -> float:
+    """Return the median of the finite values: a row that is like none has NaN."""
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else np.nan

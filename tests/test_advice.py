@@ -211,7 +211,7 @@ CALLS = [
     (lambda: ball(X, 1 - Y), r"by (minor_label)=", lambda t: ball(X, 1 - Y, **{t: 0})),
     (
         lambda: BDDM(draws=60, tune=60).fit(X, Y),
-        r"weights: (priors\S+\))",
+        r"weights: minority_prior=(priors\S+\))",
         lambda t: BDDM(minority_prior=value(t)).fit(X, Y),
     ),
     (

@@ -143,6 +143,7 @@ def test_spheres(kernel, C1, C2):
     same_decisions(est, d, radius)
 
 
+@pytest.mark.filterwarnings("ignore:.*of the rows have copies")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ["SVDD", "BDD"])
 def test_what_leaves_a_centre_where_it_is(name, seed):
@@ -270,7 +271,7 @@ def test_the_tree_has_the_log_likelihood(name):
 
 def test_prior_draws_have_the_moments_of_the_prior():
     """alpha ~ N(0, s^2 I): E d^2 = k(z, z) + s^2 tr K."""
-    est = BDD(prior=priors.Flat(0.4), kernel=RBF)
+    est = BDD(prior=priors.Flat(0.4), kernel=RBF, cutoff=cutoffs.Printed(1.0))
     d = prior_draws(est, X[:20], Z=Z[:5], draws=4000)["d"]
     assert d.dims == ("chain", "draw", "obs") and d.sizes["obs"] == 5
     assert_allclose((d**2).mean(("chain", "draw")), 1 + 0.16 * 20, rtol=0.05)

@@ -88,12 +88,14 @@ def of_copies(fit: Fit) -> str:
         return ""
     other = np.ones((len(pairs.asked), len(rows)), dtype=bool)
     other[pairs.place, pairs.copy] = False
+    rate, text = beyond_text(fit, rows, pairs.asked, other)
+    if rate < TOO_OFTEN * rate_asked(fit):
+        return ""
     share = len(np.unique(pairs.place)) / len(pairs.asked)
     how = advised("copies", f"fit(X, groups={PACKAGE}.copies(X))")
     return (
         f"{share:.0%} of the rows have copies, equal or nearly: if new rows have none, "
-        f"{beyond_text(fit, rows, pairs.asked, other)[1]}; {how} lets copies leave "
-        "together"
+        f"{text}; {how} lets copies leave together"
     )
 
 

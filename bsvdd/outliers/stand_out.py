@@ -38,6 +38,7 @@ BLOCK_VALUES = 2**21  # distances at once: 16 MB
 # rows that the core has cut off: -log k of a step of one bandwidth, rows of a piece,
 # and the share of the list from which none is given
 STEP = 0.5
+NO_STEP = 1e300  # between rows that no step links
 FEWEST_IN_PIECE = 4
 MOST_CUT_OFF = 0.5
 THIN = (
@@ -276,7 +277,7 @@ class CoreFit:
         """Return which odd rows (n,) of X continue the core, which has cut them off.
 
         A chain of rows leads from them to the core. Its steps are no longer than those
-        that link the core, or than one bandwidth. Fewer than four linked rows make no
+        that link rows of the core of equal categories, or than one bandwidth. Fewer than four linked rows make no
         bump in the tail, and are not counted, but in a table of categories alone, whose
         distances are few. The core is linked by 3,000 of its rows
         at most, and 5,000 rows outside are compared, the most surprising ones.
@@ -285,8 +286,11 @@ class CoreFit:
         some = np.random.default_rng(0).permutation(np.flatnonzero(inside))
         core = self.kernel.inputs(X[some[:MOST_COMPARED_ROWS]])
         apart = -self.kernel.log(core, core)
+        if self.kernel.q:  # a step between categories is no step along a shape
+            _, log_f = self.kernel.apart(core, core)
+            apart[log_f < 0.0] = NO_STEP
         links = linkage(apart[np.triu_indices(len(core), 1)], "single")[:, 2]
-        step = max(links[-1], STEP)
+        step = max(links[links < NO_STEP].max(initial=0.0), STEP)
         rows = np.flatnonzero(~inside)
         rows = rows[np.argsort(-self.surprise[rows], kind="stable")[:MOST_LISTED]]
         Z = self.kernel.inputs(X[rows])

@@ -42,6 +42,7 @@ LARGEST_RATIO = 0.45  # of distances: that of equal counts in two columns is .5
 FEWEST_STEPS = 10  # between the deciles of a column, or it has few values
 ROUNDED_STEP = 1e-9  # of the distance of the deciles
 SIGNIFICANT = 4.0  # standard deviations
+FARTHEST = 1e100  # its square is finite
 
 
 def copies(X: ArrayLike) -> np.ndarray:
@@ -171,7 +172,8 @@ def _parts(
         if j in categorical or FEWEST_STEPS * step > width:
             others.append(np.where(missing, np.inf, x))
             continue
-        numbers.append(np.where(missing, np.median(x[~missing]), x) / width)
+        known = np.where(missing, np.median(x[~missing]), x) / width
+        numbers.append(np.clip(known, -FARTHEST, FARTHEST))
         others.append(missing)
         added += (step / width) ** 2 / 6.0
     n = len(rows)

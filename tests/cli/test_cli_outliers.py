@@ -190,6 +190,7 @@ def test_the_first_screen_of_the_readme_is_what_the_command_prints(monkeypatch):
 
 
 @pytest.mark.filterwarnings("always:.*are training rows")
+@pytest.mark.filterwarnings("ignore:row .* has .* in 'version'")
 def test_score_says_how_many_rows_are_training_rows(table, tmp_path):
     model, new, out = tmp_path / "m", tmp_path / "new.csv", tmp_path / "s.csv"
     BSVDD(draws=50, tune=100).fit(table.drop(columns="name")).save(model)

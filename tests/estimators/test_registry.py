@@ -38,6 +38,7 @@ def test_a_record_says_what_its_class_says(name):
     assert "(" in record.reference and record.reference.endswith(tuple("0123456789."))
 
 
+@pytest.mark.filterwarnings("ignore:each row is like the next")
 def test_a_class_of_the_user_is_known_once_it_is_made(tmp_path):
     assert find("OwnBall") is None
 

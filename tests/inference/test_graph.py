@@ -384,6 +384,7 @@ def test_draws_and_priors_are_matched_by_name():
 
 
 @FEW
+@pytest.mark.filterwarnings("ignore:.*of the rows have copies")
 def test_a_point_has_the_name_of_its_first_row_and_their_number():
     rows = pd.DataFrame(TWICE, columns=["a", "b"], index=[f"r{i}" for i in range(30)])
     est = BSVDD(**QUICK).fit(rows.iloc[::-1])

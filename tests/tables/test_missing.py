@@ -1,9 +1,12 @@
 """Missing cells are filled by the nearest training rows; a row's answer is its own."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from bsvdd.inference.draws import Parts
+from bsvdd.models.rows import CompleteRows
 
 import bsvdd
 from bsvdd import BDD, BSVDD, SVDD, kernels
@@ -160,9 +163,18 @@ def test_each_draw_fills_missing_cells_of_a_new_row_by_one_of_the_nearest_rows(m
         np.testing.assert_array_equal(copy[~missing], INCOMPLETE[:2][~missing])
         assert all(np.isin(copy[i, f], known[:, f]) for i, f in np.argwhere(missing))
     np.testing.assert_array_equal(filled.X[2], INCOMPLETE[2])
-    of_copy = [est.margins(rows) for rows in filled.copies]  # of complete rows
+    fit = est.fit_
+    plain = replace(fit.boundary, spread=None)
+
+    def of_complete(rows):
+        return fit.ask(lambda parts: plain.margins(parts).T, CompleteRows.of(rows)).T
+
+    of_copy = [of_complete(rows) for rows in filled.copies]
     turns = np.arange(len(of_copy[0]))
     margins = np.array(of_copy)[turns % DONORS, turns]
+    middle = lower_median(margins)
+    if fit.boundary.spread is not None:
+        margins = middle + fit.boundary.spread[:, None] * (margins - middle)
     found = est.decision(INCOMPLETE).iloc[:2]
     np.testing.assert_allclose(
         est.margins(INCOMPLETE)[:, :2], margins, rtol=1e-9, atol=1e-12
