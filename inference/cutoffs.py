@@ -53,7 +53,7 @@ class FalseAlarm:
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> est = SVDD(cutoff=cutoffs.FalseAlarm(0.2)).fit(X)
     >>> int((~est.decision()["normal"]).sum())
-    38
+    31
     """
 
     rate: float = 0.1

@@ -41,9 +41,9 @@ class DecisionTable(pd.DataFrame):
     >>> from bsvdd import SVDD
     >>> X = np.random.default_rng(0).normal(size=(99, 2))
     >>> SVDD().fit(X).decision([[0.0, 0.0], [9.0, 9.0]])
-      p_value probability_normal surprise    low    high normal distance
-    0   0.470               1.00   -0.243 -0.756 -0.0516   True   0.9583
-    1   0.010               0.00      162    162     163  False     1.04
+      p_value probability_normal surprise    low high normal distance
+    0   0.470               0.82   -0.273 -0.869 0.21   True   0.9583
+    1   0.010               0.00      162    161  164  False     1.04
     """
 
     @property

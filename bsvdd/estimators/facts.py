@@ -89,7 +89,7 @@ class Share:
     (2, 12, 0.05, 0.39)
     >>> of_groups = Share.of(np.arange(12) < 2, np.ones(12), np.arange(12) // 2)
     >>> round(of_groups.low, 2), round(of_groups.high, 2)
-    (0.02, 0.56)
+    (0.02, 0.54)
     """
 
     count: int
