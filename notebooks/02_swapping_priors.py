@@ -37,6 +37,8 @@ from bsvdd.comparison import datasets
 from bsvdd.estimators.sensitivity import largest
 
 DRAWS = int(os.environ.get("BSVDD_DRAWS", "500"))  # of each chain; tests take fewer
+# one splinter has far more potassium than all others, and each fit says so
+warnings.filterwarnings("ignore", message="row 54 has")
 
 glass = datasets.embedded("glass_headlamps")
 X, X_new, y, y_new = train_test_split(
