@@ -277,10 +277,11 @@ class CoreFit:
         """Return which odd rows (n,) of X continue the core, which has cut them off.
 
         A chain of rows leads from them to the core. Its steps are no longer than those
-        that link rows of the core of equal categories, or than one bandwidth. Fewer than four linked rows make no
-        bump in the tail, and are not counted, but in a table of categories alone, whose
-        distances are few. The core is linked by 3,000 of its rows
-        at most, and 5,000 rows outside are compared, the most surprising ones.
+        that link rows of the core of equal categories, or than one bandwidth. Fewer
+        than four linked rows make no bump in the tail, and are not counted, but in a
+        table of categories alone, whose distances are few. The core is linked by 3,000
+        of its rows at most, and 5,000 rows outside are compared, the most surprising
+        ones.
         """
         inside = self.core & ~odd
         some = np.random.default_rng(0).permutation(np.flatnonzero(inside))
