@@ -167,7 +167,9 @@ def test_the_screens_of_the_command(folder, monkeypatch, subtests):
             check(f"command {name}", called(arguments, folder, monkeypatch))
 
 
-@pytest.mark.parametrize("name", ["slides", "real", "settings"])
+@pytest.mark.parametrize(
+    "name", ["slides", "real", pytest.param("settings", marks=pytest.mark.long)]
+)
 def test_the_screen_of_a_study(name, folder, monkeypatch):
     """A second run prints the same, and computes nothing."""
     own = getattr(studies, name)(quick=True)

@@ -86,7 +86,11 @@ def test_rows_count_by_their_weights_and_chosen_or_new_rows_count_one_each():
         assert table.index[0] == best
 
 
-@pytest.mark.parametrize("prior", [priors.Flat(sd=0.5), priors.Flat(sd=1.5)], ids=str)
+@pytest.mark.parametrize(
+    "prior",
+    [pytest.param(priors.Flat(sd=0.5), marks=pytest.mark.long), priors.Flat(sd=1.5)],
+    ids=str,
+)
 def test_against_refits_without_each_row(prior):
     est = BSVDD(kernel=kernels.RBF(S), prior=prior, draws=500).fit(ROWS)
     chosen = range(0, 40, 4)
