@@ -90,11 +90,24 @@ class Boundary:
         rows = dictionary.rows
         n = draws.n_boundary
         rng = np.random.default_rng(0)
-        log_near, groups = 0.0, np.inf
-        log_gu = np.array([-ZERO])
+        found = cls(np.empty(0), np.full(n, -ZERO))
+        log_gu = found.log_unseen[:1]
         if dictionary.kernel.normalized:
             near = near_rank(cutoff, middle, rows)
             log_gu, log_near, groups = estimated_unseen(draws, near, rng)
+            found = cls(
+                found.threshold,
+                rng.choice(log_gu, n),
+                log_near,
+                np.sqrt(groups / rng.chisquare(groups, n)),
+            )
+            if not draws.sampler:
+                found = replace(
+                    found,
+                    centre=rng.standard_normal(n),
+                    log_u=float(log(np.exp(log_gu).mean())),
+                    share=1.0 / rows.effective_groups,
+                )
         i = np.flatnonzero(rows.weight)
         nearest = dictionary.left_out_problems.nearest[rows.problems[1][i]]
         order = np.lexsort((rows.rank[i], rows.minority[i], nearest, middle[i]))
@@ -103,15 +116,6 @@ class Boundary:
         group, _ = pd.factorize(rows.group[order])
         minority = rows.minority[order]
         c = len(order)
-        found = cls(np.empty(0), rng.choice(log_gu, n), log_near)
-        if np.isfinite(groups):
-            spread = np.sqrt(groups / rng.chisquare(groups, n))
-            found = replace(found, spread=spread)
-        if np.isfinite(groups) and not draws.sampler:
-            centre = rng.standard_normal(n)
-            log_u = float(log(np.exp(log_gu).mean()))
-            share = 1.0 / rows.effective_groups
-            found = replace(found, centre=centre, log_u=log_u, share=share)
         fading = found.fading(nearest)
         log_p, log_q = signed_parts(middle[order])
         step = max(1, MOST_VALUES // c)
@@ -200,14 +204,15 @@ def estimated_unseen(
 ) -> tuple[np.ndarray, float, float]:
     """Return draws of log(g u), log m_* and nu, from left-out rows near the cutoff."""
     dictionary = draws.dictionary
-    rows = dictionary.at_problems(near)
     mass = dictionary.rows.mass[near]
     weight = float(np.median(draws.total)) / dictionary.n0
-    u = rows.squares / np.maximum(rows.sums, TINY) * weight
+    sums, squares = dictionary.sums_by_group(near)
+    u = squares / np.maximum(sums, TINY) * weight
     g = rng.standard_exponential(UNSEEN_DRAWS)
     log_gu = log(g * rng.choice(u, UNSEEN_DRAWS, p=mass / mass.sum()))
-    groups = max(float(np.median(rows.sums**2 / np.maximum(rows.squares, TINY))), 1.0)
-    order = np.argsort(rows.nearest)
+    groups = max(float(np.median(sums**2 / np.maximum(squares, TINY))), 1.0)
+    nearest = dictionary.at_problems(near).nearest
+    order = np.argsort(nearest)
     place = midranks(mass[order])
-    log_near = np.interp(LOW_NEAREST * mass.sum(), place, rows.nearest[order])
+    log_near = np.interp(LOW_NEAREST * mass.sum(), place, nearest[order])
     return log_gu, float(log_near), groups

@@ -192,11 +192,6 @@ class Dictionary:
         none = sparse.csr_array((1, len(self.atom)))
         return sparse.vstack([self.group_weights.T, none], format="csr")
 
-    @cached_property
-    def by_group(self) -> sparse.csr_array:
-        """The weights of the majority's distinct rows by group, (B, R0)."""
-        return self.group_weights[self.of_majority].T.tocsr()
-
     # Gram statistics
 
     @cached_property
@@ -484,7 +479,7 @@ class Dictionary:
         """
         leaving = self.leaving[group]
         parts = [
-            self._similarities(kernel, Y, Z[i], group[i], leaving[i].tocoo())
+            self._similarities(kernel, Y, Z[i], leaving[i].tocoo())
             for i in blocks(len(Z), len(Y))
         ]
         found = concatenated(parts)
@@ -494,12 +489,7 @@ class Dictionary:
         return Similarities(*fields)
 
     def _similarities(
-        self,
-        kernel: Kernel,
-        Y: np.ndarray,
-        Z: np.ndarray,
-        group: np.ndarray,
-        leaving: sparse.coo_array,
+        self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, leaving: sparse.coo_array
     ) -> Arrays:
         w = self.weights
         some = self.of_majority
@@ -508,14 +498,11 @@ class Dictionary:
         stay[stay <= STAYS] = 0.0
         k, L = scaled_kernel(kernel, Z, Y, (row[stay == 0.0], place[stay == 0.0]))
         nearest = log(k[:, some].max(axis=1)) + L if kernel.normalized else L
-        by_group = self.by_group @ k[:, some].T  # (B, m)
-        by_group[group, np.arange(len(Z))] *= group < 0
-        squares = np.exp(2.0 * L) * np.vecdot(by_group, by_group, axis=0)
         k[at] *= stay
         weighted = k * w
         sums = np.exp(L) * weighted[:, some].sum(axis=1)
         pooled = np.add.reduceat(weighted, self.starts, axis=1) / self.sizes
-        return pooled, L, kernel.diag(Z), nearest, sums, squares
+        return pooled, L, kernel.diag(Z), nearest, sums
 
     # rows near the cutoff
 
@@ -543,6 +530,38 @@ class Dictionary:
             found[i] = values
         return found
 
+    def sums_by_group(self, which: np.ndarray) -> np.ndarray:
+        """Return the sum over groups of their k, and of its square, (2, m).
+
+        The k of a group is the sum of k over its majority rows, by weight.
+        """
+        found = np.empty((2, len(which)))
+        for i, values in self.by_fold(self._sums_by_group, which):
+            found[:, i] = values
+        return found
+
+    def _sums_by_group(
+        self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, group: np.ndarray
+    ) -> np.ndarray:
+        found = []
+        for i in blocks(len(Z), len(Y)):
+            k, _ = self._of_groups(kernel, Y, Z[i], group[i])
+            found.append([k.sum(axis=1), np.vecdot(k, k)])
+        return np.concatenate(found, axis=1)
+
+    def _of_groups(
+        self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, group: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k of the groups that stay (m, b), and which stay.
+
+        A minority group changes no sum, and is left out.
+        """
+        some = np.sort(self.rows.majority_groups)
+        stay = np.ones((len(Z), len(some)))
+        stay[np.arange(len(Z)), np.searchsorted(some, group)] = 0.0
+        C = self.group_weights[self.of_majority][:, some]
+        return (kernel(Z, Y[self.of_majority]) @ C) * stay, stay
+
     def _sampling_variance(
         self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, group: np.ndarray
     ) -> np.ndarray:
@@ -552,15 +571,11 @@ class Dictionary:
         the groups that stay, of weight n, shares :math:`s_b` of it and mean
         similarities :math:`\bar k_b` (Liang and Zeger 1986).
         """
-        C = self.group_weights[self.of_majority]
-        some = np.flatnonzero(C.sum(axis=0) > 0.0)  # a minority group changes no sum
-        C = C[:, some]
-        stay = np.ones((len(Z), len(some)))
-        stay[np.arange(len(Z)), np.searchsorted(some, group)] = 0.0
-        sums = kernel(Z, Y[self.of_majority]) @ C
-        sizes = C.sum(axis=0)
+        sums, stay = self._of_groups(kernel, Y, Z, group)
+        sizes = self.group_weights[self.of_majority].sum(axis=0)
+        sizes = sizes[sizes > 0.0]
         n = stay @ sizes
-        mean = np.vecdot(stay, sums) / n
+        mean = sums.sum(axis=1) / n
         squares = np.vecdot(stay, (sums - mean[:, None] * sizes) ** 2)
         few = np.maximum(1.0 - stay @ sizes**2 / n**2, STAYS)
         return np.asarray(sizes.sum() / n * squares / few)

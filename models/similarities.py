@@ -26,9 +26,8 @@ class Similarities:
         k(z, z).
     nearest : ndarray of shape (m,)
         Log of the largest k with a majority row.
-    sums, squares, others : ndarray of shape (m,)
-        Sums of k and of 1 over the majority that stays, by weight, and the sum over
-        its groups of the squared sum of k.
+    sums, others : ndarray of shape (m,)
+        Sums of k and of 1 over the majority that stays, by weight.
     gone : sparse array of shape (m, M)
         The share of each atom that leaves with the row; 0 if the row is new.
     """
@@ -38,7 +37,6 @@ class Similarities:
     diag: np.ndarray
     nearest: np.ndarray
     sums: np.ndarray
-    squares: np.ndarray
     others: np.ndarray
     gone: sparse.csr_array
 

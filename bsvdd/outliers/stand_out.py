@@ -405,14 +405,14 @@ def stand_out(
     found, tail, aside = _core_fit(est, X, rows, known.level)
     odd = OddRows.of(tail, aside, known.level)
     reason = "" if tail else "too few different rows"
-    cut_off = np.zeros(len(aside), dtype=bool)
-    listed = odd.listed(fdr) & ~aside
-    if tail is not None and listed.any():
-        beyond = aside.copy()
+    beyond = aside.copy()
+    if tail is not None:
         beyond[~aside] = tail.far
-        listed &= ~beyond
+    cut_off = np.zeros(len(aside), dtype=bool)
+    within = odd.listed(fdr) & ~beyond
+    if within.any():
         cut_off = found.cut_off(rows.X, odd.probability >= RATHER) & ~beyond
-        if (listed & cut_off).sum() >= MOST_CUT_OFF * listed.sum() > 0:
+        if (within & cut_off).sum() >= MOST_CUT_OFF * within.sum():
             reason = THIN
             odd = OddRows.of(None, beyond, known.level)
             cut_off[:] = False
