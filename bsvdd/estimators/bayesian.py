@@ -72,6 +72,7 @@ class Bayesian(Description):
     tune: int | None = None
     chains: int = 4
     random_state: int | np.random.RandomState | None = 0
+    group_centres: bool = False
 
     _Model: ClassVar[type[Weights]]
     _priors: ClassVar[tuple[str, ...]] = ("prior",)
@@ -83,6 +84,7 @@ class Bayesian(Description):
         "draws": [Interval(Integral, 1, MOST_DRAWS, closed="both")],
         "tune": [Interval(Integral, 0, MOST_DRAWS, closed="both"), None],
         "chains": [Interval(Integral, 1, MOST_CHAINS, closed="both")],
+        "group_centres": ["boolean"],
     }
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -494,6 +496,11 @@ class BSVDD(Bayesian):
     table : Table, optional
         How columns are read, beside what they say themselves, see :class:`bsvdd.Table`.
     random_state : int, RandomState or None, default=0
+    group_centres : bool, default=False
+        Whether each group of ``fit(X, groups=...)`` has its own centre, shrunk to that
+        of all: rows are described as residuals from it, and a new row of a known group
+        is normal if it is normal for this group, see
+        :mod:`bsvdd.tables.group_centres`.
 
     Attributes
     ----------
@@ -557,7 +564,7 @@ class BSVDDM(BSVDD):
         As in :class:`BSVDD`.
     dictionary : "auto", "all" or int, default="auto"
         As in :class:`BSVDD`; up to 1,000 minority rows are atoms too.
-    cutoff, minor_label, table, random_state : optional
+    cutoff, minor_label, table, random_state, group_centres : optional
         As in :class:`BSVDD`.
     prior : prior or callable, default=Flat(sd=0.83)
         Prior of tau. With this sd, about the square root of log 2, the weights have the
@@ -627,7 +634,7 @@ class BDD(Bayesian):
         A single estimate, as with ``simplex=True``, has the same lambda.
     kernel, dictionary, draws, tune, chains : optional
         As in :class:`BSVDD`.
-    cutoff, minor_label, table, random_state : optional
+    cutoff, minor_label, table, random_state, group_centres : optional
         As in :class:`BSVDD`.
     prior : prior or callable, default=EqualWeights(sd=1.5)
         Prior of the weights.
@@ -726,7 +733,7 @@ class BDDM(Bayesian):
         As in :class:`BSVDDM`: lambda is 1.
     cutoff : object of bsvdd.cutoffs or None, default=None
         As in :class:`BSVDD`.
-    minor_label, table, random_state : optional
+    minor_label, table, random_state, group_centres : optional
         As in :class:`BSVDD`.
     prior : prior, default=EqualWeights()
         Prior of alpha0, before the condition on its sum. With one that is not normal,

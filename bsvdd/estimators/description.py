@@ -304,15 +304,27 @@ class Description(OutlierMixin, OfRows[Fit]):
 
     # answers
 
-    def _rows(self, X: ArrayLike | None, warned: bool = True) -> CompleteRows | None:
+    def _rows(
+        self,
+        X: ArrayLike | None,
+        warned: bool = True,
+        groups: ArrayLike | None = None,
+    ) -> CompleteRows | None:
         """Return new rows X; None stands for the training rows, each left out.
 
         A warning says how many of the new rows are training rows, if ``warned``.
         """
         check_is_fitted(self)
-        return None if X is None else self._new_rows(X, warned)
+        if X is None and groups is not None:
+            raise ValueError(
+                "groups= is for new rows; training rows are answered by their own "
+                "groups, each left out"
+            )
+        return None if X is None else self._new_rows(X, warned, groups)
 
-    def _new_rows(self, X: ArrayLike, warned: bool = True) -> CompleteRows:
+    def _new_rows(
+        self, X: ArrayLike, warned: bool = True, groups: ArrayLike | None = None
+    ) -> CompleteRows:
         """Return new rows X, as the kernel takes them."""
         check_is_fitted(self)
         if X is None:
@@ -320,13 +332,17 @@ class Description(OutlierMixin, OfRows[Fit]):
                 "X is None, expected rows; est.decision() answers the training rows"
             )
         rows = self._training
-        floats = rows.floats(X)
+        group = rows.groups_of(X, groups)
+        floats = rows.floats(X, groups)
         if warned and not rows.kernel.pairwise:
             warn_of_training(rows.hashes, floats)
-        return rows.of_floats(floats)
+        return rows.of_floats(floats, group)
 
     def decision(
-        self, X: ArrayLike | None = None, prob: float = 0.9
+        self,
+        X: ArrayLike | None = None,
+        prob: float = 0.9,
+        groups: ArrayLike | None = None,
     ) -> decisions.DecisionTable:
         r"""Return the decision on each row, with its p-value, P(normal) and surprise.
 
@@ -336,6 +352,10 @@ class Description(OutlierMixin, OfRows[Fit]):
             By default the training rows, each left out.
         prob : float, default=0.9
             Probability of the interval of the surprise.
+        groups : array-like of shape (n,), or name of a column of X, optional
+            Of a fit with ``group_centres``: each row is answered for its own group. A
+            label that the fit has not is a new group. By default the column of the
+            fit, if X has it.
 
         Returns
         -------
@@ -378,14 +398,18 @@ class Description(OutlierMixin, OfRows[Fit]):
         False
         """
         check_rate("prob", prob)
-        rows = self._rows(X)
+        rows = self._rows(X, groups=groups)
         if rows is not None:
-            warn_of_unlike(self._training, rows.X)
+            known = self._training
+            raw = X is not None and known.centres is not None
+            warn_of_unlike(known, known.floats(X, groups) if raw else rows.X)
         with threads.one():
             index = X.index if isinstance(X, pd.DataFrame) else None
             return decisions.decision_table(self.fit_, rows, index, prob)
 
-    def probability_normal(self, X: ArrayLike) -> np.ndarray:
+    def probability_normal(
+        self, X: ArrayLike, groups: ArrayLike | None = None
+    ) -> np.ndarray:
         r"""Return :math:`P(d_z \le D_{\mathrm{opt}} \mid \mathrm{data})` of each row.
 
         Parameters
@@ -393,6 +417,8 @@ class Description(OutlierMixin, OfRows[Fit]):
         X : array-like of shape (n, p), or data frame
             As in ``fit``; columns of a data frame are taken by their names. If the
             labels of the fit were a column of a data frame, this column is ignored.
+        groups : array-like, or name of a column of X, optional
+            As in :meth:`decision`.
 
         Returns
         -------
@@ -414,12 +440,48 @@ class Description(OutlierMixin, OfRows[Fit]):
         DataWarning
             As :meth:`decision`.
         """
-        rows = self._new_rows(X)
+        rows = self._new_rows(X, groups=groups)
         with threads.one():
             return self.fit_.probability_normal(rows)
 
     @override
-    def score_samples(self, X: ArrayLike) -> np.ndarray:
+    def predict(self, X: ArrayLike, groups: ArrayLike | None = None) -> np.ndarray:
+        """Return +1 (normal) where the score is at least 0, else -1.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), or data frame
+        groups : array-like, or name of a column of X, optional
+            As in :meth:`decision`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return np.where(self.score_samples(X, groups) >= 0.0, 1, -1)
+
+    @override
+    def decision_function(
+        self, X: ArrayLike, groups: ArrayLike | None = None
+    ) -> np.ndarray:
+        """Return ``score_samples(X, groups)``.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), or data frame
+        groups : array-like, or name of a column of X, optional
+            As in :meth:`decision`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self.score_samples(X, groups)
+
+    @override
+    def score_samples(
+        self, X: ArrayLike, groups: ArrayLike | None = None
+    ) -> np.ndarray:
         r"""Return the score of each row; it is at least 0 for normal rows.
 
         The score is the posterior median of log(inside / outside), minus the surprise
@@ -435,6 +497,8 @@ class Description(OutlierMixin, OfRows[Fit]):
         Parameters
         ----------
         X : array-like of shape (m, p), or data frame
+        groups : array-like, or name of a column of X, optional
+            As in :meth:`decision`.
 
         Returns
         -------
@@ -449,11 +513,13 @@ class Description(OutlierMixin, OfRows[Fit]):
         ----------
         Hyndman, R. J. (2026). arXiv:2603.09318.
         """
-        rows = self._new_rows(X)
+        rows = self._new_rows(X, groups=groups)
         with threads.one():
             return self.fit_.scores(rows)
 
-    def margins(self, X: ArrayLike | None = None) -> np.ndarray:
+    def margins(
+        self, X: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> np.ndarray:
         r"""Return log(inside / outside) of each row in each draw.
 
         A row is normal in a draw if its margin is at least 0; P(normal) is the share of
@@ -463,16 +529,20 @@ class Description(OutlierMixin, OfRows[Fit]):
         ----------
         X : array-like of shape (m, p), optional
             By default the training rows, each left out.
+        groups : array-like, or name of a column of X, optional
+            As in :meth:`decision`.
 
         Returns
         -------
         ndarray of shape (draws, m)
         """
-        rows = self._rows(X, warned=False)
+        rows = self._rows(X, warned=False, groups=groups)
         with threads.one():
             return self.fit_.margins(rows)
 
-    def log_similarity(self, X: ArrayLike | None = None) -> np.ndarray:
+    def log_similarity(
+        self, X: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> np.ndarray:
         r"""Return :math:`\log s_A` of each row in each draw; no cutoff counts.
 
         :math:`s_A = \sum_g w_g k(u_g, z)` is a sum over the atoms of the majority. The
@@ -483,6 +553,8 @@ class Description(OutlierMixin, OfRows[Fit]):
         ----------
         X : array-like of shape (m, p), optional
             By default the training rows, each left out.
+        groups : array-like, or name of a column of X, optional
+            As in :meth:`decision`.
 
         Returns
         -------
@@ -493,11 +565,11 @@ class Description(OutlierMixin, OfRows[Fit]):
         DataWarning
             X has many training rows, which are answered as new ones.
         """
-        rows = self._rows(X)
+        rows = self._rows(X, groups=groups)
         with threads.one():
             return self.fit_.log_similarity(rows)
 
-    def distance(self, X: ArrayLike) -> xr.DataArray:
+    def distance(self, X: ArrayLike, groups: ArrayLike | None = None) -> xr.DataArray:
         r"""Return the draws of d_z for each row of X.
 
         .. math:: d_z^2 = k(z, z) - 2 \sum_g w_g k(u_g, z) + \|a\|^2
@@ -513,6 +585,8 @@ class Description(OutlierMixin, OfRows[Fit]):
         ----------
         X : array-like of shape (n, p)
             A missing cell has the middle one of its imputed values.
+        groups : array-like, or name of a column of X, optional
+            As in :meth:`decision`.
 
         Returns
         -------
@@ -528,7 +602,7 @@ class Description(OutlierMixin, OfRows[Fit]):
         """
         from .tree import by_draw
 
-        rows = self._new_rows(X, warned=False)
+        rows = self._new_rows(X, warned=False, groups=groups)
         with threads.one():
             d = self.fit_.distances(rows.X)
         return by_draw(self.fit_.draws, d, "obs")

@@ -59,6 +59,7 @@ class OfRows[F: HasRows](BaseEstimator):
     kernel: Kernel | Callable[..., np.ndarray]
     minor_label: object
     table: Table | None
+    group_centres: bool = False
     fit_: F
 
     _learns_from_minority: ClassVar[bool] = False

@@ -13,7 +13,9 @@ from ..estimators.description import Description
 P_VALUE_ROUNDING = 1e-9  # relative
 
 
-def p_value(est: Description, X: ArrayLike) -> np.ndarray:
+def p_value(
+    est: Description, X: ArrayLike, groups: ArrayLike | None = None
+) -> np.ndarray:
     r"""Return the conformal p-value of "this row is normal" for each row.
 
     .. math:: p(z) = \frac{1 + \#\{j : s_j \le s_z\}}{n + 1}
@@ -28,6 +30,8 @@ def p_value(est: Description, X: ArrayLike) -> np.ndarray:
         Fitted.
     X : array-like of shape (n, p)
         As in ``est.predict``.
+    groups : array-like, or name of a column of X, optional
+        As in ``est.decision``.
 
     Returns
     -------
@@ -66,10 +70,15 @@ def p_value(est: Description, X: ArrayLike) -> np.ndarray:
     array([0.01])
     """
     require_description(est, "p-value")
-    return np.asarray(est.decision(X)["p_value"])
+    return np.asarray(est.decision(X, groups=groups)["p_value"])
 
 
-def select(est: Description, X: ArrayLike, fdr: float = 0.1) -> np.ndarray:
+def select(
+    est: Description,
+    X: ArrayLike,
+    fdr: float = 0.1,
+    groups: ArrayLike | None = None,
+) -> np.ndarray:
     """Return the rows of a batch to call abnormal, with the false discovery rate held.
 
     Benjamini and Hochberg's procedure on p-values: the expected share of normal rows
@@ -85,6 +94,8 @@ def select(est: Description, X: ArrayLike, fdr: float = 0.1) -> np.ndarray:
         As in ``est.predict``.
     fdr : float, default=0.1
         The share of normal rows among the selected ones that is expected, at most.
+    groups : array-like, or name of a column of X, optional
+        As in ``est.decision``.
 
     Returns
     -------
@@ -119,7 +130,7 @@ def select(est: Description, X: ArrayLike, fdr: float = 0.1) -> np.ndarray:
     [20, 21, 22]
     """
     check_rate("fdr", fdr)  # before all rows are answered
-    p = p_value(est, X)
+    p = p_value(est, X, groups)
     found = discoveries(p, fdr)
     if len(p) and not found.any():
         _warn_of_ranks(p, fdr, int((~training_minority(est)).sum()))

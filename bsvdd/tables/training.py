@@ -16,6 +16,13 @@ from ..base.warning import DataWarning, warn
 from ..models.kernels import Kernel, Tabular, as_kernel
 from ..models.rows import CompleteRows, Rows
 from . import inputs
+from .group_centres import (
+    NEW,
+    GroupCentres,
+    checked_labels,
+    group_texts,
+    require_centres,
+)
 from .labels import classes_of, split
 from .missing import imputed, missing_text
 from .table import Table, as_frame, frame_of
@@ -73,6 +80,7 @@ class Reader(Protocol):
     kernel: Kernel | Callable[..., np.ndarray]
     table: Table | None
     minor_label: object
+    group_centres: bool
     _learns_from_minority: ClassVar[bool]
     _fewest_rows: ClassVar[int]
 
@@ -101,6 +109,8 @@ class TrainingRows(Rows):
         them.
     names : ndarray of shape (n,), optional
         The user's names of the rows. None if they are 0, 1, ..., n - 1.
+    group_centres : bool, default=False
+        Whether X has residuals from the centres of groups.
     """
 
     estimator: str
@@ -112,6 +122,7 @@ class TrainingRows(Rows):
     minor_label: object = None
     apart: Mapping[str, str] = field(default_factory=dict)
     names: np.ndarray | None = None
+    group_centres: bool = False
 
     @classmethod
     def read(
@@ -145,9 +156,15 @@ class TrainingRows(Rows):
         weight = as_weights(known["sample_weight"])
         if seed is not None:
             weight = thinned(minority, weight, est._learns_from_minority, seed)
-        donors = observed[~minority & counted(minority, weight)]
-        complete = completed(observed, donors, table)
         groups = None if known["groups"] is None else np.asarray(known["groups"])
+        if est.group_centres:
+            kernel = _of_residuals(kernel)
+            t = _checked_weight(est, minority, weight, groups)
+            own = residuals_of_training(table, observed, groups, t)
+            complete = filled(own, own[t > 0.0], table)
+        else:
+            donors = observed[~minority & counted(minority, weight)]
+            complete = completed(observed, donors, table)
         found = cls.of(
             complete,
             minority,
@@ -163,10 +180,11 @@ class TrainingRows(Rows):
             minor_label=est.minor_label,
             apart=apart,
             names=inputs.training_names(X, len(observed)),
+            group_centres=est.group_centres,
         )
         if found.far_values:
             warn(found.far_values, DataWarning)
-        same = not table.cycles and not len(complete.which)
+        same = not (table.cycles or len(complete.which) or est.group_centres)
         return replace(found, observed=found.X) if same else found
 
     @property
@@ -197,7 +215,7 @@ class TrainingRows(Rows):
     @cached_property
     def far_values(self) -> str:
         """What is said of values far from all others of a column; empty for none."""
-        if not isinstance(self.kernel, Tabular):
+        if not isinstance(self.kernel, Tabular) or self.group_centres:
             return ""
         i = self.majority
         X = self.X[i]
@@ -231,13 +249,85 @@ class TrainingRows(Rows):
         """The user's names of the rows, shape (n,); else their numbers."""
         return np.arange(len(self.minority)) if self.names is None else self.names
 
+    # groups that have their own centres
+
+    @cached_property
+    def centres(self) -> GroupCentres | None:
+        """The centres of groups; None if rows are described as they are."""
+        if not self.group_centres:
+            return None
+        t = np.where(self.minority, 0.0, self.weight)
+        return centres_of(self.table, self.observed, self.group_labels, t)
+
+    @cached_property
+    def _donors(self) -> np.ndarray:
+        """The rows that fill missing cells, as they are or as residuals."""
+        t = np.where(self.minority, 0.0, self.weight)
+        rows = self.observed
+        if self.group_centres:
+            rows = residuals_of_training(self.table, rows, self.group_labels, t)
+        return rows[t > 0.0]
+
+    def groups_of(self, X: ArrayLike, groups: ArrayLike | None) -> np.ndarray:
+        """Return the numbers (m,) of the groups of new rows; -1 for unknown ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), or data frame
+        groups : array-like of shape (m,), or name of a column, optional
+            By default the column of the fit, if X has it.
+
+        Returns
+        -------
+        ndarray of int, shape (m,)
+
+        Raises
+        ------
+        ValueError
+            The fit has no centres of groups, or a label is missing.
+
+        Warns
+        -----
+        DataWarning
+            X has no column of groups.
+        """
+        centres = self.centres
+        if centres is None:
+            if groups is None:
+                return np.empty(0, dtype=int)
+            raise ValueError(
+                f"groups={groups!r:.40}: this fit has one centre for all rows; "
+                f"{self.estimator}(group_centres=True).fit(X, groups=...) has one for "
+                "each group"
+            )
+        frame = as_frame(X)
+        name = self.apart.get("groups")
+        if groups is None and isinstance(frame, pd.DataFrame) and name in frame:
+            groups = name
+        if isinstance(groups, str):
+            _, known, _ = without_columns(frame, groups=groups)
+            groups = known["groups"]
+        if groups is None:
+            lacks = "groups= is not given" if name is None else f"column {name!r} lacks"
+            warn(
+                f"{lacks}: all rows are answered as rows of new groups; name theirs, "
+                "groups=...",
+                DataWarning,
+            )
+            return np.full(len(frame), NEW)
+        return centres.groups(group_texts(checked_labels(groups, len(frame))))
+
     # new rows
 
-    def floats(self, X: ArrayLike) -> np.ndarray:
-        """Return new rows as floats, shape (m, p); NaN for missing cells."""
+    def floats(self, X: ArrayLike, groups: ArrayLike | None = None) -> np.ndarray:
+        """Return new rows as floats, shape (m, p); NaN for missing cells.
+
+        A column of X that ``groups`` names is no feature.
+        """
         X = as_frame(X)
-        if self.apart and isinstance(X, pd.DataFrame):  # some are no features
-            X = X[[name for name in X.columns if name not in self.apart.values()]]
+        apart = {*self.apart.values(), *([groups] if isinstance(groups, str) else [])}
+        if apart and isinstance(X, pd.DataFrame):  # some are no features
+            X = X[[name for name in X.columns if name not in apart]]
         return inputs.new_rows(
             self.estimator, self.table, self.kernel, X, self.n_columns
         )
@@ -246,11 +336,21 @@ class TrainingRows(Rows):
         """Return new rows as the kernel takes them, without missing cells."""
         return self.of_floats(self.floats(X))
 
-    def of_floats(self, rows: np.ndarray) -> CompleteRows:
-        """Return new rows of floats as the kernel takes them, without missing cells."""
+    def of_floats(
+        self, rows: np.ndarray, group: np.ndarray | None = None
+    ) -> CompleteRows:
+        """Return new rows of floats as the kernel takes them, without missing cells.
+
+        Where groups have their own centres, rows are residuals from that of their
+        ``group`` (m,); by default each is of a new group.
+        """
+        if self.centres is not None:
+            of_new = np.full(len(rows), NEW)
+            values = self.table.coordinates(rows)
+            values = self.centres.residuals(values, of_new if group is None else group)
+            return filled(values, self._donors, self.table)
         if np.isnan(rows).any():
-            donors = self.observed[~self.minority & (self.weight > 0.0)]
-            return completed(rows, donors, self.table)
+            return completed(rows, self._donors, self.table)
         of_kernel = self.table.coordinates(rows)
         return CompleteRows.of(self.kernel.new_rows(of_kernel, self.n_columns))
 
@@ -282,6 +382,65 @@ def completed(rows: np.ndarray, donors: np.ndarray, table: Table) -> CompleteRow
     found = imputed(rows, donors, table.categorical)
     of_kernel = table.coordinates
     return CompleteRows(of_kernel(found.X), found.which, of_kernel(found.copies))
+
+
+def centres_of(
+    table: Table, rows: np.ndarray, groups: ArrayLike | None, weight: np.ndarray
+) -> GroupCentres:
+    """Return the centres of groups, of training rows of floats and their weights."""
+    of_kernel = table.coordinates(rows)
+    labels = group_texts(groups)
+    return GroupCentres.of(of_kernel, labels, weight, table.categorical)
+
+
+def residuals_of_training(
+    table: Table, rows: np.ndarray, groups: ArrayLike | None, weight: np.ndarray
+) -> np.ndarray:
+    """Return training rows of floats as residuals; each leaves its own group."""
+    centres = centres_of(table, rows, groups, weight)
+    group = centres.groups(group_texts(groups))
+    own = weight / weight[weight > 0.0].mean()
+    return centres.residuals(table.coordinates(rows), group, own)
+
+
+def filled(rows: np.ndarray, donors: np.ndarray, table: Table) -> CompleteRows:
+    """Return residuals (m, p) with values of donors in place of missing ones."""
+    if np.isnan(rows).any():
+        warn_of_missing(rows[:, : len(table.labels)], table.labels)
+    return imputed(rows, donors)
+
+
+def _of_residuals(kernel: Kernel) -> Kernel:
+    """Return a kernel that takes all columns as numbers."""
+    if kernel.pairwise:
+        raise ValueError(
+            "group_centres=True: a precomputed kernel has no columns, of which groups "
+            "could have centres; give the rows"
+        )
+    if isinstance(kernel, Tabular):
+        return replace(kernel, categorical=(), cyclic=())
+    return kernel
+
+
+def _checked_weight(
+    est: Reader,
+    minority: np.ndarray,
+    weight: np.ndarray | None,
+    groups: np.ndarray | None,
+) -> np.ndarray:
+    """Return what rows count in the centres of groups, (n,); 0 for the minority.
+
+    A ValueError for groups that can have no centres.
+    """
+    if groups is None:
+        raise ValueError(
+            "group_centres=True: nothing says which rows belong together; name the "
+            "column, fit(X, groups='patient'), or give one label for each row"
+        )
+    places = np.zeros((len(minority), 1))
+    t = Rows.of(places, minority, weight, groups, est._fewest_rows).weight
+    require_centres(groups, minority, t)
+    return np.where(minority, 0.0, t)
 
 
 def counted(minority: np.ndarray, weight: np.ndarray | None) -> np.ndarray:

@@ -19,7 +19,8 @@ def warn_of_unlike(known: TrainingRows, rows: np.ndarray) -> None:
     ----------
     known : TrainingRows
     rows : ndarray of shape (m, q)
-        As the kernel takes them: missing cells are filled by training rows.
+        As the kernel takes them: missing cells are filled by training rows. As
+        floats, where groups have their own centres.
 
     Warns
     -----
@@ -48,7 +49,11 @@ def warn_of_unlike(known: TrainingRows, rows: np.ndarray) -> None:
     table = known.table
     names = table.labels
     n = len(rows)
-    unseen = {f: ~np.isin(rows[:, f], known.X[:, f]) for f in table.categorical}
+    X = known.X if known.centres is None else known.observed
+    unseen = {
+        f: ~(np.isin(rows[:, f], X[:, f]) | np.isnan(rows[:, f]))
+        for f in table.categorical
+    }
     if found := [f for f, is_unseen in unseen.items() if is_unseen.any()]:
         n_unseen = int(np.any([unseen[f] for f in found], axis=0).sum())
         warn(
@@ -59,8 +64,8 @@ def warn_of_unlike(known: TrainingRows, rows: np.ndarray) -> None:
         )
     if n < FEWEST_MOVED:
         return
-    above = (rows > known.X.max(axis=0)).mean(axis=0)
-    below = (rows < known.X.min(axis=0)).mean(axis=0)
+    above = (rows > np.nanmax(X, axis=0)).mean(axis=0)
+    below = (rows < np.nanmin(X, axis=0)).mean(axis=0)
     beyond = np.maximum(above, below)[: len(names)]
     beyond[[*table.categorical, *map(names.index, table.cyclic)]] = 0.0
     if (beyond > MOVED).any():

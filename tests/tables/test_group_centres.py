@@ -1,0 +1,227 @@
+"""Known groups have their own centre: residuals, answers, refusals."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import multivariate_normal
+
+import bsvdd
+from bsvdd.tables.group_centres import NEW, GroupCentres, Levels, variances
+
+
+def table_of(seed=0, groups=30, visits=6, ratio=3.0):
+    """Return rows of two columns, whose groups differ, their groups and new rows."""
+    rng = np.random.default_rng(seed)
+    centre = ratio * rng.normal(size=(groups, 2))
+    of = np.repeat(np.arange(groups), visits)
+    X = centre[of] + rng.normal(size=(len(of), 2))
+    Z = centre[of] + rng.normal(size=(len(of), 2))
+    return X, np.array([f"p{g}" for g in of], dtype=object), Z
+
+
+def frame_of(X, patient):
+    return pd.DataFrame(X, columns=["a", "b"]).assign(patient=patient)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, g, Z = table_of()
+    est = bsvdd.BSVDD(draws=100, group_centres=True)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        return est.fit(frame_of(X, g), groups="patient"), frame_of(Z, g)
+
+
+def centres_of(X, g, weight=None):
+    t = np.ones(len(X)) if weight is None else weight
+    return GroupCentres.of(np.asarray(X, float), np.asarray(g, object), t)
+
+
+def test_a_residual_is_the_prediction_of_a_normal_model():
+    """The conditional normal distribution of z given the m known rows of its group."""
+    X, g, _ = table_of(visits=3)
+    own = centres_of(X, g)
+    own = type(own)(**{**vars(own), "nu": np.inf})
+    mu, tau2, sigma2 = (v[0] for v in (own.mu, own.tau2, own.sigma2))
+    z = 1.7
+    J = X[g == "p4", 0]
+    cov = np.full((4, 4), tau2) + np.eye(4) * sigma2
+    k = np.linalg.solve(cov[1:, 1:], cov[0, 1:])
+    sd = np.sqrt(cov[0, 0] - k @ cov[0, 1:])
+    r = own.residuals(np.array([[z, 0.0]]), own.groups(np.array(["p4"], object)))
+    assert r[0, 0] == pytest.approx((z - mu - k @ (J - mu)) / sd)
+    joint = multivariate_normal(np.full(4, mu), cov).logpdf([z, *J])
+    known = multivariate_normal(np.full(3, mu), cov[1:, 1:]).logpdf(J)
+    assert -(r[0, 0] ** 2) / 2 - np.log(sd * np.sqrt(2 * np.pi)) == pytest.approx(
+        joint - known
+    )
+
+
+def test_a_row_of_a_new_group_is_standardised_by_the_population():
+    X, g, _ = table_of()
+    own = centres_of(X, g)
+    r = own.residuals(X[:5], np.full(5, NEW))
+    assert r == pytest.approx((X[:5] - own.mu) / np.sqrt(own.sigma2 + own.tau2))
+
+
+def test_moments_are_those_of_analysis_of_variance():
+    X, _, _ = table_of(visits=5)
+    x = X[:, 0].reshape(-1, 5)
+    n = np.full((30, 1), 5.0)
+    S = x.sum(axis=1, keepdims=True)
+    Q = (x**2).sum(axis=1, keepdims=True)
+    mu, tau2, sigma2 = variances(n, n, S, Q)
+    within = x.var(axis=1, ddof=1).mean()
+    assert mu[0] == pytest.approx(x.mean())
+    assert sigma2[0] == pytest.approx(within)
+    assert tau2[0] == pytest.approx(x.mean(axis=1).var(ddof=1) - within / 5)
+
+
+def test_a_training_row_leaves_its_own_group():
+    X, g, _ = table_of()
+    whole = centres_of(X, g)
+    codes = whole.groups(g)
+    left_out = whole.residuals(X, codes, np.ones(len(X)))
+    first = np.flatnonzero(g == "p7")
+    J = X[first[1:]]
+    m = len(J)
+    L = m * whole.tau2 / (m * whole.tau2 + whole.sigma2)
+    sd = np.sqrt(whole.sigma2 + whole.tau2 * (1 - L))
+    centre = whole.mu + L * (J.mean(axis=0) - whole.mu)
+    if not np.isfinite(whole.nu):
+        assert left_out[first[0]] == pytest.approx((X[first[0]] - centre) / sd)
+    assert left_out.std(axis=0) == pytest.approx([1, 1], abs=0.15)
+
+
+def test_weights_stand_for_copies_of_rows_in_a_mean():
+    X, g, _ = table_of()
+    t = np.where(np.arange(len(X)) % 6 == 0, 0.0, 1.0)
+    some = t > 0
+    a, b = centres_of(X, g, t), centres_of(X[some], g[some])
+    assert a.mu == pytest.approx(b.mu)
+    assert a.sums == pytest.approx(b.sums)
+
+
+def test_one_wild_value_moves_no_scale():
+    X, g, _ = table_of()
+    wild = X.copy()
+    wild[4, 0] = 1e9
+    a, b = centres_of(X, g), centres_of(wild, g)
+    assert b.sigma2[0] < 60 * a.sigma2[0]
+    assert abs(b.mu - a.mu).max() < 1.5
+
+
+def test_a_category_is_judged_by_the_counts_of_its_group():
+    x = np.array([0, 0, 0, 1, 1, 1, 1, 0], float)
+    group = np.repeat([0, 1], 4)
+    found = Levels.of(x, group, np.ones(8), 2)
+    excess = found.excess(np.array([0.0, 1.0]), np.array([0, 0]), np.zeros(2))
+    k, q = found.kappa, 4.5 / 9.5
+    share = found.share
+    assert share == pytest.approx(np.array([4.5, 4.5, 0.5]) / 9.5)
+    assert excess == pytest.approx([0, np.log((k * q + 3) / (k * q + 1))])
+
+
+def test_answers_are_for_the_own_group(fitted):
+    est, Z = fitted
+    own = est.predict(Z)
+    assert 0.02 < (own == -1).mean() < 0.2
+    shifted = Z.assign(a=Z["a"] + 4.0)
+    assert (est.predict(shifted) == -1).mean() > 0.7
+    swapped = Z.assign(patient=Z["patient"].to_numpy()[::-1])
+    assert (est.predict(swapped) == -1).mean() > 0.6
+
+
+def test_groups_are_a_column_or_labels(fitted):
+    est, Z = fitted
+    rows = Z.drop(columns="patient")
+    own = est.score_samples(Z)
+    assert np.array_equal(est.score_samples(Z, groups="patient"), own)
+    assert np.array_equal(est.score_samples(rows, groups=Z["patient"]), own)
+    other = Z.rename(columns={"patient": "who"})
+    assert np.array_equal(est.score_samples(other, groups="who"), own)
+    table = est.decision(Z)
+    assert np.allclose(-table["surprise"], own)
+    assert np.allclose(bsvdd.p_value(est, rows, Z["patient"]), table["p_value"])
+    margins = est.margins(rows, groups=Z["patient"])
+    assert np.allclose((margins >= 0).mean(axis=0), table["probability_normal"])
+
+
+def test_an_unknown_label_is_a_new_group(fitted):
+    est, Z = fitted
+    new = est.score_samples(Z.assign(patient="nobody"))
+    with pytest.warns(UserWarning, match="'patient' lacks: all rows are answered"):
+        without = est.score_samples(Z.drop(columns="patient"))
+    assert np.array_equal(new, without)
+    assert not np.allclose(new, est.score_samples(Z))
+
+
+def test_numbers_and_texts_are_the_same_labels():
+    X, g, Z = table_of()
+    number = np.array([int(v[1:]) for v in g])
+    est = bsvdd.BSVDD(draws=50, group_centres=True)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        est.fit(X, groups=number)
+        own = est.score_samples(Z, groups=number)
+        assert np.array_equal(est.score_samples(Z, groups=number.astype(str)), own)
+        assert np.array_equal(est.score_samples(Z, groups=number.astype(float)), own)
+
+
+def test_shuffled_groups_find_no_more_than_none():
+    X, g, Z = table_of(ratio=1.0)
+    odd = np.add(Z, [4.0, 0.0])
+    shuffled = np.random.default_rng(1).permutation(g)
+    found = {}
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        for name, labels in {"own": g, "shuffled": shuffled}.items():
+            est = bsvdd.BSVDD(draws=100, group_centres=True).fit(X, groups=labels)
+            found[name] = (est.predict(odd, groups=labels) == -1).mean()
+        none = (bsvdd.BSVDD(draws=100).fit(X).predict(odd) == -1).mean()
+    assert found["own"] > none + 0.1
+    assert found["shuffled"] == pytest.approx(none, abs=0.08)
+
+
+def test_missing_cells_and_categories_and_a_saved_fit(tmp_path):
+    X, g, Z = table_of()
+    rows = frame_of(X, g).assign(kind=np.where(X[:, 0] > 0, "u", "v"))
+    rows.loc[3, "a"] = np.nan
+    rows.loc[8, "kind"] = None
+    est = bsvdd.BSVDD(draws=50, group_centres=True)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        est.fit(rows, groups="patient")
+        est.save(tmp_path / "model.safetensors")
+        same = bsvdd.load(tmp_path / "model.safetensors")
+        new = frame_of(Z, g).assign(kind="u")
+        assert np.allclose(same.score_samples(new), est.score_samples(new), atol=1e-5)
+        assert np.isfinite(est.decision()["surprise"]).all()
+    assert est.table_.frame["kind"].dropna().isin(["u", "v"]).all()
+
+
+@pytest.mark.parametrize(
+    ("of_rows", "message"),
+    [
+        ({}, "name the column, fit"),
+        ({"groups": np.arange(180)}, "names each of 180 rows"),
+        ({"groups": [None] * 180}, "row 0 has no group"),
+        ({"groups": "patient", "y": np.arange(180) % 2}, "rows of both classes"),
+    ],
+)
+def test_groups_that_have_no_centres_are_refused(of_rows, message):
+    X, g, _ = table_of()
+    rows = frame_of(X, g)
+    if "groups" not in of_rows or not isinstance(of_rows["groups"], str):
+        rows = rows.drop(columns="patient")
+    with pytest.raises(ValueError, match=message):
+        bsvdd.BSVDD(group_centres=True).fit(rows, **of_rows)
+
+
+def test_groups_need_a_fit_with_centres(fitted):
+    est, Z = fitted
+    X, g, _ = table_of()
+    with pytest.raises(ValueError, match="row 0 has no group"):
+        est.predict(Z, groups=[None] * len(Z))
+    with pytest.raises(ValueError, match="new rows"):
+        est.decision(groups=g)
+    with pytest.raises(ValueError, match="group_centres=True"):
+        bsvdd.SVDD().fit(X, groups=g).predict(X, groups=g)
