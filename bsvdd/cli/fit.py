@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 @options.minor
 @options.of_table
 @rows.known
+@click.option(
+    "--group-centres",
+    is_flag=True,
+    help=(
+        "Each group has its own centre, shrunk to that of all: a row of a known group "
+        "is normal if it is so for this group."
+    ),
+)
 @options.of_fit
 @options.new_file(
     "--out", default="model.safetensors", help="File of the fitted model."
@@ -45,6 +53,7 @@ def fit_command(
     minor: str | None,
     table: Layout,
     known: rows.RowOptions,
+    group_centres: bool,
     own: options.FitOptions,
     out: Path,
     report: Path | None,
@@ -55,6 +64,7 @@ def fit_command(
     check_outputs({"--out": out, "--report": report}, csv)
     layout = replace(table, label=label)
     est, X, y = model_and_rows(csv, layout, minor, own)
+    whole = X
     X, of_rows = known.taken(X)
     if label is None and (two := [c for c in X if X[c].nunique() == 2]):
         warn(
@@ -63,6 +73,8 @@ def fit_command(
             f"class, give --label {str(two[0])!r} --minor VALUE",
             DataWarning,
         )
+    if group_centres:
+        X, of_rows = _with_groups(est, X, whole, known, of_rows)
     with waiting(f"fit of {type(est).__name__}", HEARTBEAT):
         est.fit(X, y, **of_rows)
     est.save(out)
@@ -84,6 +96,28 @@ def fit_command(
         click.echo(f"report: {report}")
 
 
+def _with_groups(
+    est: Description,
+    X: pd.DataFrame,
+    whole: pd.DataFrame,
+    known: rows.RowOptions,
+    of_rows: dict[str, Any],
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return features with the column of groups, by whose name the model finds it."""
+    if not known.group:
+        raise click.UsageError(
+            "--group-centres is about groups; give --group COLUMN too"
+        )
+    if "group_centres" not in est.get_params():
+        raise ValueError(
+            f"--group-centres: {type(est).__name__} has one centre, without draws; "
+            "use --model BSVDD"
+        )
+    est.set_params(group_centres=True)
+    (name,) = known.group
+    return X.assign(**{name: whole[name]}), of_rows | {"groups": name}
+
+
 def _read(
     est: Description, X: pd.DataFrame, y: np.ndarray | None, layout: Layout
 ) -> str:
@@ -94,7 +128,8 @@ def _read(
         n1 = int((y == 1).sum())
         doubt = "" if n1 <= n0 else " (the minority is the larger class: check --minor)"
         rows = f"{n0} majority and {n1} minority rows{doubt}"
-    text = messages.quoted(X.columns[i] for i in est.kernel_.categorical_columns)
+    table = est.table_.table
+    text = messages.quoted(table.labels[i] for i in table.categorical)
     others = {
         "categories": text,
         "label": layout.label,
@@ -102,7 +137,7 @@ def _read(
         "dropped": messages.quoted(layout.drop),
     }
     parts = [f"{what} {name}" for what, name in others.items() if name]
-    return "; ".join([rows, messages.listed(X.columns), *parts])
+    return "; ".join([rows, messages.listed(table.labels), *parts])
 
 
 def model_and_rows(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import estimators, tables
 from ..base import messages
+from ..tables.group_centres import group_texts
 from . import options
 from .console import save_table, waiting, with_filled, with_names
 from .errors import check_outputs, plain_errors
@@ -86,14 +87,17 @@ def score(
             if left.all():
                 raise ValueError("no row has a value in a column of the model")
         usable = X[~left]
+        of_rows, own = _groups(est, new[~left])
         given = usable.to_numpy() if known.names is None else usable
         step(f"decision on {len(usable)} rows")
-        result: pd.DataFrame = est.decision(given).set_axis(usable.index)
+        result: pd.DataFrame = est.decision(given, **of_rows).set_axis(usable.index)
+        result = result.assign(**own)
         if fdr is not None:
             result["selected"] = discoveries(result["p_value"].to_numpy(), fdr)
         if explain:
             step("reasons")
-            result = result.join(_reasons(est, given, usable.columns, result["normal"]))
+            reasons = _reasons(est, given, usable.columns, result["normal"], **of_rows)
+            result = result.join(reasons)
         found = with_names(with_filled(result, usable.isna()), usable.index)
         found = found if table.id is None else with_names(found, new.index[~left])
     save_table(out, found, table, _said(found))
@@ -103,6 +107,22 @@ def score(
         notes.append(_none_selected(result["p_value"], fdr))
     for line in notes:
         click.echo(line, err=True)
+
+
+def _groups(
+    est: Description, new: pd.DataFrame
+) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """The groups of new rows, and what is known of each, as a column ``own``."""
+    training = est.fit_.rows
+    name = training.apart.get("groups")
+    if training.centres is None or name not in new:
+        return {}, {}
+    known = dict(est.groups_["rows"])
+    counts = [known.get(label, 0) for label in group_texts(new[name])]
+    said = [
+        f"{n} earlier row{'s' if n > 1 else ''}" if n else f"new {name}" for n in counts
+    ]
+    return {"groups": new[name].to_numpy()}, {"own": said}
 
 
 def _loaded(model: Path) -> Description:
@@ -188,13 +208,18 @@ def _reasons(
     given: pd.DataFrame | np.ndarray,
     columns: pd.Index,
     normal: pd.Series,
+    groups: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """The most important columns of abnormal rows, by their names in the file."""
     from ..questions.why import explain
 
     asked = ~normal.to_numpy()
     asked[:1] = True  # the columns are there if all rows are normal
-    important = explain(est, given[asked]).top_columns().set_axis(normal.index[asked])
+    own = {} if groups is None else {"groups": groups[asked]}
+    why = explain(est, given[asked], **own)
+    important = why.top_columns().set_axis(normal.index[asked])
+    if own:
+        important["reason"] = [why.reason(i) for i in range(len(important))]
     if est.table_.table.names is None:
         places = [c for c in important if c.startswith("column_")]
         of_file = important[places].map(columns.__getitem__, na_action="ignore")

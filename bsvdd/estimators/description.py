@@ -27,6 +27,7 @@ from ..models.dictionary import Dictionary
 from ..models.kernels import Kernel, Tabular, as_kernel
 from ..models.rows import CompleteRows
 from ..tables import inputs
+from ..tables.group_centres import group_texts
 from ..tables.labels import LABELS_OF_PREDICT
 from ..tables.table import Table
 from ..tables.training import TrainingRows, warn_of_training
@@ -516,6 +517,34 @@ class Description(OutlierMixin, OfRows[Fit]):
         rows = self._new_rows(X, groups=groups)
         with threads.one():
             return self.fit_.scores(rows)
+
+    def known_groups(
+        self, X: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> np.ndarray | None:
+        """Return the group (m,) by whose centre each row is answered.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p), optional
+            By default the training rows.
+        groups : array-like, or name of a column of X, optional
+            As in :meth:`decision`.
+
+        Returns
+        -------
+        ndarray of str, shape (m,), optional
+            Empty for a group that the fit has not. None of a fit without
+            ``group_centres``.
+        """
+        check_is_fitted(self)
+        training = self._training
+        if X is None:
+            given = training.group_labels
+            return group_texts(given) if training.centres is not None else None
+        code = training.groups_of(X, groups)
+        if training.centres is None:
+            return None
+        return np.append(training.centres.labels.to_numpy(), "")[code]
 
     def margins(
         self, X: ArrayLike | None = None, groups: ArrayLike | None = None

@@ -253,6 +253,8 @@ class Facts:
         The effective number of majority rows, if weights differ.
     groups : int or None
         The number of groups that leave, if several rows leave together.
+    group_centres : bool
+        Whether each group has its own centre.
     smallest_rate : float
         The smallest rate of false alarms that so many rows or groups can hold,
         1/(n + 1).
@@ -302,6 +304,7 @@ class Facts:
     without_weight: int
     effective_rows: float | None
     groups: int | None
+    group_centres: bool
     smallest_rate: float
     one_table: bool
     columns: dict[str, str]
@@ -446,6 +449,7 @@ def _row_facts(fit: Fit) -> dict[str, Any]:
         "without_weight": len(weight) - len(positive),
         "effective_rows": effective_number(positive) if np.ptp(positive) else None,
         "groups": len(rows.majority_groups) if (rows.shared_group >= 0).any() else None,
+        "group_centres": rows.group_centres,
         "smallest_rate": 1.0 / (rows.effective_groups + 1.0),
         "one_table": fit.kernel.of_core,
         "columns": {str(column): kind for column, kind in kinds.items()},

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from ..models.kernels import Kernel
 from ..models.rows import FEWEST_ROWS, Rows
+from ..tables.group_centres import group_texts
 from ..tables.labels import LABELS_OF_PREDICT, minority_of
 from ..tables.table import Table
 from ..tables.training import TrainingRows, TrainingTable
@@ -90,6 +92,25 @@ class OfRows[F: HasRows](BaseEstimator):
         """The training rows as they were given, and what each column is."""
         check_is_fitted(self)
         return self._training.given
+
+    @property
+    def groups_(self) -> pd.DataFrame:
+        """What a fit with ``group_centres`` knows of each group.
+
+        Sorted by ``distance``, the distance of the group's centre from the population's
+        in standard deviations within groups, with ``low`` and ``high``, the ends of its
+        90 % interval; ``rows``; and ``borrowed``, the share of its centre that comes
+        from the population. Columns of numbers count.
+        """
+        check_is_fitted(self)
+        training = self._training
+        if training.centres is None:
+            raise AttributeError(
+                f"this {type(self).__name__} has one centre for all rows; groups_ is "
+                "of a fit with group_centres=True"
+            )
+        labels = group_texts(training.group_labels)
+        return training.centres.summary(labels[training.counts_in_centre > 0.0])
 
     @property
     def labels_(self) -> tuple[Any, ...]:

@@ -37,6 +37,21 @@ class HasTable(Protocol):
 
 
 @runtime_checkable
+class HasGroups(Protocol):
+    """Answers rows by the centres of their groups, where its fit has such centres."""
+
+    def known_groups(
+        self, X: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> np.ndarray | None:
+        """Return the group of each row; None without centres."""
+
+    def decision_function(
+        self, X: ArrayLike, groups: ArrayLike | None = None
+    ) -> np.ndarray:
+        """Return the score of each row, for its group."""
+
+
+@runtime_checkable
 class LeavesOut(RowScorer, HasTable, Protocol):
     """Answers its training rows left out: a description, or several in ``Views``."""
 

@@ -93,8 +93,11 @@ def job(found: Facts) -> str:
     if found.effective_rows is not None and not found.one_table:
         text += f"; by their weights they are {found.effective_rows:.0f} rows in effect"
     if found.groups is not None:
+        asked = "asked of rows of a new group"
+        if found.group_centres:
+            asked = "each group has its own centre"
         text += (
-            f"; asked of rows of a new group: {found.groups} groups leave one by one, "
+            f"; {asked}: {found.groups} groups leave one by one, "
             f"and the smallest rate that they can hold is {found.smallest_rate:.2g}"
         )
     return text

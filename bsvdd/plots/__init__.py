@@ -1,6 +1,7 @@
 """Plots of fitted estimators with matplotlib; each function returns its axes."""
 
 from .draws import plot_decisions, plot_margin, plot_weights
+from .groups import plot_groups
 from .outliers import plot_explanation, plot_outliers
 from .rows import plot_boundary, plot_distances, plot_roc
 from .sensitivity import plot_sensitivity
@@ -10,6 +11,7 @@ __all__ = [
     "plot_decisions",
     "plot_distances",
     "plot_explanation",
+    "plot_groups",
     "plot_margin",
     "plot_outliers",
     "plot_roc",

@@ -47,7 +47,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.messages import of_value
-from ..estimators.protocols import HasTable, LeavesOut, RowScorer
+from ..estimators.protocols import HasGroups, HasTable, LeavesOut, RowScorer
 from ..tables.table import frame_of
 from ..tables.training import TrainingTable
 
@@ -87,6 +87,10 @@ class Walks:
     is_category : ndarray of bool, shape (p,)
     start, end : ndarray of int, shape (m, 10, p)
         The rows of ``cells`` whose values walks begin and end with.
+    groups : ndarray of shape (m,), optional
+        The group by whose centre all rows on the walks of a row are answered.
+    own : ndarray of int, shape (m,), optional
+        To how many rows of its own group a row walks; 0: to rows of any group.
     """
 
     estimator: RowScorer
@@ -95,6 +99,8 @@ class Walks:
     is_category: np.ndarray
     start: np.ndarray
     end: np.ndarray
+    groups: np.ndarray | None = None
+    own: np.ndarray | None = None
 
     def surprise(
         self, rank: np.ndarray, steps: Sequence[int], rows: Sequence[int]
@@ -112,14 +118,20 @@ class Walks:
             end = self.end[some][:, :, None]
             place = np.where(changed, end, self.start[some][:, :, None])
             place = place.reshape(-1, len(f))
+            values = self.values[place, f]
+            of_row = np.repeat(some, changed[0, ..., 0].size)
+            if self.groups is not None:
+                codes, _ = pd.factorize(self.groups)
+                values = np.column_stack([values, codes[of_row]])
             _, first, step = np.unique(
-                self.values[place, f], axis=0, return_index=True, return_inverse=True
+                values, axis=0, return_index=True, return_inverse=True
             )
             columns = {
                 c: self.cells[c].array.take(place[first, i])
                 for i, c in enumerate(self.cells)
             }
-            asked = _surprise(self.estimator, pd.DataFrame(columns))
+            groups = None if self.groups is None else self.groups[of_row[first]]
+            asked = _surprise(self.estimator, pd.DataFrame(columns), groups)
             found.append(asked[step].reshape(changed.shape[:3]))
         return np.concatenate(found)
 
@@ -314,8 +326,13 @@ class Why:
             own.append(f"{name} = {self.value(rows, f)}")
             if self.walks.is_odd(rows, f):
                 like.append(f"{name} " * several + self.usual(rows, f))
-        other = "; rows like it: " * bool(like) + ", ".join(like)
+        other = f"; {self._alike(rows)}: " * bool(like) + ", ".join(like)
         return f"{' and '.join(own)}{' together' * several} ({part:.0%}{other})"
+
+    def _alike(self, rows: np.ndarray) -> str:
+        """Return what the rows are called to which some rows walk."""
+        n = 0 if self.walks.own is None else int(self.walks.own[rows].min())
+        return f"its {n} row{'s' if n > 1 else ''}" if n else "rows like it"
 
     def value(self, rows: int | Sequence[int] | np.ndarray, f: int) -> str:
         """Return what some rows have in a column, in words.
@@ -377,6 +394,7 @@ def explain(
     Z: ArrayLike | None = None,
     X: ArrayLike | None = None,
     rows: Sequence[int] | np.ndarray | None = None,
+    groups: ArrayLike | None = None,
 ) -> Why:
     """Return why rows are abnormal: by walks to normal rows that are like them.
 
@@ -391,6 +409,9 @@ def explain(
         The known rows. By default the rows of the fit, ``est.table_``.
     rows : sequence of int, optional
         Positions of the known rows to explain where there is no Z. Default: all.
+    groups : array-like of shape (m,), or name of a column of Z, optional
+        Of a fit with ``group_centres``, as in ``est.decision``: walks end at normal
+        rows of the row's own group, where there are any.
 
     Returns
     -------
@@ -437,6 +458,9 @@ def explain(
             "row is like Z"
         )
     own = np.arange(len(known)) if rows is None else np.asarray(rows)
+    labels, near_labels = _groups(est, Z, own, groups)
+    if isinstance(groups, str) and isinstance(Z, pd.DataFrame):
+        Z = Z.drop(columns=groups)
     asked = known.iloc[own] if Z is None else Z
     values = np.concatenate([table.values.to_numpy()[normal], table.floats(asked)])
     new = frame_of(asked, known.columns)
@@ -447,8 +471,12 @@ def explain(
     near = known.iloc[normal].astype(flags)
     cells = pd.concat([near, new[list(known)]], ignore_index=True)
     is_category = np.isin(np.arange(len(table.kinds)), table.table.categorical)
-    like = _most_alike(values, len(normal), is_category)
-    walks = Walks(est, cells, values, is_category, *_ends(values, like))
+    same = np.zeros((len(new), len(normal)), dtype=bool)
+    if labels is not None and X is None:
+        same = labels[:, None] == near_labels[normal]
+    like, n_own = _most_alike(values, same, is_category)
+    ends = _ends(values, like)
+    walks = Walks(est, cells, values, is_category, *ends, labels, n_own)
     p = cells.shape[1]
     unit = np.minimum(_places(walks), MOST_COLUMNS)
     rank = walk_steps(min(p, MOST_COLUMNS + 1))[:, unit].swapaxes(0, 1)
@@ -461,6 +489,18 @@ def explain(
     now = steps[..., 0].mean(axis=1) if Z is not None else surprise[own]
     nearest = pd.DataFrame(known.index.to_numpy()[normal[like]], new.index)
     return Why(pd.Series(now, new.index), falls, turns, together, nearest, walks)
+
+
+def _groups(
+    est: RowScorer, Z: ArrayLike | None, rows: np.ndarray, groups: ArrayLike | None
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """Return the groups of the rows that are asked, and of all rows of the fit."""
+    labels = est.known_groups() if isinstance(est, HasGroups) else None
+    if not isinstance(est, HasGroups) or labels is None:
+        if groups is not None:
+            raise ValueError("explain: groups= needs a fit with group_centres=True")
+        return None, np.empty(0)
+    return labels[rows] if Z is None else est.known_groups(Z, groups), labels
 
 
 def _known(est: RowScorer, X: ArrayLike | None) -> tuple[TrainingTable, np.ndarray]:
@@ -487,9 +527,13 @@ def _known(est: RowScorer, X: ArrayLike | None) -> tuple[TrainingTable, np.ndarr
     return table, _surprise(est, table.frame)
 
 
-def _surprise(est: RowScorer, frame: pd.DataFrame) -> np.ndarray:
+def _surprise(
+    est: RowScorer, frame: pd.DataFrame, groups: np.ndarray | None = None
+) -> np.ndarray:
     """Return the surprise of rows, without warnings of rows on the way."""
     with warnings.catch_warnings(action="ignore", category=UserWarning):
+        if groups is not None and isinstance(est, HasGroups):
+            return -est.decision_function(frame, groups)
         return -np.asarray(est.decision_function(frame), dtype=float)
 
 
@@ -539,15 +583,19 @@ def _by_column(steps: np.ndarray, rank: np.ndarray) -> np.ndarray:
     return np.take_along_axis(-np.diff(steps), rank, axis=2)
 
 
-def _most_alike(values: np.ndarray, n: int, is_category: np.ndarray) -> np.ndarray:
+def _most_alike(
+    values: np.ndarray, same: np.ndarray, is_category: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the ten known rows most like each row, (m, 10), the nearest first.
 
-    The first n rows are the known ones; if these are few they are repeated. A number
-    adds min(abs(difference) / sd, 1) to the distance; another category, or a missing
-    value in one of the rows, adds 1. A known row that is equal is the row itself, and
-    not like it.
+    Also how many of them are of its group (m,), as ``same`` (m, n) says: others count
+    only where there is none, 0. The first n rows are the known ones; if these are few
+    they are repeated. A number adds min(abs(difference) / sd, 1) to the distance;
+    another category, or a missing value in one of the rows, adds 1. A known row that is
+    equal is the row itself, and not like it.
     """
-    distance = np.zeros((len(values) - n, n))
+    n = same.shape[1]
+    distance = np.zeros(same.shape)
     for x, category in zip(values.T, is_category, strict=True):
         sd = 1.0 if category else np.nanstd(x[:n]) or 1.0
         off = np.abs(x[n:, None] - x[:n]) / sd
@@ -555,7 +603,11 @@ def _most_alike(values: np.ndarray, n: int, is_category: np.ndarray) -> np.ndarr
         off[np.isnan(x[n:, None]) & np.isnan(x[:n])] = 0.0
         distance += np.nan_to_num(off, nan=1.0)
     distance[distance == 0.0] = np.inf
-    return np.argsort(distance, axis=1, kind="stable")[:, np.arange(WALKS) % n]
+    own = (same & np.isfinite(distance)).sum(axis=1)
+    distance[(own > 0)[:, None] & ~same] = np.inf
+    order = np.argsort(distance, axis=1, kind="stable")
+    place = np.arange(WALKS) % np.where(own > 0, own, n)[:, None]
+    return np.take_along_axis(order, place, axis=1), np.minimum(own, WALKS)
 
 
 def _ends(values: np.ndarray, like: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

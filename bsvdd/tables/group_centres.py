@@ -43,6 +43,7 @@ from .columns import text_of
 SCALES = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, np.inf)  # nu
 POOLED = np.geomspace(0.02, 1e4, 24)  # kappa
 WILD = 10.0  # interquartile ranges beyond the quartiles
+DRAWS = 1000  # of centres of groups
 UNSEEN = 0.5  # rows that a category has which no row has
 NEW = -1  # the group of a row whose group is not known
 
@@ -287,6 +288,41 @@ class GroupCentres:
         m, L, centre, s2 = self.shrunk(group, self._terms(X, t))
         sd = np.sqrt(np.maximum(s2 + self.tau2 * (1.0 - L), TINY))
         return (X - centre) / sd, sd, m
+
+    def summary(self, labels: np.ndarray) -> pd.DataFrame:
+        """Return what is known of each group, those that differ most first.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n,)
+            Of the training rows that count.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``rows``; ``borrowed``, the mean of 1 - L over the columns of numbers;
+            ``distance`` of the group from the population, the root mean square of b /
+            sigma over these columns, with the ends ``low`` and ``high`` of its 90 %
+            interval under b ~ N(L (mean - mu), tau^2 (1 - L)).
+        """
+        number = [f for f in range(len(self.mu)) if f not in self.levels]
+        group = np.arange(len(self.labels))
+        _, L, centre, s2 = (v[:, number] for v in self.shrunk(group))
+        sd = np.sqrt(self.tau2[number] * (1.0 - L))
+        rng = np.random.default_rng(0)
+        b = centre - self.mu[number] + sd * rng.normal(size=(DRAWS, *sd.shape))
+        square = (b**2 / np.maximum(s2, TINY)).sum(axis=2) / max(len(number), 1)
+        low, middle, high = np.sqrt(np.quantile(square, [0.05, 0.5, 0.95], axis=0))
+        found = {
+            "rows": pd.Series(labels).value_counts().reindex(self.labels).to_numpy(),
+            "borrowed": (1.0 - L).sum(axis=1) / max(len(number), 1),
+            "distance": middle,
+            "low": low,
+            "high": high,
+        }
+        index = pd.Index(self.labels, name="group")
+        table = pd.DataFrame(found, index)
+        return table.sort_values("distance", ascending=False, kind="stable")
 
     def residuals(
         self, X: np.ndarray, group: np.ndarray, weight: np.ndarray | None = None

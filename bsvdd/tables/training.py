@@ -256,13 +256,18 @@ class TrainingRows(Rows):
         """The centres of groups; None if rows are described as they are."""
         if not self.group_centres:
             return None
-        t = np.where(self.minority, 0.0, self.weight)
+        t = self.counts_in_centre
         return centres_of(self.table, self.observed, self.group_labels, t)
+
+    @property
+    def counts_in_centre(self) -> np.ndarray:
+        """The weights (n,) of rows in the centre of their group: 0 for the minority."""
+        return np.where(self.minority, 0.0, self.weight)
 
     @cached_property
     def _donors(self) -> np.ndarray:
         """The rows that fill missing cells, as they are or as residuals."""
-        t = np.where(self.minority, 0.0, self.weight)
+        t = self.counts_in_centre
         rows = self.observed
         if self.group_centres:
             rows = residuals_of_training(self.table, rows, self.group_labels, t)
@@ -270,6 +275,8 @@ class TrainingRows(Rows):
 
     def groups_of(self, X: ArrayLike, groups: ArrayLike | None) -> np.ndarray:
         """Return the numbers (m,) of the groups of new rows; -1 for unknown ones.
+
+        Without centres of groups there are none, (0,).
 
         Parameters
         ----------

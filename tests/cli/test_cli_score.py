@@ -325,3 +325,27 @@ def test_what_the_cells_do_not_say_is_kept_with_the_model(table, scores, tmp_pat
     rows["day"] -= 10
     rows.to_csv(path, index=False)
     assert f"most of the {moved}" in scores(model, path)[0].stderr
+
+
+def test_rows_of_known_groups_are_scored_by_their_own_centre(tmp_path):
+    rng = np.random.default_rng(0)
+    of = np.repeat(np.arange(20), 5)
+    x = 5.0 * rng.normal(size=(20, 2))[of] + rng.normal(size=(100, 2))
+    visits = pd.DataFrame(x, columns=["a", "b"]).assign(patient=of)
+    new = visits.iloc[[0, 5, 10]].copy()
+    new["a"] += [0.0, 9.0, 0.0]
+    new.loc[10, "patient"] = 99
+    visits.to_csv(tmp_path / "visits.csv", index=False)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    model = tmp_path / "model.safetensors"
+    how = ("--group", "patient", "--group-centres", "--out", model)
+    said = call("fit", tmp_path / "visits.csv", *how).output
+    assert "each group has its own centre" in said
+    out = tmp_path / "out.csv"
+    call("score", model, tmp_path / "new.csv", "--explain", "--out", out)
+    found = pd.read_csv(out)
+    assert found["own"].tolist() == ["5 earlier rows"] * 2 + ["new patient"]
+    assert not found["normal"][1]
+    assert "rows: " in found["reason"][1]
+    refused = call("fit", tmp_path / "visits.csv", "--group-centres", code=2)
+    assert "give --group COLUMN" in refused.output

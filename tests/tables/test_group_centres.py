@@ -198,6 +198,35 @@ def test_missing_cells_and_categories_and_a_saved_fit(tmp_path):
     assert est.table_.frame["kind"].dropna().isin(["u", "v"]).all()
 
 
+def test_what_is_known_of_each_group(fitted):
+    est, _ = fitted
+    X, g, _ = table_of()
+    table = est.groups_
+    assert table["rows"].eq(6).all()
+    assert table["distance"].is_monotonic_decreasing
+    assert (table["low"] <= table["distance"]).all()
+    assert table["borrowed"].between(0, 0.1).all()
+    ax = bsvdd.plots.plot_groups(est, most=5)
+    assert [t.get_text() for t in ax.get_yticklabels()][-1] == f"{table.index[0]} (6)"
+    with pytest.raises(AttributeError, match="group_centres=True"):
+        _ = bsvdd.SVDD().fit(X, groups=g).groups_
+
+
+def test_reasons_are_by_the_rows_of_the_own_group(fitted):
+    est, Z = fitted
+    X, g, _ = table_of()
+    odd = Z.iloc[[0]].assign(a=Z["a"].iloc[0] + 8.0)
+    why = bsvdd.explain(est, odd)
+    own = est.table_.frame["a"][Z["patient"].to_numpy() == Z["patient"].iloc[0]]
+    assert "its " in why.reason(0) and " rows: " in why.reason(0)
+    assert set(why.nearest.iloc[0]) <= set(own.index)
+    same = bsvdd.explain(est, odd.drop(columns="patient"), groups=odd["patient"])
+    assert same.reason(0) == why.reason(0)
+    assert np.isclose(why.surprise.iloc[0], est.decision(odd)["surprise"].iloc[0])
+    with pytest.raises(ValueError, match="group_centres=True"):
+        bsvdd.explain(bsvdd.SVDD().fit(X, groups=g), X[:1], groups=g[:1])
+
+
 @pytest.mark.parametrize(
     ("of_rows", "message"),
     [
