@@ -13,7 +13,7 @@ from pandas.api import types
 
 from ..base.messages import advised, did_you_mean, listed, quoted
 from ..base.warning import DataWarning, warn
-from .columns import NO_VALUE, TableColumn, text_of, texts
+from .columns import NO_VALUE, TableColumn, text_of, texts, times_of
 from .reading import column_of, notes_of_column
 
 
@@ -253,6 +253,8 @@ class Table:
     def known(self, X: Any) -> Any:
         """Return rows in which the values of :attr:`missing` are missing.
 
+        Texts of :attr:`cyclic` columns that are clocks are times of the day.
+
         Parameters
         ----------
         X : pandas.DataFrame or ndarray of numbers
@@ -261,8 +263,17 @@ class Table:
         -------
         pandas.DataFrame or ndarray
         """
-        if not self.missing:
-            return X
+        X = self._without_codes(X) if self.missing else X
+        if isinstance(X, pd.DataFrame):
+            clocks = [c for c in self.cyclic if c in X and X[c].dtype.kind == "O"]
+            X = X.copy() if clocks else X
+            for name in clocks:
+                times = times_of(X[name])
+                X[name] = X[name].astype(object).where(times.isna(), times.dt.time)
+        return X
+
+    def _without_codes(self, X: Any) -> Any:
+        """Rows in which the values of :attr:`missing` are missing."""
         codes = [text_of(v) for v in self.missing]
         found = pd.to_numeric(pd.Series(codes, dtype=object), errors="coerce")
         numbers = found.dropna()
