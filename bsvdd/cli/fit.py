@@ -55,7 +55,7 @@ def fit_command(
     check_outputs({"--out": out, "--report": report}, csv)
     layout = replace(table, label=label)
     est, X, y = model_and_rows(csv, layout, minor, own)
-    X, of_rows = known.taken(X)
+    X, of_rows, _ = known.taken(X, est.table)
     if label is None and (two := [c for c in X if X[c].nunique() == 2]):
         warn(
             f"{messages.listed(two, 'has', 'have')} two values, and no label is named: "

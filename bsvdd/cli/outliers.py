@@ -17,8 +17,11 @@ from .errors import check_outputs, plain_errors
 from .fit import model_and_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     import pandas as pd
+    from rich.console import Console
     from rich.table import Table
 
     from ..outliers.stand_out import StandOut
@@ -101,7 +104,7 @@ def outliers(
     _require_core(own.model)
     est, X, _ = model_and_rows(csv, _without(table, label), None, own)
     names = X.index
-    X, of_rows = _features(X, known, strata, csv)
+    X, of_rows, wrong = _features(X, known, strata, csv, est.table)
     with console.waiting("outliers") as step:
         import numpy as np
 
@@ -122,9 +125,11 @@ def outliers(
     if label is not None:
         said.append(f"Column {label!r} is left out: no label is used.")
     console.print_lines(screen, said)
+    _print_findings(screen, wrong, found.title, names, top)
     if out is not None:
         missing = X.iloc[found.order].isna()
         written = console.with_filled(found.table.join(why.top_columns()), missing)
+        written = _with_findings(written, wrong, found.order)
         console.save_table(out, console.with_names(written, names[found.order]), table)
     if picture is not None:
         _draw(picture, found, names.to_numpy(), lines, texts, own.model)
@@ -136,15 +141,53 @@ def _without(table: Layout, label: str | None) -> Layout:
 
 
 def _features(
-    X: pd.DataFrame, known: rows.RowOptions, strata: str | None, csv: Path
-) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
-    """Return the features, and the weights, groups and strata of the rows."""
-    features, of_rows = known.taken(X)
+    X: pd.DataFrame,
+    known: rows.RowOptions,
+    strata: str | None,
+    csv: Path,
+    table: tables.table.Table | None,
+) -> tuple[pd.DataFrame, dict[str, np.ndarray], pd.DataFrame]:
+    """Return features, weights, groups and strata of the rows, and what is wrong."""
+    apart = {}
     if strata is not None:
         _, labels = tables.files.split(X, strata, "--strata", str(csv))
-        of_rows["strata"] = labels.to_numpy()
-        features = features.drop(columns=strata, errors="ignore")
-    return features.reset_index(drop=True), of_rows
+        apart["strata"] = labels.to_numpy()
+    features, of_rows, read = known.taken(X, table, strata)
+    wrong = tables.findings.findings(read)
+    return features.reset_index(drop=True), of_rows | apart, wrong
+
+
+def _print_findings(
+    screen: Console,
+    wrong: pd.DataFrame,
+    title: Callable[..., str],
+    names: pd.Index,
+    top: int,
+) -> None:
+    """Print copies, misspelt words and codes, a line for each."""
+    if wrong.empty:
+        return
+    cells = [
+        [title(rows, names), finding, f"{column} = {value}, else {expected}"]
+        if expected
+        else [title(rows, names), finding, value]
+        for rows, finding, column, value, expected in wrong.head(top).to_numpy()
+    ]
+    head = [str(names.name or "row"), "finding", "reason"]
+    screen.print(console.table_of(head, cells, [False] * len(cells), max_width=28))
+    if (more := len(wrong) - top) > 0:
+        are = "finding is" if more == 1 else "findings are"
+        console.print_lines(screen, [f"{more} more {are} not printed: see --top."])
+
+
+def _with_findings(
+    table: pd.DataFrame, wrong: pd.DataFrame, order: np.ndarray
+) -> pd.DataFrame:
+    """Return a table of rows with a column of their findings, if there are any."""
+    if wrong.empty:
+        return table
+    each = wrong.explode("rows").groupby("rows")["finding"].unique().str.join(", ")
+    return table.assign(findings=each.reindex(order).fillna("").to_numpy())
 
 
 def _followed(X: pd.DataFrame, csv: Path) -> list[str]:

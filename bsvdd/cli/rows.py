@@ -10,7 +10,7 @@ import click
 
 from .. import tables
 from ..base import messages
-from ..base.warning import collected
+from ..base.warning import DataWarning, collected, warn
 from .options import Options, option_set, repeatable
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class RowOptions:
     recent: tuple[str, ...] = ()
     suspect: tuple[str, ...] = ()
     group_copies: bool = False
+    keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.group) + self.group_copies > 1:
@@ -49,18 +50,29 @@ class RowOptions:
         found = [f"{name} {v}" for name, values in given.items() for v in values]
         return [*found, *["copies leave together"] * self.group_copies]
 
-    def taken(self, X: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
+    def taken(
+        self,
+        X: pd.DataFrame,
+        table: tables.table.Table | None,
+        strata: str | None = None,
+    ) -> tuple[pd.DataFrame, dict[str, np.ndarray], tables.training.TrainingTable]:
         """Return the features of a table, and what ``fit`` takes of rows.
 
         Parameters
         ----------
         X : pandas.DataFrame
+        table : Table, optional
+            How the columns are read.
+        strata : str, optional
+            A column that is no feature.
 
         Returns
         -------
         rest : pandas.DataFrame
         of_rows : dict
             The ``groups`` and ``sample_weight`` of the rows, if they are given.
+        read : TrainingTable
+            With the columns that are no features by themselves.
 
         Raises
         ------
@@ -68,7 +80,7 @@ class RowOptions:
             A column is not in the table, or its values are no weights, dates, or
             levels.
         """
-        columns = [*self.group, *self.weight]
+        columns = [*self.group, *self.weight, *filter(None, [strata])]
         found: dict[str, Any] = {}
         for name in self.group:
             found["groups"] = _column(X, "--group", name).to_numpy()
@@ -88,9 +100,33 @@ class RowOptions:
             raise ValueError(
                 "the table has no feature columns besides those about rows"
             )
+        rest, read = _features(rest, table, self.keep)
         if self.group_copies:
             found["groups"] = tables.copies.copies(rest)
-        return rest, found
+        return rest, found, read
+
+
+def _features(
+    X: pd.DataFrame, table: tables.table.Table | None, keep: tuple[str, ...]
+) -> tuple[pd.DataFrame, tables.training.TrainingTable]:
+    """Return the features, and all columns as read; kept texts are categories."""
+    for name in keep:
+        _column(X, "--keep", name)
+    with collected():  # the fit has the same warnings
+        read = tables.training.TrainingTable.read(X, table)
+    none = tables.features.no_features(read.frame, read.table.columns, read.values)
+    texts = [name for name in keep if read.kinds[name] == "names"]
+    out = [name for name in none if name not in (*keep, *read.table.cyclic)]
+    if len(out) == X.shape[1]:
+        why = "; ".join(f"{name!r} {none[name]}" for name in out)
+        raise ValueError(f"no column is a feature: {why}; --keep COLUMN makes it one")
+    for name in out:
+        warn(
+            f"column {name!r} {none[name]}: it is left out; --keep {name!r} makes it a "
+            "feature",
+            DataWarning,
+        )
+    return X.drop(columns=out).astype(dict.fromkeys(texts, "category")), read
 
 
 def _named(X: pd.DataFrame, option: str, text: str) -> tuple[pd.Series, str]:
@@ -186,6 +222,11 @@ OF_ROWS: Options = {
     "weight": repeatable("COLUMN", "Column of weights, such as those of a survey."),
     "recent": repeatable(
         "COLUMN=HALF-LIFE", "Column of dates, such as taken=90D: older rows count less."
+    ),
+    "keep": repeatable(
+        "COLUMN",
+        "Column that is a feature, though it names rows, has free text, counts on or "
+        "is nearly empty; repeatable.",
     ),
     "suspect": repeatable(
         "COLUMN=VALUE",

@@ -20,6 +20,7 @@ from ..estimators.description import Description
 from ..inference.boundary import lower_median
 from ..models.kernels import Tabular, as_kernel
 from ..models.kernels.decorrelated import MOST_COMPARED_ROWS, Decorrelated
+from ..tables.findings import findings
 from ..tables.table import frame_of
 from ..tables.training import TrainingRows, without_columns
 from .core_rows import CORE_SHARE, core_of
@@ -118,6 +119,14 @@ class StandOut:
             "weight": self.weight,
         }
         return pd.DataFrame(columns, self.names).iloc[self.order]
+
+    @property
+    def findings(self) -> pd.DataFrame:
+        """Copies, misspelt words and codes, see :func:`~bsvdd.tables.findings.findings`.
+
+        They have no probability, and are not listed by themselves.
+        """
+        return findings(self.estimator.table_)
 
     def lines(self, most: int) -> list[np.ndarray]:
         """Return the rows of the first lines of a printed table.

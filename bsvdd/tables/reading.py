@@ -9,7 +9,7 @@ with lines that work when pasted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import time
 
 import numpy as np
@@ -39,7 +39,8 @@ TOWN = r"^\d{4} ?([A-Z]{2})$"  # a Dutch postcode
 FEWEST_ENDINGS = 4  # of Dutch postcodes, more than the units of a column
 SEASON = r"^(\d{4})-(\d\d)$"
 FEWEST_CODES = 3  # rows with a code for "not known"
-FEWEST_OTHERS = 3  # different values beside the code
+FEWEST_OTHERS = 3  # different values beside the codes
+MOST_CODES = 3  # at one end, such as 97, 98, 99
 TYPES = {  # that are no features as they are
     "timedelta": "has durations: X[{x}] = X[{x}] / pandas.Timedelta(days=1) makes days",
     "complex": "has complex numbers",
@@ -219,6 +220,8 @@ def is_code(cells: pd.Series) -> bool:
 
 def _formats(cells: pd.Series) -> list[str]:
     """Return the format that reads all cells as dates; two if the dates differ."""
+    if not cells.str.contains(r"\d").all():
+        return []
     iso = cells.str.match(r"\d{4}-\d\d").all()
     tried = _tried(cells[:1])[not iso :]
     read = {f: moments(cells, f) for f in tried if moments(cells[:1], f).notna().all()}
@@ -314,7 +317,7 @@ def _cures(cells: pd.Series, form: pd.Series, most: str, date: str) -> list[str]
 
 
 def notes_of_column(
-    x: pd.Series, column: TableColumn, values: np.ndarray
+    x: pd.Series, column: TableColumn, values: np.ndarray, no_feature: str = ""
 ) -> Iterator[str]:
     """Yield how a column is read, where a reader may doubt it.
 
@@ -325,6 +328,8 @@ def notes_of_column(
     column : TableColumn
     values : ndarray
         The floats of the cells.
+    no_feature : str
+        Why it is no feature, see :func:`~bsvdd.tables.features.no_features`.
 
     Yields
     ------
@@ -332,8 +337,11 @@ def notes_of_column(
         A sentence without its subject, the column.
     """
     if column.kind == "names":
-        what = "names the rows, as most values occur once, and does not count"
-        yield f"{what}; {_category()}"
+        yield f"{no_feature}, and does not count; {_category()}"
+    elif no_feature:
+        name = advised("index", "X = X.set_index({x})", "{x}")
+        what = f"{no_feature}, and counts as a feature"
+        yield f"{what}; if it is an id, {name} names the rows by it; {_drop()}"
     if column.unit or column.grouped:
         unit = f"in {column.unit}, as new rows must be too"
         how = unit if column.unit else "with thousands"
@@ -351,39 +359,42 @@ def notes_of_column(
         one = of_value(column.values[0])
         what = f"has {n} different texts with digits, such as {one!r}, each a category"
         yield f"{what}; {_drop()}"
-    known = values[~np.isnan(values)]
-    steps = np.diff(known)
-    if column.kind == "dates":
-        is_sorted = (steps >= 0.0).all() or (steps <= 0.0).all()
-        if is_sorted and len(np.unique(known)) >= FEWEST_CELLS:
-            what = "counts on from row to row, so all later rows will be abnormal"
-            yield f"{what}; {_drop()}"
     if column.kind == "numbers":
-        if len(known) == len(values) and _are_ids(known, steps):
-            name = advised("index", "X = X.set_index({x})", "{x}")
-            what = "counts the rows, like an id, and counts as a feature"
-            yield f"{what}; if it is one, {name} names the rows by it; {_drop()}"
-        yield from _notes_of_codes(known)
-
-
-def _are_ids(x: np.ndarray, steps: np.ndarray) -> bool:
-    """Whether numbers are whole, different, and in order or without holes."""
-    if not len(np.unique(x)) == len(x) >= FEWEST_CELLS or (x % 1 != 0).any():
-        return False
-    in_order = (steps > 0.0).all() or (steps < 0.0).all()
-    return bool(in_order or len(x) == np.ptp(x) + 1)
-
-
-def _notes_of_codes(known: np.ndarray) -> Iterator[str]:
-    """Yield that the least or the largest number may be a code for "not known"."""
-    u, count = np.unique(known, return_counts=True)
-    if len(u) <= FEWEST_OTHERS:
-        return
-    for i, others in ((0, u[1:]), (-1, u[:-1])):
-        if count[i] >= FEWEST_CODES and np.abs(others - u[i]).min() > np.ptp(others):
-            code = text_of(float(u[i]))
+        codes, others = codes_of(values)
+        for code in codes:
+            text = text_of(code)
             yield (
-                f"has {code} in {count[i]} rows, alone beyond the others "
-                f"({others[0]:g} to {others[-1]:g}); if that means 'not known', "
-                f"{_missing('code', code)}"
+                f"has {text} in {(values == code).sum()} rows, alone beyond the others "
+                f"({others}); if that means 'not known', {_missing('code', text)}"
             )
+
+
+def codes_of(
+    x: np.ndarray, of_others: Collection[float] = ()
+) -> tuple[list[float], str]:
+    """Return numbers that may be codes for "not known", and the range of the others.
+
+    At most three values at one end, which are farther from all others than these from
+    each other; each in 3 rows or more, or a code of another column.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+    of_others : collection of float
+
+    Returns
+    -------
+    codes : list of float
+    others : str
+    """
+    u, count = np.unique(x[~np.isnan(x)], return_counts=True)
+    may_be = (count >= FEWEST_CODES) | np.isin(u, list(of_others))
+    for k in range(1, MOST_CODES + 1):
+        for end, rest in ((slice(k), slice(k, None)), (slice(-k, None), slice(-k))):
+            codes, others = u[end], u[rest]
+            if len(others) < FEWEST_OTHERS or not may_be[end].all():
+                continue
+            if np.abs(np.subtract.outer(codes, others)).min() > np.ptp(others):
+                more, within = codes_of(x[np.isin(x, others)], of_others)
+                return [*codes.tolist(), *more], within
+    return [], f"{u[0]:g} to {u[-1]:g}" if len(u) else ""

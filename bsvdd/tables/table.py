@@ -14,6 +14,7 @@ from pandas.api import types
 from ..base.messages import advised, did_you_mean, listed, quoted
 from ..base.warning import DataWarning, warn
 from .columns import NO_VALUE, TableColumn, text_of, texts, times_of
+from .features import no_features
 from .reading import column_of, notes_of_column
 
 
@@ -228,8 +229,10 @@ class Table:
         names = None if list(X) == list(range(X.shape[1])) else tuple(X)
         table = self._with(tuple(found.values()), names)
         values = table._values(X)
+        none = no_features(X, table.columns, values)
         for name, column in found.items():
-            for line in notes_of_column(X[name], column, values[name].to_numpy()):
+            x = values[name].to_numpy()
+            for line in notes_of_column(X[name], column, x, none.get(name, "")):
                 warn(f"column {name!r} {line}".replace("{x}", repr(name)), DataWarning)
         return table, table._readable(X, values)
 

@@ -135,6 +135,43 @@ def test_filled_cells_are_named_row_by_row(table, tmp_path):
     assert filled[filled != ""].to_dict() == {"n04": "size, city", "n09": "city"}
 
 
+@pytest.mark.filterwarnings("default::bsvdd.base.warning.DataWarning")
+def test_columns_that_are_no_features_are_left_out_and_kept_if_asked(table, tmp_path):
+    """Findings stand below the list, and in the file; ids are no reason."""
+    path, out = tmp_path / "t.csv", tmp_path / "o.csv"
+    frame = table.assign(number=np.arange(60), why=[f"{i} days" for i in "ab" * 30])
+    frame.loc[8, "city"] = "Olso"
+    copied = ["cost", "size", "city", "version", "why"]
+    frame.loc[30, copied] = frame.loc[20, copied].to_numpy()
+    frame.to_csv(path, index=False)
+    few = ["--model", "SVDD", "--top", 4]
+    result = call("outliers", path, *few, "--out", out)
+    for name, what in (("name", "names the rows"), ("number", "counts on")):
+        line = next(s for s in result.stderr.splitlines() if f"'{name}'" in s)
+        assert what in line and f"left out; --keep '{name}' makes it" in line
+    found = pd.read_csv(out, index_col="row", keep_default_na=False)
+    assert not set(found["column_1"]) & {"name", "number"}
+    text = " ".join(result.stdout.split())
+    assert "8 spelling city = Olso, else Oslo" in text
+    assert "20, 30 duplicate 2 rows are equal in all but 'name', 'number'" in text
+    assert found["findings"][lambda x: x != ""].to_dict() == {
+        20: "duplicate",
+        30: "duplicate",
+        8: "spelling",
+    }
+    kept = call("outliers", path, *few, "--keep", "name", "--keep", "number")
+    assert "left out" not in kept.stderr
+
+
+def test_a_table_of_no_features_has_a_remedy(tmp_path):
+    path = tmp_path / "t.csv"
+    frame = pd.DataFrame({"number": range(60), "name": [f"n{i}" for i in range(60)]})
+    frame.to_csv(path, index=False)
+    result = call("outliers", path, code=1)
+    assert "no column is a feature: 'number' counts on" in result.stderr
+    assert "--keep COLUMN" in result.stderr
+
+
 def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
     path = tmp_path / "t.csv"
     rng = np.random.default_rng(0)

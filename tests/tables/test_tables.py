@@ -473,13 +473,13 @@ def test_cells_of_new_rows(case):
 
 
 SAID = {  # a column of numbers or dates, and the line
-    "ids": (I + 7, r"counts the rows, like an id, .*X\.set_index\('x'\)"),
-    "squares": (I**2, "counts the rows, like an id"),
-    "a range in any order": (RNG.permutation(N), "counts the rows, like an id"),
+    "ids": (I + 7, r"counts on from row to row, and .*X\.set_index\('x'\)"),
+    "ids with holes": (np.sort(RNG.choice(4 * N, N, False)), "counts on from row"),
+    "a range in any order": (RNG.permutation(N), "numbers the rows, like an id"),
     "no id": (RNG.permutation(3 * I), None),
     "dates": (
         pd.date_range("2024-01-01", periods=N),
-        "counts on from row to row, so all later",
+        "counts on from row to row",
     ),
     "dates of orders": (
         np.repeat(pd.date_range("2024-01-01", periods=20), 2),
