@@ -140,7 +140,7 @@ def _data(
                 "name another folder"
             )
     data = datasets.read_dataset(csv, layout, minor)
-    X, of_rows, _ = known.taken(data.X, layout.table)
+    X, of_rows = known.taken(data.X)
     return [replace(data, X=X, of_rows=of_rows)]
 
 

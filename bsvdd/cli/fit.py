@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @options.minor
 @options.of_table
 @rows.known
+@rows.keep
 @options.of_fit
 @options.new_file(
     "--out", default="model.safetensors", help="File of the fitted model."
@@ -45,6 +46,7 @@ def fit_command(
     minor: str | None,
     table: Layout,
     known: rows.RowOptions,
+    keep: tuple[str, ...],
     own: options.FitOptions,
     out: Path,
     report: Path | None,
@@ -55,14 +57,10 @@ def fit_command(
     check_outputs({"--out": out, "--report": report}, csv)
     layout = replace(table, label=label)
     est, X, y = model_and_rows(csv, layout, minor, own)
-    X, of_rows, _ = known.taken(X, est.table)
-    if label is None and (two := [c for c in X if X[c].nunique() == 2]):
-        warn(
-            f"{messages.listed(two, 'has', 'have')} two values, and no label is named: "
-            "all rows count as majority, and the column as a feature; if it is the "
-            f"class, give --label {str(two[0])!r} --minor VALUE",
-            DataWarning,
-        )
+    X, of_rows = known.taken(X)
+    X, _ = rows.features(X, keep, est.table)
+    if label is None:
+        _warn_of_labels(X)
     with waiting(f"fit of {type(est).__name__}", HEARTBEAT):
         est.fit(X, y, **of_rows)
     est.save(out)
@@ -82,6 +80,17 @@ def fit_command(
 
         write_report(est, report)
         click.echo(f"report: {report}")
+
+
+def _warn_of_labels(X: pd.DataFrame) -> None:
+    """Warn of columns of two values, which may be the label."""
+    if two := [c for c in X if X[c].nunique() == 2]:
+        warn(
+            f"{messages.listed(two, 'has', 'have')} two values, and no label is named: "
+            "all rows count as majority, and the column as a feature; if it is the "
+            f"class, give --label {str(two[0])!r} --minor VALUE",
+            DataWarning,
+        )
 
 
 def _read(

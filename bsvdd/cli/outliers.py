@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from ..estimators.description import Description
     from ..outliers.stand_out import StandOut
     from ..tables.files import Layout
 
@@ -42,6 +43,7 @@ EXCESS = (
 @click.argument("csv", type=options.FILE)
 @options.of_table
 @rows.known
+@rows.keep
 @options.of_fit_without_cutoff
 @click.option("--label", metavar="COLUMN", help="Column of labels, which are not used.")
 @click.option(
@@ -73,6 +75,7 @@ def outliers(
     own: options.FitOptions,
     label: str | None,
     known: rows.RowOptions,
+    keep: tuple[str, ...],
     strata: str | None,
     fdr: float,
     top: int,
@@ -104,7 +107,8 @@ def outliers(
     _require_core(own.model)
     est, X, _ = model_and_rows(csv, _without(table, label), None, own)
     names = X.index
-    X, of_rows, wrong = _features(X, known, strata, csv, est.table)
+    X, of_rows = _features(X, known, strata, csv)
+    X, wrong = _checked(X, keep, est)
     with console.waiting("outliers") as step:
         import numpy as np
 
@@ -118,21 +122,17 @@ def outliers(
         asked = np.union1d(np.flatnonzero(found.listed), np.concatenate(lines))
         why = explain(found.estimator, rows=asked)
         texts = [why.reason(np.searchsorted(asked, rows)) or "-" for rows in lines]
-        titles = [found.title(rows, names) for rows in lines]
         said = [str(found), *_alike(found, names, lines), *_followed(X, csv)]
+        said += [f"Column {label!r} is left out: no label is used."] * bool(label)
     screen = console.console_of_records()
-    screen.print(_lines(found, str(names.name or "row"), titles, lines, texts))
-    if label is not None:
-        said.append(f"Column {label!r} is left out: no label is used.")
+    screen.print(_lines(found, names, lines, texts))
     console.print_lines(screen, said)
     _print_findings(screen, wrong, found.title, names, top)
     if out is not None:
-        missing = X.iloc[found.order].isna()
-        written = console.with_filled(found.table.join(why.top_columns()), missing)
-        written = _with_findings(written, wrong, found.order)
+        written = _with_findings(found, why.top_columns(), wrong)
+        written = console.with_filled(written, X.iloc[found.order].isna())
         console.save_table(out, console.with_names(written, names[found.order]), table)
-    if picture is not None:
-        _draw(picture, found, names.to_numpy(), lines, texts, own.model)
+    _draw(picture, found, names.to_numpy(), lines, texts, own.model)
 
 
 def _without(table: Layout, label: str | None) -> Layout:
@@ -141,20 +141,23 @@ def _without(table: Layout, label: str | None) -> Layout:
 
 
 def _features(
-    X: pd.DataFrame,
-    known: rows.RowOptions,
-    strata: str | None,
-    csv: Path,
-    table: tables.table.Table | None,
-) -> tuple[pd.DataFrame, dict[str, np.ndarray], pd.DataFrame]:
-    """Return features, weights, groups and strata of the rows, and what is wrong."""
-    apart = {}
+    X: pd.DataFrame, known: rows.RowOptions, strata: str | None, csv: Path
+) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
+    """Return the features, and the weights, groups and strata of the rows."""
+    features, of_rows = known.taken(X)
     if strata is not None:
         _, labels = tables.files.split(X, strata, "--strata", str(csv))
-        apart["strata"] = labels.to_numpy()
-    features, of_rows, read = known.taken(X, table, strata)
-    wrong = tables.findings.findings(read)
-    return features.reset_index(drop=True), of_rows | apart, wrong
+        of_rows["strata"] = labels.to_numpy()
+        features = features.drop(columns=strata, errors="ignore")
+    return features, of_rows
+
+
+def _checked(
+    X: pd.DataFrame, keep: tuple[str, ...], est: Description
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the columns that are features, rows numbered, and what is wrong."""
+    features, read = rows.features(X, keep, est.table)
+    return features.reset_index(drop=True), tables.findings.findings(read)
 
 
 def _print_findings(
@@ -181,13 +184,14 @@ def _print_findings(
 
 
 def _with_findings(
-    table: pd.DataFrame, wrong: pd.DataFrame, order: np.ndarray
+    found: StandOut, reasons: pd.DataFrame, wrong: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return a table of rows with a column of their findings, if there are any."""
+    """Return rows with their reasons, and a column of findings if there are any."""
+    table = found.table.join(reasons)
     if wrong.empty:
         return table
     each = wrong.explode("rows").groupby("rows")["finding"].unique().str.join(", ")
-    return table.assign(findings=each.reindex(order).fillna("").to_numpy())
+    return table.assign(findings=each.reindex(found.order).fillna("").to_numpy())
 
 
 def _followed(X: pd.DataFrame, csv: Path) -> list[str]:
@@ -207,14 +211,16 @@ def _followed(X: pd.DataFrame, csv: Path) -> list[str]:
 
 
 def _draw(
-    picture: Path,
+    picture: Path | None,
     found: StandOut,
     names: np.ndarray,
     lines: list[np.ndarray],
     texts: list[str],
     model: str,
 ) -> None:
-    """Write the picture of the lines."""
+    """Write the picture of the lines, if there is a file for it."""
+    if picture is None:
+        return
     import matplotlib
 
     matplotlib.use("agg")
@@ -234,7 +240,7 @@ def print_relations(
     """Print the columns that follow from others, and the rows that break this most."""
     from ..questions.relations import relations
 
-    of_fit = (*options.OF_FIT, *rows.OF_ROWS, "strata", "fdr", "picture")
+    of_fit = (*options.OF_FIT, *rows.OF_ROWS, "keep", "strata", "fdr", "picture")
     if unused := options.given_options(*of_fit):
         named = ", ".join(map(options.as_option, unused))
         raise click.UsageError(f"--relations fits no model: leave out {named}")
@@ -301,8 +307,7 @@ def _alike(found: StandOut, names: pd.Index, lines: list[np.ndarray]) -> list[st
 
 def _lines(
     found: StandOut,
-    name: str,
-    titles: list[str],
+    names: pd.Index,
     lines: list[np.ndarray],
     texts: list[str],
 ) -> Table:
@@ -311,14 +316,14 @@ def _lines(
 
     values = pd.DataFrame({"odd": found.probability, "surprise": found.surprise})
     cells = []
-    for title, line, text in zip(titles, lines, texts, strict=True):
+    for line, text in zip(lines, texts, strict=True):
         median = values.iloc[line].median()
         odd = "-" if math.isnan(median["odd"]) else f"{median['odd']:.2f}"
         nats = median["surprise"]
         surprise = f"{nats:z.2f}" if nats < 100.0 else f"{nats:,.0f}"
-        cells.append([title, odd, surprise, text])
+        cells.append([found.title(line, names), odd, surprise, text])
     dim = [not found.listed[line[0]] for line in lines]
-    head = [name, "P(odd)", "surprise", "reason"]
+    head = [str(names.name or "row"), "P(odd)", "surprise", "reason"]
     table = console.table_of(head, cells, dim, max_width=28)
     if any(dim) and not dim[0]:
         table.rows[dim.index(True) - 1].end_section = True

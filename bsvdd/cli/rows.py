@@ -35,7 +35,6 @@ class RowOptions:
     recent: tuple[str, ...] = ()
     suspect: tuple[str, ...] = ()
     group_copies: bool = False
-    keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.group) + self.group_copies > 1:
@@ -50,29 +49,18 @@ class RowOptions:
         found = [f"{name} {v}" for name, values in given.items() for v in values]
         return [*found, *["copies leave together"] * self.group_copies]
 
-    def taken(
-        self,
-        X: pd.DataFrame,
-        table: tables.table.Table | None,
-        strata: str | None = None,
-    ) -> tuple[pd.DataFrame, dict[str, np.ndarray], tables.training.TrainingTable]:
+    def taken(self, X: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
         """Return the features of a table, and what ``fit`` takes of rows.
 
         Parameters
         ----------
         X : pandas.DataFrame
-        table : Table, optional
-            How the columns are read.
-        strata : str, optional
-            A column that is no feature.
 
         Returns
         -------
         rest : pandas.DataFrame
         of_rows : dict
             The ``groups`` and ``sample_weight`` of the rows, if they are given.
-        read : TrainingTable
-            With the columns that are no features by themselves.
 
         Raises
         ------
@@ -80,7 +68,7 @@ class RowOptions:
             A column is not in the table, or its values are no weights, dates, or
             levels.
         """
-        columns = [*self.group, *self.weight, *filter(None, [strata])]
+        columns = [*self.group, *self.weight]
         found: dict[str, Any] = {}
         for name in self.group:
             found["groups"] = _column(X, "--group", name).to_numpy()
@@ -100,16 +88,34 @@ class RowOptions:
             raise ValueError(
                 "the table has no feature columns besides those about rows"
             )
-        rest, read = _features(rest, table, self.keep)
         if self.group_copies:
             found["groups"] = tables.copies.copies(rest)
-        return rest, found, read
+        return rest, found
 
 
-def _features(
-    X: pd.DataFrame, table: tables.table.Table | None, keep: tuple[str, ...]
+def features(
+    X: pd.DataFrame, keep: tuple[str, ...], table: tables.table.Table | None
 ) -> tuple[pd.DataFrame, tables.training.TrainingTable]:
-    """Return the features, and all columns as read; kept texts are categories."""
+    """Return the columns of a table that are features, and all as they are read.
+
+    Parameters
+    ----------
+    X : pandas.DataFrame
+    keep : tuple of str
+        Columns that are features in any case; texts among them are categories.
+    table : Table, optional
+        How the columns are read.
+
+    Returns
+    -------
+    features : pandas.DataFrame
+    read : TrainingTable
+
+    Raises
+    ------
+    ValueError
+        There is no such column, or none is a feature.
+    """
     for name in keep:
         _column(X, "--keep", name)
     with collected():  # the fit has the same warnings
@@ -123,7 +129,7 @@ def _features(
     for name in out:
         warn(
             f"column {name!r} {none[name]}: it is left out; --keep {name!r} makes it a "
-            "feature",
+            f"feature, --id {name!r} names the rows by it",
             DataWarning,
         )
     return X.drop(columns=out).astype(dict.fromkeys(texts, "category")), read
@@ -223,11 +229,6 @@ OF_ROWS: Options = {
     "recent": repeatable(
         "COLUMN=HALF-LIFE", "Column of dates, such as taken=90D: older rows count less."
     ),
-    "keep": repeatable(
-        "COLUMN",
-        "Column that is a feature, though it names rows, has free text, counts on or "
-        "is nearly empty; repeatable.",
-    ),
     "suspect": repeatable(
         "COLUMN=VALUE",
         "Rows that count nothing, such as technician=T3; they are answered. "
@@ -235,3 +236,10 @@ OF_ROWS: Options = {
     ),
 }
 known = option_set("known", RowOptions, OF_ROWS)
+keep = click.option(
+    "--keep",
+    metavar="COLUMN",
+    multiple=True,
+    help="Column that is a feature, though it names rows, has free text, counts on or "
+    "is nearly empty; repeatable.",
+)

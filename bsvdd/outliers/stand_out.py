@@ -122,7 +122,7 @@ class StandOut:
 
     @property
     def findings(self) -> pd.DataFrame:
-        """Copies, misspelt words and codes, see :func:`~bsvdd.tables.findings.findings`.
+        """Copies, misspelt words and codes, as ``bsvdd.tables.findings`` finds them.
 
         They have no probability, and are not listed by themselves.
         """

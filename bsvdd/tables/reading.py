@@ -329,7 +329,7 @@ def notes_of_column(
     values : ndarray
         The floats of the cells.
     no_feature : str
-        Why it is no feature, see :func:`~bsvdd.tables.features.no_features`.
+        Why it is no feature, as ``bsvdd.tables.features`` says it.
 
     Yields
     ------

@@ -270,10 +270,7 @@ def test_what_fit_says_of_classes_and_columns(folder, table, tmp_path):
     warned = [line for line in output.splitlines() if "Warning" in line]
     assert len(warned) == 2 and all(line.startswith("Warning: ") for line in warned)
     assert "several rows have the id 'u' in 'name'" in warned[0]
-    assert (
-        "--id 'nr' (in Python X = X.set_index('nr')) names the rows by it; --drop"
-        in warned[1]
-    )
+    assert "left out; --keep 'nr' makes it a feature, --id 'nr' names the" in warned[1]
 
 
 def test_a_code_among_categories_is_no_gap(table, scores, tmp_path):

@@ -15,7 +15,7 @@ RNG = np.random.default_rng(3)
 I = np.arange(N)  # noqa: E741  the number of the row
 FIRM = RNG.integers(0, 12, N)
 IDS = 36_000_000 + RNG.choice(900_000, N, replace=False)
-WORDS = np.array("please call back on monday or write to us again".split())
+WORDS = ["please", "call", "back", "on", "monday", "or", "write", "to", "us"]
 TEXTS = np.array([" ".join(RNG.choice(WORDS, 5)) for _ in range(60)])
 COLUMNS = {  # by name: the cells, and why the column is no feature
     "firm": ([f"Firm {chr(65 + i)}" for i in FIRM], None),
@@ -73,7 +73,8 @@ def test_whole_numbers_that_differ_by_chance_are_no_ids(distribution):
 
 
 def test_the_embedded_sets_have_features_only():
-    assert len(names := datasets.names()) == 13
+    names = datasets.names()
+    assert len(names) == 13
     for name in names:
         X = pd.DataFrame(datasets.embedded(name).X, dtype=float).add_prefix("c")
         assert no_features(X, [TableColumn()] * X.shape[1], X) == {}
