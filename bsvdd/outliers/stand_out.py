@@ -14,10 +14,10 @@ from scipy.cluster.hierarchy import linkage
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
+from ..base import threads
 from ..base.messages import check_rate, of_value
 from ..base.warning import collected
 from ..estimators.description import Description
-from ..inference.boundary import lower_median
 from ..models.kernels import Tabular, as_kernel
 from ..models.kernels.decorrelated import MOST_COMPARED_ROWS, Decorrelated
 from ..tables.findings import findings
@@ -258,7 +258,8 @@ class CoreFit:
         core[counted], kernel = core_of(rows.X[counted], rows.kernel)
         fitted = clone(est).set_params(kernel=kernel)
         fitted.fit(X, sample_weight=core * rows.weight, groups=rows.group_labels)
-        surprise = np.maximum(-lower_median(fitted.log_similarity()), 0.0)
+        with threads.one():
+            surprise = np.maximum(-fitted.fit_.median_log_similarity(), 0.0)
         return cls(fitted, kernel, core, surprise)
 
     def clumps(self, X: np.ndarray, listed: np.ndarray) -> np.ndarray:
