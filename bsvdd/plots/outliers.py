@@ -14,6 +14,7 @@ from sklearn.utils import get_tags
 from ..estimators.checks import require_description
 from ..outliers.stand_out import StandOut
 from ..questions.why import explain
+from ..questions.why import reasons as reasons_of
 from ..tables.table import as_frame
 from .common import (
     DARK,
@@ -127,9 +128,7 @@ def _reasons(est: LeavesOut, lines: Sequence[np.ndarray]) -> list[str]:
     """Return the reasons of lines of training rows."""
     if not lines or get_tags(est).input_tags.pairwise:
         return [""] * len(lines)
-    asked = np.unique(np.concatenate(lines))
-    why = explain(est, rows=asked)
-    return [why.reason(np.searchsorted(asked, rows)) for rows in lines]
+    return reasons_of(est, lines)[0]
 
 
 def _drawn(
