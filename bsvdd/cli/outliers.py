@@ -61,7 +61,9 @@ EXCESS = (
 @click.option(
     "--top", default=10, type=click.IntRange(1), help="Lines that are printed."
 )
-@options.new_file("--out", help="CSV of all rows, the oddest first.")
+@options.new_file(
+    "--out", help="CSV of all rows, the oddest first; those printed have reasons."
+)
 @click.option(
     "--relations",
     is_flag=True,
@@ -110,18 +112,17 @@ def outliers(
     X, of_rows = _features(X, known, strata, csv)
     X, wrong = _checked(X, keep, est)
     with console.waiting("outliers") as step:
-        import numpy as np
-
         from ..outliers.stand_out import stand_out
-        from ..questions.why import explain
+        from ..questions.why import reasons
 
         step("which rows stand out")
         found = stand_out(est, X, fdr=fdr, **of_rows)
         lines = found.lines(top)
+        if out is not None:  # reasons may take long, and come to it later
+            written = _written(found, found.table, wrong, X, names)
+            console.save_table(out, written, table, said="")
         step("reasons")
-        asked = np.union1d(np.flatnonzero(found.listed), np.concatenate(lines))
-        why = explain(found.estimator, rows=asked)
-        texts = [why.reason(np.searchsorted(asked, rows)) or "-" for rows in lines]
+        texts, why = reasons(found.estimator, lines)
         said = [str(found), *_alike(found, names, lines), *_followed(X, csv)]
         said += [f"Column {label!r} is left out: no label is used."] * bool(label)
     screen = console.console_of_records()
@@ -129,10 +130,25 @@ def outliers(
     console.print_lines(screen, said)
     _print_findings(screen, wrong, found.title, names, top)
     if out is not None:
-        written = _with_findings(found, why.top_columns(), wrong)
-        written = console.with_filled(written, X.iloc[found.order].isna())
-        console.save_table(out, console.with_names(written, names[found.order]), table)
+        reasoned = found.table.join(why.top_columns())
+        written = _written(found, reasoned, wrong, X, names)
+        console.save_table(out, written, table)
     _draw(picture, found, names.to_numpy(), lines, texts, own.model)
+
+
+def _written(
+    found: StandOut,
+    rows: pd.DataFrame,
+    wrong: pd.DataFrame,
+    X: pd.DataFrame,
+    names: pd.Index,
+) -> pd.DataFrame:
+    """Return rows in order as they are written: names, filled columns, findings."""
+    if not wrong.empty:
+        each = wrong.explode("rows").groupby("rows")["finding"].unique().str.join(", ")
+        rows = rows.assign(findings=each.reindex(found.order).fillna("").to_numpy())
+    filled = console.with_filled(rows, X.iloc[found.order].isna())
+    return console.with_names(filled, names[found.order])
 
 
 def _without(table: Layout, label: str | None) -> Layout:
@@ -181,17 +197,6 @@ def _print_findings(
     if (more := len(wrong) - top) > 0:
         are = "finding is" if more == 1 else "findings are"
         console.print_lines(screen, [f"{more} more {are} not printed: see --top."])
-
-
-def _with_findings(
-    found: StandOut, reasons: pd.DataFrame, wrong: pd.DataFrame
-) -> pd.DataFrame:
-    """Return rows with their reasons, and a column of findings if there are any."""
-    table = found.table.join(reasons)
-    if wrong.empty:
-        return table
-    each = wrong.explode("rows").groupby("rows")["finding"].unique().str.join(", ")
-    return table.assign(findings=each.reindex(found.order).fillna("").to_numpy())
 
 
 def _followed(X: pd.DataFrame, csv: Path) -> list[str]:
@@ -321,7 +326,7 @@ def _lines(
         odd = "-" if math.isnan(median["odd"]) else f"{median['odd']:.2f}"
         nats = median["surprise"]
         surprise = f"{nats:z.2f}" if nats < 100.0 else f"{nats:,.0f}"
-        cells.append([found.title(line, names), odd, surprise, text])
+        cells.append([found.title(line, names), odd, surprise, text or "-"])
     dim = [not found.listed[line[0]] for line in lines]
     head = [str(names.name or "row"), "P(odd)", "surprise", "reason"]
     table = console.table_of(head, cells, dim, max_width=28)
