@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ..tables.files import Layout
 
 NAMED_BELOW = 20  # rows of a group that are named below the table
-MOST_COLUMNS = 10  # whose relations are counted
 CLEAR = 2.0  # excess of rows that are not dim
 CAP = 1000.0  # largest excess that is printed
 EXCESS = (
@@ -123,6 +122,7 @@ def outliers(
             console.save_table(out, written, table, said="")
         step("reasons")
         texts, why = reasons(found.estimator, lines)
+        texts = [found.cell_reason(rows) or text for rows, text in zip(lines, texts)]
         said = [str(found), *_alike(found, names, lines), *_followed(X, csv)]
         said += [f"Column {label!r} is left out: no label is used."] * bool(label)
     screen = console.console_of_records()
@@ -200,13 +200,11 @@ def _print_findings(
 
 
 def _followed(X: pd.DataFrame, csv: Path) -> list[str]:
-    """Return a sentence on the columns that follow from others, with a command.
-
-    There is none for more than 10 columns, where counting takes as long as the fit.
-    """
+    """Return a sentence on the columns that follow from others, with a command."""
     from ..questions.relations import relations
 
-    if X.shape[1] > MOST_COLUMNS or not (n := len((found := relations(X)).follows)):
+    found = relations(X)
+    if not (n := len(found.follows)):
         return []
     far = int((found.table["excess"] > CLEAR).sum())
     follow = f"{n} column{' follows' if n == 1 else 's follow'} from others"

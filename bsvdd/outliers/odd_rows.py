@@ -36,7 +36,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import logsumexp
 
-from .tail import NO_ODD_ROW, POWER, SHAPE, Stratum, Tail
+from .tail import NO_ODD_ROW, POWER, SHAPE, SOURCES, Stratum, Tail
 
 RATES = 0.1, 20.0  # ends of h, relative to 1/median u: beyond them there is no mass
 # axes of a grid; each stratum has its own log share, the last axis but one
@@ -58,7 +58,7 @@ MASS_OF_CELL = 1e-4
 MOST_WILD = 5
 LOST = 5.0
 NUMBER_DRAWS = 4000  # of the number of odd rows
-AT_LEAST = 0.01  # its quantile
+AT_LEAST = 0.01  # its quantile, for all sources
 NUMBERS = 0.5, 0.05, 0.95  # quantiles of the number of odd rows of a stratum
 RATHER = 0.5  # P(odd) of a row that is rather odd than normal
 
@@ -131,11 +131,37 @@ class OddRows:
         # form of the tail
         rather = {at: odd >= RATHER for at, odd in of_values.items()}
         shown = _numbers(models, tail, rather, sure).sum(axis=1)
-        at_least = np.quantile(shown, AT_LEAST, method="inverted_cdf")
+        at_least = np.quantile(shown, AT_LEAST / SOURCES, method="inverted_cdf")
         every = {at: odd >= 0.0 for at, odd in of_values.items()}
         numbers = _numbers(models, tail, every, sure)
         numbers = np.quantile(numbers, NUMBERS, axis=0, method="inverted_cdf").T
         return cls(probability, int(at_least), float(none), numbers)
+
+    def joined(self, other: Self) -> Self:
+        """Return the rows that are odd by one source of evidence, or by another.
+
+        The sources are independent, so no row is odd with the product of the
+        probabilities. The numbers of odd rows are at least the larger ones.
+
+        Parameters
+        ----------
+        other : OddRows
+            Without a tail it adds no odd rows but those set aside.
+
+        Returns
+        -------
+        OddRows
+        """
+        parts = np.array([self.probability, other.probability])
+        odd = 1.0 - np.nanprod(1.0 - parts, axis=0)
+        unknown = np.isnan(parts).all(axis=0)
+        both = self.none, other.none
+        return type(self)(
+            np.where(unknown, np.nan, odd),
+            max(self.at_least, other.at_least),
+            math.nan if np.isnan(both).all() else float(np.nanprod(both)),
+            np.fmax(self.numbers, other.numbers),
+        )
 
     def listed(self, fdr: float = 0.1) -> np.ndarray:
         """Return which rows are listed as odd.
@@ -422,10 +448,14 @@ def _with_odd(strata: list[Stratum], points: Points) -> list[Grid]:
 def _share_of_odd(stratum: Stratum, points: Points, cells: GridCells) -> np.ndarray:
     """Return P(odd) (cells, v) of the values of a stratum with odd rows, in cells."""
     log_share = points[_share_axis(stratum)]
-    odd = stratum.log_odd(log_share, points[LOG_A])[cells.log_share, cells.log_a]
-    normal = stratum.log_normal(points[XI], points[LOG_H])[cells.xi, cells.log_h]
-    rest = np.log1p(-np.exp(log_share[cells.log_share]) * stratum.n / stratum.m)
-    return np.asarray(np.exp(odd - np.logaddexp(odd, rest[:, None] + normal)))
+    odd = np.exp(stratum.log_odd(log_share, points[LOG_A]))
+    odd = odd[cells.log_share, cells.log_a]
+    normal = np.exp(stratum.log_normal(points[XI], points[LOG_H]))
+    rest = 1.0 - np.exp(log_share[cells.log_share]) * stratum.n / stratum.m
+    both = normal[cells.xi, cells.log_h]
+    both *= rest[:, None]
+    both += odd
+    return np.asarray(np.divide(odd, both, out=both))
 
 
 # models

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..models.kernels.decorrelated import MOST_COMPARED_ROWS, Decorrelated
 from ..tables.findings import findings
 from ..tables.table import frame_of
 from ..tables.training import TrainingRows, without_columns
+from .cells import Cells
 from .core_rows import CORE_SHARE, core_of
 from .odd_rows import AT_LEAST, RATHER, OddRows
 from .strata import Strata, sentence
@@ -36,6 +37,9 @@ ALIKE_ROWS = 0.25
 FEWEST_IN_CLUMP = 3
 MOST_LISTED = 5000
 BLOCK_VALUES = 2**21  # distances at once: 16 MB
+# kinds of listed rows
+ODD = "odd"
+BREAKS = "breaks a relation"
 # rows that the core has cut off: -log k of a step of one bandwidth, rows of a piece,
 # and the share of the list from which none is given
 STEP = 0.5
@@ -88,6 +92,10 @@ class StandOut:
         For each stratum ``level``, ``rows``, and how many of them are ``odd``: the
         median, and ``low`` and ``high`` of the interval of .9. They count rows that
         hide amid the others too.
+    findings : pandas.DataFrame
+        For each row its ``finding``, where it is listed: "breaks a relation" if one of
+        its cells is not what the other columns lead to, else "odd". Where a cell alone
+        is odd, its ``column`` and ``value``, and what is ``expected`` there.
     """
 
     probability: np.ndarray
@@ -102,6 +110,7 @@ class StandOut:
     estimator: Description
     reason: str
     strata: pd.DataFrame
+    findings: pd.DataFrame
 
     @property
     def order(self) -> np.ndarray:
@@ -118,7 +127,8 @@ class StandOut:
             "clump": self.clump,
             "weight": self.weight,
         }
-        return pd.DataFrame(columns, self.names).iloc[self.order]
+        found = {name: values.array for name, values in self.findings.items()}
+        return pd.DataFrame({**columns, **found}, self.names).iloc[self.order]
 
     @property
     def findings(self) -> pd.DataFrame:
@@ -147,6 +157,26 @@ class StandOut:
             self.order[number == clump] if clump >= 0 else np.array([row])
             for row, clump in first.items()
         ]
+
+    def cell_reason(self, rows: np.ndarray) -> str:
+        """Return the cell by which a row is odd, and what is expected, in words.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Positions.
+
+        Returns
+        -------
+        str
+            Empty for several rows, and for a row that is odd as a whole.
+        """
+        found = self.findings.iloc[rows[0]]
+        if len(rows) > 1 or found.isna()["column"]:
+            return ""
+        lead = "the others lead to" if found["finding"] == BREAKS else "others are near"
+        value, expected = (of_value(found[name]) for name in ("value", "expected"))
+        return f"{found['column']} = {value} ({lead} {expected})"
 
     def title(
         self,
@@ -426,8 +456,13 @@ def stand_out(
             reason = THIN
             odd = OddRows.of(None, beyond, known.level)
             cut_off[:] = False
-    listed = odd.listed(fdr) & ~cut_off
-    at_least = min(max(odd.at_least - cut_off.sum(), 0), listed.sum())
+    odd = replace(odd, at_least=max(odd.at_least - int(cut_off.sum()), 0))
+    cells = _cells(rows)
+    by_cell = cells.odd_rows(known.level, far_only=bool(reason))
+    p_cell = np.nan_to_num(by_cell.probability)
+    odd = odd.joined(by_cell)
+    listed = odd.listed(fdr) & ~(cut_off & (p_cell < RATHER))
+    at_least = min(odd.at_least, listed.sum())
     return StandOut(
         probability=odd.probability,
         surprise=found.surprise,
@@ -441,7 +476,33 @@ def stand_out(
         estimator=found.estimator,
         reason=reason,
         strata=known.table(odd.numbers),
+        findings=_findings(cells, listed, listed & (p_cell >= RATHER)),
     )
+
+
+def _cells(rows: TrainingRows) -> Cells:
+    """Return the cells of a table, explained by all rows that count."""
+    assert isinstance(rows.kernel, Tabular)  # by _asked
+    given = rows.given
+    is_category = np.isin(range(len(given.kinds)), rows.kernel.categorical_columns)
+    return Cells.of(given, is_category, rows.weight > 0.0)
+
+
+def _findings(cells: Cells, listed: np.ndarray, named: np.ndarray) -> pd.DataFrame:
+    """Return the kind of each listed row, and the cell by which a row is ``named``."""
+    shown = ["column", "value", "expected"]
+    found = pd.DataFrame(None, range(len(listed)), ["finding", *shown], object)
+    found.loc[listed, "finding"] = ODD
+    frame = cells.given.frame
+    of_row = {row: cells.first(row) for row in np.flatnonzero(named)}
+    expected = {f: cells.expected(f) for f in set(of_row.values())}
+    for row, f in of_row.items():
+        if cells.breaks(f):
+            found.at[row, "finding"] = BREAKS
+        cell = frame.columns[f], frame.iat[row, f], expected[f][row]
+        for name, value in zip(shown, cell, strict=True):
+            found.at[row, name] = value
+    return found
 
 
 def _rows(

@@ -19,8 +19,9 @@ are one stratum. The priors are
     \log a \text{ flat on } [\log 2, \log 32], \quad
     \varepsilon_l \sim p\, \delta_0 + (1 - p) \text{ log-uniform}(.5 / n_l, .3 n / n_l),
 
-with :math:`p^L = 1/2` for L strata, so the prior probability that no row is odd is 1/2
-for any number of strata. At most .3 of all rows are odd, and :math:`e_l` is at most
+with :math:`p^{2 L} = 1/2` for L strata. There are two tails, of whole rows and of
+single cells (:mod:`.cells`), so the prior probability that no row is odd is 1/2 for any
+number of strata. At most .3 of all rows are odd, and :math:`e_l` is at most
 .99.
 
 If the columns are normal, the tail of the log surprises is light. If they are skewed,
@@ -47,7 +48,8 @@ from typing import Self
 import numpy as np
 from scipy.special import betaln
 
-NO_ODD_ROW = 0.5  # prior probability that no row is odd
+SOURCES = 2  # of evidence: whole rows, and single cells
+NO_ODD_ROW = 0.5 ** (1.0 / SOURCES)  # prior probability, by one source
 # ends of the share of odd rows: the least number of odd rows, and the largest share
 LEAST_ROWS = 0.5
 LARGEST_SHARE = 0.3
@@ -68,8 +70,8 @@ MOST_BELOW = 0.7
 MOST_IN_TAIL = 1000
 LEAST_APART = 0.05  # b less the share of the rows that have the smallest surprise
 # the largest surprises are values of their own, and the others are joined in bins
-MOST_EXACT = 200
-TAIL_BINS = 100
+MOST_EXACT = 100
+TAIL_BINS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +289,7 @@ class Tail:
 def _binned(x: np.ndarray, of_x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return values (v,), and how many rows of each stratum have them, (L, v).
 
-    The 200 largest of x are values of their own. The others are joined in 100 bins, and
+    The 100 largest of x are values of their own. The others are joined in 50 bins, and
     the value of a bin is the mean of its rows. ``of_x`` (L, rows) says which stratum
     each row is in.
     """
