@@ -122,7 +122,10 @@ def outliers(
             console.save_table(out, written, table, said="")
         step("reasons")
         texts, why = reasons(found.estimator, lines)
-        texts = [found.cell_reason(rows) or text for rows, text in zip(lines, texts)]
+        texts = [
+            found.cell_reason(rows) or text
+            for rows, text in zip(lines, texts, strict=True)
+        ]
         said = [str(found), *_alike(found, names, lines), *_followed(X, csv)]
         said += [f"Column {label!r} is left out: no label is used."] * bool(label)
     screen = console.console_of_records()

@@ -175,8 +175,8 @@ class StandOut:
         if len(rows) > 1 or found.isna()["column"]:
             return ""
         lead = "the others lead to" if found["finding"] == BREAKS else "others are near"
-        value, expected = (of_value(found[name]) for name in ("value", "expected"))
-        return f"{found['column']} = {value} ({lead} {expected})"
+        value = of_value(found["value"], 6)
+        return f"{found['column']} = {value} ({lead} {of_value(found['expected'], 4)})"
 
     def title(
         self,
@@ -459,16 +459,15 @@ def stand_out(
     odd = replace(odd, at_least=max(odd.at_least - int(cut_off.sum()), 0))
     cells = _cells(rows)
     by_cell = cells.odd_rows(known.level, far_only=bool(reason))
-    p_cell = np.nan_to_num(by_cell.probability)
+    named = by_cell.probability >= RATHER
     odd = odd.joined(by_cell)
-    listed = odd.listed(fdr) & ~(cut_off & (p_cell < RATHER))
-    at_least = min(odd.at_least, listed.sum())
+    listed = odd.listed(fdr) & ~(cut_off & ~named)
     return StandOut(
         probability=odd.probability,
         surprise=found.surprise,
         listed=listed,
         clump=found.clumps(rows.X, listed),
-        at_least=int(at_least),
+        at_least=min(odd.at_least, int(listed.sum())),
         none=odd.none,
         fdr=float(fdr),
         names=frame_of(X).index,
@@ -476,7 +475,7 @@ def stand_out(
         estimator=found.estimator,
         reason=reason,
         strata=known.table(odd.numbers),
-        findings=_findings(cells, listed, listed & (p_cell >= RATHER)),
+        findings=_findings(cells, listed, listed & named),
     )
 
 

@@ -55,7 +55,7 @@ def test_the_oddest_rows_are_printed_first_with_their_columns(csv, width):
         assert reason[:3] == [column, "=", f"{value:g}"]
         assert 0.0 <= float(odd) <= 1.0
     text = " ".join(result.output.split())
-    for words in ("At least one of 60 rows stands out. ", "listed", "a smooth tail"):
+    for words in ("At least 2 of 60 rows stand out. ", "listed", "a smooth tail"):
         assert words in text
 
 

@@ -234,9 +234,7 @@ def test_the_density_in_pymc_is_that_of_the_grid():
         vars=model.potentials, mode=Mode(linker="py", optimizer=None)
     )
     assert float(logp(free)) == pytest.approx(
-        np.logaddexp(
-            both[0] + math.log1p(-NO_ODD_ROW), both[1] + math.log(NO_ODD_ROW)
-        ),
+        np.logaddexp(both[0] + math.log1p(-NO_ODD_ROW), both[1] + math.log(NO_ODD_ROW)),
         rel=1e-9,
     )
 

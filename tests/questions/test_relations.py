@@ -76,10 +76,11 @@ def test_the_excess_of_a_category_is_by_counts_of_other_rows(wrong):
     found = bsvdd.relations(table)
     rows = list(table[["a", "b", "c"]].itertuples(index=False))
 
-
     def chance(z, columns, before):
         """P(category) by the other rows that are alike in some columns."""
-        alike = [r.c for r in rows if all(getattr(r, k) == getattr(z, k) for k in columns)]
+        alike = [
+            r.c for r in rows if all(getattr(r, k) == getattr(z, k) for k in columns)
+        ]
         alike.remove(z.c)
         n = len(alike)
         m = 1 + n - max(map(alike.count, set(alike)))

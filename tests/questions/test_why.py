@@ -264,9 +264,7 @@ def test_columns_that_follow_from_each_other_are_named_together():
         "a = 2 and b = 6 together (100%)",
         "b = 6 and a = 2 together (100%)",
     )
-    assert re.fullmatch(
-        r"c = 9 \(100%; nearest [-.\d]+ to [-.\d]+\)", why.reason(1)
-    )
+    assert re.fullmatch(r"c = 9 \(100%; nearest [-.\d]+ to [-.\d]+\)", why.reason(1))
 
 
 def test_the_words_say_so_where_no_column_has_a_tenth():
