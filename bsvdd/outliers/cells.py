@@ -38,14 +38,13 @@ sets. Data Mining and Knowledge Discovery 12, 29-45. doi:10.1007/s10618-005-0024
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple, Self
 
 import numpy as np
-import pandas as pd
 
 from ..tables.columns import TableColumn
 from ..tables.training import TrainingTable
@@ -166,9 +165,11 @@ class Logarithm(NamedTuple):
         return cls(c, -float(np.log(np.hypot(seen, c)).mean()))
 
     def of_values(self, v: np.ndarray) -> np.ndarray:
+        """Return the logarithms of values."""
         return np.asarray(np.arcsinh(v / self.c) if self.c else np.log(v))
 
     def back(self, log: np.ndarray) -> np.ndarray:
+        """Return the values of logarithms."""
         return np.asarray(np.sinh(log) * self.c if self.c else np.exp(log))
 
 
@@ -438,7 +439,7 @@ def _unusual(v: np.ndarray, learn: np.ndarray) -> np.ndarray:
 
 
 def _sizes(r: np.ndarray, learn: np.ndarray, floor: float) -> np.ndarray:
-    """Return residuals r as sizes z of a standard normal variable, by their own tail."""
+    """Return the standard normal sizes z of residuals r, by their own tail."""
     z = np.zeros(len(r))
     for sign in (1.0, -1.0):
         side = sign * r > 0.0

@@ -92,7 +92,7 @@ class StandOut:
         For each stratum ``level``, ``rows``, and how many of them are ``odd``: the
         median, and ``low`` and ``high`` of the interval of .9. They count rows that
         hide amid the others too.
-    findings : pandas.DataFrame
+    cells : pandas.DataFrame
         For each row its ``finding``, where it is listed: "breaks a relation" if one of
         its cells is not what the other columns lead to, else "odd". Where a cell alone
         is odd, its ``column`` and ``value``, and what is ``expected`` there.
@@ -110,7 +110,7 @@ class StandOut:
     estimator: Description
     reason: str
     strata: pd.DataFrame
-    findings: pd.DataFrame
+    cells: pd.DataFrame
 
     @property
     def order(self) -> np.ndarray:
@@ -127,7 +127,7 @@ class StandOut:
             "clump": self.clump,
             "weight": self.weight,
         }
-        found = {name: values.array for name, values in self.findings.items()}
+        found = {name: values.array for name, values in self.cells.items()}
         return pd.DataFrame({**columns, **found}, self.names).iloc[self.order]
 
     @property
@@ -171,7 +171,7 @@ class StandOut:
         str
             Empty for several rows, and for a row that is odd as a whole.
         """
-        found = self.findings.iloc[rows[0]]
+        found = self.cells.iloc[rows[0]]
         if len(rows) > 1 or found.isna()["column"]:
             return ""
         lead = "the others lead to" if found["finding"] == BREAKS else "others are near"
@@ -475,7 +475,7 @@ def stand_out(
         estimator=found.estimator,
         reason=reason,
         strata=known.table(odd.numbers),
-        findings=_findings(cells, listed, listed & named),
+        cells=_kinds(cells, listed, listed & named),
     )
 
 
@@ -487,7 +487,7 @@ def _cells(rows: TrainingRows) -> Cells:
     return Cells.of(given, is_category, rows.weight > 0.0)
 
 
-def _findings(cells: Cells, listed: np.ndarray, named: np.ndarray) -> pd.DataFrame:
+def _kinds(cells: Cells, listed: np.ndarray, named: np.ndarray) -> pd.DataFrame:
     """Return the kind of each listed row, and the cell by which a row is ``named``."""
     shown = ["column", "value", "expected"]
     found = pd.DataFrame(None, range(len(listed)), ["finding", *shown], object)
