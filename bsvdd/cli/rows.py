@@ -159,12 +159,13 @@ def _weights(x: pd.Series) -> np.ndarray:
     """Return a column as numbers; a ValueError for the first cell that is none."""
     import pandas as pd
 
+    from ..tables.columns import first_row, numbered
+
     numbers = pd.to_numeric(x, errors="coerce").to_numpy(dtype=float, na_value=math.nan)
     if (bad := numbers != numbers).any():  # NaN
         raise ValueError(
             f"--weight {x.name!r}: expected a number in each row, got "
-            f"{x.iloc[bad.argmax()]!r:.40} in row {bad.argmax()} (counted from 0; "
-            f"{bad.sum()} such rows)"
+            f"{x[bad].iloc[0]!r:.40} in {first_row(numbered(x), bad)}"
         )
     return numbers
 
@@ -172,6 +173,8 @@ def _weights(x: pd.Series) -> np.ndarray:
 def _recent(x: pd.Series, half_life: str) -> np.ndarray:
     """Return weights that halve with each half-life before the latest row."""
     import pandas as pd
+
+    from ..tables.columns import first_row, numbered
 
     with collected():  # what is said of features
         table, floats = tables.table.Table().fit_floats(x.to_frame())
@@ -194,8 +197,8 @@ def _recent(x: pd.Series, half_life: str) -> np.ndarray:
     values = floats[:, 0]
     if (missing := values != values).any():  # NaN
         raise ValueError(
-            f"--recent {x.name!r}: row {missing.argmax()} (counted from 0) has none of "
-            f"the {column.kind}; fill it, or leave out {missing.sum()} such rows"
+            f"--recent {x.name!r}: {first_row(numbered(x), missing)} has "
+            f"none of the {column.kind}; fill it, or leave such rows out"
         )
     weight: np.ndarray = 0.5 ** ((values.max() - values) / h)
     return weight

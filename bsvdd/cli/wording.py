@@ -31,6 +31,7 @@ WORDS = {  # by what is advised
     "separator": "--sep",
     "skip": "--skip {value} (in Python {python})",
     "text": "--category {value} (in Python {python})",
+    "wider": "",
     "without": "--drop {value}",
 }
 

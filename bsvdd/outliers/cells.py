@@ -394,15 +394,19 @@ def _regressors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the regressors of v (n, k), and the number of the part of each.
 
-    Of more than a fifth of the rows, those with the largest correlations are taken.
+    Of more than one for 20 rows, those are taken whose correlation with v, by ranks,
+    exceeds the largest of as many that are independent of v, :math:`\\sqrt{2 \\log k / n}`
+    (Donoho and Johnstone 1994); at most one for 5 rows.
     """
     owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
     D = np.hstack([*parts, np.empty((len(v), 0))])
-    most = int(learn.sum()) // ENOUGH_ROWS
-    if len(owner) > most:
+    n = int(learn.sum())
+    if len(owner) > n // MANY:
         centred = D[learn] - D[learn].mean(axis=0)
-        rank = np.argsort(np.argsort(v[learn])) - learn.sum() / 2.0
-        r = np.abs(rank @ centred) / (np.sqrt(np.square(centred).sum(axis=0)) + NO_SIZE)
+        rank = np.argsort(np.argsort(v[learn])) - (n - 1) / 2.0
+        length = np.linalg.norm(centred, axis=0) * np.linalg.norm(rank) + NO_SIZE
+        r = np.abs(rank @ centred) / length
+        most = min((r > np.sqrt(2.0 * np.log(len(r)) / n)).sum(), n // ENOUGH_ROWS)
         taken = np.sort(np.argsort(-r, kind="stable")[:most])
         return D[:, taken], owner[taken]
     return D, owner

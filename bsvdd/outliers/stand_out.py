@@ -213,7 +213,8 @@ class StandOut:
         if self.reason:
             return f"The rows have an order only: {self.reason}"
         none = f": P(no row is odd) = {self.none:.2g}" * (self.none > AT_LEAST)
-        return f"It is not .99 sure that a row stands out{none}"
+        some = "Some rows seem odd" if self.listed.any() else "No single row stands out"
+        return f"{some}{none}"
 
     def __str__(self) -> str:
         """Return what stands out, in sentences."""
@@ -457,7 +458,8 @@ def stand_out(
             odd = OddRows.of(None, beyond, known.level)
             cut_off[:] = False
     odd = replace(odd, at_least=max(odd.at_least - int(cut_off.sum()), 0))
-    cells = _cells(rows)
+    normal = ~(np.nan_to_num(odd.probability) >= RATHER)  # a clump would teach its own
+    cells = _cells(rows, normal)
     by_cell = cells.odd_rows(known.level, far_only=bool(reason))
     named = by_cell.probability >= RATHER
     odd = odd.joined(by_cell)
@@ -479,12 +481,12 @@ def stand_out(
     )
 
 
-def _cells(rows: TrainingRows) -> Cells:
-    """Return the cells of a table, explained by all rows that count."""
+def _cells(rows: TrainingRows, normal: np.ndarray) -> Cells:
+    """Return the cells of a table, explained by the normal rows that count."""
     assert isinstance(rows.kernel, Tabular)  # by _asked
     given = rows.given
     is_category = np.isin(range(len(given.kinds)), rows.kernel.categorical_columns)
-    return Cells.of(given, is_category, rows.weight > 0.0)
+    return Cells.of(given, is_category, normal & (rows.weight > 0.0))
 
 
 def _kinds(cells: Cells, listed: np.ndarray, named: np.ndarray) -> pd.DataFrame:

@@ -25,6 +25,7 @@ AMOUNT = (
     rf"\s?(?P<after>{CURRENCY}|(?!{NO_LETTER})\w[^\s\d]*|[%‰°][A-Z]?)?\Z"
 )
 SWAPPED = str.maketrans(".,", ",.")
+LINE = "line"  # what the index of a table is called that has the lines of its file
 MIDNIGHT = pd.Timestamp("1900-01-01")  # of a clock without a day, to pandas
 DAY = pd.Timedelta(days=1)
 HOUR = pd.Timedelta(hours=1)
@@ -53,6 +54,32 @@ def texts(x: pd.Series) -> pd.Series:
     """Return the cells of a column as texts, without missing cells and blanks."""
     cells = x.dropna().astype(object).map(text_of)
     return cells[cells != ""]
+
+
+def numbered(x: pd.Series) -> pd.Series:
+    """Return a column by the lines of its file, or by the numbers of its rows."""
+    return x if x.index.name == LINE else x.reset_index(drop=True)
+
+
+def first_row(x: pd.Series, bad: np.ndarray, what: str = "rows") -> str:
+    """Return what the first bad row of a numbered column is called, and their number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from bsvdd.tables.columns import first_row
+    >>> x = pd.Series(["a", "b", "c"])
+    >>> first_row(x, x > "a")
+    'row 1 (counted from 0; 2 such rows)'
+    >>> first_row(x.set_axis(pd.RangeIndex(2, 5, name="line")), x.to_numpy() > "a")
+    'line 3 (2 such rows)'
+    """
+    rows = x.index[np.asarray(bad)]
+    such = f"{len(rows)} such {what if len(rows) > 1 else what[:-1]}"
+    if x.index.name == LINE:
+        return f"line {rows[0]} ({such})"
+    return f"row {rows[0]} (counted from 0; {such})"
 
 
 def amounts(cells: pd.Series) -> pd.DataFrame:

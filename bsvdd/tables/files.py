@@ -15,7 +15,7 @@ import pandas as pd
 
 from ..base.messages import advised, did_you_mean, naming, quoted
 from ..base.warning import DataWarning, warn
-from .columns import NO_VALUE, SWAPPED, amounts, text_of
+from .columns import LINE, NO_VALUE, SWAPPED, amounts, first_row, numbered, text_of
 from .labels import TRUTH, read_labels, read_minority, split
 from .reading import LARGEST_EXACT, is_code
 from .table import Table
@@ -192,6 +192,8 @@ def read_table(
     sep = sep or ("\t" if path.suffix == ".tsv" else ",")
     layout = Layout(sep=sep, decimal=decimal, category=tuple(text), skip=skip)
     table = read_own(path, layout, label)
+    if table.index.name == LINE:
+        table = table.reset_index(drop=True)
     if label is None:
         return table
     return split(table, label, "label", str(path))
@@ -274,14 +276,14 @@ def _cells(path: Path, layout: Layout) -> pd.DataFrame:
     if path.suffix.lower() == ".xlsx":
         rows = _by_pandas(path, "openpyxl", "excel")
         above = _above(rows.fillna("").map(text_of).to_numpy().tolist(), layout)
-        rows = rows[layout.skip :]
+        rows = rows.set_axis(pd.RangeIndex(1, len(rows) + 1, name=LINE))[layout.skip :]
         by = "excel(path"
     else:
         rows, above = _csv(path, layout)
         by = f"csv(path, sep={layout.sign!r}"
     if layout.no_header:
         names = [str(i) for i in range(rows.shape[1])]
-        return rows.set_axis(names, axis=1).reset_index(drop=True)
+        return rows.set_axis(names, axis=1)
     no_header = advised("header", f"pandas.read_{by}, header=None)")
     cells = _with_names(rows, f"{above}; if it is a row: {no_header}")
     if _may_be_row(cells):
@@ -323,9 +325,9 @@ def read_features(
             raise ValueError("the table has no feature columns")
         table = known(table)
         if (empty := table.isna().all(axis=1).to_numpy()).any():
+            first = first_row(numbered(table.iloc[:, 0]), empty)
             raise ValueError(
-                f"{empty.sum()} of {len(table)} rows have no value in any column, "
-                f"the first is row {empty.argmax()} (counted from 0); leave them out"
+                f"of {len(table)} rows, {first} has no value in any column; leave it out"
             )
         for name, levels in layout.order.items():
             _require_levels(table[name], levels)
@@ -337,9 +339,8 @@ def _require_levels(x: pd.Series, levels: Sequence[str]) -> None:
     """Raise a ValueError for the first cell that is no level."""
     if (bad := (x.notna() & ~x.isin(levels)).to_numpy()).any():
         raise ValueError(
-            f"{_parameter('order')}: {x.name!r} is {x[bad].iloc[0]!r:.40} in row "
-            f"{bad.argmax()} (counted from 0; {bad.sum()} such rows), no level of "
-            f"{' < '.join(levels)}"
+            f"{_parameter('order')}: {x.name!r} is {x[bad].iloc[0]!r:.40} in "
+            f"{first_row(numbered(x), bad)}, no level of {' < '.join(levels)}"
         )
 
 
@@ -397,15 +398,21 @@ def _csv(path: Path, layout: Layout) -> tuple[pd.DataFrame, str]:
     try:
         if "\0" in text:
             raise ValueError("it has NUL bytes")
-        return pd.read_csv(
+        blank_too = sep not in text[: 2**16]
+        rows = pd.read_csv(
             io.StringIO(text),
             header=None,
             sep=sep,
             dtype=str,
             keep_default_na=False,
-            skip_blank_lines=sep in text[: 2**16],
+            skip_blank_lines=not blank_too,
             skiprows=skip,
-        ), above
+        )
+        lines = enumerate(io.StringIO(text, newline=None), 1)
+        number = [i for i, line in lines if i > skip and (blank_too or line.strip())]
+        if len(number) == len(rows):  # not where a cell has a line break
+            rows.index = pd.Index(number, name=LINE)
+        return rows, above
     except ValueError as error:  # of the parser, or no rows
         why = str(error).partition("\n")[0]
         raise ValueError(
@@ -462,7 +469,9 @@ def _with_names(rows: pd.DataFrame, ways: str) -> pd.DataFrame:
     if names.duplicated().any():
         name = names[names.duplicated()].iloc[0]
         raise ValueError(f"the header has the column {name!r} twice; rename one{ways}")
-    table = rows[1:].set_axis(list(names), axis=1).reset_index(drop=True)
+    table = rows[1:].set_axis(list(names), axis=1)
+    if table.index.name != LINE:
+        table = table.reset_index(drop=True)
     return table.set_index("").rename_axis(None) if names[0] == "" else table
 
 

@@ -122,6 +122,7 @@ def column_of(x: pd.Series, is_category: bool = False) -> TableColumn:
     ValueError
         The column is refused; the message begins after its name.
     """
+    x = columns.numbered(x)
     is_number = types.is_numeric_dtype(x)
     is_labels = isinstance(x.dtype, pd.CategoricalDtype)
     if is_labels and x.dtype.ordered:
@@ -154,8 +155,8 @@ def _of_values(x: pd.Series) -> TableColumn:
     values = TableColumn().floats(x)
     if (bad := np.isinf(values)).any():
         raise _refused(
-            f"has an infinite value: it is {values[bad].iloc[0]} in row "
-            f"{values.index[bad][0]} (counted from 0; {bad.sum()} such rows)",
+            f"has an infinite value: it is {values[bad].iloc[0]} in "
+            f"{columns.first_row(values, bad)}",
             FINITE,
         )
     known = values.dropna()
@@ -257,8 +258,8 @@ def _refusal(cells: pd.Series) -> str:
     elif len(forms) > 1 and code and SIGNED_LAST not in forms:
         ways.insert(0, _missing("missing", code))
     return (
-        f"has {cells[odd].iloc[0]!r:.60} in row {cells.index[odd][0]} (counted from 0; "
-        f"{odd.sum()} such cells), {of}: {'; '.join(ways)}"
+        f"has {cells[odd].iloc[0]!r:.60} in {columns.first_row(cells, odd, 'cells')}, "
+        f"{of}: {'; '.join(ways)}"
     )
 
 

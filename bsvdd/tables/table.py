@@ -13,7 +13,7 @@ from pandas.api import types
 
 from ..base.messages import advised, did_you_mean, listed, quoted
 from ..base.warning import DataWarning, warn
-from .columns import NO_VALUE, TableColumn, text_of, texts, times_of
+from .columns import NO_VALUE, TableColumn, first_row, numbered, text_of, texts, times_of
 from .features import no_features
 from .reading import column_of, notes_of_column
 
@@ -346,12 +346,12 @@ class Table:
         """The floats as an array; a ValueError for the first column with a bad cell."""
         bad = self._unreadable(X, values)
         for name, column in zip(X, self.columns, strict=True):
-            if n := int(bad[name].sum()):
-                row = int(bad[name].argmax())
+            if bad[name].any():
+                value = X[name][bad[name].to_numpy()].iloc[0]
                 raise ValueError(
-                    f"X: column {name!r}: row {row} (counted from 0) has "
-                    f"{str(X[name].iloc[row])!r:.80}, which is no {column.expected} "
-                    f"({n} such rows); mend or leave out these rows"
+                    f"X: column {name!r}: {first_row(numbered(X[name]), bad[name])} has "
+                    f"{str(value)!r:.80}, which is no {column.expected}; mend or leave "
+                    "out these rows"
                 )
         return values.to_numpy(float)
 

@@ -172,7 +172,7 @@ def test_columns_of_text_are_categories_and_others_can_be(table, scores, tmp_pat
     rows.to_csv(new, index=False)
     result, frame = scores(model, new, "--id", "name", "--explain")
     assert frame["filled"].tolist()[2] == "city"
-    said = "1 of 4 rows have a category that no training row has, in 'city', 'code'"
+    said = "1 of 4 rows has a category that no training row has, in 'city', 'code'"
     assert result.stderr.count(said) == 1
     rows = rows[["a", "b", "city", "code"]]
     with pytest.warns(DataWarning, match=said):

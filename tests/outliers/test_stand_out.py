@@ -138,7 +138,7 @@ def mixed(n=200):
     return frame.set_axis(pd.Index([f"r{i}" for i in range(n)], name="row"))
 
 
-@pytest.mark.filterwarnings("ignore:1 of 200 rows have missing values")
+@pytest.mark.filterwarnings("ignore:1 of 200 rows has missing values")
 def test_a_table_of_numbers_categories_and_gaps():
     X = mixed()
     found = stand_out(QUICK, X)
@@ -161,7 +161,7 @@ def test_a_table_of_numbers_categories_and_gaps():
 
 
 @pytest.mark.filterwarnings(
-    "ignore:(1 of 200 rows have missing values|column 'a' has 9 in 5 rows, alone)"
+    "ignore:(1 of 200 rows has missing values|column 'a' has 9 in 5 rows, alone)"
 )
 def test_no_answer_depends_on_the_order_of_the_rows_and_equal_rows_are_alike():
     X = mixed()

@@ -240,7 +240,7 @@ REFUSED = [  # text, layout, words
     (
         PLAIN,
         {"order": ("kind=0<2",)},
-        "--order: 'kind' is '1' in row 1 (counted from 0; 1 such",
+        "--order: 'kind' is '1' in line 3 (1 such",
     ),
     (
         PLAIN,
@@ -654,6 +654,7 @@ def outcome(X, new):
 THOUSANDS = [pytest.mark.long, pytest.mark.timeout(7200)]
 
 
+@pytest.mark.filterwarnings("ignore:.*has numbers as the rows below")
 @pytest.mark.parametrize(
     "examples",
     [pytest.param(40, marks=pytest.mark.slow), pytest.param(2000, marks=THOUSANDS)],

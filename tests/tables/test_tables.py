@@ -460,7 +460,7 @@ def test_cells_of_new_rows(case):
     new.loc[7, "x"] = cell
     with pytest.raises(
         ValueError,
-        match=rf"column 'x': row 7 \(counted from 0\) has .*{words}.*\(1 such",
+        match=rf"column 'x': row 7 \(counted from 0; 1 such row\) has .*{words}",
     ):
         est.predict(new)
     new.loc[7, "x"] = None
