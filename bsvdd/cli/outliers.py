@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..tables.files import Layout
 
 NAMED_BELOW = 20  # rows of a group that are named below the table
+OTHERS = ("label", "keep", "strata", "fdr")  # options that choose the list
 CLEAR = 2.0  # excess of rows that are not dim
 CAP = 1000.0  # largest excess that is printed
 EXCESS = (
@@ -69,6 +70,7 @@ EXCESS = (
     help="Fit nothing: print the rows whose columns do not go with each other.",
 )
 @options.new_file("--picture", help="Picture of at most 50 lines, PNG.")
+@options.new_file("--kept", help="CSV of the rows that are not listed, to fit them.")
 @plain_errors()
 def outliers(
     csv: Path,
@@ -83,6 +85,7 @@ def outliers(
     out: Path | None,
     relations: bool,
     picture: Path | None,
+    kept: Path | None,
 ) -> None:
     """Print the odd rows of CSV, the oddest first, with the columns that make them odd.
 
@@ -104,7 +107,7 @@ def outliers(
     """
     if relations:
         return print_relations(csv, table, label, top, out)
-    check_outputs({"--out": out, "--picture": picture}, csv)
+    check_outputs({"--out": out, "--picture": picture, "--kept": kept}, csv)
     _require_core(own.model)
     est, X, _ = model_and_rows(csv, _without(table, label), None, own)
     names = X.index
@@ -126,7 +129,7 @@ def outliers(
             found.cell_reason(rows) or text
             for rows, text in zip(lines, texts, strict=True)
         ]
-        said = [str(found), *_alike(found, names, lines), *_followed(X, csv)]
+        said = [str(found), *_alike(found, names, lines)]
         said += [f"Column {label!r} is left out: no label is used."] * bool(label)
     screen = console.console_of_records()
     screen.print(_lines(found, names, lines, texts))
@@ -137,6 +140,24 @@ def outliers(
         written = _written(found, reasoned, wrong, X, names)
         console.save_table(out, written, table)
     _draw(picture, found, names.to_numpy(), lines, texts, own.model)
+    _keep_others(kept, found.listed, csv, table, label)
+
+
+def _keep_others(
+    kept: Path | None,
+    listed: np.ndarray,
+    csv: Path,
+    table: Layout,
+    label: str | None,
+) -> None:
+    """Write the rows that are not listed, if there is a file for them; or say how."""
+    if kept is not None:
+        whole = tables.files.read_own(csv, replace(table, id=None, drop=()), label)
+        console.save_table(kept, whole[~listed], table)
+    elif listed.any():
+        same = [*options.TABLE, *options.OF_FIT, *rows.OF_ROWS, *OTHERS]
+        command = options.next_command("outliers", csv, same, kept=["kept.csv"])
+        click.echo(f"next, the other rows: {command}; bsvdd fit kept.csv")
 
 
 def _written(
@@ -202,20 +223,6 @@ def _print_findings(
         console.print_lines(screen, [f"{more} more {are} not printed: see --top."])
 
 
-def _followed(X: pd.DataFrame, csv: Path) -> list[str]:
-    """Return a sentence on the columns that follow from others, with a command."""
-    from ..questions.relations import relations
-
-    found = relations(X)
-    if not (n := len(found.follows)):
-        return []
-    far = int((found.table["excess"] > CLEAR).sum())
-    follow = f"{n} column{' follows' if n == 1 else 's follow'} from others"
-    rows_break = f"{far} row{' breaks' if far == 1 else 's break'} that"
-    command = options.next_command("outliers", csv, [*options.TABLE, "label"])
-    return [f"{follow}, and {rows_break}: {command} --relations"]
-
-
 def _draw(
     picture: Path | None,
     found: StandOut,
@@ -246,7 +253,15 @@ def print_relations(
     """Print the columns that follow from others, and the rows that break this most."""
     from ..questions.relations import relations
 
-    of_fit = (*options.OF_FIT, *rows.OF_ROWS, "keep", "strata", "fdr", "picture")
+    of_fit = (
+        *options.OF_FIT,
+        *rows.OF_ROWS,
+        "keep",
+        "strata",
+        "fdr",
+        "picture",
+        "kept",
+    )
     if unused := options.given_options(*of_fit):
         named = ", ".join(map(options.as_option, unused))
         raise click.UsageError(f"--relations fits no model: leave out {named}")
@@ -301,11 +316,12 @@ def _finds_odd_rows(record: registry.Record) -> bool:
 
 def _alike(found: StandOut, names: pd.Index, lines: list[np.ndarray]) -> list[str]:
     """Return sentences on rows that are alike, and on listed rows without a line."""
-    said = [
-        f"Alike: {found.title(rows, names, NAMED_BELOW)}."
-        for rows in lines
-        if len(rows) > 1
-    ]
+    said = []
+    for line in lines:
+        if len(line) > 1:
+            common = found.common(line)
+            title = found.title(line, names, NAMED_BELOW)
+            said.append(f"Alike: {title}{common and f'; {common}'}.")
     more = int(found.listed.sum()) - sum(int(found.listed[r].sum()) for r in lines)
     are = "row is" if more == 1 else "rows are"
     return [*said, f"{more} more {are} listed: see --top and --out."] if more else said

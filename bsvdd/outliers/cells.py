@@ -25,7 +25,8 @@ category y, whose share in the whole column is :math:`p_0`,
 with K categories, and m one more than the rows that have not the most frequent category
 of the n: where categories vary, a new one is no surprise. Two columns are shrunk to the
 better one of them: :math:`p_1` is in place of :math:`p_0`. So s is what the others say
-against y, beyond its rarity, as :math:`z^2 / 2` is of a normal variable.
+against y, beyond its rarity. In bins of numbers categories may meet, and 3.32 is in
+place of log K: :math:`s = z^2 / 2`, as of a normal variable.
 
 **References**
 
@@ -117,6 +118,8 @@ class CellColumn:
         The number of the category, or of the bin.
     tells : ndarray of bool, shape (n,)
         Which cells are not missing, and no rare category.
+    is_binned : bool
+        Whether codes are bins of numbers.
     """
 
     v: np.ndarray
@@ -125,6 +128,7 @@ class CellColumn:
     log: np.ndarray
     code: np.ndarray
     tells: np.ndarray
+    is_binned: bool = False
 
     @classmethod
     def of(cls, v: np.ndarray, is_category: bool) -> Self:
@@ -146,7 +150,7 @@ class CellColumn:
         linear = _standard(v)
         scale = Logarithm.of(v)
         log = _standard(scale.of_values(v)) if scale else linear
-        return cls(v, False, linear, log, code, tells)
+        return cls(v, False, linear, log, code, tells, len(level) >= MANY)
 
 
 class Logarithm(NamedTuple):
@@ -395,8 +399,8 @@ def _regressors(
     """Return the regressors of v (n, k), and the number of the part of each.
 
     Of more than one for 20 rows, those are taken whose correlation with v, by ranks,
-    exceeds the largest of as many that are independent of v, :math:`\\sqrt{2 \\log k / n}`
-    (Donoho and Johnstone 1994); at most one for 5 rows.
+    exceeds the largest of as many independent ones, sqrt(2 log(k) / n) (Donoho and
+    Johnstone 1994, Biometrika 81, 425-455); at most one for 5 rows.
     """
     owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
     D = np.hstack([*parts, np.empty((len(v), 0))])
@@ -492,7 +496,8 @@ def _by_counts(
         pair = pair._replace(cost=pair.cost + SECOND_EXPLAINS * base)
         best = min(best, pair, key=lambda each: each.cost)
     s = np.maximum(np.log(alone / best.p), 0.0)
-    unit = max(_unit(s[learn]), np.log(max(k, 2)))
+    is_binned = any(others[g].is_binned for g in best.by)
+    unit = max(_unit(s[learn]), NORMAL_99**2 / 2.0 if is_binned else np.log(max(k, 2)))
     table = _table(best.cell, y, learn, k + 1)[best.cell, :k]
     table[learn & (y < k), y[learn & (y < k)]] -= 1.0
     expected = usual[table.argmax(axis=1)] if k else column.v

@@ -238,9 +238,27 @@ class StandOut:
 
     def _large_clump(self) -> str:
         """Return a sentence on a clump that may be another state, with its values."""
-        own = self.clump == 0
-        if own.mean() < LARGE_CLUMP:
+        own = np.flatnonzero(self.clump == 0)
+        if len(own) < LARGE_CLUMP * len(self.clump):
             return ""
+        such = self.common(own)
+        share = f"{len(own)} rows ({len(own) / len(self.clump):.0%})"
+        return f"{share} are a clump: another state, or odd{such and f'; {such}'}. "
+
+    def common(self, rows: np.ndarray) -> str:
+        """Return the values that rows have in common, and others mostly have not.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Positions.
+
+        Returns
+        -------
+        str
+            Empty if there are none.
+        """
+        own = np.isin(np.arange(len(self.clump)), rows)
         values = []
         for name, column in self.estimator.table_.frame.items():
             inside = column[own]
@@ -253,12 +271,9 @@ class StandOut:
             else:
                 most = next(iter(inside.mode()), None)
                 if (others == most).mean() < USUAL < (inside == most).mean():
-                    values.append(f"{name} = {of_value(most)}")
-        such = ", ".join(values[:MOST_VALUES])
-        return (
-            f"{own.sum()} rows ({own.mean():.0%}) are a clump: another state, or odd"
-            f"{f'; {such}' if such else ''}. "
-        )
+                    n = f"{(inside == most).sum()} of {(column == most).sum()} rows"
+                    values.append(f"{n} with {name} = {of_value(most)}")
+        return ", ".join(values[:MOST_VALUES])
 
 
 @dataclass(frozen=True, eq=False)

@@ -327,7 +327,7 @@ def read_features(
         if (empty := table.isna().all(axis=1).to_numpy()).any():
             first = first_row(numbered(table.iloc[:, 0]), empty)
             raise ValueError(
-                f"of {len(table)} rows, {first} has no value in any column; leave it out"
+                f"of {len(table)} rows, {first} has no value; leave it out"
             )
         for name, levels in layout.order.items():
             _require_levels(table[name], levels)

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.spatial.distance import cdist
 
 from ..base.messages import quoted
-from .columns import text_of, texts
+from .columns import LINE, text_of, texts
 from .copies import equal_beyond_chance
 from .features import no_features
 from .reading import codes_of
@@ -89,7 +89,7 @@ def _duplicates(table: TrainingTable, apart: list[object]) -> Iterator[Finding]:
     of_text = [j for j, kind in enumerate(kinds) if kind == "category"]
     copied = equal_beyond_chance(values.to_numpy(), of_text, group)
     names = table.frame[apart].reset_index(drop=True).astype(object)
-    if table.frame.index.name is not None:
+    if table.frame.index.name not in (None, LINE):
         names[table.frame.index.name] = table.frame.index
     own = pd.util.hash_pandas_object(names.astype(str), index=False).to_numpy()
     one = pd.Series(pd.factorize(own ^ hashes)[0])

@@ -13,7 +13,15 @@ from pandas.api import types
 
 from ..base.messages import advised, did_you_mean, listed, quoted
 from ..base.warning import DataWarning, warn
-from .columns import NO_VALUE, TableColumn, first_row, numbered, text_of, texts, times_of
+from .columns import (
+    NO_VALUE,
+    TableColumn,
+    first_row,
+    numbered,
+    text_of,
+    texts,
+    times_of,
+)
 from .features import no_features
 from .reading import column_of, notes_of_column
 
@@ -348,10 +356,10 @@ class Table:
         for name, column in zip(X, self.columns, strict=True):
             if bad[name].any():
                 value = X[name][bad[name].to_numpy()].iloc[0]
+                first = first_row(numbered(X[name]), bad[name])
                 raise ValueError(
-                    f"X: column {name!r}: {first_row(numbered(X[name]), bad[name])} has "
-                    f"{str(value)!r:.80}, which is no {column.expected}; mend or leave "
-                    "out these rows"
+                    f"X: column {name!r}: {first} has {str(value)!r:.80}, which is no "
+                    f"{column.expected}; mend or leave out these rows"
                 )
         return values.to_numpy(float)
 
