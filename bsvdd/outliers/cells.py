@@ -50,7 +50,7 @@ import numpy as np
 from ..tables.columns import TableColumn
 from ..tables.training import TrainingTable
 from .odd_rows import OddRows
-from .tail import Tail
+from .tail import NO_ODD_CELL, Tail
 
 FOLLOWS = 0.5  # share of its variation, or surprise, that the others explain
 SECOND_EXPLAINS = 0.02  # more than one column, at least
@@ -261,7 +261,7 @@ class Cells:
         OddRows
         """
         largest = np.nan_to_num(self.excess).max(axis=1, initial=0.0)
-        tail = Tail.of(np.exp(largest / 2.0), level=level)
+        tail = Tail.of(np.exp(largest / 2.0), level=level, none=NO_ODD_CELL)
         far = np.zeros(len(level), dtype=bool) if tail is None else tail.far
         return OddRows.of(None if far_only else tail, far & far_only, level)
 

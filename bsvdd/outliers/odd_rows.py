@@ -36,7 +36,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import logsumexp
 
-from .tail import NO_ODD_ROW, POWER, SHAPE, SOURCES, Stratum, Tail
+from .tail import POWER, SHAPE, Stratum, Tail
 
 RATES = 0.1, 20.0  # ends of h, relative to 1/median u: beyond them there is no mass
 # axes of a grid; each stratum has its own log share, the last axis but one
@@ -128,10 +128,10 @@ class OddRows:
         sure = np.bincount(level[beyond], minlength=strata)
         none = 0.0 if beyond.any() else models[0][0] * models[0][1].none
         # rows that hide among normal ones are not counted: their number depends on the
-        # form of the tail
+        # form of the tail; half of .01 for each of two sources of evidence
         rather = {at: odd >= RATHER for at, odd in of_values.items()}
         shown = _numbers(models, tail, rather, sure).sum(axis=1)
-        at_least = np.quantile(shown, AT_LEAST / SOURCES, method="inverted_cdf")
+        at_least = np.quantile(shown, AT_LEAST / 2.0, method="inverted_cdf")
         every = {at: odd >= 0.0 for at, odd in of_values.items()}
         numbers = _numbers(models, tail, every, sure)
         numbers = np.quantile(numbers, NUMBERS, axis=0, method="inverted_cdf").T
@@ -320,11 +320,11 @@ class TailPosterior:
         """Return the posterior by sums over grids."""
         strata = tail.strata
         box = _whole_box(tail)
-        some = _log_priors(len(strata))[1]
+        log_none, some = _log_priors(tail.none, len(strata))
         without = partial(_without_odd, strata)
         _, of_nobody = _narrowed(without, {axis: box[axis] for axis in (XI, LOG_H)})
-        nobody = math.log(NO_ODD_ROW) + logsumexp(of_nobody[0].values)
-        points, grids = _narrowed(partial(_with_odd, strata), box)
+        nobody = math.log(tail.none) + logsumexp(of_nobody[0].values)
+        points, grids = _narrowed(partial(_with_odd, strata, log_none, some), box)
         log_mass = np.array([grid.values for grid in grids])
         chance = np.array([grid.chance for grid in grids])
         some_odd = chance.sum(axis=SHARE_AXIS, keepdims=True)
@@ -389,9 +389,9 @@ class TailPosterior:
         return number
 
 
-def _log_priors(strata: int) -> tuple[float, float]:
+def _log_priors(none: float, strata: int) -> tuple[float, float]:
     """Return the log prior probability that one stratum has no odd row, or has some."""
-    return math.log(NO_ODD_ROW) / strata, math.log1p(-(NO_ODD_ROW ** (1.0 / strata)))
+    return math.log(none) / strata, math.log1p(-(none ** (1.0 / strata)))
 
 
 def _share_axis(stratum: Stratum) -> str:
@@ -415,13 +415,14 @@ def _without_odd(strata: list[Stratum], points: Points) -> list[Grid]:
     return [Grid((XI, LOG_H), np.asarray(found))]
 
 
-def _with_odd(strata: list[Stratum], points: Points) -> list[Grid]:
+def _with_odd(
+    strata: list[Stratum], log_none: float, log_some: float, points: Points
+) -> list[Grid]:
     """Return the log likelihood of all rows if a stratum has odd rows, for each one.
 
     Given xi, h and a the strata are independent. So the likelihood of the other strata
     is a product, of a factor for each: the sum over its shares, with odd rows or not.
     """
-    log_none, log_some = _log_priors(len(strata))
     xi = points[XI]
     log_h = points[LOG_H]
     some = []

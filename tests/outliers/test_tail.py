@@ -9,7 +9,7 @@ import pytest
 from pytensor.compile.mode import Mode
 
 from bsvdd.outliers.odd_rows import OddRows, TailPosterior
-from bsvdd.outliers.tail import NO_ODD_ROW, POWER, SHAPE, Tail
+from bsvdd.outliers.tail import NO_ODD_CELL, NO_ODD_ROW, POWER, SHAPE, Tail
 
 NONE_KNOWN = np.full((1, 3), np.nan)
 
@@ -262,7 +262,7 @@ def test_the_list_is_the_longest_head_that_keeps_the_rate():
 
 
 def test_two_sources_of_evidence_are_independent_and_share_one_prior():
-    assert pytest.approx(0.5) == NO_ODD_ROW**2
+    assert pytest.approx(2.0 / 3.0, abs=0.01) == NO_ODD_ROW * NO_ODD_CELL
     unknown = math.nan
     one = OddRows(np.array([0.5, 0.0, unknown, unknown]), 3, 0.4, np.array([[3, 2, 4]]))
     other = OddRows(np.array([0.6, 0.2, 0.3, unknown]), 1, 0.5, np.array([[2, 1, 9]]))
