@@ -33,6 +33,13 @@ place of log K: :math:`s = z^2 / 2`, as of a normal variable.
 Box, G. E. P. and Cox, D. R. (1964). An analysis of transformations. Journal of the
 Royal Statistical Society B 26, 211-252.
 
+Donoho, D. L. and Johnstone, I. M. (1994). Ideal spatial adaptation by wavelet
+shrinkage. Biometrika 81, 425-455. doi:10.1093/biomet/81.3.425
+
+Fan, J. and Lv, J. (2008). Sure independence screening for ultrahigh dimensional feature
+space. Journal of the Royal Statistical Society B 70, 849-911.
+doi:10.1111/j.1467-9868.2008.00674.x
+
 Rousseeuw, P. J. and Van Driessen, K. (2006). Computing LTS regression for large data
 sets. Data Mining and Knowledge Discovery 12, 29-45. doi:10.1007/s10618-005-0024-4
 """
@@ -400,20 +407,30 @@ def _regressors(
 
     Of more than one for 20 rows, those are taken whose correlation with v, by ranks,
     exceeds the largest of as many independent ones, sqrt(2 log(k) / n) (Donoho and
-    Johnstone 1994, Biometrika 81, 425-455); at most one for 5 rows.
+    Johnstone 1994), and then those that tell as much of the residuals, and so on (Fan
+    and Lv 2008); at most one for 5 rows.
     """
     owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
     D = np.hstack([*parts, np.empty((len(v), 0))])
     n = int(learn.sum())
-    if len(owner) > n // MANY:
-        centred = D[learn] - D[learn].mean(axis=0)
-        rank = np.argsort(np.argsort(v[learn])) - (n - 1) / 2.0
-        length = np.linalg.norm(centred, axis=0) * np.linalg.norm(rank) + NO_SIZE
-        r = np.abs(rank @ centred) / length
-        most = min((r > np.sqrt(2.0 * np.log(len(r)) / n)).sum(), n // ENOUGH_ROWS)
-        taken = np.sort(np.argsort(-r, kind="stable")[:most])
-        return D[:, taken], owner[taken]
-    return D, owner
+    if len(owner) <= n // MANY:
+        return D, owner
+    centred = D[learn] - D[learn].mean(axis=0)
+    centred /= np.linalg.norm(centred, axis=0) + NO_SIZE
+    least = np.sqrt(2.0 * np.log(len(owner)) / n)
+    taken = np.zeros(0, dtype=int)
+    r = v
+    while len(taken) < n // ENOUGH_ROWS:
+        rank = np.argsort(np.argsort(r[learn])) - (n - 1) / 2.0
+        tells = np.abs(rank @ centred) / np.linalg.norm(rank)
+        tells[taken] = 0.0
+        order = np.argsort(-tells, kind="stable")
+        new = order[: min((tells > least).sum(), n // ENOUGH_ROWS - len(taken))]
+        if not len(new):
+            break
+        taken = np.sort(np.append(taken, new))
+        r = _residuals(D[:, taken], v, learn)[0]
+    return D[:, taken], owner[taken]
 
 
 def _residuals(
