@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ..tables.files import Layout
 
 NAMED_BELOW = 20  # rows of a group that are named below the table
-OTHERS = ("label", "keep", "strata", "fdr")  # options that choose the list
 CLEAR = 2.0  # excess of rows that are not dim
 CAP = 1000.0  # largest excess that is printed
 EXCESS = (
@@ -155,9 +154,11 @@ def _keep_others(
         whole = tables.files.read_own(csv, replace(table, id=None, drop=()), label)
         console.save_table(kept, whole[~listed], table)
     elif listed.any():
-        same = [*options.TABLE, *options.OF_FIT, *rows.OF_ROWS, *OTHERS]
-        command = options.next_command("outliers", csv, same, kept=["kept.csv"])
-        click.echo(f"next, the other rows: {command}; bsvdd fit kept.csv")
+        of_rows = [*options.TABLE, *rows.OF_ROWS, "keep"]
+        same = [*of_rows, *options.OF_FIT, "label", "strata", "fdr"]
+        again = options.next_command("outliers", csv, same, kept=["kept.csv"])
+        fit = options.next_command("fit", Path("kept.csv"), of_rows)
+        click.echo(f"next, the other rows: {again} && {fit}")
 
 
 def _written(

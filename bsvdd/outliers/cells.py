@@ -47,7 +47,7 @@ sets. Data Mining and Knowledge Discovery 12, 29-45. doi:10.1007/s10618-005-0024
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple, Self
@@ -251,15 +251,20 @@ class Cells:
             excess[:, f] = each.excess
         return excess
 
-    def odd_rows(self, level: np.ndarray, far_only: bool) -> OddRows:
+    def odd_rows(
+        self, level: np.ndarray, normal: np.ndarray, far_only: bool
+    ) -> OddRows:
         """Return the rows that are odd by the largest excess of their cells.
 
-        The tail of a largest excess is exponential, or lighter, in z.
+        The tail of a largest excess is exponential, or lighter, in z. A row that is odd
+        as a whole counts in it only beyond all normal ones: a clump would be a bump.
 
         Parameters
         ----------
         level : ndarray of int, shape (n,)
             The stratum of each row, from 0.
+        normal : ndarray of bool, shape (n,)
+            Which rows are not odd as a whole.
         far_only : bool
             Whether rows are odd only beyond any tail.
 
@@ -268,9 +273,26 @@ class Cells:
         OddRows
         """
         largest = np.nan_to_num(self.excess).max(axis=1, initial=0.0)
-        tail = Tail.of(np.exp(largest / 2.0), level=level, none=NO_ODD_CELL)
-        far = np.zeros(len(level), dtype=bool) if tail is None else tail.far
-        return OddRows.of(None if far_only else tail, far & far_only, level)
+        counted = normal | (largest > largest[normal].max(initial=0.0))
+        t = np.exp(largest[counted] / 2.0)
+        tail = Tail.of(t, level=level[counted], none=NO_ODD_CELL)
+        if far_only or tail is None:
+            far = counted.copy()
+            far[counted] = False if tail is None else tail.far
+            return OddRows.of(None, far, level)
+        found = OddRows.of(tail, np.zeros(len(t), dtype=bool), level[counted])
+        odd = np.zeros(len(level))
+        odd[counted] = found.probability
+        for stratum in np.unique(level[~counted]):  # read off rows with equal cells
+            own = level == stratum
+            by = np.flatnonzero(own & counted)
+            by = by[np.argsort(largest[by])]
+            if len(by):
+                rows = own & ~counted
+                odd[rows] = np.interp(largest[rows], largest[by], odd[by])
+        numbers = np.full((level.max() + 1, found.numbers.shape[1]), np.nan)
+        numbers[: len(found.numbers)] = found.numbers
+        return replace(found, probability=odd, numbers=numbers)
 
     def first(self, row: int) -> int:
         """Return the column of the largest excess of a row, the first of near ones."""

@@ -159,7 +159,7 @@ class StandOut:
         ]
 
     def cell_reason(self, rows: np.ndarray) -> str:
-        """Return the cell by which a row is odd, and what is expected, in words.
+        """Return the cell by which rows are odd, and what is expected, in words.
 
         Parameters
         ----------
@@ -169,14 +169,16 @@ class StandOut:
         Returns
         -------
         str
-            Empty for several rows, and for a row that is odd as a whole.
+            Empty unless all rows are odd by their cells in one column.
         """
-        found = self.cells.iloc[rows[0]]
-        if len(rows) > 1 or found.isna()["column"]:
+        found = self.cells.iloc[rows]
+        if found["column"].isna().any() or found["column"].nunique() > 1:
             return ""
-        lead = "the others lead to" if found["finding"] == BREAKS else "others are near"
-        value = of_value(found["value"], 6)
-        return f"{found['column']} = {value} ({lead} {of_value(found['expected'], 4)})"
+        breaks = (found["finding"] == BREAKS).all()
+        lead = "the others lead to" if breaks else "others are near"
+        value = _from_to(found["value"], 6)
+        expected = _from_to(found["expected"], 4)
+        return f"{found['column'].iloc[0]} = {value} ({lead} {expected})"
 
     def title(
         self,
@@ -274,6 +276,13 @@ class StandOut:
                     n = f"{(inside == most).sum()} of {(column == most).sum()} rows"
                     values.append(f"{n} with {name} = {of_value(most)}")
         return ", ".join(values[:MOST_VALUES])
+
+
+def _from_to(values: pd.Series, digits: int) -> str:
+    """Return the least and the largest of some values, as a text."""
+    known = values.dropna()
+    ends = sorted({min(known), max(known)}) if len(known) else []
+    return " to ".join(of_value(end, digits) for end in ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -475,7 +484,7 @@ def stand_out(
     odd = replace(odd, at_least=max(odd.at_least - int(cut_off.sum()), 0))
     normal = ~(np.nan_to_num(odd.probability) >= RATHER)  # a clump would teach its own
     cells = _cells(rows, normal)
-    by_cell = cells.odd_rows(known.level, far_only=bool(reason))
+    by_cell = cells.odd_rows(known.level, normal, far_only=bool(reason))
     named = by_cell.probability >= RATHER
     odd = odd.joined(by_cell)
     listed = odd.listed(fdr) & ~(cut_off & ~named)

@@ -356,7 +356,7 @@ def test_reasons_are_those_of_the_fit_to_the_core():
         why.top_columns(2)[["column_1", "column_2"]].sum(axis=1) == 2
     ).all()  # 0 and 2
     said = why.reason(range(8))
-    assert said.count("; rows like it: ") == 2 and " to " in said.split(" (")[0]
+    assert said.count("; nearest ") == 2 and " to " in said.split(" (")[0]
 
 
 # strata, weights, groups
@@ -388,7 +388,7 @@ def test_suspects_have_a_share_of_odd_rows_of_their_own():
         np.sum([v for (_, t), v in found.items() if t == is_told], axis=0)
         for is_told in (0, 1)
     )
-    assert told[0] >= 40 and told[1] <= 0.1 * told.sum() and alone[0] <= told[0] / 2
+    assert told[0] >= 40 and told[1] <= 0.15 * told.sum() and alone[0] <= told[0] / 2
     clean, who = suspects(bad=0)
     assert not stand_out(QUICK, clean, strata=who).listed.any()
 
