@@ -53,6 +53,7 @@ THIN = (
 # a clump that may be another state: its share of the rows, and the quantiles of its
 # values that are printed
 LARGE_CLUMP = 0.15
+OTHERS = (0.01, 0.99)  # quantiles of the rows that are not listed
 MIDDLE = (0.1, 0.9)
 USUAL = 0.5
 MOST_VALUES = 3
@@ -174,11 +175,13 @@ class StandOut:
         found = self.cells.iloc[rows]
         if found["column"].isna().any() or found["column"].nunique() > 1:
             return ""
-        breaks = (found["finding"] == BREAKS).all()
-        lead = "the others lead to" if breaks else "others are near"
+        name = found["column"].iloc[0]
+        lead, expected = "the others lead to", found["expected"]
+        column = self.estimator.table_.frame[name]
+        if (found["finding"] == ODD).all() and is_numeric_dtype(column):
+            lead, expected = "others", column[~self.listed].quantile(OTHERS)
         value = _from_to(found["value"], 6)
-        expected = _from_to(found["expected"], 4)
-        return f"{found['column'].iloc[0]} = {value} ({lead} {expected})"
+        return f"{name} = {value} ({lead} {_from_to(expected, 4)})"
 
     def title(
         self,

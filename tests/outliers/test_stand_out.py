@@ -56,11 +56,8 @@ def test_a_clean_table_has_hardly_ever_a_list():
     )
     found = [stand_out(QUICK, X) for X in tables]
     assert sum(each.listed.any() for each in found) <= 1
-    assert all(
-        each.at_least == 0 and each.none > 0.2
-        for each in found
-        if not each.listed.any()
-    )
+    assert all(each.at_least == 0 for each in found if not each.listed.any())
+    assert np.median([each.none for each in found]) > 0.4
 
 
 @pytest.mark.parametrize("far", [10.0, 25.0, 1000.0, 1e308])
