@@ -36,17 +36,16 @@ Royal Statistical Society B 26, 211-252.
 Donoho, D. L. and Johnstone, I. M. (1994). Ideal spatial adaptation by wavelet
 shrinkage. Biometrika 81, 425-455. doi:10.1093/biomet/81.3.425
 
-Fan, J. and Lv, J. (2008). Sure independence screening for ultrahigh dimensional feature
-space. Journal of the Royal Statistical Society B 70, 849-911.
-doi:10.1111/j.1467-9868.2008.00674.x
-
 Rousseeuw, P. J. and Van Driessen, K. (2006). Computing LTS regression for large data
 sets. Data Mining and Knowledge Discovery 12, 29-45. doi:10.1007/s10618-005-0024-4
+
+Schwarz, G. (1978). Estimating the dimension of a model. Annals of Statistics 6,
+461-464. doi:10.1214/aos/1176344136
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -351,7 +350,11 @@ def _explained(
 def _by_regression(
     others: dict[int, CellColumn], column: CellColumn, learn: np.ndarray
 ) -> Explained:
-    """Return what a trimmed regression explains of a column of numbers."""
+    """Return what a trimmed regression explains of a column of numbers.
+
+    Of several, the one with the least -log likelihood of left-out residuals, with the
+    penalty of Schwarz (1978) for its regressors.
+    """
     others, learn = _complete(others, learn)
     scales = [None, Logarithm.of(column.v)]
     best = None
@@ -359,13 +362,14 @@ def _by_regression(
         v = scale.of_values(column.v) if scale else column.v
         v = np.where(np.isnan(v), np.median(v[learn]), v)
         parts = [each.log if scale else each.linear for each in others.values()]
-        D, owner = _regressors(parts, v, learn)
-        r, slope = _residuals(D, v, learn)
         floor = ROUNDING * np.abs(v).max() + NO_SIZE
-        cost = _minus_log_t(r[learn], floor)
-        cost -= scale.mean_log_derivative if scale else 0.0
-        if best is None or cost < best[0]:
-            best = cost, scale, v, r, floor, slope, D, owner
+        for D, owner in _regressors(parts, v, learn):
+            r, slope = _residuals(D, v, learn)
+            cost = _minus_log_t(r[learn], floor)
+            cost -= scale.mean_log_derivative if scale else 0.0
+            cost += D.shape[1] * np.log(learn.sum()) / (2.0 * learn.sum())
+            if best is None or cost < best[0]:
+                best = cost, scale, v, r, floor, slope, D, owner
     _, scale, v, r, floor, slope, D, owner = best
     sd = _trimmed_sd(v[learn] - np.median(v[learn]))
     explains = 1.0 - (_trimmed_sd(r[learn]) / sd) ** 2 if sd > 0.0 else 0.0
@@ -424,35 +428,27 @@ def _minus_log_t(r: np.ndarray, floor: float) -> float:
 
 def _regressors(
     parts: list[np.ndarray], v: np.ndarray, learn: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the regressors of v (n, k), and the number of the part of each.
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield regressors of v (n, k), and the number of the part of each.
 
-    Of more than one for 20 rows, those are taken whose correlation with v, by ranks,
-    exceeds the largest of as many independent ones, sqrt(2 log(k) / n) (Donoho and
-    Johnstone 1994), and then those that tell as much of the residuals, and so on (Fan
-    and Lv 2008); at most one for 5 rows.
+    They are one for 5 rows, those with the largest correlations by ranks. If this is
+    more than one for 20 rows, only those come first whose correlation exceeds the
+    largest of as many independent ones, sqrt(2 log(k) / n) (Donoho and Johnstone 1994).
     """
     owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
     D = np.hstack([*parts, np.empty((len(v), 0))])
     n = int(learn.sum())
-    if len(owner) <= n // MANY:
-        return D, owner
-    centred = D[learn] - D[learn].mean(axis=0)
-    centred /= np.linalg.norm(centred, axis=0) + NO_SIZE
-    least = np.sqrt(2.0 * np.log(len(owner)) / n)
-    taken = np.zeros(0, dtype=int)
-    r = v
-    while len(taken) < n // ENOUGH_ROWS:
-        rank = np.argsort(np.argsort(r[learn])) - (n - 1) / 2.0
-        tells = np.abs(rank @ centred) / np.linalg.norm(rank)
-        tells[taken] = 0.0
-        order = np.argsort(-tells, kind="stable")
-        new = order[: min((tells > least).sum(), n // ENOUGH_ROWS - len(taken))]
-        if not len(new):
-            break
-        taken = np.sort(np.append(taken, new))
-        r = _residuals(D[:, taken], v, learn)[0]
-    return D[:, taken], owner[taken]
+    if len(owner) > n // MANY:
+        centred = D[learn] - D[learn].mean(axis=0)
+        rank = np.argsort(np.argsort(v[learn])) - (n - 1) / 2.0
+        length = np.linalg.norm(centred, axis=0) * np.linalg.norm(rank) + NO_SIZE
+        r = np.abs(rank @ centred) / length
+        tell = np.flatnonzero(r > np.sqrt(2.0 * np.log(len(r)) / n))
+        most = np.sort(np.argsort(-r, kind="stable")[: n // ENOUGH_ROWS])
+        tell = np.intersect1d(tell, most)
+        yield D[:, tell], owner[tell]
+        D, owner = D[:, most], owner[most]
+    yield D, owner
 
 
 def _residuals(

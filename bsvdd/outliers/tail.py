@@ -20,8 +20,9 @@ are one stratum. The priors are
     \varepsilon_l \sim p\, \delta_0 + (1 - p) \text{ log-uniform}(.5 / n_l, .3 n / n_l),
 
 with :math:`p^L = .7` for L strata: the prior probability that no row is odd, for any
-number of strata. It is .95 for the tail of single cells (:mod:`bsvdd.outliers.cells`), so it is 2/3
-for both. At most .3 of all rows are odd, and :math:`e_l` is at most .99.
+number of strata. It is .95 for the tail of single cells
+(:mod:`bsvdd.outliers.cells`), so it is 2/3 for both. At most .3 of all rows are odd,
+and :math:`e_l` is at most .99.
 
 If the columns are normal, the tail of the log surprises is light. If they are skewed,
 it is heavier. The prior of :math:`\xi` allows both. The density of odd rows has two
