@@ -165,6 +165,23 @@ def test_columns_that_are_no_features_are_left_out_and_kept_if_asked(table, tmp_
     assert "left out" not in kept.stderr
 
 
+def test_rows_that_are_not_listed_are_written_as_they_were_read(table, tmp_path):
+    """Lines above the header and blank ones count, so each row has its line."""
+    path, out, kept = (tmp_path / name for name in ("t.csv", "o.csv", "k.csv"))
+    lines = ["A title", *table.to_csv(index=False, sep=";").splitlines()]
+    lines.insert(10, "")  # above row 8
+    path.write_text("\n".join(lines))
+    own = ["--sep", ";", "--skip", 1, "--drop", "name", *FEW]
+    result = call("outliers", path, *own, "--out", out, "--kept", kept)
+    found = pd.read_csv(out, sep=";", index_col="line")
+    line = np.arange(60) + 3 + (np.arange(60) > 7)
+    assert sorted(found.index) == line.tolist() and "next, " not in result.stdout
+    listed = found["listed"][line].to_numpy()
+    assert listed[41] and not listed.all()
+    again = pd.read_csv(kept, sep=";")
+    pd.testing.assert_frame_equal(again, table[~listed].reset_index(drop=True))
+
+
 def test_a_table_of_no_features_has_a_remedy(tmp_path):
     path = tmp_path / "t.csv"
     frame = pd.DataFrame({"number": range(60), "name": [f"n{i}" for i in range(60)]})
