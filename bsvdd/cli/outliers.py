@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -119,9 +120,10 @@ def outliers(
         step("which rows stand out")
         found = stand_out(est, X, fdr=fdr, **of_rows)
         lines = found.lines(top)
-        if out is not None:  # reasons may take long, and come to it later
+        if out is not None:  # reasons may take long; a full disk is told below the list
             written = _written(found, found.table, wrong, X, names)
-            console.save_table(out, written, table, said="")
+            with suppress(OSError):
+                console.save_table(out, written, table, said="")
         step("reasons")
         texts, why = reasons(found.estimator, lines)
         texts = [
@@ -138,7 +140,7 @@ def outliers(
         reasoned = found.table.join(why.top_columns())
         written = _written(found, reasoned, wrong, X, names)
         console.save_table(out, written, table)
-    _draw(picture, found, names.to_numpy(), lines, texts, own.model)
+    _draw(picture, found, names, lines, texts, own.model)
     _keep_others(kept, found.listed, csv, table, label)
 
 
@@ -227,7 +229,7 @@ def _print_findings(
 def _draw(
     picture: Path | None,
     found: StandOut,
-    names: np.ndarray,
+    names: pd.Index,
     lines: list[np.ndarray],
     texts: list[str],
     model: str,

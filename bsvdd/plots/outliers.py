@@ -97,14 +97,14 @@ def plot_outliers(est: LeavesOut | StandOut, most: int = 10) -> Axes:
 
 def draw_outliers(
     found: StandOut,
-    names: ArrayLike,
+    index: pd.Index,
     lines: Sequence[np.ndarray],
     reasons: list[str],
     model: str,
 ) -> Axes:
     """Draw the rows that stand out, of which ``lines`` are named on the right side."""
     lines = lines[:MOST_LINES]
-    names = np.asarray(names)
+    names = index.to_numpy()
     titles = []
     for rows in lines:
         shown = {i: short(names[i]) for i in rows[:3]}
@@ -121,6 +121,7 @@ def draw_outliers(
     ax = _drawn(found.surprise, classes, first, titles, reasons, found.headline)
     ax.set_title(f"{model}: each row beside the core", loc="left")
     label_rows(ax, names)
+    ax.set_xlabel(str(index.name or "row"))
     return ax
 
 

@@ -207,7 +207,7 @@ def test_gaps_are_filled_and_a_row_without_a_label_is_refused(table, scores, tmp
     assert frame.index.tolist() == [
         i for i in range(72) if i != 9
     ]  # a row without any value
-    with pytest.warns(DataWarning, match="1 of 1 rows have missing values"):
+    with pytest.warns(DataWarning, match="1 of 1 rows has missing values"):
         expected = -load(model).score_samples(rows.loc[[3], ["a", "b", "city"]])
     np.testing.assert_allclose(frame["surprise"][3], expected, rtol=1e-6)
 
