@@ -53,6 +53,7 @@ THIN = (
 # a clump that may be another state: its share of the rows, and the quantiles of its
 # values that are printed
 LARGE_CLUMP = 0.15
+RANKED = 0.1  # a smaller P(odd) tells less of the order than the surprise does
 OTHERS = (0.01, 0.99)  # quantiles of the rows that are not listed
 MIDDLE = (0.1, 0.9)
 USUAL = 0.5
@@ -115,8 +116,12 @@ class StandOut:
 
     @property
     def order(self) -> np.ndarray:
-        """Positions of the rows (n,), the oddest first: by P(odd), then by surprise."""
-        return np.lexsort([-self.surprise, -np.nan_to_num(self.probability)])
+        """Positions of the rows (n,), the oddest first.
+
+        They are in the order of P(odd) from .1, and then of the surprise.
+        """
+        odd = np.nan_to_num(self.probability)
+        return np.lexsort([-self.surprise, -np.where(odd >= RANKED, odd, 0.0)])
 
     @property
     def table(self) -> pd.DataFrame:
