@@ -155,22 +155,28 @@ class Boundary:
         largest = self.log_unseen.max()
         added = largest + self.fading(parts.nearest)
         most = np.maximum(parts.L, added)
-        unseen = np.exp(self.log_unseen - largest)[:, None] * np.exp(added - most)
-        inside = log(self.bootstrapped(parts) * np.exp(parts.L - most) + unseen)
+        unseen = np.exp(self.log_unseen - largest)
+        # the draws of a row lie side by side in memory, as those of p
+        inside = (np.atleast_2d(np.exp(added - most)).T * unseen).T
+        inside += self.bootstrapped(parts) * np.exp(parts.L - most)
+        inside = log(inside)
         inside += most
         if np.isfinite(below).any():
             inside = np.logaddexp(inside, below)
-        outside = np.broadcast_to(above, inside.shape).copy()
+        outside = above
         some = parts.q > 0.0  # q is mostly 0
-        np.logaddexp(parts.log_q, above, out=outside, where=some)
-        outside[np.isneginf(outside)] = -ZERO  # a cutoff beyond all distances
-        inside -= outside
+        if some.any():
+            outside = np.broadcast_to(above, inside.shape).copy()
+            np.logaddexp(parts.log_q, above, out=outside, where=some)
+        # a cutoff beyond all distances
+        inside -= np.where(np.isneginf(outside), -ZERO, outside)
         if self.spread is not None:
             middle = lower_median(inside)
             inside -= middle
             inside *= self.spread[:, None]
             inside += middle
-        inside[np.abs(inside) <= SCORE_TIE] = 0.0  # at the cutoff, but for rounding
+        # at the cutoff, but for rounding
+        np.copyto(inside, 0.0, where=np.abs(inside) <= SCORE_TIE)
         return inside
 
 

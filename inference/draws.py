@@ -69,7 +69,9 @@ class Parts:
     @property
     def against(self) -> np.ndarray:
         """What speaks against rows, less what speaks for them: q - p, (S, rows)."""
-        return np.asarray((self.q - self.p) * np.exp(self.L))
+        found = self.q - self.p
+        found *= np.exp(self.L)
+        return found
 
 
 # places of rows in an answer, which of the parts are theirs, and the parts
@@ -176,14 +178,15 @@ class Draws:
             return for_and_against(of_majority, of_minority, rows, norm)
         w = self.w[draws]
         t = self.total[draws]
-        of_majority = w[:, :m] @ rows.k[:, :m].T
+        # the draws of a row lie side by side in memory, which makes medians quick
+        of_majority = (rows.k[:, :m] @ w[:, :m].T).T
         if rows.gone.nnz:
             v_A = (rows.gone[:, :m] @ w[:, :m].T).T
             v_B = (rows.gone[:, m:] @ w[:, m:].T).T
             of_majority *= (t + v_B) / staying(t, v_A)
         of_minority = NOTHING
         if self.dictionary.n1:
-            of_minority = w[:, m:] @ rows.k[:, m:].T
+            of_minority = (rows.k[:, m:] @ w[:, m:].T).T
         return for_and_against(of_majority, of_minority, rows, norm)
 
     # the parts of rows, block by block

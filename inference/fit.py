@@ -113,8 +113,7 @@ class Fit:
         """The largest distance of a normal row: a number, or the median over draws."""
         if not isinstance(self.cutoff, Printed):
             p, q = np.exp(signed_parts(self.boundary.threshold))
-            squared = lower_median((2.0 * (self._offset - (p - q)))[:, None])
-            return float(np.sqrt(np.maximum(squared, 0.0))[0])
+            return float(distance_of(lower_median(self._offset - (p - q))))
         if self.cutoff.of == "own":
             if self.draws.model.radius is None:
                 raise ValueError(
@@ -150,14 +149,14 @@ class Fit:
             half = (1.0 + norm) / 2.0
         return np.broadcast_to(half, (self.draws.n_boundary,))
 
-    def _distances(self, parts: Parts) -> np.ndarray:
-        """Return d of rows in each draw, (S, rows)."""
-        against = parts.against
-        squared = 2.0 * (self._offset[: len(against), None] + against)
-        return np.sqrt(np.maximum(squared, 0.0))
+    def _half_squared(self, parts: Parts) -> np.ndarray:
+        """Return d^2 / 2 of rows in each draw, (S, rows); below 0 by rounding only."""
+        found = parts.against
+        found += self._offset[: len(found), None]
+        return found
 
     def _distance(self, parts: Parts) -> np.ndarray:
-        return lower_median(self._distances(parts))
+        return distance_of(lower_median(self._half_squared(parts)))
 
     def distance(self, X: CompleteRows | None = None) -> np.ndarray:
         """Return the median d of rows, (rows,)."""
@@ -166,20 +165,26 @@ class Fit:
     def distances(self, X: np.ndarray) -> np.ndarray:
         """Return d of new rows (m, p) in each draw of the weights, (S, m)."""
         new = CompleteRows.of(X)
-        return self.ask(lambda parts: self._distances(parts).T, new).T
+        return distance_of(self.ask(lambda parts: self._half_squared(parts).T, new).T)
 
     def log_similarity(self, X: CompleteRows | None = None) -> np.ndarray:
         """Return log s_A of rows, whatever the cutoff, (draws, rows).
 
         It is -log(d^2 / 2) for a kernel that is not normalised.
         """
-        normalized = self.dictionary.kernel.normalized
 
         def by_row(parts: Parts) -> np.ndarray:
-            found = parts.log_p if normalized else -parts.log_q
+            found = self._log_similarity(parts)
             return np.broadcast_to(found, (self.draws.n_boundary, found.shape[1])).T
 
         return self.ask(by_row, X).T
+
+    def _log_similarity(self, parts: Parts) -> np.ndarray:
+        return parts.log_p if self.dictionary.kernel.normalized else -parts.log_q
+
+    def median_log_similarity(self) -> np.ndarray:
+        """Return the median log s_A (n,) of the training rows, each left out."""
+        return self.ask(lambda parts: lower_median(self._log_similarity(parts)))
 
     # decisions
 
@@ -194,7 +199,8 @@ class Fit:
             margins = self.boundary.margins(parts)
             P = (margins >= 0.0).mean(axis=0)
             places = (shares * (len(margins) - 1)).round(6).astype(int)
-            low, score, high = np.sort(margins, axis=0)[places]
+            margins.sort(axis=0)
+            low, score, high = margins[places]
             return np.stack([score, P, low, high, self._distance(parts)], axis=1)
 
         return self.ask(of_parts, X).T
@@ -286,6 +292,11 @@ class Fit:
         some = self.rows.X[i[:: max(1, len(i) // TYPICAL_ROWS)]]
         d = Fit(draws, self.cutoff).distances(some)
         return values | {"typical_distance": np.median(d, axis=1)}
+
+
+def distance_of(half_squared: np.ndarray) -> np.ndarray:
+    """Return d of d^2 / 2."""
+    return np.sqrt(np.maximum(2.0 * half_squared, 0.0))
 
 
 def gathered(answer: Answer, parts: Blocks, n: int) -> np.ndarray:

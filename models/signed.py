@@ -16,8 +16,8 @@ ZERO = 2000.0
 
 def log(x: np.ndarray | float) -> np.ndarray:
     """Return log x; for x <= 0 the log of the smallest positive number."""
-    found: np.ndarray = np.log(np.maximum(x, TINY))
-    return found
+    found = np.asarray(np.maximum(x, TINY))
+    return np.log(found, out=found)
 
 
 def signed(log_p: np.ndarray, log_q: np.ndarray) -> np.ndarray:

@@ -270,7 +270,7 @@ drawn = st.tuples(
 
 @pytest.mark.parametrize("name", ["SVDD", "BDD"])
 @settings(
-    max_examples=15, phases=[Phase.explicit, Phase.generate]
+    max_examples=6, phases=[Phase.explicit, Phase.generate]
 )  # a fit is dear: no shrinking
 @given(drawn)
 def test_tables_that_are_drawn(name, case):

@@ -148,7 +148,7 @@ def save_table(
     layout : Layout, optional
         Has the separator and the decimal sign.
     said : str
-        What is printed before the path.
+        What is printed before the path; nothing is, if it is empty.
 
     Raises
     ------
@@ -163,7 +163,8 @@ def save_table(
         return
     with atomic(path) as temporary:
         cells.to_csv(temporary, index=False, **signs)
-    click.echo(f"{said} {path}")
+    if said:
+        click.echo(f"{said} {path}")
 
 
 @dataclass

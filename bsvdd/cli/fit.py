@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @options.minor
 @options.of_table
 @rows.known
+@rows.keep
 @click.option(
     "--group-centres",
     is_flag=True,
@@ -53,6 +54,7 @@ def fit_command(
     minor: str | None,
     table: Layout,
     known: rows.RowOptions,
+    keep: tuple[str, ...],
     group_centres: bool,
     own: options.FitOptions,
     out: Path,
@@ -66,13 +68,9 @@ def fit_command(
     est, X, y = model_and_rows(csv, layout, minor, own)
     whole = X
     X, of_rows = known.taken(X)
-    if label is None and (two := [c for c in X if X[c].nunique() == 2]):
-        warn(
-            f"{messages.listed(two, 'has', 'have')} two values, and no label is named: "
-            "all rows count as majority, and the column as a feature; if it is the "
-            f"class, give --label {str(two[0])!r} --minor VALUE",
-            DataWarning,
-        )
+    X, _ = rows.features(X, keep, est.table)
+    if label is None:
+        _warn_of_labels(X)
     if group_centres:
         X, of_rows = _with_groups(est, X, whole, known, of_rows)
     with waiting(f"fit of {type(est).__name__}", HEARTBEAT):
@@ -94,6 +92,17 @@ def fit_command(
 
         write_report(est, report)
         click.echo(f"report: {report}")
+
+
+def _warn_of_labels(X: pd.DataFrame) -> None:
+    """Warn of columns of two values, which may be the label."""
+    if two := [c for c in X if X[c].nunique() == 2]:
+        warn(
+            f"{messages.listed(two, 'has', 'have')} two values, and no label is named: "
+            "all rows count as majority, and the column as a feature; if it is the "
+            f"class, give --label {str(two[0])!r} --minor VALUE",
+            DataWarning,
+        )
 
 
 def _with_groups(

@@ -184,7 +184,7 @@ def next_command(name: str, csv: Path, same: list[str], **others: list[str]) -> 
     options = {each: params[each] for each in given_options(*same)} | others
     for option, values in options.items():
         for value in values if isinstance(values, tuple | list) else [values]:
-            words += [as_option(option), str(value)]
+            words += [as_option(option), *[str(value)] * (value is not True)]
     return shlex.join(words)
 
 
@@ -213,6 +213,15 @@ TABLE: Options = {
         "default": ".",
         "type": click.Choice([".", ","]),
         "help": "Decimal sign of CSV.",
+    },
+    "skip": {
+        "default": 0,
+        "type": click.IntRange(0),
+        "help": "Number of lines above the header.",
+    },
+    "no_header": {
+        "is_flag": True,
+        "help": "The first line is a row; columns are called 0, 1, ....",
     },
     "category": repeatable(
         "COLUMN",

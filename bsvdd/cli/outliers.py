@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,15 +18,18 @@ from .errors import check_outputs, plain_errors
 from .fit import model_and_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     import pandas as pd
+    from rich.console import Console
     from rich.table import Table
 
+    from ..estimators.description import Description
     from ..outliers.stand_out import StandOut
     from ..tables.files import Layout
 
 NAMED_BELOW = 20  # rows of a group that are named below the table
-MOST_COLUMNS = 10  # whose relations are counted
 CLEAR = 2.0  # excess of rows that are not dim
 CAP = 1000.0  # largest excess that is printed
 EXCESS = (
@@ -39,6 +43,7 @@ EXCESS = (
 @click.argument("csv", type=options.FILE)
 @options.of_table
 @rows.known
+@rows.keep
 @options.of_fit_without_cutoff
 @click.option("--label", metavar="COLUMN", help="Column of labels, which are not used.")
 @click.option(
@@ -56,13 +61,16 @@ EXCESS = (
 @click.option(
     "--top", default=10, type=click.IntRange(1), help="Lines that are printed."
 )
-@options.new_file("--out", help="CSV of all rows, the oddest first.")
+@options.new_file(
+    "--out", help="CSV of all rows, the oddest first; those printed have reasons."
+)
 @click.option(
     "--relations",
     is_flag=True,
     help="Fit nothing: print the rows whose columns do not go with each other.",
 )
 @options.new_file("--picture", help="Picture of at most 50 lines, PNG.")
+@options.new_file("--kept", help="CSV of the rows that are not listed, to fit them.")
 @plain_errors()
 def outliers(
     csv: Path,
@@ -70,12 +78,14 @@ def outliers(
     own: options.FitOptions,
     label: str | None,
     known: rows.RowOptions,
+    keep: tuple[str, ...],
     strata: str | None,
     fdr: float,
     top: int,
     out: Path | None,
     relations: bool,
     picture: Path | None,
+    kept: Path | None,
 ) -> None:
     """Print the odd rows of CSV, the oddest first, with the columns that make them odd.
 
@@ -97,37 +107,75 @@ def outliers(
     """
     if relations:
         return print_relations(csv, table, label, top, out)
-    check_outputs({"--out": out, "--picture": picture}, csv)
+    check_outputs({"--out": out, "--picture": picture, "--kept": kept}, csv)
     _require_core(own.model)
     est, X, _ = model_and_rows(csv, _without(table, label), None, own)
     names = X.index
     X, of_rows = _features(X, known, strata, csv)
+    X, wrong = _checked(X, keep, est)
     with console.waiting("outliers") as step:
-        import numpy as np
-
         from ..outliers.stand_out import stand_out
-        from ..questions.why import explain
+        from ..questions.why import reasons
 
         step("which rows stand out")
         found = stand_out(est, X, fdr=fdr, **of_rows)
         lines = found.lines(top)
+        if out is not None:  # reasons may take long; a full disk is told below the list
+            written = _written(found, found.table, wrong, X, names)
+            with suppress(OSError):
+                console.save_table(out, written, table, said="")
         step("reasons")
-        asked = np.union1d(np.flatnonzero(found.listed), np.concatenate(lines))
-        why = explain(found.estimator, rows=asked)
-        texts = [why.reason(np.searchsorted(asked, rows)) or "-" for rows in lines]
-        titles = [found.title(rows, names) for rows in lines]
-        said = [str(found), *_alike(found, names, lines), *_followed(X, csv)]
+        texts, why = reasons(found.estimator, lines)
+        texts = [
+            found.cell_reason(rows) or text
+            for rows, text in zip(lines, texts, strict=True)
+        ]
+        said = [str(found), *_alike(found, names, lines)]
+        said += [f"Column {label!r} is left out: no label is used."] * bool(label)
     screen = console.console_of_records()
-    screen.print(_lines(found, str(names.name or "row"), titles, lines, texts))
-    if label is not None:
-        said.append(f"Column {label!r} is left out: no label is used.")
+    screen.print(_lines(found, names, lines, texts))
     console.print_lines(screen, said)
+    _print_findings(screen, wrong, found.title, names, top)
     if out is not None:
-        missing = X.iloc[found.order].isna()
-        written = console.with_filled(found.table.join(why.top_columns()), missing)
-        console.save_table(out, console.with_names(written, names[found.order]), table)
-    if picture is not None:
-        _draw(picture, found, names.to_numpy(), lines, texts, own.model)
+        reasoned = found.table.join(why.top_columns())
+        written = _written(found, reasoned, wrong, X, names)
+        console.save_table(out, written, table)
+    _draw(picture, found, names, lines, texts, own.model)
+    _keep_others(kept, found.listed, csv, table, label)
+
+
+def _keep_others(
+    kept: Path | None,
+    listed: np.ndarray,
+    csv: Path,
+    table: Layout,
+    label: str | None,
+) -> None:
+    """Write the rows that are not listed, if there is a file for them; or say how."""
+    if kept is not None:
+        whole = tables.files.read_own(csv, replace(table, id=None, drop=()), label)
+        console.save_table(kept, whole[~listed], table)
+    elif listed.any():
+        of_rows = [*options.TABLE, *rows.OF_ROWS, "keep"]
+        same = [*of_rows, *options.OF_FIT, "label", "strata", "fdr"]
+        again = options.next_command("outliers", csv, same, kept=["kept.csv"])
+        fit = options.next_command("fit", Path("kept.csv"), of_rows)
+        click.echo(f"next, the other rows: {again} && {fit}")
+
+
+def _written(
+    found: StandOut,
+    rows: pd.DataFrame,
+    wrong: pd.DataFrame,
+    X: pd.DataFrame,
+    names: pd.Index,
+) -> pd.DataFrame:
+    """Return rows in order as they are written: names, filled columns, findings."""
+    if not wrong.empty:
+        each = wrong.explode("rows").groupby("rows")["finding"].unique().str.join(", ")
+        rows = rows.assign(findings=each.reindex(found.order).fillna("").to_numpy())
+    filled = console.with_filled(rows, X.iloc[found.order].isna())
+    return console.with_names(filled, names[found.order])
 
 
 def _without(table: Layout, label: str | None) -> Layout:
@@ -144,34 +192,51 @@ def _features(
         _, labels = tables.files.split(X, strata, "--strata", str(csv))
         of_rows["strata"] = labels.to_numpy()
         features = features.drop(columns=strata, errors="ignore")
-    return features.reset_index(drop=True), of_rows
+    return features, of_rows
 
 
-def _followed(X: pd.DataFrame, csv: Path) -> list[str]:
-    """Return a sentence on the columns that follow from others, with a command.
+def _checked(
+    X: pd.DataFrame, keep: tuple[str, ...], est: Description
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the columns that are features, rows numbered, and what is wrong."""
+    features, read = rows.features(X, keep, est.table)
+    return features.reset_index(drop=True), tables.findings.findings(read)
 
-    There is none for more than 10 columns, where counting takes as long as the fit.
-    """
-    from ..questions.relations import relations
 
-    if X.shape[1] > MOST_COLUMNS or not (n := len((found := relations(X)).follows)):
-        return []
-    far = int((found.table["excess"] > CLEAR).sum())
-    follow = f"{n} column{' follows' if n == 1 else 's follow'} from others"
-    rows_break = f"{far} row{' breaks' if far == 1 else 's break'} that"
-    command = options.next_command("outliers", csv, [*options.TABLE, "label"])
-    return [f"{follow}, and {rows_break}: {command} --relations"]
+def _print_findings(
+    screen: Console,
+    wrong: pd.DataFrame,
+    title: Callable[..., str],
+    names: pd.Index,
+    top: int,
+) -> None:
+    """Print copies, misspelt words and codes, a line for each."""
+    if wrong.empty:
+        return
+    cells = [
+        [title(rows, names), finding, f"{column} = {value}, else {expected}"]
+        if expected
+        else [title(rows, names), finding, value]
+        for rows, finding, column, value, expected in wrong.head(top).to_numpy()
+    ]
+    head = [str(names.name or "row"), "finding", "reason"]
+    screen.print(console.table_of(head, cells, [False] * len(cells), max_width=28))
+    if (more := len(wrong) - top) > 0:
+        are = "finding is" if more == 1 else "findings are"
+        console.print_lines(screen, [f"{more} more {are} not printed: see --top."])
 
 
 def _draw(
-    picture: Path,
+    picture: Path | None,
     found: StandOut,
-    names: np.ndarray,
+    names: pd.Index,
     lines: list[np.ndarray],
     texts: list[str],
     model: str,
 ) -> None:
-    """Write the picture of the lines."""
+    """Write the picture of the lines, if there is a file for it."""
+    if picture is None:
+        return
     import matplotlib
 
     matplotlib.use("agg")
@@ -191,7 +256,15 @@ def print_relations(
     """Print the columns that follow from others, and the rows that break this most."""
     from ..questions.relations import relations
 
-    of_fit = (*options.OF_FIT, *rows.OF_ROWS, "strata", "fdr", "picture")
+    of_fit = (
+        *options.OF_FIT,
+        *rows.OF_ROWS,
+        "keep",
+        "strata",
+        "fdr",
+        "picture",
+        "kept",
+    )
     if unused := options.given_options(*of_fit):
         named = ", ".join(map(options.as_option, unused))
         raise click.UsageError(f"--relations fits no model: leave out {named}")
@@ -246,11 +319,12 @@ def _finds_odd_rows(record: registry.Record) -> bool:
 
 def _alike(found: StandOut, names: pd.Index, lines: list[np.ndarray]) -> list[str]:
     """Return sentences on rows that are alike, and on listed rows without a line."""
-    said = [
-        f"Alike: {found.title(rows, names, NAMED_BELOW)}."
-        for rows in lines
-        if len(rows) > 1
-    ]
+    said = []
+    for line in lines:
+        if len(line) > 1:
+            common = found.common(line)
+            title = found.title(line, names, NAMED_BELOW)
+            said.append(f"Alike: {title}{common and f'; {common}'}.")
     more = int(found.listed.sum()) - sum(int(found.listed[r].sum()) for r in lines)
     are = "row is" if more == 1 else "rows are"
     return [*said, f"{more} more {are} listed: see --top and --out."] if more else said
@@ -258,8 +332,7 @@ def _alike(found: StandOut, names: pd.Index, lines: list[np.ndarray]) -> list[st
 
 def _lines(
     found: StandOut,
-    name: str,
-    titles: list[str],
+    names: pd.Index,
     lines: list[np.ndarray],
     texts: list[str],
 ) -> Table:
@@ -268,14 +341,14 @@ def _lines(
 
     values = pd.DataFrame({"odd": found.probability, "surprise": found.surprise})
     cells = []
-    for title, line, text in zip(titles, lines, texts, strict=True):
+    for line, text in zip(lines, texts, strict=True):
         median = values.iloc[line].median()
         odd = "-" if math.isnan(median["odd"]) else f"{median['odd']:.2f}"
         nats = median["surprise"]
         surprise = f"{nats:z.2f}" if nats < 100.0 else f"{nats:,.0f}"
-        cells.append([title, odd, surprise, text])
+        cells.append([found.title(line, names), odd, surprise, text or "-"])
     dim = [not found.listed[line[0]] for line in lines]
-    head = [name, "P(odd)", "surprise", "reason"]
+    head = [str(names.name or "row"), "P(odd)", "surprise", "reason"]
     table = console.table_of(head, cells, dim, max_width=28)
     if any(dim) and not dim[0]:
         table.rows[dim.index(True) - 1].end_section = True

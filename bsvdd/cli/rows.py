@@ -10,7 +10,7 @@ import click
 
 from .. import tables
 from ..base import messages
-from ..base.warning import collected
+from ..base.warning import DataWarning, collected, warn
 from .options import Options, option_set, repeatable
 
 if TYPE_CHECKING:
@@ -93,6 +93,48 @@ class RowOptions:
         return rest, found
 
 
+def features(
+    X: pd.DataFrame, keep: tuple[str, ...], table: tables.table.Table | None
+) -> tuple[pd.DataFrame, tables.training.TrainingTable]:
+    """Return the columns of a table that are features, and all as they are read.
+
+    Parameters
+    ----------
+    X : pandas.DataFrame
+    keep : tuple of str
+        Columns that are features in any case; texts among them are categories.
+    table : Table, optional
+        How the columns are read.
+
+    Returns
+    -------
+    features : pandas.DataFrame
+    read : TrainingTable
+
+    Raises
+    ------
+    ValueError
+        There is no such column, or none is a feature.
+    """
+    for name in keep:
+        _column(X, "--keep", name)
+    with collected():  # the fit has the same warnings
+        read = tables.training.TrainingTable.read(X, table)
+    none = tables.features.no_features(read.frame, read.table.columns, read.values)
+    texts = [name for name in keep if read.kinds[name] == "names"]
+    out = [name for name in none if name not in (*keep, *read.table.cyclic)]
+    if len(out) == X.shape[1]:
+        why = "; ".join(f"{name!r} {none[name]}" for name in out)
+        raise ValueError(f"no column is a feature: {why}; --keep COLUMN makes it one")
+    for name in out:
+        warn(
+            f"column {name!r} {none[name]}: it is left out; --keep {name!r} makes it a "
+            f"feature, --id {name!r} names the rows by it",
+            DataWarning,
+        )
+    return X.drop(columns=out).astype(dict.fromkeys(texts, "category")), read
+
+
 def _named(X: pd.DataFrame, option: str, text: str) -> tuple[pd.Series, str]:
     """Return the column and the value of COLUMN=VALUE; both may have the sign."""
     parts = [text[:i] for i, sign in enumerate(text) if sign == "="]
@@ -117,12 +159,13 @@ def _weights(x: pd.Series) -> np.ndarray:
     """Return a column as numbers; a ValueError for the first cell that is none."""
     import pandas as pd
 
+    from ..tables.columns import first_row, numbered
+
     numbers = pd.to_numeric(x, errors="coerce").to_numpy(dtype=float, na_value=math.nan)
     if (bad := numbers != numbers).any():  # NaN
         raise ValueError(
             f"--weight {x.name!r}: expected a number in each row, got "
-            f"{x.iloc[bad.argmax()]!r:.40} in row {bad.argmax()} (counted from 0; "
-            f"{bad.sum()} such rows)"
+            f"{x[bad].iloc[0]!r:.40} in {first_row(numbered(x), bad)}"
         )
     return numbers
 
@@ -130,6 +173,8 @@ def _weights(x: pd.Series) -> np.ndarray:
 def _recent(x: pd.Series, half_life: str) -> np.ndarray:
     """Return weights that halve with each half-life before the latest row."""
     import pandas as pd
+
+    from ..tables.columns import first_row, numbered
 
     with collected():  # what is said of features
         table, floats = tables.table.Table().fit_floats(x.to_frame())
@@ -152,8 +197,8 @@ def _recent(x: pd.Series, half_life: str) -> np.ndarray:
     values = floats[:, 0]
     if (missing := values != values).any():  # NaN
         raise ValueError(
-            f"--recent {x.name!r}: row {missing.argmax()} (counted from 0) has none of "
-            f"the {column.kind}; fill it, or leave out {missing.sum()} such rows"
+            f"--recent {x.name!r}: {first_row(numbered(x), missing)} has "
+            f"none of the {column.kind}; fill it, or leave such rows out"
         )
     weight: np.ndarray = 0.5 ** ((values.max() - values) / h)
     return weight
@@ -194,3 +239,10 @@ OF_ROWS: Options = {
     ),
 }
 known = option_set("known", RowOptions, OF_ROWS)
+keep = click.option(
+    "--keep",
+    metavar="COLUMN",
+    multiple=True,
+    help="Column that is a feature, though it names rows, has free text, counts on or "
+    "is nearly empty; repeatable.",
+)

@@ -17,17 +17,21 @@ WORDS = {  # by what is advised
     "blocks": "a column that numbers blocks of {value} rows for --group (in Python "
     "{python})",
     "code": "--missing {value} (in Python {python})",
+    "cyclic": "--cyclic {value} (in Python {python})",
     "copies": "--group-copies (in Python {python})",
     "decimal": "--decimal {value!r} ({python})",
     "drop": "--drop {value} (in Python {python})",
     "group": "--group {value} (in Python {python})",
+    "header": "--no-header (in Python {python})",
     "index": "--id {value} (in Python {python})",
     "minor_label": "{python}, in the command line --minor",
     "missing": "--missing {value} ({python})",
     "parameter": "--{value}",
     "sep": "--sep {value} (in Python {python})",
     "separator": "--sep",
+    "skip": "--skip {value} (in Python {python})",
     "text": "--category {value} (in Python {python})",
+    "wider": "",
     "without": "--drop {value}",
 }
 

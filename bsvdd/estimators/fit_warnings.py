@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..base.messages import advised
 from ..inference.cutoffs import Best, Printed
 from ..inference.diagnostics import FEWEST_DRAWS, variance_ratio
 from ..inference.fit import Fit
@@ -17,6 +18,7 @@ FEWEST_EFFECTIVE = 100
 FEWEST_SUPPORT = 5
 SPREAD = (0.5, 2.0)  # posterior sd over the sd between samples, without a warning
 ROUNDED_COUNT = 1e-9  # of a number of rows
+WIDER = "; a kernel with a larger bandwidth, or likelihood_scale=NUMBER, helps"
 IS_PRIOR = (0.9, 1.1)  # ratios to the prior within which a posterior is its prior
 
 
@@ -30,10 +32,9 @@ def fit_warnings(fit: Fit) -> Iterator[str]:
     draws = fit.draws
     if draws.uncalibrated:
         yield (
-            f"likelihood_scale='calibrated' found {draws.model.likelihood_scale:.3g}, "
-            f"and it is no calibration: {draws.uncalibrated}; intervals of the "
-            "similarity have no frequency meaning: use a kernel with a larger "
-            "bandwidth, or give likelihood_scale as a number"
+            f"how sure a similarity is could not be learned: {draws.uncalibrated}; "
+            "P(normal) and intervals are rough, decisions and p-values hold"
+            f"{advised('wider', WIDER)}"
         )
     if fit.has_draws:
         yield from _of_draws(fit)

@@ -36,7 +36,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import logsumexp
 
-from .tail import NO_ODD_ROW, POWER, SHAPE, Stratum, Tail
+from .tail import POWER, SHAPE, Stratum, Tail
 
 RATES = 0.1, 20.0  # ends of h, relative to 1/median u: beyond them there is no mass
 # axes of a grid; each stratum has its own log share, the last axis but one
@@ -58,7 +58,7 @@ MASS_OF_CELL = 1e-4
 MOST_WILD = 5
 LOST = 5.0
 NUMBER_DRAWS = 4000  # of the number of odd rows
-AT_LEAST = 0.01  # its quantile
+AT_LEAST = 0.01  # its quantile, for all sources
 NUMBERS = 0.5, 0.05, 0.95  # quantiles of the number of odd rows of a stratum
 RATHER = 0.5  # P(odd) of a row that is rather odd than normal
 
@@ -128,14 +128,40 @@ class OddRows:
         sure = np.bincount(level[beyond], minlength=strata)
         none = 0.0 if beyond.any() else models[0][0] * models[0][1].none
         # rows that hide among normal ones are not counted: their number depends on the
-        # form of the tail
+        # form of the tail; half of .01 for each of two sources of evidence
         rather = {at: odd >= RATHER for at, odd in of_values.items()}
         shown = _numbers(models, tail, rather, sure).sum(axis=1)
-        at_least = np.quantile(shown, AT_LEAST, method="inverted_cdf")
+        at_least = np.quantile(shown, AT_LEAST / 2.0, method="inverted_cdf")
         every = {at: odd >= 0.0 for at, odd in of_values.items()}
         numbers = _numbers(models, tail, every, sure)
         numbers = np.quantile(numbers, NUMBERS, axis=0, method="inverted_cdf").T
         return cls(probability, int(at_least), float(none), numbers)
+
+    def joined(self, other: Self) -> Self:
+        """Return the rows that are odd by one source of evidence, or by another.
+
+        The sources are independent, so no row is odd with the product of the
+        probabilities. The numbers of odd rows are at least the larger ones.
+
+        Parameters
+        ----------
+        other : OddRows
+            Without a tail it adds no odd rows but those set aside.
+
+        Returns
+        -------
+        OddRows
+        """
+        parts = np.array([self.probability, other.probability])
+        odd = 1.0 - np.nanprod(1.0 - parts, axis=0)
+        unknown = np.isnan(parts).all(axis=0)
+        both = self.none, other.none
+        return type(self)(
+            np.where(unknown, np.nan, odd),
+            max(self.at_least, other.at_least),
+            math.nan if np.isnan(both).all() else float(np.nanprod(both)),
+            np.fmax(self.numbers, other.numbers),
+        )
 
     def listed(self, fdr: float = 0.1) -> np.ndarray:
         """Return which rows are listed as odd.
@@ -294,11 +320,11 @@ class TailPosterior:
         """Return the posterior by sums over grids."""
         strata = tail.strata
         box = _whole_box(tail)
-        some = _log_priors(len(strata))[1]
+        log_none, some = _log_priors(tail.none, len(strata))
         without = partial(_without_odd, strata)
         _, of_nobody = _narrowed(without, {axis: box[axis] for axis in (XI, LOG_H)})
-        nobody = math.log(NO_ODD_ROW) + logsumexp(of_nobody[0].values)
-        points, grids = _narrowed(partial(_with_odd, strata), box)
+        nobody = math.log(tail.none) + logsumexp(of_nobody[0].values)
+        points, grids = _narrowed(partial(_with_odd, strata, log_none, some), box)
         log_mass = np.array([grid.values for grid in grids])
         chance = np.array([grid.chance for grid in grids])
         some_odd = chance.sum(axis=SHARE_AXIS, keepdims=True)
@@ -363,9 +389,9 @@ class TailPosterior:
         return number
 
 
-def _log_priors(strata: int) -> tuple[float, float]:
+def _log_priors(none: float, strata: int) -> tuple[float, float]:
     """Return the log prior probability that one stratum has no odd row, or has some."""
-    return math.log(NO_ODD_ROW) / strata, math.log1p(-(NO_ODD_ROW ** (1.0 / strata)))
+    return math.log(none) / strata, math.log1p(-(none ** (1.0 / strata)))
 
 
 def _share_axis(stratum: Stratum) -> str:
@@ -389,13 +415,14 @@ def _without_odd(strata: list[Stratum], points: Points) -> list[Grid]:
     return [Grid((XI, LOG_H), np.asarray(found))]
 
 
-def _with_odd(strata: list[Stratum], points: Points) -> list[Grid]:
+def _with_odd(
+    strata: list[Stratum], log_none: float, log_some: float, points: Points
+) -> list[Grid]:
     """Return the log likelihood of all rows if a stratum has odd rows, for each one.
 
     Given xi, h and a the strata are independent. So the likelihood of the other strata
     is a product, of a factor for each: the sum over its shares, with odd rows or not.
     """
-    log_none, log_some = _log_priors(len(strata))
     xi = points[XI]
     log_h = points[LOG_H]
     some = []
@@ -422,10 +449,14 @@ def _with_odd(strata: list[Stratum], points: Points) -> list[Grid]:
 def _share_of_odd(stratum: Stratum, points: Points, cells: GridCells) -> np.ndarray:
     """Return P(odd) (cells, v) of the values of a stratum with odd rows, in cells."""
     log_share = points[_share_axis(stratum)]
-    odd = stratum.log_odd(log_share, points[LOG_A])[cells.log_share, cells.log_a]
-    normal = stratum.log_normal(points[XI], points[LOG_H])[cells.xi, cells.log_h]
-    rest = np.log1p(-np.exp(log_share[cells.log_share]) * stratum.n / stratum.m)
-    return np.asarray(np.exp(odd - np.logaddexp(odd, rest[:, None] + normal)))
+    odd = np.exp(stratum.log_odd(log_share, points[LOG_A]))
+    odd = odd[cells.log_share, cells.log_a]
+    normal = np.exp(stratum.log_normal(points[XI], points[LOG_H]))
+    rest = 1.0 - np.exp(log_share[cells.log_share]) * stratum.n / stratum.m
+    both = normal[cells.xi, cells.log_h]
+    both *= rest[:, None]
+    both += odd
+    return np.asarray(np.divide(odd, both, out=both))
 
 
 # models

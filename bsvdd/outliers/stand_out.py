@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -14,14 +14,16 @@ from scipy.cluster.hierarchy import linkage
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
+from ..base import threads
 from ..base.messages import check_rate, of_value
 from ..base.warning import collected
 from ..estimators.description import Description
-from ..inference.boundary import lower_median
 from ..models.kernels import Tabular, as_kernel
 from ..models.kernels.decorrelated import MOST_COMPARED_ROWS, Decorrelated
+from ..tables.findings import findings
 from ..tables.table import frame_of
 from ..tables.training import TrainingRows, without_columns
+from .cells import Cells
 from .core_rows import CORE_SHARE, core_of
 from .odd_rows import AT_LEAST, RATHER, OddRows
 from .strata import Strata, sentence
@@ -35,6 +37,9 @@ ALIKE_ROWS = 0.25
 FEWEST_IN_CLUMP = 3
 MOST_LISTED = 5000
 BLOCK_VALUES = 2**21  # distances at once: 16 MB
+# kinds of listed rows
+ODD = "odd"
+BREAKS = "breaks a relation"
 # rows that the core has cut off: -log k of a step of one bandwidth, rows of a piece,
 # and the share of the list from which none is given
 STEP = 0.5
@@ -48,6 +53,8 @@ THIN = (
 # a clump that may be another state: its share of the rows, and the quantiles of its
 # values that are printed
 LARGE_CLUMP = 0.15
+RANKED = 0.1  # a smaller P(odd) tells less of the order than the surprise does
+OTHERS = (0.01, 0.99)  # quantiles of the rows that are not listed
 MIDDLE = (0.1, 0.9)
 USUAL = 0.5
 MOST_VALUES = 3
@@ -87,6 +94,10 @@ class StandOut:
         For each stratum ``level``, ``rows``, and how many of them are ``odd``: the
         median, and ``low`` and ``high`` of the interval of .9. They count rows that
         hide amid the others too.
+    cells : pandas.DataFrame
+        For each row its ``finding``, where it is listed: "breaks a relation" if one of
+        its cells is not what the other columns lead to, else "odd". Where a cell alone
+        is odd, its ``column`` and ``value``, and what is ``expected`` there.
     """
 
     probability: np.ndarray
@@ -101,11 +112,16 @@ class StandOut:
     estimator: Description
     reason: str
     strata: pd.DataFrame
+    cells: pd.DataFrame
 
     @property
     def order(self) -> np.ndarray:
-        """Positions of the rows (n,), the oddest first: by P(odd), then by surprise."""
-        return np.lexsort([-self.surprise, -np.nan_to_num(self.probability)])
+        """Positions of the rows (n,), the oddest first.
+
+        They are in the order of P(odd) from .1, and then of the surprise.
+        """
+        odd = np.nan_to_num(self.probability)
+        return np.lexsort([-self.surprise, -np.where(odd >= RANKED, odd, 0.0)])
 
     @property
     def table(self) -> pd.DataFrame:
@@ -117,7 +133,16 @@ class StandOut:
             "clump": self.clump,
             "weight": self.weight,
         }
-        return pd.DataFrame(columns, self.names).iloc[self.order]
+        found = {name: values.array for name, values in self.cells.items()}
+        return pd.DataFrame({**columns, **found}, self.names).iloc[self.order]
+
+    @property
+    def findings(self) -> pd.DataFrame:
+        """Copies, misspelt words and codes, as ``bsvdd.tables.findings`` finds them.
+
+        They have no probability, and are not listed by themselves.
+        """
+        return findings(self.estimator.table_)
 
     def lines(self, most: int) -> list[np.ndarray]:
         """Return the rows of the first lines of a printed table.
@@ -138,6 +163,30 @@ class StandOut:
             self.order[number == clump] if clump >= 0 else np.array([row])
             for row, clump in first.items()
         ]
+
+    def cell_reason(self, rows: np.ndarray) -> str:
+        """Return the cell by which rows are odd, and what is expected, in words.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Positions.
+
+        Returns
+        -------
+        str
+            Empty unless all rows are odd by their cells in one column.
+        """
+        found = self.cells.iloc[rows]
+        if found["column"].isna().any() or found["column"].nunique() > 1:
+            return ""
+        name = found["column"].iloc[0]
+        lead, expected = "the others lead to", found["expected"]
+        column = self.estimator.table_.frame[name]
+        if (found["finding"] == ODD).all() and is_numeric_dtype(column):
+            lead, expected = "others", column[~self.listed].quantile(OTHERS)
+        value = _from_to(found["value"], 6)
+        return f"{name} = {value} ({lead} {_from_to(expected, 4)})"
 
     def title(
         self,
@@ -174,7 +223,8 @@ class StandOut:
         if self.reason:
             return f"The rows have an order only: {self.reason}"
         none = f": P(no row is odd) = {self.none:.2g}" * (self.none > AT_LEAST)
-        return f"It is not .99 sure that a row stands out{none}"
+        some = "Some rows seem odd" if self.listed.any() else "No single row stands out"
+        return f"{some}{none}"
 
     def __str__(self) -> str:
         """Return what stands out, in sentences."""
@@ -198,9 +248,27 @@ class StandOut:
 
     def _large_clump(self) -> str:
         """Return a sentence on a clump that may be another state, with its values."""
-        own = self.clump == 0
-        if own.mean() < LARGE_CLUMP:
+        own = np.flatnonzero(self.clump == 0)
+        if len(own) < LARGE_CLUMP * len(self.clump):
             return ""
+        such = self.common(own)
+        share = f"{len(own)} rows ({len(own) / len(self.clump):.0%})"
+        return f"{share} are a clump: another state, or odd{such and f'; {such}'}. "
+
+    def common(self, rows: np.ndarray) -> str:
+        """Return the values that rows have in common, and others mostly have not.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Positions.
+
+        Returns
+        -------
+        str
+            Empty if there are none.
+        """
+        own = np.isin(np.arange(len(self.clump)), rows)
         values = []
         for name, column in self.estimator.table_.frame.items():
             inside = column[own]
@@ -213,12 +281,16 @@ class StandOut:
             else:
                 most = next(iter(inside.mode()), None)
                 if (others == most).mean() < USUAL < (inside == most).mean():
-                    values.append(f"{name} = {of_value(most)}")
-        such = ", ".join(values[:MOST_VALUES])
-        return (
-            f"{own.sum()} rows ({own.mean():.0%}) are a clump: another state, or odd"
-            f"{f'; {such}' if such else ''}. "
-        )
+                    n = f"{(inside == most).sum()} of {(column == most).sum()} rows"
+                    values.append(f"{n} with {name} = {of_value(most)}")
+        return ", ".join(values[:MOST_VALUES])
+
+
+def _from_to(values: pd.Series, digits: int) -> str:
+    """Return the least and the largest of some values, as a text."""
+    known = values.dropna()
+    ends = sorted({min(known), max(known)}) if len(known) else []
+    return " to ".join(of_value(end, digits) for end in ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +321,8 @@ class CoreFit:
         core[counted], kernel = core_of(rows.X[counted], rows.kernel)
         fitted = clone(est).set_params(kernel=kernel)
         fitted.fit(X, sample_weight=core * rows.weight, groups=rows.group_labels)
-        surprise = np.maximum(-lower_median(fitted.log_similarity()), 0.0)
+        with threads.one():
+            surprise = np.maximum(-fitted.fit_.median_log_similarity(), 0.0)
         return cls(fitted, kernel, core, surprise)
 
     def clumps(self, X: np.ndarray, listed: np.ndarray) -> np.ndarray:
@@ -416,14 +489,19 @@ def stand_out(
             reason = THIN
             odd = OddRows.of(None, beyond, known.level)
             cut_off[:] = False
-    listed = odd.listed(fdr) & ~cut_off
-    at_least = min(max(odd.at_least - cut_off.sum(), 0), listed.sum())
+    odd = replace(odd, at_least=max(odd.at_least - int(cut_off.sum()), 0))
+    normal = ~(np.nan_to_num(odd.probability) >= RATHER)  # a clump would teach its own
+    cells = _cells(rows, normal)
+    by_cell = cells.odd_rows(known.level, normal, far_only=bool(reason))
+    named = by_cell.probability >= RATHER
+    odd = odd.joined(by_cell)
+    listed = odd.listed(fdr) & ~(cut_off & ~named)
     return StandOut(
         probability=odd.probability,
         surprise=found.surprise,
         listed=listed,
         clump=found.clumps(rows.X, listed),
-        at_least=int(at_least),
+        at_least=min(odd.at_least, int(listed.sum())),
         none=odd.none,
         fdr=float(fdr),
         names=frame_of(X).index,
@@ -431,7 +509,33 @@ def stand_out(
         estimator=found.estimator,
         reason=reason,
         strata=known.table(odd.numbers),
+        cells=_kinds(cells, listed, listed & named),
     )
+
+
+def _cells(rows: TrainingRows, normal: np.ndarray) -> Cells:
+    """Return the cells of a table, explained by the normal rows that count."""
+    assert isinstance(rows.kernel, Tabular)  # by _asked
+    given = rows.given
+    is_category = np.isin(range(len(given.kinds)), rows.kernel.categorical_columns)
+    return Cells.of(given, is_category, normal & (rows.weight > 0.0))
+
+
+def _kinds(cells: Cells, listed: np.ndarray, named: np.ndarray) -> pd.DataFrame:
+    """Return the kind of each listed row, and the cell by which a row is ``named``."""
+    shown = ["column", "value", "expected"]
+    found = pd.DataFrame(None, range(len(listed)), ["finding", *shown], object)
+    found.loc[listed, "finding"] = ODD
+    frame = cells.given.frame
+    of_row = {row: cells.first(row) for row in np.flatnonzero(named)}
+    expected = {f: cells.expected(f) for f in set(of_row.values())}
+    for row, f in of_row.items():
+        if cells.breaks(f):
+            found.at[row, "finding"] = BREAKS
+        cell = frame.columns[f], frame.iat[row, f], expected[f][row]
+        for name, value in zip(shown, cell, strict=True):
+            found.at[row, name] = value
+    return found
 
 
 def _rows(

@@ -19,9 +19,10 @@ are one stratum. The priors are
     \log a \text{ flat on } [\log 2, \log 32], \quad
     \varepsilon_l \sim p\, \delta_0 + (1 - p) \text{ log-uniform}(.5 / n_l, .3 n / n_l),
 
-with :math:`p^L = 1/2` for L strata, so the prior probability that no row is odd is 1/2
-for any number of strata. At most .3 of all rows are odd, and :math:`e_l` is at most
-.99.
+with :math:`p^L = .7` for L strata: the prior probability that no row is odd, for any
+number of strata. It is .95 for the tail of single cells
+(:mod:`bsvdd.outliers.cells`), so it is 2/3 for both. At most .3 of all rows are odd,
+and :math:`e_l` is at most .99.
 
 If the columns are normal, the tail of the log surprises is light. If they are skewed,
 it is heavier. The prior of :math:`\xi` allows both. The density of odd rows has two
@@ -41,13 +42,15 @@ Statistics 3, 119-131. doi:10.1214/aos/1176343003
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from scipy.special import betaln
 
-NO_ODD_ROW = 0.5  # prior probability that no row is odd
+# prior probabilities that no row is odd, by whole rows and by single cells
+NO_ODD_ROW = 0.7
+NO_ODD_CELL = 0.95
 # ends of the share of odd rows: the least number of odd rows, and the largest share
 LEAST_ROWS = 0.5
 LARGEST_SHARE = 0.3
@@ -68,8 +71,8 @@ MOST_BELOW = 0.7
 MOST_IN_TAIL = 1000
 LEAST_APART = 0.05  # b less the share of the rows that have the smallest surprise
 # the largest surprises are values of their own, and the others are joined in bins
-MOST_EXACT = 200
-TAIL_BINS = 100
+MOST_EXACT = 100
+TAIL_BINS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,12 +167,15 @@ class Tail:
         The values of u in the tail, in ascending order.
     count : ndarray of shape (L, v)
         How many rows of each stratum have each value.
+    none : float
+        The prior probability that no row is odd.
     """
 
     u: np.ndarray
     level: np.ndarray
     x: np.ndarray
     count: np.ndarray
+    none: float
 
     @classmethod
     def of(
@@ -177,6 +183,7 @@ class Tail:
         surprise: np.ndarray,
         below: float | None = None,
         level: np.ndarray | None = None,
+        none: float = NO_ODD_ROW,
     ) -> Self | None:
         """Return the tail of surprises.
 
@@ -188,6 +195,7 @@ class Tail:
             that the tail has 1,000 rows at most, up to .7.
         level : ndarray of int, shape (n,), optional
             The stratum of each row, from 0. By default all rows are one stratum.
+        none : float, default=0.7
 
         Returns
         -------
@@ -209,13 +217,16 @@ class Tail:
         few = len(np.unique(x.round(9))) < FEWEST_SURPRISES
         if few or smallest > below - LEAST_APART:
             return None
-        return cls(u, level, *_binned(x, of_x))
+        return cls(u, level, *_binned(x, of_x), none)
 
     def until(self, v: int) -> Self:
         """Return the tail of the v smallest values, without rows with larger ones."""
         end = self.x[v - 1 : v + 1].mean() if v < len(self.x) else BEYOND_TAIL
         kept = self.u < end
-        return type(self)(self.u[kept], self.level[kept], self.x[:v], self.count[:, :v])
+        x = self.x[:v]
+        return replace(
+            self, u=self.u[kept], level=self.level[kept], x=x, count=self.count[:, :v]
+        )
 
     @property
     def least(self) -> int:
@@ -287,7 +298,7 @@ class Tail:
 def _binned(x: np.ndarray, of_x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return values (v,), and how many rows of each stratum have them, (L, v).
 
-    The 200 largest of x are values of their own. The others are joined in 100 bins, and
+    The 100 largest of x are values of their own. The others are joined in 50 bins, and
     the value of a bin is the mean of its rows. ``of_x`` (L, rows) says which stratum
     each row is in.
     """

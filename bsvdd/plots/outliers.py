@@ -14,6 +14,7 @@ from sklearn.utils import get_tags
 from ..estimators.checks import require_description
 from ..outliers.stand_out import StandOut
 from ..questions.why import explain
+from ..questions.why import reasons as reasons_of
 from ..tables.table import as_frame
 from .common import (
     DARK,
@@ -96,14 +97,14 @@ def plot_outliers(est: LeavesOut | StandOut, most: int = 10) -> Axes:
 
 def draw_outliers(
     found: StandOut,
-    names: ArrayLike,
+    index: pd.Index,
     lines: Sequence[np.ndarray],
     reasons: list[str],
     model: str,
 ) -> Axes:
     """Draw the rows that stand out, of which ``lines`` are named on the right side."""
     lines = lines[:MOST_LINES]
-    names = np.asarray(names)
+    names = index.to_numpy()
     titles = []
     for rows in lines:
         shown = {i: short(names[i]) for i in rows[:3]}
@@ -120,6 +121,7 @@ def draw_outliers(
     ax = _drawn(found.surprise, classes, first, titles, reasons, found.headline)
     ax.set_title(f"{model}: each row beside the core", loc="left")
     label_rows(ax, names)
+    ax.set_xlabel(str(index.name or "row"))
     return ax
 
 
@@ -127,9 +129,7 @@ def _reasons(est: LeavesOut, lines: Sequence[np.ndarray]) -> list[str]:
     """Return the reasons of lines of training rows."""
     if not lines or get_tags(est).input_tags.pairwise:
         return [""] * len(lines)
-    asked = np.unique(np.concatenate(lines))
-    why = explain(est, rows=asked)
-    return [why.reason(np.searchsorted(asked, rows)) for rows in lines]
+    return reasons_of(est, lines)[0]
 
 
 def _drawn(

@@ -202,8 +202,10 @@ def _decision(found: Facts, cite: References) -> Iterator[str]:
     yield f"A row is called normal if P(normal) exceeds .5: {what}."
     if found.one_table:
         yield (
-            "Of the rows themselves, those are called odd that a model of the tail of "
-            "their surprises lists at a false discovery rate that was asked: a "
-            f"generalised Pareto distribution of the normal rows {cite(PICKANDS)} "
-            "beside a density of odd ones, with even prior odds that there is none."
+            "Of the rows themselves, those are called odd that models of two tails "
+            "list at a false discovery rate that was asked: the tail of the rows' "
+            "surprises, and that of the distances of their cells from what the other "
+            "columns lead to. Each has a generalised Pareto distribution of the normal "
+            f"rows {cite(PICKANDS)} beside a density of odd ones; the prior "
+            "probability that there is none is 2/3."
         )

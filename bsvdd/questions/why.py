@@ -65,10 +65,12 @@ MOST_COLUMNS = 100  # that walks change one by one
 PRINTED_ROWS = 10
 PRINTED_NAMES = 3
 PRINTED_CATEGORIES = 2
+MOST_OF_LINE = 30  # rows of a line that are explained
 # digits of usual and of own values
 USUAL_DIGITS = 4
 OWN_DIGITS = 6
 TINY = np.finfo(float).tiny
+TIE = 1e-9  # of surprises, which are equal but for rounding
 USUAL_SHARE = 0.5  # of the rows that are alike have a usual value
 
 
@@ -81,12 +83,14 @@ class Walks:
     estimator : estimator
         It is asked for the surprise of each step.
     cells : pandas.DataFrame of shape (n + m, p)
-        The n normal known rows, then the m rows.
+        The n known rows of the majority, by their surprise, then the m rows.
     values : ndarray of shape (n + m, p)
         The same as floats: codes of categories, and NaN for missing values.
     is_category : ndarray of bool, shape (p,)
     start, end : ndarray of int, shape (m, 10, p)
         The rows of ``cells`` whose values walks begin and end with.
+    known : ndarray of shape (n,)
+        The surprises of the known rows.
     groups : ndarray of shape (m,), optional
         The group by whose centre all rows on the walks of a row are answered.
     own : ndarray of int, shape (m,), optional
@@ -99,6 +103,7 @@ class Walks:
     is_category: np.ndarray
     start: np.ndarray
     end: np.ndarray
+    known: np.ndarray
     groups: np.ndarray | None = None
     own: np.ndarray | None = None
 
@@ -144,7 +149,8 @@ class Walks:
         if not len(place):
             return "missing"
         if self.is_category[f]:
-            frequent = cells.value_counts().index[:PRINTED_CATEGORIES]
+            counts = cells.sort_values(key=lambda x: x.map(str)).value_counts()
+            frequent = counts.index[:PRINTED_CATEGORIES]
             return " or ".join(of_value(cell, digits) for cell in frequent)
         ends = cells.iloc[[values.argmin(), values.argmax()]]
         return " to ".join(dict.fromkeys(of_value(cell, digits) for cell in ends))
@@ -157,6 +163,28 @@ class Walks:
         high = near.max(axis=1, keepdims=True)
         usual = own == near if self.is_category[f] else (own >= low) & (own <= high)
         return bool(usual.any(axis=1).mean() < USUAL_SHARE)
+
+    def rows_of_group(self, rows: np.ndarray) -> int:
+        """Return to how many rows of their own groups some rows walk, at least."""
+        return 0 if self.own is None else int(self.own[rows].min())
+
+    def nearest(self, rows: np.ndarray, f: int, surprise: float) -> np.ndarray:
+        """Return ten known rows nearest in column f to rows beyond all; else none.
+
+        All are the normal rows. The nearest are less surprising than ``surprise``, that
+        of the rows, and may be abnormal.
+        """
+        normal, less = np.searchsorted(self.known, [0.0, surprise - TIE], "right")
+        own = self.values[len(self.known) + rows, f]
+        first, last = own.min(), own.max()
+        usual = self.values[:normal, f]
+        low, high = np.fmin.reduce(usual), np.fmax.reduce(usual)
+        beyond = low < high and (first > high or last < low)
+        if self.is_category[f] or not beyond:
+            return np.empty(0, dtype=int)
+        near = self.values[:less, f]
+        off = np.maximum(first - near, near - last)
+        return np.asarray(np.lexsort([near, off])[:WALKS])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -279,8 +307,9 @@ class Why:
         -------
         str
             Columns with values and parts, the largest part first, and what rows like it
-            have there, if its value is none of these. Where no column has a tenth, the
-            words say so. Empty without any part.
+            have there, if its value is none of these; if it lies beyond all normal
+            rows, the nearest ten values of rows that are less surprising. Where no
+            column has a tenth, the words say so. Empty without any part.
         """
         rows = np.atleast_1d(rows)
         part = self.parts[rows].mean(axis=0)
@@ -320,19 +349,24 @@ class Why:
         """Return columns that are named together, with their values and their part."""
         several = len(group) > 1
         own = []
-        like = []
+        surprise = self.surprise.iloc[rows].min()
+        others: dict[str, list[str]] = {}
         for f in group:
             name = of_value(self.shares.columns[f], OWN_DIGITS)
             own.append(f"{name} = {self.value(rows, f)}")
-            if self.walks.is_odd(rows, f):
-                like.append(f"{name} " * several + self.usual(rows, f))
-        other = f"; {self._alike(rows)}: " * bool(like) + ", ".join(like)
+            head = f"{name} " * several
+            n_own = self.walks.rows_of_group(rows)
+            if n_own == 0 and len(nearest := self.walks.nearest(rows, f, surprise)):
+                text = self.walks.text(nearest, f, USUAL_DIGITS)
+                others.setdefault("nearest ", []).append(head + text)
+            elif self.walks.is_odd(rows, f):
+                text = self.usual(rows, f)
+                like = (
+                    f"its {n_own} row{'s' * (n_own > 1)}" if n_own else "rows like it"
+                )
+                others.setdefault(f"{like}: ", []).append(head + text)
+        other = "".join(f"; {what}{', '.join(texts)}" for what, texts in others.items())
         return f"{' and '.join(own)}{' together' * several} ({part:.0%}{other})"
-
-    def _alike(self, rows: np.ndarray) -> str:
-        """Return what the rows are called to which some rows walk."""
-        n = 0 if self.walks.own is None else int(self.walks.own[rows].min())
-        return f"its {n} row{'s' if n > 1 else ''}" if n else "rows like it"
 
     def value(self, rows: int | Sequence[int] | np.ndarray, f: int) -> str:
         """Return what some rows have in a column, in words.
@@ -348,8 +382,8 @@ class Why:
         -------
         str
         """
-        n = len(self.walks.values) - len(self.falls)
-        return self.walks.text(n + np.asarray(rows), f, OWN_DIGITS)
+        place = len(self.walks.known) + np.asarray(rows)
+        return self.walks.text(place, f, OWN_DIGITS)
 
     def usual(self, rows: int | Sequence[int] | np.ndarray, f: int) -> str:
         """Return what the rows like some rows have in a column, in words.
@@ -451,7 +485,9 @@ def explain(
         raise ValueError("rows are positions of known rows; give them without Z")
     table, surprise = _known(est, X)
     known = table.frame
-    normal = np.flatnonzero(~table.minority & (surprise <= 0.0))
+    some = np.argsort(surprise, kind="stable")
+    some = some[~table.minority[some]]
+    normal = some[surprise[some] <= 0.0]
     if not len(normal):
         raise ValueError(
             f"{type(est).__name__} finds none of {len(known)} known rows normal: no "
@@ -462,21 +498,22 @@ def explain(
     if isinstance(groups, str) and isinstance(Z, pd.DataFrame):
         Z = Z.drop(columns=groups)
     asked = known.iloc[own] if Z is None else Z
-    values = np.concatenate([table.values.to_numpy()[normal], table.floats(asked)])
+    values = np.concatenate([table.values.to_numpy()[some], table.floats(asked)])
     new = frame_of(asked, known.columns)
     # flags beside 0 and 1 are flags too
     flags = {
         c: bool for c in known if new[c].dtype == bool and known[c].isin([0, 1]).all()
     }
-    near = known.iloc[normal].astype(flags)
-    cells = pd.concat([near, new[list(known)]], ignore_index=True)
+    cells = known.iloc[some].astype(flags)
+    cells = pd.concat([cells, new[list(known)]], ignore_index=True)
     is_category = np.isin(np.arange(len(table.kinds)), table.table.categorical)
-    same = np.zeros((len(new), len(normal)), dtype=bool)
+    n = len(normal)
+    same = np.zeros((len(new), n), dtype=bool)
     if labels is not None and X is None:
         same = labels[:, None] == near_labels[normal]
-    like, n_own = _most_alike(values, same, is_category)
+    like, n_own = _most_alike(values[:n], values[len(some) :], is_category, same)
     ends = _ends(values, like)
-    walks = Walks(est, cells, values, is_category, *ends, labels, n_own)
+    walks = Walks(est, cells, values, is_category, *ends, surprise[some], labels, n_own)
     p = cells.shape[1]
     unit = np.minimum(_places(walks), MOST_COLUMNS)
     rank = walk_steps(min(p, MOST_COLUMNS + 1))[:, unit].swapaxes(0, 1)
@@ -501,6 +538,25 @@ def _groups(
             raise ValueError("explain: groups= needs a fit with group_centres=True")
         return None, np.empty(0)
     return labels[rows] if Z is None else est.known_groups(Z, groups), labels
+
+
+def reasons(est: RowScorer, lines: Sequence[np.ndarray]) -> tuple[list[str], Why]:
+    """Return a reason for each line of known rows, and why the rows asked for are odd.
+
+    Of a long line 30 rows are asked for, and the reason says so.
+    """
+    some = []
+    for rows in lines:
+        place = np.linspace(0, len(rows) - 1, min(len(rows), MOST_OF_LINE))
+        some.append(rows[place.round().astype(int)])
+    asked = np.unique(np.concatenate(some))
+    why = explain(est, rows=asked)
+    found = []
+    for rows, part in zip(lines, some, strict=True):
+        text = why.reason(np.searchsorted(asked, part))
+        of_some = f"{len(part)} of them: " * bool(text and len(part) < len(rows))
+        found.append(of_some + text)
+    return found, why
 
 
 def _known(est: RowScorer, X: ArrayLike | None) -> tuple[TrainingTable, np.ndarray]:
@@ -584,30 +640,33 @@ def _by_column(steps: np.ndarray, rank: np.ndarray) -> np.ndarray:
 
 
 def _most_alike(
-    values: np.ndarray, same: np.ndarray, is_category: np.ndarray
+    normal: np.ndarray, rows: np.ndarray, is_category: np.ndarray, same: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ten known rows most like each row, (m, 10), the nearest first.
+    """Return the ten normal known rows most like each row, (m, 10), the nearest first.
 
     Also how many of them are of its group (m,), as ``same`` (m, n) says: others count
-    only where there is none, 0. The first n rows are the known ones; if these are few
-    they are repeated. A number adds min(abs(difference) / sd, 1) to the distance;
-    another category, or a missing value in one of the rows, adds 1. A known row that is
-    equal is the row itself, and not like it.
+    only where there is none, 0. If rows are few they are repeated. A number that is d
+    sd away adds d / (1 + d) to the distance: one far value counts little, and the
+    farther of two still counts more. Another category, or a missing value in one of the
+    rows, adds 1. Rows at one distance stand in the order of their values, so no order
+    of the rows counts. A known row that is equal is the row itself, and not like it.
     """
-    n = same.shape[1]
+    order = np.lexsort(normal.T)
+    same = same[:, order]
     distance = np.zeros(same.shape)
-    for x, category in zip(values.T, is_category, strict=True):
-        sd = 1.0 if category else np.nanstd(x[:n]) or 1.0
-        off = np.abs(x[n:, None] - x[:n]) / sd
-        off = np.where(off > 0.0, 1.0, off) if category else np.minimum(off, 1.0)
-        off[np.isnan(x[n:, None]) & np.isnan(x[:n])] = 0.0
+    for known, x, category in zip(normal[order].T, rows.T, is_category, strict=True):
+        sd = 1.0 if category else np.nanstd(np.sort(known)) or 1.0
+        off = np.abs(x[:, None] - known) / sd
+        off = np.where(off > 0.0, 1.0, off) if category else off / (1.0 + off)
+        off[np.isnan(x[:, None]) & np.isnan(known)] = 0.0
         distance += np.nan_to_num(off, nan=1.0)
     distance[distance == 0.0] = np.inf
     own = (same & np.isfinite(distance)).sum(axis=1)
     distance[(own > 0)[:, None] & ~same] = np.inf
-    order = np.argsort(distance, axis=1, kind="stable")
-    place = np.arange(WALKS) % np.where(own > 0, own, n)[:, None]
-    return np.take_along_axis(order, place, axis=1), np.minimum(own, WALKS)
+    place = np.arange(WALKS) % np.where(own > 0, own, len(normal))[:, None]
+    nearest = np.argsort(distance, axis=1, kind="stable")
+    like = order[np.take_along_axis(nearest, place, axis=1)]
+    return like, np.minimum(own, WALKS)
 
 
 def _ends(values: np.ndarray, like: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

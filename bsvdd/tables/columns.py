@@ -20,11 +20,15 @@ CURRENCY = (
 NO_LETTER = r"[\d_\W\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u215e]"
 AMOUNT = (
     rf"^(?P<sign>[-+\u2212]?)(?P<before>{CURRENCY})?\s?(?=\.?\d)"
-    r"(?P<number>(?P<grouped>[1-9]\d{0,2}(?:,\d{3})+)?\d*(?:\.\d*)?(?:[eE][-+]?\d+)?)"
+    r"(?P<number>(?:(?P<grouped>[1-9]\d{0,2}(?P<mark>[,\s'\u2019])\d{3}"
+    r"(?:(?P=mark)\d{3})*)|\d*)(?:\.\d*)?(?:[eE][-+]?\d+)?)"
     rf"\s?(?P<after>{CURRENCY}|(?!{NO_LETTER})\w[^\s\d]*|[%‰°][A-Z]?)?\Z"
 )
 SWAPPED = str.maketrans(".,", ",.")
+LINE = "line"  # what the index of a table is called that has the lines of its file
+MIDNIGHT = pd.Timestamp("1900-01-01")  # of a clock without a day, to pandas
 DAY = pd.Timedelta(days=1)
+HOUR = pd.Timedelta(hours=1)
 ISO = "ISO8601"
 EIGHT = "%Y%m%d"
 DAYS = (
@@ -32,7 +36,9 @@ DAYS = (
     "|%d %b %Y|%d %B %Y|%b %d, %Y|%B %d, %Y|%b %d %Y|%d-%b-%Y|%d-%b-%y|%b-%d-%Y"
     "|%a %b %d %Y|%b %Y|%B %Y|%b-%y|%m/%Y"
 )
-CLOCKS = "", " %H:%M", " %H:%M:%S"
+CLOCKS = "", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p"
+TIME = "%H:%M:%S"
+HALF = r"\s*(?i:([ap])\.?m\.?)$"  # of a day, at the end of a clock
 FORMATS = (ISO, *(day + clock for clock in CLOCKS for day in DAYS.split("|")))
 ZONE = r".*[T ]\d.*(?:Z|[+-]\d\d(?::?\d\d)?)"  # a clock, and at its end the time zone
 
@@ -50,11 +56,37 @@ def texts(x: pd.Series) -> pd.Series:
     return cells[cells != ""]
 
 
+def numbered(x: pd.Series) -> pd.Series:
+    """Return a column by the lines of its file, or by the numbers of its rows."""
+    return x if x.index.name == LINE else x.reset_index(drop=True)
+
+
+def first_row(x: pd.Series, bad: np.ndarray, what: str = "rows") -> str:
+    """Return what the first bad row of a numbered column is called, and their number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from bsvdd.tables.columns import first_row
+    >>> x = pd.Series(["a", "b", "c"])
+    >>> first_row(x, x > "a")
+    'row 1 (counted from 0; 2 such rows)'
+    >>> first_row(x.set_axis(pd.RangeIndex(2, 5, name="line")), x.to_numpy() > "a")
+    'line 3 (2 such rows)'
+    """
+    rows = x.index[np.asarray(bad)]
+    such = f"{len(rows)} such {what if len(rows) > 1 else what[:-1]}"
+    if x.index.name == LINE:
+        return f"line {rows[0]} ({such})"
+    return f"row {rows[0]} (counted from 0; {such})"
+
+
 def amounts(cells: pd.Series) -> pd.DataFrame:
     """Return the ``number``, ``unit`` and ``grouped`` of texts; NaN where no number is.
 
-    A number with a comma between thousands does not count if other cells have thousands
-    without one: "1,234" beside "1500" may be 1.234.
+    Thousands may have a comma, a blank or an apostrophe. A number with a comma does not
+    count if other cells have thousands without one: "1,234" beside "1500" may be 1.234.
 
     Parameters
     ----------
@@ -66,13 +98,13 @@ def amounts(cells: pd.Series) -> pd.DataFrame:
         Of the same index.
     """
     found = cells.astype(object).str.extract(AMOUNT)
-    number = found["number"].str.replace(",", "").astype(float)
+    number = found["number"].str.replace(r"[,\s'\u2019]", "", regex=True).astype(float)
     number = number.where(found["sign"].isin(["", "+"]), -number)
     unit = found["before"].fillna("") + found["after"].fillna("")
     grouped = found["grouped"].notna()
     known = number.notna()
     if (number.abs()[~grouped] >= 1000.0).any():
-        known &= ~grouped
+        known &= found["mark"] != ","
     values = {
         "number": number.where(known),
         "unit": unit.where(known),
@@ -92,12 +124,12 @@ class TableColumn:
     unit : str
         The measuring unit of all numbers, or "".
     grouped : bool
-        Whether thousands have a comma.
+        Whether thousands have a mark between them.
     origin : str
         The first training date, from which days are counted. It is in UTC, and says
         so, if the training dates have a time zone; new dates then need one too.
     format : str
-        Of dates that are text.
+        Of dates that are text; numbers with a format are hours since midnight.
     values : tuple of str
         Ordered levels or categories, whose floats are 0, 1, ...; any other category is
         the next number. Categories without values are numbers.
@@ -118,6 +150,8 @@ class TableColumn:
     @property
     def expected(self) -> str:
         """What a cell of new rows is, as an error says it."""
+        if self.format == TIME:
+            return "time of the day as in training"
         if self.kind == "dates":
             zone = "without" if self.first.tz is None else "with"
             return f"date as in training ({self.format}, {zone} a time zone)"
@@ -145,6 +179,8 @@ class TableColumn:
             zone = zoned(x).reindex(x.index) == (self.first.tz is not None)
             since = moments(x, self.format).where(zone) - self.first.tz_localize(None)
             return since / DAY
+        if self.format == TIME:
+            return (times_of(x) - MIDNIGHT) / HOUR
         if self.values:
             code = {value: float(i) for i, value in enumerate(self.values)}
             other = np.nan if self.kind == "levels" else float(len(code))
@@ -178,6 +214,9 @@ class TableColumn:
             return None
         if self.kind == "dates":
             return (self.first + DAY * number).round("us")
+        if self.format == TIME:
+            time = (MIDNIGHT + HOUR * number).round("s").strftime(TIME)
+            return time.removesuffix(":00")
         if self.values:
             return self.values[round(number)] if number < len(self.values) else None
         if re.fullmatch(CURRENCY, self.unit):
@@ -206,6 +245,15 @@ def column_of_dates(x: pd.Series, form: str = ISO) -> TableColumn:
     return TableColumn("dates", origin=first.isoformat(), format=form)
 
 
+def times_of(x: pd.Series) -> pd.Series:
+    """Return the times of a column, all of one day; NaT where there is none."""
+    cells = texts(x)
+    found = moments(cells, TIME)
+    for form in CLOCKS[1:]:
+        found = found.fillna(moments(cells, form.strip()))
+    return found.reindex(x.index)
+
+
 def are_dates(x: pd.Series) -> bool:
     """Return whether pandas says that a column has dates."""
     return types.infer_dtype(x) in ("date", "datetime", "datetime64")
@@ -216,6 +264,10 @@ def moments(x: pd.Series, form: str | None) -> pd.Series:
     typed = are_dates(x)
     cells = x if typed else texts(x)
     form = None if typed else form
+    if form == ISO:
+        cells = cells[cells.str.match(r"\d{4}-?\d\d")]  # 1187-9 is none
+    elif form and form.endswith("%p"):
+        cells = cells.str.replace(HALF, r" \1m", regex=True)
     found = pd.to_datetime(cells, format=form, utc=True, errors="coerce")
     return found.reindex(x.index).dt.tz_localize(None)
 

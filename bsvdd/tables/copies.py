@@ -43,6 +43,8 @@ FEWEST_STEPS = 10  # between the deciles of a column, or it has few values
 ROUNDED_STEP = 1e-9  # of the distance of the deciles
 SIGNIFICANT = 4.0  # standard deviations
 FARTHEST = 1e100  # its square is finite
+MOST_ASKED = 1000  # rows that are equal to others, and any rows
+FAR_MORE = 10  # times the median count of a value, as zeros may be
 
 
 def copies(X: ArrayLike) -> np.ndarray:
@@ -118,13 +120,8 @@ class Pairs:
             return none
         d, near = _nearest(numbers, asked)
         d = np.sqrt(d[:, 1:] ** 2 + added)
-        half = NEIGHBOURS // 2
-        to_tenth = d[:, -1] / d[:, half - 1]
-        apart = to_tenth[to_tenth > 1.0]
-        if not len(apart):
+        if not (m := _dimensions(d, numbers.shape[1])):
             return none
-        m = (1.0 / np.arange(half, NEIGHBOURS)).sum() / np.log(apart).mean()
-        m = min(max(m, 1.0), numbers.shape[1])
         gap = d[:, :-1] < min(BY_CHANCE ** (1.0 / m), LARGEST_RATIO) * d[:, 1:]
         k = np.where(gap.any(axis=1), gap.argmax(axis=1) + 1, -1)
         is_copy = np.arange(NEIGHBOURS + 1) <= k[:, None]
@@ -136,6 +133,17 @@ class Pairs:
             return none
         place, column = np.nonzero(is_copy & (size > 1)[:, None])
         return cls(asked, place, near[place, column])
+
+
+def _dimensions(d: np.ndarray, most: int) -> float:
+    """Return m, from 1 to ``most``, of the distances (s, 10); 0 if all rows are one."""
+    half = NEIGHBOURS // 2
+    to_tenth = d[:, -1] / d[:, half - 1]
+    apart = to_tenth[to_tenth > 1.0]
+    if not len(apart):
+        return 0.0
+    m = (1.0 / np.arange(half, NEIGHBOURS)).sum() / np.log(apart).mean()
+    return float(min(max(m, 1.0), most))
 
 
 def _nearest(numbers: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -179,3 +187,52 @@ def _parts(
     n = len(rows)
     shape = (n, len(numbers))
     return np.reshape(numbers, shape[::-1]).T, np.array(others).T, added
+
+
+def equal_beyond_chance(
+    rows: np.ndarray, categorical: Collection[int], group: np.ndarray
+) -> np.ndarray:
+    r"""Return which rows equal others, and would not by chance.
+
+    Let d be the distance of a row to the nearest row that differs, and e what steps
+    make of equality. Chance makes equal rows of n different ones with the probability
+
+    .. math:: n\, \left(\frac{e}{\sqrt{d^2 + e^2}}\right)^m
+
+    at most, where m is the number of dimensions, and no more than the columns in which
+    the value of the row is not far more frequent than others, as zeros are.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, p)
+    categorical : collection of int
+    group : ndarray of int, shape (n,)
+        A label for each row, 0, 1, ..., the same for equal rows.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+    """
+    _, first, size = np.unique(group, return_index=True, return_counts=True)
+    repeated = np.flatnonzero(size > 1)
+    found = np.zeros(len(first), dtype=bool)
+    numbers, _, added = _parts(rows[first], categorical)
+    if not len(repeated) or len(first) <= NEIGHBOURS or not numbers.shape[1]:
+        return found[group]
+    rng = np.random.default_rng(0)
+    some = rng.permutation(len(first))[:MOST_ASKED]
+    asked = rng.permutation(repeated)[:MOST_ASKED]
+    d, _ = _nearest(numbers, np.r_[asked, some])
+    d = np.sqrt(d[:, 1:] ** 2 + added)
+    m = _dimensions(d[len(asked) :], numbers.shape[1])
+    usual = np.sum([_is_usual(x)[asked] for x in numbers.T], axis=0)
+    chance = (np.sqrt(added) / d[: len(asked), 0]) ** np.minimum(m, usual)
+    found[asked] = len(first) * chance < BY_CHANCE
+    found[np.setdiff1d(repeated, asked)] = found[asked].mean() > 0.5
+    return found[group]
+
+
+def _is_usual(x: np.ndarray) -> np.ndarray:
+    """Return which values (n,) are not far more frequent than others."""
+    _, of, count = np.unique(x, return_inverse=True, return_counts=True)
+    return np.asarray((count <= FAR_MORE * np.median(count))[of])

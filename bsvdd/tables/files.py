@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import io
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import mode
 
 import numpy as np
 import pandas as pd
 
 from ..base.messages import advised, did_you_mean, naming, quoted
 from ..base.warning import DataWarning, warn
-from .columns import NO_VALUE, SWAPPED, amounts, text_of
+from .columns import LINE, NO_VALUE, SWAPPED, amounts, first_row, numbered, text_of
 from .labels import TRUTH, read_labels, read_minority, split
 from .reading import LARGEST_EXACT, is_code
 from .table import Table
@@ -23,6 +26,10 @@ NOT_READ = {
     *(".h5", ".html", ".xml", ".npy", ".npz", ".feather"),
 }
 SEPARATORS = ";\t|, "  # that a header may have instead of the one that was named
+UTF_16 = {  # by how text in Latin letters begins
+    "utf-16-le": rb"\xff\xfe|[^\0]\0",
+    "utf-16-be": rb"\xfe\xff|\0[^\0]",
+}
 MISSING = {  # signs for "not known", as pandas has them
     *("", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL"),
     *("NaN", "n/a", "nan", "null"),
@@ -55,6 +62,10 @@ class Layout:
         Values that stand for "not known".
     cyclic : mapping of str to float
         Columns of numbers that come again, with their periods: hours 24.
+    skip : int
+        Number of lines above the header.
+    no_header : bool
+        Whether the first line is a row; the columns are 0, 1, ... then.
     """
 
     label: str | None = None
@@ -66,6 +77,8 @@ class Layout:
     order: Mapping[str, Sequence[str]] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     cyclic: Mapping[str, float] = field(default_factory=dict)
+    skip: int = 0
+    no_header: bool = False
 
     @property
     def sign(self) -> str:
@@ -119,6 +132,7 @@ def read_table(
     sep: str | None = None,
     decimal: str = ".",
     text: Collection[str] = (),
+    skip: int = 0,
 ) -> pd.DataFrame | tuple[pd.DataFrame, pd.Series]:
     r"""Return the table in a file; every estimator takes it.
 
@@ -136,6 +150,8 @@ def read_table(
     text : collection of str
         Columns that are texts as they stand, in which NA is a text. Other columns of
         digits are numbers, but codes such as ``007`` are texts.
+    skip : int
+        The number of lines above the header.
 
     Returns
     -------
@@ -156,7 +172,7 @@ def read_table(
     -----
     DataWarning
         A sign in a column of text is read as missing; text is not UTF-8; a workbook has
-        more sheets.
+        more sheets; the header may be a row.
 
     Examples
     --------
@@ -174,8 +190,10 @@ def read_table(
     if not path.exists():
         raise FileNotFoundError(f"path: there is no file {path}")
     sep = sep or ("\t" if path.suffix == ".tsv" else ",")
-    layout = Layout(sep=sep, decimal=decimal, category=tuple(text))
+    layout = Layout(sep=sep, decimal=decimal, category=tuple(text), skip=skip)
     table = read_own(path, layout, label)
+    if table.index.name == LINE:
+        table = table.reset_index(drop=True)
     if label is None:
         return table
     return split(table, label, "label", str(path))
@@ -243,18 +261,35 @@ def _read(path: Path, layout: Layout, label: str | None) -> pd.DataFrame:
         for name in text.intersection(table) - labels:
             table[name] = table[name].astype(object).map(text_of, na_action="ignore")
         return table
-    if kind == ".xlsx":
-        rows = _by_pandas(path, "openpyxl", "excel")
-    else:
-        rows = _csv(path, layout.sign)
-    cells = _with_names(path, rows)
     with naming(path):
+        cells = _cells(path, layout)
         each = {n: _typed(cells[n], layout.decimal, n in text) for n in cells}
     table = pd.DataFrame(each, cells.index)
     for name in labels.intersection(table):
         values = read_labels(table[name].fillna("").tolist())
         table[name] = pd.Series(values, table.index, values.dtype)
     return table
+
+
+def _cells(path: Path, layout: Layout) -> pd.DataFrame:
+    """Return the cells of CSV or of a workbook, in named columns."""
+    if path.suffix.lower() == ".xlsx":
+        rows = _by_pandas(path, "openpyxl", "excel")
+        above = _above(rows.fillna("").map(text_of).to_numpy().tolist(), layout)
+        rows = rows.set_axis(pd.RangeIndex(1, len(rows) + 1, name=LINE))[layout.skip :]
+        by = "excel(path"
+    else:
+        rows, above = _csv(path, layout)
+        by = f"csv(path, sep={layout.sign!r}"
+    if layout.no_header:
+        names = [str(i) for i in range(rows.shape[1])]
+        return rows.set_axis(names, axis=1)
+    no_header = advised("header", f"pandas.read_{by}, header=None)")
+    cells = _with_names(rows, f"{above}; if it is a row: {no_header}")
+    if _may_be_row(cells):
+        said = f"{path}: the header, {quoted(cells)}, has numbers as the rows below"
+        warn(f"{said}; if it is a row: {no_header}", DataWarning)
+    return cells
 
 
 def read_features(
@@ -290,9 +325,9 @@ def read_features(
             raise ValueError("the table has no feature columns")
         table = known(table)
         if (empty := table.isna().all(axis=1).to_numpy()).any():
+            first = first_row(numbered(table.iloc[:, 0]), empty)
             raise ValueError(
-                f"{empty.sum()} of {len(table)} rows have no value in any column, "
-                f"the first is row {empty.argmax()} (counted from 0); leave them out"
+                f"of {len(table)} rows, {first} has no value; leave it out"
             )
         for name, levels in layout.order.items():
             _require_levels(table[name], levels)
@@ -304,9 +339,8 @@ def _require_levels(x: pd.Series, levels: Sequence[str]) -> None:
     """Raise a ValueError for the first cell that is no level."""
     if (bad := (x.notna() & ~x.isin(levels)).to_numpy()).any():
         raise ValueError(
-            f"{_parameter('order')}: {x.name!r} is {x[bad].iloc[0]!r:.40} in row "
-            f"{bad.argmax()} (counted from 0; {bad.sum()} such rows), no level of "
-            f"{' < '.join(levels)}"
+            f"{_parameter('order')}: {x.name!r} is {x[bad].iloc[0]!r:.40} in "
+            f"{first_row(numbered(x), bad)}, no level of {' < '.join(levels)}"
         )
 
 
@@ -330,17 +364,32 @@ def _by_pandas(path: Path, package: str, extra: str) -> pd.DataFrame:
         raise ValueError(f"{path} is damaged, or no {extra} file: {error}") from error
 
 
-def _csv(path: Path, sep: str) -> pd.DataFrame:
-    """Return the cells of CSV as texts, the header first."""
+def _text(path: Path) -> str:
+    """Return the text of a file in UTF-8, UTF-16 or Windows-1252."""
     content = path.read_bytes()
+    for encoding, begins in UTF_16.items():
+        if re.match(begins, content, re.DOTALL):
+            warn(f"{path} is UTF-16, and is read so", DataWarning)
+            return content.decode(encoding, "replace").removeprefix("\ufeff")
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         text = content.decode("cp1252", "replace")
         shown = text[max(0, error.start - 9) : error.start + 9]
         said = f"{path} is not UTF-8, and is read as Windows-1252: {shown!r}"
         warn(said, DataWarning)
-    if sign := _other_sign(text[: 2**16].splitlines()[:2], sep):
+        return text
+
+
+def _csv(path: Path, layout: Layout) -> tuple[pd.DataFrame, str]:
+    """Return the cells of CSV as texts, and what :func:`_above` says of its header."""
+    text = _text(path)
+    named = re.match(r"sep=(.)\s*\n", text)  # by Excel
+    sep = named[1] if named else layout.sign
+    skip = max(layout.skip, 1 if named else 0)
+    begin = io.StringIO(text[: 2**16], newline=None)
+    above = _above([*csv.reader(begin, delimiter=sep)], layout)
+    if sign := _other_sign(text[: 2**16].splitlines()[skip : skip + 2], sep):
         name = "tab" if sign == "\t" else sign
         raise ValueError(
             f"{path}: the header has {sign!r} and not {sep!r}; name the separator: "
@@ -349,19 +398,26 @@ def _csv(path: Path, sep: str) -> pd.DataFrame:
     try:
         if "\0" in text:
             raise ValueError("it has NUL bytes")
-        return pd.read_csv(
+        blank_too = sep not in text[: 2**16]
+        rows = pd.read_csv(
             io.StringIO(text),
             header=None,
             sep=sep,
             dtype=str,
             keep_default_na=False,
-            skip_blank_lines=sep in text[: 2**16],
+            skip_blank_lines=not blank_too,
+            skiprows=skip,
         )
+        lines = enumerate(io.StringIO(text, newline=None), 1)
+        number = [i for i, line in lines if i > skip and (blank_too or line.strip())]
+        if len(number) == len(rows):  # not where a cell has a line break
+            rows.index = pd.Index(number, name=LINE)
+        return rows, above
     except ValueError as error:  # of the parser, or no rows
         why = str(error).partition("\n")[0]
         raise ValueError(
             f"{path} is no CSV in UTF-8 with a header that names every field of the "
-            f"rows: {why}"
+            f"rows: {why}{above}"
         ) from error
 
 
@@ -380,19 +436,42 @@ def _other_sign(lines: list[str], sep: str) -> str:
     return next((sign for sign in signs if all(sign in line for line in lines)), "")
 
 
-def _with_names(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
+def _above(records: list[list[str]], layout: Layout) -> str:
+    """Return how to skip the lines above the first one that has all names."""
+    width = mode([0, *map(len, records)])
+    full = [len(cells) == width and all(cells[1:]) for cells in records]
+    n = full.index(True) if any(full) else 0
+    if n <= layout.skip:
+        return ""
+    how = advised("skip", f"read_table(path, skip={n})", n)
+    return f"; if line {n + 1} is the header: {how}"
+
+
+def _may_be_row(cells: pd.DataFrame) -> bool:
+    """Return whether most of the names that are numbers lie within their columns.
+
+    Names that count on, such as years, are names.
+    """
+    names = pd.to_numeric(cells.columns.to_series(), errors="coerce").dropna()
+    X = cells[names.index].apply(pd.to_numeric, errors="coerce")
+    inside = names.between(X.min(), X.max())
+    counts_on = (names % 1 == 0).all() and set(names.diff()[1:]) == {1.0}
+    return bool(inside.mean() > 0.5 and not counts_on)
+
+
+def _with_names(rows: pd.DataFrame, ways: str) -> pd.DataFrame:
     """Return a table whose names are its first row; "" is the name of an index."""
     names = rows.iloc[0].fillna("").map(text_of) if len(rows) else pd.Series([""])
     if (names[1:] == "").any() or not names.any():
         raise ValueError(
-            f"{path}: the header, {quoted(names)}, has a column without a name"
+            f"the header, {quoted(names)}, has a column without a name{ways}"
         )
     if names.duplicated().any():
         name = names[names.duplicated()].iloc[0]
-        raise ValueError(
-            f"{path}: the header has the column {name!r} twice; rename one"
-        )
-    table = rows[1:].set_axis(list(names), axis=1).reset_index(drop=True)
+        raise ValueError(f"the header has the column {name!r} twice; rename one{ways}")
+    table = rows[1:].set_axis(list(names), axis=1)
+    if table.index.name != LINE:
+        table = table.reset_index(drop=True)
     return table.set_index("").rename_axis(None) if names[0] == "" else table
 
 

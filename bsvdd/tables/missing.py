@@ -34,7 +34,8 @@ def missing_text(missing: np.ndarray, columns: Iterable[object]) -> str:
     more = f" and {others} more" if others > 0 else ""
     n = int(missing.any(axis=1).sum())
     named = ", ".join(each[:MOST_COLUMNS_NAMED])
-    return f"{n} of {len(missing)} rows have missing values, in {named}{more}"
+    have = "has" if n == 1 else "have"
+    return f"{n} of {len(missing)} rows {have} missing values, in {named}{more}"
 
 
 def imputed(

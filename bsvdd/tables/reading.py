@@ -8,7 +8,9 @@ with lines that work when pasted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
+from datetime import time
 
 import numpy as np
 import pandas as pd
@@ -26,7 +28,9 @@ FIRST_DAY = 19000101  # as a number of eight digits
 LAST_DAY = 21001231
 FIRST_DIGIT = r"[^A-Za-z0-9]{0,2}\d"
 LIMIT = r"[<\u2264]\s*\d*\.?\d+"
-CLOCK = r"\d+:\d\d(:\d\d)?"
+CLOCK = rf"\d+:\d\d(:\d\d)?({columns.HALF})?"
+SIGN_LAST = r"^(.*)\((.+)\)$|^(.+)-$"  # (3) and 3-
+SIGN_FIRST = r"-\1\2\3"
 VERSION = r"\d+(?:\.\d+){2,}"
 POSTCODE = (  # of the USA, Poland, Japan, Brazil, Sweden
     r"\d{5}-\d{4}|\d\d-\d{3}|\d{3}-\d{4}|\d{5}-\d{3}|\d{3} \d\d"
@@ -35,20 +39,22 @@ TOWN = r"^\d{4} ?([A-Z]{2})$"  # a Dutch postcode
 FEWEST_ENDINGS = 4  # of Dutch postcodes, more than the units of a column
 SEASON = r"^(\d{4})-(\d\d)$"
 FEWEST_CODES = 3  # rows with a code for "not known"
-FEWEST_OTHERS = 3  # different values beside the code
+FEWEST_OTHERS = 3  # different values beside the codes
+MOST_CODES = 3  # at one end, such as 97, 98, 99
 TYPES = {  # that are no features as they are
     "timedelta": "has durations: X[{x}] = X[{x}] / pandas.Timedelta(days=1) makes days",
     "complex": "has complex numbers",
     "period": "has periods: X[{x}] = X[{x}].dt.to_timestamp() makes dates",
-    "time": (
-        "has times: X[{x}] = X[{x}].map(lambda t: t.hour + t.minute / 60, 'ignore')"
-    ),
 }
 
 FINITE = (
     "X[{x}] = pandas.to_numeric(X[{x}]).replace([numpy.inf, -numpy.inf], numpy.nan)"
 )
 AS_DATES = "X[{x}] = pandas.to_datetime(X[{x}], format='{f}', errors='coerce')"
+SIGNED = (
+    f"X[{{x}}] = X[{{x}}].str.replace(r'{SIGN_LAST}', r'{SIGN_FIRST}', regex=True) "
+    "makes -3 of (3) and 3-"
+)
 AS_NUMBERS = "X[{x}] = pandas.to_numeric(X[{x}], errors='coerce')"
 HALVES = (
     "X[{x}] = [float(v[1:]) / 2 if str(v)[0] in '<\u2264' else float(v) for v in "
@@ -56,7 +62,8 @@ HALVES = (
     "than they are"
 )
 HOURS = (
-    "X[{x}] = pandas.to_timedelta(X[{x}]{s}) / pandas.Timedelta(hours=1) makes hours"
+    "X[{x}] = pandas.to_timedelta(X[{x}]{s}, errors='coerce') / pandas.Timedelta("
+    "hours=1) makes hours"
 )
 POINTS = "X[{x}] = X[{x}].str.replace('.', '').str.replace(',', '.')"
 THOUSANDS = (
@@ -69,6 +76,7 @@ LIMITED = "numbers below a limit"
 COMMA = "numbers with a comma"
 DATES = "dates"
 NUMBERS = "numbers"
+SIGNED_LAST = "numbers with the sign last"
 TIMES = "times"
 
 
@@ -81,6 +89,14 @@ def _category() -> str:
     """How to make categories of the column {x}."""
     python = "X[{x}] = X[{x}].astype('category')"
     return advised("category", python, "{x}") + " makes categories"
+
+
+def _clock(code: str = "") -> str:
+    """How to read the column {x} as the time of the day, without a code."""
+    missing = f", missing=[{code}]" if code else ""
+    python = f"table=bsvdd.Table(cyclic={{{{x}}: 24}}{missing})"
+    value = f"{{x}}=24{code and ' --missing '}{code}"
+    return advised("cyclic", python, value)
 
 
 def _refused(*what: str) -> ValueError:
@@ -106,6 +122,7 @@ def column_of(x: pd.Series, is_category: bool = False) -> TableColumn:
     ValueError
         The column is refused; the message begins after its name.
     """
+    x = columns.numbered(x)
     is_number = types.is_numeric_dtype(x)
     is_labels = isinstance(x.dtype, pd.CategoricalDtype)
     if is_labels and x.dtype.ordered:
@@ -118,12 +135,14 @@ def column_of(x: pd.Series, is_category: bool = False) -> TableColumn:
         return TableColumn("category", values=tuple(sorted(texts(x).unique())))
     if (kind := types.infer_dtype(x).removesuffix("64")) in TYPES:
         raise _refused(TYPES[kind])
+    if kind == "time":
+        return TableColumn(format=columns.TIME)
     numeric = ("boolean", "integer", "floating", "decimal", "mixed-integer-float")
     if kind in numeric or is_number:
         return _of_values(x)
     if columns.are_dates(x):
         return columns.column_of_dates(x)
-    simple = str | bool | float | int
+    simple = str | bool | float | int | time
     other = {type(v).__name__ for v in x.dropna() if not isinstance(v, simple)}
     if other:
         parts = "make columns of their parts (pandas.json_normalize)"
@@ -136,8 +155,8 @@ def _of_values(x: pd.Series) -> TableColumn:
     values = TableColumn().floats(x)
     if (bad := np.isinf(values)).any():
         raise _refused(
-            f"has an infinite value: it is {values[bad].iloc[0]} in row "
-            f"{values.index[bad][0]} (counted from 0; {bad.sum()} such rows)",
+            f"has an infinite value: it is {values[bad].iloc[0]} in "
+            f"{columns.first_row(values, bad)}",
             FINITE,
         )
     known = values.dropna()
@@ -202,11 +221,19 @@ def is_code(cells: pd.Series) -> bool:
 
 def _formats(cells: pd.Series) -> list[str]:
     """Return the format that reads all cells as dates; two if the dates differ."""
+    if not cells.str.contains(r"\d").all():
+        return []
     iso = cells.str.match(r"\d{4}-\d\d").all()
-    tried = columns.FORMATS if iso else columns.FORMATS[1:]
+    tried = _tried(cells[:1])[not iso :]
     read = {f: moments(cells, f) for f in tried if moments(cells[:1], f).notna().all()}
     found = [f for f, dates in read.items() if dates.notna().all()]
     return found[:1] + [f for f in found[1:] if not read[f].equals(read[found[0]])][:1]
+
+
+def _tried(cells: pd.Series) -> list[str]:
+    """Return the formats of dates, with halves of a day only if a cell has them."""
+    has_half = any(re.search(columns.HALF, cell) for cell in cells)
+    return [f for f in columns.FORMATS if has_half or not f.endswith("%p")]
 
 
 # columns that are refused
@@ -214,21 +241,25 @@ def _formats(cells: pd.Series) -> list[str]:
 
 def _refusal(cells: pd.Series) -> str:
     """Return what stands in a column that may be numbers or dates, and what to do."""
-    n_dates = {form: moments(cells[:20], form).count() for form in columns.FORMATS}
+    n_dates = {f: moments(cells[:20], f).count() for f in _tried(cells[:20])}
     date = max(n_dates, key=n_dates.__getitem__)
     form = _forms(cells, date)
     forms = set(form)
-    most = NUMBERS if forms == {NUMBERS, LIMITED} else form.value_counts().index[0]
+    most = form.value_counts().index[0]
+    if forms in ({NUMBERS, LIMITED}, {NUMBERS, SIGNED_LAST}):
+        most = NUMBERS
     odd = form != most if len(forms) > 1 else form == most
-    ways = [*_cures(cells, forms, most, date), _category(), _drop()]
-    of = most
-    if len(forms) > 1:
-        of = f"{form[odd].iloc[0]} beside {most}"
-        if cells[odd].nunique() == 1:
-            ways.insert(0, _missing("missing", repr(cells[odd].iloc[0])))
+    code = repr(cells[odd].iloc[0]) if cells[odd].nunique() == 1 else ""
+    of = f"{form[odd].iloc[0]} beside {most}" if len(forms) > 1 else most
+    ways = [*_cures(cells, form, most, date), _category(), _drop()]
+    if most == TIMES and columns.times_of(cells[form == most]).notna().all():
+        how = _clock(code if len(forms) > 1 else "")
+        ways.insert(0, f"{how} reads the time of the day")
+    elif len(forms) > 1 and code and SIGNED_LAST not in forms:
+        ways.insert(0, _missing("missing", code))
     return (
-        f"has {cells[odd].iloc[0]!r:.60} in row {cells.index[odd][0]} (counted from 0; "
-        f"{odd.sum()} such cells), {of}: {'; '.join(ways)}"
+        f"has {cells[odd].iloc[0]!r:.60} in {columns.first_row(cells, odd, 'cells')}, "
+        f"{of}: {'; '.join(ways)}"
     )
 
 
@@ -242,10 +273,13 @@ def _forms(cells: pd.Series, date: str) -> pd.Series:
     """Return what each cell is: the first of the causes that holds."""
     unit = amounts(cells)["unit"]
     swapped = amounts(cells.str.translate(columns.SWAPPED))["number"].notna()
+    first = cells.str.replace(SIGN_LAST, SIGN_FIRST, regex=True)
+    signed = amounts(first)["number"].notna()
     in_unit = unit.map(lambda u: f"{NUMBERS} in {u!r}" if u else NUMBERS)
     causes = (
         (cells.str.fullmatch(CLOCK), TIMES),
         (cells.str.fullmatch(LIMIT), LIMITED),
+        (signed & unit.isna(), SIGNED_LAST),
         (unit.notna(), in_unit.astype(object)),
         (swapped & cells.str.contains(","), COMMA),
         (moments(cells, date).notna(), DATES),
@@ -256,18 +290,26 @@ def _forms(cells: pd.Series, date: str) -> pd.Series:
     )
 
 
-def _cures(cells: pd.Series, forms: set[str], most: str, date: str) -> list[str]:
+def _cures(cells: pd.Series, form: pd.Series, most: str, date: str) -> list[str]:
     """Return the line of Python that makes one form of most cells, if there is one."""
-    colons = cells.str.count(":")
+    forms = set(form)
+    others = " and all others missing" if len(forms) > 1 else ""
+    good = cells[form == most]
+    colons = good.str.count(":").unique()
+    is_24_hours = good.str.fullmatch(r"[\d:]+").all()
     cures = (  # the first that holds
+        (SIGNED_LAST in forms, SIGNED),
         (forms - {NUMBERS} == {LIMITED}, HALVES),
         (forms - {NUMBERS} == {COMMA}, advised("decimal", POINTS, ",") + THOUSANDS),
         (
-            forms == {TIMES} and colons.nunique() == 1,
-            HOURS.replace("{s}", " + ':00'" * (int(colons.iloc[0]) == 1)),
+            most == TIMES and len(colons) == 1 and is_24_hours,
+            HOURS.replace("{s}", " + ':00'" * (int(colons[0]) == 1)) + others,
         ),
-        (most == NUMBERS, AS_NUMBERS + " makes all others missing"),
-        (most == DATES, AS_DATES.replace("{f}", date)),
+        (
+            most == NUMBERS and pd.to_numeric(good, errors="coerce").notna().all(),
+            AS_NUMBERS + " makes all others missing",
+        ),
+        (most == DATES, AS_DATES.replace("{f}", date) + " makes all others missing"),
     )
     return [line for holds, line in cures if holds][:1]
 
@@ -276,7 +318,7 @@ def _cures(cells: pd.Series, forms: set[str], most: str, date: str) -> list[str]
 
 
 def notes_of_column(
-    x: pd.Series, column: TableColumn, values: np.ndarray
+    x: pd.Series, column: TableColumn, values: np.ndarray, no_feature: str = ""
 ) -> Iterator[str]:
     """Yield how a column is read, where a reader may doubt it.
 
@@ -287,6 +329,8 @@ def notes_of_column(
     column : TableColumn
     values : ndarray
         The floats of the cells.
+    no_feature : str
+        Why it is no feature, as ``bsvdd.tables.features`` says it.
 
     Yields
     ------
@@ -294,12 +338,17 @@ def notes_of_column(
         A sentence without its subject, the column.
     """
     if column.kind == "names":
-        what = "names the rows, as most values occur once, and does not count"
-        yield f"{what}; {_category()}"
+        yield f"{no_feature}, and does not count; {_category()}"
+    elif no_feature:
+        name = advised("index", "X = X.set_index({x})", "{x}")
+        what = f"{no_feature}, and counts as a feature"
+        yield f"{what}; if it is an id, {name} names the rows by it; {_drop()}"
     if column.unit or column.grouped:
         unit = f"in {column.unit}, as new rows must be too"
         how = unit if column.unit else "with thousands"
         yield f"is read as numbers {how}; {_category()}"
+    if column.format == columns.TIME:
+        yield f"has times, read as hours; at midnight they meet by {_clock()}"
     if column.kind == "levels":
         yield f"is read as numbers, the places in {' < '.join(column.values)}"
     if column.kind == "dates" and not columns.are_dates(x):
@@ -311,39 +360,42 @@ def notes_of_column(
         one = of_value(column.values[0])
         what = f"has {n} different texts with digits, such as {one!r}, each a category"
         yield f"{what}; {_drop()}"
-    known = values[~np.isnan(values)]
-    steps = np.diff(known)
-    if column.kind == "dates":
-        is_sorted = (steps >= 0.0).all() or (steps <= 0.0).all()
-        if is_sorted and len(np.unique(known)) >= FEWEST_CELLS:
-            what = "counts on from row to row, so all later rows will be abnormal"
-            yield f"{what}; {_drop()}"
     if column.kind == "numbers":
-        if len(known) == len(values) and _are_ids(known, steps):
-            name = advised("index", "X = X.set_index({x})", "{x}")
-            what = "counts the rows, like an id, and counts as a feature"
-            yield f"{what}; if it is one, {name} names the rows by it; {_drop()}"
-        yield from _notes_of_codes(known)
-
-
-def _are_ids(x: np.ndarray, steps: np.ndarray) -> bool:
-    """Whether numbers are whole, different, and in order or without holes."""
-    if not len(np.unique(x)) == len(x) >= FEWEST_CELLS or (x % 1 != 0).any():
-        return False
-    in_order = (steps > 0.0).all() or (steps < 0.0).all()
-    return bool(in_order or len(x) == np.ptp(x) + 1)
-
-
-def _notes_of_codes(known: np.ndarray) -> Iterator[str]:
-    """Yield that the least or the largest number may be a code for "not known"."""
-    u, count = np.unique(known, return_counts=True)
-    if len(u) <= FEWEST_OTHERS:
-        return
-    for i, others in ((0, u[1:]), (-1, u[:-1])):
-        if count[i] >= FEWEST_CODES and np.abs(others - u[i]).min() > np.ptp(others):
-            code = text_of(float(u[i]))
+        codes, others = codes_of(values)
+        for code in codes:
+            text = text_of(code)
             yield (
-                f"has {code} in {count[i]} rows, alone beyond the others "
-                f"({others[0]:g} to {others[-1]:g}); if that means 'not known', "
-                f"{_missing('code', code)}"
+                f"has {text} in {(values == code).sum()} rows, alone beyond the others "
+                f"({others}); if that means 'not known', {_missing('code', text)}"
             )
+
+
+def codes_of(
+    x: np.ndarray, of_others: Collection[float] = ()
+) -> tuple[list[float], str]:
+    """Return numbers that may be codes for "not known", and the range of the others.
+
+    At most three values at one end, which are farther from all others than these from
+    each other; each in 3 rows or more, or a code of another column.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+    of_others : collection of float
+
+    Returns
+    -------
+    codes : list of float
+    others : str
+    """
+    u, count = np.unique(x[~np.isnan(x)], return_counts=True)
+    may_be = (count >= FEWEST_CODES) | np.isin(u, list(of_others))
+    for k in range(1, MOST_CODES + 1):
+        for end, rest in ((slice(k), slice(k, None)), (slice(-k, None), slice(-k))):
+            codes, others = u[end], u[rest]
+            if len(others) < FEWEST_OTHERS or not may_be[end].all():
+                continue
+            if np.abs(np.subtract.outer(codes, others)).min() > np.ptp(others):
+                more, within = codes_of(x[np.isin(x, others)], of_others)
+                return [*codes.tolist(), *more], within
+    return [], f"{u[0]:g} to {u[-1]:g}" if len(u) else ""

@@ -13,7 +13,16 @@ from pandas.api import types
 
 from ..base.messages import advised, did_you_mean, listed, quoted
 from ..base.warning import DataWarning, warn
-from .columns import NO_VALUE, TableColumn, text_of, texts
+from .columns import (
+    NO_VALUE,
+    TableColumn,
+    first_row,
+    numbered,
+    text_of,
+    texts,
+    times_of,
+)
+from .features import no_features
 from .reading import column_of, notes_of_column
 
 
@@ -228,8 +237,10 @@ class Table:
         names = None if list(X) == list(range(X.shape[1])) else tuple(X)
         table = self._with(tuple(found.values()), names)
         values = table._values(X)
+        none = no_features(X, table.columns, values)
         for name, column in found.items():
-            for line in notes_of_column(X[name], column, values[name].to_numpy()):
+            x = values[name].to_numpy()
+            for line in notes_of_column(X[name], column, x, none.get(name, "")):
                 warn(f"column {name!r} {line}".replace("{x}", repr(name)), DataWarning)
         return table, table._readable(X, values)
 
@@ -253,6 +264,8 @@ class Table:
     def known(self, X: Any) -> Any:
         """Return rows in which the values of :attr:`missing` are missing.
 
+        Texts of :attr:`cyclic` columns that are clocks are times of the day.
+
         Parameters
         ----------
         X : pandas.DataFrame or ndarray of numbers
@@ -261,8 +274,17 @@ class Table:
         -------
         pandas.DataFrame or ndarray
         """
-        if not self.missing:
-            return X
+        X = self._without_codes(X) if self.missing else X
+        if isinstance(X, pd.DataFrame):
+            clocks = [c for c in self.cyclic if c in X and X[c].dtype.kind == "O"]
+            X = X.copy() if clocks else X
+            for name in clocks:
+                times = times_of(X[name])
+                X[name] = X[name].astype(object).where(times.isna(), times.dt.time)
+        return X
+
+    def _without_codes(self, X: Any) -> Any:
+        """Rows in which the values of :attr:`missing` are missing."""
         codes = [text_of(v) for v in self.missing]
         found = pd.to_numeric(pd.Series(codes, dtype=object), errors="coerce")
         numbers = found.dropna()
@@ -332,12 +354,12 @@ class Table:
         """The floats as an array; a ValueError for the first column with a bad cell."""
         bad = self._unreadable(X, values)
         for name, column in zip(X, self.columns, strict=True):
-            if n := int(bad[name].sum()):
-                row = int(bad[name].argmax())
+            if bad[name].any():
+                value = X[name][bad[name].to_numpy()].iloc[0]
+                first = first_row(numbered(X[name]), bad[name])
                 raise ValueError(
-                    f"X: column {name!r}: row {row} (counted from 0) has "
-                    f"{str(X[name].iloc[row])!r:.80}, which is no {column.expected} "
-                    f"({n} such rows); mend or leave out these rows"
+                    f"X: column {name!r}: {first} has {str(value)!r:.80}, which is no "
+                    f"{column.expected}; mend or leave out these rows"
                 )
         return values.to_numpy(float)
 

@@ -43,7 +43,7 @@ def warn_of_unlike(known: TrainingRows, rows: np.ndarray) -> None:
     ...     table = est.decision(new)
     >>> for warning in said:
     ...     print(str(warning.message).partition(":")[0])
-    1 of 12 rows have a category that no training row has, in 'city'
+    1 of 12 rows has a category that no training row has, in 'city'
     most of the 12 rows lie beyond the training rows in column 'day'
     """
     table = known.table
@@ -57,7 +57,8 @@ def warn_of_unlike(known: TrainingRows, rows: np.ndarray) -> None:
     if found := [f for f, is_unseen in unseen.items() if is_unseen.any()]:
         n_unseen = int(np.any([unseen[f] for f in found], axis=0).sum())
         warn(
-            f"{n_unseen} of {n} rows have a category that no training row has, in "
+            f"{n_unseen} of {n} rows {'has' if n_unseen == 1 else 'have'} a category "
+            "that no training row has, in "
             f"{quoted(names[f] for f in found)}: such a category differs from all "
             "others",
             DataWarning,

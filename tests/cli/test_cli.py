@@ -251,7 +251,7 @@ BAD = [
     ("compare --model nope", "unknown model 'nope'"),
     (
         "compare NAN/x.csv --label y",
-        "1 of 20 rows have no value in any column, the first is row 3",
+        "of 20 rows, line 5 .1 such row. has no value; leave",
     ),
     ("compare FEW/x.csv --label y", "at least 2 minority rows"),
     ("compare --jobs 0", "expected at least 1, or -1"),

@@ -46,7 +46,9 @@ def csv(table, tmp_path_factory):
 def test_the_oddest_rows_are_printed_first_with_their_columns(csv, width):
     result = call("outliers", csv, "--id", "name", "--top", 3, *FEW, COLUMNS=str(width))
     lines = result.output.splitlines()
-    assert max(map(len, lines)) <= width
+    commands = [line for line in lines if line.startswith("next, ")]  # to be pasted
+    assert max(len(line) for line in lines if line not in commands) <= width
+    assert len(commands) == 1 and "--kept kept.csv" in commands[0]
     assert "label" not in result.stderr  # a column with two values is none here
     shown = [line.split() for line in lines if re.match(r"n\d", line.strip())]
     assert sorted(each[0] for each in shown) == ["n03", "n17", "n41"]
@@ -55,7 +57,7 @@ def test_the_oddest_rows_are_printed_first_with_their_columns(csv, width):
         assert reason[:3] == [column, "=", f"{value:g}"]
         assert 0.0 <= float(odd) <= 1.0
     text = " ".join(result.output.split())
-    for words in ("At least one of 60 rows stands out. ", "listed", "a smooth tail"):
+    for words in ("of 60 rows stand", "listed", "a smooth tail"):
         assert words in text
 
 
@@ -77,23 +79,26 @@ def test_alike_odd_rows_are_one_line(table, tmp_path):
     many.to_csv(path, index=False)
     files = ["--out", out, "--picture", picture]
     result = call("outliers", path, "--id", "name", *FEW, *files, "--label", "version")
-    assert result.stdout.endswith(f"saved {out}\nsaved {picture}\n")
+    assert f"saved {out}\nsaved {picture}\nnext, " in result.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
     found = pd.read_csv(out, index_col="name")
     group = found.index[found["clump"] == 0]
-    assert found["probability_odd"].is_monotonic_decreasing
+    odd = found["probability_odd"]
+    assert odd[odd >= 0.1].is_monotonic_decreasing and (odd < 0.1).tolist() == sorted(
+        odd < 0.1
+    )
     assert set(group) == {f"r{i}" for i in range(20)} and found["listed"][group].all()
     text = " ".join(result.output.split())
-    assert f"Alike: {', '.join(group)}." in text and "... (20 rows)" in text
+    assert f"Alike: {', '.join(group)}; " in text and "... (20 rows)" in text
     assert "Column 'version' is left out: no label is used." in text
     line = next(line for line in result.output.splitlines() if "(20 rows)" in line)
-    assert "cost = 8." in line and " to 9." in line
+    assert "size = -4 (others -" in line
     # as Python has them
     X = many.drop(columns=["version"]).set_index("name")
     est = BSVDD(draws=50, tune=100)
     assert (est.fit_predict(X) == np.where(found["listed"][X.index], -1, 1)).all()
     expected = bsvdd.stand_out(est, X).table
-    assert found["column_1"].notna()[found["listed"]].all()
+    assert found["column_1"].notna()[group].all() and found["column_1"].isna().any()
     assert found.index.tolist() == expected.index.tolist()
     np.testing.assert_allclose(
         found["probability_odd"], expected["probability_odd"], atol=1e-9
@@ -135,6 +140,60 @@ def test_filled_cells_are_named_row_by_row(table, tmp_path):
     assert filled[filled != ""].to_dict() == {"n04": "size, city", "n09": "city"}
 
 
+@pytest.mark.filterwarnings("default::bsvdd.base.warning.DataWarning")
+def test_columns_that_are_no_features_are_left_out_and_kept_if_asked(table, tmp_path):
+    """Findings stand below the list, and in the file; ids are no reason."""
+    path, out = tmp_path / "t.csv", tmp_path / "o.csv"
+    frame = table.assign(number=np.arange(60), why=[f"{i} days" for i in "ab" * 30])
+    frame.loc[8, "city"] = "Olso"
+    copied = ["cost", "size", "city", "version", "why"]
+    frame.loc[30, copied] = frame.loc[20, copied].to_numpy()
+    frame.to_csv(path, index=False)
+    few = ["--model", "SVDD", "--top", 4]
+    result = call("outliers", path, *few, "--out", out)
+    for name, what in (("name", "names the rows"), ("number", "counts on")):
+        line = next(s for s in result.stderr.splitlines() if f"'{name}'" in s)
+        assert what in line and f"left out; --keep '{name}' makes it" in line
+    found = pd.read_csv(out, index_col="line", keep_default_na=False)
+    assert not set(found["column_1"]) & {"name", "number"}
+    text = " ".join(result.stdout.split())
+    assert "10 spelling city = Olso, else Oslo" in text
+    assert "22, 32 duplicate 2 rows are equal in all but 'name', 'number'" in text
+    assert found["findings"][lambda x: x != ""].to_dict() == {
+        22: "duplicate",
+        32: "duplicate",
+        10: "spelling",
+    }
+    kept = call("outliers", path, *few, "--keep", "name", "--keep", "number")
+    assert "left out" not in kept.stderr
+
+
+def test_rows_that_are_not_listed_are_written_as_they_were_read(table, tmp_path):
+    """Lines above the header and blank ones count, so each row has its line."""
+    path, out, kept = (tmp_path / name for name in ("t.csv", "o.csv", "k.csv"))
+    lines = ["A title", *table.to_csv(index=False, sep=";").splitlines()]
+    lines.insert(10, "")  # above row 8
+    path.write_text("\n".join(lines))
+    own = ["--sep", ";", "--skip", 1, "--drop", "name", *FEW]
+    result = call("outliers", path, *own, "--out", out, "--kept", kept)
+    found = pd.read_csv(out, sep=";", index_col="line")
+    line = np.arange(60) + 3 + (np.arange(60) > 7)
+    assert sorted(found.index) == line.tolist() and "next, " not in result.stdout
+    listed = found["listed"][line].to_numpy()
+    assert listed[41] and not listed.all()
+    again = pd.read_csv(kept, sep=";")
+    pd.testing.assert_frame_equal(again, table[~listed].reset_index(drop=True))
+
+
+def test_a_table_of_no_features_has_a_remedy(tmp_path):
+    path = tmp_path / "t.csv"
+    frame = pd.DataFrame({"number": range(60), "name": [f"n{i}" for i in range(60)]})
+    frame.to_csv(path, index=False)
+    result = call("outliers", path, code=1)
+    assert "no column is a feature: 'number' counts on" in result.stderr
+    assert "--keep COLUMN" in result.stderr
+
+
 def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
     path = tmp_path / "t.csv"
     rng = np.random.default_rng(0)
@@ -142,7 +201,7 @@ def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
         path, index=False
     )
     text = " ".join(call("outliers", path, *FEW).output.split())
-    assert "It is not .99 sure that a row stands out: P(no row is odd) = 0." in text
+    assert "No single row stands out: P(no row is odd) = 0." in text
     assert "No row is listed." in text
     table.iloc[20:30].to_csv(path, index=False)
     text = " ".join(call("outliers", path, "--id", "name", *FEW).output.split())

@@ -172,7 +172,7 @@ def test_columns_of_text_are_categories_and_others_can_be(table, scores, tmp_pat
     rows.to_csv(new, index=False)
     result, frame = scores(model, new, "--id", "name", "--explain")
     assert frame["filled"].tolist()[2] == "city"
-    said = "1 of 4 rows have a category that no training row has, in 'city', 'code'"
+    said = "1 of 4 rows has a category that no training row has, in 'city', 'code'"
     assert result.stderr.count(said) == 1
     rows = rows[["a", "b", "city", "code"]]
     with pytest.warns(DataWarning, match=said):
@@ -207,7 +207,7 @@ def test_gaps_are_filled_and_a_row_without_a_label_is_refused(table, scores, tmp
     assert frame.index.tolist() == [
         i for i in range(72) if i != 9
     ]  # a row without any value
-    with pytest.warns(DataWarning, match="1 of 1 rows have missing values"):
+    with pytest.warns(DataWarning, match="1 of 1 rows has missing values"):
         expected = -load(model).score_samples(rows.loc[[3], ["a", "b", "city"]])
     np.testing.assert_allclose(frame["surprise"][3], expected, rtol=1e-6)
 
@@ -270,10 +270,7 @@ def test_what_fit_says_of_classes_and_columns(folder, table, tmp_path):
     warned = [line for line in output.splitlines() if "Warning" in line]
     assert len(warned) == 2 and all(line.startswith("Warning: ") for line in warned)
     assert "several rows have the id 'u' in 'name'" in warned[0]
-    assert (
-        "--id 'nr' (in Python X = X.set_index('nr')) names the rows by it; --drop"
-        in warned[1]
-    )
+    assert "left out; --keep 'nr' makes it a feature, --id 'nr' names the" in warned[1]
 
 
 def test_a_code_among_categories_is_no_gap(table, scores, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from pytensor.compile.mode import Mode
 
 from bsvdd.outliers.odd_rows import OddRows, TailPosterior
-from bsvdd.outliers.tail import NO_ODD_ROW, POWER, SHAPE, Tail
+from bsvdd.outliers.tail import NO_ODD_CELL, NO_ODD_ROW, POWER, SHAPE, Tail
 
 NONE_KNOWN = np.full((1, 3), np.nan)
 
@@ -32,7 +32,7 @@ def quadrature(tail, level, n=60_000):
     )
     h, xi = np.exp(middle + off), rng.normal(-0.05, 0.1, (n, 1))
     a = np.exp(rng.uniform(*np.log([2.0, 32.0]), (n, 1)))
-    none, some, share, p = [], [], [], 0.5 ** (1.0 / len(set(level)))
+    none, some, share, p = [], [], [], 0.5 ** (0.5 / len(set(level)))
     for each in set(level):
         x, n_l = np.sort(tail.u[inside & (level == each)]), (level == each).sum()
         largest = min(0.3 * len(level) / n_l, 0.99 * len(x) / n_l)
@@ -234,7 +234,8 @@ def test_the_density_in_pymc_is_that_of_the_grid():
         vars=model.potentials, mode=Mode(linker="py", optimizer=None)
     )
     assert float(logp(free)) == pytest.approx(
-        np.logaddexp(*both) - math.log(2.0), rel=1e-9
+        np.logaddexp(both[0] + math.log1p(-NO_ODD_ROW), both[1] + math.log(NO_ODD_ROW)),
+        rel=1e-9,
     )
 
 
@@ -258,6 +259,21 @@ def test_the_list_is_the_longest_head_that_keeps_the_rate():
     assert np.flatnonzero(odd.listed(0.3)).tolist() == [0, 2, 3, 4, 5]
     ties = OddRows(np.array([0.99, 0.7, 0.7, 0.7]), 0, 0.0, NONE_KNOWN)
     assert ties.listed(0.2).tolist() == [True, False, False, False]
+
+
+def test_two_sources_of_evidence_are_independent_and_share_one_prior():
+    assert pytest.approx(2.0 / 3.0, abs=0.01) == NO_ODD_ROW * NO_ODD_CELL
+    unknown = math.nan
+    one = OddRows(np.array([0.5, 0.0, unknown, unknown]), 3, 0.4, np.array([[3, 2, 4]]))
+    other = OddRows(np.array([0.6, 0.2, 0.3, unknown]), 1, 0.5, np.array([[2, 1, 9]]))
+    both = one.joined(other)
+    np.testing.assert_allclose(both.probability, [0.8, 0.2, 0.3, unknown])
+    assert both.none == pytest.approx(0.2) and both.at_least == 3
+    assert both.numbers.tolist() == [[3, 2, 9]]
+    nothing = OddRows.of(None, np.zeros(4, dtype=bool))
+    alone = one.joined(nothing)
+    np.testing.assert_array_equal(alone.probability, one.probability)
+    assert (alone.none, alone.at_least) == (one.none, one.at_least)
 
 
 @pytest.mark.parametrize(

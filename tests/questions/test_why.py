@@ -158,8 +158,48 @@ def test_the_ten_are_normal_known_rows_like_the_row():
     est = SVDD().fit(NUMBERS)
     why, normal = bsvdd.explain(est, ODD), NUMBERS[est.decision()["surprise"] <= 0.0]
     for i, z in ODD.iterrows():
-        far = ((normal - z).abs() / normal.std(ddof=0)).clip(upper=1.0).sum(axis=1)
-        assert far[why.nearest.loc[i]].tolist() == far.sort_values()[:10].tolist()
+        far = (normal - z).abs() / normal.std(ddof=0)
+        far = (far / (1.0 + far)).sum(axis=1)
+        assert far.nsmallest(10).index.tolist() == why.nearest.loc[i].tolist()
+
+
+def shuffled_table(rng):
+    """Return numbers on a grid, categories, gaps and equal rows, some of them odd."""
+    n = 150
+    kind = rng.choice(list("xyz"), n).astype(object)
+    b, c = rng.integers(0, 6, n).astype(float), rng.normal(size=n)
+    X = pd.DataFrame({"a": rng.normal(size=n).round(1), "b": b, "kind": kind, "c": c})
+    X.iloc[100:140] = X.iloc[60:100].to_numpy()
+    X.loc[:19, "b"], X.loc[10:30, "kind"] = np.nan, None
+    X.loc[[35, 40, 41, 55], ["a", "b"]] = [[50, np.nan], [9, 40], [-30, -30], [3.0, 9]]
+    X.loc[42:43, "c"] = [9.0, 19.0]
+    return X.astype({"a": float, "b": float, "c": float})
+
+
+@pytest.mark.parametrize("est", [SVDD(), BSVDD(**QUICK)], ids=["SVDD", "BSVDD"])
+def test_an_order_of_the_rows_changes_no_reason(est):
+    rng = np.random.default_rng(1)
+    X = shuffled_table(rng)
+    said = []
+    for order in (np.arange(len(X)), rng.permutation(len(X))):
+        why = bsvdd.explain(est.fit(X.iloc[order]))
+        lines = [*range(len(X)), [42, 43]]
+        said.append([why.reason(np.argsort(order)[line]) for line in lines])
+    assert said[0] == said[1] and len(set(said[0])) > 80
+    assert said[0][-1].startswith("c = 9 to 19 (") and "; nearest " in said[0][-1]
+
+
+def test_a_row_beyond_all_has_the_nearest_in_its_column():
+    """Also if these are abnormal; more surprising rows do not hide that it is odd."""
+    a = np.append(np.linspace(0.0, 10.0, 60), [11.0, 11.5, 19.0, 20.0, 9.0, -30.0])
+    known = pd.DataFrame({"a": a, "b": np.linspace(-1.0, 1.0, 66)})
+    est = Known(lambda X: 10.2 - X["a"].abs()).fit(known)
+    why = bsvdd.explain(est, X=known, Z=known)
+    assert why.reason(63) == "a = 20 (100%; nearest 9 to 19)"
+    assert why.reason(62) == "a = 19 (100%; nearest 8.983 to 11.5)"
+    assert why.reason([62, 63]) == "a = 19 to 20 (100%; nearest 8.983 to 11.5)"
+    assert why.reason(65) == "a = -30 (100%; nearest 0 to 1.525)"
+    assert "nearest" not in why.reason(59)  # 10 is normal
 
 
 class Known(BaseEstimator):
@@ -224,9 +264,7 @@ def test_columns_that_follow_from_each_other_are_named_together():
         "a = 2 and b = 6 together (100%)",
         "b = 6 and a = 2 together (100%)",
     )
-    assert re.fullmatch(
-        r"c = 9 \(100%; rows like it: [-.\d]+ to [-.\d]+\)", why.reason(1)
-    )
+    assert re.fullmatch(r"c = 9 \(100%; nearest [-.\d]+ to [-.\d]+\)", why.reason(1))
 
 
 def test_the_words_say_so_where_no_column_has_a_tenth():
@@ -288,21 +326,21 @@ def with_forms():
         ({"kind": "paint"}, r"kind = paint \(\d+%; rows like it: \w+ or \w+\)"),
         (
             {"weight": "99 kg"},
-            r"weight = 99 kg \(\d+%; rows like it: 4\d(\.\d)? kg to 5\d",
+            r"weight = 99 kg \(\d+%; nearest 5\d(\.\d)? kg to 5\d",
         ),
         (
             {"day": "2031-05-06"},
-            r"day = 2031-05-06 \(\d+%; rows like it: 2024-0\d-\d\d to 2024-0",
+            r"day = 2031-05-06 \(\d+%; nearest 2024-03-\d\d to 2024-03",
         ),
         (
             {"number": 99.123456},
-            r"number = 99.1235 \(\d+%; rows like it: 1\d\.\d{1,3} to 1\d",
+            r"number = 99.1235 \(\d+%; nearest 12\.\d{1,3} to 12",
         ),
         (
             {"large": 9876543.21},
-            r"large = 9876543 \(\d+%; rows like it: 1\d{6} to 1\d{6}\)",
+            r"large = 9876543 \(\d+%; nearest 1\d{6} to 1\d{6}\)",
         ),
-        ({"age": 400}, r"age = 400 \(\d+%; rows like it: \d\d to \d\d\)"),
+        ({"age": 400}, r"age = 400 \(\d+%; nearest 7\d to 7\d\)"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

@@ -77,7 +77,7 @@ def test_a_sphere_of_almost_equal_rows_stays_where_it_is():
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*of the rows have copies")
-@pytest.mark.filterwarnings("ignore:.*rows have missing values, in")
+@pytest.mark.filterwarnings("ignore:.*missing values, in")
 def test_training_rows_are_counted_and_said(est, rows, Z, counted, tmp_path):
     est.fit(rows)
     for ask in (est.predict, est.score_samples, est.probability_normal, est.decision):

@@ -1,0 +1,568 @@
+r"""How far each cell of a table is from what the other columns lead to.
+
+Each cell is explained by the other columns of its row, from rows other than its own.
+
+A column of numbers has the residuals r of a trimmed regression on the others (Rousseeuw
+and Van Driessen 2006), of its values or of their logarithms: those with the larger
+likelihood, with the derivative of the logarithm counted (Box and Cox 1964). With the
+quantiles q of the m sizes :math:`|r|` on its side of the median, the excess is
+
+.. math:: z = 1.645\, (|r| / q_{.9})^c, \qquad
+    c = \min(2, .637 / l), \qquad l = \log(q_{.95} / q_{.7}).
+
+It is a standard normal size where the residuals are normal, for which l is .637. For
+other residuals l is moved by up to its standard error :math:`1.08 / \sqrt m` towards
+.637, so a tail is shortened, or stretched, only as far as the data are sure of it.
+
+A column of categories is explained by the counts of rows that are alike in one or two
+other columns. Of n rows that are alike, without the row itself, :math:`n_y` have its
+category y, whose share in the whole column is :math:`p_0`,
+
+.. math:: p_1 = \frac{n_y + m p_0}{n + m}, \qquad
+    s = \max\Bigl(0, \log \frac{p_0}{p_1}\Bigr), \qquad
+    z = 2.576 \sqrt{s / \max(\min(Q_{.99}(s), 4 Q_{.95}(s)), \log K)},
+
+with K categories, and m one more than the rows that have not the most frequent category
+of the n: where categories vary, a new one is no surprise. Two columns are shrunk to the
+better one of them: :math:`p_1` is in place of :math:`p_0`. So s is what the others say
+against y, beyond its rarity. In bins of numbers categories may meet, and 3.32 is in
+place of log K: :math:`s = z^2 / 2`, as of a normal variable.
+
+**References**
+
+Box, G. E. P. and Cox, D. R. (1964). An analysis of transformations. Journal of the
+Royal Statistical Society B 26, 211-252.
+
+Donoho, D. L. and Johnstone, I. M. (1994). Ideal spatial adaptation by wavelet
+shrinkage. Biometrika 81, 425-455. doi:10.1093/biomet/81.3.425
+
+Rousseeuw, P. J. and Van Driessen, K. (2006). Computing LTS regression for large data
+sets. Data Mining and Knowledge Discovery 12, 29-45. doi:10.1007/s10618-005-0024-4
+
+Schwarz, G. (1978). Estimating the dimension of a model. Annals of Statistics 6,
+461-464. doi:10.1214/aos/1176344136
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from ..tables.columns import TableColumn
+from ..tables.training import TrainingTable
+from .odd_rows import OddRows
+from .tail import NO_ODD_CELL, Tail
+
+FOLLOWS = 0.5  # share of its variation, or surprise, that the others explain
+SECOND_EXPLAINS = 0.02  # more than one column, at least
+LEAST_EFFECT = 0.1  # sd of a column by which a named column moves it
+LINEAR = "linear"
+LOG_LINEAR = "log-linear"
+COUNTS = "counts"
+ENOUGH_ROWS = 5  # for each regressor, and of a category that tells something
+# rows, or different numbers, that are many; bins of these
+MANY = 20
+NUMBER_BINS = 10
+MOST_PAIRED = 10  # columns whose pairs are counted
+MOST_BODIES = 4.0  # several broken rows do not hide each other
+# of a regression
+TRIM = 0.8
+TRIM_STEPS = 10
+RIDGE = 1e-9  # relative: columns of one equation have a unique solution
+MOST_SD = 10.0  # of a regressor
+MOST_LEVERAGE = 0.9
+ROUNDING = 1e-6  # relative to the values: normal equations are solved
+# standard normal sizes: quantiles .9 and .99, l, its standard error times sqrt(m)
+NORMAL_90 = 1.645
+NORMAL_99 = 2.576
+NORMAL_RATIO = 0.637
+RATIO_ERROR = 1.08
+# degrees of freedom of Student's t, and its median size
+T_FREEDOM = 4.0
+T_MEDIAN = 0.741
+MOST_POWER = 2.0  # c
+FEWEST_SIZES = 10  # on one side, that have quantiles
+MOST_NEGATIVE = 0.1  # share of values below 0 of a column with logarithms
+SMALL = 0.05  # quantile of the positive values, below which the logarithm is linear
+LARGEST_EXCESS = 1000.0
+AS_LARGE = 0.9  # of the largest excess: columns of one equation have the same
+LARGEST_VALUE = 1e100  # whose square is a number
+NO_SIZE = np.finfo(float).tiny  # in place of 0 below a fraction
+
+
+class Explained(NamedTuple):
+    """What explains a column, and how far each of its cells is from that.
+
+    ``excess`` is z, and ``size`` the residual, or s, in units that 1 % exceed.
+    """
+
+    explained: float
+    how: str
+    by: list[int]
+    excess: np.ndarray
+    size: np.ndarray
+    expected: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class CellColumn:
+    """A column of a table, and how it explains others.
+
+    Attributes
+    ----------
+    v : ndarray of shape (n,)
+        Numbers or codes of categories; NaN for missing cells.
+    is_category : bool
+    linear, log : ndarray of shape (n, k)
+        The regressors of a column, and of the logarithms of a column.
+    code : ndarray of int, shape (n,)
+        The number of the category, or of the bin.
+    tells : ndarray of bool, shape (n,)
+        Which cells are not missing, and no rare category.
+    is_binned : bool
+        Whether codes are bins of numbers.
+    """
+
+    v: np.ndarray
+    is_category: bool
+    linear: np.ndarray
+    log: np.ndarray
+    code: np.ndarray
+    tells: np.ndarray
+    is_binned: bool = False
+
+    @classmethod
+    def of(cls, v: np.ndarray, is_category: bool) -> Self:
+        """Return a column of values v (n,)."""
+        seen = v[~np.isnan(v)]
+        level, count = np.unique(seen, return_counts=True)
+        usual = level[count >= ENOUGH_ROWS] if is_category else level
+        tells = np.isin(v, usual)
+        if is_category or len(level) < MANY:
+            code = np.where(tells, np.searchsorted(usual, v), len(usual))
+        else:
+            inner = np.arange(1, NUMBER_BINS) / NUMBER_BINS
+            edges = np.unique(np.quantile(seen, inner))
+            code = np.where(tells, np.searchsorted(edges, v), len(edges) + 1)
+        if is_category:
+            flags = (v[:, None] == usual) * 1.0
+            flags = flags[:, : len(v) // MANY]
+            return cls(v, True, flags, flags, code, tells)
+        linear = _standard(v)
+        scale = Logarithm.of(v)
+        log = _standard(scale.of_values(v)) if scale else linear
+        return cls(v, False, linear, log, code, tells, len(level) >= MANY)
+
+
+class Logarithm(NamedTuple):
+    """The logarithm of a column; asinh(v / c) if a few values are not positive."""
+
+    c: float
+    mean_log_derivative: float
+
+    @classmethod
+    def of(cls, v: np.ndarray) -> Self | None:
+        """Return the logarithm of values v (n,); None if many are not positive."""
+        seen = v[~np.isnan(v)]
+        if not len(seen) or (seen <= 0.0).mean() > MOST_NEGATIVE:
+            return None
+        c = 0.0 if seen.min() > 0.0 else 2.0 * np.quantile(seen[seen > 0.0], SMALL)
+        return cls(c, -float(np.log(np.hypot(seen, c)).mean()))
+
+    def of_values(self, v: np.ndarray) -> np.ndarray:
+        """Return the logarithms of values."""
+        return np.asarray(np.arcsinh(v / self.c) if self.c else np.log(v))
+
+    def back(self, log: np.ndarray) -> np.ndarray:
+        """Return the values of logarithms."""
+        return np.asarray(np.sinh(log) * self.c if self.c else np.exp(log))
+
+
+def _standard(v: np.ndarray) -> np.ndarray:
+    """Return values in units of their middle, (n, 1); 0 for missing ones."""
+    low, middle, high = np.nanquantile(v, [0.1, 0.5, 0.9])
+    unit = (high - low) / (2.0 * 1.282) or np.nanstd(v) or 1.0
+    return np.clip(np.nan_to_num((v - middle) / unit), -MOST_SD, MOST_SD)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """How far the cells of a table are from what the other columns lead to.
+
+    Attributes
+    ----------
+    given : TrainingTable
+    found : dict of int to Explained
+        What explains each column, without columns that are not judged.
+    """
+
+    given: TrainingTable
+    found: dict[int, Explained]
+
+    @classmethod
+    def of(
+        cls,
+        given: TrainingTable,
+        is_category: np.ndarray,
+        learn: np.ndarray,
+        by: Sequence[int] | None = None,
+        step: Callable[[str], object] = str,
+    ) -> Self:
+        """Return the cells of a table.
+
+        Parameters
+        ----------
+        given : TrainingTable
+        is_category : ndarray of bool, shape (p,)
+        learn : ndarray of bool, shape (n,)
+            The rows that are learned from.
+        by : sequence of int, optional
+            The columns that explain all others. By default each explains all others.
+        step : callable
+            Is told the name of each column.
+
+        Returns
+        -------
+        Cells
+        """
+        values = given.values.to_numpy(float).clip(-LARGEST_VALUE, LARGEST_VALUE)
+        pairs = zip(values.T, is_category, strict=True)
+        columns = [CellColumn.of(*pair) for pair in pairs]
+        found = {}
+        for f, column in enumerate(columns):
+            step(f"column {given.frame.columns[f]!r}")
+            used = range(len(columns)) if by is None else by
+            others = {g: columns[g] for g in used if g != f}
+            if by is None or f not in by:
+                found[f] = _explained(others, column, learn)
+        return cls(given, {f: each for f, each in found.items() if each is not None})
+
+    @cached_property
+    def excess(self) -> np.ndarray:
+        """The excess z of each cell, (n, p); NaN where a cell is not judged."""
+        excess = np.full(self.given.values.shape, np.nan)
+        for f, each in self.found.items():
+            excess[:, f] = each.excess
+        return excess
+
+    def odd_rows(
+        self, level: np.ndarray, normal: np.ndarray, far_only: bool
+    ) -> OddRows:
+        """Return the rows that are odd by the largest excess of their cells.
+
+        The tail of a largest excess is exponential, or lighter, in z. A row that is odd
+        as a whole counts in it only beyond all normal ones: a clump would be a bump.
+
+        Parameters
+        ----------
+        level : ndarray of int, shape (n,)
+            The stratum of each row, from 0.
+        normal : ndarray of bool, shape (n,)
+            Which rows are not odd as a whole.
+        far_only : bool
+            Whether rows are odd only beyond any tail.
+
+        Returns
+        -------
+        OddRows
+        """
+        largest = np.nan_to_num(self.excess).max(axis=1, initial=0.0)
+        counted = normal | (largest > largest[normal].max(initial=0.0))
+        t = np.exp(largest[counted] / 2.0)
+        tail = Tail.of(t, level=level[counted], none=NO_ODD_CELL)
+        if far_only or tail is None:
+            far = counted.copy()
+            far[counted] = False if tail is None else tail.far
+            return OddRows.of(None, far, level)
+        found = OddRows.of(tail, np.zeros(len(t), dtype=bool), level[counted])
+        odd = np.zeros(len(level))
+        odd[counted] = found.probability
+        for stratum in np.unique(level[~counted]):  # read off rows with equal cells
+            own = level == stratum
+            by = np.flatnonzero(own & counted)
+            by = by[np.argsort(largest[by])]
+            if len(by):
+                rows = own & ~counted
+                odd[rows] = np.interp(largest[rows], largest[by], odd[by])
+        numbers = np.full((level.max() + 1, found.numbers.shape[1]), np.nan)
+        numbers[: len(found.numbers)] = found.numbers
+        return replace(found, probability=odd, numbers=numbers)
+
+    def first(self, row: int) -> int:
+        """Return the column of the largest excess of a row, the first of near ones."""
+        excess = np.nan_to_num(self.excess[row], nan=-1.0)
+        return int(np.argmax(excess >= AS_LARGE * excess.max()))
+
+    def breaks(self, f: int) -> bool:
+        """Return whether an excess in column f breaks a relation."""
+        return self.found[f].how == COUNTS or self.found[f].explained >= FOLLOWS
+
+    def expected(self, f: int) -> list[object]:
+        """Return what the others lead to in column f, as cells of the table.
+
+        It is None where a cell is not judged.
+        """
+        found = self.found[f]
+        column = self.given.table.columns[f]
+        values = self.given.values.iloc[:, f]
+        cell: Callable[[float], object] = column.cell
+        if found.how == COUNTS:
+            cell = dict(zip(values, self.given.frame.iloc[:, f], strict=True)).get
+        expected = found.expected
+        if column != TableColumn() and not (values % 1.0).any():  # such as days
+            expected = expected.round()
+        pairs = zip(expected, found.excess, strict=True)
+        return [None if np.isnan(excess) else cell(v) for v, excess in pairs]
+
+
+def _explained(
+    others: dict[int, CellColumn], column: CellColumn, learn: np.ndarray
+) -> Explained | None:
+    """Return what explains a column best; None if it has few values.
+
+    A row with a missing value, or a rare category, in a column by which it is explained
+    is not judged.
+    """
+    judged = ~np.isnan(column.v)
+    learn = learn & judged
+    different = len(np.unique(column.v[learn]))
+    if learn.sum() < MANY or different < 2:
+        return None
+    best = None
+    if column.is_category or different < MANY:
+        best = _by_counts(others, column, learn)
+    if not column.is_category and different > 2:
+        numbers = _by_regression(others, column, learn)
+        if best is None or best.explained < max(numbers.explained, FOLLOWS):
+            best = numbers
+    assert best is not None
+    for g in best.by:
+        judged = judged & others[g].tells
+    excess, size = np.where(judged, [best.excess, best.size], np.nan)
+    return best._replace(excess=excess, size=size)
+
+
+def _by_regression(
+    others: dict[int, CellColumn], column: CellColumn, learn: np.ndarray
+) -> Explained:
+    """Return what a trimmed regression explains of a column of numbers.
+
+    Of several, the one with the least -log likelihood of left-out residuals, with the
+    penalty of Schwarz (1978) for its regressors.
+    """
+    others, learn = _complete(others, learn)
+    scales = [None, Logarithm.of(column.v)]
+    best = None
+    for scale in scales[: 1 + (scales[1] is not None)]:
+        v = scale.of_values(column.v) if scale else column.v
+        v = np.where(np.isnan(v), np.median(v[learn]), v)
+        parts = [each.log if scale else each.linear for each in others.values()]
+        floor = ROUNDING * np.abs(v).max() + NO_SIZE
+        for D, owner in _regressors(parts, v, learn):
+            r, slope = _residuals(D, v, learn)
+            cost = _minus_log_t(r[learn], floor)
+            cost -= scale.mean_log_derivative if scale else 0.0
+            cost += D.shape[1] * np.log(learn.sum()) / (2.0 * learn.sum())
+            if best is None or cost < best[0]:
+                best = cost, scale, v, r, floor, slope, D, owner
+    _, scale, v, r, floor, slope, D, owner = best
+    sd = _trimmed_sd(v[learn] - np.median(v[learn]))
+    explains = 1.0 - (_trimmed_sd(r[learn]) / sd) ** 2 if sd > 0.0 else 0.0
+    unit = max(_unit(np.abs(r[learn])), floor)
+    moved = np.square(slope * D[learn].std(axis=0))
+    effect = np.sqrt(np.bincount(owner, moved, len(others)))
+    by = np.flatnonzero(effect >= min(LEAST_EFFECT * sd, unit))
+    expected = scale.back(v - r) if scale else v - r
+    return Explained(
+        float(explains),
+        LOG_LINEAR if scale else LINEAR,
+        [list(others)[i] for i in by],
+        _sizes(r, _unusual(column.v, learn), max(floor, 0.1 * unit)),
+        np.minimum(np.abs(r) / unit, LARGEST_EXCESS),
+        expected,
+    )
+
+
+def _complete(
+    others: dict[int, CellColumn], learn: np.ndarray
+) -> tuple[dict[int, CellColumn], np.ndarray]:
+    """Return columns, and the rows to learn from, without missing values.
+
+    Columns with the most missing values are left out until enough rows are complete.
+    """
+    missing = {g: np.isnan(each.v) for g, each in others.items()}
+    while missing:
+        complete = learn & ~np.any(list(missing.values()), axis=0)
+        if complete.sum() >= min(2 * ENOUGH_ROWS * len(missing), learn.sum()):
+            return {g: others[g] for g in missing}, complete
+        del missing[max(missing, key=lambda g: missing[g].sum())]
+    return {}, learn
+
+
+def _unit(off: np.ndarray) -> float:
+    """Return the unit of residuals or surprises."""
+    tail, body = np.quantile(off, [0.99, 0.95])
+    return float(min(tail, MOST_BODIES * body))
+
+
+def _trimmed_sd(off: np.ndarray) -> float:
+    """Return the root mean square of the four fifths that are smallest."""
+    smallest = np.sort(np.abs(off))[: int(TRIM * len(off))]
+    return float(np.sqrt(np.square(smallest).mean()))
+
+
+def _minus_log_t(r: np.ndarray, floor: float) -> float:
+    """Return the mean of -log density of residuals, but for a constant.
+
+    By Student's t, so that a few wrong values do not choose the scale of a column.
+    """
+    unit = max(np.median(np.abs(r)) / T_MEDIAN, floor)
+    half = (T_FREEDOM + 1.0) / 2.0
+    return float(np.log(unit) + half * np.log1p((r / unit) ** 2 / T_FREEDOM).mean())
+
+
+def _regressors(
+    parts: list[np.ndarray], v: np.ndarray, learn: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield regressors of v (n, k), and the number of the part of each.
+
+    They are one for 5 rows, those with the largest correlations by ranks. If this is
+    more than one for 20 rows, only those come first whose correlation exceeds the
+    largest of as many independent ones, sqrt(2 log(k) / n) (Donoho and Johnstone 1994).
+    """
+    owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
+    D = np.hstack([*parts, np.empty((len(v), 0))])
+    n = int(learn.sum())
+    if len(owner) > n // MANY:
+        centred = D[learn] - D[learn].mean(axis=0)
+        rank = np.argsort(np.argsort(v[learn])) - (n - 1) / 2.0
+        length = np.linalg.norm(centred, axis=0) * np.linalg.norm(rank) + NO_SIZE
+        r = np.abs(rank @ centred) / length
+        tell = np.flatnonzero(r > np.sqrt(2.0 * np.log(len(r)) / n))
+        most = np.sort(np.argsort(-r, kind="stable")[: n // ENOUGH_ROWS])
+        tell = np.intersect1d(tell, most)
+        yield D[:, tell], owner[tell]
+        D, owner = D[:, most], owner[most]
+    yield D, owner
+
+
+def _residuals(
+    D: np.ndarray, v: np.ndarray, learn: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return left-out residuals of v, about their median, and the slopes."""
+    D = np.column_stack([D, np.ones(len(D))])
+    kept = learn
+    for _ in range(TRIM_STEPS):
+        A = D[kept]
+        G = A.T @ A
+        G[np.diag_indices(len(G) - 1)] += RIDGE * len(A)  # not the constant
+        slope = np.linalg.solve(G, A.T @ v[kept])
+        r = v - D @ slope
+        before = kept
+        kept = learn & (np.abs(r) <= np.quantile(np.abs(r[learn]), TRIM))
+        if (kept == before).all():
+            break
+    leverage = np.einsum("ij,ji->i", D, np.linalg.solve(G, D.T))
+    r = np.where(before, r / (1.0 - np.minimum(leverage, MOST_LEVERAGE)), r)
+    return r - np.median(r[learn]), slope[:-1]
+
+
+def _unusual(v: np.ndarray, learn: np.ndarray) -> np.ndarray:
+    """Return the rows that units are learned from: without a value of half of them."""
+    level, count = np.unique(v[learn], return_counts=True)
+    most = count.argmax()
+    if count[most] <= learn.sum() / 2:
+        return learn
+    return learn & (v != level[most])
+
+
+def _sizes(r: np.ndarray, learn: np.ndarray, floor: float) -> np.ndarray:
+    """Return the standard normal sizes z of residuals r, by their own tail."""
+    z = np.zeros(len(r))
+    for sign in (1.0, -1.0):
+        side = sign * r > 0.0
+        size = np.abs(r[learn & side])
+        if not len(size):
+            size = np.array([floor])
+        power = 1.0
+        unit = size.max()
+        if len(size) >= FEWEST_SIZES:
+            low, unit, high = np.maximum(np.quantile(size, [0.7, 0.9, 0.95]), floor)
+            error = RATIO_ERROR / np.sqrt(len(size))
+            ratio = np.log(high / low)
+            ratio = np.clip(NORMAL_RATIO, ratio - error, ratio + error)
+            power = min(NORMAL_RATIO / ratio, MOST_POWER)
+        z[side] = NORMAL_90 * (np.abs(r[side]) / max(unit, floor)) ** power
+    return np.minimum(z, LARGEST_EXCESS)
+
+
+class Counted(NamedTuple):
+    """A column by counts of rows that are alike: P(category) of each row, and cells."""
+
+    cost: float
+    by: tuple[int, ...]
+    p: np.ndarray
+    cell: np.ndarray
+
+
+def _by_counts(
+    others: dict[int, CellColumn], column: CellColumn, learn: np.ndarray
+) -> Explained:
+    """Return what counts of one or two columns explain of a column of categories."""
+    level, count = np.unique(column.v[learn], return_counts=True)
+    usual = level[count >= ENOUGH_ROWS]
+    k = len(usual)
+    # k is the code of rare categories
+    y = np.where(np.isin(column.v, usual), np.searchsorted(usual, column.v), k)
+    share = np.bincount(y[learn], minlength=k + 1) / learn.sum()
+    alone = np.maximum(share, 1.0 / learn.sum() / (k + 1))[y]
+    base = -np.log(alone[learn]).mean()
+    best = Counted(base, (), alone, np.zeros(len(y), dtype=int))
+    single = {g: _counted(best, g, each.code, y, learn) for g, each in others.items()}
+    order = sorted(single, key=lambda g: single[g].cost)
+    best = min([best, *single.values()], key=lambda each: each.cost)
+    for a, b in combinations(order[:MOST_PAIRED], 2):
+        pair = _counted(single[a], b, others[b].code, y, learn)
+        pair = pair._replace(cost=pair.cost + SECOND_EXPLAINS * base)
+        best = min(best, pair, key=lambda each: each.cost)
+    s = np.maximum(np.log(alone / best.p), 0.0)
+    is_binned = any(others[g].is_binned for g in best.by)
+    unit = max(_unit(s[learn]), NORMAL_99**2 / 2.0 if is_binned else np.log(max(k, 2)))
+    table = _table(best.cell, y, learn, k + 1)[best.cell, :k]
+    table[learn & (y < k), y[learn & (y < k)]] -= 1.0
+    expected = usual[table.argmax(axis=1)] if k else column.v
+    return Explained(
+        float(1.0 - best.cost / base) if k > 1 else 0.0,
+        COUNTS,
+        sorted(best.by),
+        NORMAL_99 * np.sqrt(s / unit),
+        s / unit,
+        expected,
+    )
+
+
+def _table(cell: np.ndarray, y: np.ndarray, learn: np.ndarray, k: int) -> np.ndarray:
+    """Return the counts (cells, k) of categories."""
+    size = (int(cell.max()) + 1) * k
+    found = np.bincount(cell[learn] * k + y[learn], minlength=size)
+    return found.reshape(-1, k).astype(float)
+
+
+def _counted(
+    before: Counted, g: int, code: np.ndarray, y: np.ndarray, learn: np.ndarray
+) -> Counted:
+    """Return what column g adds to the counts by the columns before."""
+    both = before.cell * (int(code.max()) + 1) + code
+    cell = np.unique(both, return_inverse=True)[1] if before.by else code
+    table = _table(cell, y, learn, int(y.max()) + 1)
+    own = table[cell, y] - learn
+    all_ = table.sum(axis=1)[cell] - learn
+    most = table.max(axis=1)[cell] - (learn & (table.argmax(axis=1)[cell] == y))
+    m = 1.0 + all_ - most
+    p = (own + m * before.p) / (all_ + m)
+    return Counted(-np.log(p[learn]).mean(), (*before.by, g), p, cell)

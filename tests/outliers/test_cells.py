@@ -1,0 +1,52 @@
+"""Single cells of a table against what the other columns lead to."""
+
+import numpy as np
+import pandas as pd
+
+import bsvdd
+from bsvdd.outliers.cells import Cells
+from bsvdd.tables.training import TrainingTable
+
+
+def cells_of(X):
+    given = TrainingTable.read(pd.DataFrame(X))
+    is_category = np.array([kind == "category" for kind in given.kinds])
+    return Cells.of(given, is_category, np.ones(len(given.values), dtype=bool))
+
+
+def test_sizes_of_independent_columns_are_those_of_a_normal_variable():
+    X = np.random.default_rng(0).normal(size=(1000, 4))
+    z = np.quantile(cells_of(X).excess, [0.5, 0.9, 0.99])
+    np.testing.assert_allclose(z, [0.674, 1.645, 2.576], atol=0.1)
+
+
+def test_one_cell_of_many_columns_keeps_its_size():
+    """Fifty columns of noise would explain a third of a column of 200 rows."""
+    X = np.random.default_rng(0).normal(size=(200, 50))
+    X[7, 30] = 6.5
+    found = cells_of(X)
+    assert 5.0 < found.excess[7, 30] < 8.0 and found.first(7) == 30
+    assert max(each.explained for each in found.found.values()) < 0.25
+
+
+def test_a_difference_is_found_of_two_columns_that_tell_nothing_alone():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 40))
+    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
+    X[:, 2] = X[:, 0] - X[:, 1] + 0.01 * X[:, 2]
+    follows = bsvdd.relations(pd.DataFrame(X)).follows
+    assert follows.loc[2, "by"] == [0, 1] and follows.loc[2, "explained"] > 0.95
+
+
+def test_classes_that_overlap_contradict_no_row_and_a_wrong_class_is_contradicted():
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b", "c"], 600)
+    centre = pd.Series({"a": (0.0, 0.0), "b": (2.5, 1.0), "c": (5.0, 0.0)})[kind]
+    X = pd.DataFrame(np.array(centre.tolist()) + rng.normal(size=(600, 2)))
+    X["kind"] = kind
+    assert np.nanmax(cells_of(X).excess[:, 2]) < 3.5  # of 600 normal sizes: 3.2
+    X["code"] = X["kind"].map({"a": "u", "b": "v", "c": "u"})
+    X.loc[9, "code"] = "u" if X.loc[9, "kind"] == "b" else "v"
+    found = cells_of(X)
+    largest = np.nan_to_num(found.excess).max(axis=1)
+    assert largest.argmax() == 9 and found.breaks(found.first(9))
