@@ -27,6 +27,7 @@ WORDS = {  # by what is advised
     "minor_label": "{python}, in the command line --minor",
     "missing": "--missing {value} ({python})",
     "parameter": "--{value}",
+    "recent": "--recent COLUMN=HALF-LIFE (in Python {python})",
     "sep": "--sep {value} (in Python {python})",
     "separator": "--sep",
     "skip": "--skip {value} (in Python {python})",

@@ -41,11 +41,12 @@ from typing import cast
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import rankdata
+from scipy.stats import norm, rankdata
 
 from ..base.messages import advised
 from ..inference.cutoffs import FalseAlarm
 from ..inference.fit import Fit
+from ..models.signed import TINY
 from ..tables.copies import Pairs
 from ..tables.training import TrainingRows
 
@@ -62,6 +63,7 @@ PERMUTATIONS = 99
 TREND = 3  # degree
 TOO_OFTEN = 1.2  # rate of false alarms over that asked
 MOST_ASKED = 500  # rows, of copies and of a series
+DRIFTS = 0.001  # probability of a warning of drift by chance
 SIGNIFICANT = 3.0  # standard deviations
 # correlation with the next: rows sorted by class have less, and rates hardly suffer
 LEAST_OF_SERIES = 0.5
@@ -73,6 +75,8 @@ def unnamed_groups(fit: Fit) -> str:
     """Return a warning that rows should not leave one by one; else ""."""
     training = cast("TrainingRows", fit.rows)
     kernel = fit.kernel
+    if training.centres is not None:
+        return of_drift(training)
     if training.group_labels is not None or kernel.of_core or kernel.pairwise:
         return ""
     return of_copies(fit) or of_columns(fit) or of_order(fit)
@@ -128,6 +132,50 @@ def of_order(fit: Fit) -> str:
         f"{n / tau:.0f} independent ones: if new rows come later in this order, "
         f"{text}; if the rows were only sorted, the rate holds; {how}"
     )
+
+
+def of_drift(training: TrainingRows) -> str:
+    """Return a warning that rows drift within groups that have own centres; else ""."""
+    rows = np.sort(training.majority)
+    _, group = np.unique(training.group_labels[rows].astype(str), return_inverse=True)
+    r, z = correlation_with_order(training.X[rows], group)
+    first = int(np.argmax(np.abs(z)))
+    if np.abs(z[first]) <= norm.isf(DRIFTS / (2.0 * len(z))):
+        return ""
+    name = training.table.labels[first]
+    how = advised("recent", "fit(X, groups=..., sample_weight=...)")
+    return (
+        f"rows drift within their groups: column {str(name)!r} has a correlation of "
+        f"{r[first]:.2f} with their order in the table. The rate holds for a row like "
+        f"the others, not for the next one: let recent rows count more, {how}"
+    )
+
+
+def correlation_with_order(
+    X: np.ndarray, group: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return the correlation of columns with the order of rows within groups, (p,).
+
+    And its size z (p,) in standard deviations of permutations within groups, whose
+    variance is :math:`\sum_g SS_g(\text{order}) SS_g(x) / (n_g - 1)`.
+    """
+    n = np.bincount(group)
+
+    def centred(x: np.ndarray) -> np.ndarray:
+        means = np.stack([np.bincount(group, each) / n for each in x.T], axis=1)
+        return x - means[group]
+
+    def sums(x: np.ndarray) -> np.ndarray:
+        return np.stack([np.bincount(group, each) for each in x.T], axis=1)
+
+    order = centred(np.arange(len(X), dtype=float)[:, None])
+    order /= np.maximum(n, 1)[group][:, None]
+    x = centred(X)
+    ss = sums(order**2) * sums(x**2)
+    variance = (ss / np.maximum(n - 1, 1)[:, None]).sum(axis=0)
+    both = (order * x).sum(axis=0)
+    length = np.sqrt((order**2).sum() * (x**2).sum(axis=0))
+    return both / (length + TINY), both / np.sqrt(variance + TINY)
 
 
 def of_columns(fit: Fit) -> str:

@@ -8,6 +8,9 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import bsvdd
+from bsvdd import facts
+from bsvdd.base.warning import DataWarning
+from bsvdd.estimators.unnamed_groups import correlation_with_order
 from bsvdd.tables.group_centres import NEW, GroupCentres, Levels, variances
 
 
@@ -254,3 +257,41 @@ def test_groups_need_a_fit_with_centres(fitted):
         est.decision(groups=g)
     with pytest.raises(ValueError, match="group_centres=True"):
         bsvdd.SVDD().fit(X, groups=g).predict(X, groups=g)
+
+
+def drifting(drift, seed=0):
+    rng = np.random.default_rng(seed)
+    X, g, _ = table_of(seed, groups=40, visits=8)
+    X[:, 1] += drift * np.tile(np.arange(8), 40) / 8.0
+    visit = np.tile(np.arange(8), 40)
+    order = np.lexsort([rng.random(40 * 8), visit])  # by visits, and any patients
+    return X[order], g[order]
+
+
+def test_the_size_of_a_drift_is_that_of_permutations_within_groups():
+    X, g = drifting(1.0)
+    group = np.unique(g, return_inverse=True)[1]
+    r, z = correlation_with_order(X, group)
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(400):
+        turned = np.lexsort([rng.random(len(g)), group])
+        place = np.lexsort([np.arange(len(g)), group])
+        Y = np.empty_like(X)
+        Y[place] = X[turned]
+        found.append(correlation_with_order(Y, group)[0])
+    assert z == pytest.approx(r / np.std(found, axis=0), rel=0.15)
+    assert abs(z[0]) < 3.0 < z[1]
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
+def test_a_drift_is_said_with_its_column_and_what_to_do():
+    X, g = drifting(1.5)
+    est = bsvdd.BSVDD(draws=100, group_centres=True)
+    said = "column 'b' has a correlation of 0.* with their order"
+    with pytest.warns(DataWarning, match=said):
+        est.fit(frame_of(X, g), groups="patient")
+    assert any("rows drift within their groups" in w for w in facts(est).warnings)
+    X, g = drifting(0.0)
+    steady = bsvdd.BSVDD(draws=100, group_centres=True).fit(X, groups=g)
+    assert not any("drift" in w for w in facts(steady).warnings)
