@@ -24,6 +24,7 @@ from . import (
     published,
     rows,
     size,
+    whom,
 )
 from .measure import Run, revision, store
 
@@ -40,6 +41,7 @@ MEASUREMENTS = {
         models,
         published,
         size,
+        whom,
     )
 }
 

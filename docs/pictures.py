@@ -36,6 +36,7 @@ def draw() -> None:
     matplotlib.use("agg")
     others = [("three_numbers", three_numbers()), ("odd_rows", odd_rows())]
     others += [("known_rows", known_rows()), ("psense", psense())]
+    others += [("normal_for_whom", normal_for_whom())]
     for name, figure in chain(models(), gallery().items(), others):
         write(FOLDER / f"{name}.png", figure)
 
@@ -96,7 +97,48 @@ def gallery() -> dict[str, Figure]:
         "gallery/plot_sensitivity": figure_of(
             plots.plot_sensitivity(bsvdd.sensitivity(est).isel(obs=[158, 20, 100]))
         ),
+        "gallery/plot_groups": figure_of(plots.plot_groups(of_patients()[0], most=12)),
     }
+
+
+def of_patients() -> tuple[BSVDD, pd.DataFrame]:
+    """Return a fit with the centres of 30 patients, and their visits."""
+    rng = np.random.default_rng(SEED)
+    patient = np.repeat(np.arange(30), rng.choice([2, 4, 8], 30))
+    between = rng.normal(size=(30, 2)) * [60.0, 1.0]
+    rows = between[patient] + rng.normal(size=(len(patient), 2)) * [20.0, 0.35]
+    visits = pd.DataFrame(
+        np.array([250.0, 5.5]) + rows, columns=["platelets", "glucose"]
+    )
+    visits["patient"] = [f"P{i:02d}" for i in patient]
+    return BSVDD(group_centres=True).fit(visits, groups="patient"), visits
+
+
+def normal_for_whom() -> Figure:
+    """Return what is normal for three patients, and how far patients differ."""
+    est, visits = of_patients()
+    figure = plt.figure(figsize=(10.5, 4.4), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[1.25, 1.0])
+    names = ["platelets", "glucose"]
+    beside = np.array([40.0, 0.8])
+    low, high = visits[names].min() - beside, visits[names].max() + beside
+    lines = [np.linspace(*ends, 90) for ends in zip(low, high, strict=True)]
+    mesh = np.stack(np.meshgrid(*lines), axis=-1).reshape(-1, 2)
+    left.plot(*visits[names].to_numpy().T, ".", color="0.8", zorder=1)
+    ends = est.groups_.query("rows >= 4").index
+    most = visits.groupby("patient")["glucose"].mean()[ends].sort_values().index
+    new = pd.DataFrame(mesh, columns=names).assign(patient="new patient")
+    chosen = {most[0]: "tab:blue", most[-1]: "tab:orange", "new patient": "0.3"}
+    for name, colour in chosen.items():
+        surprise = est.decision(new.assign(patient=name))["surprise"].to_numpy()
+        left.contour(*lines, surprise.reshape(90, 90), [0.0], colors=[colour])
+        own = visits.loc[visits["patient"] == name, names].to_numpy()
+        left.plot(*own.T, "o", color=colour, markersize=5)
+        left.plot([], [], "-", color=colour, label=f"{name}, {len(own)} rows known")
+    left.set(xlabel="platelets", ylabel="glucose", title="normal for whom")
+    left.legend(frameon=False, fontsize=8, loc="lower left")
+    plots.plot_groups(est, most=14, ax=right)
+    return figure
 
 
 def psense() -> Figure:

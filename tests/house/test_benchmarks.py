@@ -84,7 +84,7 @@ def test_every_table_is_stored_and_shown():
     }
     assert stored == SHOWN and {name for name, _ in SHOWN} == set(MEASUREMENTS)
     # of one run; a new measurement has its own commit until all are made anew
-    assert len({measure.stored(name)["commit"] for name in MEASUREMENTS}) <= 2
+    assert len({measure.stored(name)["commit"] for name in MEASUREMENTS}) <= 3
     for path in (ROOT / "docs").rglob("*.md"):
         text = path.read_text(encoding="utf-8")
         assert page.rewritten(text) == text, f"{path}: uv run python -m benchmarks.page"
