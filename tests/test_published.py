@@ -425,12 +425,12 @@ def prior_of(described, kernel=None, majority=None, n1=0):
 
 SHORT = [
     *(("BSVDD", name, "auto") for name in SETS),
-    *(("BSVDDM", name, "auto") for name in ("ecoli", "ring")),
+    ("BSVDDM", "ecoli", "auto"),
     *(("BDD", name, "auto") for name in SETS),
     ("BDDM", "wine", "auto"),
 ]
 LONG = [
-    *(("BSVDDM", name, "auto") for name in SETS if name not in ("ecoli", "ring")),
+    *(("BSVDDM", name, "auto") for name in SETS if name != "ecoli"),
     *(("BDDM", name, "auto") for name in SETS if name != "wine"),
     *((model, name, "nuts") for model in MODELS for name in ("glass", "ring")),
 ]
