@@ -155,11 +155,14 @@ def _keep_others(
     if kept is not None:
         whole = tables.files.read_own(csv, replace(table, id=None, drop=()), label)
         console.save_table(kept, whole[~listed], table)
+    of_rows = [*options.TABLE, *rows.OF_ROWS, "keep"]
+    fit = options.next_command("fit", kept or Path("kept.csv"), of_rows)
+    if kept is not None:
+        of = f"{int((~listed).sum())} of {len(listed)} rows"
+        click.echo(f"next, these {of}: {fit}")
     elif listed.any():
-        of_rows = [*options.TABLE, *rows.OF_ROWS, "keep"]
         same = [*of_rows, *options.OF_FIT, "label", "strata", "fdr"]
         again = options.next_command("outliers", csv, same, kept=["kept.csv"])
-        fit = options.next_command("fit", Path("kept.csv"), of_rows)
         click.echo(f"next, the other rows: {again} && {fit}")
 
 

@@ -123,7 +123,8 @@ class CellColumn:
     code : ndarray of int, shape (n,)
         The number of the category, or of the bin.
     tells : ndarray of bool, shape (n,)
-        Which cells are not missing, and no rare category.
+        Which cells are not missing, and no category that is rare in the rows learned
+        from.
     is_binned : bool
         Whether codes are bins of numbers.
     """
@@ -137,14 +138,15 @@ class CellColumn:
     is_binned: bool = False
 
     @classmethod
-    def of(cls, v: np.ndarray, is_category: bool) -> Self:
-        """Return a column of values v (n,)."""
-        seen = v[~np.isnan(v)]
+    def of(cls, v: np.ndarray, is_category: bool, learn: np.ndarray) -> Self:
+        """Return a column of values v (n,), by those of some rows."""
+        seen = v[~np.isnan(v) & learn]
         level, count = np.unique(seen, return_counts=True)
         usual = level[count >= ENOUGH_ROWS] if is_category else level
-        tells = np.isin(v, usual)
+        tells = np.isin(v, usual) if is_category else ~np.isnan(v)
         if is_category or len(level) < MANY:
-            code = np.where(tells, np.searchsorted(usual, v), len(usual))
+            code = np.searchsorted(usual, v)
+            code = np.where(np.isin(v, usual), code, len(usual))
         else:
             inner = np.arange(1, NUMBER_BINS) / NUMBER_BINS
             edges = np.unique(np.quantile(seen, inner))
@@ -232,7 +234,7 @@ class Cells:
         """
         values = given.values.to_numpy(float).clip(-LARGEST_VALUE, LARGEST_VALUE)
         pairs = zip(values.T, is_category, strict=True)
-        columns = [CellColumn.of(*pair) for pair in pairs]
+        columns = [CellColumn.of(*pair, learn) for pair in pairs]
         found = {}
         for f, column in enumerate(columns):
             step(f"column {given.frame.columns[f]!r}")
@@ -325,8 +327,8 @@ def _explained(
 ) -> Explained | None:
     """Return what explains a column best; None if it has few values.
 
-    A row with a missing value, or a rare category, in a column by which it is explained
-    is not judged.
+    A row with a missing value, a rare category or a far number in a column by which it
+    is explained is not judged.
     """
     judged = ~np.isnan(column.v)
     learn = learn & judged
@@ -343,6 +345,9 @@ def _explained(
     assert best is not None
     for g in best.by:
         judged = judged & others[g].tells
+        if best.how != COUNTS and not others[g].is_category:
+            part = others[g].log if best.how == LOG_LINEAR else others[g].linear
+            judged = judged & (np.abs(part) < MOST_SD).all(axis=1)
     excess, size = np.where(judged, [best.excess, best.size], np.nan)
     return best._replace(excess=excess, size=size)
 

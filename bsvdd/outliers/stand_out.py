@@ -53,6 +53,9 @@ THIN = (
 # a clump that may be another state: its share of the rows, and the quantiles of its
 # values that are printed
 LARGE_CLUMP = 0.15
+# of a category of which nearly all rows are listed
+FEWEST_OF_CATEGORY = 5
+WHOLE = 0.8
 RANKED = 0.1  # a smaller P(odd) tells less of the order than the surprise does
 OTHERS = (0.01, 0.99)  # quantiles of the rows that are not listed
 MIDDLE = (0.1, 0.9)
@@ -184,7 +187,9 @@ class StandOut:
         lead, expected = "the others lead to", found["expected"]
         column = self.estimator.table_.frame[name]
         if (found["finding"] == ODD).all() and is_numeric_dtype(column):
-            lead, expected = "others", column[~self.listed].quantile(OTHERS)
+            usual = column[~self.listed].quantile(OTHERS)
+            if not found["value"].between(*usual).any():
+                lead, expected = "other rows", usual
         value = _from_to(found["value"], 6)
         return f"{name} = {value} ({lead} {_from_to(expected, 4)})"
 
@@ -243,7 +248,8 @@ class StandOut:
             "This assumes that the surprises of normal rows have a smooth tail; a "
             "clump of a fifth of the rows, or one amid the others, may count as normal."
         )
-        said = f"{self._large_clump()}{sentence(self.strata)}{assumed}"
+        whole = f"{self._large_clump()}{self._whole_categories()}"
+        said = f"{whole}{sentence(self.strata)}{assumed}"
         return f"{self.headline}. {listed}. {said}"
 
     def _large_clump(self) -> str:
@@ -254,6 +260,20 @@ class StandOut:
         such = self.common(own)
         share = f"{len(own)} rows ({len(own) / len(self.clump):.0%})"
         return f"{share} are a clump: another state, or odd{such and f'; {such}'}. "
+
+    def _whole_categories(self) -> str:
+        """Return a sentence on categories of which nearly all rows are listed."""
+        found = []
+        for name, column in self.estimator.table_.frame.items():
+            if is_numeric_dtype(column) and not is_bool_dtype(column):
+                continue
+            each = pd.Series(self.listed).groupby(column.to_numpy(), observed=True)
+            for level, own in each:
+                if len(own) >= FEWEST_OF_CATEGORY and own.mean() >= WHOLE:
+                    rows = f"{own.sum()} of {len(own)} rows"
+                    found.append(f"{rows} with {name} = {of_value(level)}")
+        such = ", ".join(found[:MOST_VALUES])
+        return f"{such} are listed: perhaps normal, and rare. " * bool(found)
 
     def common(self, rows: np.ndarray) -> str:
         """Return the values that rows have in common, and others mostly have not.
@@ -274,10 +294,10 @@ class StandOut:
             inside = column[own]
             others = column[~own]
             if is_numeric_dtype(column) and not is_bool_dtype(column):
-                ends = [*inside.quantile(MIDDLE), *others.quantile(MIDDLE)]
-                if ends[0] > ends[3] or ends[1] < ends[2]:
-                    text = "{} = {} to {} (others {} to {})"
-                    values.append(text.format(name, *(of_value(v, 3) for v in ends)))
+                own_ends, ends = inside.quantile(MIDDLE), others.quantile(MIDDLE)
+                if own_ends.min() > ends.max() or own_ends.max() < ends.min():
+                    text = f"{name} = {_from_to(own_ends, 3)}"
+                    values.append(f"{text} (other rows {_from_to(ends, 3)})")
             else:
                 most = next(iter(inside.mode()), None)
                 if (others == most).mean() < USUAL < (inside == most).mean():
