@@ -173,7 +173,8 @@ class Levels:
         p = self.evidence(x, group, weight)
         u = np.random.default_rng(0).uniform(size=(MOVES // 2, p.shape[1]))
         some, place = np.unique(p, axis=0, return_inverse=True)
-        drawn = gammaincinv(some, np.concatenate([u, 1.0 - u])[:, None])[:, place]
+        drawn = gammaincinv(some, np.concatenate([u, 1.0 - u])[:, None])
+        drawn = drawn[:, place.reshape(-1)]
         drawn = np.maximum(drawn, np.maximum(self.kappa * self.share, TINY))
         own = drawn[:, np.arange(len(x)), self.code(x)]
         found = np.log(drawn.max(axis=2) / own) - self.excess(x, group, weight)
