@@ -179,6 +179,29 @@ class Boundary:
         np.copyto(inside, 0.0, where=np.abs(inside) <= SCORE_TIE)
         return inside
 
+    def widened(self, parts: Parts) -> np.ndarray:
+        """Return margins (S, rows) that count how uncertain rows are.
+
+        Each draw changes as the margin of a move of the row does at the middle
+        boundary. The median, and with it each decision, stays.
+        """
+        inside = self.margins(parts)
+        if parts.moved is None:
+            return inside
+        one = Boundary(
+            lower_median(self.threshold[:, None]),
+            lower_median(self.log_unseen[:, None]),
+            self.log_near,
+        )
+        change = one.margins(parts.moved())
+        change -= lower_median(change)
+        some = np.flatnonzero((np.abs(change) > SCORE_TIE).any(axis=0))
+        middle = lower_median(inside)[some]
+        wide = inside[:, some] - middle
+        wide += change[np.arange(len(inside)) % len(change)][:, some]
+        inside[:, some] = wide - lower_median(wide) + middle
+        return inside
+
 
 def above_zero(threshold: np.ndarray, of_majority: np.ndarray) -> np.ndarray:
     """Return thresholds t (S,); one below 0 becomes the smallest value above 0.

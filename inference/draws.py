@@ -11,15 +11,15 @@ q against it: z is within a cutoff if p - q is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from ..models.dictionary import STAYS, Dictionary
-from ..models.rows import CompleteRows
+from ..models.rows import CompleteRows, Rows
 from ..models.signed import log
 from ..models.similarities import Similarities, blocks
 from ..models.svdd import Sphere
@@ -44,12 +44,15 @@ class Parts:
     L : ndarray of shape (rows,) or (S, rows)
     nearest : ndarray of shape (rows,) or (S, rows)
         Log of the largest k with a majority row.
+    moved : callable, optional
+        Returns the parts (K, rows) of K moves of each row, at the mean weights.
     """
 
     p: np.ndarray
     q: np.ndarray
     L: np.ndarray
     nearest: np.ndarray
+    moved: Callable[[], Parts] | None = None
 
     @property
     def log_p(self) -> np.ndarray:
@@ -195,12 +198,14 @@ class Draws:
         """Yield blocks of new rows with their parts, and those with copies again."""
         dictionary = self.dictionary
         for i in blocks(len(X.X), max(self.n_boundary, len(dictionary.distinct))):
-            yield i, ALL, self.parts(dictionary.new(X.X[i]))
+            parts = self.parts(dictionary.new(X.X[i]))
+            yield i, ALL, self._with_moves(parts, X, i)
         step = ROWS_WITH_COPIES
         for start in range(0, len(X.which), step):
             some = X.copies[:, start : start + step]
             parts = self._by_turns([dictionary.new(each) for each in some])
-            yield X.which[start : start + step], ALL, parts
+            i = X.which[start : start + step]
+            yield i, ALL, self._with_moves(parts, X, i)
 
     def of_left_out(self, which: np.ndarray) -> Blocks:
         """Yield blocks of places in ``which`` (m,) with parts of rows, left out.
@@ -219,6 +224,7 @@ class Draws:
             if len(i):
                 some = order[ends[i[0]] : ends[i[-1] + 1]]
                 parts = self.parts(known[needed[i]], needed[i])
+                parts = self._with_moves(parts, rows, first[needed[i]])
                 yield some, place[some] - i[0], parts
         if leaving < len(needed):  # nothing leaves
             others = CompleteRows.of(rows.X[first[needed[leaving:]]])
@@ -229,7 +235,32 @@ class Draws:
             at = pd.Index(which).get_indexer(rows.incomplete)
             copies = self.dictionary.left_out_copies
             parts = self._by_turns(copies, problem[rows.incomplete])
+            parts = self._with_moves(parts, rows, rows.incomplete)
             yield at[at >= 0], at >= 0, parts
+
+    def _with_moves(
+        self, parts: Parts, rows: CompleteRows | Rows, i: np.ndarray
+    ) -> Parts:
+        """Return the parts of rows i, and with them those of their moves, if any."""
+        moves = rows.moves
+        if moves is None:
+            return parts
+
+        def moved() -> Parts:
+            X = rows.X[i] + moves(i)
+            K, m, p = X.shape
+            middle = replace(self, w=self.w.mean(axis=0, keepdims=True))
+            if isinstance(rows, Rows):
+                at = np.tile(i, K)
+                known = self.dictionary.left_out(at, X.reshape(-1, p))
+                found = middle.parts(known, rows.problems[1][at])
+            else:
+                found = middle.parts(self.dictionary.new(X.reshape(-1, p)))
+            of_moves = (found.p, found.q, found.L, found.nearest)
+            shaped = (np.broadcast_to(v, (1, K * m)).reshape(K, m) for v in of_moves)
+            return Parts(*shaped)
+
+        return replace(parts, moved=moved)
 
     def _by_turns(
         self, copies: Sequence[Similarities], problems: np.ndarray | None = None
@@ -244,7 +275,8 @@ class Draws:
             turn = slice(i, None, c)
             draws = ALL if len(self.w) == 1 else turn
             parts = self.parts(rows, problems, draws)
-            for part, value in zip(found, vars(parts).values(), strict=True):
+            values = (parts.p, parts.q, parts.L, parts.nearest)
+            for part, value in zip(found, values, strict=True):
                 part[turn] = value
         return Parts(*found)
 

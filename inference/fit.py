@@ -196,7 +196,7 @@ class Fit:
         shares = np.array([(1.0 - prob) / 2.0, 0.5, (1.0 + prob) / 2.0])
 
         def of_parts(parts: Parts) -> np.ndarray:
-            margins = self.boundary.margins(parts)
+            margins = self.boundary.widened(parts)
             P = (margins >= 0.0).mean(axis=0)
             places = (shares * (len(margins) - 1)).round(6).astype(int)
             margins.sort(axis=0)
@@ -213,13 +213,13 @@ class Fit:
         """Return the share of the draws in which rows are normal, (rows,)."""
 
         def share(parts: Parts) -> np.ndarray:
-            return (self.boundary.margins(parts) >= 0.0).mean(axis=0)
+            return (self.boundary.widened(parts) >= 0.0).mean(axis=0)
 
         return self.ask(share, X)
 
     def margins(self, X: CompleteRows | None = None) -> np.ndarray:
         """Return log(inside / outside) of rows, (draws, rows)."""
-        return self.ask(lambda parts: self.boundary.margins(parts).T, X).T
+        return self.ask(lambda parts: self.boundary.widened(parts).T, X).T
 
     @cached_property
     def left_out_scores(self) -> np.ndarray:

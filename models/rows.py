@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 N_FOLDS = 10
 FEWEST_ROWS = 3  # in effect
+Moves = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +27,15 @@ class CompleteRows:
         The rows that had missing cells.
     copies : ndarray of shape (c, g, p)
         c imputations of these rows.
+    moves : callable, optional
+        Takes places (b,), and returns by how much the rows there are uncertain: draws
+        of moves (K, b, p).
     """
 
     X: np.ndarray
     which: np.ndarray
     copies: np.ndarray
+    moves: Moves | None = None
 
     @classmethod
     def of(cls, X: np.ndarray) -> Self:
@@ -133,6 +138,11 @@ class Rows:
     def n_groups(self) -> int:
         """The number of groups that have a weight."""
         return int(self.group.max()) + 1
+
+    @property
+    def moves(self) -> Moves | None:
+        """By how much rows are uncertain, as in :class:`CompleteRows`; here nothing."""
+        return None
 
     # names
 

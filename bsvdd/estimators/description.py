@@ -427,7 +427,8 @@ class Description(OutlierMixin, OfRows[Fit]):
             The share of the draws in which the row is normal, in [0, 1]. It counts what
             is uncertain: the weights of the centre, the cutoff, and rows that the
             sample has not shown, see :mod:`bsvdd.inference.boundary`. A model with one
-            estimate of the weights has the last two. With ``cutoffs.Printed`` the
+            estimate of the weights has the last two. Of a fit with ``group_centres`` it
+            counts the centre of the row's group too. With ``cutoffs.Printed`` the
             cutoff is one number.
 
         Raises

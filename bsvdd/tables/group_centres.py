@@ -19,6 +19,10 @@ n_{gl}` of its share q among all rows and the counts n of the group's rows: by h
 its surprisal exceeds that of the group's main category, as a Dirichlet prior predicts.
 :math:`\kappa` maximises the left-out likelihood.
 
+A centre of few rows is uncertain. Draws of it, given its rows and the row itself, move
+the residual, see :meth:`GroupCentres.moves`: the intervals and P(normal) of a row count
+them, and its decision does not.
+
 Weights count in means, and m is an effective number (Kish 1965). Wild values count in
 means as if they lay 10 interquartile ranges beyond the quartiles.
 
@@ -36,6 +40,7 @@ from typing import Self
 
 import numpy as np
 import pandas as pd
+from scipy.special import gammaincinv
 
 from ..models.signed import TINY
 from .columns import text_of
@@ -44,6 +49,7 @@ SCALES = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, np.inf)  # nu
 POOLED = np.geomspace(0.02, 1e4, 24)  # kappa
 WILD = 10.0  # interquartile ranges beyond the quartiles
 DRAWS = 1000  # of centres of groups
+MOVES = 8  # of the residual of a row
 UNSEEN = 0.5  # rows that a category has which no row has
 NEW = -1  # the group of a row whose group is not known
 
@@ -158,6 +164,22 @@ class Levels:
         p = self.evidence(x, group, weight)
         found = np.log(p.max(axis=1) / own_of(p, self.code(x)))
         return np.where(np.isnan(x), np.nan, found)
+
+    def moves(self, x: np.ndarray, group: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return moves of the excess (MOVES, m), of draws of Dirichlet(kappa q + n).
+
+        No draw of an evidence is below that of a group without rows.
+        """
+        p = self.evidence(x, group, weight)
+        u = np.random.default_rng(0).uniform(size=(MOVES // 2, p.shape[1]))
+        some, place = np.unique(p, axis=0, return_inverse=True)
+        drawn = gammaincinv(some, np.concatenate([u, 1.0 - u])[:, None])
+        drawn = drawn[:, place.reshape(-1)]
+        drawn = np.maximum(drawn, np.maximum(self.kappa * self.share, TINY))
+        own = drawn[:, np.arange(len(x)), self.code(x)]
+        found = np.log(drawn.max(axis=2) / own) - self.excess(x, group, weight)
+        known = self.counts[group].sum(axis=1) - weight > 1e-9
+        return np.where(known & ~np.isnan(x), found, 0.0)
 
 
 def own_of(values: np.ndarray, code: np.ndarray) -> np.ndarray:
@@ -288,6 +310,28 @@ class GroupCentres:
         m, L, centre, s2 = self.shrunk(group, self._terms(X, t))
         sd = np.sqrt(np.maximum(s2 + self.tau2 * (1.0 - L), TINY))
         return (X - centre) / sd, sd, m
+
+    def moves(
+        self, X: np.ndarray, group: np.ndarray, weight: np.ndarray | None = None
+    ) -> np.ndarray:
+        r"""Return by how much residuals move if their centres do, (MOVES, m, p).
+
+        The sd of a centre, of whose rows the row is one more, is :math:`\sigma_J \tau
+        \sqrt{1 - L} / d`, with d the divisor of the residual; that of a move is this,
+        divided by d. A row of an unknown group is answered for the population, and
+        stays. The arguments are those of :meth:`residuals`.
+        """
+        t = np.zeros(len(X)) if weight is None else weight
+        m, L, _, s2 = self.shrunk(group, self._terms(X, t))
+        of_centre = self.tau2 * (1.0 - L)
+        share = np.sqrt(of_centre * s2) / np.maximum(s2 + of_centre, TINY)
+        half = np.random.default_rng(0).normal(size=(MOVES // 2, X.shape[1]))
+        half /= np.sqrt((half**2).mean(axis=0))
+        normal = np.concatenate([half, -half])
+        found = normal[:, None] * np.where((m > 0.0) & ~np.isnan(X), share, 0.0)
+        for f, levels in self.levels.items():
+            found[:, :, f] = levels.moves(X[:, f], group, t)
+        return np.asarray(found)
 
     def summary(self, labels: np.ndarray) -> pd.DataFrame:
         """Return what is known of each group, those that differ most first.

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..base.messages import of_value
 from ..base.warning import DataWarning, warn
 from ..models.kernels import Kernel, Tabular, as_kernel
-from ..models.rows import CompleteRows, Rows
+from ..models.rows import CompleteRows, Moves, Rows
 from . import inputs
 from .group_centres import (
     NEW,
@@ -273,6 +273,22 @@ class TrainingRows(Rows):
             rows = residuals_of_training(self.table, rows, self.group_labels, t)
         return rows[t > 0.0]
 
+    @property
+    @override
+    def moves(self) -> Moves | None:
+        """How uncertain residuals are, each of whose rows leaves its group."""
+        centres = self.centres
+        if centres is None:
+            return None
+
+        def of_rows(i: np.ndarray) -> np.ndarray:
+            t = self.counts_in_centre
+            group = centres.groups(group_texts(self.group_labels)[i])
+            X = self.table.coordinates(self.observed[i])
+            return centres.moves(X, group, t[i] / t[t > 0.0].mean())
+
+        return of_rows
+
     def groups_of(self, X: ArrayLike, groups: ArrayLike | None) -> np.ndarray:
         """Return the numbers (m,) of the groups of new rows; -1 for unknown ones.
 
@@ -351,11 +367,14 @@ class TrainingRows(Rows):
         Where groups have their own centres, rows are residuals from that of their
         ``group`` (m,); by default each is of a new group.
         """
-        if self.centres is not None:
-            of_new = np.full(len(rows), NEW)
+        centres = self.centres
+        if centres is not None:
+            at = np.full(len(rows), NEW) if group is None else group
             values = self.table.coordinates(rows)
-            values = self.centres.residuals(values, of_new if group is None else group)
-            return filled(values, self._donors, self.table)
+            found = filled(centres.residuals(values, at), self._donors, self.table)
+            if (at == NEW).all():
+                return found
+            return replace(found, moves=lambda i: centres.moves(values[i], at[i]))
         if np.isnan(rows).any():
             return completed(rows, self._donors, self.table)
         of_kernel = self.table.coordinates(rows)

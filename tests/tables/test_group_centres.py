@@ -1,6 +1,7 @@
 """Known groups have their own centre: residuals, answers, refusals."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -295,3 +296,77 @@ def test_a_drift_is_said_with_its_column_and_what_to_do():
     X, g = drifting(0.0)
     steady = bsvdd.BSVDD(draws=100, group_centres=True).fit(X, groups=g)
     assert not any("drift" in w for w in facts(steady).warnings)
+
+
+def test_residuals_move_as_centres_are_uncertain():
+    """The conditional variance of b given its m rows and the row z itself."""
+    X, g, Z = table_of(visits=3)
+    own = centres_of(X, g)
+    own = type(own)(**{**vars(own), "nu": np.inf})
+    group = own.groups(g)
+    group[0] = NEW
+    moves = own.moves(Z, group)
+    tau2, s2 = own.tau2, own.sigma2
+    of_centre = 1 / (1 / tau2 + 4 / s2)
+    d2 = s2 + 1 / (1 / tau2 + 3 / s2)
+    assert moves.mean(axis=0) == pytest.approx(np.zeros(Z.shape))
+    assert not moves[:, 0].any()
+    assert moves[:, 1:].var(axis=0) == pytest.approx(
+        np.broadcast_to(of_centre / d2, (len(Z) - 1, 2))
+    )
+    left_out = own.moves(X, own.groups(g), np.ones(len(X))).var(axis=0)[0]
+    d2 = s2 + 1 / (1 / tau2 + 2 / s2)
+    assert left_out == pytest.approx(1 / (1 / tau2 + 3 / s2) / d2)
+
+
+def test_an_excess_moves_less_the_more_rows_a_group_has():
+    group = np.repeat([0, 1], [4, 400])
+    x = np.tile([0.0, 0.0, 0.0, 1.0], 101)
+    found = replace(Levels.of(x, group, np.ones(404), 2), kappa=2.0)
+    moves = found.moves(
+        np.array([1.0, 1.0, np.nan, 1.0]), np.array([0, 1, 0, NEW]), np.zeros(4)
+    )
+    few, many, missing, new = np.ptp(moves, axis=0)
+    assert few > 3 * many > 0
+    assert missing == new == 0
+
+
+def test_few_known_rows_widen_what_is_said_and_change_no_decision():
+    answers = {}
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        for visits in (2, 20):
+            X, g, Z = table_of(visits=visits)
+            est = bsvdd.BSVDD(draws=100, group_centres=True).fit(X, groups=g)
+            rows = est._new_rows(Z, groups=g)
+            table = est.decision(Z, groups=g)
+            sure = est.fit_.decided(0.9, replace(rows, moves=None))
+            assert np.array_equal(-table["surprise"], sure[0])
+            assert np.array_equal(est.score_samples(Z, groups=g), sure[0])
+            P = table["probability_normal"].to_numpy()
+            assert ((P >= 0.5) == table["normal"]).all()
+            width = (table["high"] - table["low"]).to_numpy() / (sure[3] - sure[2])
+            answers[visits] = np.abs(P - 0.5).mean() - np.abs(sure[1] - 0.5).mean()
+            assert np.median(width) > 1.0
+            own = est.decision()
+            assert np.array_equal(-own["surprise"], est.fit_.left_out_scores)
+    assert answers[2] < answers[20] < 0.0
+
+
+def test_rows_of_new_groups_are_answered_as_before(fitted):
+    est, Z = fitted
+    mixed = Z.assign(patient=np.where(np.arange(len(Z)) % 2, "nobody", Z["patient"]))
+    found = est.margins(mixed)[:, 1::2]
+    rows = est._new_rows(mixed)
+    assert rows.moves is not None
+    assert np.array_equal(found, est.fit_.margins(replace(rows, moves=None))[:, 1::2])
+    assert est._new_rows(mixed.iloc[1::2]).moves is None
+
+
+def test_a_saved_fit_answers_as_uncertain(fitted, tmp_path):
+    est, Z = fitted
+    est.save(tmp_path / "model.safetensors")
+    same = bsvdd.load(tmp_path / "model.safetensors")
+    assert np.allclose(*(e.decision(Z).astype(float) for e in (same, est)), atol=0.03)
+    one = same.decision(Z.iloc[[5]]).astype(float)
+    assert np.allclose(one, same.decision(Z).iloc[[5]].astype(float))
+    assert np.allclose(*(e.decision().astype(float) for e in (same, est)), atol=0.03)
