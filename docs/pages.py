@@ -94,7 +94,8 @@ decision boundary as a line.
 
 .. autoclass:: bsvdd.{record.class_name}
    :members:
-   :exclude-members: set_fit_request
+   :exclude-members: set_fit_request, set_predict_request,
+      set_decision_function_request, set_predict_proba_request, set_score_request
 ```
 
 ### Methods that it shares

@@ -10,7 +10,6 @@ import click
 
 from .. import estimators, tables
 from ..base import messages
-from ..tables.group_centres import group_texts
 from . import options
 from .console import save_table, waiting, with_filled, with_names
 from .errors import check_outputs, plain_errors
@@ -113,9 +112,10 @@ def _groups(
     est: Description, new: pd.DataFrame
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
     """The groups of new rows, and what is known of each, as a column ``own``."""
-    training = est.fit_.rows
-    name = training.apart.get("groups")
-    if training.centres is None or name not in new:
+    from ..tables.group_centres import group_texts
+
+    name = est.group_column_
+    if name is None or name not in new:
         return {}, {}
     known = dict(est.groups_["rows"])
     counts = [known.get(label, 0) for label in group_texts(new[name])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
@@ -111,6 +111,13 @@ class OfRows[F: HasRows](BaseEstimator):
             )
         labels = group_texts(training.group_labels)
         return training.centres.summary(labels[training.counts_in_centre > 0.0])
+
+    @property
+    def group_column_(self) -> Hashable | None:
+        """The column of the groups that have centres; None without name, or centres."""
+        check_is_fitted(self)
+        training = self._training
+        return training.apart.get("groups") if training.group_centres else None
 
     @property
     def labels_(self) -> tuple[Any, ...]:

@@ -70,7 +70,8 @@ def p_value(
     array([0.01])
     """
     require_description(est, "p-value")
-    return np.asarray(est.decision(X, groups=groups)["p_value"])
+    of_groups = {} if groups is None else {"groups": groups}
+    return np.asarray(est.decision(X, **of_groups)["p_value"])
 
 
 def select(
