@@ -425,12 +425,11 @@ def prior_of(described, kernel=None, majority=None, n1=0):
 
 SHORT = [
     *(("BSVDD", name, "auto") for name in SETS),
-    ("BSVDDM", "ecoli", "auto"),
     *(("BDD", name, "auto") for name in SETS),
     ("BDDM", "wine", "auto"),
 ]
 LONG = [
-    *(("BSVDDM", name, "auto") for name in SETS if name != "ecoli"),
+    *(("BSVDDM", name, "auto") for name in SETS),
     *(("BDDM", name, "auto") for name in SETS if name != "wine"),
     *((model, name, "nuts") for model in MODELS for name in ("glass", "ring")),
 ]
