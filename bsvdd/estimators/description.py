@@ -401,9 +401,9 @@ class Description(OutlierMixin, OfRows[Fit]):
         check_rate("prob", prob)
         rows = self._rows(X, groups=groups)
         if rows is not None:
-            known = self._training
-            raw = X is not None and known.centres is not None
-            warn_of_unlike(known, known.floats(X, groups) if raw else rows.X)
+            known = self._training  # a residual is no value of a column
+            raw = rows.X if known.centres is None else known.floats(X, groups)
+            warn_of_unlike(known, raw)
         with threads.one():
             index = X.index if isinstance(X, pd.DataFrame) else None
             return decisions.decision_table(self.fit_, rows, index, prob)

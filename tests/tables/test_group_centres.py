@@ -107,7 +107,7 @@ def test_weights_stand_for_copies_of_rows_in_a_mean():
     assert a.sums == pytest.approx(b.sums)
 
 
-def test_one_wild_value_moves_no_scale():
+def test_a_wild_value_moves_a_scale_by_no_more_than_its_clipped_one():
     X, g, _ = table_of()
     wild = X.copy()
     wild[4, 0] = 1e9
