@@ -12,7 +12,9 @@ quantiles q of the m sizes :math:`|r|` on its side of the median, the excess is
 
 It is a standard normal size where the residuals are normal, for which l is .637. For
 other residuals l is moved by up to its standard error :math:`1.08 / \sqrt m` towards
-.637, so a tail is shortened, or stretched, only as far as the data are sure of it.
+.637, so a tail is shortened, or stretched, only as far as the data are sure of it. A
+column has steps, the least difference g of its values: :math:`g / q_{.7}` is added to
+the standard error, and no quantile is below g.
 
 A column of categories is explained by the counts of rows that are alike in one or two
 other columns. Of n rows that are alike, without the row itself, :math:`n_y` have its
@@ -379,6 +381,7 @@ def _by_regression(
     sd = _trimmed_sd(v[learn] - np.median(v[learn]))
     explains = 1.0 - (_trimmed_sd(r[learn]) / sd) ** 2 if sd > 0.0 else 0.0
     unit = max(_unit(np.abs(r[learn])), floor)
+    step = float(np.diff(np.unique(v[learn])).min())
     moved = np.square(slope * D[learn].std(axis=0))
     effect = np.sqrt(np.bincount(owner, moved, len(others)))
     by = np.flatnonzero(effect >= min(LEAST_EFFECT * sd, unit))
@@ -387,7 +390,7 @@ def _by_regression(
         float(explains),
         LOG_LINEAR if scale else LINEAR,
         [list(others)[i] for i in by],
-        _sizes(r, _unusual(column.v, learn), max(floor, 0.1 * unit)),
+        _sizes(r, _unusual(column.v, learn), max(floor, 0.1 * unit), step),
         np.minimum(np.abs(r) / unit, LARGEST_EXCESS),
         expected,
     )
@@ -486,8 +489,9 @@ def _unusual(v: np.ndarray, learn: np.ndarray) -> np.ndarray:
     return learn & (v != level[most])
 
 
-def _sizes(r: np.ndarray, learn: np.ndarray, floor: float) -> np.ndarray:
+def _sizes(r: np.ndarray, learn: np.ndarray, floor: float, step: float) -> np.ndarray:
     """Return the standard normal sizes z of residuals r, by their own tail."""
+    floor = max(floor, step)
     z = np.zeros(len(r))
     for sign in (1.0, -1.0):
         side = sign * r > 0.0
@@ -498,7 +502,7 @@ def _sizes(r: np.ndarray, learn: np.ndarray, floor: float) -> np.ndarray:
         unit = size.max()
         if len(size) >= FEWEST_SIZES:
             low, unit, high = np.maximum(np.quantile(size, [0.7, 0.9, 0.95]), floor)
-            error = RATIO_ERROR / np.sqrt(len(size))
+            error = RATIO_ERROR / np.sqrt(len(size)) + step / low
             ratio = np.log(high / low)
             ratio = np.clip(NORMAL_RATIO, ratio - error, ratio + error)
             power = min(NORMAL_RATIO / ratio, MOST_POWER)

@@ -119,7 +119,7 @@ class Pairs:
         if n <= NEIGHBOURS or not numbers.shape[1]:
             return none
         d, near = _nearest(numbers, asked)
-        d = np.sqrt(d[:, 1:] ** 2 + added)
+        d = np.sqrt(d[:, 1:] ** 2 + added.sum())
         if not (m := _dimensions(d, numbers.shape[1])):
             return none
         gap = d[:, :-1] < min(BY_CHANCE ** (1.0 / m), LARGEST_RATIO) * d[:, 1:]
@@ -162,14 +162,14 @@ def _nearest(numbers: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def _parts(
     rows: np.ndarray, categorical: Collection[int]
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return numbers (n, q), all else (n, r), and what steps add to d^2.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return numbers (n, q), all else (n, r), and what steps (q,) add to d^2.
 
     Numbers are in units of the distance of their deciles; missing ones are the median.
     """
     numbers = []
     others = []
-    added = 0.0
+    added = []
     for j, x in enumerate(rows.T):
         missing = np.isnan(x)
         values = np.unique(x[~missing])
@@ -183,10 +183,11 @@ def _parts(
         known = np.where(missing, np.median(x[~missing]), x) / width
         numbers.append(np.clip(known, -FARTHEST, FARTHEST))
         others.append(missing)
-        added += (step / width) ** 2 / 6.0
+        added.append((step / width) ** 2 / 6.0)
     n = len(rows)
     shape = (n, len(numbers))
-    return np.reshape(numbers, shape[::-1]).T, np.array(others).T, added
+    others = np.reshape(others, (len(others), n))
+    return np.reshape(numbers, shape[::-1]).T, others.T, np.array(added)
 
 
 def equal_beyond_chance(
@@ -194,13 +195,16 @@ def equal_beyond_chance(
 ) -> np.ndarray:
     r"""Return which rows equal others, and would not by chance.
 
-    Let d be the distance of a row to the nearest row that differs, and e what steps
-    make of equality. Chance makes equal rows of n different ones with the probability
+    Let d be the distance of a row to the nearest row that differs, and :math:`e_j^2`
+    what the steps of column j add to squared distances. Chance makes equal rows of n
+    different ones with the probability
 
-    .. math:: n\, \left(\frac{e}{\sqrt{d^2 + e^2}}\right)^m
+    .. math:: n\, q \prod_{j = 1}^m \frac{e_j}{\sqrt{d^2 + \sum_k e_k^2}}
 
-    at most, where m is the number of dimensions, and no more than the columns in which
-    the value of the row is not far more frequent than others, as zeros are.
+    at most, where q is the share of rows that equal a near row in all columns of few
+    values, and m the number of dimensions: the m columns with the largest steps count,
+    without those in which the value of the row is far more frequent than others, as
+    zeros are.
 
     Parameters
     ----------
@@ -216,17 +220,24 @@ def equal_beyond_chance(
     _, first, size = np.unique(group, return_index=True, return_counts=True)
     repeated = np.flatnonzero(size > 1)
     found = np.zeros(len(first), dtype=bool)
-    numbers, _, added = _parts(rows[first], categorical)
+    numbers, others, added = _parts(rows[first], categorical)
     if not len(repeated) or len(first) <= NEIGHBOURS or not numbers.shape[1]:
         return found[group]
     rng = np.random.default_rng(0)
     some = rng.permutation(len(first))[:MOST_ASKED]
     asked = rng.permutation(repeated)[:MOST_ASKED]
-    d, _ = _nearest(numbers, np.r_[asked, some])
-    d = np.sqrt(d[:, 1:] ** 2 + added)
+    both = np.r_[asked, some]
+    d, near = _nearest(numbers, both)
+    d = np.sqrt(d[:, 1:] ** 2 + added.sum())
     m = _dimensions(d[len(asked) :], numbers.shape[1])
-    usual = np.sum([_is_usual(x)[asked] for x in numbers.T], axis=0)
-    chance = (np.sqrt(added) / d[: len(asked), 0]) ** np.minimum(m, usual)
+    alike = (others[near[:, 1:]] == others[both][:, None]).all(axis=2)
+    q = (alike.sum() + 1.0) / (alike.size + 1.0)
+    usual = np.array([_is_usual(x)[asked] for x in numbers.T]).T
+    ratio = np.where(usual, np.sqrt(added) / d[: len(asked), :1], 0.0)
+    ratio = -np.sort(-ratio, axis=1)
+    dimensions = np.minimum(m, usual.sum(axis=1))[:, None]
+    counts = np.clip(dimensions - np.arange(ratio.shape[1]), 0.0, 1.0)
+    chance = q * (ratio**counts).prod(axis=1)
     found[asked] = len(first) * chance < BY_CHANCE
     found[np.setdiff1d(repeated, asked)] = found[asked].mean() > 0.5
     return found[group]

@@ -39,6 +39,7 @@ TOWN = r"^\d{4} ?([A-Z]{2})$"  # a Dutch postcode
 FEWEST_ENDINGS = 4  # of Dutch postcodes, more than the units of a column
 SEASON = r"^(\d{4})-(\d\d)$"
 FEWEST_CODES = 3  # rows with a code for "not known"
+NINES = re.compile(r"-?99[9.]*")
 FEWEST_OTHERS = 3  # different values beside the codes
 MOST_CODES = 3  # at one end, such as 97, 98, 99
 TYPES = {  # that are no features as they are
@@ -376,7 +377,8 @@ def codes_of(
     """Return numbers that may be codes for "not known", and the range of the others.
 
     At most three values at one end, which are farther from all others than these from
-    each other; each in 3 rows or more, or a code of another column.
+    each other; each in 3 rows or more, or written in nines, or a code of another
+    column.
 
     Parameters
     ----------
@@ -393,7 +395,8 @@ def codes_of(
     for k in range(1, MOST_CODES + 1):
         for end, rest in ((slice(k), slice(k, None)), (slice(-k, None), slice(-k))):
             codes, others = u[end], u[rest]
-            if len(others) < FEWEST_OTHERS or not may_be[end].all():
+            nines = [bool(NINES.fullmatch(text_of(code))) for code in codes]
+            if len(others) < FEWEST_OTHERS or not (may_be[end] | nines).all():
                 continue
             if np.abs(np.subtract.outer(codes, others)).min() > np.ptp(others):
                 more, within = codes_of(x[np.isin(x, others)], of_others)

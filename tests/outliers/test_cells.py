@@ -20,6 +20,14 @@ def test_sizes_of_independent_columns_are_those_of_a_normal_variable():
     np.testing.assert_allclose(z, [0.674, 1.645, 2.576], atol=0.1)
 
 
+def test_steps_do_not_stretch_the_tail_of_counts():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    X[:, 0] = np.where(rng.random(600) < 0.8, 0, rng.integers(3, 6, 600))
+    X[7, 0] = 8
+    assert 2.5 < cells_of(X).excess[7, 0] < 3.5
+
+
 def test_one_cell_of_many_columns_keeps_its_size():
     """Fifty columns of noise would explain a third of a column of 200 rows."""
     X = np.random.default_rng(0).normal(size=(200, 50))

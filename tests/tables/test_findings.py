@@ -99,6 +99,20 @@ def test_copied_rows_are_duplicates(has_id):
     assert said["value"].iloc[0] == f"3 rows are equal in {but}"
 
 
+def test_one_copy_is_a_duplicate_beside_a_column_of_coarse_steps():
+    """Temperatures in tenths meet by chance, and weights to the gram do not."""
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame({"weight": rng.normal(70, 9, 600).round(1)})
+    X["length"] = (2.1 * X["weight"] + rng.normal(0, 6, 600)).round(1)
+    X["temperature"] = rng.normal(37, 0.4, 600).round(1)
+    X["line"] = rng.choice(["north", "south", "west"], 600)
+    X["batch"] = [f"B{i // 50}" for i in range(600)]
+    X.loc[100] = X.loc[99]
+    assert [r.tolist() for r in found(X, "duplicate")["rows"]] == [[99, 100]]
+    chance = X.drop(columns=["weight", "length"])  # some pairs are equal
+    assert chance.duplicated().any() and found(chance, "duplicate").empty
+
+
 def test_equal_rows_of_few_values_are_duplicates_if_their_id_is():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 2, (200, 3))).add_prefix("c")
@@ -115,12 +129,14 @@ def test_codes_are_named_in_all_columns_that_have_them():
     X.loc[5:9, "a"] = 999999
     X.loc[10, "b"] = -200  # in one row, as in 'a'
     X.loc[11, "c"] = 500.0  # an odd value
+    X.loc[12, "c"] = -999.0  # in one row, but of nines
     X["scale"] = np.r_[np.arange(71) % 5 + 1, [97, 98, 99] * 3]
     said = found(X, "code").set_index(["column", "value"])["rows"]
     assert said.map(list).to_dict() == {
         ("a", "999999"): [5, 6, 7, 8, 9],
         ("a", "-200"): [0, 1, 2, 3, 4],
         ("b", "-200"): [10],
+        ("c", "-999"): [12],
         ("scale", "97"): [71, 74, 77],
         ("scale", "98"): [72, 75, 78],
         ("scale", "99"): [73, 76, 79],
