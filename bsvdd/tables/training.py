@@ -215,11 +215,18 @@ class TrainingRows(Rows):
     @cached_property
     def far_values(self) -> str:
         """What is said of values far from all others of a column; empty for none."""
-        if not isinstance(self.kernel, Tabular) or self.group_centres:
+        if not isinstance(self.kernel, Tabular):
             return ""
         i = self.majority
         X = self.X[i]
-        near = self.kernel.without_far(X, self.weight[i])
+        kernel, centres = self.kernel, ""
+        if self.group_centres:  # X has residuals
+            X = self.table.coordinates(self.observed[i])
+            X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+            table = self.table
+            kernel = replace(kernel, categorical=table.categorical, cyclic=table.cycles)
+            centres = ", and centres of groups count them as nearer"
+        near = kernel.without_far(X, self.weight[i])
         with np.errstate(all="ignore"):  # 0/0 in a constant column
             far = np.nan_to_num(np.abs(X - near) / np.ptp(near, axis=0))
         if not far.any():
@@ -234,8 +241,8 @@ class TrainingRows(Rows):
             f"row {self.row_names[i[row]]} has {value} in "
             f"{str(self.table.labels[f])!r}, where others lie from {low} to "
             f"{high}{more}: column scales and the bandwidth are learned without such "
-            "values, but the rows count as normal; if the value is wrong, mend it or "
-            "leave out the row"
+            f"values{centres}, but the rows count as normal; if the value is wrong, "
+            "mend it or leave out the row"
         )
 
     @property

@@ -116,6 +116,25 @@ def test_a_wild_value_moves_a_scale_by_no_more_than_its_clipped_one():
     assert abs(b.mu - a.mu).max() < 1.5
 
 
+def test_a_wild_value_is_named_in_its_own_units():
+    X, g, _ = table_of()
+    rows = frame_of(X, g).assign(kind=np.where(X[:, 0] > 0, "u", "v"))
+    rows.loc[3, "a"] = np.nan
+    est = bsvdd.BSVDD(draws=50, group_centres=True)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        clean = est.fit(rows, groups="patient")
+        assert not any("others lie" in w for w in facts(clean).warnings)
+    rows.loc[4, "a"] = 1e6
+    low, high = rows["a"].min(), rows["a"].drop(4).max()
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        wild = est.fit(rows, groups="patient")
+    said = next(w for w in facts(wild).warnings if "others lie" in w)
+    assert said.startswith("row 4 has ") and "in 'a'" in said
+    ends = said.partition("lie from ")[2].partition(":")[0].split(" to ")
+    assert [float(end) for end in ends] == pytest.approx([low, high], rel=0.01)
+    assert "centres of groups count them as nearer" in said
+
+
 def test_a_category_is_judged_by_the_counts_of_its_group():
     x = np.array([0, 0, 0, 1, 1, 1, 1, 0], float)
     group = np.repeat([0, 1], 4)
