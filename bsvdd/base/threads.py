@@ -18,7 +18,7 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-HEARTBEAT = 10.0  # seconds between two lines of a log
+HEARTBEAT = 10.0  # seconds before the first line of a log
 PATIENCE = 3.0  # seconds that nobody is told about
 
 _lock = threading.Lock()
@@ -54,19 +54,19 @@ def one() -> Iterator[None]:
                 _limiter.close()
 
 
-# a line on stderr each few seconds, while a task runs
+# lines on stderr while a task runs
 
 
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
 
 
 @contextmanager
-def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
+def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[[str], None]]:
     """Give a function that names the step of a task that begins.
 
-    Each ``every`` seconds the step and the time so far are written to stderr. A shorter
-    task writes nothing. With ``said_already=True`` the step was told already, and the
-    seconds count anew. A task inside another one, and a worker process, write nothing.
+    After ``every`` seconds the step and the time so far are written to stderr, and
+    again each time that the time has doubled. A shorter task writes nothing. A task
+    inside another one, and a worker process, write nothing.
 
     Examples
     --------
@@ -75,27 +75,23 @@ def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
     ...     step("distances")
     """
     if _inside.get() or multiprocessing.parent_process() is not None:
-        yield lambda *_, **__: None
+        yield lambda _: None
         return
     start = time.monotonic()
     current = ""
-    done = False
-    said = threading.Event()
+    done = threading.Event()
 
-    def begin(name: str, said_already: bool = False) -> None:
+    def begin(name: str) -> None:
         nonlocal current
         current = name
-        if said_already:
-            said.set()
 
     def beat() -> None:
-        while not done:
-            if not said.wait(every):
-                so_far = f"{duration(time.monotonic() - start)} so far"
-                named = f"{current}, " * bool(current)
-                print(f"{task}: {named}{so_far}", file=sys.stderr, flush=True)
-            elif not done:
-                said.clear()
+        wait = every
+        while not done.wait(wait):
+            wait = time.monotonic() - start
+            named = f"{current}, " * bool(current)
+            so_far = f"{duration(wait)} so far"
+            print(f"{task}: {named}{so_far}", file=sys.stderr, flush=True)
 
     thread = threading.Thread(target=beat, daemon=True)
     thread.start()
@@ -104,8 +100,7 @@ def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[..., None]]:
         yield begin
     finally:
         _inside.reset(token)
-        done = True
-        said.set()
+        done.set()
         thread.join()
 
 

@@ -169,14 +169,15 @@ def save_table(
 
 @dataclass
 class FinishedCells:
-    """The finished cells of a run: a bar in a terminal, elsewhere a line for each.
+    """The finished cells of a run: a bar in a terminal, elsewhere a line a data set.
 
     It is called with each row of results, and whether the row was stored. Stored cells
     and failures count as done, but the bar leaves them out: they say nothing of speed.
+    The first failure of a model has a line of its own.
     """
 
     bar: Progress
-    step: Callable[..., None]
+    step: Callable[[str], None]
     name: str
     total: int
     rows: list[Row] = field(default_factory=list)
@@ -189,12 +190,11 @@ class FinishedCells:
         self.step(f"{self.name} {count}")
 
     def __call__(self, row: Row, stored: bool) -> None:
-        """Keep a row, and tell it: in a terminal only the first failure of a model."""
+        """Keep a row, and tell it."""
         error = row.get("error")
-        is_new = not stored
-        if error:
-            is_new = row["model"] not in self.failed
-            self.failed.append(row["model"])
+        says = error and row["model"] not in self.failed
+        begins = not any(row["data"] == each["data"] for each in self.rows)
+        self.failed += [row["model"]] if error else []
         self.rows.append(row)
         self.skipped += bool(stored or error)
         count = f"{len(self.rows):{len(str(self.total))}d}/{self.total}"
@@ -205,19 +205,18 @@ class FinishedCells:
             count=count + (f", {len(self.failed)} failed" if self.failed else ""),
             description=f"{self.name}: {row['data']}, {row['model']}",
         )
-        text = f"{row['data']}, {row['model']}, replicate {row['replicate']}: "
-        if error:
-            text = f"failed: {text}{' '.join(error.split())}"
-        elif is_new:
-            text += f"{row['fit_seconds'] + row['score_seconds']:.1f} s"
-        is_log = not self.bar.console.is_terminal
-        if is_log:
-            left = self.bar.tasks[self.task].time_remaining
-            text = f"{self.name} {count}: {text}"
-            text += f" (about {duration(left)} left)" if left else ""
-            self.step(f"{self.name} {count}", said_already=True)
-        if is_new and (is_log or error):
-            self.bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        left = self.bar.tasks[self.task].time_remaining
+        about = f", about {duration(left)} left" if left else ""
+        self.step(f"{self.name} {count}: {row['data']}{about}")
+        if begins and not self.bar.console.is_terminal:
+            self.say(f"{self.name} {count}: {row['data']}{about}")
+        if says:
+            cell = f"{row['data']}, {row['model']}, replicate {row['replicate']}"
+            self.say(f"failed: {cell}: {' '.join(error.split())}")
+
+    def say(self, line: str) -> None:
+        """Print a line above the bar."""
+        self.bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
@@ -228,7 +227,7 @@ def progress(
     console: Console,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[FinishedCells]:
-    """Show the progress of a run; a log has a line each 10 seconds at least.
+    """Show the progress of a run, in a log by :func:`bsvdd.base.threads.steps`.
 
     Parameters
     ----------
@@ -269,7 +268,7 @@ def waiting(task: str, every: float = PATIENCE) -> Iterator[Callable[[str], None
     ----------
     task : str
     every : float
-        Seconds between two lines of a log.
+        Seconds before the first line of a log.
 
     Yields
     ------

@@ -44,18 +44,12 @@ def test_steps_say_what_runs_and_a_quick_task_says_nothing(capsys):
             step(name)
             time.sleep(0.2)
     lines = capsys.readouterr().err.splitlines()
-    assert lines and all(
-        re.fullmatch(r"report: (first|second), [01] s so far", a) for a in lines
-    )
+    assert 2 <= len(lines) <= 4  # after .05, .1, .2 and .4 seconds
+    assert all(re.fullmatch(r"report: (first|second), [01] s so far", a) for a in lines)
     assert [any(name in a for a in lines) for name in ("first", "second")] == [
         True,
         True,
     ]
-    with threads.steps("report", every=0.3) as step:
-        for i in range(8):  # each was told already: the seconds count anew
-            time.sleep(0.05)
-            step(f"cell {i}", said_already=True)
-    assert capsys.readouterr().err == ""
     with threads.steps("report", every=0.2), threads.steps("draws", every=0.01) as step:
         step("warm-up")
         time.sleep(0.1)

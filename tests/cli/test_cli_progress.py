@@ -15,7 +15,7 @@ def row(replicate, model="SVDD", **others):
     return {"data": "moon", "model": model, "replicate": replicate, **times}
 
 
-def test_a_log_has_a_line_for_each_computed_cell_and_the_time_left():
+def test_a_log_has_a_line_for_each_data_set_and_the_time_left():
     """Stored cells and failures say nothing of speed; a tick of the clock is 10 s."""
     now = [0.0]
     console = Console(file=io.StringIO(), width=20)
@@ -26,10 +26,11 @@ def test_a_log_has_a_line_for_each_computed_cell_and_the_time_left():
         for replicate in (3, 4):
             now[0] += 10.0
             on_cell(row(replicate), False)
+        on_cell(row(0) | {"data": "wine"}, False)
     assert console.file.getvalue().splitlines() == [
-        "fits  2/12: failed: moon, BDD, replicate 1: ValueError: no rows [red]",
-        "fits  4/12: moon, SVDD, replicate 3: 1.5 s",
-        "fits  5/12: moon, SVDD, replicate 4: 1.5 s (about 70 s left)",
+        "fits  1/12: moon",
+        "failed: moon, BDD, replicate 1: ValueError: no rows [red]",
+        "fits  6/12: wine, about 30 s left",
     ]
 
 
