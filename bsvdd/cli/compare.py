@@ -12,7 +12,13 @@ from rich.console import Console
 
 from .. import comparison
 from . import options, rows
-from .console import print_lines, progress, save_table, table_of
+from .console import (
+    console_of_records,
+    print_lines,
+    progress,
+    save_table,
+    table_of,
+)
 from .errors import plain_errors
 
 if TYPE_CHECKING:
@@ -202,14 +208,19 @@ def _results(
 
 
 def _print(found: list[Advice]) -> None:
-    """Print the table and the sentences of each data set."""
-    console = Console()
+    """Print the best models and the sentences of each data set."""
+    console = console_of_records()
     for each in found:
         print_lines(console, [each.title])
-        if each.rows:
-            plain = [False] * len(each.rows)
-            console.print(table_of(each.heads, each.rows, plain, min_width=16))
-        print_lines(console, [*each.said, ""])
+        shown = []
+        for title, block in each.blocks.items():
+            shown += [[title] + [""] * (len(each.heads) - 1), *block]
+        if shown:
+            is_title = [not any(cells[1:]) for cells in shown]
+            console.print(table_of(each.heads, shown, is_title, min_width=16))
+            more = len(each.rows) + sum(is_title) - len(shown)
+            console.print(f"{more} more: see the report" if more else "")
+        print_lines(console, [" ".join(each.said), ""])
     print_lines(console, [comparison.table.LEGEND, comparison.advice.UNADJUSTED])
 
 
@@ -223,7 +234,8 @@ def _next(
     names = [name for name in order if isinstance(study.models[name], Description)]
     if csv is None or not names:
         return (
-            "next, your own table: bsvdd compare TABLE.csv --label COLUMN --minor VALUE"
+            "next, your own table: bsvdd outliers TABLE.csv; with labels: "
+            "bsvdd compare TABLE.csv --label COLUMN --minor VALUE"
         )
     model, _, prior = names[0].partition(", ")
     own = study.models[names[0]].get_params(deep=False)

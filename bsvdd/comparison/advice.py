@@ -16,6 +16,7 @@ from ..inference.cutoffs import Best, FalseAlarm, resolved
 from ..plots.common import MAJORITY, MINORITY, PRIOR, axes_of
 from ..plots.report import image, render
 from .datasets import Dataset
+from .models import needs_labels
 from .table import LEGEND, METRIC_TITLES, lead, means, not_told_apart, number, values_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 MORE_METRICS = ["found", "ppv", "fpr", "average_precision", "auc"]
 TEST_RATIO = 1.0  # rows that test, for each row that trains
 MOST_MODELS = 6  # that a sentence names, where it could name the others
+BEST_OF_BLOCK = 4
+OWN = "BSVDD", "BSVDD-M"
+LABELLED = "of labelled rows"
+ONE_CLASS = "of one class"
 DIGITS_OF_WARNING = re.compile(r"[\d.]+(e[-+]?\d+)?")
 UNADJUSTED = (
     "± is half of a 95 % interval of the paired difference (Nadeau and Bengio 2003), "
@@ -113,6 +118,19 @@ class Advice:
         return ["model", METRIC_TITLES[self.metric], "to the best", *others]
 
     @property
+    def blocks(self) -> dict[str, list[list[str]]]:
+        """The best ``rows`` of one-class models, and of models of labelled rows.
+
+        BSVDD and BSVDD-M are among them.
+        """
+        found: dict[str, list[list[str]]] = {ONE_CLASS: [], LABELLED: []}
+        for name, row in zip(self.found.index, self.rows, strict=True):
+            block = found[LABELLED if _of_labels(name) else ONE_CLASS]
+            if len(block) < BEST_OF_BLOCK or _model(name) in OWN:
+                block.append(row)
+        return {title: rows for title, rows in found.items() if rows}
+
+    @property
     def rows(self) -> list[list[str]]:
         """The table of the models as texts: mean, paired difference, other means."""
         rows: list[list[str]] = []
@@ -195,12 +213,37 @@ def advice(found: pd.DataFrame, metric: str) -> list[str]:
         ]
     same = not_told_apart(compared)
     if not same:
-        return [f"Take {name}: {value}, told apart from all others. {does}"]
+        first = [f"Take {name}: {value}, told apart from all others. {does}"]
+        return [*first, *_by_labels(compared, metric)]
     return [
         f"No model is the best alone: {name} has the largest {value}, and is "
         f"{_apart(compared, same)}.",
         does,
         _trade(compared.loc[[name, *same]]),
+        *_by_labels(compared, metric),
+    ]
+
+
+def _model(name: object) -> str:
+    """Return the name of a model without that of its prior."""
+    return str(name).partition(", ")[0]
+
+
+def _of_labels(name: object) -> bool:
+    """Return whether a model learns from minority rows."""
+    return needs_labels(_model(name))
+
+
+def _by_labels(compared: pd.DataFrame, metric: str) -> list[str]:
+    """Return what is the best without labels, where the best model learns from them."""
+    name = compared.index[0]
+    others = [each for each in compared.index if not _of_labels(each)]
+    if not others or not _of_labels(name):
+        return []
+    value = f"{METRIC_TITLES[metric]} {compared.loc[others[0], metric]:.3f}"
+    return [
+        f"{name} learns from the labelled minority rows too; of models of one class "
+        f"{others[0]} is the best ({value})."
     ]
 
 

@@ -13,6 +13,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from bsvdd import BDD, SVDD, cutoffs, kernels, priors, stand_out
 from bsvdd.comparison import datasets, models
+from bsvdd.comparison.advice import BEST_OF_BLOCK, OWN
 from bsvdd.comparison.runner import Cell
 from bsvdd.comparison.table import METRIC_TITLES as METRICS
 
@@ -58,17 +59,17 @@ def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_page(
     )
     assert f"{plan} each" in " ".join(result.stderr.split())
     lines = result.stdout.splitlines()
-    assert all(
-        re.search(f"^ {name} +\\S", result.stdout, re.M) for name in models.NAMES
-    )
+    shown = re.findall(r"^ (\S+) +(0\.\d+) ", result.stdout, re.M)
+    blocks = result.stdout.split(" of labelled rows ")
+    assert all(f"\n {name} " in block for name, block in zip(OWN, blocks, strict=True))
+    assert len(shown) <= 2 * (BEST_OF_BLOCK + 1) < len(models.NAMES)
+    assert "more: see the report" in result.stdout
     assert all(
         word in result.stdout for word in ("G-mean", "found", "PPV", "AP", "AUC")
     )
     assert "moon: 72 rows, 2 columns, base rate 0.167" in lines
     assert f"report: {out / 'report.html'}" in result.output
-    best = next(
-        m for m in re.findall(r"^ (\S+) +0", result.stdout, re.M) if m in DESCRIPTIONS
-    )
+    best = max((g_mean, m) for m, g_mean in shown if m in DESCRIPTIONS)[1]
     of_sampler = ["--draws", "100", "--tune", "100"] if best.startswith("B") else []
     words = ["bsvdd", "fit", str(csv), *KINDS, *of_sampler, "--model", best]
     assert shlex.join(words) in lines[-1]
@@ -78,6 +79,7 @@ def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_page(
         "results.csv",
     ]
     text = (out / "report.html").read_text()
+    assert all(f"<td>{name}</td>" in text for name in models.NAMES)
     assert text.count("data:image/png;base64,") == 1
     assert not re.search(r'(src|href)="(?!data:)', text)  # nothing is fetched
     assert len(pd.read_csv(out / "results.csv")) == 36
