@@ -84,11 +84,11 @@ def draw_prior_posterior(
                 ax.plot(at, y, style, color=color, label=name + when, linewidth=1.5)
                 if name == "posterior" and not when:
                     ax.fill_between(at, y, color=color, alpha=0.3, linewidth=0)
-        _label(ax, label, is_log)
+        _label(ax, label, is_log, 1.1 + 0.3 * len(known))
 
 
-def _label(ax: Axes, label: str, is_log: bool) -> None:
-    ax.set(xlabel=label, yticks=[], ylim=(0.0, 1.4))
+def _label(ax: Axes, label: str, is_log: bool, top: float) -> None:
+    ax.set(xlabel=label, yticks=[], ylim=(0.0, top))
     if is_log:
         ax.set_xscale("log")
         low, high = ax.get_xlim()
