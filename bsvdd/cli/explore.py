@@ -5,7 +5,7 @@ from __future__ import annotations
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -63,6 +63,7 @@ def explore_command(
     """
     if label is None and minor is not None:
         raise click.UsageError("--minor is about a column; give --label COLUMN too")
+    est: Any
     est, X, y = model_and_rows(csv, replace(table, label=label), minor, own)
     X, of_rows = known.taken(X)
     X, _ = rows.features(X, keep, est.table)

@@ -35,7 +35,11 @@ MOVERS = 10
 MOST_NAMES_OFFERED = 2000
 MESH = 36  # steps of the map along each axis
 PNG_DPI = 140
-STYLE = {"font.size": 8.5, "axes.spines.top": False, "axes.spines.right": False}
+STYLE: dict[Any, Any] = {
+    "font.size": 8.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
 
 
 @cache
