@@ -17,7 +17,7 @@ from .estimators.sensitivity import sensitivity as sensitivity
 from .estimators.svdd import SVDD as SVDD
 from .estimators.svdd import SVDDM as SVDDM
 from .estimators.views import Views as Views
-from .explorer import explore as explore
+from .explorer.explorer import explore as explore
 from .inference import cutoffs as cutoffs
 from .models import kernels as kernels
 from .models import priors as priors

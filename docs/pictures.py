@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import bsvdd
-from bsvdd import BSVDD, SVDD, cutoffs, kernels, plots, stand_out
+from bsvdd import BSVDD, SVDD, cutoffs, kernels, plots, priors, stand_out
 from bsvdd.base.atomic import atomic
 from bsvdd.comparison import datasets
 from bsvdd.comparison.models import model
@@ -96,6 +96,11 @@ def gallery() -> dict[str, Figure]:
         "gallery/plot_weights": figure_of(plots.plot_weights(est)),
         "gallery/plot_sensitivity": figure_of(
             plots.plot_sensitivity(bsvdd.sensitivity(est).isel(obs=[158, 20, 100]))
+        ),
+        "gallery/plot_columns": figure_of(plots.plot_columns(est, ["x0", "x9"])),
+        "gallery/plot_surprises": figure_of(plots.plot_surprises(strict, bayes)),
+        "gallery/plot_prior_posterior": figure_of(
+            plots.plot_prior_posterior(bayes.with_prior(priors.Flat(sd=0.5)), bayes)
         ),
         "gallery/plot_groups": figure_of(plots.plot_groups(of_patients()[0], most=12)),
     }

@@ -23,6 +23,7 @@ from .p_values import p_values
 from .sampling import ImproperPriorError, draw_prior
 
 PRIOR_DRAWS = 1000
+OF_DRAWS = ("convergence", "left_out_medians", "prior", "spread_and_pull")
 TYPICAL_ROWS = 200  # whose median distance is the typical one
 Answer = Callable[[Parts], np.ndarray]  # to rows, (rows, ...)
 
@@ -50,18 +51,30 @@ class Fit:
     seconds: float = np.nan
 
     @classmethod
-    def of(cls, draws: Draws, cutoff: AnyCutoff | None = None, **more: Any) -> Self:
-        """Return a fit with its boundary; ``None`` is the default cutoff."""
+    def of(
+        cls,
+        draws: Draws,
+        cutoff: AnyCutoff | None = None,
+        known: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> Self:
+        """Return a fit with its boundary; ``None`` is the default cutoff.
+
+        ``known`` are cached properties of another fit, of the same draws.
+        """
         rows = draws.dictionary.rows
         minority = rows.minority & (rows.weight > 0.0)
         found = cls(draws, resolved(cutoff, int(minority.sum())), **more)
+        vars(found).update(known or {})
         _ = found.boundary
         return found
 
     def changed(self, **parts: Any) -> Self:
         """Return the fit with other parts, such as ``draws`` or ``cutoff``."""
         own = {each.name: vars(self)[each.name] for each in fields(self)}
-        return type(self).of(**own | parts)
+        same = () if "draws" in parts else OF_DRAWS
+        known = {name: vars(self)[name] for name in same if name in vars(self)}
+        return type(self).of(**own | parts, known=known)
 
     @property
     def dictionary(self) -> Dictionary:
@@ -101,12 +114,16 @@ class Fit:
         """The boundary in each draw."""
         if isinstance(self.cutoff, Printed):
             return Boundary.printed(self.D_opt, self._offset)
+        return Boundary.drawn(self.cutoff, self.left_out_medians, self.draws)
+
+    @cached_property
+    def left_out_medians(self) -> np.ndarray:
+        """The median of t (n,) of the training rows, each left out, for a cutoff."""
 
         def middle(parts: Parts) -> np.ndarray:
             return lower_median(signed(parts.log_p, parts.log_q))
 
-        values = self._ask_counted(middle)
-        return Boundary.drawn(self.cutoff, values, self.draws)
+        return self._ask_counted(middle)
 
     @cached_property
     def D_opt(self) -> float:

@@ -13,8 +13,7 @@ from bsvdd import BDD, BSVDD, SVDD
 ROOT = Path(__file__).parents[1]
 # rooms above the estimators
 ABOVE = [
-    f"bsvdd/{room}"
-    for room in ("questions", "plots", "comparison", "cli", "explorer.py")
+    f"bsvdd/{room}" for room in ("questions", "plots", "comparison", "cli", "explorer")
 ]
 # no inside of a fit: what users choose, and metrics of labels
 PUBLIC = r"(priors|kernels|cutoffs|metrics)\b"

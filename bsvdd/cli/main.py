@@ -13,6 +13,7 @@ import click
 
 from .catalogue import data, words
 from .compare import compare_command
+from .explore import explore_command
 from .fit import fit_command
 from .outliers import outliers
 from .score import score
@@ -52,5 +53,9 @@ def _point_to_words(context: click.Context, *_: object, **__: object) -> None:
         click.echo("what the numbers mean: bsvdd words", err=True)
 
 
-for command in (outliers, fit_command, score, compare_command, data, words, study):
+COMMANDS = (
+    *(outliers, fit_command, score, explore_command),
+    *(compare_command, data, words, study),
+)
+for command in COMMANDS:
     main.add_command(command)

@@ -178,8 +178,9 @@ def _of_cutoff(fit: Fit) -> Iterator[str]:
     """Yield that ``max_fpr`` lets no cutoff flag a left-out minority row."""
     chosen = fit.cutoff
     cutoff = chosen.cutoff if isinstance(chosen, Printed) else chosen
-    flagged = fit.left_out_scores[fit.rows.minority] < 0.0
-    if isinstance(cutoff, Best) and not flagged.any():
+    if not isinstance(cutoff, Best):
+        return
+    if not (fit.left_out_scores[fit.rows.minority] < 0.0).any():
         learner = "a model that learns from minority rows, such as BSVDDM, or "
         learner *= not fit.dictionary.n1
         yield (

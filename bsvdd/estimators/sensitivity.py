@@ -14,6 +14,7 @@ row i in the likelihood; the prior and the cutoff stay as they are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,11 @@ BATCHES = 20  # of draws: their means vary as the mean of all (Flegal and Jones 
 MOST_SHOWN = 10
 
 
-def sensitivity(est: Description, Z: ArrayLike | None = None) -> xr.Dataset:
+def sensitivity(
+    est: Description,
+    Z: ArrayLike | None = None,
+    rows: Sequence[int] | np.ndarray | None = None,
+) -> xr.Dataset:
     """Return how each decision hangs on each row's prior and weight.
 
     Parameters
@@ -49,6 +54,8 @@ def sensitivity(est: Description, Z: ArrayLike | None = None) -> xr.Dataset:
     est : fitted description with draws
     Z : array-like of shape (m, p), optional
         By default the training rows, each left out.
+    rows : sequence of int, optional
+        Positions of training rows in place of Z. Default: all.
 
     Returns
     -------
@@ -99,14 +106,15 @@ def sensitivity(est: Description, Z: ArrayLike | None = None) -> xr.Dataset:
             f"the draws have the weights w and not {model.variable!r}; give with_draws "
             "the whole tree of pm.sample(est.model_), or take a fit of the package"
         )
-    rows = None if Z is None else est._new_rows(Z, warned=False)
+    new = None if Z is None else est._new_rows(Z, warned=False)
+    which = slice(None) if rows is None or Z is not None else np.asarray(rows)
     with threads.one():
-        f = _scores(fit, rows)
+        f = _scores(fit, new)[:, which]
         i = np.sort(fit.rows.majority)
         printed = Fit(fit.draws, Printed(1.0))  # as in the likelihood
         squares = printed.distances(fit.rows.X[i]) ** 2
     names = fit.rows.unique_names
-    obs = names if Z is None else names_of_new(Z, f.shape[1])
+    obs = names[which] if Z is None else names_of_new(Z, f.shape[1])
     of_weight = _covariances(f, -model.likelihood_scale / 2.0 * squares)
     found = {
         "weight": (("obs", "row"), of_weight[0]),

@@ -13,6 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.ticker import MaxNLocator
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -23,6 +24,8 @@ PRIOR = "#999999"
 DARK = "#333333"
 LONGEST_NAME = 16  # characters of the name of a row in a picture
 FAR_ROWS = 5.0  # times the surprise of most rows, beyond which an axis is logarithmic
+NAME_HEIGHT = 0.042  # of a name beside the axes, of their height
+NAME_START = 1.015  # where it begins, of their width
 P_NORMAL = LinearSegmentedColormap.from_list(
     "p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"]
 )
@@ -126,3 +129,39 @@ def draw_surprises(ax: Axes, surprise: np.ndarray, classes: Classes) -> None:
     if finite.max(initial=0.0) > FAR_ROWS * near:
         ax.set_yscale("symlog", linthresh=2.0 * near, linscale=2.0)
         ax.yaxis.set_major_formatter("{x:,g}")
+
+
+def name_beside(
+    ax: Axes, points: np.ndarray, rows: np.ndarray, names: Sequence[object] | pd.Index
+) -> None:
+    """Write the names of rows below each other right of the axes, with lines to them.
+
+    Limits and scales of the axes must be final; ``points`` are (n, 2).
+    """
+    fraction = ax.transAxes.inverted().transform(ax.transData.transform(points[rows]))
+    order = np.lexsort((-fraction[:, 0], fraction[:, 1]))
+    rows = rows[order]
+    height = fraction[order, 1]
+    step = NAME_HEIGHT * np.arange(len(rows))
+    # a step apart, and the highest inside
+    y = step + np.maximum.accumulate(height - step)
+    y = np.minimum(y, 1.0 - step[::-1])
+    line = {
+        "arrowstyle": "-",
+        "color": PRIOR,
+        "linewidth": 0.6,
+        "relpos": (0.0, 0.5),  # from the left end of a name
+    }
+    with boxes_for_letters():
+        for row, place in zip(rows, y, strict=True):
+            ax.annotate(
+                short(names[row]),
+                points[row],
+                (NAME_START, place),
+                textcoords="axes fraction",
+                arrowprops=line,
+                annotation_clip=False,
+                parse_math=False,
+                fontsize=8,
+                va="center",
+            )

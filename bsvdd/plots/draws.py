@@ -16,9 +16,9 @@ from .common import (
     MINORITY,
     PRIOR,
     axes_of,
-    boxes_for_letters,
     by_class,
     legend_below,
+    name_beside,
     panels,
     scatter,
     short,
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 MARGIN_BINS = 40  # of a histogram of margins
 MOST_MARGIN_BINS = 400  # with the way to 0
 MOST_NAMED = 15  # rows with a name
-NAME_HEIGHT = 0.042  # of the height of the axes
-NAME_START = 1.06  # the P(normal) at which names begin
 
 
 def plot_margin(
@@ -199,35 +197,9 @@ def plot_decisions(
     changed = np.flatnonzero(was != now)
     ax.set_title(f"{len(changed)} of {len(p)} rows change their decision", loc="left")
     order = np.argsort(-np.abs(p[changed, 1] - p[changed, 0]), kind="stable")
-    _name_rows(ax, p, changed[order[:MOST_NAMED]], both[0].index)
+    name_beside(ax, p, changed[order[:MOST_NAMED]], both[0].index)
     legend_below(ax, 3)
     return ax
-
-
-def _name_rows(ax: Axes, p: np.ndarray, rows: np.ndarray, names: pd.Index) -> None:
-    """Write names below each other on the right side, with lines to their rows."""
-    rows = rows[np.lexsort((-p[rows, 0], p[rows, 1]))]
-    step = NAME_HEIGHT * np.arange(len(rows))
-    # a step apart, and the highest inside
-    y = step + np.maximum.accumulate(p[rows, 1] - step)
-    y = np.minimum(y, 1.0 - step[::-1])
-    line = {
-        "arrowstyle": "-",
-        "color": PRIOR,
-        "linewidth": 0.6,
-        "relpos": (0.0, 0.5),  # from the left end of a name
-    }
-    with boxes_for_letters():
-        for row, height in zip(rows, y, strict=True):
-            ax.annotate(
-                short(names[row]),
-                p[row],
-                (NAME_START, height),
-                arrowprops=line,
-                parse_math=False,
-                fontsize=8,
-                va="center",
-            )
 
 
 def plot_weights(
