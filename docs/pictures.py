@@ -81,6 +81,7 @@ def gallery() -> dict[str, Figure]:
     titles = ["most central row", "row at the cutoff", "most remote row"]
     new = pd.DataFrame(datasets.moon(seed=SEED + 1).X).rename(index="row {}".format)
     strict = bayes.with_cutoff(cutoffs.FalseAlarm(0.25))
+    odd = pd.read_csv(FOLDER / "invoices.csv", index_col="invoice")
     return {
         "gallery/plot_boundary": figure_of(plots.plot_boundary(half_moon, moon.X, y)),
         "gallery/plot_margin": figure_of(
@@ -102,6 +103,7 @@ def gallery() -> dict[str, Figure]:
         "gallery/plot_prior_posterior": figure_of(
             plots.plot_prior_posterior(bayes.with_prior(priors.Flat(sd=0.5)), bayes)
         ),
+        "gallery/plot_cells": figure_of(plots.plot_cells(bsvdd.stand_out(bayes, odd))),
         "gallery/plot_groups": figure_of(plots.plot_groups(of_patients()[0], most=12)),
     }
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 import click
@@ -16,9 +18,10 @@ from ..estimators import registry
 from . import console, options, rows
 from .errors import check_outputs, plain_errors
 from .fit import model_and_rows
+from .relations import print_relations, without
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     import numpy as np
     import pandas as pd
@@ -30,13 +33,8 @@ if TYPE_CHECKING:
     from ..tables.files import Layout
 
 NAMED_BELOW = 20  # rows of a group that are named below the table
-CLEAR = 2.0  # excess of rows that are not dim
-CAP = 1000.0  # largest excess that is printed
-EXCESS = (
-    "excess: the distance of a value from that which the others lead to; in each "
-    "column about one row in a hundred exceeds 1, and an excess far above 1 tells a "
-    "broken relation."
-)
+SURPRISES = "The surprise of each row beside the core; the oddest rows with reasons."
+CELLS = "Columns in which rows are odd by one cell: crosses, with the names of rows."
 
 
 @click.command()
@@ -70,6 +68,7 @@ EXCESS = (
     help="Fit nothing: print the rows whose columns do not go with each other.",
 )
 @options.new_file("--picture", help="Picture of at most 50 lines, PNG.")
+@options.new_file("--report", help="Page of the list, with pictures, HTML.")
 @options.new_file("--kept", help="CSV of the rows that are not listed, to fit them.")
 @plain_errors()
 def outliers(
@@ -85,6 +84,7 @@ def outliers(
     out: Path | None,
     relations: bool,
     picture: Path | None,
+    report: Path | None,
     kept: Path | None,
 ) -> None:
     """Print the odd rows of CSV, the oddest first, with the columns that make them odd.
@@ -107,9 +107,10 @@ def outliers(
     """
     if relations:
         return print_relations(csv, table, label, top, out)
-    check_outputs({"--out": out, "--picture": picture, "--kept": kept}, csv)
+    files = {"--out": out, "--picture": picture, "--report": report, "--kept": kept}
+    check_outputs(files, csv)
     _require_core(own.model)
-    est, X, _ = model_and_rows(csv, _without(table, label), None, own)
+    est, X, _ = model_and_rows(csv, without(table, label), None, own)
     names = X.index
     X, of_rows = _features(X, known, strata, csv)
     X, wrong = _checked(X, keep, est)
@@ -126,44 +127,178 @@ def outliers(
                 console.save_table(out, written, table, said="")
         step("reasons")
         texts, why = reasons(found.estimator, lines)
-        texts = [
-            found.cell_reason(rows) or text
-            for rows, text in zip(lines, texts, strict=True)
-        ]
-        said = [str(found), *_alike(found, names, lines)]
-        said += [f"Column {label!r} is left out: no label is used."] * bool(label)
+        answer = Answer(found, names, wrong, lines, texts, top, label)
+        said = answer.said
     screen = console.console_of_records()
-    screen.print(_lines(found, names, lines, texts))
+    screen.print(answer.list)
     console.print_lines(screen, said)
-    _print_findings(screen, wrong, found.title, names, top)
+    answer.print_findings(screen)
     if out is not None:
         reasoned = found.table.join(why.top_columns())
         written = _written(found, reasoned, wrong, X, names)
         console.save_table(out, written, table)
-    _draw(picture, found, names, lines, texts, own.model)
-    _keep_others(kept, found.listed, csv, table, label)
-
-
-def _keep_others(
-    kept: Path | None,
-    listed: np.ndarray,
-    csv: Path,
-    table: Layout,
-    label: str | None,
-) -> None:
-    """Write the rows that are not listed, if there is a file for them; or say how."""
+    text = _next(kept, found.listed, csv)
+    if picture is not None or report is not None:
+        answer.draw(picture, report, csv.name, text)
     if kept is not None:
         whole = tables.files.read_own(csv, replace(table, id=None, drop=()), label)
-        console.save_table(kept, whole[~listed], table)
+        console.save_table(kept, whole[~found.listed], table)
+    if text:
+        click.echo(text)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows that stand out, as they are printed, drawn and written as a page.
+
+    Attributes
+    ----------
+    found : StandOut
+    names : pandas.Index
+    wrong : pandas.DataFrame
+        Copies, misspelt words and codes.
+    lines : list of ndarray of int
+        The rows of each line.
+    reasons : list of str
+        Of each line, by the columns of its rows.
+    top : int
+    label : str or None
+        The column of labels.
+    """
+
+    found: StandOut
+    names: pd.Index
+    wrong: pd.DataFrame
+    lines: list[np.ndarray]
+    reasons: list[str]
+    top: int
+    label: str | None
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The reason of each line; a cell that is odd alone tells all."""
+        pairs = zip(self.lines, self.reasons, strict=True)
+        return [self.found.cell_reason(rows) or text for rows, text in pairs]
+
+    @cached_property
+    def said(self) -> list[str]:
+        """Sentences on the whole list."""
+        said = [str(self.found), *_alike(self.found, self.names, self.lines)]
+        left = f"Column {self.label!r} is left out: no label is used."
+        return said + [left] * bool(self.label)
+
+    @property
+    def head(self) -> list[str]:
+        """The titles of ``cells``."""
+        return [str(self.names.name or "row"), "P(odd)", "surprise", "reason"]
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """The lines as texts."""
+        found = self.found
+        cells = []
+        for line, text in zip(self.lines, self.texts, strict=True):
+            odd = median(found.probability[line].tolist())
+            nats = median(found.surprise[line].tolist())
+            surprise = f"{nats:z.2f}" if nats < 100.0 else f"{nats:,.0f}"
+            shown = "-" if math.isnan(odd) else f"{odd:.2f}"
+            cells.append([found.title(line, self.names), shown, surprise, text or "-"])
+        return cells
+
+    @property
+    def dim(self) -> list[bool]:
+        """Which lines are not listed."""
+        return [not self.found.listed[line[0]] for line in self.lines]
+
+    @property
+    def list(self) -> Table:
+        """The table of lines; lines that are not listed are dim, below a space."""
+        table = console.table_of(self.head, self.cells, self.dim, max_width=28)
+        if any(self.dim) and not self.dim[0]:
+            table.rows[self.dim.index(True) - 1].end_section = True
+        return table
+
+    @property
+    def wrong_cells(self) -> list[list[str]]:
+        """Copies, misspelt words and codes as texts, a line for each."""
+        title = self.found.title
+        return [
+            [title(rows, self.names), finding, f"{column} = {value}, else {expected}"]
+            if expected
+            else [title(rows, self.names), finding, value]
+            for rows, finding, column, value, expected in self.wrong.to_numpy()
+        ]
+
+    def print_findings(self, screen: Console) -> None:
+        """Print copies, misspelt words and codes."""
+        cells = self.wrong_cells[: self.top]
+        if not cells:
+            return
+        head = [self.head[0], "finding", "reason"]
+        screen.print(console.table_of(head, cells, [False] * len(cells), max_width=28))
+        if (more := len(self.wrong) - self.top) > 0:
+            are = "finding is" if more == 1 else "findings are"
+            console.print_lines(screen, [f"{more} more {are} not printed: see --top."])
+
+    def draw(
+        self, picture: Path | None, report: Path | None, name: str, text: str
+    ) -> None:
+        """Write the picture and the page, those that have a file."""
+        import matplotlib
+
+        matplotlib.use("agg")
+        from ..plots.common import figure_of
+        from ..plots.outliers import draw_cells, draw_outliers
+        from ..plots.report import image, png
+
+        model = type(self.found.estimator).__name__
+        given = self.found, self.names, self.lines, self.texts, model
+        if picture is not None:
+            atomic.write(picture, png(figure_of(draw_outliers(*given))))
+            click.echo(f"saved {picture}")
+        if report is None:
+            return
+        pictures = [image("surprises", draw_outliers(*given), SURPRISES)]
+        if self.found.cells["column"].notna().any():
+            drawn = draw_cells(self.found, self.names)
+            pictures.append(image("cells", drawn, CELLS))
+        atomic.write(report, self.page(name, text, pictures))
+        click.echo(f"saved {report}")
+
+    def page(self, name: str, text: str, pictures: Sequence[dict[str, str]]) -> bytes:
+        """Return the page of a file of this name."""
+        from ..estimators.facts import facts
+        from ..plots.report import render
+
+        of_fit = facts(self.found.estimator)
+        return render(
+            "page_of_outliers.html",
+            __package__,
+            name=name,
+            said=self.said,
+            head=self.head,
+            lines=list(zip(self.cells, self.dim, strict=True)),
+            wrong_head=[self.head[0], "finding", "reason"],
+            wrong=[(cells, False) for cells in self.wrong_cells],
+            pictures=pictures,
+            next=text or "bsvdd fit",
+            columns=of_fit.columns,
+            missing=of_fit.missing,
+            warnings=of_fit.warnings,
+        )
+
+
+def _next(kept: Path | None, listed: np.ndarray, csv: Path) -> str:
+    """Return a line on the next command: a fit of the rows that are not listed."""
     of_rows = [*options.TABLE, *rows.OF_ROWS, "keep"]
     fit = options.next_command("fit", kept or Path("kept.csv"), of_rows)
     if kept is not None:
-        of = f"{int((~listed).sum())} of {len(listed)} rows"
-        click.echo(f"next, these {of}: {fit}")
-    elif listed.any():
-        same = [*of_rows, *options.OF_FIT, "label", "strata", "fdr"]
-        again = options.next_command("outliers", csv, same, kept=["kept.csv"])
-        click.echo(f"next, the other rows: {again} && {fit}")
+        return f"next, these {int((~listed).sum())} of {len(listed)} rows: {fit}"
+    if not listed.any():
+        return ""
+    same = [*of_rows, *options.OF_FIT, "label", "strata", "fdr"]
+    again = options.next_command("outliers", csv, same, kept=["kept.csv"])
+    return f"next, the other rows: {again} && {fit}"
 
 
 def _written(
@@ -179,11 +314,6 @@ def _written(
         rows = rows.assign(findings=each.reindex(found.order).fillna("").to_numpy())
     filled = console.with_filled(rows, X.iloc[found.order].isna())
     return console.with_names(filled, names[found.order])
-
-
-def _without(table: Layout, label: str | None) -> Layout:
-    """Return the layout of a table without its column of labels."""
-    return replace(table, drop=(*table.drop, *filter(None, [label])))
 
 
 def _features(
@@ -204,101 +334,6 @@ def _checked(
     """Return the columns that are features, rows numbered, and what is wrong."""
     features, read = rows.features(X, keep, est.table)
     return features.reset_index(drop=True), tables.findings.findings(read)
-
-
-def _print_findings(
-    screen: Console,
-    wrong: pd.DataFrame,
-    title: Callable[..., str],
-    names: pd.Index,
-    top: int,
-) -> None:
-    """Print copies, misspelt words and codes, a line for each."""
-    if wrong.empty:
-        return
-    cells = [
-        [title(rows, names), finding, f"{column} = {value}, else {expected}"]
-        if expected
-        else [title(rows, names), finding, value]
-        for rows, finding, column, value, expected in wrong.head(top).to_numpy()
-    ]
-    head = [str(names.name or "row"), "finding", "reason"]
-    screen.print(console.table_of(head, cells, [False] * len(cells), max_width=28))
-    if (more := len(wrong) - top) > 0:
-        are = "finding is" if more == 1 else "findings are"
-        console.print_lines(screen, [f"{more} more {are} not printed: see --top."])
-
-
-def _draw(
-    picture: Path | None,
-    found: StandOut,
-    names: pd.Index,
-    lines: list[np.ndarray],
-    texts: list[str],
-    model: str,
-) -> None:
-    """Write the picture of the lines, if there is a file for it."""
-    if picture is None:
-        return
-    import matplotlib
-
-    matplotlib.use("agg")
-    from ..plots.common import figure_of
-    from ..plots.outliers import draw_outliers
-    from ..plots.report import png
-
-    atomic.write(
-        picture, png(figure_of(draw_outliers(found, names, lines, texts, model)))
-    )
-    click.echo(f"saved {picture}")
-
-
-def print_relations(
-    csv: Path, table: Layout, label: str | None, top: int, out: Path | None
-) -> None:
-    """Print the columns that follow from others, and the rows that break this most."""
-    from ..questions.relations import relations
-
-    of_fit = (
-        *options.OF_FIT,
-        *rows.OF_ROWS,
-        "keep",
-        "strata",
-        "fdr",
-        "picture",
-        "kept",
-    )
-    if unused := options.given_options(*of_fit):
-        named = ", ".join(map(options.as_option, unused))
-        raise click.UsageError(f"--relations fits no model: leave out {named}")
-    check_outputs({"--out": out}, csv)
-    X, _ = tables.files.read_features(csv, _without(table, label))
-    found = relations(X)
-    far = found.table[found.table["excess"] > 1.0].head(top)
-    cells = [[str(name), *_broken(*row)] for name, *row in far.itertuples()]
-    screen = console.console_of_records()
-    name = str(X.index.name or "row")
-    if cells:
-        dim = (far["excess"] <= CLEAR).tolist()
-        screen.print(console.table_of([name, "excess", "reason"], cells, dim))
-    said = [str(found), EXCESS] if len(found.follows) else [str(found)]
-    console.print_lines(screen, said)
-    if out is not None:
-        written = console.with_names(found.table, found.table.index)
-        console.save_table(out, written, table)
-
-
-def _broken(
-    excess: float, column: str, value: object, expected: object, also: str
-) -> list[str]:
-    """Return the cells of a row: its excess, and the reason."""
-    own = messages.of_value(value)
-    usual = messages.of_value(expected)
-    reason = f"{column} = {own} (the others lead to {usual})"
-    return [
-        f"{excess:.1f}" if excess < CAP else f"> {CAP:.0f}",
-        f"{reason}; or {also}" if also else reason,
-    ]
 
 
 def _require_core(model: str) -> None:
@@ -331,28 +366,3 @@ def _alike(found: StandOut, names: pd.Index, lines: list[np.ndarray]) -> list[st
     more = int(found.listed.sum()) - sum(int(found.listed[r].sum()) for r in lines)
     are = "row is" if more == 1 else "rows are"
     return [*said, f"{more} more {are} listed: see --top and --out."] if more else said
-
-
-def _lines(
-    found: StandOut,
-    names: pd.Index,
-    lines: list[np.ndarray],
-    texts: list[str],
-) -> Table:
-    """Return the table of lines; lines that are not listed are dim, below a space."""
-    import pandas as pd
-
-    values = pd.DataFrame({"odd": found.probability, "surprise": found.surprise})
-    cells = []
-    for line, text in zip(lines, texts, strict=True):
-        median = values.iloc[line].median()
-        odd = "-" if math.isnan(median["odd"]) else f"{median['odd']:.2f}"
-        nats = median["surprise"]
-        surprise = f"{nats:z.2f}" if nats < 100.0 else f"{nats:,.0f}"
-        cells.append([found.title(line, names), odd, surprise, text or "-"])
-    dim = [not found.listed[line[0]] for line in lines]
-    head = [str(names.name or "row"), "P(odd)", "surprise", "reason"]
-    table = console.table_of(head, cells, dim, max_width=28)
-    if any(dim) and not dim[0]:
-        table.rows[dim.index(True) - 1].end_section = True
-    return table

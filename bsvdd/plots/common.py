@@ -134,7 +134,7 @@ def draw_surprises(ax: Axes, surprise: np.ndarray, classes: Classes) -> None:
 def name_beside(
     ax: Axes, points: np.ndarray, rows: np.ndarray, names: Sequence[object] | pd.Index
 ) -> None:
-    """Write the names of rows below each other right of the axes, with lines to them.
+    """Write short names of rows below each other beside the axes, with lines to them.
 
     Limits and scales of the axes must be final; ``points`` are (n, 2).
     """
@@ -155,7 +155,7 @@ def name_beside(
     with boxes_for_letters():
         for row, place in zip(rows, y, strict=True):
             ax.annotate(
-                short(names[row]),
+                str(names[row]),
                 points[row],
                 (NAME_START, place),
                 textcoords="axes fraction",

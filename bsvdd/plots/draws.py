@@ -197,7 +197,8 @@ def plot_decisions(
     changed = np.flatnonzero(was != now)
     ax.set_title(f"{len(changed)} of {len(p)} rows change their decision", loc="left")
     order = np.argsort(-np.abs(p[changed, 1] - p[changed, 0]), kind="stable")
-    name_beside(ax, p, changed[order[:MOST_NAMED]], both[0].index)
+    names = [short(name) for name in both[0].index]
+    name_beside(ax, p, changed[order[:MOST_NAMED]], names)
     legend_below(ax, 3)
     return ax
 

@@ -219,4 +219,5 @@ def draw_columns(
     x, y = (plain(short(name, 30)) for name in frame)
     ax.set(xlabel=x, ylabel=y)
     ax.autoscale_view()
-    name_beside(ax, points, shown[known[shown]][:BESIDE], now.index)
+    names = [short(name) for name in now.index]
+    name_beside(ax, points, shown[known[shown]][:BESIDE], names)

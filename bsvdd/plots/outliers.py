@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 from sklearn.utils import get_tags
 
+from ..base.messages import of_value
 from ..estimators.checks import require_description
 from ..outliers.stand_out import StandOut
 from ..questions.why import explain
 from ..questions.why import reasons as reasons_of
+from ..tables.columns import texts
 from ..tables.table import as_frame
 from .common import (
     DARK,
@@ -25,6 +28,8 @@ from .common import (
     boxes_for_letters,
     draw_surprises,
     label_rows,
+    name_beside,
+    panels,
     short,
 )
 
@@ -40,6 +45,8 @@ HEADING_LENGTH = 33  # characters of the names in a heading
 REASON_WIDTH = 70  # characters of a line of a reason
 COLUMN_LENGTH = 34  # characters of the name of a column
 VALUE_LENGTH = 26  # characters of a value
+MOST_NAMED = 9  # rows beside the axes of a column
+EDGE = 0.4  # of the range of the other cells
 
 
 def plot_outliers(est: LeavesOut | StandOut, most: int = 10) -> Axes:
@@ -123,6 +130,80 @@ def draw_outliers(
     label_rows(ax, names)
     ax.set_xlabel(str(index.name or "row"))
     return ax
+
+
+def plot_cells(found: StandOut, most: int = 6) -> np.ndarray:
+    """Show the columns in which listed rows are odd by one cell, along the table.
+
+    A cross is a cell by which a row is listed, with the name of the row beside the
+    axes. The columns with the most crosses come first. Cells far beyond the others are
+    drawn at the edge.
+
+    Parameters
+    ----------
+    found : StandOut
+        What :func:`bsvdd.stand_out` returns.
+    most : int, default=6
+        Number of columns.
+
+    Returns
+    -------
+    ndarray of matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        No row is odd by one cell.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bsvdd import SVDD, plots, stand_out
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> X[7, 1] = 9.0
+    >>> axes = plots.plot_cells(stand_out(SVDD(), X))
+    """
+    return draw_cells(found, found.names, most)
+
+
+def draw_cells(found: StandOut, index: pd.Index, most: int = 6) -> np.ndarray:
+    """Draw the cells by which rows of these names are listed, in their columns."""
+    column = found.cells["column"]
+    chosen = column.value_counts().index[:most]
+    if not len(chosen):
+        raise ValueError("no row is odd by one cell; see plot_outliers")
+    axes = panels(len(chosen), 2, 6.4, 3.2)
+    for ax, name in zip(axes, chosen, strict=True):
+        odd = np.flatnonzero(column == name)
+        _draw_column(ax, found.estimator.table_.frame[name], odd, index)
+        ax.set_title(short(name), loc="left", fontsize=10, parse_math=False)
+        ax.set_xlabel(str(index.name or "row"))
+        label_rows(ax, index)
+    return axes
+
+
+def _draw_column(ax: Axes, cells: pd.Series, odd: np.ndarray, index: pd.Index) -> None:
+    """Draw the cells of a column, with crosses for the ``odd`` rows.
+
+    Cells far beyond the others are drawn at the edge.
+    """
+    if is_numeric_dtype(cells):
+        y = cells.to_numpy(float)
+    else:
+        levels = np.array(sorted(texts(cells).unique()))
+        y = np.searchsorted(levels, texts(cells)).astype(float)
+        ax.set_yticks(np.arange(len(levels)), [short(each) for each in levels])
+    others = np.delete(y, odd)
+    low, high = np.nanmin(others), np.nanmax(others)
+    margin = EDGE * ((high - low) or 1.0)
+    points = np.column_stack([np.arange(len(y)), y.clip(low - margin, high + margin)])
+    ax.scatter(*points.T, 8, color=MAJORITY, alpha=0.5)
+    ax.scatter(*points[odd].T, 40, color=MINORITY, marker="x", zorder=3)
+    rows = odd[np.argsort(-np.abs(y[odd] - np.nanmedian(y)), kind="stable")]
+    of = [
+        f"{short(name)} = {of_value(x)}" for name, x in zip(index, cells, strict=True)
+    ]
+    name_beside(ax, points, rows[:MOST_NAMED], of)
 
 
 def _reasons(est: LeavesOut, lines: Sequence[np.ndarray]) -> list[str]:

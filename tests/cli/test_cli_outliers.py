@@ -1,6 +1,7 @@
 """``bsvdd outliers``: the odd rows of one table, as its user asks for them."""
 
 import re
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,24 @@ def clump(table):
     many.loc[:19, "cost"] += rng.normal(0.0, 0.2, 20).round(2)
     many["name"] = [f"r{i}" for i in range(len(many))]
     return many.sample(frac=1.0, random_state=0)
+
+
+def test_the_page_has_the_list_the_findings_and_how_columns_were_read(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(70.0, 9.0, (120, 2)).round(1), columns=["kg", "cm"])
+    X["city"] = rng.choice(["Bonn", "<b>Rom"], 120)
+    X.loc[7, "kg"] = 700.0
+    X.loc[9, "city"] = "<b>Rmo"
+    X.to_csv(tmp_path / "t.csv", index=False)
+    page = tmp_path / "page.html"
+    said = call("outliers", tmp_path / "t.csv", *FEW, "--report", page).stdout
+    assert f"saved {page}\n" in said
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r'(src|href)="(?!data:)', text)  # nothing is fetched
+    assert text.count("data:image/png") == 2 and "<b>R" not in text
+    assert "kg = 700 (" in text and "city = &lt;b&gt;Rmo, else &lt;b&gt;Rom" in text
+    assert "<td>cm</td><td>numbers</td>" in text
+    assert said.splitlines()[-1].partition("next, ")[2].split(": ")[1] in unescape(text)
 
 
 def test_alike_odd_rows_are_one_line(table, tmp_path):

@@ -19,6 +19,22 @@ RBF = kernels.RBF(0.4)
 RNG = np.random.default_rng(0)
 
 
+def test_cells_by_which_rows_are_odd_have_crosses_and_names():
+    X = pd.DataFrame(RNG.normal(size=(200, 3)), columns=["a", "b", "c"])
+    X["d"] = np.where(X["a"] > 0.0, "plus", "minus")
+    X.index = [f"row {i}" for i in range(200)]
+    X.iloc[7, 1], X.iloc[8, 1], X.iloc[9, 2] = 900.0, -8.0, 12.0
+    found = bsvdd.stand_out(SVDD(), X)
+    axes = plots.plot_cells(found)
+    assert [ax.get_title(loc="left") for ax in axes] == ["b", "c"]
+    assert {text.get_text() for text in axes[0].texts} == {"row 7 = 900", "row 8 = -8"}
+    crosses = axes[0].collections[1].get_offsets()
+    assert crosses[:, 0].tolist() == [7, 8] and crosses[0, 1] < 10.0  # at the edge
+    clean = bsvdd.stand_out(SVDD(), X.iloc[20:])
+    with pytest.raises(ValueError, match="by one cell"):
+        plots.plot_cells(clean)
+
+
 @pytest.fixture(scope="module")
 def two():
     made = {"SVDD": SVDD(kernel=RBF), "BDD": BDD(kernel=RBF, draws=2000)}
