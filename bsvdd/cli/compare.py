@@ -214,12 +214,13 @@ def _print(found: list[Advice]) -> None:
         print_lines(console, [each.title])
         shown = []
         for title, block in each.blocks.items():
-            shown += [[title] + [""] * (len(each.heads) - 1), *block]
+            head = [[title] + [""] * (len(each.heads) - 1)]
+            shown += [*(head if len(each.blocks) > 1 else []), *block]
         if shown:
             is_title = [not any(cells[1:]) for cells in shown]
             console.print(table_of(each.heads, shown, is_title, min_width=16))
             more = len(each.rows) + sum(is_title) - len(shown)
-            console.print(f"{more} more: see the report" if more else "")
+            print_lines(console, [f"{more} more: see the report"] * bool(more))
         print_lines(console, [" ".join(each.said), ""])
     print_lines(console, [comparison.table.LEGEND, comparison.advice.UNADJUSTED])
 

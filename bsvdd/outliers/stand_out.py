@@ -249,8 +249,21 @@ class StandOut:
             "clump of a fifth of the rows, or one amid the others, may count as normal."
         )
         whole = f"{self._large_clump()}{self._whole_categories()}"
-        said = f"{whole}{sentence(self.strata)}{assumed}"
+        said = f"{whole}{sentence(self.strata)}{self._long_tails()}{assumed}"
         return f"{self.headline}. {listed}. {said}"
+
+    def _long_tails(self) -> str:
+        """Return a sentence on the columns whose long tails are shortened."""
+        kernel = self.estimator.kernel
+        assert isinstance(kernel, Decorrelated)
+        names = np.delete(
+            list(map(str, self.estimator.table_.kinds)), kernel.categorical_columns
+        )
+        long = [name for name, side in zip(names, kernel.sides, strict=False) if side]
+        if not long:
+            return ""
+        more = f" and {len(long) - MOST_VALUES} more" * (len(long) > MOST_VALUES)
+        return f"Long tails are shortened in {', '.join(long[:MOST_VALUES])}{more}. "
 
     def _large_clump(self) -> str:
         """Return a sentence on a clump that may be another state, with its values."""

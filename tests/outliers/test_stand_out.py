@@ -517,3 +517,16 @@ def test_a_cell_that_the_others_contradict_is_named_with_what_they_lead_to():
     assert abs(cells.loc[9, "expected"]) < 1.0
     assert found.cell_reason(np.array([5])) == "k0 = 1 (the others lead to 0)"
     assert cells["finding"].notna().sum() == found.listed.sum()
+
+
+def test_columns_whose_long_tails_are_shortened_are_said():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(np.exp(rng.normal(size=(200, 5)))).add_prefix("amount ")
+    X["size"] = rng.normal(size=200)
+    X["kind"] = rng.choice(["a", "b"], 200)
+    X = X[["kind", "size", *X.columns[:5]]]
+    said = str(stand_out(SVDD(), X))
+    assert (
+        "Long tails are shortened in amount 0, amount 1, amount 2 and 2 more." in said
+    )
+    assert "Long tails" not in str(stand_out(SVDD(), X[["kind", "size"]]))
