@@ -15,7 +15,8 @@ from .errors import plain_errors
 from .fit import model_and_rows
 
 if TYPE_CHECKING:
-    from ..explorer.explorer import Explorer
+    import pandas as pd
+
     from ..explorer.server import Server
     from ..tables.files import Layout
 
@@ -69,26 +70,31 @@ def explore_command(
     X, _ = rows.features(X, keep, est.table)
     from ..explorer.explorer import explore
 
-    with waiting(f"fit of {type(est).__name__}", HEARTBEAT):
-        explorer = explore(X, y, est, own=own_prior, **of_rows)
-    if X.shape[1] == 1:
-        click.echo(
-            f"{str(X.columns[0])!r} is the only column: there is no map, rows are "
-            "shown by their surprise"
-        )
-    with _served(explorer, csv.name, port) as server:
+    _say_one_column(X)
+    with _served(csv.name, port) as server:
+        with waiting(f"fit of {type(est).__name__}", HEARTBEAT):
+            server.explorer = explore(X, y, est, own=own_prior, **of_rows)
         click.echo(f"{server.address}\nCtrl-C ends it")
         if browser and not webbrowser.open(server.address):
             click.echo("no browser was found: open this address in one", err=True)
         server.serve_forever()
 
 
-def _served(explorer: Explorer, name: str, port: int) -> Server:
+def _say_one_column(X: pd.DataFrame) -> None:
+    """Say what the page lacks with one column."""
+    if X.shape[1] == 1:
+        click.echo(
+            f"{str(X.columns[0])!r} is the only column: there is no map, rows are "
+            "shown by their surprise"
+        )
+
+
+def _served(name: str, port: int) -> Server:
     """Return the server; an error says what to do if the port is in use."""
     from ..explorer.server import Server
 
     try:
-        return Server(explorer, f"bsvdd: {name}", port)
+        return Server(f"bsvdd: {name}", port)
     except OSError as error:
         raise OSError(
             f"--port {port}: {error.strerror}; give another port, or none for a free "

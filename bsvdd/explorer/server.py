@@ -35,9 +35,10 @@ TYPES = {"page.css": "text/css", "page.js": "text/javascript"}
 class Server(ThreadingHTTPServer):
     """Serves one explorer at 127.0.0.1, to those who know the token of its address.
 
+    The port is taken at once; ``explorer`` is set before the first answer.
+
     Parameters
     ----------
-    explorer : Explorer
     title : str
     port : int, default=0
         0 takes a free one.
@@ -48,12 +49,12 @@ class Server(ThreadingHTTPServer):
         The port is in use.
     """
 
+    explorer: Explorer
     daemon_threads = True
     allow_reuse_address = False
 
-    def __init__(self, explorer: Explorer, title: str, port: int = 0) -> None:
+    def __init__(self, title: str, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), Handler)
-        self.explorer = explorer
         self.token = secrets.token_urlsafe(24)
         self.lock = threading.Lock()
         self.files = {"": ("text/html", PAGE.format(escape(title)))}

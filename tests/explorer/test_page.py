@@ -38,7 +38,8 @@ def server():
     wines = datasets.embedded("wine_cultivar3").X[:60, :3]
     frame = pd.DataFrame(wines, columns=["a", "b", "c"]).rename(index="wine {}".format)
     explorer = bsvdd.explore(frame, est=bsvdd.BSVDD(draws=200), own=False)
-    with Server(explorer, "wines & <more>") as made:
+    with Server("wines & <more>") as made:
+        made.explorer = explorer
         threading.Thread(target=made.serve_forever, daemon=True).start()
         yield made
         made.shutdown()
