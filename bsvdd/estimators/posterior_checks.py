@@ -65,8 +65,14 @@ def posterior_checks(found: PosteriorFacts, rows: int) -> list[PosteriorCheck]:
     -------
     list of PosteriorCheck
     """
-    return [_chains(found), _effective(found), *_divergences(found), _intervals(found),
-            _support(found, rows), _data(found)]  # fmt: skip
+    return [
+        _chains(found),
+        _effective(found),
+        *_divergences(found),
+        _intervals(found),
+        _support(found, rows),
+        _data(found),
+    ]
 
 
 def prior_and_posterior(est: Bayesian) -> dict[str, tuple[np.ndarray, np.ndarray]]:

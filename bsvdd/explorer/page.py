@@ -144,8 +144,12 @@ def pictures(explorer: Settings) -> dict[str, str]:
     }
 
 
-def _image(draw: Callable[[Figure, Settings], None], explorer: Settings,
-           width: float, height: float) -> str:  # fmt: skip
+def _image(
+    draw: Callable[[Figure, Settings], None],
+    explorer: Settings,
+    width: float,
+    height: float,
+) -> str:
     """Return a figure as base64."""
     file = io.BytesIO()
     with mpl.rc_context(STYLE), boxes_for_letters():

@@ -156,9 +156,14 @@ def test_a_changed_model_is_sampled_as_it_is(change):
     model = of(GRAM, prior, 9.0)
     drawn = sampling.draw(model, draws=400, seed=1)
     own = pm.sample(
-        400, tune=400, model=model.build(), nuts_sampler="nutpie", progressbar=False,
-        random_seed=2, quiet=True,
-    )["posterior"]  # fmt: skip
+        400,
+        tune=400,
+        model=model.build(),
+        nuts_sampler="nutpie",
+        progressbar=False,
+        random_seed=2,
+        quiet=True,
+    )["posterior"]
     first = own["w"].isel(point=slice(12)).sum("point").to_numpy().ravel()
     close(drawn.w[:, :12].sum(axis=1).mean(), first.mean(), 0.03)
     ends = [0.1, 0.5, 0.9]
@@ -208,9 +213,15 @@ assert not {"pymc", "pytensor", "nutpie"} & set(sys.modules)
 def by_metropolis(model):
     with model:
         return pm.sample(
-            60, tune=60, chains=2, step=pm.Metropolis(), cores=1, progressbar=False,
-            quiet=True, random_seed=1,
-        )  # fmt: skip
+            60,
+            tune=60,
+            chains=2,
+            step=pm.Metropolis(),
+            cores=1,
+            progressbar=False,
+            quiet=True,
+            random_seed=1,
+        )
 
 
 @FEW
@@ -235,7 +246,7 @@ SAMPLERS = {
         lambda model: np.full((9, 24), np.nan),
         "the weights w are not finite",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", SAMPLERS)
