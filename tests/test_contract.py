@@ -268,7 +268,7 @@ drawn = st.tuples(
 )
 
 
-@pytest.mark.parametrize("name", ["SVDD", "BDD"])
+@pytest.mark.parametrize("name", [pytest.param("SVDD", marks=pytest.mark.long), "BDD"])
 @settings(
     max_examples=6, phases=[Phase.explicit, Phase.generate]
 )  # a fit is dear: no shrinking

@@ -335,8 +335,10 @@ ON_GRIDS = {"BSVDD": of_bsvdd, "BSVDDM": of_bsvdd_m, "corners": of_corners}
 @pytest.mark.parametrize(
     ("name", "sampler"),
     [
-        *((name, "auto") for name in ON_GRIDS),
-        ("BSVDD", "nuts"),
+        ("BSVDD", "auto"),
+        ("BSVDDM", "auto"),
+        pytest.param("corners", "auto", marks=pytest.mark.long),
+        pytest.param("BSVDD", "nuts", marks=pytest.mark.long),
         ("BSVDD", "metropolis"),
     ],
 )

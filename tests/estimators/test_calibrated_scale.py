@@ -46,7 +46,11 @@ def spread(model, population, n, kernel, seed=1, **parameters):
 
 
 @pytest.mark.parametrize(
-    "kernel", [kernels.RBF(), kernels.RBF("median")], ids=["narrow", "wide"]
+    "kernel",
+    [
+        pytest.param(kernels.RBF(), id="narrow"),
+        pytest.param(kernels.RBF("median"), id="wide", marks=pytest.mark.long),
+    ],
 )
 @pytest.mark.parametrize(
     ("population", "n"), [*((p, 200) for p in POPULATIONS), ("normal", 50)]

@@ -119,6 +119,7 @@ def test_a_prior_changes_a_row_on_the_page_of_the_command(server):
 @pytest.mark.skipif(
     CHROMIUM is None, reason="no chromium found: apt-get install chromium"
 )
+@pytest.mark.long
 def test_a_slider_moved_by_keyboard_changes_the_widget(tmp_path):
     errors = []
     with served(CELLS, tmp_path) as address, chromium() as page:

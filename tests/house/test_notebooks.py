@@ -17,7 +17,7 @@ OF_FEW_DRAWS = re.compile(
     r"DiagnosticWarning: (R-hat of s_z is 1\.|the smallest effective sample)"
 )
 MOST = 400_000  # bytes
-LONG = tuple(f"0{n}_" for n in (4, 5))  # pages and tests run the same examples
+LONG = tuple(f"0{n}_" for n in (3, 4, 5))  # pages and tests run the same examples
 FORMULA = re.compile(r"\$\$.*?\$\$|\$.*?\$|`.*?`|^\|.*\|$|\]\(.*?\)", re.S | re.M)
 LIMITS = {0.2, 0.05, 1.01}  # of false alarms, of power-scaling, of R-hat
 

@@ -313,7 +313,9 @@ def test_rows_with_the_rarer_value_of_a_flag_are_no_odd_rows(dtype, shares):
 # fit_predict, and the fit to the core
 
 
-@pytest.mark.parametrize("name", ["BSVDD", "mode", "SVDD"])
+@pytest.mark.parametrize(
+    "name", ["BSVDD", pytest.param("mode", marks=pytest.mark.long), "SVDD"]
+)
 def test_fit_predict_returns_the_list_and_describes_new_rows_by_all_that_are_not_odd(
     name,
 ):
