@@ -138,23 +138,33 @@ def of_drift(training: TrainingRows) -> str:
     """Return a warning that rows drift within groups that have own centres; else ""."""
     rows = np.sort(training.majority)
     _, group = np.unique(training.group_labels[rows].astype(str), return_inverse=True)
-    r, z = correlation_with_order(training.X[rows], group)
+    columns = training.table.columns
+    dates = [f for f, column in enumerate(columns) if column.kind == "dates"]
+    known = ~np.isnan(training.observed[rows]).any(axis=0)
+    by = next((f for f in dates if known[f]), None)
+    others = np.setdiff1d(np.arange(len(columns)), dates)
+    if not len(others):
+        return ""
+    order = rankdata(rows if by is None else training.observed[rows, by])
+    r, z = correlation_with_order(training.X[rows][:, others], group, order)
     first = int(np.argmax(np.abs(z)))
     if np.abs(z[first]) <= norm.isf(DRIFTS / (2.0 * len(z))):
         return ""
-    name = training.table.labels[first]
+    labels = training.table.labels
+    name = labels[others[first]]
+    of = "order in the table" if by is None else f"dates in {str(labels[by])!r}"
     how = advised("recent", "fit(X, groups=..., sample_weight=...)")
     return (
         f"rows drift within their groups: column {str(name)!r} has a correlation of "
-        f"{r[first]:.2f} with their order in the table. The rate holds for a row like "
+        f"{r[first]:.2f} with their {of}. The rate holds for a row like "
         f"the others, not for the next one: let recent rows count more, {how}"
     )
 
 
 def correlation_with_order(
-    X: np.ndarray, group: np.ndarray
+    X: np.ndarray, group: np.ndarray, order: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return the correlation of columns with the order of rows within groups, (p,).
+    r"""Return the correlation of columns with an order (n,) within groups, (p,).
 
     And its size z (p,) in standard deviations of permutations within groups, whose
     variance is :math:`\sum_g SS_g(\text{order}) SS_g(x) / (n_g - 1)`.
@@ -168,7 +178,7 @@ def correlation_with_order(
     def sums(x: np.ndarray) -> np.ndarray:
         return np.stack([np.bincount(group, each) for each in x.T], axis=1)
 
-    order = centred(np.arange(len(X), dtype=float)[:, None])
+    order = centred(order[:, None])
     order /= np.maximum(n, 1)[group][:, None]
     x = centred(X)
     ss = sums(order**2) * sums(x**2)

@@ -291,7 +291,7 @@ def drifting(drift, seed=0):
 def test_the_size_of_a_drift_is_that_of_permutations_within_groups():
     X, g = drifting(1.0)
     group = np.unique(g, return_inverse=True)[1]
-    r, z = correlation_with_order(X, group)
+    r, z = correlation_with_order(X, group, np.arange(320.0))
     rng = np.random.default_rng(0)
     found = []
     for _ in range(400):
@@ -299,7 +299,7 @@ def test_the_size_of_a_drift_is_that_of_permutations_within_groups():
         place = np.lexsort([np.arange(len(g)), group])
         Y = np.empty_like(X)
         Y[place] = X[turned]
-        found.append(correlation_with_order(Y, group)[0])
+        found.append(correlation_with_order(Y, group, np.arange(320.0))[0])
     assert z == pytest.approx(r / np.std(found, axis=0), rel=0.15)
     assert abs(z[0]) < 3.0 < z[1]
 
@@ -312,6 +312,12 @@ def test_a_drift_is_said_with_its_column_and_what_to_do():
     with pytest.warns(DataWarning, match=said):
         est.fit(frame_of(X, g), groups="patient")
     assert any("rows drift within their groups" in w for w in facts(est).warnings)
+    # by dates, where there are some, whatever the order of the table
+    dated = pd.DataFrame(X).add_prefix("x")
+    dated["seen"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(len(X)), "D")
+    mixed = np.random.default_rng(0).permutation(len(X))
+    with pytest.warns(DataWarning, match="'x1' .* with their dates in 'seen'"):
+        est.fit(dated.iloc[mixed], groups=g[mixed])
     X, g = drifting(0.0)
     steady = bsvdd.BSVDD(draws=100, group_centres=True).fit(X, groups=g)
     assert not any("drift" in w for w in facts(steady).warnings)
