@@ -241,6 +241,7 @@ def test_the_value_of_a_far_donor_leaves_no_scale(make):
     )
 
 
+@pytest.mark.long
 @quiet
 def test_intervals_of_incomplete_rows_hold_the_surprise_of_the_complete_row():
     """300 rows of six correlated columns, a fifth of the cells missing at random."""
