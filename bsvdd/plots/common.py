@@ -13,7 +13,6 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.ticker import MaxNLocator
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -131,13 +130,12 @@ def draw_surprises(ax: Axes, surprise: np.ndarray, classes: Classes) -> None:
         ax.yaxis.set_major_formatter("{x:,g}")
 
 
-def name_beside(
-    ax: Axes, points: np.ndarray, rows: np.ndarray, names: Sequence[object] | pd.Index
-) -> None:
-    """Write short names of rows below each other beside the axes, with lines to them.
+def name_beside(ax: Axes, points: np.ndarray, names: Mapping[int, str]) -> None:
+    """Write names of rows below each other beside the axes, with lines to the rows.
 
     Limits and scales of the axes must be final; ``points`` are (n, 2).
     """
+    rows = np.array([*names], dtype=int)
     fraction = ax.transAxes.inverted().transform(ax.transData.transform(points[rows]))
     order = np.lexsort((-fraction[:, 0], fraction[:, 1]))
     rows = rows[order]
@@ -155,7 +153,7 @@ def name_beside(
     with boxes_for_letters():
         for row, place in zip(rows, y, strict=True):
             ax.annotate(
-                str(names[row]),
+                names[row],
                 points[row],
                 (NAME_START, place),
                 textcoords="axes fraction",

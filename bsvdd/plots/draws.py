@@ -197,8 +197,8 @@ def plot_decisions(
     changed = np.flatnonzero(was != now)
     ax.set_title(f"{len(changed)} of {len(p)} rows change their decision", loc="left")
     order = np.argsort(-np.abs(p[changed, 1] - p[changed, 0]), kind="stable")
-    names = [short(name) for name in both[0].index]
-    name_beside(ax, p, changed[order[:MOST_NAMED]], names)
+    rows = changed[order[:MOST_NAMED]]
+    name_beside(ax, p, {row: short(both[0].index[row]) for row in rows})
     legend_below(ax, 3)
     return ax
 

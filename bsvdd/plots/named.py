@@ -219,5 +219,5 @@ def draw_columns(
     x, y = (plain(short(name, 30)) for name in frame)
     ax.set(xlabel=x, ylabel=y)
     ax.autoscale_view()
-    names = [short(name) for name in now.index]
-    name_beside(ax, points, shown[known[shown]][:BESIDE], names)
+    rows = shown[known[shown]][:BESIDE]
+    name_beside(ax, points, {row: short(now.index[row]) for row in rows})

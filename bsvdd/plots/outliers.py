@@ -200,10 +200,14 @@ def _draw_column(ax: Axes, cells: pd.Series, odd: np.ndarray, index: pd.Index) -
     ax.scatter(*points.T, 8, color=MAJORITY, alpha=0.5)
     ax.scatter(*points[odd].T, 40, color=MINORITY, marker="x", zorder=3)
     rows = odd[np.argsort(-np.abs(y[odd] - np.nanmedian(y)), kind="stable")]
-    of = [
-        f"{short(name)} = {of_value(x)}" for name, x in zip(index, cells, strict=True)
-    ]
-    name_beside(ax, points, rows[:MOST_NAMED], of)
+    name_beside(
+        ax,
+        points,
+        {
+            row: f"{short(index[row])} = {of_value(cells.iloc[row])}"
+            for row in rows[:MOST_NAMED]
+        },
+    )
 
 
 def _reasons(est: LeavesOut, lines: Sequence[np.ndarray]) -> list[str]:
