@@ -74,7 +74,8 @@ def sensitivity(
     TypeError
         The estimator has one estimate of the weights, or joins several fits.
     ValueError
-        The draws came back without the variables of the model.
+        The draws came back without the variables of the model; both Z and rows are
+        given.
 
     See Also
     --------
@@ -106,8 +107,10 @@ def sensitivity(
             f"the draws have the weights w and not {model.variable!r}; give with_draws "
             "the whole tree of pm.sample(est.model_), or take a fit of the package"
         )
+    if Z is not None and rows is not None:
+        raise ValueError("rows= are training rows, in place of Z; give one of them")
     new = None if Z is None else est._new_rows(Z, warned=False)
-    which = slice(None) if rows is None or Z is not None else np.asarray(rows)
+    which = slice(None) if rows is None else np.asarray(rows)
     with threads.one():
         f = _scores(fit, new)[:, which]
         i = np.sort(fit.rows.majority)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from bsvdd.inference import sampling
 from bsvdd.models.bsvdd import BSVDD as Model
 from bsvdd.models.dictionary import Dictionary
@@ -151,3 +152,11 @@ def test_what_has_no_draws_or_no_normal_prior():
     assert "prior" not in found and "weight" in found
     with pytest.raises(ValueError, match="has no 'prior', as the prior is not"):
         largest(found)
+
+
+def test_some_training_rows_are_answered_as_all_are():
+    est = bsvdd.BSVDD().fit(np.random.default_rng(0).normal(size=(30, 2)))
+    some = bsvdd.sensitivity(est, rows=[7, 3])
+    xr.testing.assert_allclose(some, bsvdd.sensitivity(est).isel(obs=[7, 3]))
+    with pytest.raises(ValueError, match="give one of them"):
+        bsvdd.sensitivity(est, [[0.0, 0.0]], rows=[1])
