@@ -91,7 +91,7 @@ class OfRows[F: HasRows](BaseEstimator):
     def table_(self) -> TrainingTable:
         """The training rows as they were given, and what each column is."""
         check_is_fitted(self)
-        return self._training.given
+        return self._training.given.copy()
 
     @property
     def groups_(self) -> pd.DataFrame:

@@ -400,12 +400,14 @@ class Table:
         found = {}
         for name, column, x in zip(self.labels, self.columns, rows.T, strict=True):
             is_plain = column == TableColumn(column.kind) and column.kind != "names"
-            cells = x if is_plain else [column.cell(v) for v in x]
+            cells = pd.Series(x)
+            if not is_plain:
+                code, numbers = pd.factorize(x, use_na_sentinel=False)
+                own = pd.Series([column.cell(v) for v in numbers], dtype=object)
+                cells = own.take(code).reset_index(drop=True)
             if column.kind == "dates":
                 cells = pd.to_datetime(cells)
-            found[name] = pd.Series(
-                cells, dtype=object if isinstance(cells, list) else None
-            )
+            found[name] = cells
         names = range(len(rows)) if index is None else index
         return pd.DataFrame(found).set_axis(names)
 

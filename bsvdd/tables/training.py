@@ -73,6 +73,13 @@ class TrainingTable:
         """What each column is, see :attr:`bsvdd.Table.kinds`."""
         return self.table.kinds
 
+    def copy(self) -> Self:
+        """Return the same rows, whose cells may be changed."""
+        frame, values = (part.copy(deep=False) for part in (self.frame, self.values))
+        return replace(
+            self, frame=frame, values=values, minority=self.minority.copy()
+        )
+
 
 class Reader(Protocol):
     """What an estimator says of the reading of rows."""
@@ -193,7 +200,7 @@ class TrainingRows(Rows):
         pairwise = self.kernel.pairwise
         return len(self.minority) if pairwise else self.observed.shape[1]
 
-    @property
+    @cached_property
     def given(self) -> TrainingTable:
         """The rows as they were given; an AttributeError for a kernel matrix."""
         if self.kernel.pairwise:
