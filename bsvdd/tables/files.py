@@ -461,6 +461,10 @@ def _may_be_row(cells: pd.DataFrame) -> bool:
 
 def _with_names(rows: pd.DataFrame, ways: str) -> pd.DataFrame:
     """Return a table whose names are its first row; "" is the name of an index."""
+    if len(rows):  # each line may end with a separator
+        named = ~(rows.isna() | (rows == "")).all()
+        named.iloc[0] = True  # an index
+        rows = rows.loc[:, named]
     names = rows.iloc[0].fillna("").map(text_of) if len(rows) else pd.Series([""])
     if (names[1:] == "").any() or not names.any():
         raise ValueError(

@@ -29,7 +29,7 @@ LAST_DAY = 21001231
 FIRST_DIGIT = r"[^A-Za-z0-9]{0,2}\d"
 LIMIT = r"[<\u2264]\s*\d*\.?\d+"
 CLOCK = rf"\d+:\d\d(:\d\d)?({columns.HALF})?"
-SIGN_LAST = r"^(.*)\((.+)\)$|^(.+)-$"  # (3) and 3-
+SIGN_LAST = r"^(\D*)\((.+)\)$|^(.+)-$"  # (3) and 3-
 SIGN_FIRST = r"-\1\2\3"
 VERSION = r"\d+(?:\.\d+){2,}"
 POSTCODE = (  # of the USA, Poland, Japan, Brazil, Sweden
@@ -42,6 +42,7 @@ FEWEST_CODES = 3  # rows with a code for "not known"
 NINES = re.compile(r"-?99[9.]*")
 FEWEST_OTHERS = 3  # different values beside the codes
 MOST_CODES = 3  # at one end, such as 97, 98, 99
+MOST_CODED = 0.1  # share of rows; of negative numbers, and of nines, there may be more
 TYPES = {  # that are no features as they are
     "timedelta": "has durations: X[{x}] = X[{x}] / pandas.Timedelta(days=1) makes days",
     "complex": "has complex numbers",
@@ -56,6 +57,7 @@ SIGNED = (
     f"X[{{x}}] = X[{{x}}].str.replace(r'{SIGN_LAST}', r'{SIGN_FIRST}', regex=True) "
     "makes -3 of (3) and 3-"
 )
+ONE_CASE = "X[{x}] = X[{x}].str.lower() makes one unit, if it is one"
 AS_NUMBERS = "X[{x}] = pandas.to_numeric(X[{x}], errors='coerce')"
 HALVES = (
     "X[{x}] = [float(v[1:]) / 2 if str(v)[0] in '<\u2264' else float(v) for v in "
@@ -232,9 +234,15 @@ def _formats(cells: pd.Series) -> list[str]:
 
 
 def _tried(cells: pd.Series) -> list[str]:
-    """Return the formats of dates, with halves of a day only if a cell has them."""
+    """Return the formats of dates that may read some of the cells."""
     has_half = any(re.search(columns.HALF, cell) for cell in cells)
-    return [f for f in columns.FORMATS if has_half or not f.endswith("%p")]
+    colons = {cell.count(":") for cell in cells}
+    return [
+        f
+        for f in columns.FORMATS
+        if f == columns.ISO or f.count(":") in colons
+        if has_half or not f.endswith("%p")
+    ]
 
 
 # columns that are refused
@@ -300,6 +308,7 @@ def _cures(cells: pd.Series, form: pd.Series, most: str, date: str) -> list[str]
     is_24_hours = good.str.fullmatch(r"[\d:]+").all()
     cures = (  # the first that holds
         (SIGNED_LAST in forms, SIGNED),
+        (len({each.lower() for each in forms}) < len(forms), ONE_CASE),
         (forms - {NUMBERS} == {LIMITED}, HALVES),
         (forms - {NUMBERS} == {COMMA}, advised("decimal", POINTS, ",") + THOUSANDS),
         (
@@ -378,7 +387,8 @@ def codes_of(
 
     At most three values at one end, which are farther from all others than these from
     each other; each in 3 rows or more, or written in nines, or a code of another
-    column.
+    column. Positive numbers that are not written in nines are in a tenth of the rows
+    at most.
 
     Parameters
     ----------
@@ -391,7 +401,8 @@ def codes_of(
     others : str
     """
     u, count = np.unique(x[~np.isnan(x)], return_counts=True)
-    may_be = (count >= FEWEST_CODES) | np.isin(u, list(of_others))
+    few = (count <= MOST_CODED * count.sum()) | (u < 0.0)
+    may_be = (count >= FEWEST_CODES) & few | np.isin(u, list(of_others))
     for k in range(1, MOST_CODES + 1):
         for end, rest in ((slice(k), slice(k, None)), (slice(-k, None), slice(-k))):
             codes, others = u[end], u[rest]

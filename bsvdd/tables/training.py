@@ -76,9 +76,7 @@ class TrainingTable:
     def copy(self) -> Self:
         """Return the same rows, whose cells may be changed."""
         frame, values = (part.copy(deep=False) for part in (self.frame, self.values))
-        return replace(
-            self, frame=frame, values=values, minority=self.minority.copy()
-        )
+        return replace(self, frame=frame, values=values, minority=self.minority.copy())
 
 
 class Reader(Protocol):

@@ -131,12 +131,15 @@ def test_codes_are_named_in_all_columns_that_have_them():
     X.loc[11, "c"] = 500.0  # an odd value
     X.loc[12, "c"] = -999.0  # in one row, but of nines
     X["scale"] = np.r_[np.arange(71) % 5 + 1, [97, 98, 99] * 3]
+    X["access"] = np.r_[np.arange(60) % 8 + 1, [24] * 20]  # a quarter is another state
+    X["below"] = np.where(np.arange(80) < 20, -200.0, X["b"].clip(1))
     said = found(X, "code").set_index(["column", "value"])["rows"]
     assert said.map(list).to_dict() == {
         ("a", "999999"): [5, 6, 7, 8, 9],
         ("a", "-200"): [0, 1, 2, 3, 4],
         ("b", "-200"): [10],
         ("c", "-999"): [12],
+        ("below", "-200"): list(range(20)),
         ("scale", "97"): [71, 74, 77],
         ("scale", "98"): [72, 75, 78],
         ("scale", "99"): [73, 76, 79],

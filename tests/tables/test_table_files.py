@@ -180,7 +180,8 @@ FILES = {  # the content, and what it is: rows, or words of the error
         r"separator: read_table\(path, sep=';'\)",
     ),
     "trailing comma.csv": ("a,b\n1,2,\n3,4,\n", NO_CSV + ".*2 fields in line 2, saw 3"),
-    "trailing comma in the header.csv": ("a,b,\n1,2,\n", "has a column without a name"),
+    "trailing commas.csv": ("a,b,\n1,2,\n3,4,\n5,7,\n", None),
+    "a value without a name.csv": ("a,b,\n1,2,3\n", "has a column without a name"),
     "long row.csv": ("a,b\n1,2\n3,4,5\n5,7\n", NO_CSV + ".*2 fields in line 3, saw 3"),
     "title.csv": (f"Sales\n# in EUR\n\n{CSV}", NO_CSV),
     "title in cells.csv": (f"Sales 2024,,,,\n{CSV}", "has a column without a name"),
@@ -484,6 +485,14 @@ KINDS = {  # content, what is said, the way that is pasted, the numbers of x
     "dollars in parentheses": (
         csv_of(f"${cell}" for cell in last("({})", GROUPED)),
         *("numbers with the sign last", "X['x'] = ", MONEY),
+    ),
+    "a unit in two cases": (
+        csv_of(f"{v} {'kg' if i % 2 else 'KG'}" for i, v in enumerate(SIZES)),
+        *("numbers in 'kg' beside", "X['x'] = ", SIZES),
+    ),
+    "a word in parentheses": (
+        csv_of([*SIZES, "12 (est.)"]),
+        *("beside numbers", "X['x'] = ", [*SIZES, np.nan]),
     ),
     "24 hours": (csv_of(clock("%H:%M")), "times: --cyclic", "--cyclic", HOURS),
     "hours of a column": (csv_of(clock("%H:%M")), "times", "X['x'] = ", HOURS),
