@@ -297,10 +297,27 @@ class Cells:
         numbers[: len(found.numbers)] = found.numbers
         return replace(found, probability=odd, numbers=numbers)
 
-    def first(self, row: int) -> int:
-        """Return the column of the largest excess of a row, the first of near ones."""
-        excess = np.nan_to_num(self.excess[row], nan=-1.0)
-        return int(np.argmax(excess >= AS_LARGE * excess.max()))
+    @cached_property
+    def unusual(self) -> np.ndarray:
+        """How far each number is from the middle of its column, (n, p); 0 for others.
+
+        It is in standard deviations of the middle part.
+        """
+        far = np.zeros(self.given.values.shape)
+        for f, each in self.found.items():
+            if each.how != COUNTS:
+                far[:, f] = np.abs(_standard(self.given.values.iloc[:, f].to_numpy()))[
+                    :, 0
+                ]
+        return far
+
+    def suspects(self, row: int) -> list[int]:
+        """Return the column by which a row is odd, and those that may be wrong instead.
+
+        These break a relation, as the first does.
+        """
+        first, *others = suspects(self.excess[row], self.unusual[row])
+        return [first, *(f for f in others if self.breaks(first) and self.breaks(f))]
 
     def breaks(self, f: int) -> bool:
         """Return whether an excess in column f breaks a relation."""
@@ -322,6 +339,25 @@ class Cells:
             expected = expected.round()
         pairs = zip(expected, found.excess, strict=True)
         return [None if np.isnan(excess) else cell(v) for v, excess in pairs]
+
+
+def suspects(excess: np.ndarray, unusual: np.ndarray) -> list[int]:
+    """Return the columns with the largest excess of a row, or nearly so.
+
+    In a relation any of its columns may be wrong, and all have the same excess. The
+    first is the one whose own value is the most unusual.
+
+    Parameters
+    ----------
+    excess, unusual : ndarray of shape (p,)
+
+    Returns
+    -------
+    list of int
+    """
+    excess = np.nan_to_num(excess, nan=-1.0)
+    largest = np.flatnonzero(excess >= AS_LARGE * excess.max())
+    return sorted(largest.tolist(), key=lambda f: -unusual[f])
 
 
 def _explained(

@@ -100,7 +100,8 @@ class StandOut:
     cells : pandas.DataFrame
         For each row its ``finding``, where it is listed: "breaks a relation" if one of
         its cells is not what the other columns lead to, else "odd". Where a cell alone
-        is odd, its ``column`` and ``value``, and what is ``expected`` there.
+        is odd, its ``column`` and ``value``, what is ``expected`` there, and ``also``
+        the columns that may be wrong in its place.
     """
 
     probability: np.ndarray
@@ -191,7 +192,9 @@ class StandOut:
             if not found["value"].between(*usual).any():
                 lead, expected = "other rows", usual
         value = _from_to(found["value"], 6)
-        return f"{name} = {value} ({lead} {_from_to(expected, 4)})"
+        others = found["also"].iloc[0] if found["also"].nunique() == 1 else ""
+        also = f"; or {others}" * bool(others)
+        return f"{name} = {value} ({lead} {_from_to(expected, 4)}){also}"
 
     def title(
         self,
@@ -556,16 +559,17 @@ def _cells(rows: TrainingRows, normal: np.ndarray) -> Cells:
 
 def _kinds(cells: Cells, listed: np.ndarray, named: np.ndarray) -> pd.DataFrame:
     """Return the kind of each listed row, and the cell by which a row is ``named``."""
-    shown = ["column", "value", "expected"]
+    shown = ["column", "value", "expected", "also"]
     found = pd.DataFrame(None, range(len(listed)), ["finding", *shown], object)
     found.loc[listed, "finding"] = ODD
     frame = cells.given.frame
-    of_row = {row: cells.first(row) for row in np.flatnonzero(named)}
-    expected = {f: cells.expected(f) for f in set(of_row.values())}
-    for row, f in of_row.items():
+    of_row = {row: cells.suspects(row) for row in np.flatnonzero(named)}
+    expected = {f: cells.expected(f) for f in {each[0] for each in of_row.values()}}
+    for row, (f, *others) in of_row.items():
         if cells.breaks(f):
             found.at[row, "finding"] = BREAKS
-        cell = frame.columns[f], frame.iat[row, f], expected[f][row]
+        also = ", ".join(map(str, frame.columns[others]))
+        cell = frame.columns[f], frame.iat[row, f], expected[f][row], also
         for name, value in zip(shown, cell, strict=True):
             found.at[row, name] = value
     return found

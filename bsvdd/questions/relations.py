@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ..base import threads
 from ..base.messages import listed
-from ..outliers.cells import AS_LARGE, FOLLOWS, Cells
+from ..outliers.cells import FOLLOWS, Cells, suspects
 from ..tables.training import TrainingTable
 
 
@@ -40,12 +40,16 @@ class Relations:
         What the others predict, as a cell of the table; None where there is no excess.
     values : pandas.DataFrame of shape (n, p)
         The table.
+    unusual : pandas.DataFrame of shape (n, p)
+        How far each number is from the middle of its column, in standard deviations of
+        the middle part; 0 in other columns.
     """
 
     follows: pd.DataFrame
     excess: pd.DataFrame
     expected: pd.DataFrame
     values: pd.DataFrame
+    unusual: pd.DataFrame
 
     @property
     def table(self) -> pd.DataFrame:
@@ -53,24 +57,24 @@ class Relations:
 
         With the largest ``excess``, its ``column``, the ``value`` and what was
         ``expected`` there. In a relation of several columns any one of them may be
-        wrong: ``also`` names the others with as large an excess, and ``column`` is the
-        first.
+        wrong: ``column`` is the one whose value is the most unusual in its column, and
+        ``also`` names the others with as large an excess.
         """
         excess = self.excess.fillna(-1.0).to_numpy()
         largest = excess.max(axis=1)
         rows = np.argsort(-largest, kind="stable")[: (largest >= 0.0).sum()]
-        least = AS_LARGE * largest[rows]
-        near = excess[rows] >= least[:, None]
-        cells = list(zip(rows, near.argmax(axis=1), strict=True))
-        labels = [self.excess.columns[each] for each in near]
-        found = {
+        unusual = self.unusual.to_numpy()
+        found = [suspects(excess[row], unusual[row]) for row in rows]
+        cells = [(row, own[0]) for row, own in zip(rows, found, strict=True)]
+        labels = [self.excess.columns[own] for own in found]
+        columns = {
             "excess": largest[rows],
             "column": [each[0] for each in labels],
             "value": [self.values.iat[at] for at in cells],
             "expected": [self.expected.iat[at] for at in cells],
             "also": [", ".join(map(str, each[1:])) for each in labels],
         }
-        return pd.DataFrame(found, self.excess.index[rows])
+        return pd.DataFrame(columns, self.excess.index[rows])
 
     def __repr__(self) -> str:
         """Return a line for each column that follows."""
@@ -143,4 +147,5 @@ def relations(X: ArrayLike, on: ArrayLike | None = None) -> Relations:
             expected[name] = cells.expected(f)
     columns = ["explained", "how", "by"]
     named = pd.DataFrame.from_dict(follows, "index", columns=columns)
-    return Relations(named, excess, expected, frame)
+    unusual = pd.DataFrame(cells.unusual, excess.index, excess.columns)
+    return Relations(named, excess, expected, frame, unusual)

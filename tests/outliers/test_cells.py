@@ -33,7 +33,7 @@ def test_one_cell_of_many_columns_keeps_its_size():
     X = np.random.default_rng(0).normal(size=(200, 50))
     X[7, 30] = 6.5
     found = cells_of(X)
-    assert 5.0 < found.excess[7, 30] < 8.0 and found.first(7) == 30
+    assert 5.0 < found.excess[7, 30] < 8.0 and found.suspects(7)[0] == 30
     assert max(each.explained for each in found.found.values()) < 0.25
 
 
@@ -57,4 +57,4 @@ def test_classes_that_overlap_contradict_no_row_and_a_wrong_class_is_contradicte
     X.loc[9, "code"] = "u" if X.loc[9, "kind"] == "b" else "v"
     found = cells_of(X)
     largest = np.nan_to_num(found.excess).max(axis=1)
-    assert largest.argmax() == 9 and found.breaks(found.first(9))
+    assert largest.argmax() == 9 and found.breaks(found.suspects(9)[0])

@@ -131,14 +131,14 @@ def cities(seed: int, n: int = 600, m: int = 80) -> Planted:
 
 
 def equal(seed: int, n: int = 400) -> Planted:
-    """Return a net price and its tax, one of which is wrong; the first is named."""
+    """Return a net price and its tax, one of which is wrong; either is named."""
     rng = np.random.default_rng(seed)
     net, row = rng.gamma(2, 50, n).round(2) + 1.0, rng.integers(n)
     vat = (0.19 * net).round(2)
     vat[row] *= 1.5
     kind = rng.choice(list("uvw"), n)
     table = {"weight": rng.normal(70, 9, n), "net": net, "vat": vat, "kind": kind}
-    return pd.DataFrame(table), {row: ("net",)}
+    return pd.DataFrame(table), {row: ("net", "vat")}
 
 
 def squares(seed: int, wrong: int = 1) -> Planted:
