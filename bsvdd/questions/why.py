@@ -172,7 +172,7 @@ class Walks:
         """Return ten known rows nearest in column f to rows beyond all; else none.
 
         All are the normal rows. The nearest are less surprising than ``surprise``, that
-        of the rows, and may be abnormal.
+        of the rows, and may be abnormal. None are returned if ten have the same value.
         """
         normal, less = np.searchsorted(self.known, [0.0, surprise - TIE], "right")
         own = self.values[len(self.known) + rows, f]
@@ -184,7 +184,8 @@ class Walks:
             return np.empty(0, dtype=int)
         near = self.values[:less, f]
         off = np.maximum(first - near, near - last)
-        return np.asarray(np.lexsort([near, off])[:WALKS])
+        found = np.lexsort([near, off])[:WALKS]
+        return found[: len(found) * bool((off[found] > 0.0).any())]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

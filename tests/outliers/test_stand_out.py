@@ -517,7 +517,9 @@ def test_a_cell_that_the_others_contradict_is_named_with_what_they_lead_to():
     assert cells.loc[5].tolist() == ["breaks a relation", "k0", 1, 0]
     assert cells.loc[9].tolist()[:3] == ["odd", "b", 40.0] and found.listed.sum() <= 3
     assert abs(cells.loc[9, "expected"]) < 1.0
-    assert found.cell_reason(np.array([5])) == "k0 = 1 (the others lead to 0); or k1, k2"
+    assert (
+        found.cell_reason(np.array([5])) == "k0 = 1 (the others lead to 0); or k1, k2"
+    )
     assert cells["finding"].notna().sum() == found.listed.sum()
 
 

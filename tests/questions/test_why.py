@@ -202,6 +202,16 @@ def test_a_row_beyond_all_has_the_nearest_in_its_column():
     assert "nearest" not in why.reason(59)  # 10 is normal
 
 
+def test_a_value_that_ten_rows_share_is_not_said_to_be_near_itself():
+    a = np.append(np.linspace(0.0, 10.0, 60), [50.0] * 12)
+    known = pd.DataFrame({"a": a, "b": np.linspace(-1.0, 1.0, 72)})
+    est = Known(lambda X: 10.2 - X["a"].abs() - 1e-3 * X["b"]).fit(known)
+    why = bsvdd.explain(est, X=known, Z=known)
+    assert re.fullmatch(
+        r"a = 50 \(100%; rows like it: [\d.]+ to [\d.]+\)", why.reason(71)
+    )
+
+
 class Known(BaseEstimator):
     """An estimator whose score is a function of the rows."""
 
