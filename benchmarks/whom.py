@@ -16,6 +16,13 @@ GROUPS = 40
 NEW = 10  # rows of each group
 UNEVEN = (1, 1, 2, 2, 3, 4, 6, 10, 20)  # rows known
 SHIFT = 3.0  # sd within groups, of two columns
+LATER = 40  # rows of each group by which the certain answer is given
+FEWEST = 40  # rows in a tenth of P(normal)
+ANY = "two categories, any of them"  # odd rows have any category, not the rarest
+SURE = (
+    *(("normal", n) for n in (2, 8, 20)),
+    *((kind, n) for kind in ("two categories", ANY) for n in (2, 8)),
+)
 CASES = (  # kind of rows, sd between groups over that within, rows of each
     *(("normal", 3.0, n) for n in (2, 4, 8, 20)),
     ("normal", 0.0, 8),
@@ -29,8 +36,9 @@ class Groups:
     """Rows of 40 groups in four columns: training rows, new ones, and shifted ones."""
 
     def __init__(self, kind: str, ratio: float, visits: int, seed: int) -> None:
-        self.rng = rng = np.random.default_rng([seed, visits, CASES_OF[kind]])
-        self.kind = kind
+        of_kind = kind.removesuffix(ANY.removeprefix("two categories"))
+        self.rng = rng = np.random.default_rng([seed, visits, CASES_OF[of_kind]])
+        self.kind = of_kind
         A = np.eye(4) + 0.3 * rng.normal(size=(4, 4))
         self.within = 1.0 / ratio if ratio else 1.0
         self.centre = (self.noise(GROUPS) if ratio else np.zeros((GROUPS, 4))) @ A
@@ -46,9 +54,11 @@ class Groups:
         self.shifted = self.drawn(of_new)
         shift = SHIFT * self.within * np.array([1.0, -1.0, 0.0, 0.0])
         turned = np.where(rng.random(len(of_new))[:, None] < 0.5, shift, shift[::-1])
-        if kind == "two categories":  # one number is shifted, one category rare
+        if of_kind == "two categories":  # one number is shifted, one category rare
             turned = [SHIFT * self.within, 0.0]
-            self.shifted["c2"] = self.p[of_new, 0].argmin(axis=1).astype(str)
+            rarest = self.p[of_new, 0].argmin(axis=1)
+            level = rng.integers(5, size=len(of_new)) if kind == ANY else rarest
+            self.shifted["c2"] = level.astype(str)
         turned = turned * self.scale[of_new, None]
         numbers = self.shifted.select_dtypes(float).columns
         self.shifted[numbers] += turned[:, : len(numbers)]
@@ -104,6 +114,42 @@ def of_known(kind: str, seed: int) -> Rows:
     ]
 
 
+def of_surety(kind: str, known: int, seed: int) -> Rows:
+    """Return P(normal), and the decision and surprise by 40 other rows of a group."""
+    data = Groups(kind, 3.0, known, seed)
+    later = data.drawn(np.repeat(np.arange(GROUPS), LATER))
+    Z = pd.concat([data.new, data.shifted])
+    few, sure = (
+        BSVDD(group_centres=True)
+        .fit(rows, groups="group")
+        .decision(Z, groups="group")
+        .reset_index(drop=True)
+        for rows in (data.rows, later)
+    )
+    found = pd.DataFrame(
+        {
+            "rows": kind,
+            "known": known,
+            "P": few["probability_normal"],
+            "normal": sure["normal"],
+            "held": sure["surprise"].between(few["low"], few["high"]),
+            "usual": np.arange(len(Z)) < len(data.new),
+        }
+    )
+    return found.to_dict("records")
+
+
+def surety(rows: pd.DataFrame) -> pd.Series:
+    """Return the largest gap of P(normal), and what the intervals hold."""
+    tenth = rows.groupby((rows["P"] * 10).astype(int).clip(upper=9))
+    gap = (tenth["P"].mean() - tenth["normal"].mean()).abs()[tenth.size() >= FEWEST]
+    held = rows["held"]
+    usual = held[rows["usual"]].mean()
+    return pd.Series(
+        {"largest gap": gap.max(), "usual held": usual, "all held": held.mean()}
+    )
+
+
 def measure(run: Run) -> dict[str, pd.DataFrame]:
     """Return what is flagged and found, and the rate by rows known."""
     cells = [(*case, seed) for case, seed in product(CASES, range(TABLES))]
@@ -114,4 +160,12 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
     by_known = by_known.pivot_table("flagged", "rows", "known", sort=False)
     by_known = by_known.sort_index(axis=1)
     by_known.columns = [f"{n} known" for n in by_known.columns]
-    return {"found": texts(found), "rate by rows known": texts(by_known)}
+    sure = run.cells(
+        of_surety, [(*c, seed) for c, seed in product(SURE, range(TABLES))]
+    )
+    sure = sure.groupby(["rows", "known"], sort=False).apply(surety)
+    return {
+        "found": texts(found),
+        "rate by rows known": texts(by_known),
+        "P(normal)": texts(sure.reset_index().set_index("rows")),
+    }
