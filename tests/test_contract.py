@@ -182,7 +182,14 @@ def check_row_alone(est, Z):
 
 
 @every_class
-@every_table
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(t, marks=[pytest.mark.long] * (t not in (gaps, repeated)))
+        for t in TABLES
+    ],
+    ids=lambda f: f.__name__,
+)
 def test_a_row_alone_and_in_a_block(name, table):
     check_row_alone(fitted(name, table), of(table)[2])
 

@@ -265,7 +265,7 @@ def test_a_run_killed_while_it_writes_goes_on_from_there(tmp_path, computed):
     assert_same(FEW.run(), table)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_processes_and_a_dask_cluster_give_the_same_table(alone, tmp_path):
     from distributed import Client, LocalCluster
 

@@ -94,6 +94,7 @@ def test_functions_of_arviz(inputs, function):
     plt.close("all")
 
 
+@pytest.mark.long
 def test_draws_of_nuts_have_an_energy():
     rows = np.random.default_rng(0).normal(size=(24, 2))
     az.plot_energy(BSVDD(sampler="nuts", draws=20, tune=20, chains=2).fit(rows).idata_)

@@ -27,6 +27,7 @@ POPULATIONS = {
     "lognormal": lambda rng, n: np.exp(rng.normal(size=(n, 2))) / 2.0,
     "binary": lambda rng, n: 2.0 * (rng.random((n, 8)) < 0.3),
 }
+QUICK = "normal", "binary"
 
 
 def spread(model, population, n, kernel, seed=1, **parameters):
@@ -53,7 +54,14 @@ def spread(model, population, n, kernel, seed=1, **parameters):
     ],
 )
 @pytest.mark.parametrize(
-    ("population", "n"), [*((p, 200) for p in POPULATIONS), ("normal", 50)]
+    ("population", "n"),
+    [
+        *(
+            pytest.param(p, 200, marks=[pytest.mark.long] * (p not in QUICK))
+            for p in POPULATIONS
+        ),
+        ("normal", 50),
+    ],
 )
 def test_the_posterior_has_the_spread_of_samples(population, n, kernel):
     assert 0.9 <= spread(BSVDD, population, n, kernel) <= 1.1
@@ -63,7 +71,10 @@ def test_the_posterior_has_the_spread_of_samples(population, n, kernel):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("population", POPULATIONS)
+@pytest.mark.parametrize(
+    "population",
+    [pytest.param(p, marks=[pytest.mark.long] * (p not in QUICK)) for p in POPULATIONS],
+)
 def test_groups_have_it_too(population, model):
     assert 0.85 <= spread(model, population, 400, kernels.RBF(), dictionary=200) <= 1.15
 

@@ -96,6 +96,7 @@ def test_an_unknown_measurement_is_refused(capsys):
     assert "no measurement cleen; there are clean, " in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_cells_measure():
     """One cell of a few measurements; the others differ in the rows only."""
     (row,) = false_alarms.of_sample(30, 0)

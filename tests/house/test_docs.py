@@ -103,7 +103,7 @@ def documented(site):
     }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_name_has_an_entry(documented):
     assert len(PUBLIC) > 40
     criteria = [each.__name__ for each in bandwidth.CRITERIA.values()]
@@ -225,6 +225,8 @@ def test_pictures_of_readme_and_guide_are_drawn():
 
 # examples
 
+SLOW_PAGES = ["which_prior"]  # it samples by NUTS
+
 
 @pytest.mark.parametrize(
     "name", [name for name, source in MODULES.items() if ">>> " in source]
@@ -237,7 +239,10 @@ def test_examples_of_docstrings(name):
 @pytest.mark.parametrize(
     "path",
     [
-        *GUIDE,
+        *(
+            pytest.param(path, marks=[pytest.mark.long] * (path.stem in SLOW_PAGES))
+            for path in GUIDE
+        ),
         DOCS / "contributing" / "house.md",
         *(
             DOCS / "reference" / f"{name}.md"

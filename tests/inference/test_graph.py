@@ -119,7 +119,7 @@ def test_graph_and_numbers_pool_the_rows_of_an_atom(case, of):
 
 
 @pytest.mark.parametrize(
-    "case", ["twice", *(pytest.param(c, marks=LONG) for c in ("groups", "weights"))]
+    "case", [pytest.param(c, marks=LONG) for c in ("twice", "groups", "weights")]
 )
 def test_a_function_and_preliz_have_the_posterior_of_a_built_in_prior(case, worst_z):
     """The sums of lognormal weights agree up to the built-in one's normal form."""
@@ -292,7 +292,7 @@ PRIORS = {
 
 @FEW
 @pytest.mark.parametrize("name", PRIORS)
-@pytest.mark.parametrize("sampler", ["auto", "metropolis"])
+@pytest.mark.parametrize("sampler", ["auto", pytest.param("metropolis", marks=LONG)])
 def test_the_tree_has_every_variable_of_the_model(name, sampler, tmp_path):
     est = BSVDD(prior=PRIORS[name], sampler=sampler, **QUICK).fit(FRAME)
     model = est.model_
