@@ -139,7 +139,20 @@ def of_value(value: object, digits: int = 8) -> str:
         is_whole = value.is_integer() or abs(value) >= 10.0**digits
         has_all_digits = is_whole and abs(value) < FIRST_EXPONENT
         text = f"{value:.0f}" if has_all_digits else f"{value:.{digits}g}"
-    return printable(text.removesuffix(" 00:00:00"))[:LONGEST_VALUE]
+    return shortened(printable(text.removesuffix(" 00:00:00")), LONGEST_VALUE)
+
+
+def shortened(text: str, length: int) -> str:
+    """Return a text without its middle if it is longer than ``length``.
+
+    Examples
+    --------
+    >>> from bsvdd.base.messages import shortened
+    >>> shortened("temperature of the first sensor", 15)
+    'tempera… sensor'
+    """
+    end = (length - 1) // 2
+    return text if len(text) <= length else f"{text[: length - 1 - end]}…{text[-end:]}"
 
 
 def as_cell(text: str) -> str:

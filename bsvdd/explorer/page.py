@@ -162,9 +162,10 @@ def _image(
 
 def _prior(figure: Figure, explorer: Settings) -> None:
     axes = figure.subplots(2, 1)
-    figure.subplots_adjust(left=0.03, right=0.95, top=0.99, bottom=0.15, hspace=0.55)
+    figure.subplots_adjust(left=0.03, right=0.95, top=0.92, bottom=0.15, hspace=0.55)
     draw_prior_posterior(axes, explorer.est, explorer.before)
-    axes[0].legend(frameon=False, fontsize=7.5, loc="upper center", ncols=2)
+    above = {"loc": "lower center", "bbox_to_anchor": (0.5, 0.95), "borderpad": 0.0}
+    axes[0].legend(frameon=False, fontsize=7.5, ncols=4, **above)
 
 
 def _has_map(explorer: Settings) -> bool:

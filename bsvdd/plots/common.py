@@ -12,6 +12,8 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.ticker import MaxNLocator
 
+from ..base.messages import shortened
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -39,9 +41,7 @@ def plain(text: object) -> str:
 
 def short(text: object, length: int = LONGEST_NAME) -> str:
     """Return a text on one line, without its middle if it is longer than ``length``."""
-    line = " ".join(str(text).split())
-    end = (length - 1) // 2
-    return line if len(line) <= length else f"{line[: length - 1 - end]}…{line[-end:]}"
+    return shortened(" ".join(str(text).split()), length)
 
 
 @contextmanager

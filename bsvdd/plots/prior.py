@@ -92,7 +92,7 @@ def _label(ax: Axes, label: str, is_log: bool, top: float) -> None:
     if is_log:
         ax.set_xscale("log")
         low, high = ax.get_xlim()
-        ticks = np.geomspace(low, high, 7)[1:-1:2]
+        ticks = np.geomspace(low, high, 9)[1:-1:3]
         ax.set_xticks(ticks, [f"{tick:.2g}" for tick in ticks])
         ax.minorticks_off()
 
