@@ -152,7 +152,8 @@ def _divergences(found: PosteriorFacts) -> list[PosteriorCheck]:
 
 def _intervals(found: PosteriorFacts) -> PosteriorCheck:
     spread = found.spread
-    text = f"{spread:.2f} times as wide as samples of this size vary."
+    good = " to ".join(f"{end:g}" for end in RIGHT_SPREAD)
+    text = f"{spread:.2f} of the spread between samples; {good} is good."
     if not np.isfinite(spread):
         return PosteriorCheck("intervals", "unknown", "unknown", "Width unknown.")
     if RIGHT_SPREAD[0] <= spread <= RIGHT_SPREAD[1]:
@@ -180,9 +181,9 @@ def _data(found: PosteriorFacts) -> PosteriorCheck:
     if not np.isfinite(ratio):
         text = "No draws of the prior: it is improper, or not known."
         return PosteriorCheck("data", "unknown", "unknown", text)
-    text = f"They remove {max(1.0 - ratio, 0.0):.0%} of the prior's variance"
+    text = f"The rows remove {max(1.0 - ratio, 0.0):.0%} of the prior's variance"
     if np.isfinite(found.pull):
-        text += f"; the prior moves the mean by {found.pull:+.2f} sd"
+        text += f"; the prior moves similarities by {found.pull:+.2f} sd"
     if ratio > LARGE_RATIO:
         return PosteriorCheck("data", "hardly count", "fair", f"{text}.")
     if abs(found.pull) > LARGE_PULL:

@@ -249,7 +249,8 @@ class Settings:
         if values["bandwidth"] != 1.0 or values["kernel"] != _inner(self.controls):
             names.append(f"{values['kernel']} ×{values['bandwidth']:g}")
         rate = values["false alarms"]
-        return ", ".join([*names, rate if isinstance(rate, str) else f"{rate:.0%}"])
+        cutoff = rate if isinstance(rate, str) else f"false alarms {rate:.0%}"
+        return ", ".join([*names, cutoff])
 
     @property
     def code(self) -> str:

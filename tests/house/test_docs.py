@@ -28,7 +28,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 GUIDE = sorted((DOCS / "guide").glob("*.md"))
 MOST = 60_000  # bytes of a picture
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-WITHOUT_EXAMPLES = {"words"}
+WITHOUT_EXAMPLES = {"words", "concepts"}
 OF_COMPARISON = [
     *("datasets", "slides", "models", "runner"),
     *("table", "advice", "studies", "reproduction"),
