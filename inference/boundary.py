@@ -95,19 +95,11 @@ class Boundary:
         if dictionary.kernel.normalized:
             near = near_rank(cutoff, middle, rows)
             log_gu, log_near, groups = estimated_unseen(draws, near, rng)
-            found = cls(
-                found.threshold,
-                rng.choice(log_gu, n),
-                log_near,
-                np.sqrt(groups / rng.chisquare(groups, n)),
-            )
+            unseen = rng.choice(log_gu, n)
+            spread = np.sqrt(groups / rng.chisquare(groups, n))
+            found = cls(found.threshold, unseen, log_near, spread)
             if not draws.sampler:
-                found = replace(
-                    found,
-                    centre=rng.standard_normal(n),
-                    log_u=float(log(np.exp(log_gu).mean())),
-                    share=1.0 / rows.effective_groups,
-                )
+                found = found._of_estimate(log_gu, draws, rng)
         i = np.flatnonzero(rows.weight)
         nearest = dictionary.left_out_problems.nearest[rows.problems[1][i]]
         order = np.lexsort((rows.rank[i], rows.minority[i], nearest, middle[i]))
@@ -129,6 +121,17 @@ class Boundary:
             chosen = cutoff(values, weight, minority)
             thresholds.append(above_zero(chosen, values[:, ~minority]))
         return replace(found, threshold=np.concatenate(thresholds))
+
+    def _of_estimate(
+        self, log_gu: np.ndarray, draws: Draws, rng: np.random.Generator
+    ) -> Self:
+        """Return the boundary of one estimate of the centre, whose error it draws."""
+        return replace(
+            self,
+            centre=rng.standard_normal(draws.n_boundary),
+            log_u=float(log(np.exp(log_gu).mean())),
+            share=1.0 / draws.dictionary.rows.effective_groups,
+        )
 
     @classmethod
     def printed(cls, D: float, offset: np.ndarray) -> Self:

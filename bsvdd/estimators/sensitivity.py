@@ -93,20 +93,8 @@ def sensitivity(
     """
     import xarray as xr
 
-    require_one_fit(est, "sensitivity")
+    model = _model_of_draws(est)
     fit = est.fit_
-    model = fit.draws.model
-    if not (fit.has_draws and isinstance(model, Weights)):
-        raise TypeError(
-            f"{type(est).__name__} has one estimate of the weights here, and a "
-            "sensitivity needs draws: take BSVDD, BSVDDM, BDD or BDDM with "
-            "sampler='auto'"
-        )
-    if model.variable not in fit.draws.variables:
-        raise ValueError(
-            f"the draws have the weights w and not {model.variable!r}; give with_draws "
-            "the whole tree of pm.sample(est.model_), or take a fit of the package"
-        )
     if Z is not None and rows is not None:
         raise ValueError("rows= are training rows, in place of Z; give one of them")
     new = None if Z is None else est._new_rows(Z, warned=False)
@@ -138,6 +126,25 @@ def sensitivity(
         }
     coords = {"obs": obs, "row": names[i], "point": fit.dictionary.names[:m]}
     return xr.Dataset(found, coords)
+
+
+def _model_of_draws(est: Description) -> Weights:
+    """Return the model whose variables the draws of a fit have."""
+    require_one_fit(est, "sensitivity")
+    fit = est.fit_
+    model = fit.draws.model
+    if not (fit.has_draws and isinstance(model, Weights)):
+        raise TypeError(
+            f"{type(est).__name__} has one estimate of the weights here, and a "
+            "sensitivity needs draws: take BSVDD, BSVDDM, BDD or BDDM with "
+            "sampler='auto'"
+        )
+    if model.variable not in fit.draws.variables:
+        raise ValueError(
+            f"the draws have the weights w and not {model.variable!r}; give with_draws "
+            "the whole tree of pm.sample(est.model_), or take a fit of the package"
+        )
+    return model
 
 
 def _scores(fit: Fit, rows: CompleteRows | None) -> np.ndarray:

@@ -501,12 +501,7 @@ def explain(
     asked = known.iloc[own] if Z is None else Z
     values = np.concatenate([table.values.to_numpy()[some], table.floats(asked)])
     new = frame_of(asked, known.columns)
-    # flags beside 0 and 1 are flags too
-    flags = {
-        c: bool for c in known if new[c].dtype == bool and known[c].isin([0, 1]).all()
-    }
-    cells = known.iloc[some].astype(flags)
-    cells = pd.concat([cells, new[list(known)]], ignore_index=True)
+    cells = _cells(known.iloc[some], new)
     is_category = np.isin(np.arange(len(table.kinds)), table.table.categorical)
     n = len(normal)
     same = np.zeros((len(new), n), dtype=bool)
@@ -515,18 +510,37 @@ def explain(
     like, n_own = _most_alike(values[:n], values[len(some) :], is_category, same)
     ends = _ends(values, like)
     walks = Walks(est, cells, values, is_category, *ends, surprise[some], labels, n_own)
-    p = cells.shape[1]
+    start, *of_columns = _walked(walks, len(new))
+    now = pd.Series(surprise[own] if Z is None else start, new.index)
+    nearest = pd.DataFrame(known.index.to_numpy()[normal[like]], new.index)
+    return Why(now, *of_columns, nearest, walks)
+
+
+def _cells(known: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """Return known and new rows as one table; flags beside 0 and 1 are flags too."""
+    flags = {
+        c: bool for c in known if new[c].dtype == bool and known[c].isin([0, 1]).all()
+    }
+    return pd.concat([known.astype(flags), new[list(known)]], ignore_index=True)
+
+
+def _walked(
+    walks: Walks, m: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the first surprise of m rows (m,), and the fields of Why by column.
+
+    They are ``falls`` (m, 10, p), ``turns`` and ``together`` (m, p).
+    """
+    p = len(walks.is_category)
     unit = np.minimum(_places(walks), MOST_COLUMNS)
     rank = walk_steps(min(p, MOST_COLUMNS + 1))[:, unit].swapaxes(0, 1)
-    steps = walks.surprise(rank, range(rank.max() + 2), range(len(new)))
+    steps = walks.surprise(rank, range(rank.max() + 2), range(m))
     together = unit == MOST_COLUMNS
     falls = _by_column(steps, rank)
     falls /= np.where(together, p - MOST_COLUMNS, 1)[:, None]
     turns = _by_column((steps > 0.0).astype(float), rank).mean(axis=1)
     turns[together] = 0.0
-    now = steps[..., 0].mean(axis=1) if Z is not None else surprise[own]
-    nearest = pd.DataFrame(known.index.to_numpy()[normal[like]], new.index)
-    return Why(pd.Series(now, new.index), falls, turns, together, nearest, walks)
+    return steps[..., 0].mean(axis=1), falls, turns, together
 
 
 def _groups(

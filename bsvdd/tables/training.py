@@ -164,14 +164,8 @@ class TrainingRows(Rows):
         groups = None if known["groups"] is None else np.asarray(known["groups"])
         if est.group_centres:
             kernel = _of_residuals(kernel)
-            t = _checked_weight(est, minority, weight, groups)
-            own = residuals_of_training(table, observed, groups, t)
-            complete = filled(own, own[t > 0.0], table)
-        else:
-            donors = observed[~minority & counted(minority, weight)]
-            complete = completed(observed, donors, table)
         found = cls.of(
-            complete,
+            _complete(est, table, observed, minority, weight, groups),
             minority,
             weight,
             groups,
@@ -189,7 +183,7 @@ class TrainingRows(Rows):
         )
         if found.far_values:
             warn(found.far_values, DataWarning)
-        same = not (table.cycles or len(complete.which) or est.group_centres)
+        same = not (table.cycles or len(found.incomplete) or est.group_centres)
         return replace(found, observed=found.X) if same else found
 
     @property
@@ -458,6 +452,23 @@ def _of_residuals(kernel: Kernel) -> Kernel:
     if isinstance(kernel, Tabular):
         return replace(kernel, categorical=(), cyclic=())
     return kernel
+
+
+def _complete(
+    est: Reader,
+    table: Table,
+    observed: np.ndarray,
+    minority: np.ndarray,
+    weight: np.ndarray | None,
+    groups: np.ndarray | None,
+) -> CompleteRows:
+    """Return rows, or their residuals from centres of groups, without missing cells."""
+    if not est.group_centres:
+        donors = observed[~minority & counted(minority, weight)]
+        return completed(observed, donors, table)
+    t = _checked_weight(est, minority, weight, groups)
+    own = residuals_of_training(table, observed, groups, t)
+    return filled(own, own[t > 0.0], table)
 
 
 def _checked_weight(
