@@ -25,6 +25,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from .. import tables
 from ..base.atomic import atomic
 from ..base.messages import as_cell, printable
 from ..base.threads import HEARTBEAT, PATIENCE, duration, steps
@@ -157,6 +158,10 @@ def save_table(
     """
     signs = {} if layout is None else {"sep": layout.sign, "decimal": layout.decimal}
     cells = as_cells(table)
+    if layout is not None and layout.decimal == ",":
+        of_texts = cells.select_dtypes(["object", "str"]).columns
+        commas = {c: tables.files.with_commas(cells[c].astype("str")) for c in of_texts}
+        cells = cells.assign(**commas)
     if path is None:
         cells.to_csv(sys.stdout, index=False, **signs)
         sys.stdout.flush()  # here, where a closed pipe ends quietly

@@ -13,8 +13,9 @@ quantiles q of the m sizes :math:`|r|` on its side of the median, the excess is
 It is a standard normal size where the residuals are normal, for which l is .637. For
 other residuals l is moved by up to its standard error :math:`1.08 / \sqrt m` towards
 .637, so a tail is shortened, or stretched, only as far as the data are sure of it. A
-column has steps, the least difference g of its values: :math:`g / q_{.7}` is added to
-the standard error, and no quantile is below g.
+column has steps, the least difference g of its values, which make a tail look short:
+:math:`g / q_{.7}` is added to the standard error of a stretched one, and no quantile is
+below g.
 
 A column of categories is explained by the counts of rows that are alike in one or two
 other columns. Of n rows that are alike, without the row itself, :math:`n_y` have its
@@ -94,6 +95,7 @@ SMALL = 0.05  # quantile of the positive values, below which the logarithm is li
 LARGEST_EXCESS = 1000.0
 AS_LARGE = 0.9  # of the largest excess: columns of one equation have the same
 LARGEST_VALUE = 1e100  # whose square is a number
+DIGITS = 4  # of what is expected in a unit, which is a text
 NO_SIZE = np.finfo(float).tiny  # in place of 0 below a fraction
 
 
@@ -164,7 +166,10 @@ class CellColumn:
 
 
 class Logarithm(NamedTuple):
-    """The logarithm of a column; asinh(v / c) if a few values are not positive."""
+    """The logarithm of a column; asinh(v / c) if a few values are not positive.
+
+    Zeros are near the small values, and negative values far from all.
+    """
 
     c: float
     mean_log_derivative: float
@@ -175,7 +180,12 @@ class Logarithm(NamedTuple):
         seen = v[~np.isnan(v)]
         if not len(seen) or (seen <= 0.0).mean() > MOST_NEGATIVE:
             return None
-        c = 0.0 if seen.min() > 0.0 else 2.0 * np.quantile(seen[seen > 0.0], SMALL)
+        positive = seen[seen > 0.0]
+        c = 0.0
+        if (seen == 0.0).any():
+            c = 2.0 * np.quantile(positive, SMALL)
+        elif seen.min() < 0.0:  # a wrong sign is far from all logarithms
+            c = ROUNDING * positive.min()
         return cls(c, -float(np.log(np.hypot(seen, c)).mean()))
 
     def of_values(self, v: np.ndarray) -> np.ndarray:
@@ -335,6 +345,8 @@ class Cells:
         if found.how == COUNTS:
             cell = dict(zip(values, self.given.frame.iloc[:, f], strict=True)).get
         expected = found.expected
+        if column.unit:
+            expected = np.array([float(f"{v:.{DIGITS}g}") for v in expected])
         if column != TableColumn() and not (values % 1.0).any():  # such as days
             expected = expected.round()
         pairs = zip(expected, found.excess, strict=True)
@@ -538,9 +550,9 @@ def _sizes(r: np.ndarray, learn: np.ndarray, floor: float, step: float) -> np.nd
         unit = size.max()
         if len(size) >= FEWEST_SIZES:
             low, unit, high = np.maximum(np.quantile(size, [0.7, 0.9, 0.95]), floor)
-            error = RATIO_ERROR / np.sqrt(len(size)) + step / low
+            error = RATIO_ERROR / np.sqrt(len(size))
             ratio = np.log(high / low)
-            ratio = np.clip(NORMAL_RATIO, ratio - error, ratio + error)
+            ratio = np.clip(NORMAL_RATIO, ratio - error, ratio + error + step / low)
             power = min(NORMAL_RATIO / ratio, MOST_POWER)
         z[side] = NORMAL_90 * (np.abs(r[side]) / max(unit, floor)) ** power
     return np.minimum(z, LARGEST_EXCESS)

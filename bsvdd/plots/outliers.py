@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.dates import date2num
 from pandas.api.types import is_numeric_dtype
 from sklearn.utils import get_tags
 
@@ -17,7 +18,7 @@ from ..estimators.checks import require_description
 from ..outliers.stand_out import StandOut
 from ..questions.why import explain
 from ..questions.why import reasons as reasons_of
-from ..tables.columns import texts
+from ..tables.columns import are_dates, texts
 from ..tables.table import as_frame
 from .common import (
     DARK,
@@ -46,6 +47,7 @@ REASON_WIDTH = 70  # characters of a line of a reason
 COLUMN_LENGTH = 34  # characters of the name of a column
 VALUE_LENGTH = 26  # characters of a value
 MOST_NAMED = 9  # rows beside the axes of a column
+MOST_LEVELS = 12  # of a column that are written
 EDGE = 0.4  # of the range of the other cells
 
 
@@ -189,10 +191,14 @@ def _draw_column(ax: Axes, cells: pd.Series, odd: np.ndarray, index: pd.Index) -
     """
     if is_numeric_dtype(cells):
         y = cells.to_numpy(float)
+    elif are_dates(cells):
+        y = date2num(cells)
+        ax.yaxis_date()
     else:
         levels = np.array(sorted(texts(cells).unique()))
         y = np.searchsorted(levels, texts(cells)).astype(float)
-        ax.set_yticks(np.arange(len(levels)), [short(each) for each in levels])
+        some = np.arange(0, len(levels), -(-len(levels) // MOST_LEVELS))
+        ax.set_yticks(some, [short(levels[i]) for i in some])
     others = np.delete(y, odd)
     low, high = np.nanmin(others), np.nanmax(others)
     margin = EDGE * ((high - low) or 1.0)

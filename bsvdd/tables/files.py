@@ -513,6 +513,12 @@ def _typed(x: pd.Series, decimal: str, is_text: bool) -> pd.Series:
     return known.reindex(x.index)
 
 
+def with_commas(cells: pd.Series) -> pd.Series:
+    """Return texts as a file with decimal commas has them: 1,238.79 as 1.238,79."""
+    are_amounts = amounts(cells)["number"].notna()
+    return cells.mask(are_amounts, cells.str.translate(SWAPPED))
+
+
 def _with_points(cells: pd.Series) -> pd.Series:
     """Return cells whose numbers have a decimal comma with a point in its place."""
     swapped = cells.str.translate(SWAPPED)

@@ -328,7 +328,11 @@ def _cures(cells: pd.Series, form: pd.Series, most: str, date: str) -> list[str]
 
 
 def notes_of_column(
-    x: pd.Series, column: TableColumn, values: np.ndarray, no_feature: str = ""
+    x: pd.Series,
+    column: TableColumn,
+    values: np.ndarray,
+    no_feature: str = "",
+    is_cyclic: bool = False,
 ) -> Iterator[str]:
     """Yield how a column is read, where a reader may doubt it.
 
@@ -341,6 +345,8 @@ def notes_of_column(
         The floats of the cells.
     no_feature : str
         Why it is no feature, as ``bsvdd.tables.features`` says it.
+    is_cyclic : bool
+        Whether its values meet at the end of a period.
 
     Yields
     ------
@@ -357,7 +363,7 @@ def notes_of_column(
         unit = f"in {column.unit}, as new rows must be too"
         how = unit if column.unit else "with thousands"
         yield f"is read as numbers {how}; {_category()}"
-    if column.format == columns.TIME:
+    if column.format == columns.TIME and not is_cyclic:
         yield f"has times, read as hours; at midnight they meet by {_clock()}"
     if column.kind == "levels":
         yield f"is read as numbers, the places in {' < '.join(column.values)}"

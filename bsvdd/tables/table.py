@@ -240,7 +240,9 @@ class Table:
         none = no_features(X, table.columns, values)
         for name, column in found.items():
             x = values[name].to_numpy()
-            for line in notes_of_column(X[name], column, x, none.get(name, "")):
+            no_feature = none.get(name, "")
+            is_cyclic = name in self.cyclic
+            for line in notes_of_column(X[name], column, x, no_feature, is_cyclic):
                 warn(f"column {name!r} {line}".replace("{x}", repr(name)), DataWarning)
         return table, table._readable(X, values)
 

@@ -274,7 +274,7 @@ def test_the_first_screen_of_the_readme_is_what_the_command_prints(monkeypatch):
 def test_score_says_how_many_rows_are_training_rows(table, tmp_path):
     model, new, out = tmp_path / "m", tmp_path / "new.csv", tmp_path / "s.csv"
     BSVDD(draws=50, tune=100).fit(table.drop(columns="name")).save(model)
-    known = "10 of 11 rows are training rows; decision() answers them left out"
+    known = "10 of 11 rows are training rows, answered as new ones"
     mixed = pd.concat([table.iloc[:10], table.iloc[:1].assign(size=0.5)])
     for rows, said in ((mixed, True), (mixed.iloc[10:], False)):
         rows.to_csv(new, index=False)
@@ -288,3 +288,22 @@ def test_score_says_how_many_rows_are_training_rows(table, tmp_path):
         assert (
             f"smallest are {', '.join(f'{p:.3g}' for p in smallest)}" in result.stderr
         )
+
+
+@pytest.mark.filterwarnings("ignore:column 'total' is read as numbers")
+def test_kept_rows_have_the_signs_of_their_file(tmp_path):
+    rng = np.random.default_rng(0)
+    amounts = [f"{v:,.2f} €" for v in rng.uniform(100, 3000, 60)]
+    texts = [a.translate(str.maketrans(".,", ",.")) for a in amounts]
+    rows = [
+        f"{i};{v:.2f};{t}".replace(".", ",", 1)
+        for i, v, t in zip(range(60), rng.normal(size=60), texts, strict=True)
+    ]
+    path, kept = tmp_path / "x.csv", tmp_path / "kept.csv"
+    path.write_text("\n".join(["id;a;total", *rows]), encoding="utf-8")
+    layout = ["--sep", ";", "--decimal", ",", "--id", "id"]
+    call("outliers", path, *layout, "--model", "SVDD", "--kept", kept)
+    written = kept.read_text(encoding="utf-8").splitlines()
+    totals = {line.split(";")[2] for line in written[1:]}
+    assert totals <= set(texts) and len(totals) > 50
+    call("fit", kept, *layout, "--model", "SVDD", "--out", tmp_path / "m")

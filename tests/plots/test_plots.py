@@ -30,7 +30,13 @@ def test_cells_by_which_rows_are_odd_have_crosses_and_names():
     assert {text.get_text() for text in axes[0].texts} == {"row 7 = 900", "row 8 = -8"}
     crosses = axes[0].collections[1].get_offsets()
     assert crosses[:, 0].tolist() == [7, 8] and crosses[0, 1] < 10.0  # at the edge
-    clean = bsvdd.stand_out(SVDD(), X.iloc[20:])
+    X["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(
+        RNG.permutation(200) // 2, "D"
+    )
+    X.iloc[10, 4] = pd.Timestamp("1824-01-01")
+    ax = plots.plot_cells(bsvdd.stand_out(SVDD(), X))[-1]
+    assert ax.get_title(loc="left") == "day" and len(ax.get_yticks()) < 12
+    clean = bsvdd.stand_out(SVDD(), X.iloc[20:].drop(columns="day"))
     with pytest.raises(ValueError, match="by one cell"):
         plots.plot_cells(clean)
 

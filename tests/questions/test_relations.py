@@ -147,6 +147,18 @@ def test_of_several_columns_the_one_with_the_most_unusual_value_is_named():
     assert row[["column", "also"]].tolist() == ["net", "price, pieces"]
 
 
+def test_a_wrong_sign_does_not_hide_a_relation():
+    table, _ = planted.equal(1)
+    table["pieces"] = np.random.default_rng(1).integers(1, 30, len(table))
+    table["total"] = (table["net"] * table["pieces"]).round(2)
+    table.loc[5, "pieces"] *= -1
+    found = bsvdd.relations(table[["net", "pieces", "total"]])
+    first = found.table.iloc[0]
+    assert first.name == 5 and first["column"] == "pieces"
+    assert first["expected"] == pytest.approx(-first["value"], rel=1e-3)
+    assert not (found.excess.drop(5) > 2.0).any(axis=None)
+
+
 def test_a_rare_category_is_no_error_and_a_misspelt_one_is():
     table, _ = planted.categories(0)
     table.loc[:3, ["a0", "b0", "c0"]] = "new"  # a product of its own, with its own unit
