@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..tables.files import Layout
 
 CLEAR = 2.0  # excess of rows that are not dim
+EXPECTED_DIGITS = 6
 CAP = 1000.0  # largest excess that is printed
 EXCESS = (
     "excess: the distance of a value from that which the others lead to; in each "
@@ -71,7 +72,7 @@ def _broken(
 ) -> list[str]:
     """Return the cells of a row: its excess, and the reason."""
     own = messages.of_value(value)
-    usual = messages.of_value(expected)
+    usual = messages.of_value(expected, EXPECTED_DIGITS)
     reason = f"{column} = {own} (the others lead to {usual})"
     return [
         f"{excess:.1f}" if excess < CAP else f"> {CAP:.0f}",
