@@ -158,8 +158,9 @@ def test_the_paper_has_the_sections_that_its_journal_asks_for_and_its_references
         for name in ("paper.md", "paper.bib")
     )
     assert re.findall(r"^# (.+)$", paper, re.MULTILINE) == [
-        *("Summary", "Statement of need", "State of the field", "Software design"),
+        *("Summary", "Statement of need", "State of the field", "What is new"),
         *(
+            "Software design",
             "Research impact statement",
             "AI usage disclosure",
             "Acknowledgements",
