@@ -58,6 +58,22 @@ def one() -> Iterator[None]:
 
 
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Write no lines of progress."""
+    token = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
+
+
+def is_quiet() -> bool:
+    """Return whether no lines of progress are written."""
+    return _quiet.get()
 
 
 @contextmanager
@@ -74,7 +90,7 @@ def steps(task: str, every: float = PATIENCE) -> Iterator[Callable[[str], None]]
     >>> with steps("report") as step:
     ...     step("distances")
     """
-    if _inside.get() or multiprocessing.parent_process() is not None:
+    if _inside.get() or is_quiet() or multiprocessing.parent_process() is not None:
         yield lambda _: None
         return
     start = time.monotonic()

@@ -28,7 +28,7 @@ from rich.text import Text
 from .. import tables
 from ..base.atomic import atomic
 from ..base.messages import as_cell, printable
-from ..base.threads import HEARTBEAT, PATIENCE, duration, steps
+from ..base.threads import HEARTBEAT, PATIENCE, duration, is_quiet, steps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -190,6 +190,7 @@ class FinishedCells:
     skipped: int = 0
 
     def __post_init__(self) -> None:
+        self.tells = not (self.bar.console.is_terminal or is_quiet())
         count = f"0/{self.total}"
         self.task = self.bar.add_task(self.name, total=self.total, count=count)
         self.step(f"{self.name} {count}")
@@ -213,7 +214,7 @@ class FinishedCells:
         left = self.bar.tasks[self.task].time_remaining
         about = f", about {duration(left)} left" if left else ""
         self.step(f"{self.name} {count}: {row['data']}{about}")
-        if begins and not self.bar.console.is_terminal:
+        if begins and self.tells:
             self.say(f"{self.name} {count}: {row['data']}{about}")
         if says:
             cell = f"{row['data']}, {row['model']}, replicate {row['replicate']}"
@@ -256,7 +257,7 @@ def progress(
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=console,
-        disable=not console.is_terminal,
+        disable=not console.is_terminal or is_quiet(),
         get_time=clock,
         speed_estimate_period=math.inf,
     )
@@ -280,7 +281,7 @@ def waiting(task: str, every: float = PATIENCE) -> Iterator[Callable[[str], None
     callable
         Is called with the name of each step that begins.
     """
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and not is_quiet():
         with Console(stderr=True).status(task) as status:
             yield lambda step: status.update(f"{task}: {step}")
     else:

@@ -11,6 +11,7 @@ from functools import partial
 
 import click
 
+from ..base import threads
 from .catalogue import data, words
 from .compare import compare_command
 from .explore import explore_command
@@ -53,9 +54,23 @@ def _point_to_words(context: click.Context, *_: object, **__: object) -> None:
         click.echo("what the numbers mean: bsvdd words", err=True)
 
 
+def _be_quiet(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    """Write no progress until the command ends."""
+    if asked:
+        context.with_resource(threads.quiet())
+
+
+QUIET = click.Option(
+    ["--quiet"],
+    is_flag=True,
+    expose_value=False,
+    callback=_be_quiet,
+    help="Write no progress.",
+)
 COMMANDS = (
     *(outliers, fit_command, score, explore_command),
     *(compare_command, data, words, study),
 )
 for command in COMMANDS:
+    command.params.append(QUIET)
     main.add_command(command)

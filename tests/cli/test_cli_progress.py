@@ -6,8 +6,11 @@ import time
 
 from rich.console import Console
 
+from bsvdd.base import threads
 from bsvdd.cli import console as cli_console
 from bsvdd.cli.console import progress
+from bsvdd.cli.main import main
+from tests.cli.helpers import call
 
 
 def row(replicate, model="SVDD", **others):
@@ -42,6 +45,23 @@ def test_a_log_says_that_a_long_cell_is_running(monkeypatch, capsys):
     assert lines and all(
         re.fullmatch(r"study: fits 0/12, \d+ s so far", line) for line in lines
     )
+
+
+def test_quiet_commands_write_no_progress(monkeypatch, capsys):
+    monkeypatch.setattr(cli_console, "HEARTBEAT", 0.02)
+    for terminal in (False, True):
+        console = Console(file=io.StringIO(), width=120, force_terminal=terminal)
+        with threads.quiet(), progress("study", "fits", 12, console) as on_cell:
+            on_cell(row(0), False)
+            time.sleep(0.1)
+            on_cell(row(1, "BDD", error="ValueError: no rows"), False)
+        said = console.file.getvalue()
+        assert "failed: moon, BDD, replicate 1" in said and "fits" not in said
+    with threads.quiet(), cli_console.waiting("fit", 0.02) as step:
+        step("rows")
+        time.sleep(0.1)
+    assert not capsys.readouterr().err and not threads.is_quiet()
+    assert all("--quiet" in call(name, "--help").stdout for name in main.commands)
 
 
 def test_a_terminal_shows_the_first_failure_of_each_model_at_once():
