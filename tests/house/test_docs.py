@@ -103,7 +103,7 @@ def documented(site):
     }
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_name_has_an_entry(documented):
     assert len(PUBLIC) > 40
     criteria = [each.__name__ for each in bandwidth.CRITERIA.values()]
