@@ -316,9 +316,8 @@ class Cells:
         far = np.zeros(self.given.values.shape)
         for f, each in self.found.items():
             if each.how != COUNTS:
-                far[:, f] = np.abs(_standard(self.given.values.iloc[:, f].to_numpy()))[
-                    :, 0
-                ]
+                x = self.given.values.iloc[:, f].to_numpy()
+                far[:, f] = np.abs(_standard(x)[:, 0])
         return far
 
     def suspects(self, row: int) -> list[int]:
