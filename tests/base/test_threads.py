@@ -40,11 +40,11 @@ def test_one_thread_until_the_last_of_several_computations(two_threads):
 
 def test_steps_say_what_runs_and_a_quick_task_says_nothing(capsys):
     with threads.steps("report", every=0.05) as step:
-        for name in ("first", "second"):
+        for name, seconds in (("first", 0.2), ("second", 0.5)):
             step(name)
-            time.sleep(0.2)
+            time.sleep(seconds)
     lines = capsys.readouterr().err.splitlines()
-    assert 2 <= len(lines) <= 4  # after .05, .1, .2 and .4 seconds
+    assert 2 <= len(lines) <= 5  # after .05, .1, .2 and .4 seconds, as doubled times
     assert all(re.fullmatch(r"report: (first|second), [01] s so far", a) for a in lines)
     assert [any(name in a for a in lines) for name in ("first", "second")] == [
         True,
