@@ -44,7 +44,7 @@ def test_steps_say_what_runs_and_a_quick_task_says_nothing(capsys):
             step(name)
             time.sleep(seconds)
     lines = capsys.readouterr().err.splitlines()
-    assert 2 <= len(lines) <= 5  # after .05, .1, .2 and .4 seconds, as doubled times
+    assert 2 <= len(lines) <= 5  # after .05, .1, .2 and .4 seconds
     assert all(re.fullmatch(r"report: (first|second), [01] s so far", a) for a in lines)
     assert [any(name in a for a in lines) for name in ("first", "second")] == [
         True,
