@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -77,8 +77,8 @@ class Parts:
         return found
 
 
-# places of rows in an answer, which of the parts are theirs, and the parts
-Blocks = Iterator[tuple[np.ndarray, np.ndarray | slice, Parts]]
+# places of rows in an answer, which of the parts are theirs, and what returns the parts
+Blocks = Iterator[tuple[np.ndarray, np.ndarray | slice, Callable[[], Parts]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,15 +197,19 @@ class Draws:
     def of_new(self, X: CompleteRows) -> Blocks:
         """Yield blocks of new rows with their parts, and those with copies again."""
         dictionary = self.dictionary
+
+        def of_rows(i: np.ndarray) -> Parts:
+            return self._with_moves(self.parts(dictionary.new(X.X[i])), X, i)
+
+        def of_copies(some: slice) -> Parts:
+            each = [dictionary.new(copy) for copy in X.copies[:, some]]
+            return self._with_moves(self._by_turns(each), X, X.which[some])
+
         for i in blocks(len(X.X), max(self.n_boundary, len(dictionary.distinct))):
-            parts = self.parts(dictionary.new(X.X[i]))
-            yield i, ALL, self._with_moves(parts, X, i)
-        step = ROWS_WITH_COPIES
-        for start in range(0, len(X.which), step):
-            some = X.copies[:, start : start + step]
-            parts = self._by_turns([dictionary.new(each) for each in some])
-            i = X.which[start : start + step]
-            yield i, ALL, self._with_moves(parts, X, i)
+            yield i, ALL, partial(of_rows, i)
+        for start in range(0, len(X.which), ROWS_WITH_COPIES):
+            some = slice(start, start + ROWS_WITH_COPIES)
+            yield X.which[some], ALL, partial(of_copies, some)
 
     def of_left_out(self, which: np.ndarray) -> Blocks:
         """Yield blocks of places in ``which`` (m,) with parts of rows, left out.
@@ -220,23 +224,32 @@ class Draws:
         order = np.argsort(place, kind="stable")
         ends = np.searchsorted(place[order], np.arange(len(needed) + 1))
         leaving = int(np.searchsorted(needed, len(known.L)))
+
+        def of_problems(i: np.ndarray) -> Parts:
+            parts = self.parts(known[needed[i]], needed[i])
+            return self._with_moves(parts, rows, first[needed[i]])
+
+        def of_copies(some: np.ndarray) -> Parts:
+            i = rows.incomplete[some]
+            parts = self._by_turns([copy[some] for copy in copies], problem[i])
+            return self._with_moves(parts, rows, i)
+
         for i in blocks(leaving, max(BOUNDARY_DRAWS, self.n_boundary)):
             if len(i):
                 some = order[ends[i[0]] : ends[i[-1] + 1]]
-                parts = self.parts(known[needed[i]], needed[i])
-                parts = self._with_moves(parts, rows, first[needed[i]])
-                yield some, place[some] - i[0], parts
+                yield some, place[some] - i[0], partial(of_problems, i)
         if leaving < len(needed):  # nothing leaves
             others = CompleteRows.of(rows.X[first[needed[leaving:]]])
             for i, _, parts in self.of_new(others):
                 some = order[ends[leaving + i[0]] : ends[leaving + i[-1] + 1]]
                 yield some, place[some] - leaving - i[0], parts
-        if len(rows.incomplete):
-            at = pd.Index(which).get_indexer(rows.incomplete)
+        at = pd.Index(which).get_indexer(rows.incomplete)
+        asked = np.flatnonzero(at >= 0)
+        if len(asked):
             copies = self.dictionary.left_out_copies
-            parts = self._by_turns(copies, problem[rows.incomplete])
-            parts = self._with_moves(parts, rows, rows.incomplete)
-            yield at[at >= 0], at >= 0, parts
+        for start in range(0, len(asked), ROWS_WITH_COPIES):
+            some = asked[start : start + ROWS_WITH_COPIES]
+            yield at[some], ALL, partial(of_copies, some)
 
     def _with_moves(
         self, parts: Parts, rows: CompleteRows | Rows, i: np.ndarray

@@ -10,6 +10,7 @@ from typing import Any, Self, cast
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..base import threads
 from ..models.dictionary import Dictionary
 from ..models.kernels import Kernel
 from ..models.rows import CompleteRows, Rows
@@ -205,15 +206,20 @@ class Fit:
 
     # decisions
 
-    def _score(self, parts: Parts) -> np.ndarray:
-        return lower_median(self.boundary.margins(parts))
+    # the boundary is learnt before blocks of rows are shared
+
+    @property
+    def _score(self) -> Answer:
+        margins = self.boundary.margins
+        return lambda parts: lower_median(margins(parts))
 
     def decided(self, prob: float, X: CompleteRows | None = None) -> np.ndarray:
         """Return score, P(normal), interval of the score, and distance, (5, rows)."""
         shares = np.array([(1.0 - prob) / 2.0, 0.5, (1.0 + prob) / 2.0])
+        widened = self.boundary.widened
 
         def of_parts(parts: Parts) -> np.ndarray:
-            margins = self.boundary.widened(parts)
+            margins = widened(parts)
             P = (margins >= 0.0).mean(axis=0)
             places = (shares * (len(margins) - 1)).round(6).astype(int)
             margins.sort(axis=0)
@@ -228,15 +234,13 @@ class Fit:
 
     def probability_normal(self, X: CompleteRows | None = None) -> np.ndarray:
         """Return the share of the draws in which rows are normal, (rows,)."""
-
-        def share(parts: Parts) -> np.ndarray:
-            return (self.boundary.widened(parts) >= 0.0).mean(axis=0)
-
-        return self.ask(share, X)
+        widened = self.boundary.widened
+        return self.ask(lambda parts: (widened(parts) >= 0.0).mean(axis=0), X)
 
     def margins(self, X: CompleteRows | None = None) -> np.ndarray:
         """Return log(inside / outside) of rows, (draws, rows)."""
-        return self.ask(lambda parts: self.boundary.widened(parts).T, X).T
+        widened = self.boundary.widened
+        return self.ask(lambda parts: widened(parts).T, X).T
 
     @cached_property
     def left_out_scores(self) -> np.ndarray:
@@ -318,9 +322,10 @@ def distance_of(half_squared: np.ndarray) -> np.ndarray:
 
 def gathered(answer: Answer, parts: Blocks, n: int) -> np.ndarray:
     """Return the answers to n rows; a later block replaces earlier answers."""
+    asked = list(parts)
+    answers = threads.by_block(lambda block: answer(block[2]()), asked)
     found = np.empty(0)
-    for block, (rows, which, of_rows) in enumerate(parts):
-        values = answer(of_rows)
-        found = found if block else np.empty((n, *values.shape[1:]))
+    for i, ((rows, which, _), values) in enumerate(zip(asked, answers, strict=True)):
+        found = found if i else np.empty((n, *values.shape[1:]))
         found[rows] = values[which]
     return found

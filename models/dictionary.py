@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from ..base.threads import by_block
 from .kernels import Kernel
 from .rows import Rows, midranks
 from .signed import log
@@ -478,11 +479,11 @@ class Dictionary:
         The ``group`` (m,) of each row has left; -1 for none.
         """
         leaving = self.leaving[group]
-        parts = [
-            self._similarities(kernel, Y, Z[i], leaving[i].tocoo())
-            for i in blocks(len(Z), len(Y))
-        ]
-        found = concatenated(parts)
+
+        def of_block(i: np.ndarray) -> Arrays:
+            return self._similarities(kernel, Y, Z[i], leaving[i].tocoo())
+
+        found = concatenated(by_block(of_block, blocks(len(Z), len(Y))))
         some = self.of_majority
         others = self.weights[some].sum() - leaving[:, some].sum(axis=1)
         fields = [*found, np.asarray(others), leaving @ self.share]
@@ -543,11 +544,12 @@ class Dictionary:
     def _sums_by_group(
         self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, group: np.ndarray
     ) -> np.ndarray:
-        found = []
-        for i in blocks(len(Z), len(Y)):
+
+        def of_block(i: np.ndarray) -> Arrays:
             k, _ = self._of_groups(kernel, Y, Z[i], group[i])
-            found.append([k.sum(axis=1), np.vecdot(k, k)])
-        return np.concatenate(found, axis=1)
+            return k.sum(axis=1), np.vecdot(k, k)
+
+        return np.array(concatenated(by_block(of_block, blocks(len(Z), len(Y)))))
 
     def _of_groups(
         self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, group: np.ndarray
@@ -595,8 +597,9 @@ def nearest_seeds(kernel: Kernel, Z: np.ndarray, most: int) -> np.ndarray:
     seeds = Z[np.random.default_rng(0).permutation(len(Z))[:most]]
     half = 0.0 if kernel.normalized else kernel.diag(seeds) / 2.0
     of_pairs = kernel.log if kernel.normalized else kernel
-    nearest = [
-        np.argmax(of_pairs(Z[i], seeds) - half, axis=1)
-        for i in blocks(len(Z), len(seeds))
-    ]
-    return np.unique(np.concatenate(nearest), return_inverse=True)[1]
+
+    def nearest(i: np.ndarray) -> np.ndarray:
+        return np.argmax(of_pairs(Z[i], seeds) - half, axis=1)
+
+    found = list(by_block(nearest, blocks(len(Z), len(seeds))))
+    return np.unique(np.concatenate(found), return_inverse=True)[1]

@@ -80,8 +80,9 @@ def blocks(n: int, width: int) -> Iterator[np.ndarray]:
         yield np.arange(start, min(start + step, n))
 
 
-def concatenated(parts: list[Arrays]) -> Arrays:
+def concatenated(parts: Iterable[Arrays]) -> Arrays:
     """Return the arrays of blocks as whole arrays."""
-    if len(parts) == 1:
-        return parts[0]
-    return tuple(map(np.concatenate, zip(*parts, strict=True)))
+    first, *others = parts
+    if not others:
+        return first
+    return tuple(map(np.concatenate, zip(first, *others, strict=True)))

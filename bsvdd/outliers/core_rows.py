@@ -29,6 +29,7 @@ import math
 
 import numpy as np
 
+from ..base.threads import by_block
 from ..models.kernels import Tabular
 from ..models.kernels.decorrelated import (
     MOST_COMPARED_ROWS,
@@ -73,8 +74,8 @@ def core_of(X: np.ndarray, asked: Tabular) -> tuple[np.ndarray, Decorrelated]:
     if len(some) < len(rows):
         m = median_of_different(squared)
         blocks = np.array_split(np.arange(len(rows)), len(rows) // BLOCK_ROWS)
-        found = [_similarity(kernel, rows, block, inside, m) for block in blocks]
-        inside = _most_similar(np.concatenate(found))
+        found = by_block(lambda i: _similarity(kernel, rows, i, inside, m), blocks)
+        inside = _most_similar(np.concatenate(list(found)))
     core = np.zeros(len(X), dtype=bool)
     core[order[inside]] = True
     return core, kernel

@@ -418,9 +418,8 @@ class CoreFit:
         """Return -log k of each of some other rows to the nearest of ``inside``."""
         core = self.kernel.inputs(X[inside])
         blocks = np.array_split(Z, -(-len(Z) * len(core) // BLOCK_VALUES))
-        return np.concatenate(
-            [-self.kernel.log(block, core).max(axis=1) for block in blocks]
-        )
+        near = threads.by_block(lambda z: self.kernel.log(z, core).max(axis=1), blocks)
+        return -np.concatenate(list(near))
 
 
 def stand_out(

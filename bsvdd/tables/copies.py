@@ -32,6 +32,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
+from ..base.threads import by_block
 from ..base.warning import collected
 from .missing import DISTANCES_AT_ONCE
 from .training import TrainingTable
@@ -148,13 +149,14 @@ def _dimensions(d: np.ndarray, most: int) -> float:
 
 def _nearest(numbers: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distances of rows to themselves and the 10 nearest, and these rows."""
-    found = []
-    blocks = len(asked) * len(numbers) // DISTANCES_AT_ONCE + 1
-    for block in np.array_split(asked, blocks):
+
+    def of_block(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         d = cdist(numbers[block], numbers)
         near = np.argpartition(d, NEIGHBOURS)[:, : NEIGHBOURS + 1]
-        d = np.take_along_axis(d, near, 1)
-        found.append((d, near))
+        return np.take_along_axis(d, near, 1), near
+
+    blocks = len(asked) * len(numbers) // DISTANCES_AT_ONCE + 1
+    found = by_block(of_block, np.array_split(asked, blocks))
     d, near = map(np.concatenate, zip(*found, strict=True))
     order = d.argsort(axis=1)
     return np.take_along_axis(d, order, 1), np.take_along_axis(near, order, 1)

@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable
 import numpy as np
 from scipy.stats import mode
 
+from ..base.threads import by_block
 from ..models.rows import CompleteRows
 
 DONORS = 10  # rows whose values fill a missing one
 SPACED = (np.arange(DONORS) + 0.5) / DONORS  # where these lie among more rows as near
-DISTANCES_AT_ONCE = 2**24
+DISTANCES_AT_ONCE = 2**21
 MOST_COLUMNS_NAMED = 8
 
 
@@ -102,16 +103,18 @@ def imputed(
     has = has[order]
     ranks = _ranks(rows[which], known, categorical)
     known_ranks = _ranks(known, known, categorical)
-    step = max(1, DISTANCES_AT_ONCE // len(known))
-    for start in range(0, len(which), step):
-        block = slice(start, start + step)
+
+    def fill(block: np.ndarray) -> None:
         distance = _distances(ranks[block], known_ranks, categorical)
         for i, f in np.argwhere(missing[which[block]]):
             near = _donors(distance[i], has[:, f])
             values = known[near, f]
-            versions[:, start + i, f] = values[(SPACED * len(near)).astype(int)]
+            versions[:, block[i], f] = values[(SPACED * len(near)).astype(int)]
             typical = mode(values)[0] if f in categorical else np.median(values)
-            middle[which[start + i], f] = typical
+            middle[which[block[i]], f] = typical
+
+    blocks = len(which) * len(known) // DISTANCES_AT_ONCE + 1
+    list(by_block(fill, np.array_split(np.arange(len(which)), blocks)))
     return CompleteRows(middle, which, versions)
 
 

@@ -293,7 +293,8 @@ class Decorrelated(Kernel):
         if Z.shape[1] == self.q:
             return np.zeros((len(Z), len(Y)))
         share = cdist(Z[:, self.q :], Y[:, self.q :], "hamming", w=self.weights)
-        return np.asarray(math.log(self.tabular.rho) * (share * self.weights.sum()))
+        share *= math.log(self.tabular.rho) * self.weights.sum()
+        return np.asarray(share)
 
     def __repr__(self) -> str:
         return repr(self.tabular).replace("Tabular", "Decorrelated", 1)

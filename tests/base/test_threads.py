@@ -1,8 +1,10 @@
 """BLAS has one thread beside threads of Python; and what a long task says on stderr."""
 
 import re
+import threading
 import time
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -55,3 +57,32 @@ def test_steps_say_what_runs_and_a_quick_task_says_nothing(capsys):
         time.sleep(0.1)
     assert capsys.readouterr().err == ""  # of a task inside another
     assert [threads.duration(t) for t in (4.4, 200, 9000)] == ["4 s", "3 min", "2.5 h"]
+
+
+def test_blocks_are_answered_in_their_order_by_several_threads():
+    met = threading.Barrier(2)  # nobody passes it alone
+
+    def of_block(block):
+        met.wait(timeout=60.0)
+        with np.errstate(all="ignore"):
+            return block, threading.get_ident(), list(threads.by_block(str, "ab"))
+
+    found = list(threads.by_block(of_block, range(4)))
+    assert [block for block, *_ in found] == [0, 1, 2, 3]
+    assert len({thread for _, thread, _ in found} - {threading.get_ident()}) > 1
+    assert all(inner == ["a", "b"] for *_, inner in found)
+
+
+def test_a_block_has_the_settings_of_its_caller_and_its_error_ends_all():
+    asked = []
+
+    def of_block(block):
+        asked.append(block)
+        return np.array([1.0]) / block
+
+    with np.errstate(divide="ignore"):
+        assert list(threads.by_block(of_block, [0.0, 0.0])) == [np.inf, np.inf]
+    asked.clear()
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        list(threads.by_block(of_block, [0.0] * 999))
+    assert len(asked) < 999
