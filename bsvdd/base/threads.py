@@ -18,7 +18,6 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
 
-import joblib
 from threadpoolctl import ThreadpoolController
 
 HEARTBEAT = 10.0  # seconds before the first line of a log
@@ -86,13 +85,15 @@ def by_block[Block, Found](
     if len(blocks) < 2 or _in_block.get() or multiprocessing.parent_process():
         yield from map(function, blocks)
         return
+    from joblib import cpu_count  # bsvdd --help needs none of it
+
     context = copy_context()  # where NumPy has its settings for errors
 
     def of_block(block: Block) -> Found:
         _in_block.set(True)
         return function(block)
 
-    pool = ThreadPoolExecutor(min(len(blocks), joblib.cpu_count(), MOST_THREADS))
+    pool = ThreadPoolExecutor(min(len(blocks), cpu_count(), MOST_THREADS))
     try:
         with one():
             yield from pool.map(lambda b: context.copy().run(of_block, b), blocks)

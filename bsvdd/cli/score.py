@@ -58,11 +58,11 @@ def score(
     """Score the rows of CSV by a saved MODEL: p-value, P(normal), surprise, decision.
 
     The columns of the fit are taken by their names, and other columns are ignored. Each
-    row of the result has its number in CSV, counted from 0, and with --id its id. The
-    p-value is that of "this row is normal". The surprise is 0 at the cutoff, .69 for a
-    row that is half as similar to the training rows, and negative for normal rows; low
-    and high are the ends of its 90 % interval, whose low end allows for one row like it
-    that the training rows have not shown. With --fdr the rows are decided as one batch.
+    row of the result has its line in CSV, or its id with --id. The p-value is that of
+    "this row is normal". The surprise is 0 at the cutoff, .69 for a row that is half as
+    similar to the training rows, and negative for normal rows; low and high are the
+    ends of its 90 % interval, whose low end allows for one row like it that the
+    training rows have not shown. With --fdr the rows are decided as one batch.
 
     A cell that cannot be read, such as text in a column of numbers, is missing. Missing
     cells are filled by the nearest training rows, and the column filled names them. A
@@ -97,8 +97,7 @@ def score(
             step("reasons")
             reasons = _reasons(est, given, usable.columns, result["normal"], **of_rows)
             result = result.join(reasons)
-        found = with_names(with_filled(result, usable.isna()), usable.index)
-        found = found if table.id is None else with_names(found, new.index[~left])
+        found = with_names(with_filled(result, usable.isna()), new.index[~left])
     save_table(out, found, table, _said(found))
     if n := int(left.sum()):
         notes.append(f"{n} of {len(left)} rows have no value, and are left out")
@@ -175,7 +174,7 @@ def _columns_of_fit(
 def _read(
     table: Table, new: pd.DataFrame, layout: Layout
 ) -> tuple[pd.DataFrame, list[str]]:
-    """New rows, numbered from 0, and how many cells cannot be read.
+    """New rows, numbered from 0, and how many of their cells cannot be read.
 
     A ValueError if no cell of a column can be read.
     """
@@ -186,11 +185,10 @@ def _read(
         return found, []
     row, place = divmod(int(bad.to_numpy().argmax()), bad.shape[1])
     column = table.columns[place]
-    name = new.index.name
-    of_id = "" if name is None else f"; {str(name)!r} is {new.index[row]!r:.80}"
+    of_row = f"{str(new.index.name or 'row')} {str(new.index[row]):.80}"
     first = (
-        f"the first is {X.iat[row, place]!r:.80} in {str(X.columns[place])!r} of row "
-        f"{row} (counted from 0{of_id}), no {column.expected}"
+        f"the first is {X.iat[row, place]!r:.80} in {str(X.columns[place])!r} of "
+        f"{of_row}, no {column.expected}"
     )
     nothing = X.columns[bad.any() & found.isna().all()]
     texts = X.where(bad).astype(str).loc[:, bad.any()]

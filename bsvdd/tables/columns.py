@@ -56,8 +56,8 @@ def texts(x: pd.Series) -> pd.Series:
     return cells[cells != ""]
 
 
-def numbered(x: pd.Series) -> pd.Series:
-    """Return a column by the lines of its file, or by the numbers of its rows."""
+def numbered[Cells: (pd.Series, pd.DataFrame)](x: Cells) -> Cells:
+    """Return cells by the lines of their file, or by the numbers of their rows."""
     return x if x.index.name == LINE else x.reset_index(drop=True)
 
 

@@ -157,10 +157,11 @@ def _of_values(x: pd.Series) -> TableColumn:
     """Return what a column of numbers is: numbers, or days of eight digits."""
     values = TableColumn().floats(x)
     if (bad := np.isinf(values)).any():
+        value = values[bad].iloc[0]
         raise _refused(
-            f"has an infinite value: it is {values[bad].iloc[0]} in "
-            f"{columns.first_row(values, bad)}",
-            FINITE,
+            f"has an infinite value: it is {value} in "
+            f"{columns.first_row(columns.numbered(values), bad)}",
+            advised("missing", FINITE, value) + " makes it missing",
         )
     known = values.dropna()
     if known.abs().max() >= LARGEST_EXACT and known.nunique() < texts(x).nunique():

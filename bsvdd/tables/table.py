@@ -18,6 +18,7 @@ from .columns import (
     TableColumn,
     first_row,
     numbered,
+    numbered,
     text_of,
     texts,
     times_of,
@@ -254,8 +255,8 @@ class Table:
         return new
 
     def _cells(self, X: pd.DataFrame) -> pd.DataFrame:
-        """Rows as :meth:`known`, numbered from 0."""
-        return self.known(X).reset_index(drop=True)
+        """Rows as :meth:`known`, by the lines of their file or numbered from 0."""
+        return numbered(self.known(X))
 
     def _values(self, X: pd.DataFrame) -> pd.DataFrame:
         """The floats of cells, NaN where one is missing or cannot be read."""

@@ -500,9 +500,9 @@ KINDS = {  # content, what is said, the way that is pasted, the numbers of x
     "a.m. and seconds": (csv_of(clock("%I:%M:%S%p")), "times", "--cyclic", HOURS),
     "a text among times": (
         LATE,
-        *("'late' in row 23", "--cyclic 'x'=24 --missing", [*HOURS, np.nan]),
+        *("'late' in line 25", "--cyclic 'x'=24 --missing", [*HOURS, np.nan]),
     ),
-    "hours beside a text": (LATE, "in row 23", "X['x'] = ", [*HOURS, np.nan]),
+    "hours beside a text": (LATE, "in line 25", "X['x'] = ", [*HOURS, np.nan]),
     "days with a.m.": (
         csv_of(clock("%m/%d/%Y %I:%M %p")),
         *("dates, read as days", "", HOURS / 24.0),
