@@ -102,7 +102,8 @@ def score(
     if n := int(left.sum()):
         notes.append(f"{n} of {len(left)} rows have no value, and are left out")
     if fdr is not None and not result["selected"].any():
-        notes.append(_none_selected(result["p_value"], fdr))
+        least = 1.0 / (len(est.fit_.rows.majority_groups) + 1)
+        notes.append(_none_selected(result["p_value"], fdr, least))
     for line in notes:
         click.echo(line, err=True)
 
@@ -233,12 +234,12 @@ def _said(found: pd.DataFrame) -> str:
     return f"{said}:"
 
 
-def _none_selected(p_values: pd.Series, fdr: float) -> str:
+def _none_selected(p_values: pd.Series, fdr: float, least: float) -> str:
     """What p-values Benjamini and Hochberg would select, where none is selected."""
     n = len(p_values)
     smallest = ", ".join(f"{value:.3g}" for value in p_values.nsmallest(3))
     return (
         f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their "
         f"p-values are at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest "
-        f"are {smallest}"
+        f"are {smallest}; the fit gives none below {least:.3g}"
     )
