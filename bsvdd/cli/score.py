@@ -186,7 +186,7 @@ def _read(
         return found, []
     row, place = divmod(int(bad.to_numpy().argmax()), bad.shape[1])
     column = table.columns[place]
-    of_row = f"{str(new.index.name or 'row')} {str(new.index[row]):.80}"
+    of_row = f"{new.index.name or 'row'!s} {new.index[row]!s:.80}"
     first = (
         f"the first is {X.iat[row, place]!r:.80} in {str(X.columns[place])!r} of "
         f"{of_row}, no {column.expected}"

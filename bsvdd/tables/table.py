@@ -18,7 +18,6 @@ from .columns import (
     TableColumn,
     first_row,
     numbered,
-    numbered,
     text_of,
     texts,
     times_of,
