@@ -499,8 +499,11 @@ def explain(
     if isinstance(groups, str) and isinstance(Z, pd.DataFrame):
         Z = Z.drop(columns=groups)
     asked = known.iloc[own] if Z is None else Z
-    values = np.concatenate([table.values.to_numpy()[some], table.floats(asked)])
+    floats = table.floats(asked)
+    values = np.concatenate([table.values.to_numpy()[some], floats])
     new = frame_of(asked, known.columns)
+    if X is None:
+        new = _as_of_fit(table, new, floats)
     cells = _cells(known.iloc[some], new)
     is_category = np.isin(np.arange(len(table.kinds)), table.table.categorical)
     n = len(normal)
@@ -514,6 +517,16 @@ def explain(
     now = pd.Series(surprise[own] if Z is None else start, new.index)
     nearest = pd.DataFrame(known.index.to_numpy()[normal[like]], new.index)
     return Why(now, *of_columns, nearest, walks)
+
+
+def _as_of_fit(
+    table: TrainingTable, new: pd.DataFrame, floats: np.ndarray
+) -> pd.DataFrame:
+    """Return new rows with dates, and 1,234.50, written as the fit has them."""
+    columns = zip(table.table.labels, table.table.columns, strict=True)
+    some = [c for c, column in columns if column.kind == "dates" or column.grouped]
+    written = table.table.frame(floats, new.index)
+    return pd.concat([new.drop(columns=some), written[some]], axis=1)
 
 
 def _cells(known: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:

@@ -127,8 +127,8 @@ class Decorrelated(Kernel):
         The kernel whose coordinates are adjusted, with the bandwidth of the core.
     common : ndarray of shape (p,)
         The common value of each column of numbers; NaN for none.
-    weights : ndarray of shape (c,)
-        The power of rho of each category, and then of each part.
+    powers : ndarray of shape (c,)
+        The power of rho of each part that is a category.
     sides : tuple of LongSide or None
         Of the standardised values of the columns.
     roots : ndarray of shape (h, p, p), optional
@@ -137,7 +137,7 @@ class Decorrelated(Kernel):
 
     tabular: Tabular
     common: np.ndarray = field(compare=False)
-    weights: np.ndarray = field(compare=False)
+    powers: np.ndarray = field(compare=False)
     sides: tuple[LongSide | None, ...] = ()
     roots: np.ndarray | None = field(default=None, compare=False)
 
@@ -163,7 +163,7 @@ class Decorrelated(Kernel):
         tabular = replace(
             asked, kernel=RBF("wide"), categorical=categorical, columns=columns
         )
-        return cls(tabular, common, np.append(np.ones(len(categorical)), parts))
+        return cls(tabular, common, np.array(parts, dtype=float))
 
     def adjusted(self, X: np.ndarray, core: np.ndarray) -> Self:
         """Return the kernel adjusted by the core (c, p) of rows X (n, p)."""
@@ -290,11 +290,15 @@ class Decorrelated(Kernel):
 
     def log_factor(self, Z: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Return log f (m, R) of the categories and parts that differ."""
-        if Z.shape[1] == self.q:
-            return np.zeros((len(Z), len(Y)))
-        share = cdist(Z[:, self.q :], Y[:, self.q :], "hamming", w=self.weights)
-        share *= math.log(self.tabular.rho) * self.weights.sum()
-        return np.asarray(share)
+        found = np.zeros((len(Z), len(Y)))
+        p = len(self.categorical_columns)
+        z, y = Z[:, self.q :], Y[:, self.q :]
+        if p:
+            found += p * cdist(z[:, :p], y[:, :p], "hamming")
+        if z.shape[1] > p:
+            found += cdist(z[:, p:] * self.powers, y[:, p:] * self.powers, "cityblock")
+        found *= math.log(self.tabular.rho)
+        return found
 
     def __repr__(self) -> str:
         return repr(self.tabular).replace("Tabular", "Decorrelated", 1)

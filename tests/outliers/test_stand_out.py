@@ -199,6 +199,23 @@ def test_the_kernel_keeps_what_was_asked_and_is_fitted_to_the_core_alone():
     np.testing.assert_array_equal(plain, stand_out(QUICK, X).surprise)
 
 
+def test_categories_and_common_values_multiply_the_kernel_by_powers_of_rho():
+    X = table(n=400)
+    X[:, 2] = np.where(np.arange(400) % 20, 0.0, X[:, 2])  # 5 % have no common value
+    X[:, 3] = np.arange(400) % 5
+    asked = kernels.Tabular(rho=0.1, categorical=(3,))
+    _, kernel = core_of(X, asked)
+    Z = kernel.inputs(X[:40])
+    q = kernel.q
+    squared = np.square(Z[:, None, :q] - Z[:, :q]).sum(axis=2)
+    other = X[:40, None, 2:] != X[:40, 2:]
+    part = (X[:40, None, 2] == 0.0) != (X[:40, 2] == 0.0)
+    factor = max(0.1, min(0.5, 10.0 * 0.05))
+    log_k = np.log(0.1) * other[..., 1] + np.log(factor) * part
+    log_k -= squared / (2.0 * kernel.inner.s**2)
+    np.testing.assert_allclose(kernel.log(Z, Z), log_k, rtol=1e-9, atol=1e-9)
+
+
 def test_coordinates_of_the_core_are_not_correlated():
     X = table(n=600)
     core, kernel = core_of(X, kernels.Tabular())

@@ -16,6 +16,7 @@ from sklearn.svm import OneClassSVM
 
 import bsvdd
 from bsvdd import BDD, BDDM, BSVDD, LSSVM, OCSVM, SVDD, Views, kernels
+from bsvdd.base.warning import collected
 from bsvdd.questions.why import walk_steps
 
 pytestmark = pytest.mark.filterwarnings(
@@ -358,6 +359,22 @@ def test_words_have_the_form_of_the_column(cells, words):
     known, est = with_forms()
     said = bsvdd.explain(est, known.iloc[[0]].assign(**cells)).reason(0)
     assert re.match(words, said), said
+
+
+def test_new_cells_may_be_written_in_another_way_than_those_of_the_fit(tmp_path):
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 200, 60), "D")
+    pay = np.round(rng.normal(3000.0, 300.0, 60), 2)
+    X = pd.DataFrame({"pay": [f"{v:,.2f}" for v in pay], "on": days})
+    X["on"] = X["on"].dt.strftime("%d.%m.%Y")
+    new = X.iloc[:3].assign(pay=["9,999.00", "3,000.10", "2,999.90"])
+    with collected():
+        est = bsvdd.SVDD().fit(X)
+        est.save(tmp_path / "m")
+        for own in (est, bsvdd.load(tmp_path / "m")):
+            why = bsvdd.explain(own, new)
+            np.testing.assert_allclose(why.surprise, own.decision(new)["surprise"])
+            assert why.reason(0).startswith("pay = 9999 (100%; nearest ")
 
 
 def test_the_column_at_fault_is_named_first():
