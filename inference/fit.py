@@ -97,15 +97,18 @@ class Fit:
     def ask(self, answer: Answer, X: CompleteRows | None = None) -> np.ndarray:
         """Return the answers to new rows, or to the training rows, each left out."""
         if X is not None:
-            return gathered(answer, self.draws.of_new(X), len(X.X))
+            return self._gathered(answer, self.draws.of_new(X), len(X.X))
         n = len(self.rows.X)
-        return gathered(answer, self.draws.of_left_out(np.arange(n)), n)
+        return self._gathered(answer, self.draws.of_left_out(np.arange(n)), n)
+
+    def _gathered(self, answer: Answer, parts: Blocks, n: int) -> np.ndarray:
+        return gathered(answer, parts, n, self.dictionary.kernel.in_threads)
 
     def _ask_counted(self, answer: Answer) -> np.ndarray:
         """Return the answers (n,) to training rows, left out; NaN for the weight 0."""
         i = np.flatnonzero(self.rows.weight)
         found = np.full(len(self.rows.X), np.nan)
-        found[i] = gathered(answer, self.draws.of_left_out(i), len(i))
+        found[i] = self._gathered(answer, self.draws.of_left_out(i), len(i))
         return found
 
     # the cutoff
@@ -320,12 +323,28 @@ def distance_of(half_squared: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum(2.0 * half_squared, 0.0))
 
 
-def gathered(answer: Answer, parts: Blocks, n: int) -> np.ndarray:
-    """Return the answers to n rows; a later block replaces earlier answers."""
-    asked = list(parts)
-    answers = threads.by_block(lambda block: answer(block[2]()), asked)
-    found = np.empty(0)
-    for i, ((rows, which, _), values) in enumerate(zip(asked, answers, strict=True)):
-        found = found if i else np.empty((n, *values.shape[1:]))
-        found[rows] = values[which]
+def gathered(answer: Answer, parts: Blocks, n: int, shared: bool) -> np.ndarray:
+    """Return the answers to n rows; a later block replaces earlier answers.
+
+    The first block is answered alone, so what it makes known is computed once.
+    """
+    blocks = list(parts)
+    last = np.empty(n, dtype=int)  # block of each row
+    for i, (rows, *_) in enumerate(blocks):
+        last[rows] = i
+
+    def answers(i: int) -> tuple[np.ndarray, np.ndarray]:
+        rows, which, of_rows = blocks[i]
+        own = last[rows] == i
+        return rows[own], answer(of_rows())[which][own]
+
+    rows, values = answers(0)
+    found = np.empty((n, *values.shape[1:]))
+    found[rows] = values
+
+    def place(i: int) -> None:
+        rows, values = answers(i)
+        found[rows] = values
+
+    threads.by_block(place, range(1, len(blocks)), shared)
     return found

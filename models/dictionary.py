@@ -483,7 +483,9 @@ class Dictionary:
         def of_block(i: np.ndarray) -> Arrays:
             return self._similarities(kernel, Y, Z[i], leaving[i].tocoo())
 
-        found = concatenated(by_block(of_block, blocks(len(Z), len(Y))))
+        found = concatenated(
+            by_block(of_block, blocks(len(Z), len(Y)), kernel.in_threads)
+        )
         some = self.of_majority
         others = self.weights[some].sum() - leaving[:, some].sum(axis=1)
         fields = [*found, np.asarray(others), leaving @ self.share]
@@ -549,7 +551,9 @@ class Dictionary:
             k, _ = self._of_groups(kernel, Y, Z[i], group[i])
             return k.sum(axis=1), np.vecdot(k, k)
 
-        return np.array(concatenated(by_block(of_block, blocks(len(Z), len(Y)))))
+        return np.array(
+            concatenated(by_block(of_block, blocks(len(Z), len(Y)), kernel.in_threads))
+        )
 
     def _of_groups(
         self, kernel: Kernel, Y: np.ndarray, Z: np.ndarray, group: np.ndarray
@@ -601,5 +605,5 @@ def nearest_seeds(kernel: Kernel, Z: np.ndarray, most: int) -> np.ndarray:
     def nearest(i: np.ndarray) -> np.ndarray:
         return np.argmax(of_pairs(Z[i], seeds) - half, axis=1)
 
-    found = list(by_block(nearest, blocks(len(Z), len(seeds))))
+    found = by_block(nearest, blocks(len(Z), len(seeds)), kernel.in_threads)
     return np.unique(np.concatenate(found), return_inverse=True)[1]

@@ -59,46 +59,51 @@ def one() -> Iterator[None]:
 
 # blocks of rows
 
-_in_block: ContextVar[bool] = ContextVar("in_block", default=False)
+_sharing = threading.Lock()  # one task at a time is shared
 
 
 def by_block[Block, Found](
-    function: Callable[[Block], Found], blocks: Iterable[Block]
-) -> Iterator[Found]:
-    """Yield ``function`` of each block, in their order, computed by all cores.
+    function: Callable[[Block], Found], blocks: Iterable[Block], shared: bool = True
+) -> list[Found]:
+    """Return ``function`` of each block, in their order, computed by several threads.
 
-    One core computes what has one block, is part of a block, or runs in a worker
-    process, beside which others run.
+    One thread computes what has one block, or is part of a task that is shared, or runs
+    in a worker process, beside which others run.
 
     Parameters
     ----------
     function : callable
     blocks : iterable
+    shared : bool
+        Whether several threads may call the function.
+
+    Returns
+    -------
+    list
 
     Examples
     --------
     >>> from bsvdd.base.threads import by_block
-    >>> list(by_block(sum, [[1, 2], [3, 4]]))
+    >>> by_block(sum, [[1, 2], [3, 4]])
     [3, 7]
     """
     blocks = list(blocks)
-    if len(blocks) < 2 or _in_block.get() or multiprocessing.parent_process():
-        yield from map(function, blocks)
-        return
+    is_worker = multiprocessing.parent_process() is not None
+    ends = not threading.main_thread().is_alive()  # no thread can begin
+    alone = len(blocks) < 2 or not shared or is_worker or ends
+    if alone or not _sharing.acquire(blocking=False):
+        return [function(block) for block in blocks]
     from joblib import cpu_count  # bsvdd --help needs none of it
 
     context = copy_context()  # where NumPy has its settings for errors
-
-    def of_block(block: Block) -> Found:
-        _in_block.set(True)
-        return function(block)
-
     pool = ThreadPoolExecutor(min(len(blocks), cpu_count(), MOST_THREADS))
     try:
         with one():
-            yield from pool.map(lambda b: context.copy().run(of_block, b), blocks)
+            found = pool.map(lambda b: context.copy().run(function, b), blocks)
+            return list(found)
     finally:
         pool.shutdown(cancel_futures=True)
+        _sharing.release()
 
 
 # lines on stderr while a task runs

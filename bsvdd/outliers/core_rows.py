@@ -75,7 +75,7 @@ def core_of(X: np.ndarray, asked: Tabular) -> tuple[np.ndarray, Decorrelated]:
         m = median_of_different(squared)
         blocks = np.array_split(np.arange(len(rows)), len(rows) // BLOCK_ROWS)
         found = by_block(lambda i: _similarity(kernel, rows, i, inside, m), blocks)
-        inside = _most_similar(np.concatenate(list(found)))
+        inside = _most_similar(np.concatenate(found))
     core = np.zeros(len(X), dtype=bool)
     core[order[inside]] = True
     return core, kernel

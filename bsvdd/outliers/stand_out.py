@@ -419,7 +419,7 @@ class CoreFit:
         core = self.kernel.inputs(X[inside])
         blocks = np.array_split(Z, -(-len(Z) * len(core) // BLOCK_VALUES))
         near = threads.by_block(lambda z: self.kernel.log(z, core).max(axis=1), blocks)
-        return -np.concatenate(list(near))
+        return -np.concatenate(near)
 
 
 def stand_out(

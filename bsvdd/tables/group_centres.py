@@ -19,6 +19,11 @@ n_{gl}` of its share q among all rows and the counts n of the group's rows: by h
 its surprisal exceeds that of the group's main category, as a Dirichlet prior predicts.
 :math:`\kappa` maximises the left-out likelihood.
 
+The residual of a row whose group has no other is multiplied by the ratio, 1 at most, of
+two mean sizes of the residuals of training rows: as they are, and as if each was of a
+new group. So a value that all rows of a group share, such as a sex or a height, says
+nothing against a new group. A category that no training row has keeps its residual.
+
 A centre of few rows is uncertain. Draws of it, given its rows and the row itself, move
 the residual, see :meth:`GroupCentres.moves`: the intervals and P(normal) of a row count
 them, and its decision does not.
@@ -51,6 +56,8 @@ WILD = 10.0  # interquartile ranges beyond the quartiles
 DRAWS = 1000  # of centres of groups
 MOVES = 8  # of the residual of a row
 UNSEEN = 0.5  # rows that a category has which no row has
+NO_WEIGHT = 1e-9
+ROUNDED = 1e-12  # difference from a centre, relative to the value
 NEW = -1  # the group of a row whose group is not known
 
 
@@ -165,6 +172,10 @@ class Levels:
         found = np.log(p.max(axis=1) / own_of(p, self.code(x)))
         return np.where(np.isnan(x), np.nan, found)
 
+    def has_rows(self, group: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return which rows (m,) are of a group with others, each without itself."""
+        return np.asarray(self.counts[group].sum(axis=1) - weight > NO_WEIGHT)
+
     def moves(self, x: np.ndarray, group: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return moves of the excess (MOVES, m), of draws of Dirichlet(kappa q + n).
 
@@ -178,8 +189,7 @@ class Levels:
         drawn = np.maximum(drawn, np.maximum(self.kappa * self.share, TINY))
         own = drawn[:, np.arange(len(x)), self.code(x)]
         found = np.log(drawn.max(axis=2) / own) - self.excess(x, group, weight)
-        known = self.counts[group].sum(axis=1) - weight > 1e-9
-        return np.where(known & ~np.isnan(x), found, 0.0)
+        return np.where(self.has_rows(group, weight) & ~np.isnan(x), found, 0.0)
 
 
 def own_of(values: np.ndarray, code: np.ndarray) -> np.ndarray:
@@ -202,6 +212,8 @@ class GroupCentres:
     levels : dict of int to Levels
         By the positions of categories.
     nu : float
+    of_new : ndarray of shape (p,)
+        The factors of residuals of rows whose group has no other.
     """
 
     labels: pd.Index
@@ -213,6 +225,7 @@ class GroupCentres:
     sums: np.ndarray
     levels: dict[int, Levels]
     nu: float = np.inf
+    of_new: np.ndarray | float = 1.0
 
     @classmethod
     def of(
@@ -263,7 +276,20 @@ class GroupCentres:
             terms[:, list(categorical)] = 0.0
             return float(t[rows] @ np.where(m > 0.0, np.nan_to_num(terms), 0.0).sum(1))
 
-        return replace(found, nu=max(SCALES[::-1], key=likelihood))
+        found = replace(found, nu=max(SCALES[::-1], key=likelihood))
+        return replace(found, of_new=found._of_new(X[rows], group[rows], t[rows]))
+
+    def _of_new(self, X: np.ndarray, group: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """Return the factors (p,) of residuals of new groups, by training rows."""
+        X = np.clip(X, self.low, self.high)
+        own, has_others = self._residuals(X, group, t)
+        new, _ = self._residuals(X, np.full(len(X), NEW), np.zeros(len(X)))
+        some = has_others & ~np.isnan(X)
+        sums = [
+            (t[:, None] * np.where(some, np.abs(r), 0.0)).sum(axis=0)
+            for r in (own, new)
+        ]
+        return np.where(sums[0] < sums[1], sums[0] / np.maximum(sums[1], TINY), 1.0)
 
     def _terms(self, X: np.ndarray, t: np.ndarray) -> np.ndarray:
         """Return t, t^2, t x, t x^2 of each cell, (4, m, p), 0 for missing cells."""
@@ -292,12 +318,12 @@ class GroupCentres:
         ``own`` (4, m, p) are the terms of rows that leave their group.
         """
         W, W2, S, Q = self.sums[:, group] - own
-        some = W > 1e-9
+        some = W > NO_WEIGHT
         m = np.where(some, W**2 / np.maximum(W2, TINY), 0.0)
-        mean = np.where(some, S / np.maximum(W, 1e-9), 0.0)
+        mean = np.where(some, S / np.maximum(W, NO_WEIGHT), 0.0)
         s2 = np.broadcast_to(self.sigma2, m.shape)
         if np.isfinite(self.nu):
-            ss = np.maximum(Q - W * mean**2, 0.0) * m / np.maximum(W, 1e-9)
+            ss = np.maximum(Q - W * mean**2, 0.0) * m / np.maximum(W, NO_WEIGHT)
             s2 = (self.nu * s2 + ss) / (self.nu + np.maximum(m - 1.0, 0.0))
         between = m * self.tau2
         L = between / np.maximum(between + s2, TINY)
@@ -309,7 +335,9 @@ class GroupCentres:
         """Return residuals, their standard deviations before, and m, (m, p) each."""
         m, L, centre, s2 = self.shrunk(group, self._terms(X, t))
         sd = np.sqrt(np.maximum(s2 + self.tau2 * (1.0 - L), TINY))
-        return (X - centre) / sd, sd, m
+        off = X - centre
+        off[np.abs(off) <= ROUNDED * np.abs(X)] = 0.0
+        return off / sd, sd, m
 
     def moves(
         self, X: np.ndarray, group: np.ndarray, weight: np.ndarray | None = None
@@ -387,10 +415,23 @@ class GroupCentres:
         ndarray of shape (m, p)
         """
         t = np.zeros(len(X)) if weight is None else weight
-        found, _, _ = self._numbers(X, group, t)
+        found, keeps = self._residuals(X, group, t)
+        return np.where(keeps, found, found * self.of_new)
+
+    def _residuals(
+        self, X: np.ndarray, group: np.ndarray, t: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return residuals (m, p), and which of them the group's other rows make.
+
+        Those of categories that no row has count as such.
+        """
+        found, _, m = self._numbers(X, group, t)
+        of_others = m > 0.0
         for f, levels in self.levels.items():
-            found[:, f] = levels.excess(X[:, f], group, t)
-        return found
+            x = X[:, f]
+            found[:, f] = levels.excess(x, group, t)
+            of_others[:, f] = levels.has_rows(group, t) | (levels.code(x) < 0)
+        return found, of_others
 
 
 def variances(
@@ -405,6 +446,6 @@ def variances(
     within = np.maximum(Q - W * mean**2, 0.0).sum(axis=0)
     df = np.where(some, W - W2 / np.maximum(W, TINY), 0.0).sum(axis=0)
     of_means = (some * (mean - mu) ** 2).sum(axis=0) / np.maximum(G - 1, 1)
-    sigma2 = np.where(df > 1e-9, within / np.maximum(df, 1e-9), of_means)
+    sigma2 = np.where(df > NO_WEIGHT, within / np.maximum(df, NO_WEIGHT), of_means)
     tau2 = np.maximum(of_means - sigma2 * (1.0 / m).sum(axis=0) / G, 0.0)
     return mu, tau2, sigma2

@@ -114,7 +114,7 @@ def imputed(
             middle[which[block[i]], f] = typical
 
     blocks = len(which) * len(known) // DISTANCES_AT_ONCE + 1
-    list(by_block(fill, np.array_split(np.arange(len(which)), blocks)))
+    by_block(fill, np.array_split(np.arange(len(which)), blocks))
     return CompleteRows(middle, which, versions)
 
 

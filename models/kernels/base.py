@@ -38,6 +38,12 @@ class Kernel:
         return self
 
     @property
+    def in_threads(self) -> bool:
+        """Whether several threads may call it: not a kernel of the user's."""
+        own = type(self).__module__.startswith(__package__ or "")
+        return own and (self.inner is self or self.inner.in_threads)
+
+    @property
     def scale(self) -> str:
         """The scale of the numbers of a table; empty if it is of none."""
         return ""
@@ -255,6 +261,11 @@ class Custom(Kernel):
     """
 
     function: Callable[..., np.ndarray]
+
+    @property
+    @override
+    def in_threads(self) -> bool:
+        return False
 
     def __repr__(self) -> str:
         # without the address of a function

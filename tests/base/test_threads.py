@@ -5,10 +5,14 @@ import threading
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
+from bsvdd.models import similarities
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from bsvdd import SVDD, kernels, stand_out
 from bsvdd.base import threads
+from bsvdd.base.warning import collected
 
 
 def blas_threads():
@@ -64,13 +68,13 @@ def test_blocks_are_answered_in_their_order_by_several_threads():
 
     def of_block(block):
         met.wait(timeout=60.0)
-        with np.errstate(all="ignore"):
-            return block, threading.get_ident(), list(threads.by_block(str, "ab"))
+        inner = threads.by_block(lambda _: threading.get_ident(), "ab")
+        return block, threading.get_ident(), inner
 
-    found = list(threads.by_block(of_block, range(4)))
+    found = threads.by_block(of_block, range(4))
     assert [block for block, *_ in found] == [0, 1, 2, 3]
-    assert len({thread for _, thread, _ in found} - {threading.get_ident()}) > 1
-    assert all(inner == ["a", "b"] for *_, inner in found)
+    assert threading.get_ident() not in {thread for _, thread, _ in found}
+    assert all(inner == [thread] * 2 for _, thread, inner in found)
 
 
 def test_a_block_has_the_settings_of_its_caller_and_its_error_ends_all():
@@ -81,8 +85,42 @@ def test_a_block_has_the_settings_of_its_caller_and_its_error_ends_all():
         return np.array([1.0]) / block
 
     with np.errstate(divide="ignore"):
-        assert list(threads.by_block(of_block, [0.0, 0.0])) == [np.inf, np.inf]
+        assert threads.by_block(of_block, [0.0, 0.0]) == [np.inf, np.inf]
     asked.clear()
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
-        list(threads.by_block(of_block, [0.0] * 999))
-    assert len(asked) < 999
+        threads.by_block(of_block, [0.0] * 999)
+    assert len(asked) < 999 and not threads._sharing.locked()
+
+
+def test_a_kernel_of_the_user_is_called_by_one_thread(monkeypatch):
+    callers = set()
+
+    def kernel(Z, Y):
+        callers.add(threading.get_ident())
+        return np.exp(-np.square(Z[:, None] - Y).sum(axis=2))
+
+    monkeypatch.setattr(similarities, "BLOCK_SIZE", 2_000)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for asked in (kernel, kernels.Tabular(kernel)):
+        est = SVDD(kernel=asked).fit(X)
+        est.predict(np.tile(X, (9, 1)))
+    assert callers == {threading.get_ident()}
+
+
+def test_blocks_of_rows_have_the_answers_of_one_thread(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    X[:2] = 0.0
+    weight = np.where(np.arange(150) < 20, 0.0, 1.0)
+
+    def answers():
+        with collected():
+            est = SVDD().fit(X, sample_weight=weight)
+            return est.decision(), est.decision(X[::-1]), stand_out(SVDD(), X).table
+
+    monkeypatch.setattr(similarities, "BLOCK_SIZE", 20_000)
+    many = answers()
+    monkeypatch.setattr(threads, "MOST_THREADS", 1)
+    for one, other in zip(answers(), many, strict=True):
+        pd.testing.assert_frame_equal(one, other, check_exact=True)

@@ -66,7 +66,36 @@ def test_a_row_of_a_new_group_is_standardised_by_the_population():
     X, g, _ = table_of()
     own = centres_of(X, g)
     r = own.residuals(X[:5], np.full(5, NEW))
-    assert r == pytest.approx((X[:5] - own.mu) / np.sqrt(own.sigma2 + own.tau2))
+    plain = (X[:5] - own.mu) / np.sqrt(own.sigma2 + own.tau2)
+    assert r == pytest.approx(own.of_new * plain)
+    # by hand: mean sizes of the rows as they are, and as rows of new groups
+    known = own.residuals(X, own.groups(g), np.ones(len(X)))
+    new = (X - own.mu) / np.sqrt(own.sigma2 + own.tau2)
+    ratio = np.abs(known).mean(axis=0) / np.abs(new).mean(axis=0)
+    assert own.of_new == pytest.approx(np.minimum(ratio, 1.0))
+    assert (own.of_new > 0.85).all()
+
+
+def test_what_all_rows_of_a_group_share_says_nothing_against_a_new_group():
+    X, g, _ = table_of(groups=40)
+    rng = np.random.default_rng(1)
+    place = np.unique(g, return_inverse=True)[1]
+    sex = rng.choice(["f", "m"], 40)
+    height = rng.normal(170.0, 10.0, 40)
+    frame = frame_of(X, g)
+    own = frame.assign(sex=sex[place], height=height[place])
+    plain, shared = (
+        bsvdd.BSVDD(group_centres=True).fit(each, groups="patient")
+        for each in (frame, own)
+    )
+    Z = pd.DataFrame(3.2 * rng.normal(size=(200, 2)), columns=["a", "b"])
+    Z["patient"] = [f"new {i}" for i in range(200)]
+    new = Z.assign(sex=rng.choice(["f", "m"], 200), height=rng.normal(170.0, 10.0, 200))
+    assert (shared.predict(new) == plain.predict(Z)).mean() > 0.9
+    assert 0.02 < (shared.predict(new) == -1).mean() < 0.2
+    # of a known group they say much, as does a category that no row has
+    assert (shared.predict(own.assign(height=own["height"] + 20.0)) == -1).all()
+    assert (shared.predict(new.assign(sex="x")) == -1).all()
 
 
 def test_moments_are_those_of_analysis_of_variance():
