@@ -55,6 +55,7 @@ THIN = (
 LARGE_CLUMP = 0.15
 # of a category of which nearly all rows are listed
 FEWEST_OF_CATEGORY = 5
+FLAG_VALUES = 2
 WHOLE = 0.8
 RANKED = 0.1  # a smaller P(odd) tells less of the order than the surprise does
 OTHERS = (0.01, 0.99)  # quantiles of the rows that are not listed
@@ -281,7 +282,7 @@ class StandOut:
         """Return a sentence on categories of which nearly all rows are listed."""
         found = []
         for name, column in self.estimator.table_.frame.items():
-            if is_numeric_dtype(column) and not is_bool_dtype(column):
+            if is_numeric_dtype(column) and column.nunique() > FLAG_VALUES:
                 continue
             each = pd.Series(self.listed).groupby(column.to_numpy(), observed=True)
             for level, own in each:

@@ -141,7 +141,8 @@ def _pictures(
         yield "roc", plots.plot_roc(est, X, y)
     for j in odd if explained else ():
         row = {"row": j} if X is None else {"z": X.iloc[[j]]}
-        yield f"row {j}", plots.plot_explanation(est, **row)
+        frame = est.table_.frame if X is None else X
+        yield f"row {frame.index[j]}", plots.plot_explanation(est, **row)
 
 
 # pages, of this and other packages

@@ -429,6 +429,8 @@ def test_new_rows_with_labels_are_reported(tmp_path):
     page = Page(bsvdd.report(est, tmp_path / "a.html", X, Y[15:]))
     normal = found["normal"].sum()
     said = f"10 new rows: {normal} normal, {10 - normal} abnormal"
+    first = found["surprise"].idxmax()
+    assert f"What makes row {first} odd." in page.text
     assert said in page.text and "positive means minority" in page.text.lower()
     without = Page(bsvdd.report(est, tmp_path / "b.html", X))
     assert "positive means minority" not in without.text.lower()
