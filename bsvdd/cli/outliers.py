@@ -194,14 +194,17 @@ class Answer:
 
     @property
     def cells(self) -> list[list[str]]:
-        """The lines as texts."""
+        """The lines as texts; a P(odd) that orders no rows is shown by its limit."""
+        from ..outliers.stand_out import RANKED
+
         found = self.found
         cells = []
         for line, text in zip(self.lines, self.texts, strict=True):
             odd = median(found.probability[line].tolist())
             nats = median(found.surprise[line].tolist())
             surprise = f"{nats:z.2f}" if nats < 100.0 else f"{nats:,.0f}"
-            shown = "-" if math.isnan(odd) else f"{odd:.2f}"
+            shown = f"{odd:.2f}" if odd >= RANKED else f"<{RANKED:.2f}"
+            shown = "-" if math.isnan(odd) else shown
             cells.append([found.title(line, self.names), shown, surprise, text or "-"])
         return cells
 

@@ -115,14 +115,15 @@ def _groups(
     from ..tables.group_centres import group_texts
 
     name = est.group_column_
-    if name is None or name not in new:
+    if name is None or name not in {*new.columns, new.index.name}:
         return {}, {}
+    labels = new.get(name, new.index)  # --id may have named it
     known = dict(est.groups_["rows"])
-    counts = [known.get(label, 0) for label in group_texts(new[name])]
+    counts = [known.get(label, 0) for label in group_texts(labels)]
     said = [
         f"{n} earlier row{'s' if n > 1 else ''}" if n else f"new {name}" for n in counts
     ]
-    return {"groups": new[name].to_numpy()}, {"own": said}
+    return {"groups": labels.to_numpy()}, {"own": said}
 
 
 def _loaded(model: Path) -> Description:

@@ -336,5 +336,7 @@ def test_rows_of_known_groups_are_scored_by_their_own_centre(tmp_path):
     assert found["own"].tolist() == ["5 earlier rows"] * 2 + ["new patient"]
     assert not found["normal"][1]
     assert "rows: " in found["reason"][1]
+    call("score", model, tmp_path / "new.csv", "--id", "patient", "--out", out)
+    assert pd.read_csv(out)["surprise"].tolist() == found["surprise"].tolist()
     refused = call("fit", tmp_path / "visits.csv", "--group-centres", code=2)
     assert "give --group COLUMN" in refused.output
