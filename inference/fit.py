@@ -209,20 +209,15 @@ class Fit:
 
     # decisions
 
-    # the boundary is learnt before blocks of rows are shared
-
-    @property
-    def _score(self) -> Answer:
-        margins = self.boundary.margins
-        return lambda parts: lower_median(margins(parts))
+    def _score(self, parts: Parts) -> np.ndarray:
+        return lower_median(self.boundary.margins(parts))
 
     def decided(self, prob: float, X: CompleteRows | None = None) -> np.ndarray:
         """Return score, P(normal), interval of the score, and distance, (5, rows)."""
         shares = np.array([(1.0 - prob) / 2.0, 0.5, (1.0 + prob) / 2.0])
-        widened = self.boundary.widened
 
         def of_parts(parts: Parts) -> np.ndarray:
-            margins = widened(parts)
+            margins = self.boundary.widened(parts)
             P = (margins >= 0.0).mean(axis=0)
             places = (shares * (len(margins) - 1)).round(6).astype(int)
             margins.sort(axis=0)
@@ -237,13 +232,15 @@ class Fit:
 
     def probability_normal(self, X: CompleteRows | None = None) -> np.ndarray:
         """Return the share of the draws in which rows are normal, (rows,)."""
-        widened = self.boundary.widened
-        return self.ask(lambda parts: (widened(parts) >= 0.0).mean(axis=0), X)
+
+        def share(parts: Parts) -> np.ndarray:
+            return (self.boundary.widened(parts) >= 0.0).mean(axis=0)
+
+        return self.ask(share, X)
 
     def margins(self, X: CompleteRows | None = None) -> np.ndarray:
         """Return log(inside / outside) of rows, (draws, rows)."""
-        widened = self.boundary.widened
-        return self.ask(lambda parts: widened(parts).T, X).T
+        return self.ask(lambda parts: self.boundary.widened(parts).T, X).T
 
     @cached_property
     def left_out_scores(self) -> np.ndarray:
@@ -326,7 +323,8 @@ def distance_of(half_squared: np.ndarray) -> np.ndarray:
 def gathered(answer: Answer, parts: Blocks, n: int, shared: bool) -> np.ndarray:
     """Return the answers to n rows; a later block replaces earlier answers.
 
-    The first block is answered alone, so what it makes known is computed once.
+    The first block is answered alone, so that what all need is computed once: the
+    boundary, coordinates, norms.
     """
     blocks = list(parts)
     last = np.empty(n, dtype=int)  # block of each row

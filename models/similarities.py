@@ -80,9 +80,8 @@ def blocks(n: int, width: int) -> Iterator[np.ndarray]:
         yield np.arange(start, min(start + step, n))
 
 
-def concatenated(parts: Iterable[Arrays]) -> Arrays:
+def concatenated(parts: list[Arrays]) -> Arrays:
     """Return the arrays of blocks as whole arrays."""
-    first, *others = parts
-    if not others:
-        return first
-    return tuple(map(np.concatenate, zip(first, *others, strict=True)))
+    if len(parts) == 1:
+        return parts[0]
+    return tuple(map(np.concatenate, zip(*parts, strict=True)))

@@ -102,8 +102,7 @@ def score(
     if n := int(left.sum()):
         notes.append(f"{n} of {len(left)} rows have no value, and are left out")
     if fdr is not None and not result["selected"].any():
-        least = 1.0 / (len(est.fit_.rows.majority_groups) + 1)
-        notes.append(_none_selected(result["p_value"], fdr, least))
+        notes.append(_none_selected(est, result["p_value"], fdr))
     for line in notes:
         click.echo(line, err=True)
 
@@ -235,12 +234,15 @@ def _said(found: pd.DataFrame) -> str:
     return f"{said}:"
 
 
-def _none_selected(p_values: pd.Series, fdr: float, least: float) -> str:
+def _none_selected(est: Description, p_values: pd.Series, fdr: float) -> str:
     """What p-values Benjamini and Hochberg would select, where none is selected."""
+    from ..estimators.facts import facts
+
     n = len(p_values)
     smallest = ", ".join(f"{value:.3g}" for value in p_values.nsmallest(3))
     return (
         f"--fdr {fdr:g} selected none of {n} rows: k rows are selected if their "
         f"p-values are at most k * {fdr / n:.3g} ({fdr:g} / {n}), and the smallest "
-        f"are {smallest}; the fit gives none below {least:.3g}"
+        f"are {smallest}; the smallest rate that the fit can hold is "
+        f"{facts(est).smallest_rate:.3g}"
     )

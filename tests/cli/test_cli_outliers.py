@@ -287,7 +287,8 @@ def test_score_says_how_many_rows_are_training_rows(table, tmp_path):
         smallest = pd.read_csv(out)["p_value"].nsmallest(3)
         assert (
             f"smallest are {', '.join(f'{p:.3g}' for p in smallest)}; "
-            f"the fit gives none below {1 / (len(table) + 1):.3g}" in result.stderr
+            f"the smallest rate that the fit can hold is {1 / (len(table) + 1):.3g}"
+            in result.stderr
         )
 
 
