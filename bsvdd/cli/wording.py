@@ -16,6 +16,7 @@ WORDS = {  # by what is advised
     "category": "--category {value} ({python})",
     "blocks": "a column that numbers blocks of {value} rows for --group (in Python "
     "{python})",
+    "centres": "--group-centres",
     "code": "--missing {value} (in Python {python})",
     "cyclic": "--cyclic {value} (in Python {python})",
     "copies": "--group-copies (in Python {python})",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..base.messages import advised
 from .facts import Facts, PosteriorFacts
 
 RIGHT_SPREAD = (0.8, 1.25)  # within it, intervals are about as wide as they should be
@@ -96,6 +97,9 @@ def job(found: Facts) -> str:
         asked = "asked of rows of a new group"
         if found.group_centres:
             asked = "each group has its own centre"
+        elif found.posterior is not None:
+            how = advised("centres", "group_centres=True")
+            asked += f" ({how} asks of each known one)"
         text += (
             f"; {asked}: {found.groups} groups leave one by one, "
             f"and the smallest rate that they can hold is {found.smallest_rate:.2g}"

@@ -425,7 +425,9 @@ def test_fit_takes_what_is_known_of_rows(tmp_path):
         "120 rows; columns 'a', 'b'; group day; recent taken=60D; suspect by=T3"
     )
     assert "; 24 rows count nothing, 96 rows count; by their weights they are" in second
-    assert "asked of rows of a new group: 20 groups leave one by one" in second
+    assert (
+        "--group-centres asks of each known one): 20 groups leave one by one" in second
+    )
     table[["b", "a"]].head(5).to_csv(tmp_path / "new.csv", index=False)
     scored = call("score", tmp_path / "m", tmp_path / "new.csv")
     assert len(scored.stdout.splitlines()) == 6
