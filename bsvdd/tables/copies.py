@@ -34,7 +34,7 @@ from scipy.spatial.distance import cdist
 
 from ..base.threads import by_block
 from ..base.warning import collected
-from .missing import DISTANCES_AT_ONCE
+from ..models.similarities import blocks
 from .training import TrainingTable
 
 NEIGHBOURS = 10
@@ -150,13 +150,12 @@ def _dimensions(d: np.ndarray, most: int) -> float:
 def _nearest(numbers: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distances of rows to themselves and the 10 nearest, and these rows."""
 
-    def of_block(block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        d = cdist(numbers[block], numbers)
+    def of_block(i: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        d = cdist(numbers[asked[i]], numbers)
         near = np.argpartition(d, NEIGHBOURS)[:, : NEIGHBOURS + 1]
         return np.take_along_axis(d, near, 1), near
 
-    blocks = len(asked) * len(numbers) // DISTANCES_AT_ONCE + 1
-    found = by_block(of_block, np.array_split(asked, blocks))
+    found = by_block(of_block, blocks(len(asked), len(numbers)))
     d, near = map(np.concatenate, zip(*found, strict=True))
     order = d.argsort(axis=1)
     return np.take_along_axis(d, order, 1), np.take_along_axis(near, order, 1)

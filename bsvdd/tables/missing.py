@@ -9,10 +9,10 @@ from scipy.stats import mode
 
 from ..base.threads import by_block
 from ..models.rows import CompleteRows
+from ..models.similarities import blocks
 
 DONORS = 10  # rows whose values fill a missing one
 SPACED = (np.arange(DONORS) + 0.5) / DONORS  # where these lie among more rows as near
-DISTANCES_AT_ONCE = 2**21
 MOST_COLUMNS_NAMED = 8
 
 
@@ -113,8 +113,7 @@ def imputed(
             typical = mode(values)[0] if f in categorical else np.median(values)
             middle[which[block[i]], f] = typical
 
-    blocks = len(which) * len(known) // DISTANCES_AT_ONCE + 1
-    by_block(fill, np.array_split(np.arange(len(which)), blocks))
+    by_block(fill, blocks(len(which), len(known)))
     return CompleteRows(middle, which, versions)
 
 

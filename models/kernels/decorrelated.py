@@ -292,7 +292,8 @@ class Decorrelated(Kernel):
         """Return log f (m, R) of the categories and parts that differ."""
         found = np.zeros((len(Z), len(Y)))
         p = len(self.categorical_columns)
-        z, y = Z[:, self.q :], Y[:, self.q :]
+        z = Z[:, self.q :]
+        y = Y[:, self.q :]
         if p:
             found += p * cdist(z[:, :p], y[:, :p], "hamming")
         if z.shape[1] > p:
