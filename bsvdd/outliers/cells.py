@@ -48,7 +48,7 @@ Schwarz, G. (1978). Estimating the dimension of a model. Annals of Statistics 6,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -93,7 +93,8 @@ FEWEST_SIZES = 10  # on one side, that have quantiles
 MOST_NEGATIVE = 0.1  # share of values below 0 of a column with logarithms
 SMALL = 0.05  # quantile of the positive values, below which the logarithm is linear
 LARGEST_EXCESS = 1000.0
-AS_LARGE = 0.9  # of the largest excess: columns of one equation have the same
+OFF = 1.0  # excess of a cell that may be wrong
+AS_LITTLE = 0.1  # of the largest excess: columns of one equation leave the same
 LARGEST_VALUE = 1e100  # whose square is a number
 DIGITS = 4  # of what is expected in a unit, which is a text
 NO_SIZE = np.finfo(float).tiny  # in place of 0 below a fraction
@@ -211,11 +212,19 @@ class Cells:
     Attributes
     ----------
     given : TrainingTable
+    is_category : ndarray of bool, shape (p,)
+    learn : ndarray of bool, shape (n,)
+        The rows that were learned from.
+    by : sequence of int or None
+        The columns that explain all others; None if each explains all others.
     found : dict of int to Explained
         What explains each column, without columns that are not judged.
     """
 
     given: TrainingTable
+    is_category: np.ndarray
+    learn: np.ndarray
+    by: Sequence[int] | None
     found: dict[int, Explained]
 
     @classmethod
@@ -244,17 +253,13 @@ class Cells:
         -------
         Cells
         """
-        values = given.values.to_numpy(float).clip(-LARGEST_VALUE, LARGEST_VALUE)
-        pairs = zip(values.T, is_category, strict=True)
-        columns = [CellColumn.of(*pair, learn) for pair in pairs]
         found = {}
-        for f, column in enumerate(columns):
+        judged = (f for f in range(len(is_category)) if by is None or f not in by)
+        for f, each in _explanations(_values(given), is_category, learn, judged, by):
             step(f"column {given.frame.columns[f]!r}")
-            used = range(len(columns)) if by is None else by
-            others = {g: columns[g] for g in used if g != f}
-            if by is None or f not in by:
-                found[f] = _explained(others, column, learn)
-        return cls(given, {f: each for f, each in found.items() if each is not None})
+            if each is not None:
+                found[f] = each
+        return cls(given, is_category, learn, by, found)
 
     @cached_property
     def excess(self) -> np.ndarray:
@@ -320,13 +325,57 @@ class Cells:
                 far[:, f] = np.abs(_standard(x)[:, 0])
         return far
 
-    def suspects(self, row: int) -> list[int]:
-        """Return the column by which a row is odd, and those that may be wrong instead.
+    def suspects(self, rows: Sequence[int]) -> dict[int, list[int]]:
+        """Return the columns that may be wrong in each of some rows.
 
-        These break a relation, as the first does.
+        The largest excess of a row has a column, and columns that explain it. Each of
+        these cells that is off is set to what the others lead to. The wrong one leaves
+        the least excess in the row. In a relation any of its columns may be wrong, and
+        all leave as little: the first is the one whose value is the most unusual.
+
+        Parameters
+        ----------
+        rows : sequence of int
+
+        Returns
+        -------
+        dict of int to list of int
+            The first column is the one by which the row is odd. The others break a
+            relation, as the first does.
         """
-        first, *others = suspects(self.excess[row], self.unusual[row])
-        return [first, *(f for f in others if self.breaks(first) and self.breaks(f))]
+        z = np.nan_to_num(self.excess)
+        pairs = []
+        for row in rows:
+            first = int(z[row].argmax())
+            near = sorted({first, *self.found[first].by})
+            off = [f for f in near if f == first or z[row, f] >= OFF]
+            pairs.extend((row, f) for f in off)
+        if not pairs:
+            return {}
+        at, changed = np.transpose(pairs)
+        values = _values(self.given)
+        new = values[at]
+        for i, (row, f) in enumerate(pairs):
+            new[i, f] = self.found[f].expected[row]
+        values = np.vstack([values, new])
+        learn = np.pad(self.learn, (0, len(new)))
+        left = z[at]
+        of = self.is_category, learn, self.found, self.by
+        for f, each in _explanations(values, *of):
+            assert each is not None  # of the same rows as before
+            again = each.excess[len(self.learn) :]
+            left[:, f] = np.where(np.isnan(again), left[:, f], again)
+        left = left.max(axis=1)
+        little = AS_LITTLE * z[at].max(axis=1)
+        of_row: dict[int, list[int]] = {}
+        for row in rows:
+            own = at == row
+            likely = changed[own][left[own] <= left[own].min() + little[own]]
+            likely = likely[np.argsort(-self.unusual[row, likely], kind="stable")]
+            first, *others = likely.tolist()
+            others = [f for f in others if self.breaks(first) and self.breaks(f)]
+            of_row[row] = [first, *others]
+        return of_row
 
     def breaks(self, f: int) -> bool:
         """Return whether an excess in column f breaks a relation."""
@@ -352,23 +401,25 @@ class Cells:
         return [None if np.isnan(excess) else cell(v) for v, excess in pairs]
 
 
-def suspects(excess: np.ndarray, unusual: np.ndarray) -> list[int]:
-    """Return the columns with the largest excess of a row, or nearly so.
+def _values(given: TrainingTable) -> np.ndarray:
+    """Return the values (n, p) of a table, whose squares are numbers."""
+    return given.values.to_numpy(float).clip(-LARGEST_VALUE, LARGEST_VALUE)
 
-    In a relation any of its columns may be wrong, and all have the same excess. The
-    first is the one whose own value is the most unusual.
 
-    Parameters
-    ----------
-    excess, unusual : ndarray of shape (p,)
-
-    Returns
-    -------
-    list of int
-    """
-    excess = np.nan_to_num(excess, nan=-1.0)
-    largest = np.flatnonzero(excess >= AS_LARGE * excess.max())
-    return sorted(largest.tolist(), key=lambda f: -unusual[f])
+def _explanations(
+    values: np.ndarray,
+    is_category: np.ndarray,
+    learn: np.ndarray,
+    judged: Iterable[int],
+    by: Sequence[int] | None,
+) -> Iterator[tuple[int, Explained | None]]:
+    """Yield each judged column of values (n, p), and what explains it."""
+    pairs = zip(values.T, is_category, strict=True)
+    columns = [CellColumn.of(*pair, learn) for pair in pairs]
+    used = range(len(columns)) if by is None else by
+    for f in judged:
+        others = {g: columns[g] for g in used if g != f}
+        yield f, _explained(others, columns[f], learn)
 
 
 def _explained(

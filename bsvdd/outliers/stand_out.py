@@ -563,7 +563,7 @@ def _kinds(cells: Cells, listed: np.ndarray, named: np.ndarray) -> pd.DataFrame:
     found = pd.DataFrame(None, range(len(listed)), ["finding", *shown], object)
     found.loc[listed, "finding"] = ODD
     frame = cells.given.frame
-    of_row = {row: cells.suspects(row) for row in np.flatnonzero(named)}
+    of_row = cells.suspects(np.flatnonzero(named).tolist())
     expected = {f: cells.expected(f) for f in {each[0] for each in of_row.values()}}
     for row, (f, *others) in of_row.items():
         if cells.breaks(f):

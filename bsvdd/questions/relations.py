@@ -9,7 +9,7 @@ numbers, follows if one or two others save half of its surprise on average.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ..base import threads
 from ..base.messages import listed
-from ..outliers.cells import FOLLOWS, Cells, suspects
+from ..outliers.cells import FOLLOWS, Cells
 from ..tables.training import TrainingTable
 
 
@@ -38,43 +38,18 @@ class Relations:
         follows from has a missing value, or a category in fewer than five rows.
     expected : pandas.DataFrame of shape (n, p)
         What the others predict, as a cell of the table; None where there is no excess.
-    values : pandas.DataFrame of shape (n, p)
-        The table.
-    unusual : pandas.DataFrame of shape (n, p)
-        How far each number is from the middle of its column, in standard deviations of
-        the middle part; 0 in other columns.
+    table : pandas.DataFrame
+        The rows that have an excess, the strongest first: the largest ``excess``, its
+        ``column``, the ``value`` and what was ``expected`` there. Beyond the unit
+        ``column`` is the one that makes the row fit best when its cell is set to what
+        is expected. In a relation any of its columns may make it fit: ``column`` is the
+        one whose value is the most unusual, and ``also`` names the others.
     """
 
     follows: pd.DataFrame
     excess: pd.DataFrame
     expected: pd.DataFrame
-    values: pd.DataFrame
-    unusual: pd.DataFrame
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """The rows that have an excess, the strongest first.
-
-        With the largest ``excess``, its ``column``, the ``value`` and what was
-        ``expected`` there. In a relation of several columns any one of them may be
-        wrong: ``column`` is the one whose value is the most unusual in its column, and
-        ``also`` names the others with as large an excess.
-        """
-        excess = self.excess.fillna(-1.0).to_numpy()
-        largest = excess.max(axis=1)
-        rows = np.argsort(-largest, kind="stable")[: (largest >= 0.0).sum()]
-        unusual = self.unusual.to_numpy()
-        found = [suspects(excess[row], unusual[row]) for row in rows]
-        cells = [(row, own[0]) for row, own in zip(rows, found, strict=True)]
-        labels = [self.excess.columns[own] for own in found]
-        columns = {
-            "excess": largest[rows],
-            "column": [each[0] for each in labels],
-            "value": [self.values.iat[at] for at in cells],
-            "expected": [self.expected.iat[at] for at in cells],
-            "also": [", ".join(map(str, each[1:])) for each in labels],
-        }
-        return pd.DataFrame(columns, self.excess.index[rows])
+    table: pd.DataFrame
 
     def __repr__(self) -> str:
         """Return a line for each column that follows."""
@@ -136,16 +111,36 @@ def relations(X: ArrayLike, on: ArrayLike | None = None) -> Relations:
     learn = np.ones(len(frame), dtype=bool)
     with threads.one(), threads.steps("relations") as step:
         cells = Cells.of(given, is_category, learn, by, step)
+    following = {f: e for f, e in cells.found.items() if e.explained >= FOLLOWS}
+    cells = replace(cells, found=following)
     excess = given.values * np.nan
     expected = pd.DataFrame(None, excess.index, excess.columns, object)
     follows = {}
-    for f, found in cells.found.items():
-        if found.explained >= FOLLOWS:
-            name = names[f]
-            follows[name] = found.explained, found.how, [names[g] for g in found.by]
-            excess[name] = found.size
-            expected[name] = cells.expected(f)
+    for f, found in following.items():
+        name = names[f]
+        follows[name] = found.explained, found.how, [names[g] for g in found.by]
+        excess[name] = found.size
+        expected[name] = cells.expected(f)
     columns = ["explained", "how", "by"]
     named = pd.DataFrame.from_dict(follows, "index", columns=columns)
-    unusual = pd.DataFrame(cells.unusual, excess.index, excess.columns)
-    return Relations(named, excess, expected, frame, unusual)
+    return Relations(named, excess, expected, _table(cells, excess, expected))
+
+
+def _table(cells: Cells, excess: pd.DataFrame, expected: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that have an excess, the strongest first."""
+    z = excess.fillna(-1.0).to_numpy()
+    largest = z.max(axis=1)
+    rows = np.argsort(-largest, kind="stable")[: (largest >= 0.0).sum()]
+    own = {row: [int(z[row].argmax())] for row in rows}
+    own |= cells.suspects(rows[largest[rows] > 1.0].tolist())
+    at = [(row, own[row][0]) for row in rows]
+    frame = cells.given.frame
+    labels = [frame.columns[own[row]] for row in rows]
+    columns = {
+        "excess": largest[rows],
+        "column": [each[0] for each in labels],
+        "value": [frame.iat[cell] for cell in at],
+        "expected": [expected.iat[cell] for cell in at],
+        "also": [", ".join(map(str, each[1:])) for each in labels],
+    }
+    return pd.DataFrame(columns, excess.index[rows])

@@ -33,7 +33,7 @@ def test_one_cell_of_many_columns_keeps_its_size():
     X = np.random.default_rng(0).normal(size=(200, 50))
     X[7, 30] = 6.5
     found = cells_of(X)
-    assert 5.0 < found.excess[7, 30] < 8.0 and found.suspects(7)[0] == 30
+    assert 5.0 < found.excess[7, 30] < 8.0 and found.suspects([7])[7][0] == 30
     assert max(each.explained for each in found.found.values()) < 0.25
 
 
@@ -57,4 +57,35 @@ def test_classes_that_overlap_contradict_no_row_and_a_wrong_class_is_contradicte
     X.loc[9, "code"] = "u" if X.loc[9, "kind"] == "b" else "v"
     found = cells_of(X)
     largest = np.nan_to_num(found.excess).max(axis=1)
-    assert largest.argmax() == 9 and found.breaks(found.suspects(9)[0])
+    assert largest.argmax() == 9 and found.breaks(found.suspects([9])[9][0])
+
+
+def test_the_flag_that_lacks_is_named_and_not_the_one_with_the_largest_excess():
+    """A row without a flag lacks the rarest, by the flags; its flow tells which."""
+    rng = np.random.default_rng(9)
+    state = rng.choice(3, 400, p=[0.3, 0.6, 0.1])
+    flow = np.array([2.0, 14.0, 7.0])[state] + rng.normal(size=400)
+    X = pd.DataFrame({"flow": flow, "heat": 20.0 + 0.8 * flow + rng.normal(size=400)})
+    for j, name in enumerate(["idle", "running", "fault"]):
+        X[name] = (state == j).astype(int)
+    row = X.index[X["running"] == 1][0]
+    X.loc[row, "running"] = 0
+    found = cells_of(X)
+    assert X.columns[np.nanargmax(found.excess[row])] == "fault"
+    first = found.suspects([row])[row][0]
+    assert X.columns[first] == "running" and found.expected(first)[row] == 1
+
+
+def test_the_wrong_cell_is_named_and_not_one_that_it_explains():
+    """Tax x 1.5: gross, tax and net break two equations as much."""
+    rng = np.random.default_rng(0)
+    hours, rate = rng.integers(80, 170, 300), rng.uniform(15.0, 40.0, 300).round(2)
+    gross = (hours * rate).round(2)
+    X = pd.DataFrame({"hours": hours, "rate": rate, "gross": gross})
+    X["tax"] = (0.22 * gross).round(2)
+    X["net"] = (X["gross"] - X["tax"]).round(2)
+    X.loc[7, "tax"] *= 1.5
+    X.loc[9, "rate"] *= 2.2
+    found = cells_of(X)
+    named = {row: X.columns[own] for row, own in found.suspects([7, 9]).items()}
+    assert named[7].tolist() == ["tax"] and named[9][0] == "rate"
