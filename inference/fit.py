@@ -203,10 +203,6 @@ class Fit:
     def _log_similarity(self, parts: Parts) -> np.ndarray:
         return parts.log_p if self.dictionary.kernel.normalized else -parts.log_q
 
-    def median_log_similarity(self) -> np.ndarray:
-        """Return the median log s_A (n,) of the training rows, each left out."""
-        return self.ask(lambda parts: lower_median(self._log_similarity(parts)))
-
     # decisions
 
     def _score(self, parts: Parts) -> np.ndarray:
@@ -226,9 +222,19 @@ class Fit:
 
         return self.ask(of_parts, X).T
 
+    @cached_property
+    def left_out(self) -> np.ndarray:
+        """Medians of log s_A and log(inside / outside) of training rows, (2, n)."""
+
+        def both(parts: Parts) -> np.ndarray:
+            middle = lower_median(self._log_similarity(parts))
+            return np.stack([middle, self._score(parts)], axis=1)
+
+        return self.ask(both).T
+
     def scores(self, X: CompleteRows | None = None) -> np.ndarray:
         """Return the median log(inside / outside) of rows, (rows,)."""
-        return self.ask(self._score, X)
+        return self.left_out[1].copy() if X is None else self.ask(self._score, X)
 
     def probability_normal(self, X: CompleteRows | None = None) -> np.ndarray:
         """Return the share of the draws in which rows are normal, (rows,)."""

@@ -482,7 +482,7 @@ class Description(OutlierMixin, OfRows[Fit]):
 
     @override
     def score_samples(
-        self, X: ArrayLike, groups: ArrayLike | None = None
+        self, X: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> np.ndarray:
         r"""Return the score of each row; it is at least 0 for normal rows.
 
@@ -498,7 +498,8 @@ class Description(OutlierMixin, OfRows[Fit]):
 
         Parameters
         ----------
-        X : array-like of shape (m, p), or data frame
+        X : array-like of shape (m, p), or data frame, optional
+            By default the training rows, each left out.
         groups : array-like, or name of a column of X, optional
             As in :meth:`decision`.
 
@@ -515,7 +516,7 @@ class Description(OutlierMixin, OfRows[Fit]):
         ----------
         Hyndman, R. J. (2026). arXiv:2603.09318.
         """
-        rows = self._new_rows(X, groups=groups)
+        rows = self._rows(X, groups=groups)
         with threads.one():
             return self.fit_.scores(rows)
 

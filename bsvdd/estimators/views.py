@@ -410,12 +410,13 @@ class Views(OutlierMixin, BaseEstimator):
         """
         return self.decision(Z)["probability_normal"].to_numpy()
 
-    def score_samples(self, Z: ArrayLike) -> np.ndarray:
-        """Return minus the surprise of each new row: at least 0 for normal rows.
+    def score_samples(self, Z: ArrayLike | None = None) -> np.ndarray:
+        """Return minus the surprise of each row: at least 0 for normal rows.
 
         Parameters
         ----------
-        Z : array-like of shape (m, p)
+        Z : array-like of shape (m, p), optional
+            By default the training rows, each left out.
 
         Returns
         -------

@@ -359,7 +359,7 @@ class CoreFit:
         fitted = clone(est).set_params(kernel=kernel)
         fitted.fit(X, sample_weight=core * rows.weight, groups=rows.group_labels)
         with threads.one():
-            surprise = np.maximum(-fitted.fit_.median_log_similarity(), 0.0)
+            surprise = np.maximum(-fitted.fit_.left_out[0], 0.0)
         return cls(fitted, kernel, core, surprise)
 
     def clumps(self, X: np.ndarray, listed: np.ndarray) -> np.ndarray:

@@ -601,7 +601,7 @@ def _known(est: RowScorer, X: ArrayLike | None) -> tuple[TrainingTable, np.ndarr
     if X is not None:
         table = TrainingTable.read(X)
     elif isinstance(est, LeavesOut):
-        return est.table_, est.decision()["surprise"].to_numpy()
+        return est.table_, 0.0 - est.score_samples()
     elif isinstance(est, HasTable):
         table = est.table_
     else:
