@@ -57,6 +57,9 @@ MASS_OF_CELL = 1e-4
 # the largest r; larger ones are left out after a model that has lost by these log odds
 MOST_WILD = 5
 LOST = 5.0
+# a tail of more rows is halved unless this share of it is odd
+MOST_IN_TAIL = 500
+MANY_ODD = 0.25
 NUMBER_DRAWS = 4000  # of the number of odd rows
 AT_LEAST = 0.01  # its quantile, for all sources
 NUMBERS = 0.5, 0.05, 0.95  # quantiles of the number of odd rows of a stratum
@@ -111,6 +114,20 @@ class OddRows:
             unknown = np.full((strata, len(NUMBERS)), np.nan)
             probability = np.where(aside, 1.0, np.nan)
             return cls(probability, int(aside.sum()), math.nan, unknown)
+        found = cls._of_tail(tail, aside, level)
+        while tail.m > MOST_IN_TAIL:
+            within = found.probability[~aside][tail.within]
+            upper = tail.upper_half
+            if upper is None or (within >= RATHER).mean() >= MANY_ODD:
+                break
+            tail = upper
+            found = cls._of_tail(tail, aside, level)
+        return found
+
+    @classmethod
+    def _of_tail(cls, tail: Tail, aside: np.ndarray, level: np.ndarray) -> Self:
+        """Return the odd rows of a table by this tail."""
+        strata = int(level.max()) + 1
         models = _averaged(tail)
         of_values = {}
         inside = np.zeros(len(tail.u))

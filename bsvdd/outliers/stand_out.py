@@ -27,7 +27,7 @@ from .cells import Cells
 from .core_rows import CORE_SHARE, core_of
 from .odd_rows import AT_LEAST, RATHER, OddRows
 from .strata import Strata, sentence
-from .tail import Tail
+from .tail import BELOW, Tail
 
 MOST_FITS = 3  # rows beyond any tail are set aside before the next one
 FEWEST_IN_TABLE = 5  # rows
@@ -601,7 +601,7 @@ def _core_fit(
     aside = np.zeros(len(level), dtype=bool)
     # a sphere has a share of rows outside, and the others lie at one distance: so its
     # tail begins beyond the share of the core
-    below = CORE_SHARE if "outlier_fraction" in est.get_params(deep=False) else None
+    below = CORE_SHARE if "outlier_fraction" in est.get_params(deep=False) else BELOW
     found = CoreFit.of(est, X, rows, aside)
     for _ in range(MOST_FITS - 1):
         tail = Tail.of(found.surprise[~aside], below, level[~aside])

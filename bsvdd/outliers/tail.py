@@ -24,6 +24,10 @@ number of strata. It is .95 for the tail of single cells
 (:mod:`bsvdd.outliers.cells`), so it is 2/3 for both. At most .3 of all rows are odd,
 and :math:`e_l` is at most .99.
 
+No tail is a GPD to the last row. Of 1,000 rows or more the rest would be taken for odd
+rows: of clean tables of 20,000 rows nine in ten had a list. So a tail of more than 500
+rows is halved, b = (1 + b) / 2, unless a quarter of it is odd (:mod:`.odd_rows`).
+
 If the columns are normal, the tail of the log surprises is light. If they are skewed,
 it is heavier. The prior of :math:`\xi` allows both. The density of odd rows has two
 parts, because one is not enough. With a = 2 only, odd rows that are all far away would
@@ -65,10 +69,7 @@ FEWEST_BEYOND = 2
 POWERS = 1000
 FEWEST_SURPRISES = 20  # different ones in a tail
 EQUAL = 1e-9  # difference of log surprises up to which they are equal
-# b is BELOW; a tail of more than MOST_IN_TAIL rows has a larger b, up to MOST_BELOW
-BELOW = 0.5
-MOST_BELOW = 0.7
-MOST_IN_TAIL = 1000
+BELOW = 0.5  # b
 LEAST_APART = 0.05  # b less the share of the rows that have the smallest surprise
 # the largest surprises are values of their own, and the others are joined in bins
 MOST_EXACT = 100
@@ -181,7 +182,7 @@ class Tail:
     def of(
         cls,
         surprise: np.ndarray,
-        below: float | None = None,
+        below: float = BELOW,
         level: np.ndarray | None = None,
         none: float = NO_ODD_ROW,
     ) -> Self | None:
@@ -190,9 +191,8 @@ class Tail:
         Parameters
         ----------
         surprise : ndarray of shape (n,)
-        below : float, optional
-            b, the share of the rows that is not in the tail. By default .5, or more so
-            that the tail has 1,000 rows at most, up to .7.
+        below : float, default=0.5
+            b, the share of the rows that is not in the tail.
         level : ndarray of int, shape (n,), optional
             The stratum of each row, from 0. By default all rows are one stratum.
         none : float, default=0.7
@@ -203,21 +203,35 @@ class Tail:
             None if the tail has fewer than 20 different surprises, or if more than a
             share b - .05 of all rows has the smallest surprise.
         """
-        if below is None:
-            share = 1.0 - MOST_IN_TAIL / len(surprise)
-            below = min(max(share, BELOW), MOST_BELOW)
         level = np.zeros(len(surprise), dtype=int) if level is None else level
         log_t = np.log(np.maximum(surprise, surprise[surprise > 0.0].min(initial=1.0)))
-        u = log_t - np.quantile(log_t, below)
+        smallest = (log_t <= log_t.min() + EQUAL).mean()
+        if smallest > below - LEAST_APART:
+            return None
+        return cls._beyond(log_t - np.quantile(log_t, below), level, none)
+
+    @classmethod
+    def _beyond(cls, u: np.ndarray, level: np.ndarray, none: float) -> Self | None:
+        """Return the tail of the rows with u > 0; None if few of them differ."""
         inside = np.flatnonzero((u > 0.0) & (u < BEYOND_TAIL))
         inside = inside[np.lexsort((level[inside], u[inside]))]
         x = u[inside]
-        of_x = level[inside] == np.arange(level.max() + 1)[:, None]
-        smallest = (log_t <= log_t.min() + EQUAL).mean()
-        few = len(np.unique(x.round(9))) < FEWEST_SURPRISES
-        if few or smallest > below - LEAST_APART:
+        if len(np.unique(x.round(9))) < FEWEST_SURPRISES:
             return None
+        of_x = level[inside] == np.arange(level.max() + 1)[:, None]
         return cls(u, level, *_binned(x, of_x), none)
+
+    @property
+    def upper_half(self) -> Self | None:
+        """The tail of the upper half of the rows; None if few of them differ."""
+        return self._beyond(
+            self.u - np.median(self.u[self.within]), self.level, self.none
+        )
+
+    @property
+    def within(self) -> np.ndarray:
+        """Which rows (n,) are in the tail."""
+        return (self.u > 0.0) & ~self.far
 
     def until(self, v: int) -> Self:
         """Return the tail of the v smallest values, without rows with larger ones."""

@@ -287,14 +287,46 @@ def test_too_few_different_rows_have_no_tail(t):
     assert found.at_least == found.listed(0.5).sum() == (t == 29.0).sum()
 
 
-def test_the_tail_of_many_rows_begins_later_and_its_bins_change_little(monkeypatch):
+def test_the_bins_of_a_tail_change_little(monkeypatch):
     rng = np.random.default_rng(0)
-    sizes = {200: 100, 2000: 1000, 2500: 1000, 20_000: 6000}
-    assert {n: Tail.of(rng.exponential(size=n)).m for n in sizes} == sizes
-    log_t = np.append(0.4 * rng.normal(size=1500), 1.6 + 0.2 * rng.normal(size=30))
-    none = np.zeros(1530, dtype=bool)
+    log_t = np.append(0.4 * rng.normal(size=900), 1.6 + 0.2 * rng.normal(size=30))
+    none = np.zeros(930, dtype=bool)
     one = OddRows.of(Tail.of(np.exp(log_t)), none)
     monkeypatch.setattr("bsvdd.outliers.tail.MOST_EXACT", 10_000)
     other = OddRows.of(Tail.of(np.exp(log_t)), none)
     np.testing.assert_allclose(one.probability, other.probability, atol=0.01)
     assert abs(one.at_least - other.at_least) <= 1
+
+
+def test_the_upper_half_of_a_tail_is_the_tail_that_begins_there():
+    rng = np.random.default_rng(0)
+    t = np.exp(rng.normal(size=4000))
+    level = rng.integers(0, 2, 4000)
+    half, later = Tail.of(t, level=level).upper_half, Tail.of(t, 0.75, level)
+    assert half.within.sum() == half.m == later.m == 1000
+    np.testing.assert_allclose(half.u, later.u, atol=1e-3)  # of quantiles
+    np.testing.assert_array_equal(half.count.sum(axis=1), later.count.sum(axis=1))
+    assert Tail.of(np.arange(1.0, 60.0)).upper_half is None
+
+
+@pytest.mark.parametrize("n", [2000, 20_000])
+def test_no_row_of_many_clean_rows_is_odd(n):
+    """The upper half of a chi-squared is no GPD: most such tables had a list."""
+    none = np.zeros(n, dtype=bool)
+    found = []
+    for seed in range(10):
+        t = np.random.default_rng(seed).chisquare(5, n)
+        found.append(OddRows.of(Tail.of(t), none))
+    assert sum(each.listed().any() for each in found) <= 1
+    assert max(each.at_least for each in found) == 0
+
+
+@pytest.mark.parametrize("share", [0.01, 0.2])
+def test_many_odd_rows_of_many_are_listed(share):
+    """A tail of 500 of 20,000 rows would have nothing but odd rows."""
+    n, odd = 20_000, round(20_000 * share)
+    rng = np.random.default_rng(0)
+    t = np.append(rng.chisquare(16, n - odd), 100.0 + 5.0 * rng.normal(size=odd))
+    found = OddRows.of(Tail.of(t), np.zeros(n, dtype=bool))
+    assert found.listed()[n - odd :].mean() > 0.99
+    assert found.listed()[: n - odd].sum() <= 0.02 * odd
