@@ -460,6 +460,7 @@ def _by_regression(
     Of several, the one with the least -log likelihood of left-out residuals, with the
     penalty of Schwarz (1978) for its regressors.
     """
+    every = learn
     others, learn = _complete(others, learn)
     scales = [None, Logarithm.of(column.v)]
     best = None
@@ -476,18 +477,25 @@ def _by_regression(
             if best is None or cost < best[0]:
                 best = cost, scale, v, r, floor, slope, D, owner
     _, scale, v, r, floor, slope, D, owner = best
-    sd = _trimmed_sd(v[learn] - np.median(v[learn]))
-    explains = 1.0 - (_trimmed_sd(r[learn]) / sd) ** 2 if sd > 0.0 else 0.0
-    unit = max(_unit(np.abs(r[learn])), floor)
-    step = float(np.diff(np.unique(v[learn])).min())
     moved = np.square(slope * D[learn].std(axis=0))
     effect = np.sqrt(np.bincount(owner, moved, len(others)))
-    by = np.flatnonzero(effect >= min(LEAST_EFFECT * sd, unit))
+    sd = _trimmed_sd(v[learn] - np.median(v[learn]))
+    unit = max(_unit(np.abs(r[learn])), floor)
+    used = np.flatnonzero(effect >= min(LEAST_EFFECT * sd, unit))
+    by = [list(others)[i] for i in used]
+    known = every & ~np.any([np.isnan(others[g].v) for g in by], axis=0)
+    if known.sum() > learn.sum():  # of rows with a missing value elsewhere too
+        learn = known
+        r, _ = _residuals(D[:, np.isin(owner, used)], v, learn)
+        sd = _trimmed_sd(v[learn] - np.median(v[learn]))
+        unit = max(_unit(np.abs(r[learn])), floor)
+    explains = 1.0 - (_trimmed_sd(r[learn]) / sd) ** 2 if sd > 0.0 else 0.0
+    step = float(np.diff(np.unique(v[learn])).min())
     expected = scale.back(v - r) if scale else v - r
     return Explained(
         float(explains),
         LOG_LINEAR if scale else LINEAR,
-        [list(others)[i] for i in by],
+        by,
         _sizes(r, _unusual(column.v, learn), max(floor, 0.1 * unit), step),
         np.minimum(np.abs(r) / unit, LARGEST_EXCESS),
         expected,

@@ -89,3 +89,14 @@ def test_the_wrong_cell_is_named_and_not_one_that_it_explains():
     found = cells_of(X)
     named = {row: X.columns[own] for row, own in found.suspects([7, 9]).items()}
     assert named[7].tolist() == ["tax"] and named[9][0] == "rate"
+
+
+def test_a_relation_is_learned_from_all_rows_that_have_its_columns():
+    """Missing values of other columns left one row of 13."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(1000, 7)), columns=list("abcdefy"))
+    X["y"] = 2.0 * X["a"] + 0.1 * X["y"]
+    X[list("bcdef")] = X[list("bcdef")].where(rng.random((1000, 5)) > 0.4)
+    found, alone = (cells_of(table) for table in (X, X[["a", "y"]]))
+    assert found.found[6].by == [0]
+    np.testing.assert_allclose(found.excess[:, 6], alone.excess[:, 1], atol=1e-6)
