@@ -14,8 +14,8 @@ It is a standard normal size where the residuals are normal, for which l is .637
 other residuals l is moved by up to its standard error :math:`1.08 / \sqrt m` towards
 .637, so a tail is shortened, or stretched, only as far as the data are sure of it. A
 column has steps, the least difference g of its values, which make a tail look short:
-:math:`g / q_{.7}` is added to the standard error of a stretched one, and no quantile is
-below g.
+:math:`g / q_{.7}` is added to the standard error of a stretched one, no quantile is
+below g, and :math:`|r|` is that of the inner end of a value, half a step nearer.
 
 A column of categories is explained by the counts of rows that are alike in one or two
 other columns. Of n rows that are alike, without the row itself, :math:`n_y` have its
@@ -490,13 +490,16 @@ def _by_regression(
         sd = _trimmed_sd(v[learn] - np.median(v[learn]))
         unit = max(_unit(np.abs(r[learn])), floor)
     explains = 1.0 - (_trimmed_sd(r[learn]) / sd) ** 2 if sd > 0.0 else 0.0
-    step = float(np.diff(np.unique(v[learn])).min())
     expected = scale.back(v - r) if scale else v - r
+    half = _step(column.v[learn]) / 2.0
+    inner = np.clip(expected, column.v - half, column.v + half)
+    nearer = np.abs((scale.of_values(inner) if scale else inner) - (v - r))
+    floor = max(floor, 0.1 * unit, _step(v[learn]))
     return Explained(
         float(explains),
         LOG_LINEAR if scale else LINEAR,
         by,
-        _sizes(r, _unusual(column.v, learn), max(floor, 0.1 * unit), step),
+        _sizes(r, nearer, _unusual(column.v, learn), floor, _step(v[learn])),
         np.minimum(np.abs(r) / unit, LARGEST_EXCESS),
         expected,
     )
@@ -595,9 +598,18 @@ def _unusual(v: np.ndarray, learn: np.ndarray) -> np.ndarray:
     return learn & (v != level[most])
 
 
-def _sizes(r: np.ndarray, learn: np.ndarray, floor: float, step: float) -> np.ndarray:
-    """Return the standard normal sizes z of residuals r, by their own tail."""
-    floor = max(floor, step)
+def _step(v: np.ndarray) -> float:
+    """Return the least difference of values."""
+    return float(np.diff(np.unique(v)).min())
+
+
+def _sizes(
+    r: np.ndarray, nearer: np.ndarray, learn: np.ndarray, floor: float, step: float
+) -> np.ndarray:
+    """Return the standard normal sizes z of residuals r, by their own tail.
+
+    ``nearer`` (n,) are |r| of the inner ends of the values, which have steps.
+    """
     z = np.zeros(len(r))
     for sign in (1.0, -1.0):
         side = sign * r > 0.0
@@ -612,7 +624,7 @@ def _sizes(r: np.ndarray, learn: np.ndarray, floor: float, step: float) -> np.nd
             ratio = np.log(high / low)
             ratio = np.clip(NORMAL_RATIO, ratio - error, ratio + error + step / low)
             power = min(NORMAL_RATIO / ratio, MOST_POWER)
-        z[side] = NORMAL_90 * (np.abs(r[side]) / max(unit, floor)) ** power
+        z[side] = NORMAL_90 * (nearer[side] / max(unit, floor)) ** power
     return np.minimum(z, LARGEST_EXCESS)
 
 
