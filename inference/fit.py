@@ -102,7 +102,31 @@ class Fit:
         return self._gathered(answer, self.draws.of_left_out(np.arange(n)), n)
 
     def _gathered(self, answer: Answer, parts: Blocks, n: int) -> np.ndarray:
-        return gathered(answer, parts, n, self.dictionary.kernel.in_threads)
+        """Return the answers to n rows; a later block replaces earlier answers.
+
+        The first block is answered alone, so that what all need is computed once: the
+        boundary, coordinates, norms.
+        """
+        blocks = list(parts)
+        last = np.empty(n, dtype=int)  # block of each row
+        for i, (rows, *_) in enumerate(blocks):
+            last[rows] = i
+
+        def answers(i: int) -> tuple[np.ndarray, np.ndarray]:
+            rows, which, of_rows = blocks[i]
+            own = last[rows] == i
+            return rows[own], answer(of_rows())[which][own]
+
+        rows, values = answers(0)
+        found = np.empty((n, *values.shape[1:]))
+        found[rows] = values
+
+        def place(i: int) -> None:
+            rows, values = answers(i)
+            found[rows] = values
+
+        threads.by_block(place, range(1, len(blocks)), self.kernel.in_threads)
+        return found
 
     def _ask_counted(self, answer: Answer) -> np.ndarray:
         """Return the answers (n,) to training rows, left out; NaN for the weight 0."""
@@ -324,31 +348,3 @@ class Fit:
 def distance_of(half_squared: np.ndarray) -> np.ndarray:
     """Return d of d^2 / 2."""
     return np.sqrt(np.maximum(2.0 * half_squared, 0.0))
-
-
-def gathered(answer: Answer, parts: Blocks, n: int, shared: bool) -> np.ndarray:
-    """Return the answers to n rows; a later block replaces earlier answers.
-
-    The first block is answered alone, so that what all need is computed once: the
-    boundary, coordinates, norms.
-    """
-    blocks = list(parts)
-    last = np.empty(n, dtype=int)  # block of each row
-    for i, (rows, *_) in enumerate(blocks):
-        last[rows] = i
-
-    def answers(i: int) -> tuple[np.ndarray, np.ndarray]:
-        rows, which, of_rows = blocks[i]
-        own = last[rows] == i
-        return rows[own], answer(of_rows())[which][own]
-
-    rows, values = answers(0)
-    found = np.empty((n, *values.shape[1:]))
-    found[rows] = values
-
-    def place(i: int) -> None:
-        rows, values = answers(i)
-        found[rows] = values
-
-    threads.by_block(place, range(1, len(blocks)), shared)
-    return found

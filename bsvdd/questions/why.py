@@ -55,6 +55,7 @@ WALKS = 10  # and as many rows that are like a row
 # columns that are reasons, and the least part of one
 MOST_REASONS = 3
 LEAST_PART = 0.1
+LEAST_SHOWN = 0.01  # a smaller part is shown by this limit
 # share of the walks that become normal with a column: a reason with any part
 TURNS = 0.3
 # of what the falls of two columns differ by, at most, that their sum varies by
@@ -367,7 +368,8 @@ class Why:
                 )
                 others.setdefault(f"{like}: ", []).append(head + text)
         other = "".join(f"; {what}{', '.join(texts)}" for what, texts in others.items())
-        return f"{' and '.join(own)}{' together' * several} ({part:.0%}{other})"
+        share = f"{part:.0%}" if part >= LEAST_SHOWN else f"<{LEAST_SHOWN:.0%}"
+        return f"{' and '.join(own)}{' together' * several} ({share}{other})"
 
     def value(self, rows: int | Sequence[int] | np.ndarray, f: int) -> str:
         """Return what some rows have in a column, in words.
