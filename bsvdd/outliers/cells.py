@@ -452,56 +452,110 @@ def _explained(
     return best._replace(excess=excess, size=size)
 
 
-def _by_regression(
-    others: dict[int, CellColumn], column: CellColumn, learn: np.ndarray
-) -> Explained:
-    """Return what a trimmed regression explains of a column of numbers.
+class Regression(NamedTuple):
+    """A trimmed regression of a column, or of its logarithm, on regressors D (n, k).
 
-    Of several, the one with the least -log likelihood of left-out residuals, with the
-    penalty of Schwarz (1978) for its regressors.
+    ``owner`` (k,) is the place of the column of each regressor, ``r`` (n,) are left-out
+    residuals of ``v``, and residuals below ``floor`` are rounding.
     """
-    every = learn
-    others, learn = _complete(others, learn)
+
+    scale: Logarithm | None
+    v: np.ndarray
+    floor: float
+    D: np.ndarray
+    owner: np.ndarray
+    r: np.ndarray
+    slope: np.ndarray
+
+    def cost(self, learn: np.ndarray) -> float:
+        """Return the mean -log likelihood of rows, with the penalty of Schwarz."""
+        n = learn.sum()
+        cost = _minus_log_t(self.r[learn], self.floor)
+        cost += self.D.shape[1] * np.log(n) / (2.0 * n)
+        return float(cost - (self.scale.mean_log_derivative if self.scale else 0.0))
+
+    def unit(self, learn: np.ndarray) -> float:
+        """Return the unit of the residuals of rows."""
+        return max(_unit(np.abs(self.r[learn])), self.floor)
+
+    def sd(self, learn: np.ndarray) -> float:
+        """Return the trimmed standard deviation of v in rows."""
+        return _trimmed_sd(self.v[learn] - np.median(self.v[learn]))
+
+    def used(self, learn: np.ndarray) -> np.ndarray:
+        """Return the places of the columns that move v."""
+        moved = np.square(self.slope * self.D[learn].std(axis=0))
+        effect = np.sqrt(np.bincount(self.owner, moved))
+        least = min(LEAST_EFFECT * self.sd(learn), self.unit(learn))
+        return np.flatnonzero(effect >= least)
+
+    def of_columns(self, used: np.ndarray, learn: np.ndarray) -> Self:
+        """Return the regression on the regressors of some columns only."""
+        own = np.isin(self.owner, used)
+        D = self.D[:, own]
+        r, slope = _residuals(D, self.v, learn)
+        return self._replace(D=D, owner=self.owner[own], r=r, slope=slope)
+
+    def nearer(self, half: float, values: np.ndarray) -> np.ndarray:
+        """Return the sizes of r of the inner ends of values (n,), half a step nearer."""
+        expected = self.v - self.r
+        of_value = self.scale.back(expected) if self.scale else expected
+        inner = np.clip(of_value, values - half, values + half)
+        inner = self.scale.of_values(inner) if self.scale else inner
+        return np.abs(inner - expected)
+
+
+def _regressions(
+    others: dict[int, CellColumn], column: CellColumn, learn: np.ndarray
+) -> Iterator[Regression]:
+    """Yield regressions of a column of numbers, and of its logarithms."""
     scales = [None, Logarithm.of(column.v)]
-    best = None
     for scale in scales[: 1 + (scales[1] is not None)]:
         v = scale.of_values(column.v) if scale else column.v
         v = np.where(np.isnan(v), np.median(v[learn]), v)
         parts = [each.log if scale else each.linear for each in others.values()]
         floor = ROUNDING * np.abs(v).max() + NO_SIZE
         for D, owner in _regressors(parts, v, learn):
-            r, slope = _residuals(D, v, learn)
-            cost = _minus_log_t(r[learn], floor)
-            cost -= scale.mean_log_derivative if scale else 0.0
-            cost += D.shape[1] * np.log(learn.sum()) / (2.0 * learn.sum())
-            if best is None or cost < best[0]:
-                best = cost, scale, v, r, floor, slope, D, owner
-    _, scale, v, r, floor, slope, D, owner = best
-    moved = np.square(slope * D[learn].std(axis=0))
-    effect = np.sqrt(np.bincount(owner, moved, len(others)))
-    sd = _trimmed_sd(v[learn] - np.median(v[learn]))
-    unit = max(_unit(np.abs(r[learn])), floor)
-    used = np.flatnonzero(effect >= min(LEAST_EFFECT * sd, unit))
+            yield Regression(scale, v, floor, D, owner, *_residuals(D, v, learn))
+
+
+def _by_regression(
+    others: dict[int, CellColumn], column: CellColumn, learn: np.ndarray
+) -> Explained:
+    """Return what a trimmed regression explains of a column of numbers.
+
+    Of several, the one with the least cost. It is learned again from all rows that have
+    the columns that it uses, whatever else they lack.
+    """
+    others, complete = _complete(others, learn)
+    found = min(
+        _regressions(others, column, complete), key=lambda each: each.cost(complete)
+    )
+    used = found.used(complete)
     by = [list(others)[i] for i in used]
-    known = every & ~np.any([np.isnan(others[g].v) for g in by], axis=0)
-    if known.sum() > learn.sum():  # of rows with a missing value elsewhere too
-        learn = known
-        r, _ = _residuals(D[:, np.isin(owner, used)], v, learn)
-        sd = _trimmed_sd(v[learn] - np.median(v[learn]))
-        unit = max(_unit(np.abs(r[learn])), floor)
-    explains = 1.0 - (_trimmed_sd(r[learn]) / sd) ** 2 if sd > 0.0 else 0.0
-    expected = scale.back(v - r) if scale else v - r
-    half = _step(column.v[learn]) / 2.0
-    inner = np.clip(expected, column.v - half, column.v + half)
-    nearer = np.abs((scale.of_values(inner) if scale else inner) - (v - r))
-    floor = max(floor, 0.1 * unit, _step(v[learn]))
+    known = learn & ~np.any([np.isnan(others[g].v) for g in by], axis=0)
+    if known.sum() > complete.sum():
+        found = found.of_columns(used, known)
+    else:
+        known = complete
+    unit = found.unit(known)
+    sd = found.sd(known)
+    explains = 1.0 - (_trimmed_sd(found.r[known]) / sd) ** 2 if sd > 0.0 else 0.0
+    expected = found.v - found.r
+    step = _step(found.v[known])
     return Explained(
         float(explains),
-        LOG_LINEAR if scale else LINEAR,
+        LOG_LINEAR if found.scale else LINEAR,
         by,
-        _sizes(r, nearer, _unusual(column.v, learn), floor, _step(v[learn])),
-        np.minimum(np.abs(r) / unit, LARGEST_EXCESS),
-        expected,
+        _sizes(
+            found.r,
+            found.nearer(_step(column.v[known]) / 2.0, column.v),
+            _unusual(column.v, known),
+            max(found.floor, 0.1 * unit, step),
+            step,
+        ),
+        np.minimum(np.abs(found.r) / unit, LARGEST_EXCESS),
+        found.scale.back(expected) if found.scale else expected,
     )
 
 
@@ -608,7 +662,7 @@ def _sizes(
 ) -> np.ndarray:
     """Return the standard normal sizes z of residuals r, by their own tail.
 
-    ``nearer`` (n,) are |r| of the inner ends of the values, which have steps.
+    ``nearer`` (n,) are the sizes of the inner ends of the values, which have steps.
     """
     z = np.zeros(len(r))
     for sign in (1.0, -1.0):
