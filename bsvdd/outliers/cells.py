@@ -497,7 +497,7 @@ class Regression(NamedTuple):
         return self._replace(D=D, owner=self.owner[own], r=r, slope=slope)
 
     def nearer(self, half: float, values: np.ndarray) -> np.ndarray:
-        """Return the sizes of r of the inner ends of values (n,), half a step nearer."""
+        """Return the sizes of r of the inner ends of values, half a step nearer."""
         expected = self.v - self.r
         of_value = self.scale.back(expected) if self.scale else expected
         inner = np.clip(of_value, values - half, values + half)
