@@ -12,6 +12,7 @@ import pandas as pd
 from bsvdd import BSVDD, copies, facts, stand_out
 
 from .measure import Rows, Run, texts
+from .one_table import normal_rows
 
 TABLES = 20
 SHAPES_OF = 40  # tables of each clean shape
@@ -22,6 +23,10 @@ LATER = 100  # rows between a series and its new rows
 GROUPS = ((20, 10), (60, 5))  # their number, and rows of each
 WITHIN = (0.35, 1.0)  # sd; between groups it is 1
 VALUES = (8.0, 1e3, 1e12, 1e100, -1e308)
+# clean tables of many rows: their kind, share of missing cells in two columns, and rows
+CLEAN = ("correlated", "mixed")
+GAPS = (0.0, 0.4)
+MANY = (300, 1000, 3000)
 COPIES: dict[str, tuple[int, float, float]] = {  # copies, their noise, share of rows
     "none": (0, 0.0, 1.0),
     "all rows twice": (1, 0.0, 1.0),
@@ -152,17 +157,25 @@ SHAPES: dict[str, Callable[[np.random.Generator], np.ndarray | pd.DataFrame]] = 
 }
 
 
-def of_shape(shape: str, table: int) -> Rows:
+def of_list(X: np.ndarray | pd.DataFrame) -> dict[str, bool]:
     """Return whether a clean table has a list, and a row that stands out."""
-    X = SHAPES[shape](np.random.default_rng([table, 9]))
     found = stand_out(BSVDD(random_state=0), X)
-    return [
-        {
-            "clean table": shape,
-            "has a list": bool(found.table["listed"].any()),
-            '"at least" one': found.at_least > 0,
-        }
-    ]
+    return {"has a list": found.listed.any(), '"at least" one': found.at_least > 0}
+
+
+def of_shape(shape: str, table: int) -> Rows:
+    """Return what is said of a clean table of a shape."""
+    X = SHAPES[shape](np.random.default_rng([table, 9]))
+    return [{"clean table": shape} | of_list(X)]
+
+
+def of_many(kind: str, gaps: float, n: int, table: int) -> Rows:
+    """Return what is said of n clean rows, of which some cells are missing."""
+    rng = np.random.default_rng([table, n])
+    X = normal_rows(kind, n, rng)
+    some = X.columns[:2]
+    X[some] = X[some].where(rng.random((n, 2)) >= gaps)
+    return [{"clean rows": kind, "gaps": f"{gaps:.0%}", "rows": n} | of_list(X)]
 
 
 def measure(run: Run) -> dict[str, pd.DataFrame]:
@@ -175,8 +188,9 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
         "groups": run.cells(of_groups, [(*of, i) for of in groups for i in tables]),
         "wild values": run.cells(of_value, product(VALUES, range(TABLES // 2))),
         "clean shapes": run.cells(of_shape, product(SHAPES, range(SHAPES_OF))),
+        "many rows": run.cells(of_many, product(CLEAN, GAPS, MANY, range(TABLES // 2))),
     }
-    keys = {"series": 2, "groups": 3}
+    keys = {"series": 2, "groups": 3, "many rows": 3}
     found = {}
     for name, frame in of_kinds.items():
         by = list(frame.columns[: keys.get(name, 1)])

@@ -3,8 +3,9 @@ r"""How far each cell of a table is from what the other columns lead to.
 Each cell is explained by the other columns of its row, from rows other than its own.
 
 A column of numbers has the residuals r of a trimmed regression on the others (Rousseeuw
-and Van Driessen 2006), of its values or of their logarithms: those with the larger
-likelihood, with the derivative of the logarithm counted (Box and Cox 1964). With the
+and Van Driessen 2006), of its values, their logarithms or square roots: those with the
+largest likelihood, with the derivative counted (Box and Cox 1964). Counts have square
+roots, :math:`\sqrt{v + .375 g}` with the step g (Anscombe 1948). With the
 quantiles q of the m sizes :math:`|r|` on its side of the median, the excess is
 
 .. math:: z = 1.645\, (|r| / q_{.9})^c, \qquad
@@ -32,6 +33,9 @@ against y, beyond its rarity. In bins of numbers categories may meet, and 3.32 i
 place of log K: :math:`s = z^2 / 2`, as of a normal variable.
 
 **References**
+
+Anscombe, F. J. (1948). The transformation of Poisson, binomial and negative-binomial
+data. Biometrika 35, 246-254. doi:10.1093/biomet/35.3-4.246
 
 Box, G. E. P. and Cox, D. R. (1964). An analysis of transformations. Journal of the
 Royal Statistical Society B 26, 211-252.
@@ -64,7 +68,9 @@ from .tail import NO_ODD_CELL, Tail
 FOLLOWS = 0.5  # share of its variation, or surprise, that the others explain
 SECOND_EXPLAINS = 0.02  # more than one column, at least
 LEAST_EFFECT = 0.1  # sd of a column by which a named column moves it
+ANSCOMBE = 0.375  # of a step, added below the root
 LINEAR = "linear"
+ROOT = "square-root"
 LOG_LINEAR = "log-linear"
 COUNTS = "counts"
 ENOUGH_ROWS = 5  # for each regressor, and of a category that tells something
@@ -196,6 +202,30 @@ class Logarithm(NamedTuple):
     def back(self, log: np.ndarray) -> np.ndarray:
         """Return the values of logarithms."""
         return np.asarray(np.sinh(log) * self.c if self.c else np.exp(log))
+
+
+class Root(NamedTuple):
+    """The square root of a column of values that are not negative."""
+
+    shift: float
+    mean_log_derivative: float
+
+    @classmethod
+    def of(cls, v: np.ndarray) -> Self | None:
+        """Return the root of values v (n,); None if one is negative."""
+        seen = v[~np.isnan(v)]
+        if not len(seen) or seen.min() < 0.0 or seen.min() == seen.max():
+            return None
+        shift = ANSCOMBE * _step(seen)
+        return cls(shift, -float(np.log(2.0 * np.sqrt(seen + shift)).mean()))
+
+    def of_values(self, v: np.ndarray) -> np.ndarray:
+        """Return the roots of values."""
+        return np.asarray(np.sqrt(np.maximum(v + self.shift, 0.0)))
+
+    def back(self, root: np.ndarray) -> np.ndarray:
+        """Return the values of roots."""
+        return np.square(np.maximum(root, 0.0)) - self.shift
 
 
 def _standard(v: np.ndarray) -> np.ndarray:
@@ -459,7 +489,7 @@ class Regression(NamedTuple):
     residuals of ``v``, and residuals below ``floor`` are rounding.
     """
 
-    scale: Logarithm | None
+    scale: Logarithm | Root | None
     v: np.ndarray
     floor: float
     D: np.ndarray
@@ -505,15 +535,21 @@ class Regression(NamedTuple):
         return np.abs(inner - expected)
 
 
+HOW = {Logarithm: LOG_LINEAR, Root: ROOT, type(None): LINEAR}
+
+
 def _regressions(
     others: dict[int, CellColumn], column: CellColumn, learn: np.ndarray
 ) -> Iterator[Regression]:
     """Yield regressions of a column of numbers, and of its logarithms."""
-    scales = [None, Logarithm.of(column.v)]
-    for scale in scales[: 1 + (scales[1] is not None)]:
+    scales = [Logarithm.of(column.v), Root.of(column.v)]
+    for scale in [None, *filter(None, scales)]:
         v = scale.of_values(column.v) if scale else column.v
         v = np.where(np.isnan(v), np.median(v[learn]), v)
-        parts = [each.log if scale else each.linear for each in others.values()]
+        parts = [
+            each.log if isinstance(scale, Logarithm) else each.linear
+            for each in others.values()
+        ]
         floor = ROUNDING * np.abs(v).max() + NO_SIZE
         for D, owner in _regressors(parts, v, learn):
             yield Regression(scale, v, floor, D, owner, *_residuals(D, v, learn))
@@ -545,7 +581,7 @@ def _by_regression(
     step = _step(found.v[known])
     return Explained(
         float(explains),
-        LOG_LINEAR if found.scale else LINEAR,
+        HOW[type(found.scale)],
         by,
         _sizes(
             found.r,

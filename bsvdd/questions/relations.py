@@ -2,9 +2,9 @@ r"""Which columns of a table follow from the others, and which rows break that.
 
 Each column is explained by the others, from rows other than the one that is judged
 (:mod:`bsvdd.outliers.cells`). A column of numbers follows if a trimmed linear
-regression of its values, or of their logarithms, explains half of the variation of the
-four fifths of the rows that fit best. A column of categories, or of few different
-numbers, follows if one or two others save half of its surprise on average.
+regression of its values, their logarithms or square roots explains half of the
+variation of the four fifths of the rows that fit best. A column of categories, or of
+few different numbers, follows if one or two others save half of its surprise.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Relations:
     ----------
     follows : pandas.DataFrame
         A row for each column that follows: ``explained``, the share of its variation or
-        surprise; ``how``, "linear", "log-linear" or "counts"; and ``by``, the columns
-        that it follows from.
+        surprise; ``how``, "linear", "log-linear", "square-root" or "counts"; and
+        ``by``, the columns that it follows from.
     excess : pandas.DataFrame of shape (n, p)
         How far each cell is from its relation. 1 is the unit, which a hundredth of the
         rows exceed; an excess far above 1 tells a broken relation. NaN for a missing
