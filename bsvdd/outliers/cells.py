@@ -16,7 +16,10 @@ other residuals l is moved by up to its standard error :math:`1.08 / \sqrt m` to
 .637, so a tail is shortened, or stretched, only as far as the data are sure of it. A
 column has steps, the least difference g of its values, which make a tail look short:
 :math:`g / q_{.7}` is added to the standard error of a stretched one, no quantile is
-below g, and :math:`|r|` is that of the inner end of a value, half a step nearer.
+below g, and :math:`|r|` is that of the inner end of a value, half a step nearer. A
+relation may hold in most rows only, as of a sum of products. So no more than 5 rows of
+a side, or 1 %, may be far: c is at most such that the next one has the size of a normal
+variable. What is expected beyond all values is the nearest of them.
 
 A column of categories is explained by the counts of rows that are alike in one or two
 other columns. Of n rows that are alike, without the row itself, :math:`n_y` have its
@@ -59,6 +62,7 @@ from itertools import combinations
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.stats import norm
 
 from ..tables.columns import TableColumn
 from ..tables.training import TrainingTable
@@ -96,6 +100,10 @@ T_FREEDOM = 4.0
 T_MEDIAN = 0.741
 MOST_POWER = 2.0  # c
 FEWEST_SIZES = 10  # on one side, that have quantiles
+# rows of one side that may be wrong: so many, or this share
+FEW_WRONG = 5
+WRONG = 0.01
+BEYOND_90 = 0.1
 MOST_NEGATIVE = 0.1  # share of values below 0 of a column with logarithms
 SMALL = 0.05  # quantile of the positive values, below which the logarithm is linear
 LARGEST_EXCESS = 1000.0
@@ -526,6 +534,12 @@ class Regression(NamedTuple):
         r, slope = _residuals(D, self.v, learn)
         return self._replace(D=D, owner=self.owner[own], r=r, slope=slope)
 
+    def within(self, learn: np.ndarray) -> Self:
+        """Return the same where nothing is expected beyond the values of some rows."""
+        ends = self.v[learn].min(), self.v[learn].max()
+        r = self.v - np.clip(self.v - self.r, *ends)
+        return self._replace(r=np.where(np.abs(r) < np.abs(self.r), r, self.r))
+
     def nearer(self, half: float, values: np.ndarray) -> np.ndarray:
         """Return the sizes of r of the inner ends of values, half a step nearer."""
         expected = self.v - self.r
@@ -574,6 +588,7 @@ def _by_regression(
         found = found.of_columns(used, known)
     else:
         known = complete
+    found = found.within(known)
     unit = found.unit(known)
     sd = found.sd(known)
     explains = 1.0 - (_trimmed_sd(found.r[known]) / sd) ** 2 if sd > 0.0 else 0.0
@@ -714,6 +729,11 @@ def _sizes(
             ratio = np.log(high / low)
             ratio = np.clip(NORMAL_RATIO, ratio - error, ratio + error + step / low)
             power = min(NORMAL_RATIO / ratio, MOST_POWER)
+            few = max(FEW_WRONG, int(WRONG * len(size)))
+            share = (few + 0.5) / len(size)
+            ratio = np.log(max(np.sort(size)[-few - 1], floor) / unit) - error
+            if share < BEYOND_90 and ratio > 0.0:
+                power = min(power, np.log(norm.isf(share / 2.0) / NORMAL_90) / ratio)
         z[side] = NORMAL_90 * (nearer[side] / max(unit, floor)) ** power
     return np.minimum(z, LARGEST_EXCESS)
 

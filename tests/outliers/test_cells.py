@@ -117,3 +117,18 @@ def test_a_relation_is_learned_from_all_rows_that_have_its_columns():
     found, alone = (cells_of(table) for table in (X, X[["a", "y"]]))
     assert found.found[6].by == [0]
     np.testing.assert_allclose(found.excess[:, 6], alone.excess[:, 1], atol=1e-6)
+
+
+def test_a_sum_of_products_is_a_relation_of_most_rows_only():
+    """Overtime was expected to be negative, and 0 was 34 standard deviations away."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        hours = rng.choice([160, 168, 120, 80], 700, p=[0.5, 0.3, 0.1, 0.1])
+        X = pd.DataFrame({"hours": (hours + rng.normal(0.0, 3.0, 700)).round(1)})
+        X["overtime"] = rng.exponential(6.0, 700).round(1) * (rng.random(700) < 0.35)
+        X["rate"] = rng.choice([16.2, 18.4, 21.9, 26.3, 33.5], 700)
+        X["gross"] = ((X["hours"] + 1.25 * X["overtime"]) * X["rate"]).round(2)
+        found = cells_of(X)
+        assert np.nanmax(found.excess) < 6.0
+        expected = np.array(found.expected(1), dtype=float)
+        assert np.nanmin(expected) > -1e-9
