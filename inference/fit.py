@@ -256,9 +256,9 @@ class Fit:
 
         return self.ask(both).T
 
-    def scores(self, X: CompleteRows | None = None) -> np.ndarray:
-        """Return the median log(inside / outside) of rows, (rows,)."""
-        return self.left_out[1].copy() if X is None else self.ask(self._score, X)
+    def scores(self, X: CompleteRows) -> np.ndarray:
+        """Return the median log(inside / outside) of new rows, (rows,)."""
+        return self.ask(self._score, X)
 
     def probability_normal(self, X: CompleteRows | None = None) -> np.ndarray:
         """Return the share of the draws in which rows are normal, (rows,)."""

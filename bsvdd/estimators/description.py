@@ -482,7 +482,7 @@ class Description(OutlierMixin, OfRows[Fit]):
 
     @override
     def score_samples(
-        self, X: ArrayLike | None = None, groups: ArrayLike | None = None
+        self, X: ArrayLike, groups: ArrayLike | None = None
     ) -> np.ndarray:
         r"""Return the score of each row; it is at least 0 for normal rows.
 
@@ -498,8 +498,7 @@ class Description(OutlierMixin, OfRows[Fit]):
 
         Parameters
         ----------
-        X : array-like of shape (m, p), or data frame, optional
-            By default the training rows, each left out.
+        X : array-like of shape (m, p), or data frame
         groups : array-like, or name of a column of X, optional
             As in :meth:`decision`.
 
@@ -516,9 +515,16 @@ class Description(OutlierMixin, OfRows[Fit]):
         ----------
         Hyndman, R. J. (2026). arXiv:2603.09318.
         """
-        rows = self._rows(X, groups=groups)
+        rows = self._new_rows(X, groups=groups)
         with threads.one():
             return self.fit_.scores(rows)
+
+    @property
+    def surprise_(self) -> np.ndarray:
+        """The surprise of the training rows (n,), each left out."""
+        check_is_fitted(self)
+        with threads.one():
+            return 0.0 - self.fit_.left_out[1]
 
     def known_groups(
         self, X: ArrayLike | None = None, groups: ArrayLike | None = None

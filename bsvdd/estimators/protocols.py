@@ -64,5 +64,9 @@ class LeavesOut(RowScorer, HasTable, Protocol):
     def probability_normal(self, X: ArrayLike) -> np.ndarray:
         """Return P(normal) of each new row, shape (m,)."""
 
-    def score_samples(self, X: ArrayLike | None = None) -> np.ndarray:
-        """Return minus the surprise of each row, by default of the training rows."""
+    def score_samples(self, X: ArrayLike) -> np.ndarray:
+        """Return minus the surprise of each new row, shape (m,)."""
+
+    @property
+    def surprise_(self) -> np.ndarray:
+        """The surprise of each training row, left out, shape (n,)."""

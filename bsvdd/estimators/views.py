@@ -410,13 +410,17 @@ class Views(OutlierMixin, BaseEstimator):
         """
         return self.decision(Z)["probability_normal"].to_numpy()
 
-    def score_samples(self, Z: ArrayLike | None = None) -> np.ndarray:
-        """Return minus the surprise of each row: at least 0 for normal rows.
+    @property
+    def surprise_(self) -> np.ndarray:
+        """The surprise of the training rows (n,), each left out."""
+        return self.decision()["surprise"].to_numpy()
+
+    def score_samples(self, Z: ArrayLike) -> np.ndarray:
+        """Return minus the surprise of each new row: at least 0 for normal rows.
 
         Parameters
         ----------
-        Z : array-like of shape (m, p), optional
-            By default the training rows, each left out.
+        Z : array-like of shape (m, p)
 
         Returns
         -------

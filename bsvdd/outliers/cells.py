@@ -379,9 +379,10 @@ class Cells:
         -------
         dict of int to list of int
             The first column is the one by which the row is odd. The others break a
-            relation, as the first does.
+            relation, as the first does. Rows without an excess are left out.
         """
         z = np.nan_to_num(self.excess)
+        rows = [row for row in rows if z[row].any()]
         pairs = []
         for row in rows:
             first = int(z[row].argmax())

@@ -277,7 +277,7 @@ def _scored(
     """Return whether each row is minority, its surprise, and whether it is flagged."""
     if X is None:
         require_description(est, "score of left-out rows")
-        surprise = 0.0 - cast(LeavesOut, est).score_samples()
+        surprise = cast(LeavesOut, est).surprise_
     elif y is None:
         raise ValueError("plot_roc needs the labels y of X: which rows are minority")
     else:

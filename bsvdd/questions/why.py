@@ -165,9 +165,11 @@ class Walks:
         usual = own == near if self.is_category[f] else (own >= low) & (own <= high)
         return bool(usual.any(axis=1).mean() < USUAL_SHARE)
 
-    def rows_of_group(self, rows: np.ndarray) -> int:
-        """Return to how many rows of their own groups some rows walk, at least."""
-        return 0 if self.own is None else int(self.own[rows].min())
+    def rows_of_group(self, rows: np.ndarray, f: int) -> int:
+        """Return how many rows of their own groups have the ends of column f."""
+        if self.own is None or not self.own[rows].all():
+            return 0
+        return min(len(np.unique(self.end[row, :, f])) for row in rows)
 
     def nearest(self, rows: np.ndarray, f: int, surprise: float) -> np.ndarray:
         """Return ten known rows nearest in column f to rows beyond all; else none.
@@ -357,15 +359,13 @@ class Why:
             name = of_value(self.shares.columns[f], OWN_DIGITS)
             own.append(f"{name} = {self.value(rows, f)}")
             head = f"{name} " * several
-            n_own = self.walks.rows_of_group(rows)
+            n_own = self.walks.rows_of_group(rows, f)
             if n_own == 0 and len(nearest := self.walks.nearest(rows, f, surprise)):
                 text = self.walks.text(nearest, f, USUAL_DIGITS)
                 others.setdefault("nearest ", []).append(head + text)
             elif self.walks.is_odd(rows, f):
                 text = self.usual(rows, f)
-                like = (
-                    f"its {n_own} row{'s' * (n_own > 1)}" if n_own else "rows like it"
-                )
+                like = f"{n_own} of its rows" if n_own else "rows like it"
                 others.setdefault(f"{like}: ", []).append(head + text)
         other = "".join(f"; {what}{', '.join(texts)}" for what, texts in others.items())
         share = f"{part:.0%}" if part >= LEAST_SHOWN else f"<{LEAST_SHOWN:.0%}"
@@ -603,7 +603,7 @@ def _known(est: RowScorer, X: ArrayLike | None) -> tuple[TrainingTable, np.ndarr
     if X is not None:
         table = TrainingTable.read(X)
     elif isinstance(est, LeavesOut):
-        return est.table_, 0.0 - est.score_samples()
+        return est.table_, est.surprise_
     elif isinstance(est, HasTable):
         table = est.table_
     else:

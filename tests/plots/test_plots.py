@@ -20,7 +20,8 @@ RNG = np.random.default_rng(0)
 
 
 def test_cells_by_which_rows_are_odd_have_crosses_and_names():
-    X = pd.DataFrame(RNG.normal(size=(200, 3)), columns=["a", "b", "c"])
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame(rng.normal(size=(200, 3)), columns=["a", "b", "c"])
     X["d"] = np.where(X["a"] > 0.0, "plus", "minus")
     X.index = [f"row {i}" for i in range(200)]
     X.iloc[7, 1], X.iloc[8, 1], X.iloc[9, 2] = 900.0, -8.0, 12.0
