@@ -25,7 +25,7 @@ PRIOR = "#999999"
 DARK = "#333333"
 LONGEST_NAME = 16  # characters of the name of a row in a picture
 FAR_ROWS = 5.0  # times the surprise of most rows, beyond which an axis is logarithmic
-NAME_HEIGHT = 0.042  # of a name beside the axes, of their height
+NAME_HEIGHT = 13.0  # points of a name beside the axes, and room
 NAME_START = 1.015  # where it begins, of their width
 P_NORMAL = LinearSegmentedColormap.from_list(
     "p_normal", ["#EBA77C", "#F7F4EF", "#8FBFDD"]
@@ -140,7 +140,8 @@ def name_beside(ax: Axes, points: np.ndarray, names: Mapping[int, str]) -> None:
     order = np.lexsort((-fraction[:, 0], fraction[:, 1]))
     rows = rows[order]
     height = fraction[order, 1]
-    step = NAME_HEIGHT * np.arange(len(rows))
+    points_high = 72.0 * ax.get_window_extent().height / ax.figure.dpi
+    step = NAME_HEIGHT / points_high * np.arange(len(rows))
     # a step apart, and the highest inside
     y = step + np.maximum.accumulate(height - step)
     y = np.minimum(y, 1.0 - step[::-1])
