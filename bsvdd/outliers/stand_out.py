@@ -61,6 +61,7 @@ RANKED = 0.1  # a smaller P(odd) tells less of the order than the surprise does
 OTHERS = (0.01, 0.99)  # quantiles of the rows that are not listed
 MIDDLE = (0.1, 0.9)
 USUAL = 0.5
+EVEN = 0.5  # P(no row is odd), below which a row is rather odd
 MOST_VALUES = 3
 
 
@@ -232,7 +233,11 @@ class StandOut:
         if self.reason:
             return f"The rows have an order only: {self.reason}"
         none = f": P(no row is odd) = {self.none:.2g}" * (self.none > AT_LEAST)
-        some = "Some rows seem odd" if self.listed.any() else "No single row stands out"
+        some = "No single row stands out"
+        if self.none < EVEN:
+            some = "Some rows may be odd"
+        if self.listed.any():
+            some = "Some rows seem odd"
         return f"{some}{none}"
 
     def __str__(self) -> str:

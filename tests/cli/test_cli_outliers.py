@@ -222,7 +222,7 @@ def test_a_table_without_odd_rows_has_no_list(table, tmp_path):
         path, index=False
     )
     text = " ".join(call("outliers", path, *FEW).output.split())
-    assert "No single row stands out: P(no row is odd) = 0." in text
+    assert "Some rows may be odd: P(no row is odd) = 0.4" in text
     assert "No row is listed." in text
     table.iloc[20:30].to_csv(path, index=False)
     text = " ".join(call("outliers", path, "--id", "name", *FEW).output.split())
