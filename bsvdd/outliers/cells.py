@@ -103,7 +103,7 @@ FEWEST_SIZES = 10  # on one side, that have quantiles
 # rows of one side that may be wrong: so many, or this share
 FEW_WRONG = 5
 WRONG = 0.01
-BEYOND_90 = 0.1
+BEYOND_90 = 0.1  # share of a side beyond the quantile .9, its unit
 MOST_NEGATIVE = 0.1  # share of values below 0 of a column with logarithms
 SMALL = 0.05  # quantile of the positive values, below which the logarithm is linear
 LARGEST_EXCESS = 1000.0
@@ -556,7 +556,7 @@ HOW = {Logarithm: LOG_LINEAR, Root: ROOT, type(None): LINEAR}
 def _regressions(
     others: dict[int, CellColumn], column: CellColumn, learn: np.ndarray
 ) -> Iterator[Regression]:
-    """Yield regressions of a column of numbers, and of its logarithms."""
+    """Yield regressions of a column of numbers, its logarithms and square roots."""
     scales = [Logarithm.of(column.v), Root.of(column.v)]
     for scale in [None, *filter(None, scales)]:
         v = scale.of_values(column.v) if scale else column.v
