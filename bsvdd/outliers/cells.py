@@ -33,7 +33,9 @@ with K categories, and m one more than the rows that have not the most frequent 
 of the n: where categories vary, a new one is no surprise. Two columns are shrunk to the
 better one of them: :math:`p_1` is in place of :math:`p_0`. So s is what the others say
 against y, beyond its rarity. In bins of numbers categories may meet, and 3.32 is in
-place of log K: :math:`s = z^2 / 2`, as of a normal variable.
+place of log K: :math:`s = z^2 / 2`, as of a normal variable. Here too no more than 10
+rows, or 1 %, may be far: a combination that more rows have is no error. So s is divided
+by at least what gives each other row the size of a normal variable.
 
 **References**
 
@@ -536,9 +538,13 @@ class Regression(NamedTuple):
         return self._replace(D=D, owner=self.owner[own], r=r, slope=slope)
 
     def within(self, learn: np.ndarray) -> Self:
-        """Return the same where nothing is expected beyond the values of some rows."""
+        """Return the same where nothing is expected beyond the values of some rows.
+
+        A value between these and what was expected beyond them is as expected.
+        """
         ends = self.v[learn].min(), self.v[learn].max()
         r = self.v - np.clip(self.v - self.r, *ends)
+        r = np.where(r * self.r < 0.0, 0.0, r)
         return self._replace(r=np.where(np.abs(r) < np.abs(self.r), r, self.r))
 
     def nearer(self, half: float, values: np.ndarray) -> np.ndarray:
@@ -631,6 +637,18 @@ def _unit(off: np.ndarray) -> float:
     """Return the unit of residuals or surprises."""
     tail, body = np.quantile(off, [0.99, 0.95])
     return float(min(tail, MOST_BODIES * body))
+
+
+def _unit_of_many(s: np.ndarray) -> float:
+    """Return the least unit of surprises s for which only a few rows are far.
+
+    10 rows, or 1 %, may be far. The others have at most the size of a normal variable.
+    """
+    few = 2 * max(FEW_WRONG, int(WRONG * len(s) / 2.0))
+    rank = np.arange(few, len(s) // 2)
+    size = norm.isf((rank + 0.5) / len(s) / 2.0)
+    many = np.sort(s)[::-1][rank]
+    return float((many * np.square(NORMAL_99 / size)).max(initial=0.0))
 
 
 def _trimmed_sd(off: np.ndarray) -> float:
@@ -770,7 +788,8 @@ def _by_counts(
         best = min(best, pair, key=lambda each: each.cost)
     s = np.maximum(np.log(alone / best.p), 0.0)
     is_binned = any(others[g].is_binned for g in best.by)
-    unit = max(_unit(s[learn]), NORMAL_99**2 / 2.0 if is_binned else np.log(max(k, 2)))
+    least = NORMAL_99**2 / 2.0 if is_binned else np.log(max(k, 2))
+    unit = max(_unit(s[learn]), least)
     table = _table(best.cell, y, learn, k + 1)[best.cell, :k]
     table[learn & (y < k), y[learn & (y < k)]] -= 1.0
     expected = usual[table.argmax(axis=1)] if k else column.v
@@ -778,7 +797,7 @@ def _by_counts(
         float(1.0 - best.cost / base) if k > 1 else 0.0,
         COUNTS,
         sorted(best.by),
-        NORMAL_99 * np.sqrt(s / unit),
+        NORMAL_99 * np.sqrt(s / max(unit, _unit_of_many(s[learn]))),
         s / unit,
         expected,
     )

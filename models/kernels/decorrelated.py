@@ -17,6 +17,9 @@ other columns. If a large share q of rows has other values, these values are no 
 oddness, and the factor :math:`\rho` would hide rows that are odd. So the factor of this
 category is :math:`\max(\rho, \min(1/2, 10 q))`.
 
+The values of a count have steps. So its quantiles are those of the mid-distribution
+(Ma, Genton and Parzen 2011), and they tell the scale where most other values are equal.
+
 The long side of a skewed column is shortened by the inverse of Tukey's g distribution
 (Hoaglin 1985). With :math:`q_{.1}, q_{.5}, q_{.9}` of a standardised column and
 :math:`c = \Phi^{-1}(.9)`, a value v on the long side, here the upper one, becomes
@@ -38,6 +41,10 @@ doi:10.1002/9781118150702.ch11
 
 Kessy, A., Lewin, A. and Strimmer, K. (2018). Optimal whitening and decorrelation. The
 American Statistician 72, 309-314. doi:10.1080/00031305.2016.1277159
+
+Ma, Y., Genton, M. G. and Parzen, E. (2011). Asymptotic properties of sample quantiles
+of discrete distributions. Annals of the Institute of Statistical Mathematics 63,
+227-243. doi:10.1007/s10463-008-0215-z
 """
 
 from __future__ import annotations
@@ -63,6 +70,7 @@ SHRINKAGE_OF_COLUMNS = 2.0
 # of a part
 LARGEST_FACTOR = 0.5
 FACTOR_OF_SHARE = 10.0
+FEWEST_VALUES = 5  # among the nearest ones, that tell a scale by their variance
 NEAREST_SHARE = 0.8  # share of values that tell a scale: those nearest to the median
 COPIES = 1e-16  # squared distance, relative to the largest, up to which rows are copies
 # quantiles that tell g, and Phi^-1(.9)
@@ -104,7 +112,7 @@ class LongSide:
         if of_core * of_all <= 0.0:
             return None
         g = math.copysign(min(abs(of_core), abs(of_all)), of_core)
-        low, middle, high = np.quantile(core, EDGES)
+        low, middle, high = mid_quantiles(core)
         short = middle - low if g > 0.0 else high - middle
         u = short * abs(g) / -math.expm1(-abs(g) * NORMAL_EDGE)
         return cls(g, float(middle), float(u))
@@ -321,11 +329,13 @@ def power_of(share: float, rho: float) -> float:
 def of_others(x: np.ndarray) -> Column:
     """Return the column of the values x (v,) beside a common one.
 
-    Its scale is the scale of the values nearest to the median.
+    Its scale is the scale of the values nearest to the median. Its normal scores are
+    not standardised: where nearly all values are equal, the others would be far.
     """
     ones = np.ones(len(x))
     x = without_far(x, ones)
     column = Column.of(x, ones)
+    column = replace(column, scores=column.scores * column.score_sd, score_sd=1.0)
     mean, sd = of_nearest((x - column.low) / (column.span or 1.0))
     return replace(column, mean=mean, sd=sd) if sd else column
 
@@ -334,11 +344,15 @@ def of_nearest(x: np.ndarray) -> tuple[float, float]:
     """Return mean and sd of x (v,) by the .8 of the values nearest to the median.
 
     These are taken as the middle part of a normal distribution, whose sd is returned.
+    Where fewer than 5 values differ, as of counts, quantiles tell them.
     """
     apart = np.abs(x - np.median(x))
     near = apart <= np.quantile(apart, NEAREST_SHARE, method="inverted_cdf")
     share = near.mean()
     inner = x[near]
+    if len(np.unique(inner)) < FEWEST_VALUES:
+        low, middle, high = mid_quantiles(x)
+        return middle, (high - low) / (2.0 * NORMAL_EDGE)
     if share == 1.0 or inner.std() == 0.0:
         return float(x.mean()), float(x.std())
     end = ndtri((1.0 + share) / 2.0)
@@ -373,6 +387,22 @@ def inverse_root(rows: np.ndarray, whole: np.ndarray) -> np.ndarray:
     return root
 
 
+def mid_quantiles(x: np.ndarray) -> list[float]:
+    """Return the quantiles .1, .5 and .9 of values x (n,) that may have steps.
+
+    The share of a value is the share of smaller ones, and half of its own (Ma, Genton
+    and Parzen 2011). Between and beyond the values it is linear.
+    """
+    values, count = np.unique(x, return_counts=True)
+    if len(values) == 1:
+        return [float(values[0])] * len(EDGES)
+    share = (np.cumsum(count) - count / 2.0) / len(x)
+    place = np.clip(np.searchsorted(share, EDGES), 1, len(values) - 1)
+    slope = np.diff(values) / np.diff(share)
+    found = values[place] + slope[place - 1] * (np.array(EDGES) - share[place])
+    return [float(value) for value in found]
+
+
 def median_of_different(squared: np.ndarray) -> float:
     """Return m, the median squared distance of rows that differ; 1 if none do."""
     different = squared[squared > COPIES * squared.max(initial=0.0)]
@@ -381,7 +411,7 @@ def median_of_different(squared: np.ndarray) -> float:
 
 def sure_skewness(x: np.ndarray) -> float:
     """Return g of values x (n,), nearer to 0 by two standard errors."""
-    low, middle, high = np.quantile(x, EDGES)
+    low, middle, high = mid_quantiles(x)
     if not low < middle < high:
         return 0.0
     g = math.log((high - middle) / (middle - low)) / NORMAL_EDGE

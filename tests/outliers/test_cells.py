@@ -12,7 +12,7 @@ from bsvdd.tables.training import TrainingTable
 
 def cells_of(X):
     given = TrainingTable.read(pd.DataFrame(X))
-    is_category = np.array([kind == "category" for kind in given.kinds])
+    is_category = np.array([kind == "category" for kind in given.kinds.values()])
     return Cells.of(given, is_category, np.ones(len(given.values), dtype=bool))
 
 
@@ -132,3 +132,30 @@ def test_a_sum_of_products_is_a_relation_of_most_rows_only():
         assert np.nanmax(found.excess) < 6.0
         expected = np.array(found.expected(1), dtype=float)
         assert np.nanmin(expected) > -1e-9
+
+
+def test_exceptions_that_many_rows_have_are_no_errors():
+    """Of 1,000 rows 33 had another unit, and sizes of 2.7 and more: 26 were odd."""
+    rng = np.random.default_rng(4)
+    kind = rng.choice(list("abcde"), 1000, p=[0.35, 0.3, 0.2, 0.1, 0.05])
+    X = pd.DataFrame({"kind": kind, "x": rng.normal(size=1000)})
+    X["unit"] = np.where(rng.random(1000) < 0.05, "ua", np.char.add("u", kind))
+    exception = X["unit"] != "u" + X["kind"]
+    largest = np.nan_to_num(cells_of(X).excess[:, [0, 2]]).max(axis=1)
+    many = norm.isf(exception.mean() / 2.0)
+    assert np.median(largest[exception]) == pytest.approx(many, abs=0.3)
+    X["unit"] = np.char.add("u", kind)
+    X.loc[7, "unit"] = "ua" if kind[7] != "a" else "ub"
+    assert cells_of(X).excess[7, [0, 2]].max() > 3.5
+
+
+def test_a_value_short_of_what_was_expected_beyond_all_others_is_as_expected():
+    """The largest payment, less a discount, was 145 standard deviations away."""
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({"total": rng.lognormal(3.0, 1.0, 4000)})
+    X["paid"] = X["total"] * np.where(rng.random(4000) < 0.15, 0.8, 1.0)
+    last = X["total"].idxmax()
+    X.loc[last, "paid"] = 0.8 * X.loc[last, "total"]
+    given = TrainingTable.read(X)
+    found = Cells.of(given, np.zeros(2, dtype=bool), np.arange(4000) != last)
+    assert found.excess[last, 1] < 3.0

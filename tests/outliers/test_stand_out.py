@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from bsvdd.models.kernels.decorrelated import Decorrelated, inverse_root, of_nearest
+from bsvdd.models.kernels.decorrelated import (
+    Decorrelated,
+    inverse_root,
+    mid_quantiles,
+    of_nearest,
+)
+from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -102,6 +108,38 @@ def test_a_column_in_which_most_rows_are_equal_makes_no_other_row_odd(kind):
     more = COLUMNS[kind](np.random.default_rng(2), 400)
     found = stand_out(QUICK, np.column_stack([X, more]))
     assert found.listed[ODD].sum() >= 7 and found.listed[8:].sum() <= 2
+
+
+def test_counts_that_are_mostly_zero_make_no_row_odd():
+    """Of 2,000 rows seven with 3 or 4 of binomial counts were listed, 4 at least."""
+    rng = np.random.default_rng(0)
+    listed = 0
+    for draw in (
+        lambda: rng.poisson(0.05, 2000),
+        lambda: rng.poisson(0.2, 2000),
+        lambda: rng.binomial(4, 0.1, 2000),
+        lambda: rng.geometric(0.7, 2000) - 1,
+    ):
+        X = rng.normal(size=(2000, 4)) + 0.7 * rng.normal(size=(2000, 1))
+        found = stand_out(QUICK, np.column_stack([X, draw()]))
+        assert found.at_least == 0
+        listed += found.listed.any()
+    assert listed <= 1
+
+
+def test_quantiles_of_counts_are_those_of_a_continuous_variable():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=20_000)
+    found = mid_quantiles(x)
+    np.testing.assert_allclose(found, np.quantile(x, [0.1, 0.5, 0.9]), atol=0.01)
+    np.testing.assert_allclose(mid_quantiles((2.0 * x).round() / 2.0), found, atol=0.1)
+    assert mid_quantiles(np.ones(9)) == [1.0, 1.0, 1.0]
+    # shares .25 and .75 of 0 and 1, and a line through them
+    np.testing.assert_allclose(mid_quantiles(np.array([0.0, 1.0])), [-0.3, 0.5, 1.3])
+    # most of the values are equal: the others are not many standard deviations away
+    mean, sd = of_nearest(np.repeat([1.0, 2.0, 3.0], [952, 121, 6]))
+    assert (2.0 - mean) / sd == pytest.approx(norm.isf(0.062), abs=0.3)
+    assert (3.0 - mean) / sd == pytest.approx(norm.isf(0.003), abs=0.4)
 
 
 @pytest.mark.parametrize("far", [1e6, 1e200])
