@@ -19,8 +19,9 @@ SHIFT = 3.0  # sd within groups, of two columns
 LATER = 40  # rows of each group by which the certain answer is given
 FEWEST = 40  # rows in a tenth of P(normal)
 ANY = "two categories, any of them"  # odd rows have any category, not the rarest
+ALONE = "normal, no groups"  # as many rows of one population, to compare with
 SURE = (
-    *(("normal", n) for n in (2, 8, 20)),
+    *((kind, n) for kind in ("normal", ALONE) for n in (2, 8, 20)),
     *((kind, n) for kind in ("two categories", ANY) for n in (2, 8)),
 )
 CASES = (  # kind of rows, sd between groups over that within, rows of each
@@ -116,13 +117,15 @@ def of_known(kind: str, seed: int) -> Rows:
 
 def of_surety(kind: str, known: int, seed: int) -> Rows:
     """Return P(normal), and the decision and surprise by 40 other rows of a group."""
-    data = Groups(kind, 3.0, known, seed)
+    own = kind != ALONE
+    data = Groups(kind.removesuffix(", no groups"), 3.0 * own, known, seed)
     later = data.drawn(np.repeat(np.arange(GROUPS), LATER))
     Z = pd.concat([data.new, data.shifted])
+    asked = {"groups": "group"} if own else {}
     few, sure = (
-        BSVDD(group_centres=True)
-        .fit(rows, groups="group")
-        .decision(Z, groups="group")
+        BSVDD(group_centres=own)
+        .fit(rows if own else rows.drop(columns="group"), **asked)
+        .decision(Z if own else Z.drop(columns="group"), **asked)
         .reset_index(drop=True)
         for rows in (data.rows, later)
     )

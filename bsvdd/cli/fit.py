@@ -68,7 +68,7 @@ def fit_command(
     est, X, y = model_and_rows(csv, layout, minor, own)
     whole = X
     X, of_rows = known.taken(X)
-    X, _ = rows.features(X, keep, est.table)
+    X, _ = rows.features(X, keep, est.table, of_rows.get("groups"))
     if label is None:
         _warn_of_labels(X)
     if group_centres:

@@ -94,7 +94,10 @@ class RowOptions:
 
 
 def features(
-    X: pd.DataFrame, keep: tuple[str, ...], table: tables.table.Table | None
+    X: pd.DataFrame,
+    keep: tuple[str, ...],
+    table: tables.table.Table | None,
+    groups: np.ndarray | None = None,
 ) -> tuple[pd.DataFrame, tables.training.TrainingTable]:
     """Return the columns of a table that are features, and all as they are read.
 
@@ -105,6 +108,8 @@ def features(
         Columns that are features in any case; texts among them are categories.
     table : Table, optional
         How the columns are read.
+    groups : ndarray of shape (n,), optional
+        The groups of the rows, if they are given.
 
     Returns
     -------
@@ -120,7 +125,9 @@ def features(
         _column(X, "--keep", name)
     with collected():  # the fit has the same warnings
         read = tables.training.TrainingTable.read(X, table)
-    none = tables.features.no_features(read.frame, read.table.columns, read.values)
+    none = tables.features.no_features(
+        read.frame, read.table.columns, read.values, groups
+    )
     texts = [name for name in keep if read.kinds[name] == "names"]
     out = [name for name in none if name not in (*keep, *read.table.cyclic)]
     if len(out) == X.shape[1]:

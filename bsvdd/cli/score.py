@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ..tables.files import Layout
     from ..tables.table import Table
 
+NAMED = 3  # groups of the fit
+
 
 @click.command()
 @click.argument("model", type=options.FILE)
@@ -86,7 +88,8 @@ def score(
             if left.all():
                 raise ValueError("no row has a value in a column of the model")
         usable = X[~left]
-        of_rows, own = _groups(est, new[~left])
+        of_rows, own, unknown = _groups(est, new[~left])
+        notes += unknown
         given = usable.to_numpy() if known.names is None else usable
         step(f"decision on {len(usable)} rows")
         result: pd.DataFrame = est.decision(given, **of_rows).set_axis(usable.index)
@@ -109,20 +112,34 @@ def score(
 
 def _groups(
     est: Description, new: pd.DataFrame
-) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """The groups of new rows, and what is known of each, as a column ``own``."""
+) -> tuple[dict[str, Any], dict[str, list[str]], list[str]]:
+    """The groups of new rows, what is known of each, as a column ``own``, and a note.
+
+    The note says how many rows are of groups that the fit has not.
+    """
     from ..tables.group_centres import group_texts
 
     name = est.group_column_
-    if name is None or name not in {*new.columns, new.index.name}:
-        return {}, {}
+    if name is None:
+        return {}, {}, []
+    if name not in {*new.columns, new.index.name}:
+        return {}, {"own": [f"new {name}"] * len(new)}, []
     labels = new.get(name, new.index)  # --id may have named it
+    if (missing := labels.isna()).any():
+        raise ValueError(
+            f"{new.index.name or 'row'} {new.index[missing.argmax()]} has no {name!r}: "
+            "write it, or a label that the fit has not, such as 'new'"
+        )
     known = dict(est.groups_["rows"])
     counts = [known.get(label, 0) for label in group_texts(labels)]
     said = [
         f"{n} earlier row{'s' if n > 1 else ''}" if n else f"new {name}" for n in counts
     ]
-    return {"groups": labels.to_numpy()}, {"own": said}
+    note = (
+        f"{counts.count(0)} of {len(new)} rows have a {name!r} that the fit has not, "
+        f"and are answered as new; the fit has {', '.join(list(known)[:NAMED])}, ..."
+    )
+    return {"groups": labels.to_numpy()}, {"own": said}, [note] * (0 in counts)
 
 
 def _loaded(model: Path) -> Description:
@@ -217,7 +234,7 @@ def _reasons(
     own = {} if groups is None else {"groups": groups[asked]}
     why = explain(est, given[asked], **own)
     important = why.top_columns().set_axis(normal.index[asked])
-    if own:
+    if est.group_column_ is not None:
         important["reason"] = [why.reason(i) for i in range(len(important))]
     if est.table_.table.names is None:
         places = [c for c in important if c.startswith("column_")]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..tables.files import Layout
 
 WORDS = {  # by what is advised
+    "group column": "as a column {value!r} of the file",
     "category": "--category {value} ({python})",
     "blocks": "a column that numbers blocks of {value} rows for --group (in Python "
     "{python})",

@@ -183,7 +183,9 @@ def cutoff_text(found: Facts) -> str:
         return (
             f"{text}It is for new rows; stand_out says which rows of the table are odd."
         )
-    by = "by weight " * (found.effective_rows is not None)
+    by = "by groups " * (found.groups is not None)
+    if found.effective_rows is not None:
+        by = "by weight "
     beyond = " and ".join(
         f"{of.count} of {of.rows} {f'{name} ' * (found.minority > 0)}rows "
         f"({by}{of.share:.2f} [{of.low:.2f}, {of.high:.2f}])"

@@ -146,8 +146,14 @@ def of_drift(training: TrainingRows) -> str:
     if not len(others):
         return ""
     order = rankdata(rows if by is None else training.observed[rows, by])
-    r, z = correlation_with_order(training.X[rows][:, others], group, order)
+    columns_and_weight = np.column_stack(
+        [training.X[rows][:, others], training.weight[rows]]
+    )
+    r, z = correlation_with_order(columns_and_weight, group, order)
+    *z, of_weight = z
     first = int(np.argmax(np.abs(z)))
+    if of_weight > norm.isf(DRIFTS):  # recent rows count more already
+        return ""
     if np.abs(z[first]) <= norm.isf(DRIFTS / (2.0 * len(z))):
         return ""
     labels = training.table.labels

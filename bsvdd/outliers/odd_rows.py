@@ -58,7 +58,7 @@ MASS_OF_CELL = 1e-4
 MOST_WILD = 5
 LOST = 5.0
 # a tail of more rows is halved unless this share of it is odd
-MOST_IN_TAIL = 500
+MOST_IN_TAIL = 400
 MANY_ODD = 0.25
 NUMBER_DRAWS = 4000  # of the number of odd rows
 AT_LEAST = 0.01  # its quantile, for all sources

@@ -60,7 +60,9 @@ WHOLE = 0.8
 RANKED = 0.1  # a smaller P(odd) tells less of the order than the surprise does
 OTHERS = (0.01, 0.99)  # quantiles of the rows that are not listed
 MIDDLE = (0.1, 0.9)
+# of a clump that has a category, and of other rows, at most
 USUAL = 0.5
+RARE = 0.2
 EVEN = 0.5  # P(no row is odd), below which a row is rather odd
 MOST_VALUES = 3
 
@@ -318,11 +320,11 @@ class StandOut:
             if is_numeric_dtype(column) and not is_bool_dtype(column):
                 own_ends, ends = inside.quantile(MIDDLE), others.quantile(MIDDLE)
                 if own_ends.min() > ends.max() or own_ends.max() < ends.min():
-                    text = f"{name} = {_from_to(own_ends, 3)}"
+                    text = f"{name} mostly {_from_to(own_ends, 3)}"
                     values.append(f"{text} (other rows {_from_to(ends, 3)})")
             else:
                 most = next(iter(inside.mode()), None)
-                if (others == most).mean() < USUAL < (inside == most).mean():
+                if (others == most).mean() < RARE and (inside == most).mean() > USUAL:
                     n = f"{(inside == most).sum()} of {(column == most).sum()} rows"
                     values.append(f"{n} with {name} = {of_value(most)}")
         return ", ".join(values[:MOST_VALUES])

@@ -25,7 +25,7 @@ number of strata. It is .95 for the tail of single cells
 and :math:`e_l` is at most .99.
 
 No tail is a GPD to the last row. Of 1,000 rows or more the rest would be taken for odd
-rows: of clean tables of 20,000 rows nine in ten had a list. So a tail of more than 500
+rows: of clean tables of 20,000 rows nine in ten had a list. So a tail of more than 400
 rows is halved, b = (1 + b) / 2, unless a quarter of it is odd (:mod:`.odd_rows`).
 
 If the columns are normal, the tail of the log surprises is light. If they are skewed,

@@ -60,5 +60,7 @@ def plot_groups(est: Bayesian, most: int = MOST_GROUPS, ax: Axes | None = None) 
     ]
     ax.set_yticks(place, names, fontsize=8, parse_math=False)
     ax.set_xlim(left=0.0)
+    if (n := len(est.groups_)) > len(table):
+        ax.set_title(f"the {len(table)} of {n} groups that differ most", fontsize=9)
     ax.set_xlabel("distance from the population, in sd within groups")
     return ax

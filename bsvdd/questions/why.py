@@ -94,8 +94,8 @@ class Walks:
         The surprises of the known rows.
     groups : ndarray of shape (m,), optional
         The group by whose centre all rows on the walks of a row are answered.
-    own : ndarray of int, shape (m,), optional
-        To how many rows of its own group a row walks; 0: to rows of any group.
+    own : ndarray of bool, shape (m, n), optional
+        Which known rows are others of the row's own group.
     """
 
     estimator: RowScorer
@@ -158,18 +158,24 @@ class Walks:
 
     def is_odd(self, rows: np.ndarray, f: int) -> bool:
         """Return whether less than half of some rows have a usual value in column f."""
-        own = self.values[self.start[rows, :, f], f]
-        near = self.values[self.end[rows, :, f], f]
-        low = near.min(axis=1, keepdims=True)
-        high = near.max(axis=1, keepdims=True)
-        usual = own == near if self.is_category[f] else (own >= low) & (own <= high)
-        return bool(usual.any(axis=1).mean() < USUAL_SHARE)
+        usual = []
+        for row in rows:
+            own = self.values[len(self.known) + row, f]
+            near = self.values[self.of_group(row, f), f]
+            if not len(near):
+                near = self.values[self.end[row, :, f], f]
+            within = near.min() <= own <= near.max()
+            is_one = (near == own).any() if self.is_category[f] else within
+            usual.append(is_one or np.isnan(own))
+        return bool(np.mean(usual) < USUAL_SHARE)
 
-    def rows_of_group(self, rows: np.ndarray, f: int) -> int:
-        """Return how many rows of their own groups have the ends of column f."""
-        if self.own is None or not self.own[rows].all():
-            return 0
-        return min(len(np.unique(self.end[row, :, f])) for row in rows)
+    def of_group(self, row: int, f: int) -> np.ndarray:
+        """Return the other rows of a row's own group that have a value in column f."""
+        if self.own is None:
+            return np.empty(0, dtype=int)
+        return np.flatnonzero(
+            self.own[row] & ~np.isnan(self.values[: len(self.known), f])
+        )
 
     def nearest(self, rows: np.ndarray, f: int, surprise: float) -> np.ndarray:
         """Return ten known rows nearest in column f to rows beyond all; else none.
@@ -212,7 +218,7 @@ class Why:
         is farthest from the rows like it. Each has an equal part of their fall.
     nearest : pandas.DataFrame of shape (m, 10)
         The names of the normal known rows that are most like each row, the nearest
-        first.
+        first; the same ones again if there are fewer.
     walks : Walks
     """
 
@@ -359,14 +365,19 @@ class Why:
             name = of_value(self.shares.columns[f], OWN_DIGITS)
             own.append(f"{name} = {self.value(rows, f)}")
             head = f"{name} " * several
-            n_own = self.walks.rows_of_group(rows, f)
-            if n_own == 0 and len(nearest := self.walks.nearest(rows, f, surprise)):
-                text = self.walks.text(nearest, f, USUAL_DIGITS)
-                others.setdefault("nearest ", []).append(head + text)
-            elif self.walks.is_odd(rows, f):
-                text = self.usual(rows, f)
-                like = f"{n_own} of its rows" if n_own else "rows like it"
-                others.setdefault(f"{like}: ", []).append(head + text)
+            known = self.walks.of_group(rows[0], f) if len(rows) == 1 else []
+            if len(known):
+                n = len(known)
+                what = f"its {f'{n} rows' if n > 1 else 'other row'}: "
+                place = known if self.walks.is_odd(rows, f) else []
+            elif len(place := self.walks.nearest(rows, f, surprise)):
+                what = "nearest "
+            else:
+                what = "rows like it: "
+                place = self.walks.end[rows, :, f] if self.walks.is_odd(rows, f) else []
+            if len(place):
+                text = self.walks.text(place, f, USUAL_DIGITS)
+                others.setdefault(what, []).append(head + text)
         other = "".join(f"; {what}{', '.join(texts)}" for what, texts in others.items())
         share = f"{part:.0%}" if part >= LEAST_SHOWN else f"<{LEAST_SHOWN:.0%}"
         return f"{' and '.join(own)}{' together' * several} ({share}{other})"
@@ -409,7 +420,8 @@ class Why:
         lines = []
         for i, value in enumerate(self.surprise.to_numpy()[:PRINTED_ROWS]):
             state = "abnormal" if value > 0.0 else "normal"
-            near = ", ".join(map(str, self.nearest.iloc[i, :PRINTED_NAMES]))
+            different = list(dict.fromkeys(map(str, self.nearest.iloc[i])))
+            near = ", ".join(different[:PRINTED_NAMES])
             change = ", ".join(
                 f"{of_value(column, OWN_DIGITS)} = {of_value(cell, OWN_DIGITS)}"
                 for column, cell in self.change(i).items()
@@ -509,12 +521,17 @@ def explain(
     cells = _cells(known.iloc[some], new)
     is_category = np.isin(np.arange(len(table.kinds)), table.table.categorical)
     n = len(normal)
-    same = np.zeros((len(new), n), dtype=bool)
+    of_group = np.zeros((len(new), len(some)), dtype=bool)
     if labels is not None and X is None:
-        same = labels[:, None] == near_labels[normal]
-    like, n_own = _most_alike(values[:n], values[len(some) :], is_category, same)
+        of_group = labels[:, None] == near_labels[some]
+        if Z is None:
+            of_group &= own[:, None] != some
+    like = _most_alike(values[:n], values[len(some) :], is_category, of_group[:, :n])
     ends = _ends(values, like)
-    walks = Walks(est, cells, values, is_category, *ends, surprise[some], labels, n_own)
+    of_group = None if labels is None else of_group
+    walks = Walks(
+        est, cells, values, is_category, *ends, surprise[some], labels, of_group
+    )
     start, *of_columns = _walked(walks, len(new))
     now = pd.Series(surprise[own] if Z is None else start, new.index)
     nearest = pd.DataFrame(known.index.to_numpy()[normal[like]], new.index)
@@ -671,11 +688,11 @@ def _by_column(steps: np.ndarray, rank: np.ndarray) -> np.ndarray:
 
 def _most_alike(
     normal: np.ndarray, rows: np.ndarray, is_category: np.ndarray, same: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+) -> np.ndarray:
     """Return the ten normal known rows most like each row, (m, 10), the nearest first.
 
-    Also how many of them are of its group (m,), as ``same`` (m, n) says: others count
-    only where there is none, 0. If rows are few they are repeated. A number that is d
+    They are of its group, as ``same`` (m, n) says: others count only where there is
+    none. If rows are few they are repeated. A number that is d
     sd away adds d / (1 + d) to the distance: one far value counts little, and the
     farther of two still counts more. Another category, or a missing value in one of the
     rows, adds 1. Rows at one distance stand in the order of their values, so no order
@@ -695,8 +712,7 @@ def _most_alike(
     distance[(own > 0)[:, None] & ~same] = np.inf
     place = np.arange(WALKS) % np.where(own > 0, own, len(normal))[:, None]
     nearest = np.argsort(distance, axis=1, kind="stable")
-    like = order[np.take_along_axis(nearest, place, axis=1)]
-    return like, np.minimum(own, WALKS)
+    return np.asarray(order[np.take_along_axis(nearest, place, axis=1)])
 
 
 def _ends(values: np.ndarray, like: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -35,7 +35,10 @@ ID = re.compile(
 
 
 def no_features(
-    X: pd.DataFrame, columns: Sequence[TableColumn], values: pd.DataFrame
+    X: pd.DataFrame,
+    columns: Sequence[TableColumn],
+    values: pd.DataFrame,
+    groups: np.ndarray | None = None,
 ) -> dict[Hashable, str]:
     """Return why some columns are no features.
 
@@ -45,6 +48,8 @@ def no_features(
     columns : sequence of TableColumn
     values : pandas.DataFrame of shape (n, p)
         The floats of the cells.
+    groups : ndarray of shape (n,), optional
+        The group of each row, within which a column may count on.
 
     Returns
     -------
@@ -64,8 +69,9 @@ def no_features(
     """
     found = {}
     of = dict(zip(X, columns, strict=True))
+    group = np.zeros(len(X)) if groups is None else pd.factorize(groups)[0]
     for name, column in of.items():
-        if why := _why(str(name), column, values[name].to_numpy()):
+        if why := _why(str(name), column, values[name].to_numpy(), group):
             found[name] = why
     others = {name: column for name, column in of.items() if name not in found}
     for name, other in _doubles(others, values):
@@ -73,9 +79,10 @@ def no_features(
     return found
 
 
-def _why(name: str, column: TableColumn, x: np.ndarray) -> str:
+def _why(name: str, column: TableColumn, x: np.ndarray, group: np.ndarray) -> str:
     """Return why one column is no feature, or nothing."""
-    known = x[~np.isnan(x)]
+    has_value = ~np.isnan(x)
+    known = x[has_value]
     if column.kind == "names":
         return "names the rows, as most values occur once"
     if len(x) < FEWEST_CELLS:
@@ -85,8 +92,11 @@ def _why(name: str, column: TableColumn, x: np.ndarray) -> str:
     if column.kind == "category" and len(column.values) > MANY_TEXTS:
         words = np.median([len(text.split()) for text in column.values])
         return "has free text" if words >= MANY_WORDS else ""
-    if column.kind in ("dates", "numbers") and _counts_on(column.kind, known):
-        return "counts on from row to row"
+    if column.kind in ("dates", "numbers"):
+        if _counts_on(column.kind, known):
+            return "counts on from row to row"
+        if column.kind == "dates" and _in_order(known, group[has_value]):
+            return "counts on from row to row of a group"
     if column.kind == "numbers" and len(np.unique(known)) >= NEARLY_ALL * len(known):
         return "numbers the rows, like an id" if _may_name(name, known) else ""
     return ""
@@ -97,16 +107,23 @@ def _counts_on(kind: str, x: np.ndarray) -> bool:
 
     An amount by which a table is sorted has small steps amid it and large ones beyond.
     """
-    steps = np.diff(x)
     if kind == "dates":
-        in_order = (steps >= 0.0).all() or (steps <= 0.0).all()
-        return bool(in_order) and len(np.unique(x)) >= FEWEST_CELLS
+        return _in_order(x, np.zeros(len(x)))
+    steps = np.diff(x)
     if not (steps > 0.0).all():
         return False
     if np.ptp(steps) <= SAME_STEP * np.abs(x).max():
         return True
     is_whole = (x % 1.0 == 0.0).all()
     return bool(is_whole and np.corrcoef(x, np.arange(len(x)))[0, 1] > STRAIGHT)
+
+
+def _in_order(x: np.ndarray, group: np.ndarray) -> bool:
+    """Whether values (n,) of each group (n,) are in the order of its rows."""
+    order = np.argsort(group, kind="stable")
+    steps = np.diff(x[order])[np.diff(group[order]) == 0]
+    in_order = (steps >= 0.0).all() or (steps <= 0.0).all()
+    return bool(in_order) and min(len(np.unique(x)), len(steps)) >= FEWEST_CELLS - 1
 
 
 def _may_name(name: str, x: np.ndarray) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ..base.messages import of_value
+from ..base.messages import advised, of_value
 from ..base.warning import DataWarning, warn
 from ..models.kernels import Kernel, Tabular, as_kernel
 from ..models.rows import CompleteRows, Moves, Rows
@@ -337,12 +337,10 @@ class TrainingRows(Rows):
             _, known, _ = without_columns(frame, groups=groups)
             groups = known["groups"]
         if groups is None:
-            lacks = "groups= is not given" if name is None else f"column {name!r} lacks"
-            warn(
-                f"{lacks}: all rows are answered as rows of new groups; name theirs, "
-                "groups=...",
-                DataWarning,
-            )
+            no = "groups= is not given" if name is None else f"there is no {name!r}"
+            how = advised("group column", "groups=...", name)
+            new = "all rows are answered as rows of new groups"
+            warn(f"{no}: {new}; give theirs, {how}", DataWarning)
             return np.full(len(frame), NEW)
         return centres.groups(group_texts(checked_labels(groups, len(frame))))
 

@@ -335,7 +335,16 @@ def test_rows_of_known_groups_are_scored_by_their_own_centre(tmp_path):
     found = pd.read_csv(out)
     assert found["own"].tolist() == ["5 earlier rows"] * 2 + ["new patient"]
     assert not found["normal"][1]
-    assert "rows: " in found["reason"][1]
+    assert "its 5 rows: " in found["reason"][1]
+    said = call("score", model, tmp_path / "new.csv").stderr
+    assert "1 of 3 rows have a 'patient' that the fit has not" in said
+    new.assign(patient=[None, 1, 2]).to_csv(tmp_path / "none.csv", index=False)
+    refused = call("score", model, tmp_path / "none.csv", code=1)
+    assert "line 2 has no 'patient'" in refused.output
+    new.drop(columns="patient").to_csv(tmp_path / "none.csv", index=False)
+    call("score", model, tmp_path / "none.csv", "--explain", "--out", out)
+    other = pd.read_csv(out)
+    assert (other["own"] == "new patient").all() and "reason" in other
     call("score", model, tmp_path / "new.csv", "--id", "patient", "--out", out)
     assert pd.read_csv(out)["surprise"].tolist() == found["surprise"].tolist()
     refused = call("fit", tmp_path / "visits.csv", "--group-centres", code=2)

@@ -63,6 +63,20 @@ def test_columns_that_are_no_features():
         assert text in found[name]
 
 
+def test_dates_in_the_order_of_the_rows_of_each_group_are_no_feature():
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 900, 60), "D")
+    X = pd.DataFrame({"who": np.repeat(np.arange(12), 5), "taken": days})
+    X["size"] = rng.normal(size=60)
+    sorted_ = X.sort_values(["who", "taken"])
+    read = TrainingTable.read(sorted_[["taken", "size"]])
+    columns = read.frame, read.table.columns, read.values
+    assert no_features(*columns) == {}
+    found = no_features(*columns, sorted_["who"].to_numpy())
+    assert found == {"taken": "counts on from row to row of a group"}
+    assert no_features(*columns, rng.permutation(X["who"])) == {}
+
+
 @pytest.mark.parametrize("distribution", ["uniform", "exponential", "normal"])
 def test_whole_numbers_that_differ_by_chance_are_no_ids(distribution):
     """Of n in a range of some n^2 nearly all differ."""

@@ -203,7 +203,7 @@ def test_groups_are_a_column_or_labels(fitted):
 def test_an_unknown_label_is_a_new_group(fitted):
     est, Z = fitted
     new = est.score_samples(Z.assign(patient="nobody"))
-    with pytest.warns(UserWarning, match="'patient' lacks: all rows are answered"):
+    with pytest.warns(UserWarning, match="no 'patient': all rows are answered"):
         without = est.score_samples(Z.drop(columns="patient"))
     assert np.array_equal(new, without)
     assert not np.allclose(new, est.score_samples(Z))
@@ -270,8 +270,7 @@ def test_reasons_are_by_the_rows_of_the_own_group(fitted):
     odd = Z.iloc[[0]].assign(a=Z["a"].iloc[0] + 8.0)
     why = bsvdd.explain(est, odd)
     own = est.table_.frame["a"][Z["patient"].to_numpy() == Z["patient"].iloc[0]]
-    used = len(set(why.nearest.iloc[0]))
-    assert f"; {used} of its rows: " in why.reason(0)
+    assert f"; its {len(own)} rows: {own.min():.4g} to " in why.reason(0)
     assert set(why.nearest.iloc[0]) <= set(own.index)
     same = bsvdd.explain(est, odd.drop(columns="patient"), groups=odd["patient"])
     assert same.reason(0) == why.reason(0)
@@ -348,6 +347,9 @@ def test_a_drift_is_said_with_its_column_and_what_to_do():
     mixed = np.random.default_rng(0).permutation(len(X))
     with pytest.warns(DataWarning, match="'x1' .* with their dates in 'seen'"):
         est.fit(dated.iloc[mixed], groups=g[mixed])
+    recent = 0.5 ** (np.arange(len(X))[::-1] / 40.0)  # the advice was taken
+    est.fit(frame_of(X, g), groups="patient", sample_weight=recent)
+    assert not any("drift" in w for w in facts(est).warnings)
     X, g = drifting(0.0)
     steady = bsvdd.BSVDD(draws=100, group_centres=True).fit(X, groups=g)
     assert not any("drift" in w for w in facts(steady).warnings)
