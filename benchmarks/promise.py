@@ -24,8 +24,12 @@ GROUPS = ((20, 10), (60, 5))  # their number, and rows of each
 WITHIN = (0.35, 1.0)  # sd; between groups it is 1
 VALUES = (8.0, 1e3, 1e12, 1e100, -1e308)
 # clean tables of many rows: their kind, share of missing cells in two columns, and rows
-CLEAN = ("correlated", "mixed")
-GAPS = (0.0, 0.4)
+COUNTS = "counts, mostly zero"
+PAYROLL = "sums of products (a payroll)"
+CLEAN = (
+    *product(("correlated", "mixed"), (0.0, 0.4)),
+    *product((COUNTS, PAYROLL), (0.0,)),
+)
 MANY = (300, 1000, 3000)
 COPIES: dict[str, tuple[int, float, float]] = {  # copies, their noise, share of rows
     "none": (0, 0.0, 1.0),
@@ -169,10 +173,29 @@ def of_shape(shape: str, table: int) -> Rows:
     return [{"clean table": shape} | of_list(X)]
 
 
+def counts(n: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Return n rows of four numbers and two counts that are mostly zero."""
+    X = pd.DataFrame(rng.normal(size=(n, 4)) + 0.7 * rng.normal(size=(n, 1)))
+    found = {"defects": rng.poisson(0.2, n), "stops": rng.geometric(0.7, n) - 1}
+    return X.add_prefix("x").assign(**found)
+
+
+def payroll(n: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Return n rows of hours, overtime, rate, gross, tax and net."""
+    hours = rng.choice([20.0, 38.5, 40.0], n, p=[0.15, 0.25, 0.6])
+    overtime = np.where(rng.random(n) < 0.3, rng.gamma(2.0, 3.0, n).round(1), 0.0)
+    rate = rng.lognormal(3.0, 0.3, n).round(2)
+    X = pd.DataFrame({"hours": hours, "overtime": overtime, "rate": rate})
+    X["gross"] = ((hours + 1.25 * overtime) * rate).round(2)
+    X["tax"] = (X["gross"] * np.where(X["gross"] > 1000.0, 0.3, 0.2)).round(2)
+    return X.assign(net=X["gross"] - X["tax"])
+
+
 def of_many(kind: str, gaps: float, n: int, table: int) -> Rows:
     """Return what is said of n clean rows, of which some cells are missing."""
     rng = np.random.default_rng([table, n])
-    X = normal_rows(kind, n, rng)
+    own = {COUNTS: counts, PAYROLL: payroll}
+    X = own[kind](n, rng) if kind in own else normal_rows(kind, n, rng)
     some = X.columns[:2]
     X[some] = X[some].where(rng.random((n, 2)) >= gaps)
     return [{"clean rows": kind, "gaps": f"{gaps:.0%}", "rows": n} | of_list(X)]
@@ -188,7 +211,10 @@ def measure(run: Run) -> dict[str, pd.DataFrame]:
         "groups": run.cells(of_groups, [(*of, i) for of in groups for i in tables]),
         "wild values": run.cells(of_value, product(VALUES, range(TABLES // 2))),
         "clean shapes": run.cells(of_shape, product(SHAPES, range(SHAPES_OF))),
-        "many rows": run.cells(of_many, product(CLEAN, GAPS, MANY, range(TABLES // 2))),
+        "many rows": run.cells(
+            of_many,
+            [(*of, n, i) for of, n, i in product(CLEAN, MANY, range(TABLES // 2))],
+        ),
     }
     keys = {"series": 2, "groups": 3, "many rows": 3}
     found = {}
