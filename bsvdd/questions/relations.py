@@ -1,7 +1,7 @@
 r"""Which columns of a table follow from the others, and which rows break that.
 
 Each column is explained by the others, from rows other than the one that is judged
-(:mod:`bsvdd.outliers.cells`). A column of numbers follows if a trimmed linear
+(:mod:`bsvdd.outliers.explained`). A column of numbers follows if a trimmed linear
 regression of its values, their logarithms or square roots explains half of the
 variation of the four fifths of the rows that fit best. A column of categories, or of
 few different numbers, follows if one or two others save half of its surprise.
@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 
 from ..base import threads
 from ..base.messages import listed
-from ..outliers.cells import FOLLOWS, Cells
+from ..outliers.cells import Cells
+from ..outliers.explained import FOLLOWS
 from ..tables.training import TrainingTable
 
 
