@@ -181,7 +181,8 @@ class Walks:
         """Return ten known rows nearest in column f to rows beyond all; else none.
 
         All are the normal rows. The nearest are less surprising than ``surprise``, that
-        of the rows, and may be abnormal. None are returned if ten have the same value.
+        of the rows, and may be abnormal. None are returned if ten have the same value,
+        or if the value lies amid them.
         """
         normal, less = np.searchsorted(self.known, [0.0, surprise - TIE], "right")
         own = self.values[len(self.known) + rows, f]
@@ -194,7 +195,8 @@ class Walks:
         near = self.values[:less, f]
         off = np.maximum(first - near, near - last)
         found = np.lexsort([near, off])[:WALKS]
-        return found[: len(found) * bool((off[found] > 0.0).any())]
+        amid = near[found].min() <= first and last <= near[found].max()
+        return found[: len(found) * bool((off[found] > 0.0).any() and not amid)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -203,6 +203,15 @@ def test_a_row_beyond_all_has_the_nearest_in_its_column():
     assert "nearest" not in why.reason(59)  # 10 is normal
 
 
+def test_no_value_lies_amid_the_nearest():
+    """12 was said to be odd, with nearest 8.8 to 13."""
+    known = pd.DataFrame({"a": [*np.linspace(0.0, 10.0, 60), 11.0, 13.0], "b": 0.0})
+    est = Known(lambda X: 10.2 - X["a"].abs() - X["b"].abs()).fit(known)
+    why = bsvdd.explain(est, X=known, Z=pd.DataFrame({"a": [12.0, 14.0], "b": 5.0}))
+    assert "a = 12 (36%; rows like it: " in why.reason(0)
+    assert "a = 14 (49%; nearest " in why.reason(1)
+
+
 def test_a_value_that_ten_rows_share_is_not_said_to_be_near_itself():
     a = np.append(np.linspace(0.0, 10.0, 60), [50.0] * 12)
     known = pd.DataFrame({"a": a, "b": np.linspace(-1.0, 1.0, 72)})
