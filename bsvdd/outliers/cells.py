@@ -14,7 +14,6 @@ from typing import Self
 
 import numpy as np
 
-from ..tables.columns import TableColumn
 from ..tables.training import TrainingTable
 from .explained import COUNTS, FOLLOWS, Explained, explanations, standard
 from .odd_rows import OddRows
@@ -217,7 +216,7 @@ class Cells:
         expected = found.expected
         if column.unit:
             expected = np.array([float(f"{v:.{DIGITS}g}") for v in expected])
-        if column != TableColumn() and not (values % 1.0).any():  # such as days
+        if not (values % 1.0).any():  # such as days, or pieces
             expected = expected.round()
         pairs = zip(expected, found.excess, strict=True)
         return [None if np.isnan(excess) else cell(v) for v, excess in pairs]

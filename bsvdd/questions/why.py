@@ -431,7 +431,7 @@ class Why:
             sentences = [
                 f"{self.surprise.index[i]}: {state}, surprise {value:.3g}, 0 at the "
                 "cutoff",
-                self.reason(i),
+                self.reason(i) if value > 0.0 else "",
                 f"Rows like it: {near}",
                 f"Normal with {change}" * bool(change),
             ]
