@@ -213,16 +213,17 @@ def _recent(x: pd.Series, half_life: str) -> np.ndarray:
 
 def _suspect(x: pd.Series, value: str) -> np.ndarray:
     """Return the weight 0 for rows of a value, 1 for the others."""
-    cells = tables.columns.texts(x)
-    number = value.removesuffix(".0")  # as a whole number is written
-    if not cells.isin([value, number]).any():
+    cells = tables.columns.texts(x.reset_index(drop=True))
+    # as a whole number is written
+    wanted = value if (cells == value).any() else value.removesuffix(".0")
+    if not (cells == wanted).any():
         known = cells.unique()
         raise ValueError(
             f"--suspect {x.name}={value}: no row has this value"
             f"{messages.did_you_mean(value, known)}; {x.name!r} has "
             f"{messages.quoted(known[:20])}"
         )
-    return (~cells.reindex(x.index).isin([value, number])).to_numpy(float)
+    return (cells.reindex(range(len(x))) != wanted).to_numpy(float)
 
 
 OF_ROWS: Options = {

@@ -402,6 +402,8 @@ def _by_regression(
     the columns that it uses, whatever else they lack.
     """
     others, complete = _complete(others, learn)
+    if not np.ptp(column.v[complete]):
+        others, complete = {}, learn
     found = min(
         _regressions(others, column, complete), key=lambda each: each.cost(complete)
     )

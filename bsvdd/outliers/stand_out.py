@@ -538,7 +538,8 @@ def stand_out(
     by_cell = cells.odd_rows(known.level, normal, far_only=bool(reason))
     named = by_cell.probability >= RATHER
     odd = odd.joined(by_cell)
-    listed = odd.listed(fdr) & ~(cut_off & ~named)
+    shown = np.where(cut_off & ~named, 0.0, odd.probability)
+    listed = replace(odd, probability=shown).listed(fdr)
     return StandOut(
         probability=odd.probability,
         surprise=found.surprise,

@@ -195,6 +195,7 @@ class Walks:
         near = self.values[:less, f]
         off = np.maximum(first - near, near - last)
         found = np.lexsort([near, off])[:WALKS]
+        found = found[~np.isnan(near[found])]
         amid = near[found].min() <= first and last <= near[found].max()
         return found[: len(found) * bool((off[found] > 0.0).any() and not amid)]
 
@@ -510,8 +511,10 @@ def explain(
             f"{type(est).__name__} finds none of {len(known)} known rows normal: no "
             "row is like Z"
         )
-    own = np.arange(len(known)) if rows is None else np.asarray(rows)
-    labels, near_labels = _groups(est, Z, own, groups)
+    own = np.arange(len(known))
+    own = own if rows is None else own[np.asarray(rows)]
+    new_rows = known.iloc[own] if Z is None and X is not None else Z
+    labels, near_labels = _groups(est, new_rows, own, groups)
     if isinstance(groups, str) and isinstance(Z, pd.DataFrame):
         Z = Z.drop(columns=groups)
     asked = known.iloc[own] if Z is None else Z

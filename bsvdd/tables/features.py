@@ -89,6 +89,8 @@ def _why(name: str, column: TableColumn, x: np.ndarray, group: np.ndarray) -> st
         return ""
     if len(known) < len(x) / 2:
         return f"has a value in {len(known)} of {len(x)} rows only"
+    if len(known) < FEWEST_CELLS:
+        return ""
     if column.kind == "category" and len(column.values) > MANY_TEXTS:
         words = np.median([len(text.split()) for text in column.values])
         return "has free text" if words >= MANY_WORDS else ""
@@ -109,13 +111,14 @@ def _counts_on(kind: str, x: np.ndarray) -> bool:
     """
     if kind == "dates":
         return _in_order(x, np.zeros(len(x)))
-    steps = np.diff(x)
+    steps = np.diff(x) * (1.0 if x[-1] > x[0] else -1.0)
     if not (steps > 0.0).all():
         return False
     if np.ptp(steps) <= SAME_STEP * np.abs(x).max():
         return True
     is_whole = (x % 1.0 == 0.0).all()
-    return bool(is_whole and np.corrcoef(x, np.arange(len(x)))[0, 1] > STRAIGHT)
+    r = np.corrcoef(x, np.arange(len(x)))[0, 1]
+    return bool(is_whole and abs(r) > STRAIGHT)
 
 
 def _in_order(x: np.ndarray, group: np.ndarray) -> bool:

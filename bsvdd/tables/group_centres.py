@@ -260,12 +260,13 @@ class GroupCentres:
         q1, q3 = np.nanpercentile(X[t > 0.0], [25, 75], axis=0)
         reach = np.where(q3 > q1, WILD * (q3 - q1), np.inf)
         nothing = np.zeros(X.shape[1])
+        middle = np.nan_to_num((q1 + q3) / 2.0)  # squares of large values cancel
         found = cls(
-            names, nothing, nothing, nothing, q1 - reach, q3 + reach, nothing, levels
+            names, middle, nothing, nothing, q1 - reach, q3 + reach, nothing, levels
         )
         sums = found._sums(X, group, t, G)
         mu, tau2, sigma2 = variances(*sums[:, :G])
-        found = replace(found, mu=mu, tau2=tau2, sigma2=sigma2)
+        found = replace(found, mu=middle + mu, tau2=tau2, sigma2=sigma2)
         found = replace(found, sums=found._sums(X, group, t, G))
         rows = np.flatnonzero(t > 0.0)
 

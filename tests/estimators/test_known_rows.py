@@ -190,6 +190,13 @@ TABLE = visits().assign(
 HALVES = 0.5 ** ((119 - np.arange(120)) / 30)
 
 
+def test_a_suspect_value_is_that_text_whatever_rows_share_an_id():
+    index = pd.Index(["i", "i", "j", "k"])
+    X = pd.DataFrame({"version": ["v1", "v1.0", None, "v1"], "a": 1.0}, index)
+    _, found = RowOptions(suspect=("version=v1.0",)).taken(X)
+    assert found["sample_weight"].tolist() == [1.0, 0.0, 1.0, 1.0]
+
+
 @pytest.mark.parametrize(
     ("options", "weight", "gone"),
     [

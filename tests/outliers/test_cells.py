@@ -159,3 +159,12 @@ def test_a_value_short_of_what_was_expected_beyond_all_others_is_as_expected():
     given = TrainingTable.read(X)
     found = Cells.of(given, np.zeros(2, dtype=bool), np.arange(4000) != last)
     assert found.excess[last, 1] < 3.0
+
+
+def test_a_column_that_is_constant_where_another_is_known_is_judged_without_it():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"g": rng.normal(size=100), "v": rng.normal(size=100)})
+    X.loc[60:, "g"] = np.nan
+    X.loc[:59, "v"] = 5.0
+    found = cells_of(X)
+    assert found.found[1].by == [] and np.isfinite(found.excess[:, 1]).all()

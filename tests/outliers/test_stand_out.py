@@ -336,6 +336,7 @@ def test_a_table_of_any_kind_has_an_answer_and_never_a_list_of_half_of_it(name):
     assert found.listed.sum() <= (0.4 if name == "40 % scattered" else 0.02) * len(X)
     assert str(found).endswith(".")
     assert np.isnan(found.none) == (name in ORDER_ONLY)
+    assert (1.0 - found.probability[found.listed]).sum() <= 0.1 * len(X[found.listed])
 
 
 @pytest.mark.parametrize("p", [1, 2, 3])

@@ -77,6 +77,15 @@ def test_dates_in_the_order_of_the_rows_of_each_group_are_no_feature():
     assert no_features(*columns, rng.permutation(X["who"])) == {}
 
 
+def test_numbers_that_fall_from_row_to_row_count_on_too():
+    X = pd.DataFrame({"left": np.arange(400, 0, -10), "size": RNG.normal(size=40)})
+    assert list(why(X)) == ["left"]
+    X["left"] = X["left"].where(X.index < 5)
+    assert "5 of 40 rows" in why(X)["left"]
+    few = pd.DataFrame({"left": [*range(6), *[None] * 5], "size": RNG.normal(size=11)})
+    assert why(few) == {}
+
+
 @pytest.mark.parametrize("distribution", ["uniform", "exponential", "normal"])
 def test_whole_numbers_that_differ_by_chance_are_no_ids(distribution):
     """Of n in a range of some n^2 nearly all differ."""

@@ -42,6 +42,15 @@ def centres_of(X, g, weight=None):
     return GroupCentres.of(np.asarray(X, float), np.asarray(g, object), t)
 
 
+def test_large_values_have_the_variances_of_small_ones():
+    """Seconds since 1970 had a variance within groups of 273, in place of 1."""
+    X, g, _ = table_of()
+    small, large = centres_of(X, g), centres_of(X + 2.0**31, g)
+    assert large.mu - 2.0**31 == pytest.approx(small.mu, abs=1e-6)
+    assert large.tau2 == pytest.approx(small.tau2, rel=1e-5)
+    assert large.sigma2 == pytest.approx(small.sigma2, rel=1e-5)
+
+
 def test_a_residual_is_the_prediction_of_a_normal_model():
     """The conditional normal distribution of z given the m known rows of its group."""
     X, g, _ = table_of(visits=3)
@@ -262,6 +271,18 @@ def test_what_is_known_of_each_group(fitted):
     assert [t.get_text() for t in ax.get_yticklabels()][-1] == f"{table.index[0]} (6)"
     with pytest.raises(AttributeError, match="group_centres=True"):
         _ = bsvdd.SVDD().fit(X, groups=g).groups_
+
+
+@pytest.mark.filterwarnings("ignore:column 'patient' has 30 different texts")
+def test_known_rows_of_another_table_are_answered_for_their_own_groups(fitted):
+    est, Z = fitted
+    why = bsvdd.explain(est, X=Z[::-1], rows=[-1, 3])
+    asked = -est.decision_function(Z[::-1].iloc[[-1, 3]])
+    np.testing.assert_allclose(why.surprise, asked)
+    start = why.walks.surprise(np.ones((2, 10, 3), dtype=int), [0], range(2))
+    np.testing.assert_allclose(start[:, :, 0], np.repeat(asked[:, None], 10, axis=1))
+    last = bsvdd.explain(est, rows=[-1]).walks.own
+    assert last.sum() == 5
 
 
 def test_reasons_are_by_the_rows_of_the_own_group(fitted):
