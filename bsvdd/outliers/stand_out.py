@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -53,9 +53,9 @@ THIN = (
 # a clump that may be another state: its share of the rows, and the quantiles of its
 # values that are printed
 LARGE_CLUMP = 0.15
-# of a category of which nearly all rows are listed
+# of a category, or a number of so many, of which nearly all rows are listed
 FEWEST_OF_CATEGORY = 5
-FLAG_VALUES = 2
+MOST_LEVELS = 20
 WHOLE = 0.8
 RANKED = 0.1  # a smaller P(odd) tells less of the order than the surprise does
 OTHERS = (0.01, 0.99)  # quantiles of the rows that are not listed
@@ -84,7 +84,7 @@ class StandOut:
         Listed rows that are alike are a clump: its number, from 0; -1 for none.
     at_least : int
         So many rows are odd, with a probability of .99 by the model; at most the number
-        of listed rows.
+        of listed rows, without those of a category that is listed nearly whole.
     none : float
         The probability that no row is odd.
     fdr : float
@@ -287,15 +287,12 @@ class StandOut:
 
     def _whole_categories(self) -> str:
         """Return a sentence on categories of which nearly all rows are listed."""
-        found = []
-        for name, column in self.estimator.table_.frame.items():
-            if is_numeric_dtype(column) and column.nunique() > FLAG_VALUES:
-                continue
-            each = pd.Series(self.listed).groupby(column.to_numpy(), observed=True)
-            for level, own in each:
-                if len(own) >= FEWEST_OF_CATEGORY and own.mean() >= WHOLE:
-                    rows = f"{own.sum()} of {len(own)} rows"
-                    found.append(f"{rows} with {name} = {of_value(level)}")
+        found = [
+            f"{own.sum()} of {len(own)} rows with {name} = {of_value(level)}"
+            for name, level, own in _whole_levels(
+                self.estimator.table_.frame, self.listed
+            )
+        ]
         such = ", ".join(found[:MOST_VALUES])
         return f"{such} are listed: perhaps normal, and rare. " * bool(found)
 
@@ -320,7 +317,8 @@ class StandOut:
             if is_numeric_dtype(column) and not is_bool_dtype(column):
                 own_ends, ends = inside.quantile(MIDDLE), others.quantile(MIDDLE)
                 if own_ends.min() > ends.max() or own_ends.max() < ends.min():
-                    text = f"{name} mostly {_from_to(own_ends, 3)}"
+                    mostly = "mostly" if np.ptp(own_ends) else "="
+                    text = f"{name} {mostly} {_from_to(own_ends, 3)}"
                     values.append(f"{text} (other rows {_from_to(ends, 3)})")
             else:
                 most = next(iter(inside.mode()), None)
@@ -328,6 +326,22 @@ class StandOut:
                     n = f"{(inside == most).sum()} of {(column == most).sum()} rows"
                     values.append(f"{n} with {name} = {of_value(most)}")
         return ", ".join(values[:MOST_VALUES])
+
+
+def _whole_levels(
+    frame: pd.DataFrame, listed: np.ndarray
+) -> Iterator[tuple[Hashable, object, pd.Series]]:
+    """Yield categories, or one of few numbers, of which nearly all rows are listed.
+
+    With its column, and which of its rows are listed, by their positions.
+    """
+    for name, column in frame.items():
+        if is_numeric_dtype(column) and column.nunique() > MOST_LEVELS:
+            continue
+        each = pd.Series(listed).groupby(column.to_numpy(), observed=True)
+        for level, own in each:
+            if len(own) >= FEWEST_OF_CATEGORY and own.mean() >= WHOLE:
+                yield name, level, own
 
 
 def _from_to(values: pd.Series, digits: int) -> str:
@@ -545,7 +559,7 @@ def stand_out(
         surprise=found.surprise,
         listed=listed,
         clump=found.clumps(rows.X, listed),
-        at_least=min(odd.at_least, int(listed.sum())),
+        at_least=_at_least(odd, listed, rows.given.frame),
         none=odd.none,
         fdr=float(fdr),
         names=frame_of(X).index,
@@ -555,6 +569,12 @@ def stand_out(
         strata=known.table(odd.numbers),
         cells=_kinds(cells, listed, listed & named),
     )
+
+
+def _at_least(odd: OddRows, listed: np.ndarray, frame: pd.DataFrame) -> int:
+    """Return L, without rows that may be a rare state: a category listed whole."""
+    rare = {row for *_, own in _whole_levels(frame, listed) for row in own.index[own]}
+    return max(min(odd.at_least, int(listed.sum())) - len(rare), 0)
 
 
 def _cells(rows: TrainingRows, normal: np.ndarray) -> Cells:

@@ -254,14 +254,17 @@ def test_categories_and_common_values_multiply_the_kernel_by_powers_of_rho():
     np.testing.assert_allclose(kernel.log(Z, Z), log_k, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("levels", [[0, 1], ["no", "yes"]])
+@pytest.mark.parametrize("levels", [[0, 1], ["no", "yes"], [40, 20]])
 def test_a_rare_state_that_is_listed_whole_is_said_to_be_perhaps_normal(levels):
     rng = np.random.default_rng(0)
     is_rare = np.arange(300) < 8
     X = pd.DataFrame({f"x{j}": rng.normal(size=300) + 9.0 * is_rare for j in range(3)})
     X["purge"] = np.where(is_rare, levels[1], levels[0])
-    said = str(stand_out(QUICK, X))
+    X.loc[9, "x0"] = 12.0  # odd in any state
+    found = stand_out(QUICK, X)
+    said = str(found)
     assert f"8 of 8 rows with purge = {levels[1]} are listed: perhaps normal" in said
+    assert found.listed[[*range(8), 9]].all() and found.at_least == 1
 
 
 def test_coordinates_of_the_core_are_not_correlated():
