@@ -210,8 +210,11 @@ def _results(
 def _print(found: list[Advice]) -> None:
     """Print the best models and the sentences of each data set."""
     console = console_of_records()
+    of_all = set(found[0].said).intersection(*(each.said for each in found[1:]))
+    once = [said for said in found[0].said if said in of_all and len(found) > 1]
     for each in found:
         print_lines(console, [each.title])
+        said = [sentence for sentence in each.said if sentence not in once]
         shown = []
         for title, block in each.blocks.items():
             head = [[title] + [""] * (len(each.heads) - 1)]
@@ -220,9 +223,10 @@ def _print(found: list[Advice]) -> None:
             is_title = [not any(cells[1:]) for cells in shown]
             console.print(table_of(each.heads, shown, is_title, min_width=16))
             more = len(each.rows) + sum(is_title) - len(shown)
-            print_lines(console, [f"{more} more: see the report"] * bool(more))
-        print_lines(console, [" ".join(each.said), ""])
-    print_lines(console, [comparison.table.LEGEND, comparison.advice.UNADJUSTED])
+            said = [f"{more} more are in the report."] * bool(more) + said
+        print_lines(console, [" ".join(said), ""])
+    legend = " ".join([*once, comparison.table.LEGEND])
+    print_lines(console, [legend, comparison.advice.UNADJUSTED])
 
 
 def _next(

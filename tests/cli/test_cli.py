@@ -63,7 +63,7 @@ def test_compare_a_csv_prints_a_table_and_writes_a_self_contained_page(
     blocks = result.stdout.split(" of labelled rows ")
     assert all(f"\n {name} " in block for name, block in zip(OWN, blocks, strict=True))
     assert len(shown) <= 2 * (BEST_OF_BLOCK + 1) < len(models.NAMES)
-    assert "more: see the report" in result.stdout
+    assert "more are in the report." in result.stdout
     assert all(
         word in result.stdout for word in ("G-mean", "found", "PPV", "AP", "AUC")
     )
