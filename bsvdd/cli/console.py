@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -136,6 +136,7 @@ def save_table(
     table: pd.DataFrame,
     layout: Layout | None = None,
     said: str = "saved",
+    as_they_are: Collection[str] = (),
 ) -> None:
     """Write a table as CSV, all or nothing, and say so.
 
@@ -150,6 +151,8 @@ def save_table(
         Has the separator and the decimal sign.
     said : str
         What is printed before the path; nothing is, if it is empty.
+    as_they_are : collection of str
+        Columns of text without numbers, whose points stay.
 
     Raises
     ------
@@ -159,7 +162,8 @@ def save_table(
     signs = {} if layout is None else {"sep": layout.sign, "decimal": layout.decimal}
     cells = as_cells(table)
     if layout is not None and layout.decimal == ",":
-        of_texts = cells.select_dtypes(["object", "str"]).columns
+        texts = cells.select_dtypes(["object", "str"]).columns
+        of_texts = texts.difference(as_they_are)
         commas = {c: tables.files.with_commas(cells[c].astype("str")) for c in of_texts}
         cells = cells.assign(**commas)
     if path is None:

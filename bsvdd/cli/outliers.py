@@ -141,10 +141,20 @@ def outliers(
     if picture is not None or report is not None:
         answer.draw(picture, report, csv.name, text)
     if kept is not None:
-        whole = tables.files.read_own(csv, replace(table, id=None, drop=()), label)
-        console.save_table(kept, whole[~found.listed], table)
+        _save_kept(kept, csv, table, label, ~found.listed)
     if text:
         click.echo(text)
+
+
+def _save_kept(
+    path: Path, csv: Path, table: Layout, label: str | None, kept: np.ndarray
+) -> None:
+    """Write some rows of a file, its names of rows and dropped columns as they are."""
+    others = [table.id] if table.id else []
+    as_text = dict.fromkeys([*table.category, *others, *table.drop])
+    layout = replace(table, id=None, drop=(), category=tuple(as_text))
+    whole = tables.files.read_own(csv, layout, label)
+    console.save_table(path, whole[kept], table, as_they_are=layout.category)
 
 
 @dataclass(frozen=True)

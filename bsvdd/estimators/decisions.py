@@ -59,7 +59,9 @@ class DecisionTable(pd.DataFrame):
         how = {name: pd.get_option(f"display.{name}") for name in limits}
         table = pd.DataFrame(self)
         known = {"surprise", "normal"} <= set(table) <= set(PRINTED_COLUMNS)
-        if not (known and table.columns.is_unique):
+        numbers = table.drop(columns="normal", errors="ignore")
+        of_numbers = all(kind.kind == "f" for kind in numbers.dtypes)
+        if not (known and table.columns.is_unique and of_numbers):
             return table.to_string(line_width=WIDTH, **how)
         shown = [name for name in PRINTED_COLUMNS if name in table]
         formatters = [PRINTED_COLUMNS[name].format for name in shown]

@@ -55,7 +55,7 @@ THIN = (
 LARGE_CLUMP = 0.15
 # of a category, or a number of so many, of which nearly all rows are listed
 FEWEST_OF_CATEGORY = 5
-MOST_LEVELS = 20
+LEVELS_OF_NUMBERS = 20
 WHOLE = 0.8
 RANKED = 0.1  # a smaller P(odd) tells less of the order than the surprise does
 OTHERS = (0.01, 0.99)  # quantiles of the rows that are not listed
@@ -336,7 +336,7 @@ def _whole_levels(
     With its column, and which of its rows are listed, by their positions.
     """
     for name, column in frame.items():
-        if is_numeric_dtype(column) and column.nunique() > MOST_LEVELS:
+        if is_numeric_dtype(column) and column.nunique() > LEVELS_OF_NUMBERS:
             continue
         each = pd.Series(listed).groupby(column.to_numpy(), observed=True)
         for level, own in each:

@@ -129,10 +129,11 @@ def _rows(found: Facts) -> Iterator[str]:
             "count."
         )
     if found.groups is not None:
-        yield (
-            f"The rows are of {found.groups} groups, each of which was left out whole, "
-            "so that the rate of false alarms holds for rows of a new group."
-        )
+        what = ", so that the rate of false alarms holds for rows of a new group"
+        if found.group_centres:
+            what = " and has its own centre: a row is compared with that of its group"
+        groups = f"{found.groups} groups, each of which was left out whole"
+        yield f"The rows are of {groups}{what}."
     if found.missing:
         each = ", ".join(f"{name!r} ({count})" for name, count in found.missing.items())
         ways = "; each draw judged a row with the value of another of these"

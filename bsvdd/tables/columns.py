@@ -58,7 +58,8 @@ def texts(x: pd.Series) -> pd.Series:
 
 def numbered[Cells: (pd.Series, pd.DataFrame)](x: Cells) -> Cells:
     """Return cells by the lines of their file, or by the numbers of their rows."""
-    return x if x.index.name == LINE else x.reset_index(drop=True)
+    is_line = x.index.name == LINE and x.index.is_unique
+    return x if is_line else x.reset_index(drop=True)
 
 
 def first_row(x: pd.Series, bad: np.ndarray, what: str = "rows") -> str:

@@ -48,7 +48,7 @@ class Layout:
     Parameters
     ----------
     label, id : str, optional
-        Columns of the classes, and of names of the rows. They are texts, and no
+        Columns of the classes, and of names of the rows, which are texts. They are no
         features.
     drop : tuple of str
         Columns to leave out.
@@ -263,8 +263,9 @@ def _read(path: Path, layout: Layout, label: str | None) -> pd.DataFrame:
         return table
     with naming(path):
         cells = _cells(path, layout)
-        each = {n: _typed(cells[n], layout.decimal, n in text) for n in cells}
-    table = pd.DataFrame(each, cells.index)
+        own = cells.reset_index(drop=True)  # names of rows may be equal
+        each = {n: _typed(own[n], layout.decimal, n in text) for n in own}
+    table = pd.DataFrame(each, own.index).set_axis(cells.index)
     for name in labels.intersection(table):
         values = read_labels(table[name].fillna("").tolist())
         table[name] = pd.Series(values, table.index, values.dtype)

@@ -81,7 +81,7 @@ def classes_of(
     ------
     ValueError
         The labels are ambiguous, missing, of the wrong number, of several types, or
-        they leave one class empty.
+        all of the minority.
     """
     if y is None:
         return np.zeros(n_rows, dtype=bool), ()

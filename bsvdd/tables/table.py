@@ -294,7 +294,7 @@ class Table:
             return np.where(np.isin(X, numbers), np.nan, X)
 
         def masked(x: pd.Series) -> pd.Series:
-            if types.is_numeric_dtype(x):
+            if types.is_numeric_dtype(x) and not types.is_bool_dtype(x):
                 return x.mask(x.isin(numbers))
             cells = x.astype(object).map(text_of)
             is_number = pd.to_numeric(cells, errors="coerce").isin(numbers)

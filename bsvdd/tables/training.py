@@ -44,8 +44,8 @@ class TrainingTable:
     ----------
     table : Table
     frame : pandas.DataFrame of shape (n, p)
-        The rows as they were given, with their names as index; missing cells are NaN,
-        NaT or None.
+        The rows as they are read (flags as numbers, times as UTC), with their names as
+        index; missing cells are NaN, NaT or None.
     values : pandas.DataFrame of shape (n, p)
         The same as floats, see :meth:`bsvdd.Table.floats`.
     minority : ndarray of bool, shape (n,)

@@ -293,7 +293,7 @@ def test_score_says_how_many_rows_are_training_rows(table, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:column 'total' is read as numbers")
-def test_kept_rows_have_the_signs_of_their_file(tmp_path):
+def test_kept_rows_have_the_signs_and_ids_of_their_file(tmp_path):
     rng = np.random.default_rng(0)
     amounts = [f"{v:,.2f} €" for v in rng.uniform(100, 3000, 60)]
     texts = [a.translate(str.maketrans(".,", ",.")) for a in amounts]
@@ -302,10 +302,13 @@ def test_kept_rows_have_the_signs_of_their_file(tmp_path):
         for i, v, t in zip(range(60), rng.normal(size=60), texts, strict=True)
     ]
     path, kept = tmp_path / "x.csv", tmp_path / "kept.csv"
+    for i in range(3):
+        rows[i] = rows[i].replace(f"{i};", f"{i}.10;", 1)
     path.write_text("\n".join(["id;a;total", *rows]), encoding="utf-8")
     layout = ["--sep", ";", "--decimal", ",", "--id", "id"]
     call("outliers", path, *layout, "--model", "SVDD", "--kept", kept)
     written = kept.read_text(encoding="utf-8").splitlines()
     totals = {line.split(";")[2] for line in written[1:]}
     assert totals <= set(texts) and len(totals) > 50
+    assert {line.split(";")[0] for line in written} >= {"0.10", "1.10", "2.10"}
     call("fit", kept, *layout, "--model", "SVDD", "--out", tmp_path / "m")

@@ -261,6 +261,9 @@ def test_missing_cells_and_categories_and_a_saved_fit(tmp_path):
 
 def test_what_is_known_of_each_group(fitted):
     est, _ = fitted
+    said = " ".join(bsvdd.methods(est).split())
+    assert "30 groups, each of which was left out whole and has its own centre" in said
+    assert "rows of a new group" not in said
     X, g, _ = table_of()
     table = est.groups_
     assert table["rows"].eq(6).all()

@@ -766,3 +766,13 @@ def test_a_dask_data_frame_is_answered_partition_by_partition():
     pd.testing.assert_frame_equal(
         pd.DataFrame(found), pd.DataFrame(est.decision(frame))
     )
+
+
+def test_names_of_rows_of_a_file_may_be_equal(tmp_path):
+    """As to_csv writes a table that was joined of two, with an empty cell."""
+    part = pd.DataFrame({"a": [1.5, None], "city": ["x", "y"]})
+    path = tmp_path / "two.csv"
+    pd.concat([part, part]).to_csv(path)
+    read = bsvdd.read_table(path)
+    assert read["a"].isna().tolist() == [False, True] * 2
+    assert read["city"].tolist() == ["x", "y"] * 2

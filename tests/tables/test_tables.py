@@ -13,7 +13,9 @@ import pytest
 
 import bsvdd
 from bsvdd import SVDD, Table, kernels
+from bsvdd.tables.columns import numbered
 from bsvdd.tables.files import Layout, read_features
+from bsvdd.tables.training import TrainingTable
 from tests.cases import warned
 
 N = 40
@@ -656,3 +658,25 @@ def test_names_of_columns():
     )
     scores = [est.score_samples(turned) for est in (numbered, SVDD().fit(turned))]
     np.testing.assert_array_equal(*scores)
+
+
+def test_a_code_of_numbers_is_no_flag():
+    X = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "smoker": [True, False, False, True]})
+    read = TrainingTable.read(X, Table(missing=[0]))
+    assert read.values["a"].isna().tolist() == [True, False, False, False]
+    assert read.values["smoker"].notna().all()
+
+
+def test_rows_whose_index_is_called_line_may_have_equal_names():
+    index = pd.Index([1, 1, 2], name="line")
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "city": ["x", None, "x"]}, index)
+    assert numbered(X).index.tolist() == [0, 1, 2]
+    lines = X.set_axis(pd.RangeIndex(2, 5, name="line"))
+    assert numbered(lines) is lines
+
+
+def test_a_table_of_decisions_is_printed_so_only_with_its_numbers():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)))
+    found = SVDD().fit(X).decision(X[:3])
+    assert "0.000" not in repr(found.isna()) and "False" in repr(found.isna())
+    assert str(found["surprise"].iloc[0]) in repr(found.astype(str))
