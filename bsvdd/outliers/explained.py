@@ -35,7 +35,7 @@ better one of them: :math:`p_1` is in place of :math:`p_0`. So s is what the oth
 against y, beyond its rarity. In bins of numbers categories may meet, and 3.32 is in
 place of log K: :math:`s = z^2 / 2`, as of a normal variable. Here too no more than 10
 rows, or 1 %, may be far: a combination that more rows have is no error. So s is divided
-by at least what gives each other row the size of a normal variable.
+by at least what gives each other row of the upper 5 % the size of a normal variable.
 
 **References**
 
@@ -99,6 +99,7 @@ FEWEST_SIZES = 10  # on one side, that have quantiles
 # rows of one side that may be wrong: so many, or this share
 FEW_WRONG = 5
 WRONG = 0.01
+UPPER = 0.05  # share of all rows that may be exceptions
 BEYOND_90 = 0.1  # share of a side beyond the quantile .9, its unit
 MOST_NEGATIVE = 0.1  # share of values below 0 of a column with logarithms
 SMALL = 0.05  # quantile of the positive values, below which the logarithm is linear
@@ -461,10 +462,11 @@ def _unit(off: np.ndarray) -> float:
 def _unit_of_many(s: np.ndarray) -> float:
     """Return the least unit of surprises s for which only a few rows are far.
 
-    10 rows, or 1 %, may be far. The others have at most the size of a normal variable.
+    10 rows, or 1 %, may be far. The others of the upper 5 % have at most the size of a
+    normal variable.
     """
     few = 2 * max(FEW_WRONG, int(WRONG * len(s) / 2.0))
-    rank = np.arange(few, len(s) // 2)
+    rank = np.arange(few, int(UPPER * len(s)))
     size = norm.isf((rank + 0.5) / len(s) / 2.0)
     many = np.sort(s)[::-1][rank]
     return float((many * np.square(NORMAL_99 / size)).max(initial=0.0))

@@ -168,3 +168,14 @@ def test_a_column_that_is_constant_where_another_is_known_is_judged_without_it()
     X.loc[:59, "v"] = 5.0
     found = cells_of(X)
     assert found.found[1].by == [] and np.isfinite(found.excess[:, 1]).all()
+
+
+def test_a_row_with_all_of_four_flags_is_far_from_what_they_lead_to():
+    """Its excess was 4.6, as flags tell a little of each other in all rows."""
+    rng = np.random.default_rng(0)
+    on = rng.integers(0, 4, 300)
+    X = pd.DataFrame({f"k{j}": (on == j) * 1 for j in range(4)})
+    X["x"] = rng.normal(size=300)
+    X.loc[5, ["k0", "k1", "k2", "k3"]] = 1
+    excess = np.nan_to_num(cells_of(X).excess)
+    assert excess[5].max() > 5.5 and excess.max(axis=1).argmax() == 5
