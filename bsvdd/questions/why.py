@@ -92,10 +92,10 @@ class Walks:
         The rows of ``cells`` whose values walks begin and end with.
     known : ndarray of shape (n,)
         The surprises of the known rows.
+    own : ndarray of bool, shape (m, n)
+        Which known rows are others of the row's own group; none without groups.
     groups : ndarray of shape (m,), optional
         The group by whose centre all rows on the walks of a row are answered.
-    own : ndarray of bool, shape (m, n), optional
-        Which known rows are others of the row's own group.
     """
 
     estimator: RowScorer
@@ -105,8 +105,8 @@ class Walks:
     start: np.ndarray
     end: np.ndarray
     known: np.ndarray
+    own: np.ndarray
     groups: np.ndarray | None = None
-    own: np.ndarray | None = None
 
     def surprise(
         self, rank: np.ndarray, steps: Sequence[int], rows: Sequence[int]
@@ -171,8 +171,6 @@ class Walks:
 
     def of_group(self, row: int, f: int) -> np.ndarray:
         """Return the other rows of a row's own group that have a value in column f."""
-        if self.own is None:
-            return np.empty(0, dtype=int)
         return np.flatnonzero(
             self.own[row] & ~np.isnan(self.values[: len(self.known), f])
         )
@@ -368,22 +366,29 @@ class Why:
             name = of_value(self.shares.columns[f], OWN_DIGITS)
             own.append(f"{name} = {self.value(rows, f)}")
             head = f"{name} " * several
-            known = self.walks.of_group(rows[0], f) if len(rows) == 1 else []
-            if len(known):
-                n = len(known)
-                what = f"its {f'{n} rows' if n > 1 else 'other row'}: "
-                place = known if self.walks.is_odd(rows, f) else []
-            elif len(place := self.walks.nearest(rows, f, surprise)):
-                what = "nearest "
-            else:
-                what = "rows like it: "
-                place = self.walks.end[rows, :, f] if self.walks.is_odd(rows, f) else []
+            what, place = self._beside(rows, f, surprise)
             if len(place):
                 text = self.walks.text(place, f, USUAL_DIGITS)
                 others.setdefault(what, []).append(head + text)
         other = "".join(f"; {what}{', '.join(texts)}" for what, texts in others.items())
         share = f"{part:.0%}" if part >= LEAST_SHOWN else f"<{LEAST_SHOWN:.0%}"
         return f"{' and '.join(own)}{' together' * several} ({share}{other})"
+
+    def _beside(
+        self, rows: np.ndarray, f: int, surprise: float
+    ) -> tuple[str, np.ndarray]:
+        """Return what an odd value is told beside, and the rows that have that.
+
+        None if the value is not odd.
+        """
+        what, place = "rows like it: ", self.walks.end[rows, :, f].ravel()
+        own = self.walks.of_group(rows[0], f)
+        if len(rows) == 1 and len(own):
+            many = f"{len(own)} rows" if len(own) > 1 else "other row"
+            what, place = f"its {many}: ", own
+        elif len(near := self.walks.nearest(rows, f, surprise)):
+            return "nearest ", near
+        return what, place if self.walks.is_odd(rows, f) else place[:0]
 
     def value(self, rows: int | Sequence[int] | np.ndarray, f: int) -> str:
         """Return what some rows have in a column, in words.
@@ -533,14 +538,13 @@ def explain(
             of_group &= own[:, None] != some
     like = _most_alike(values[:n], values[len(some) :], is_category, of_group[:, :n])
     ends = _ends(values, like)
-    of_group = None if labels is None else of_group
     walks = Walks(
-        est, cells, values, is_category, *ends, surprise[some], labels, of_group
+        est, cells, values, is_category, *ends, surprise[some], of_group, labels
     )
-    start, *of_columns = _walked(walks, len(new))
+    start, falls, turns, together = _walked(walks, len(new))
     now = pd.Series(surprise[own] if Z is None else start, new.index)
     nearest = pd.DataFrame(known.index.to_numpy()[normal[like]], new.index)
-    return Why(now, *of_columns, nearest, walks)
+    return Why(now, falls, turns, together, nearest, walks)
 
 
 def _as_of_fit(
