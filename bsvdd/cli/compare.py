@@ -100,15 +100,18 @@ def compare_command(
     cutoff: Any = own[0].cutoff().get("cutoff")
     found = [comparison.advice.Advice.of(each, results, cutoff) for each in data]
     _print(found)
-    save_table(out / "results.csv", results)
+    saved = out / "results.csv"
+    save_table(saved, results, said="")
     if stopped is not None:
         click.echo(
-            f"stopped after {len(results)} of {total} fits; the same command goes on"
+            f"stopped after {len(results)} of {total} fits, saved {saved}; the same "
+            "command goes on"
         )
         raise stopped
-    comparison.advice.write_page(out / "report.html", found, lines)
+    report = out / "report.html"
+    comparison.advice.write_page(report, found, lines)
     click.echo(
-        f"report: {out / 'report.html'}\n{_next(csv, found[0], study, sampling)}"
+        f"report: {report}; saved {saved}\n{_next(csv, found[0], study, sampling)}"
     )
 
 
@@ -208,25 +211,26 @@ def _results(
 
 
 def _print(found: list[Advice]) -> None:
-    """Print the best models and the sentences of each data set."""
+    """Print the best models of all data sets as one table, and sentences on each."""
     console = console_of_records()
     of_all = set(found[0].said).intersection(*(each.said for each in found[1:]))
     once = [said for said in found[0].said if said in of_all and len(found) > 1]
+    shown: list[list[str]] = []
+    sentences = []
     for each in found:
-        print_lines(console, [each.title])
-        said = [sentence for sentence in each.said if sentence not in once]
-        shown = []
-        for title, block in each.blocks.items():
-            head = [[title] + [""] * (len(each.heads) - 1)]
-            shown += [*(head if len(each.blocks) > 1 else []), *block]
-        if shown:
-            is_title = [not any(cells[1:]) for cells in shown]
-            console.print(table_of(each.heads, shown, is_title, min_width=16))
-            more = len(each.rows) + sum(is_title) - len(shown)
-            said = [f"{more} more are in the report."] * bool(more) + said
-        print_lines(console, [" ".join(said), ""])
+        blocks = each.blocks
+        name = f"{each.data.name}, " * (len(found) > 1)
+        for title, block in blocks.items():
+            shown += [[name + title]] * bool(name or len(blocks) > 1) + block
+        more = len(each.rows) - sum(map(len, blocks.values()))
+        said = [f"{each.title}.", *(said for said in each.said if said not in once)]
+        said += [f"{more} more are in the report."] * bool(more)
+        sentences.append(" ".join(said))
+    if shown:
+        is_title = [len(cells) == 1 for cells in shown]
+        console.print(table_of(found[0].heads, shown, is_title, min_width=16))
     legend = " ".join([*once, comparison.table.LEGEND])
-    print_lines(console, [legend, comparison.advice.UNADJUSTED])
+    print_lines(console, [*sentences, "", legend, comparison.advice.UNADJUSTED])
 
 
 def _next(

@@ -265,7 +265,8 @@ def progress(
         get_time=clock,
         speed_estimate_period=math.inf,
     )
-    patience = threading.TIMEOUT_MAX if console.is_terminal else HEARTBEAT
+    # a log has a line for each data set already
+    patience = threading.TIMEOUT_MAX if console.is_terminal else 3.0 * HEARTBEAT
     with steps(run, patience) as step, bar:
         yield FinishedCells(bar, step, name, total)
 

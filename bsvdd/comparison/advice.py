@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 MORE_METRICS = ["found", "ppv", "fpr", "average_precision", "auc"]
 TEST_RATIO = 1.0  # rows that test, for each row that trains
 MOST_MODELS = 6  # that a sentence names, where it could name the others
-BEST_OF_BLOCK = 4
+SHOWN_WHOLE = 10  # models; of more, the best of each block are shown
+BEST_OF_BLOCK = 3
 OWN = "BSVDD", "BSVDD-M"
 LABELLED = "of labelled rows"
 ONE_CLASS = "of one class"
@@ -119,14 +120,15 @@ class Advice:
 
     @property
     def blocks(self) -> dict[str, list[list[str]]]:
-        """The best ``rows`` of one-class models, and of models of labelled rows.
+        """The ``rows`` of one-class models, and of models of labelled rows.
 
-        BSVDD and BSVDD-M are among them.
+        Of more than ten models the best three of each are shown, BSVDD and BSVDD-M.
         """
+        most = len(self.rows) if len(self.rows) <= SHOWN_WHOLE else BEST_OF_BLOCK
         found: dict[str, list[list[str]]] = {ONE_CLASS: [], LABELLED: []}
         for name, row in zip(self.found.index, self.rows, strict=True):
             block = found[LABELLED if _of_labels(name) else ONE_CLASS]
-            if len(block) < BEST_OF_BLOCK or _model(name) in OWN:
+            if len(block) < most or _model(name) in OWN:
                 block.append(row)
         return {title: rows for title, rows in found.items() if rows}
 
@@ -218,9 +220,8 @@ def advice(found: pd.DataFrame, metric: str) -> list[str]:
     return [
         f"No model is the best alone: {name} has the largest {value}, and is "
         f"{_apart(compared, same)}.",
-        does,
-        _trade(compared.loc[[name, *same]]),
         *_by_labels(compared, metric),
+        _trade(compared.loc[[name, *same]]),
     ]
 
 
@@ -241,10 +242,7 @@ def _by_labels(compared: pd.DataFrame, metric: str) -> list[str]:
     if not others or not _of_labels(name):
         return []
     value = f"{METRIC_TITLES[metric]} {compared.loc[others[0], metric]:.3f}"
-    return [
-        f"{name} learns from the labelled minority rows too; of models of one class "
-        f"{others[0]} is the best ({value})."
-    ]
+    return [f"It learns from labelled rows; of one class {others[0]} leads ({value})."]
 
 
 def _apart(compared: pd.DataFrame, same: list[str]) -> str:

@@ -639,7 +639,8 @@ def warn_of_training(known: np.ndarray, rows: np.ndarray) -> None:
     equal = int(np.isin(row_hashes(rows), known).sum())
     if equal > SHARE_REPEATED * len(rows):
         warn(
-            f"{equal} of {len(rows)} rows are training rows, answered as new ones: "
-            "they look too normal; in Python, est.decision() leaves each out",
+            f"{equal} of {len(rows)} rows equal one training row each, and are "
+            "answered as new ones: they look too normal; in Python, est.decision() "
+            "leaves each out",
             DataWarning,
         )

@@ -269,12 +269,12 @@ def test_the_first_screen_of_the_readme_is_what_the_command_prints(monkeypatch):
     np.testing.assert_allclose(said, stored, rtol=0.02, atol=0.02)
 
 
-@pytest.mark.filterwarnings("always:.*are training rows")
+@pytest.mark.filterwarnings("always:.*equal one training row")
 @pytest.mark.filterwarnings("ignore:row .* has .* in 'version'")
 def test_score_says_how_many_rows_are_training_rows(table, tmp_path):
     model, new, out = tmp_path / "m", tmp_path / "new.csv", tmp_path / "s.csv"
     BSVDD(draws=50, tune=100).fit(table.drop(columns="name")).save(model)
-    known = "10 of 11 rows are training rows, answered as new ones"
+    known = "10 of 11 rows equal one training row each"
     mixed = pd.concat([table.iloc[:10], table.iloc[:1].assign(size=0.5)])
     for rows, said in ((mixed, True), (mixed.iloc[10:], False)):
         rows.to_csv(new, index=False)

@@ -216,7 +216,7 @@ def test_a_closed_pipe_ends_quietly(folder):
         process.stdout.close()
         errors = process.stderr.read()
         process.wait(timeout=60)
-    said = "Warning: 72 of 72 rows are training rows, answered as new ones: "
+    said = "Warning: 72 of 72 rows equal one training row each, and are answered "
     assert errors.startswith(said) and errors.count("\n") == 1
 
 

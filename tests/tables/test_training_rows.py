@@ -19,7 +19,7 @@ GAPS = np.where(np.arange(240).reshape(80, 3) % 30 == 1, np.nan, X)
 QUICK = BSVDD(draws=200)
 
 
-@pytest.mark.filterwarnings("ignore:80 of 80 rows are training rows")
+@pytest.mark.filterwarnings("ignore:80 of 80 rows equal one training row each")
 @pytest.mark.parametrize("est", [QUICK, SVDD()], ids=repr)
 def test_every_row_is_answered_as_a_new_one(est):
     as_new = est.fit(X).decision(X)
@@ -86,10 +86,10 @@ def test_training_rows_are_counted_and_said(est, rows, Z, counted, tmp_path):
         found = [
             str(each.message)
             for each in said
-            if "are training rows" in str(each.message)
+            if "equal one training row" in str(each.message)
         ]
         if counted:
-            text = f"{counted} rows are training rows, answered as new ones"
+            text = f"{counted} rows equal one training row each"
             assert (
                 found[0].startswith(text)
                 and len(found) == 1
