@@ -20,7 +20,7 @@ CLEAR = 2.0  # excess of rows that are not dim
 EXPECTED_DIGITS = 6
 CAP = 1000.0  # largest excess that is printed
 EXCESS = (
-    "excess: the distance of a value from that which the others lead to; in each "
+    "excess: the distance of a value from that which other columns lead to; in each "
     "column about one row in a hundred exceeds 1, and an excess far above 1 tells a "
     "broken relation."
 )
@@ -73,7 +73,7 @@ def _broken(
     """Return the cells of a row: its excess, and the reason."""
     own = messages.of_value(value)
     usual = messages.of_value(expected, EXPECTED_DIGITS)
-    reason = f"{column} = {own} (the others lead to {usual})"
+    reason = f"{column} = {own} (other columns lead to {usual})"
     return [
         f"{excess:.1f}" if excess < CAP else f"> {CAP:.0f}",
         f"{reason}; or {also}" if also else reason,

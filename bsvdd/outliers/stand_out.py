@@ -189,7 +189,7 @@ class StandOut:
         if found["column"].isna().any() or found["column"].nunique() > 1:
             return ""
         name = found["column"].iloc[0]
-        lead, expected = "the others lead to", found["expected"]
+        lead, expected = "other columns lead to", found["expected"]
         column = self.estimator.table_.frame[name]
         if (found["finding"] == ODD).all() and is_numeric_dtype(column):
             usual = column[~self.listed].quantile(OTHERS)

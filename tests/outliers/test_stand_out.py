@@ -586,7 +586,7 @@ def test_a_cell_that_the_others_contradict_is_named_with_what_they_lead_to():
     assert cells.loc[5].tolist() == ["breaks a relation", "k2", 1, 0]
     assert cells.loc[9].tolist()[:3] == ["odd", "b", 40.0] and found.listed.sum() <= 3
     assert abs(cells.loc[9, "expected"]) < 1.0
-    assert found.cell_reason(np.array([5])) == "k2 = 1 (the others lead to 0)"
+    assert found.cell_reason(np.array([5])) == "k2 = 1 (other columns lead to 0)"
     assert cells["finding"].notna().sum() == found.listed.sum()
 
 

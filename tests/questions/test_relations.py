@@ -198,7 +198,7 @@ def test_the_command_names_the_column_and_what_the_others_lead_to(tmp_path):
     assert "unit follows from product (counts, " in text
     for row, (column, *_) in broken.items():
         assert f" {row} " in text and column in text
-    assert text.count("(the others lead to ") == 3
+    assert text.count("(other columns lead to ") == 3
     found = pd.read_csv(out, index_col="id")
     assert found["excess"].is_monotonic_decreasing and set(found.index[:3]) == set(
         broken
