@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -204,17 +203,13 @@ class Answer:
 
     @property
     def cells(self) -> list[list[str]]:
-        """The lines as texts; a P(odd) that orders no rows is shown by its limit."""
-        from ..outliers.stand_out import RANKED
-
+        """The lines as texts."""
         found = self.found
         cells = []
         for line, text in zip(self.lines, self.texts, strict=True):
-            odd = median(found.probability[line].tolist())
             nats = median(found.surprise[line].tolist())
             surprise = f"{nats:z.2f}" if nats < 100.0 else f"{nats:,.0f}"
-            shown = f"{odd:.2f}" if odd >= RANKED else f"<{RANKED:.2f}"
-            shown = "-" if math.isnan(odd) else shown
+            shown = found.shown_probability(line) or "-"
             cells.append([found.title(line, self.names), shown, surprise, text or "-"])
         return cells
 
@@ -294,7 +289,8 @@ class Answer:
             wrong_head=[self.head[0], "finding", "reason"],
             wrong=[(cells, False) for cells in self.wrong_cells],
             pictures=pictures,
-            next=text or "bsvdd fit",
+            any_listed=bool(self.found.listed.any()),
+            next=text,
             columns=of_fit.columns,
             missing=of_fit.missing,
             warnings=of_fit.warnings,
@@ -304,11 +300,15 @@ class Answer:
 def _next(kept: Path | None, listed: np.ndarray, csv: Path) -> str:
     """Return a line on the next command: a fit of the rows that are not listed."""
     of_rows = [*options.TABLE, *rows.OF_ROWS, "keep"]
-    fit = options.next_command("fit", kept or Path("kept.csv"), of_rows)
+    given = click.get_current_context().params
+    left = [*given["drop"], *filter(None, (given["label"], given["strata"]))]
+    drop = {"drop": left} if left else {}
+    fit = options.next_command("fit", kept or Path("kept.csv"), of_rows, **drop)
     if kept is not None:
         return f"next, these {int((~listed).sum())} of {len(listed)} rows: {fit}"
     if not listed.any():
-        return ""
+        fit = options.next_command("fit", csv, of_rows, **drop)
+        return f"next, if all rows are normal: {fit}"
     same = [*of_rows, *options.OF_FIT, "label", "strata", "fdr"]
     again = options.next_command("outliers", csv, same, kept=["kept.csv"])
     return f"next, the other rows: {again} && {fit}"

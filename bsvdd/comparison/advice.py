@@ -259,6 +259,8 @@ def _apart(compared: pd.DataFrame, same: list[str]) -> str:
 def _trade(among: pd.DataFrame) -> str:
     """Return which of the models finds most, and which has the largest PPV."""
     finds = among["found"].idxmax()
+    if among["ppv"].isna().all():
+        return "None of them flags any row."
     sure = among["ppv"].idxmax()
     has = "has" if finds == sure else f"{sure} has"
     return (

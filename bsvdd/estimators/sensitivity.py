@@ -61,13 +61,15 @@ def sensitivity(
     -------
     xarray.Dataset
         - ``prior`` (obs, point): what the score of z gains, in nats, if the prior mean
-          of the variable of an atom is larger by 1. The variable is the log weight in
-          BSVDD and BSVDDM. Absent for a prior that is not normal, as a function, and
-          for draws of ``with_draws``, whose prior may be another one;
+          of the variable of an atom is larger by 1: of its log weight in BSVDD and
+          BSVDDM, else of its weight. Absent for a prior that is not normal, as a
+          function, and for draws of ``with_draws``, whose prior may be another one;
         - ``weight`` (obs, row): what it gains if a training row counts once more in the
           likelihood;
         - ``prior_se``, ``weight_se``: their Monte Carlo standard errors;
         - ``score`` (obs): the posterior mean of the score at the held cutoff.
+
+        The attribute ``variable`` is "log weight" or "weight".
 
     Raises
     ------
@@ -125,7 +127,8 @@ def sensitivity(
             "prior_se": (("obs", "point"), of_prior[1]),
         }
     coords = {"obs": obs, "row": names[i], "point": fit.dictionary.names[:m]}
-    return xr.Dataset(found, coords)
+    variable = "log weight" if model.on_simplex else "weight"
+    return xr.Dataset(found, coords, {"variable": variable})
 
 
 def _model_of_draws(est: Description) -> Weights:

@@ -147,8 +147,10 @@ class Controls:
         """Return the controls, for the page."""
         found = []
         for p in self.first._priors:
-            names = [type(getattr(self.first, p)).__name__, *FAMILIES[p]]
-            found.append(_select(p, names, values[p], SAYS.get(values[p], "")))
+            typed = [""] if p == "prior" and values.get("own prior") else []
+            names = [*typed, type(getattr(self.first, p)).__name__, *FAMILIES[p]]
+            title = SAYS.get(values[p], "")
+            found.append(_select(p, names, "" if typed else values[p], title))
             found += [
                 _slider(name, OF_PRIORS, value, "{:g}".format)
                 for name, value in values.items()
@@ -163,15 +165,15 @@ class Controls:
             found.append(_select("kernel", [inner, *KERNELS], values["kernel"]))
             times = "×{:.2f}".format
             found.append(_slider("bandwidth", FACTORS, values["bandwidth"], times))
-        rates = sorted([*RATES, self._share] if self._rate == CUTOFF else RATES)
         rate = values["false alarms"]
-        found.append(_slider("false alarms", rates, rate, "{:.0%}".format))
+        found.append(_slider("false alarms", RATES, rate, "{:.0%}".format))
         if self._rate == CUTOFF:
-            at = rates.index(self._share)
-            found[-1]["values"][at] = CUTOFF
-            found[-1]["texts"][at] += " *"
-            found[-1]["value"] = found[-1]["values"].index(rate)
-            found[-1]["title"] = "* as the cutoff of the first fit has it"
+            slider = found[-1]
+            at = int(np.searchsorted(RATES, self._share))
+            slider["values"].insert(at, CUTOFF)
+            slider["texts"].insert(at, f"{self._share:.0%} *")
+            slider["value"] = slider["values"].index(rate)
+            slider["title"] = "* as the cutoff of the first fit has it"
         return found
 
 

@@ -116,7 +116,10 @@ class Explorer(Settings):
         asked = dict(asked)
         number = asked.pop("number", 0)
         if asked.pop("more", False):
-            return {"number": number, "panels": page.pictures(self)}
+            try:
+                return {"number": number, "panels": page.pictures(self)}
+            except Exception as error:  # of a user's own prior or kernel
+                return {"number": number, "said": f"{type(error).__name__}: {error}"}
         start = time.perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

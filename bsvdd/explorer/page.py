@@ -177,15 +177,14 @@ def _has_map(explorer: Settings) -> bool:
 def _rows(figure: Figure, explorer: Settings) -> None:
     """Draw two columns, over a map if there are no others, or rows by surprise."""
     now, past = explorer.now.decision, explorer.past and explorer.past.decision
-    ax = figure.add_axes((0.11, 0.13, 0.72, 0.85))
+    longest = 0.05 + 0.0125 * max(len(short(name)) for name in explorer.names)
+    ax = figure.add_axes((0.11, 0.13, 0.87 - longest, 0.82))
     if not explorer.columns:
-        longest = max(len(short(name)) for name in explorer.names)
-        left = 0.05 + 0.0125 * longest
-        ax.set_position((left, 0.13, 0.98 - left, 0.85))
+        ax.set_position((longest, 0.13, 0.98 - longest, 0.85))
         rows = least_sure(now, past)
         draw_named_surprises(ax, now, past, rows, explorer.row)
         return
-    frame = explorer.est.table_.frame.rename(columns=str)[explorer.columns]
+    frame = explorer.est.table_.measured.rename(columns=str)[explorer.columns]
     if _has_map(explorer):
         _map(ax, explorer, frame.to_numpy(float))
     draw_columns(ax, frame, now, past, explorer.row)
@@ -220,7 +219,9 @@ def _row(explorer: Settings) -> str:
             f"{of_value(c)} = {of_value(v, 6)}" for c, v in why.change(0).items()
         )
         near = [str(name) for name in why.nearest.iloc[0, :3]]
-    of, hangs = now.hangs_on(i)
+    of, variable, hangs = now.hangs_on(i)
+    unique = map(str, now.est.gram_.rows.unique_names)
+    of_names = dict(zip(unique, explorer.names, strict=True))
     was = None if past is None else past.decision["probability_normal"].iloc[i]
     return str(
         _templates().row(
@@ -231,6 +232,11 @@ def _row(explorer: Settings) -> str:
             normal_with,
             near,
             of,
-            [(str(each.row), each.derivative) for each in hangs.itertuples()],
+            variable,
+            [
+                (of_names.get(str(each.row), str(each.row)), each.derivative)
+                for each in hangs.itertuples()
+            ],
+            explorer.names,
         )
     )

@@ -80,7 +80,7 @@ class Setting:
                 self._why[i] = f"There are no reasons: {error}"
         return self._why[i]
 
-    def hangs_on(self, i: int) -> tuple[str, pd.DataFrame]:
+    def hangs_on(self, i: int) -> tuple[str, str, pd.DataFrame]:
         """Return the rows on whose prior the decision on row i hangs most.
 
         Parameters
@@ -91,11 +91,13 @@ class Setting:
         -------
         of : {"prior", "weight"}
             The weight in the likelihood counts where the prior has no derivative.
+        variable : str
+            What has the prior.
         rows : pandas.DataFrame
         """
         found = sensitivity(self.est, rows=[i])
         of = "prior" if "prior" in found else "weight"
-        return of, largest(found, of, HANGS_ON)
+        return of, found.attrs["variable"], largest(found, of, HANGS_ON)
 
 
 class Settings:
@@ -138,7 +140,7 @@ class Settings:
         self.past: Setting | None = None
         self.settings = [self.now]
         decision = self.now.decision
-        self.names = [str(name) for name in decision.index]
+        self.names = _unique(decision.index)
         self.row = int(decision["surprise"].to_numpy().argmax())
         kinds = {} if first.kernel_.pairwise else first.table_.kinds
         self.numeric = [str(c) for c, kind in kinds.items() if kind == "numbers"]
@@ -147,6 +149,7 @@ class Settings:
         self.took = f"fitted in {time.perf_counter() - start:.1f} s"
         self.clock = time.monotonic
         self._last: tuple[list[str], float] = ([], 0.0)
+        self._passed: Setting | None = None  # now, if the last move made it
 
     @property
     def est(self) -> Bayesian:
@@ -209,11 +212,12 @@ class Settings:
         if new is self.now:
             return
         left = self.now
-        if not joined or self.past is None:
+        if not joined or self.past is None or new is self.past:
             self.past = left
-        elif left is not self.past:
+        elif left is self._passed:
             self.settings.remove(left)
         self.now = new
+        self._passed = None if known else new
         if known is None:
             self.settings.append(new)
         both = (self.now, self.past)
@@ -260,6 +264,16 @@ class Settings:
         parameters = self.est.get_params(deep=False) | typed
         text = _qualified(call(type(self.est)(**parameters)))
         return f"{IMPORTS}\n\nest = bsvdd.{text}"
+
+
+def _unique(names: pd.Index) -> list[str]:
+    """Return names of rows as texts; of equal ones each has its number beside it."""
+    texts = names.map(str)
+    again = texts.duplicated(keep=False)
+    rows = zip(texts, again, strict=True)
+    return [
+        f"{name} (row {i})" if same else name for i, (name, same) in enumerate(rows)
+    ]
 
 
 class _Code:

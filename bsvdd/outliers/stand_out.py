@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Self
 
 import numpy as np
@@ -20,9 +21,10 @@ from ..base.warning import collected
 from ..estimators.description import Description
 from ..models.kernels import Tabular, as_kernel
 from ..models.kernels.decorrelated import MOST_COMPARED_ROWS, Decorrelated
+from ..tables.columns import TableColumn
 from ..tables.findings import findings
 from ..tables.table import frame_of
-from ..tables.training import TrainingRows, without_columns
+from ..tables.training import TrainingRows, TrainingTable, without_columns
 from .cells import Cells
 from .core_rows import CORE_SHARE, core_of
 from .odd_rows import AT_LEAST, RATHER, OddRows
@@ -189,16 +191,20 @@ class StandOut:
         if found["column"].isna().any() or found["column"].nunique() > 1:
             return ""
         name = found["column"].iloc[0]
-        lead, expected = "other columns lead to", found["expected"]
-        column = self.estimator.table_.frame[name]
-        if (found["finding"] == ODD).all() and is_numeric_dtype(column):
-            usual = column[~self.listed].quantile(OTHERS)
-            if not found["value"].between(*usual).any():
-                lead, expected = "other rows", usual
-        value = _from_to(found["value"], 6)
+        table = self.estimator.table_
+        column = _column(table, name)
+        value, expected = found["value"], found["expected"]
+        lead = "other columns lead to"
+        if column.kind in ("numbers", "dates"):
+            value, expected = (column.floats(each) for each in (value, expected))
+            usual = table.values[name][~self.listed].quantile(OTHERS, "nearest")
+            is_odd = (found["finding"] == ODD).all()
+            if is_odd and not value.between(*usual).any():
+                lead, expected = "other rows mostly", usual
         others = found["also"].iloc[0] if found["also"].nunique() == 1 else ""
         also = f"; or {others}" * bool(others)
-        return f"{name} = {value} ({lead} {_from_to(expected, 4)}){also}"
+        own, usual = _from_to(value, 6, column), _from_to(expected, 4, column)
+        return f"{name} = {own} ({lead} {usual}){also}"
 
     def title(
         self,
@@ -224,6 +230,24 @@ class StandOut:
         names = self.names if names is None else names
         shown = ", ".join(str(names[i]) for i in rows[:most])
         return shown if len(rows) <= most else f"{shown}, ... ({len(rows)} rows)"
+
+    def shown_probability(self, rows: np.ndarray) -> str:
+        """Return the middle P(odd) of some rows as a text; empty without one.
+
+        One that orders no rows is shown by its limit.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Positions.
+
+        Returns
+        -------
+        str
+        """
+        odd = median(self.probability[rows].tolist())
+        shown = f"{odd:.2f}" if odd >= RANKED else f"<{RANKED:.2f}"
+        return "" if np.isnan(odd) else shown
 
     @property
     def headline(self) -> str:
@@ -290,7 +314,7 @@ class StandOut:
         found = [
             f"{own.sum()} of {len(own)} rows with {name} = {of_value(level)}"
             for name, level, own in _whole_levels(
-                self.estimator.table_.frame, self.listed
+                self.estimator.table_.measured, self.listed
             )
         ]
         such = ", ".join(found[:MOST_VALUES])
@@ -311,15 +335,21 @@ class StandOut:
         """
         own = np.isin(np.arange(len(self.clump)), rows)
         values = []
-        for name, column in self.estimator.table_.frame.items():
+        table = self.estimator.table_
+        for name, column in table.measured.items():
             inside = column[own]
             others = column[~own]
             if is_numeric_dtype(column) and not is_bool_dtype(column):
-                own_ends, ends = inside.quantile(MIDDLE), others.quantile(MIDDLE)
+                own_ends, ends = (
+                    each.quantile(MIDDLE, "nearest") for each in (inside, others)
+                )
                 if own_ends.min() > ends.max() or own_ends.max() < ends.min():
                     mostly = "mostly" if np.ptp(own_ends) else "="
-                    text = f"{name} {mostly} {_from_to(own_ends, 3)}"
-                    values.append(f"{text} (other rows {_from_to(ends, 3)})")
+                    each, usual = (
+                        _from_to(some, 3, _column(table, name))
+                        for some in (own_ends, ends)
+                    )
+                    values.append(f"{name} {mostly} {each} (other rows mostly {usual})")
             else:
                 most = next(iter(inside.mode()), None)
                 if (others == most).mean() < RARE and (inside == most).mean() > USUAL:
@@ -344,10 +374,22 @@ def _whole_levels(
                 yield name, level, own
 
 
-def _from_to(values: pd.Series, digits: int) -> str:
-    """Return the least and the largest of some values, as a text."""
+def _column(table: TrainingTable, name: Hashable) -> TableColumn:
+    """Return what a column of a table is."""
+    return table.table.columns[list(table.kinds).index(name)]
+
+
+def _from_to(values: pd.Series, digits: int, column: TableColumn) -> str:
+    """Return the least and the largest of some values of a column, as a text.
+
+    Numbers have so many digits, and their unit.
+    """
     known = values.dropna()
     ends = sorted({min(known), max(known)}) if len(known) else []
+    if column.kind == "dates":
+        ends = [column.cell(round(end)) for end in ends]
+    elif column.kind == "numbers" and isinstance(column.cell(0.0), str):
+        ends = [column.cell(float(f"{end:.{digits}g}")) for end in ends]
     return " to ".join(of_value(end, digits) for end in ends)
 
 
@@ -559,7 +601,7 @@ def stand_out(
         surprise=found.surprise,
         listed=listed,
         clump=found.clumps(rows.X, listed),
-        at_least=_at_least(odd, listed, rows.given.frame),
+        at_least=_at_least(odd, listed, rows.given.measured),
         none=odd.none,
         fdr=float(fdr),
         names=frame_of(X).index,

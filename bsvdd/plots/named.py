@@ -178,7 +178,7 @@ def plot_columns(
     >>> ax = plots.plot_columns(est, ["a", "c"])
     """
     require_description(est, "surprise")
-    frame = est.table_.frame
+    frame = est.table_.measured
     if len(columns) != 2 or not set(columns) <= set(frame):
         raise ValueError(
             f"plot_columns shows two columns of {list(frame)}, got {list(columns)}"

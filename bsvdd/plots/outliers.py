@@ -31,6 +31,7 @@ from .common import (
     label_rows,
     name_beside,
     panels,
+    plain,
     short,
 )
 
@@ -119,8 +120,8 @@ def draw_outliers(
         shown = {i: short(names[i]) for i in rows[:3]}
         most = HEADING_LENGTH // (max(map(len, shown.values())) + 1)
         title = found.title(rows, shown, min(3, most))
-        odd = np.median(found.probability[rows])
-        titles.append(title if np.isnan(odd) else f"{title}, P(odd) = {odd:.2f}")
+        odd = found.shown_probability(rows)
+        titles.append(f"{title}, P(odd) {odd}" if odd else title)
     classes = {
         "not listed": (~found.listed, MAJORITY),
         "listed": (found.listed, MINORITY),
@@ -130,7 +131,7 @@ def draw_outliers(
     ax = _drawn(found.surprise, classes, first, titles, reasons, found.headline)
     ax.set_title(f"{model}: each row beside the core", loc="left")
     label_rows(ax, names)
-    ax.set_xlabel(str(index.name or "row"))
+    ax.set_xlabel(plain(index.name or "row"))
     return ax
 
 
@@ -177,15 +178,18 @@ def draw_cells(found: StandOut, index: pd.Index, most: int = 6) -> np.ndarray:
     axes = panels(len(chosen), 2, 6.4, 3.2)
     for ax, name in zip(axes, chosen, strict=True):
         odd = np.flatnonzero(column == name)
-        _draw_column(ax, found.estimator.table_.frame[name], odd, index)
+        values = found.cells["value"].iloc[odd].map(of_value)
+        _draw_column(ax, found.estimator.table_.measured[name], odd, index, values)
         ax.set_title(short(name), loc="left", fontsize=10, parse_math=False)
-        ax.set_xlabel(str(index.name or "row"))
+        ax.set_xlabel(plain(index.name or "row"))
         label_rows(ax, index)
     return axes
 
 
-def _draw_column(ax: Axes, cells: pd.Series, odd: np.ndarray, index: pd.Index) -> None:
-    """Draw the cells of a column, with crosses for the ``odd`` rows.
+def _draw_column(
+    ax: Axes, cells: pd.Series, odd: np.ndarray, index: pd.Index, values: pd.Series
+) -> None:
+    """Draw the cells of a column, with crosses and values for the ``odd`` rows.
 
     Cells far beyond the others are drawn at the edge.
     """
@@ -195,10 +199,12 @@ def _draw_column(ax: Axes, cells: pd.Series, odd: np.ndarray, index: pd.Index) -
         y = date2num(cells)
         ax.yaxis_date()
     else:
-        levels = np.array(sorted(texts(cells).unique()))
-        y = np.searchsorted(levels, texts(cells)).astype(float)
-        some = np.arange(0, len(levels), -(-len(levels) // MOST_LEVELS))
-        ax.set_yticks(some, [short(levels[i]) for i in some])
+        known = texts(cells.reset_index(drop=True))  # those that are not missing
+        levels = sorted(known.unique())
+        place = dict(zip(levels, range(len(levels)), strict=True))
+        y = known.map(place).reindex(range(len(cells))).to_numpy(float)
+        some = range(0, len(levels), -(-len(levels) // MOST_LEVELS))
+        ax.set_yticks(some, [plain(short(levels[i])) for i in some])
     others = np.delete(y, odd)
     low, high = np.nanmin(others), np.nanmax(others)
     margin = EDGE * ((high - low) or 1.0)
@@ -210,7 +216,7 @@ def _draw_column(ax: Axes, cells: pd.Series, odd: np.ndarray, index: pd.Index) -
         ax,
         points,
         {
-            row: f"{short(index[row])} = {of_value(cells.iloc[row])}"
+            row: f"{short(index[row])} = {values.iloc[np.searchsorted(odd, row)]}"
             for row in rows[:MOST_NAMED]
         },
     )

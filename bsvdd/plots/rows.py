@@ -26,6 +26,7 @@ from .common import (
     panels,
     plain,
     scatter,
+    short,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 LARGEST_FLOAT = np.finfo(float).max
+LONGEST_COLUMN = 30  # characters of the name of a column beside an axis
 MARGIN = 0.15  # around the rows of a map, as a share of their range
 CURVE_COLORS = [MAJORITY, MINORITY, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000"]
 DOT = {"markersize": 8, "markeredgecolor": "white", "clip_on": False, "zorder": 4}
@@ -144,8 +146,10 @@ def plot_boundary(
         X = known.values
         minority = known.minority
     else:
-        minority = classes_of(y, len(np.asarray(X)))[0]
-    names = X.columns if isinstance(X, pd.DataFrame) else ["column 0", "column 1"]
+        first = next(iter(fits.values()))
+        minority = _minority_of(first, X, y, len(np.asarray(X)))
+    columns = X.columns if isinstance(X, pd.DataFrame) else None
+    names = ["column 0", "column 1"] if columns is None else columns
     rows = np.asarray(X).astype(float)
     if rows.ndim != 2 or rows.shape[1] != 2:
         raise ValueError(
@@ -155,14 +159,16 @@ def plot_boundary(
     axes = panels(len(fits), 2, 4.6, 3.8)
     images = []
     for ax, (name, est) in zip(axes, fits.items(), strict=True):
-        score, p = _score_and_probability(est, np.stack([x1, x2]).reshape(2, -1).T)
+        mesh = pd.DataFrame(np.stack([x1, x2]).reshape(2, -1).T, columns=columns)
+        score, p = _score_and_probability(est, mesh)
         images.append(draw_map(ax, x1, x2, p.reshape(x1.shape)))
         ax.contour(x1, x2, score.reshape(x1.shape), [0.0], colors=DARK, linewidths=1.4)
         # a white edge is visible on both ends of the colours
         edge = {"edgecolors": "white", "linewidths": 0.5}
         scatter(ax, rows[:, 0], rows[:, 1], by_class(minority), s=22, **edge)
         ax.set_title(name, parse_math=False)
-        ax.set(xlabel=str(names[0]), ylabel=str(names[1]))
+        x, y_ = (plain(short(each, LONGEST_COLUMN)) for each in names)
+        ax.set(xlabel=x, ylabel=y_)
     figure = axes[0].figure
     figure.colorbar(images[-1], ax=list(axes), label="P(normal | data)", shrink=0.7)
     if minority.any():
@@ -174,7 +180,7 @@ def mesh_of(rows: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the coordinates of a mesh that covers rows (n, 2) with a margin."""
     low = np.nanmin(rows, axis=0)
     high = np.nanmax(rows, axis=0)
-    space = MARGIN * (high - low)
+    space = MARGIN * np.where(high > low, high - low, 1.0)
     x1, x2 = np.meshgrid(*np.linspace(low - space, high + space, resolution).T)
     return x1, x2
 
@@ -185,11 +191,15 @@ def draw_map(ax: Axes, x1: np.ndarray, x2: np.ndarray, p: np.ndarray) -> QuadMes
 
 
 def _score_and_probability(
-    est: RowScorer, rows: np.ndarray
+    est: RowScorer, rows: pd.DataFrame
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the score and P(normal) of rows; without draws P(normal) is 0 or 1."""
-    if (names := getattr(est, "feature_names_in_", None)) is not None:
-        rows = pd.DataFrame(rows, columns=names)
+    names = getattr(est, "feature_names_in_", None)
+    if names is None:
+        rows = rows.to_numpy()
+    else:  # in the order of the fit, if the rows have names
+        known = set(names) == set(rows)
+        rows = rows[list(names)] if known else rows.set_axis(names, axis=1)
     if isinstance(est, LeavesOut):
         decided = est.decision(rows)
         p = decided["probability_normal"].to_numpy()

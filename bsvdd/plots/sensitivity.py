@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MOST_PANELS = 6
 TITLES = {
-    "prior": "if the prior mean of its log weight is larger by 1",
+    "prior": "if the prior mean of its {variable} is larger by 1",
     "weight": "if it counts once more in the likelihood",
 }
 
@@ -70,5 +70,7 @@ def plot_sensitivity(
         score = float(one["score"].item())
         title = f"row {short(one['obs'].item())}: score {score:.2f}"
         ax.set_title(title, fontsize=10, parse_math=False)
-        ax.set_xlabel(f"change of the score,\n{TITLES[of]}", fontsize=8)
+        ax.set_xlabel(
+            f"change of the score,\n{TITLES[of].format(**found.attrs)}", fontsize=8
+        )
     return axes

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol, Self, override
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from pandas.api.types import is_numeric_dtype
 
 from ..base.messages import advised, of_value
 from ..base.warning import DataWarning, warn
@@ -72,6 +73,15 @@ class TrainingTable:
     def kinds(self) -> dict[Any, str]:
         """What each column is, see :attr:`bsvdd.Table.kinds`."""
         return self.table.kinds
+
+    @property
+    def measured(self) -> pd.DataFrame:
+        """``frame``, with numbers for cells of numbers that are texts, as 98.4 kg."""
+        found = self.frame.copy(deep=False)
+        for name, kind in self.kinds.items():
+            if kind == "numbers" and not is_numeric_dtype(found[name]):
+                found[name] = self.values[name]
+        return found
 
     def copy(self) -> Self:
         """Return the same rows, whose cells may be changed."""

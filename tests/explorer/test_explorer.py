@@ -1,6 +1,7 @@
 """The explorer: a control changes what it says, and the setting before stays."""
 
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -176,3 +177,89 @@ def test_checks_of_a_posterior():
     unknown = dict.fromkeys(["r_hat", "ess", "spread", "variance_ratio"], np.nan)
     grades = [each.grade for each in posterior_checks(replace(found, **unknown), 80)]
     assert grades.count("unknown") == 4
+
+
+def test_numbers_with_a_unit_are_drawn():
+    rows = FRAME.rename(index=str).assign(a=[f"{x:.2f} kg" for x in FRAME["a"]])
+    for frame in (rows[["a", "b"]], rows):
+        explorer = bsvdd.explore(frame, est=BDD(**FEW))
+        explorer.set(x="a", y="b")
+        answer = explorer.answer({"more": True})
+        assert "said" not in answer and len(answer["panels"]["picture"]) > 10_000
+
+
+@pytest.mark.parametrize("share", [0.2, 0.137])
+def test_the_cutoff_of_labels_has_a_place_of_its_own_on_the_slider(share, monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(size=(50, 2)), rng.normal(4.0, size=(30, 2))])
+    explorer = bsvdd.explore(rows, np.arange(80) >= 50, est=BSVDDM(**FEW))
+    monkeypatch.setattr(explorer.controls, "_share", share)
+    for rate in ("cutoff", 0.2, 0.13):
+        explorer.set(**{"false alarms": rate})
+        slider = explorer.controls.shown(explorer.now.values)[-1]
+        values, texts = slider["values"], slider["texts"]
+        assert values[slider["value"]] == rate and values.count(0.2) == 1
+        assert texts[values.index("cutoff")] == f"{share:.0%} *"
+        numbers = [share if v == "cutoff" else v for v in values]
+        assert numbers == sorted(numbers) and len(values) == len(texts)
+
+
+def test_rows_of_one_name_are_told_apart_and_only_rows_are_links():
+    patients = FRAME[["a", "b"]].set_axis([f"P{i // 2}" for i in range(40)])
+    explorer = bsvdd.explore(patients, est=BDD(**FEW))
+    assert explorer.names[:3] == ["P0 (row 0)", "P0 (row 1)", "P1 (row 2)"]
+    decided = explorer.est.decision()["probability_normal"]
+    for i in (4, 5):
+        explorer.set(row=explorer.names[i])
+        row = explorer.answer({"more": True})["panels"]["row"]
+        assert f"<b>{decided.iloc[i]:.2f}</b>" in row
+        links = re.findall(r'data-row="([^"]*)"', row)
+        assert links and set(links) <= set(explorer.names)
+    groups = np.repeat(np.arange(10), 4)
+    for own in (
+        {"est": BDD(**FEW), "groups": groups},
+        {"est": BSVDD(**FEW, dictionary=9)},
+    ):
+        explorer = bsvdd.explore(X, **own)
+        row = explorer.answer({"more": True})["panels"]["row"]
+        assert set(re.findall(r'data-row="([^"]*)"', row)) <= set(explorer.names)
+        assert " rows)" in row
+
+
+@pytest.mark.parametrize(("est", "variable"), [(BDD, "weight"), (BSVDD, "log weight")])
+def test_what_has_the_prior_is_said(est, variable):
+    explorer = bsvdd.explore(X, est=est(**FEW))
+    row = explorer.answer({"more": True})["panels"]["row"]
+    assert f"if the prior mean of its {variable} rises by 1" in row
+    found = bsvdd.sensitivity(explorer.est, rows=[0])
+    (ax,) = bsvdd.plots.plot_sensitivity(found)
+    assert f"of its {variable} is larger" in ax.get_xlabel()
+
+
+def test_a_move_past_earlier_settings_loses_none():
+    explorer = bsvdd.explore(X, est=BDD(**FEW))
+    clock = itertools.count(0.0, 0.5)
+    explorer.clock = lambda: next(clock)
+    for rate in (0.11, 0.12, 0.13):
+        explorer.set(**{"false alarms": rate})
+    explorer.clock = lambda: 100.0
+    for rate in (0.12, 0.11, 0.1, 0.09):
+        explorer.set(**{"false alarms": rate})
+    rates = [each.values["false alarms"] for each in explorer.settings]
+    assert rates == [0.1, 0.13, 0.09]
+    assert (explorer.past.number, explorer.now.number) != (explorer.now.number,) * 2
+    explorer.clock = lambda: 200.0
+    explorer.set(**{"false alarms": 0.2})
+    explorer.set(**{"false alarms": 0.09})
+    assert explorer.past is not explorer.now
+
+
+def test_a_typed_prior_is_no_named_one():
+    explorer = bsvdd.explore(X, est=BSVDD(**FEW))
+    explorer.set(**{"own prior": "priors.EqualWeights(sd=0.2)"})
+    prior = explorer.controls.shown(explorer.now.values)[0]
+    assert prior["value"] == "" and prior["options"][:2] == ["", "Flat"]
+    explorer.set(prior="Flat")
+    prior = explorer.controls.shown(explorer.now.values)[0]
+    assert prior["value"] == "Flat" and "" not in prior["options"]
+    same(explorer.est, BSVDD(**FEW).fit(X))

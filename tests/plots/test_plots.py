@@ -255,3 +255,63 @@ def test_labels_and_axes_of_rows():
     assert ax.get_yscale() == "linear"
     draw_surprises(ax, np.array([*np.linspace(-1, 1, 20), 1e6]), {})
     assert ax.get_yscale() == "symlog"
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning")
+def test_missing_categories_move_no_row_and_dollars_are_letters():
+    rng = np.random.default_rng(0)
+    code = rng.choice(["1", "2", "3"], 300)
+    kind = np.array(["US$#A$", "k$", "c$d$"])[code.astype(int) - 1].astype(object)
+    X = pd.DataFrame({"code": code, "kind": kind, "x": rng.normal(size=300)})
+    X.loc[297, ["code", "kind"]] = ["1", "k$"]
+    X.loc[20:25, "kind"] = None
+    X.index.name = "part $#A$"
+    found = bsvdd.stand_out(SVDD(), X)
+    found.cells.loc[297, ["finding", "column", "value", "expected"]] = [
+        "breaks a relation",
+        "kind",
+        "k$",
+        "US$#A$",
+    ]
+    ax = plots.plot_cells(found)[-1]
+    ax.figure.canvas.draw()
+    place = {
+        t.get_text(): y
+        for y, t in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
+    }
+    crosses = ax.collections[1].get_offsets()
+    at = crosses[crosses[:, 0] == 297]
+    assert at[0, 1] == place[r"k\$"]
+    plots.plot_outliers(found).figure.canvas.draw()
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning")
+def test_numbers_with_a_unit_are_numbers_of_a_picture():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(50.0, 1.0, (200, 2)), columns=["w", "b"])
+    X.loc[7, "w"] = 90.0
+    told = X.assign(w=[f"{x:.2f} kg" for x in X["w"]])
+    found = bsvdd.stand_out(SVDD(), told)
+    (ax,) = plots.plot_cells(found)
+    y = ax.collections[0].get_offsets()[:, 1]
+    np.testing.assert_allclose(np.delete(y, 7), np.delete(X["w"], 7), atol=0.01)
+    assert [text.get_text() for text in ax.texts] == ["7 = 90.00 kg"]
+    plots.plot_columns(SVDD().fit(told), ["w", "b"]).figure.canvas.draw()
+
+
+def test_boundary_takes_labels_and_columns_as_the_fit_has_them():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal([0.0, 5.0], size=(60, 2)), columns=["a", "b"])
+    X[50:] += 4.0
+    y = np.where(np.arange(60) < 50, "ok", "bad")
+    est = bsvdd.SVDDM(minor_label="bad").fit(X, y)
+    ax = plots.plot_boundary(est, X[["b", "a"]], y, resolution=30)[0]
+    assert len(ax.collections[-1].get_offsets()) == 10  # the minority
+    assert ax.get_xlabel() == "b"
+    P = np.asarray(ax.collections[0].get_array()).reshape(30, 30)
+    i = 20
+    b, a = ax.collections[0].get_coordinates()[i, i]
+    assert P[i, i] == est.probability_normal(pd.DataFrame({"a": [a], "b": [b]}))[0]
+    one = SVDD().fit(X.assign(a=1.0))
+    x = plots.plot_boundary(one, resolution=20)[0].get_xlim()
+    assert x[0] < 1.0 < x[1]
