@@ -162,7 +162,7 @@ PARAMETERS = [
 # a command, and the pattern of the option that its message advises
 OPTIONS = [
     ("outliers g.csv ", r"separator: (--sep ';')"),
-    (FIT, r"(--missing -999)"),
+    (FIT, r"(--missing '\w+'=-999)"),
     (FIT, r"(--id 'nr')"),
     (FIT, r"(--category 'city')"),
 ]

@@ -233,7 +233,9 @@ TABLE: Options = {
         "Column of ordered categories, with its levels; repeatable.",
     ),
     "missing": repeatable(
-        "VALUE", "Value that stands for 'not known', such as -999; repeatable."
+        "VALUE",
+        "Value that stands for 'not known', such as -999, or age=999 in the column age "
+        "only; repeatable.",
     ),
     "cyclic": repeatable(
         "COLUMN=PERIOD",

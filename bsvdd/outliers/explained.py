@@ -176,7 +176,8 @@ class CellColumn:
 class Logarithm(NamedTuple):
     """The logarithm of a column; asinh(v / c) if a few values are not positive.
 
-    Zeros are near the small values, and negative values far from all.
+    Zeros are near the small values. At most 1 % or 5 of them are far from all, as
+    negative values are.
     """
 
     c: float
@@ -189,10 +190,11 @@ class Logarithm(NamedTuple):
         if not len(seen) or (seen <= 0.0).mean() > MOST_NEGATIVE:
             return None
         positive = seen[seen > 0.0]
+        zeros = (seen == 0.0).sum()
         c = 0.0
-        if (seen == 0.0).any():
+        if zeros > max(FEW_WRONG, WRONG * len(seen)):
             c = 2.0 * np.quantile(positive, SMALL)
-        elif seen.min() < 0.0:  # a wrong sign is far from all logarithms
+        elif seen.min() <= 0.0:  # a wrong sign, or 0, is far from all logarithms
             c = ROUNDING * positive.min()
         return cls(c, -float(np.log(np.hypot(seen, c)).mean()))
 
@@ -355,6 +357,12 @@ class Regression(NamedTuple):
         r, slope = _residuals(D, self.v, learn)
         return self._replace(D=D, owner=self.owner[own], r=r, slope=slope)
 
+    def expected(self, learn: np.ndarray) -> np.ndarray:
+        """Return what is expected, at most by the range of some rows beyond them."""
+        low, high = self.v[learn].min(), self.v[learn].max()
+        reach = high - low
+        return np.clip(self.v - self.r, low - reach, high + reach)
+
     def within(self, learn: np.ndarray) -> Self:
         """Return the same where nothing is expected beyond the values of some rows.
 
@@ -415,11 +423,14 @@ def _by_regression(
         found = found.of_columns(used, known)
     else:
         known = complete
+    expected = found.expected(known)
     found = found.within(known)
     unit = found.unit(known)
     sd = found.sd(known)
     explains = 1.0 - (_trimmed_sd(found.r[known]) / sd) ** 2 if sd > 0.0 else 0.0
-    expected = found.v - found.r
+    expected = found.scale.back(expected) if found.scale else expected
+    if column.v[known].min() >= 0.0:
+        expected = np.maximum(expected, 0.0)
     step = _step(found.v[known])
     return Explained(
         float(explains),
@@ -433,7 +444,7 @@ def _by_regression(
             step,
         ),
         np.minimum(np.abs(found.r) / unit, LARGEST_EXCESS),
-        found.scale.back(expected) if found.scale else expected,
+        expected,
     )
 
 
@@ -641,6 +652,9 @@ def _counted(
     own = table[cell, y] - learn
     all_ = table.sum(axis=1)[cell] - learn
     most = table.max(axis=1)[cell] - (learn & (table.argmax(axis=1)[cell] == y))
-    m = 1.0 + all_ - most
+    # exceptions are as frequent as in the cell, and in all cells without the row
+    odd = (own < most) & learn
+    share = (1.0 + odd.sum() - odd) / (1.0 + learn.sum())
+    m = all_ - most + np.minimum(np.maximum(all_, 1.0) * share, 1.0)
     p = (own + m * before.p) / (all_ + m)
     return Counted(-np.log(p[learn]).mean(), (*before.by, g), p, cell)

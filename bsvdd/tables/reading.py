@@ -9,6 +9,7 @@ with lines that work when pasted.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterator
 from datetime import time
 
@@ -96,9 +97,9 @@ def _category() -> str:
 
 def _clock(code: str = "") -> str:
     """How to read the column {x} as the time of the day, without a code."""
-    missing = f", missing=[{code}]" if code else ""
+    missing = f", missing=['{{n}}={code}']" if code else ""
     python = f"table=bsvdd.Table(cyclic={{{{x}}: 24}}{missing})"
-    value = f"{{x}}=24{code and ' --missing '}{code}"
+    value = "{x}=24" + f" --missing {{x}}={shlex.quote(code)}" * bool(code)
     return advised("cyclic", python, value)
 
 
@@ -161,7 +162,7 @@ def _of_values(x: pd.Series) -> TableColumn:
         raise _refused(
             f"has an infinite value: it is {value} in "
             f"{columns.first_row(columns.numbered(values), bad)}",
-            advised("missing", FINITE, value) + " makes it missing",
+            advised("missing", FINITE, f"{{x}}={value}") + " makes it missing",
         )
     known = values.dropna()
     if known.abs().max() >= LARGEST_EXACT and known.nunique() < texts(x).nunique():
@@ -259,7 +260,7 @@ def _refusal(cells: pd.Series) -> str:
     if forms in ({NUMBERS, LIMITED}, {NUMBERS, SIGNED_LAST}):
         most = NUMBERS
     odd = form != most if len(forms) > 1 else form == most
-    code = repr(cells[odd].iloc[0]) if cells[odd].nunique() == 1 else ""
+    code = cells[odd].iloc[0] if cells[odd].nunique() == 1 else ""
     of = f"{form[odd].iloc[0]} beside {most}" if len(forms) > 1 else most
     ways = [*_cures(cells, form, most, date), _category(), _drop()]
     if most == TIMES and columns.times_of(cells[form == most]).notna().all():
@@ -274,9 +275,9 @@ def _refusal(cells: pd.Series) -> str:
 
 
 def _missing(what: str, code: str) -> str:
-    """How to tell that a code stands for "not known"."""
-    how = advised(what, f"table=bsvdd.Table(missing=[{code}])", code)
-    return how + " makes it missing"
+    """How to tell that a code stands for "not known" in the column {x}, named {n}."""
+    python = f"table=bsvdd.Table(missing=[{f'{{n}}={code}'!r}])"
+    return advised(what, python, f"{{x}}={shlex.quote(code)}") + " makes it missing"
 
 
 def _forms(cells: pd.Series, date: str) -> pd.Series:

@@ -105,7 +105,8 @@ class Table:
         The columns of numbers that come again, with their periods: hours 24, weekdays
         7, angles 360.
     missing : sequence, optional
-        Values, numbers or texts, that stand for "not known".
+        Values, numbers or texts, that stand for "not known"; a text such as "age=999"
+        counts in the column age only.
     columns : tuple of TableColumn, optional
         What each column is; learned by ``fit``.
     names : tuple of str, optional
@@ -226,7 +227,11 @@ class Table:
             try:
                 found[name] = column_of(X[name], i in categorical)
             except ValueError as error:
-                wrong.append(f"column {name!r} {error}".replace("{x}", repr(name)))
+                wrong.append(
+                    f"column {name!r} {error}".replace("{x}", repr(name)).replace(
+                        "{n}", str(name)
+                    )
+                )
         if {column.kind for column in found.values()} == {"names"}:
             see = advised("separator", "sep of bsvdd.read_table")
             wrong.append(
@@ -243,7 +248,12 @@ class Table:
             no_feature = none.get(name, "")
             is_cyclic = name in self.cyclic
             for line in notes_of_column(X[name], column, x, no_feature, is_cyclic):
-                warn(f"column {name!r} {line}".replace("{x}", repr(name)), DataWarning)
+                warn(
+                    f"column {name!r} {line}".replace("{x}", repr(name)).replace(
+                        "{n}", str(name)
+                    ),
+                    DataWarning,
+                )
         return table, table._readable(X, values)
 
     def _with(self, columns: tuple[TableColumn, ...], names: Any = None) -> Self:
@@ -287,13 +297,16 @@ class Table:
 
     def _without_codes(self, X: Any) -> Any:
         """Rows in which the values of :attr:`missing` are missing."""
-        codes = [text_of(v) for v in self.missing]
-        found = pd.to_numeric(pd.Series(codes, dtype=object), errors="coerce")
-        numbers = found.dropna()
         if not isinstance(X, pd.DataFrame):
-            return np.where(np.isin(X, numbers), np.nan, X)
+            return self._without_codes(pd.DataFrame(X)).to_numpy()
+        of_all = [text_of(v) for v in self.missing]
 
         def masked(x: pd.Series) -> pd.Series:
+            own = f"{x.name}="
+            of_column = [v.removeprefix(own) for v in of_all if v.startswith(own)]
+            codes = [*of_all, *of_column]
+            found = pd.to_numeric(pd.Series(codes, dtype=object), errors="coerce")
+            numbers = found.dropna()
             if types.is_numeric_dtype(x) and not types.is_bool_dtype(x):
                 return x.mask(x.isin(numbers))
             cells = x.astype(object).map(text_of)

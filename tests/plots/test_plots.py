@@ -295,7 +295,7 @@ def test_numbers_with_a_unit_are_numbers_of_a_picture():
     (ax,) = plots.plot_cells(found)
     y = ax.collections[0].get_offsets()[:, 1]
     np.testing.assert_allclose(np.delete(y, 7), np.delete(X["w"], 7), atol=0.01)
-    assert [text.get_text() for text in ax.texts] == ["7 = 90.00 kg"]
+    assert [text.get_text() for text in ax.texts] == ["7 = 90.0 kg"]
     plots.plot_columns(SVDD().fit(told), ["w", "b"]).figure.canvas.draw()
 
 

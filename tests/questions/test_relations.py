@@ -74,23 +74,27 @@ def test_the_unit_of_numbers_is_what_a_hundredth_of_the_rows_exceed():
 def test_the_excess_of_a_category_is_by_counts_of_other_rows(wrong):
     table, _ = planted.squares(0, wrong)
     found = bsvdd.relations(table)
-    rows = list(table[["a", "b", "c"]].itertuples(index=False))
+    c = table["c"].tolist()
 
-    def chance(z, columns, before):
+    def chances(columns, before):
         """P(category) by the other rows that are alike in some columns."""
-        alike = [
-            r.c for r in rows if all(getattr(r, k) == getattr(z, k) for k in columns)
-        ]
-        alike.remove(z.c)
-        n = len(alike)
-        m = 1 + n - max(map(alike.count, set(alike)))
-        return (alike.count(z.c) + m * before) / (n + m)
+        cells = table[columns].apply(tuple, axis=1).tolist()
+        found = []
+        for i, cell in enumerate(cells):
+            alike = [c[j] for j in range(len(c)) if j != i and cells[j] == cell]
+            most = max(map(alike.count, set(alike)), default=0)
+            found.append((len(alike), alike.count(c[i]), most))
+        n, own, most = np.transpose(found)
+        exceptions = own < most
+        share = (1 + exceptions.sum() - exceptions) / (1 + len(c))
+        m = n - most + np.minimum(np.maximum(n, 1) * share, 1)
+        return (own + m * before) / (n + m)
 
-    share = table["c"].value_counts(normalize=True)
-    single = {k: [chance(z, k, share[z.c]) for z in rows] for k in "ab"}
+    share = table["c"].map(table["c"].value_counts(normalize=True)).to_numpy()
+    single = {k: chances([k], share) for k in "ab"}
     best = min(single, key=lambda k: -np.log(single[k]).mean())
-    p = [chance(z, "ab", before) for z, before in zip(rows, single[best], strict=True)]
-    s = np.maximum(np.log([share[z.c] for z in rows]) - np.log(p), 0.0)
+    p = chances(["a", "b"], single[best])
+    s = np.maximum(np.log(share) - np.log(p), 0.0)
     unit = max(np.log(3.0), min(np.quantile(s, 0.99), 4.0 * np.quantile(s, 0.95)))
     np.testing.assert_allclose(found.excess["c"], s / unit)
     assert found.follows.loc["c", ["how", "by"]].tolist() == ["counts", ["a", "b"]]

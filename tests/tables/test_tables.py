@@ -520,7 +520,7 @@ def test_values_that_stand_for_not_known_are_gaps():
         for of, rows in (
             (est, X),
             (est, X.astype(str)),
-            (SVDD(table=table).fit(X.to_numpy()), X.to_numpy()),
+            (SVDD(table=Table(missing=["2=-999"])).fit(X.to_numpy()), X.to_numpy()),
         ):
             pd.testing.assert_frame_equal(
                 of.decision(rows).reset_index(drop=True),
@@ -680,3 +680,16 @@ def test_a_table_of_decisions_is_printed_so_only_with_its_numbers():
     found = SVDD().fit(X).decision(X[:3])
     assert "0.000" not in repr(found.isna()) and "False" in repr(found.isna())
     assert str(found["surprise"].iloc[0]) in repr(found.astype(str))
+
+
+def test_a_code_of_one_column_is_a_value_of_the_others():
+    X = pd.DataFrame(
+        {"ph": [0.0, 7.1, 6.9], "children": [0, 2, 0], "city": ["0", "x", "y"]}
+    )
+    read = Table(missing=["ph=0"]).known(X)
+    assert read.isna().to_numpy().nonzero()[0].tolist() == [0] and pd.isna(
+        read.iloc[0, 0]
+    )
+    assert Table(missing=["city=0", 2]).known(X).isna().sum().tolist() == [0, 1, 1]
+    numbers = X[["ph", "children"]].to_numpy()
+    assert np.isnan(Table(missing=["0=0"]).known(numbers)).sum() == 1
