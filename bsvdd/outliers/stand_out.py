@@ -389,7 +389,7 @@ def _from_to(values: pd.Series, digits: int, column: TableColumn) -> str:
     if column.kind == "dates":
         ends = [column.cell(round(end)) for end in ends]
     elif column.kind == "numbers" and isinstance(column.cell(0.0), str):
-        ends = [column.cell(float(f"{end:.{digits}g}")) for end in ends]
+        ends = [column.cell(float(of_value(end, digits))) for end in ends]
     return " to ".join(of_value(end, digits) for end in ends)
 
 

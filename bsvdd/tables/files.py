@@ -264,7 +264,8 @@ def _read(path: Path, layout: Layout, label: str | None) -> pd.DataFrame:
     with naming(path):
         cells = _cells(path, layout)
         own = cells.reset_index(drop=True)  # names of rows may be equal
-        each = {n: _typed(own[n], layout.decimal, n in text) for n in own}
+        untyped = {*text, *layout.drop}
+        each = {n: _typed(own[n], layout.decimal, n in untyped) for n in own}
     table = pd.DataFrame(each, own.index).set_axis(cells.index)
     for name in labels.intersection(table):
         values = read_labels(table[name].fillna("").tolist())
@@ -474,10 +475,22 @@ def _with_names(rows: pd.DataFrame, ways: str) -> pd.DataFrame:
     if names.duplicated().any():
         name = names[names.duplicated()].iloc[0]
         raise ValueError(f"the header has the column {name!r} twice; rename one{ways}")
-    table = rows[1:].set_axis(list(names), axis=1)
+    table = _with_cells(rows[1:].set_axis(list(names), axis=1))
     if table.index.name != LINE:
         table = table.reset_index(drop=True)
     return table.set_index("").rename_axis(None) if names[0] == "" else table
+
+
+def _with_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that have a cell, as lines of separators have none."""
+    if table.shape[1] < 2:
+        return table
+    texts = table.fillna("").astype(str)
+    empty = texts.apply(lambda x: x.str.strip() == "").all(axis=1)
+    if empty.any():
+        first = first_row(numbered(texts.iloc[:, 0]), empty.to_numpy())
+        warn(f"{first} has no cell; such rows are left out", DataWarning)
+    return table[~empty]
 
 
 def _typed(x: pd.Series, decimal: str, is_text: bool) -> pd.Series:
@@ -525,7 +538,10 @@ def _with_points(cells: pd.Series) -> pd.Series:
     swapped = cells.str.translate(SWAPPED)
     fits, points = (amounts(each)["number"].notna() for each in (swapped, cells))
     if len(bad := cells[points & ~fits]):
+        column = repr(cells.name)
+        how = advised("text", f"read_table(path, text=[{column}])", column)
         raise ValueError(
-            f"column {cells.name!r} has {bad.iloc[0]!r}, without a decimal comma"
+            f"column {column} has {bad.iloc[0]!r}, without a decimal comma; if it is a "
+            f"category, {how}"
         )
     return swapped.where(fits, cells)

@@ -35,7 +35,8 @@ def findings(table: TrainingTable) -> pd.DataFrame:
     Rows are duplicates if they are equal in all features, and either in their ids and
     names too, or beyond chance, see :func:`bsvdd.tables.copies.equal_beyond_chance`.
     A word is misspelt if another one of its column is five times as frequent, and
-    differs by case, blanks and signs, or by one letter in four, two at most. Beside at
+    differs by case, blanks and signs, or by one letter in four, two at most, or a code
+    by zeros before it. Beside at
     most five others, words of one or three letters that occur once or twice may have
     one wrong too, or of three if another is fifty times as frequent. Codes lie alone
     beyond all other numbers of a column.
@@ -109,6 +110,8 @@ def _misspelt(cells: pd.Series) -> Iterator[tuple[np.ndarray, str, str]]:
     if not 1 < len(count) <= MOST_LEVELS:
         return
     words = [SIGNS.sub("", word).casefold() for word in count.index]
+    if all(word.isdigit() for word in words):
+        words = [word.lstrip("0") for word in words]
     n = count.to_numpy()
     frequent = np.flatnonzero(n >= TIMES)
     rare = np.flatnonzero(n * TIMES <= n.max())
@@ -122,13 +125,18 @@ def _misspelt(cells: pd.Series) -> Iterator[tuple[np.ndarray, str, str]]:
     if len(n) - len(rare) <= FEW:
         is_rare = (n[rare] <= ONCE_OR_TWICE)[:, None] | (times >= MANY_TIMES)
         wrong += is_rare & (longest == LETTERS - 1)
-        wrong += (n[rare] <= ONCE_OR_TWICE)[:, None] & (longest == 1)
+        if len(frequent) > 1:  # of two letters each may be right
+            wrong += (n[rare] <= ONCE_OR_TWICE)[:, None] & (longest == 1)
     may_be = (apart <= 2 * wrong) & (times >= TIMES)
     for i, near, most in zip(rare, may_be, wrong, strict=True):
+        differ = {
+            j: _differ(words[i], words[frequent[j]]) for j in np.flatnonzero(near)
+        }
+        least = min(differ.values(), default=0)
         right = [
             str(count.index[frequent[j]])
-            for j in np.flatnonzero(near)
-            if _differ(words[i], words[frequent[j]]) <= most[j]
+            for j, letters in differ.items()
+            if letters == least <= most[j]
         ]
         if right:
             word = count.index[i]

@@ -396,7 +396,8 @@ def codes_of(
     At most three values at one end, which are farther from all others than these from
     each other; each in 3 rows or more, or written in nines, or a code of another
     column. Positive numbers that are not written in nines are in a tenth of the rows
-    at most.
+    at most. Nines may be farther by their logarithms, or as far. One whole number
+    below 0 is enough where all others are whole and none is negative.
 
     Parameters
     ----------
@@ -417,7 +418,22 @@ def codes_of(
             nines = [bool(NINES.fullmatch(text_of(code))) for code in codes]
             if len(others) < FEWEST_OTHERS or not (may_be[end] | nines).all():
                 continue
-            if np.abs(np.subtract.outer(codes, others)).min() > np.ptp(others):
+            if _beyond(codes, others):
                 more, within = codes_of(x[np.isin(x, others)], of_others)
                 return [*codes.tolist(), *more], within
     return [], f"{u[0]:g} to {u[-1]:g}" if len(u) else ""
+
+
+def _beyond(codes: np.ndarray, others: np.ndarray) -> bool:
+    """Whether codes lie beyond the other values of a column, see :func:`codes_of`."""
+    far = np.abs(np.subtract.outer(codes, others)).min()
+    if far > np.ptp(others):
+        return True
+    if all(set(text_of(code)) == {"9"} for code in codes):
+        if far == np.ptp(others):
+            return True
+        if others.min() > 0.0:
+            ratios = np.abs(np.log(np.divide.outer(codes, others)))
+            return bool(ratios.min() > np.log(others.max() / others.min()))
+    whole = not np.any(codes % 1.0) and not np.any(others % 1.0)
+    return len(codes) == 1 and codes[0] < 0.0 <= others.min() and whole

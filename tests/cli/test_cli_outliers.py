@@ -1,6 +1,7 @@
 """``bsvdd outliers``: the odd rows of one table, as its user asks for them."""
 
 import re
+import shlex
 from html import unescape
 from pathlib import Path
 
@@ -312,3 +313,38 @@ def test_kept_rows_have_the_signs_and_ids_of_their_file(tmp_path):
     assert totals <= set(texts) and len(totals) > 50
     assert {line.split(";")[0] for line in written} >= {"0.10", "1.10", "2.10"}
     call("fit", kept, *layout, "--model", "SVDD", "--out", tmp_path / "m")
+
+
+def test_the_next_command_leaves_out_what_the_list_left_out(table, tmp_path):
+    path, page = tmp_path / "t.csv", tmp_path / "page.html"
+    many = clump(table)
+    many.to_csv(path, index=False)
+    own = ["--id", "name", *FEW, "--label", "version", "--drop", "city"]
+    line = call("outliers", path, *own).stdout.splitlines()[-1]
+    fit = line.split(" && ")[1]
+    assert shlex.split(fit)[:3] == ["bsvdd", "fit", "kept.csv"]
+    assert "--drop city --drop version" in fit and "--label" not in fit
+    clean = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)))
+    clean.add_prefix("x").to_csv(path, index=False)
+    said = call("outliers", path, *FEW, "--report", page).stdout
+    fit = f"bsvdd fit {path}"
+    assert said.splitlines()[-1] == f"next, if all rows are normal: {fit}"
+    text = unescape(page.read_text(encoding="utf-8"))
+    assert f"<pre>next, if all rows are normal: {fit}</pre>" in text
+    assert "the other rows" not in text
+
+
+@pytest.mark.filterwarnings("always:.*has no cell")
+def test_lines_of_separators_are_left_out_and_lines_stay(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(90, 2)).round(2), columns=["a", "b"])
+    X.loc[30, "a"] = 90.0
+    lines = X.to_csv(index=False).splitlines()
+    lines[3:3] = [",", " , "]
+    path, kept = tmp_path / "t.csv", tmp_path / "kept.csv"
+    path.write_text("\n".join([*lines, ",", ""]))
+    result = call("outliers", path, *FEW, "--kept", kept)
+    said = "line 4 (3 such rows) has no cell; such rows are left out"
+    assert said in " ".join(result.stderr.split())
+    assert re.search(r"^ 34 .*a = 90", result.stdout, re.M)  # the line of the file
+    assert len(pd.read_csv(kept)) == 89

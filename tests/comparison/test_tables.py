@@ -417,3 +417,10 @@ def test_rows_that_flag_everything_are_called_so():
         "slides, recast",
         "ours",
     ] * 3
+
+
+def test_models_that_flag_no_row_have_no_ppv():
+    results = results_of({m: GOOD[m] for m in ("SVDD", "BDD")})
+    same = results.assign(g_mean=0.0, found=0.0, ppv=np.nan)
+    said = advice.advice(advice.ranked(same, "g_mean"), "g_mean")
+    assert said[-1] == "None of them flags any row."

@@ -179,3 +179,48 @@ def test_a_row_with_all_of_four_flags_is_far_from_what_they_lead_to():
     X.loc[5, ["k0", "k1", "k2", "k3"]] = 1
     excess = np.nan_to_num(cells_of(X).excess)
     assert excess[5].max() > 5.5 and excess.max(axis=1).argmax() == 5
+
+
+@pytest.mark.parametrize("n", [200, 400, 1000])
+def test_an_exception_of_a_relation_without_others_is_far(n):
+    """By the exceptions of its cell alone it was 4.4 for 1,000 rows."""
+    rng = np.random.default_rng(0)
+    code = rng.choice(6, n)
+    X = pd.DataFrame({"code": np.array(list("abcdef"))[code]})
+    X["city"] = np.array(list("uvwxyz"))[code]
+    X["x"] = rng.normal(size=n)
+    X.loc[5, "city"] = "u" if X.loc[5, "city"] != "u" else "v"
+    z = np.nanmax(cells_of(X).excess, axis=1)
+    assert z.argmax() == 5
+    assert z[5] ** 2 == pytest.approx(2.576**2 * np.log(n + 1) / np.log(6), rel=0.08)
+
+
+def test_a_return_with_a_wrong_sign_is_expected_below_the_rows_learned_from():
+    rng = np.random.default_rng(0)
+    n = 400
+    quantity, price = rng.integers(1, 5, n), rng.choice([9.9, 14.5, 17.0, 45.0], n)
+    sign = np.where(np.arange(n) < 3, -1.0, np.where(rng.random(n) < 0.04, -1.0, 1.0))
+    X = pd.DataFrame({"price": price, "quantity": quantity})
+    X["subtotal"] = (price * quantity * sign).round(2)
+    X["tax"] = (0.19 * X["subtotal"]).round(2)
+    X["shipping"] = rng.choice([0.0, 4.9, 9.9], n)
+    X["total"] = (X["subtotal"] + X["tax"] + X["shipping"]).round(2)
+    right = X.loc[2, "total"]
+    X.loc[2, "total"] *= -1.0
+    found = cells_of(X)
+    assert X.columns[found.suspects([2])[2][0]] == "total"
+    assert found.expected(5)[2] == pytest.approx(right, abs=0.5)
+
+
+def test_one_zero_spoils_no_logarithm():
+    rng = np.random.default_rng(0)
+    width = np.exp(rng.normal(3.0, 0.6, 200))
+    length = np.exp(rng.normal(0.0, 0.3, 200)).round(2)
+    X = pd.DataFrame({"length": length, "width": width.round(1)})
+    X["weight"] = (2.0 * width * length * rng.normal(1.0, 0.03, 200)).round(1)
+    right = X.loc[7, "weight"]
+    X.loc[7, "weight"] = 0.0
+    found = cells_of(X)
+    assert found.found[2].how == "log-linear"
+    assert [X.columns[f] for f in found.suspects([7])[7]] == ["weight"]
+    assert found.expected(2)[7] == pytest.approx(right, rel=0.15)

@@ -1,6 +1,7 @@
 """One table with odd rows inside: what is listed by each description."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -603,3 +604,34 @@ def test_columns_whose_long_tails_are_shortened_are_said():
         "Long tails are shortened in amount 0, amount 1, amount 2 and 2 more." in said
     )
     assert "Long tails" not in str(stand_out(SVDD(), X[["kind", "size"]]))
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning")
+def test_cells_of_dates_clocks_and_units_have_the_range_of_their_column():
+    """Nothing led to them: the others were not "lead to" 2023-03-31."""
+    rng = np.random.default_rng(0)
+    day = pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.integers(0, 360, 300), "D")
+    X = pd.DataFrame({"when": day.strftime("%Y-%m-%d"), "a": rng.normal(size=300)})
+    X["price"] = [f"$ {x:.2f}" for x in rng.normal(50.0, 3.0, 300)]
+    X.loc[5, "when"], X.loc[9, "price"] = "2063-05-05", "$ 5000.00"
+    found = stand_out(QUICK, X)
+    when, price = (found.cell_reason(np.array([i])) for i in (5, 9))
+    assert re.fullmatch(
+        r"when = 2063-05-05 \(other rows mostly 2023-01-\d\d to 2023-12-\d\d\)", when
+    )
+    assert re.fullmatch(
+        r"price = \$ 5000.0 \(other rows mostly \$ 4.* to \$ 5.*\)", price
+    )
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning")
+def test_numbers_that_are_texts_are_no_categories():
+    rng = np.random.default_rng(0)
+    q = rng.normal(5000.0, 60.0, 300)
+    q[:8] = 9000.0 + rng.normal(0.0, 2.0, 8)
+    X = pd.DataFrame({"q": q, "b": rng.normal(size=300)})
+    told = stand_out(QUICK, X.assign(q=[f"{x:.0f} kg" for x in q]))
+    plain = stand_out(QUICK, X.assign(q=q.round()))
+    assert told.at_least == plain.at_least >= 7
+    rows = np.arange(8)
+    assert re.sub(r"(\.0)? kg", "", told.common(rows)) == plain.common(rows)

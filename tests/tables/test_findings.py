@@ -153,3 +153,32 @@ def test_the_answer_on_one_table_has_its_findings():
     X.loc[3, "city"] = "Rmoe"
     said = stand_out(SVDD(), X).findings
     assert said[["value", "expected"]].to_numpy().tolist() == [["Rmoe", "Rome"]]
+
+
+def test_the_nearest_word_is_right_and_zeros_may_be_lost():
+    said = found(pd.DataFrame({"sex": [*"MF" * 30, "f"]}), "spelling")
+    assert said[["value", "expected"]].values.tolist() == [["f", "F"]]
+    assert found(pd.DataFrame({"approved": [*"Y" * 60, "N"]}), "spelling").empty
+    codes = ["01067", "04103", "10115"] * 20 + ["1067"]
+    said = found(pd.DataFrame({"postcode": codes}), "spelling")
+    assert said[["value", "expected"]].values.tolist() == [["1067", "01067"]]
+
+
+@pytest.mark.parametrize(
+    ("others", "code", "rows", "is_code"),
+    [
+        (range(1, 6), 9, 8, True),
+        (range(1, 8), -1, 6, True),
+        (range(12000, 60000, 700), 99, 6, True),
+        (range(40), -8, 6, True),
+        (range(1, 8), 9, 8, False),
+        (range(-5, 40), -8, 6, False),
+        (range(40), -8, 2, False),
+        (np.arange(0.5, 40.0), -8, 6, False),
+        (range(1, 60), 99, 6, False),
+    ],
+)
+def test_typical_codes_are_named(others, code, rows, is_code):
+    x = np.array([*others] * 20 + [code] * rows, dtype=float)
+    said = found(pd.DataFrame({"x": x}), "code")
+    assert said["value"].tolist() == [str(code)] * is_code

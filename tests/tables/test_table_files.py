@@ -776,3 +776,16 @@ def test_names_of_rows_of_a_file_may_be_equal(tmp_path):
     read = bsvdd.read_table(path)
     assert read["a"].isna().tolist() == [False, True] * 2
     assert read["city"].tolist() == ["x", "y"] * 2
+
+
+def test_a_month_beside_decimal_commas_is_a_category_or_left_out(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("Monat;kWh\n" + "".join(f"0{i}.2024;{i},5\n" for i in range(1, 10)))
+    remedy = r"read_table\(path, text=\['Monat'\]\)"
+    with pytest.raises(ValueError, match=remedy) as error:
+        bsvdd.read_table(path, sep=";", decimal=",")
+    assert "'01.2024', without a decimal comma" in str(error.value)
+    read = bsvdd.read_table(path, sep=";", decimal=",", text=["Monat"])
+    assert read.iloc[0].tolist() == ["01.2024", 1.5]
+    own = read_own(path, Layout(sep=";", decimal=",", drop=("Monat",)))
+    assert own["kWh"].tolist() == [i + 0.5 for i in range(1, 10)]
