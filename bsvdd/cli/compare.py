@@ -103,16 +103,12 @@ def compare_command(
     saved = out / "results.csv"
     save_table(saved, results, said="")
     if stopped is not None:
-        click.echo(
-            f"stopped after {len(results)} of {total} fits, saved {saved}; the same "
-            "command goes on"
-        )
+        n = f"{len(results)} of {total} fits"
+        click.echo(f"stopped after {n}, saved {saved}; the same command goes on")
         raise stopped
-    report = out / "report.html"
-    comparison.advice.write_page(report, found, lines)
-    click.echo(
-        f"report: {report}; saved {saved}\n{_next(csv, found[0], study, sampling)}"
-    )
+    comparison.advice.write_page(out / "report.html", found, lines)
+    click.echo(f"report: {out / 'report.html'}; saved {saved}")
+    click.echo(_next(csv, found[0], study, sampling))
 
 
 def _require_rows(csv: Path | None, label: str | None, names: tuple[str, ...]) -> None:
