@@ -186,8 +186,7 @@ class Answer:
     @cached_property
     def texts(self) -> list[str]:
         """The reason of each line; a cell that is odd alone tells all."""
-        pairs = zip(self.lines, self.reasons, strict=True)
-        return [self.found.cell_reason(rows) or text for rows, text in pairs]
+        return self.found.told(self.lines, self.reasons)
 
     @cached_property
     def said(self) -> list[str]:

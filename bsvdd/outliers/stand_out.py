@@ -206,6 +206,23 @@ class StandOut:
         own, usual = _from_to(value, 6, column), _from_to(expected, 4, column)
         return f"{name} = {own} ({lead} {usual}){also}"
 
+    def told(self, lines: Sequence[np.ndarray], reasons: Sequence[str]) -> list[str]:
+        """Return the reason of each line of rows: a cell that is odd alone tells all.
+
+        Parameters
+        ----------
+        lines : sequence of ndarray of int
+            Positions.
+        reasons : sequence of str
+            By all columns of the rows.
+
+        Returns
+        -------
+        list of str
+        """
+        pairs = zip(lines, reasons, strict=True)
+        return [self.cell_reason(rows) or text for rows, text in pairs]
+
     def title(
         self,
         rows: np.ndarray,

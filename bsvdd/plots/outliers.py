@@ -83,9 +83,8 @@ def plot_outliers(est: LeavesOut | StandOut, most: int = 10) -> Axes:
     if isinstance(est, StandOut):
         lines = est.lines(most)
         model = type(est.estimator).__name__
-        return draw_outliers(
-            est, est.names, lines, _reasons(est.estimator, lines), model
-        )
+        reasons = est.told(lines, _reasons(est.estimator, lines))
+        return draw_outliers(est, est.names, lines, reasons, model)
     require_description(est, "surprise")
     decided = est.decision()
     surprise = decided["surprise"].to_numpy()
