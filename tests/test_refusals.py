@@ -148,7 +148,7 @@ ROWS = [
         ask("decision", FRAME.rename(columns={"a": "aa"})),
         r"lacks column 'a' \(did you mean 'aa'",
     ),
-    (ask("predict", FRAME.assign(d=1.0)), "Feature names unseen at fit time:\n- d"),
+    (ask("predict", FRAME.assign(d=1.0)), "X has column .d., which the fit has not"),
     (
         ask("predict", FRAME.assign(b="?")),
         "'b': row 0 .* has '\\?', which is no number",

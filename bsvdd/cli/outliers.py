@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from ..tables.files import Layout
 
 NAMED_BELOW = 20  # rows of a group that are named below the table
+# options that name a column of their own
+NAMING = ("group", "weight", "suspect", "recent", "category", "order", "cyclic")
 SURPRISES = "The surprise of each row beside the core; the oddest rows with reasons."
 CELLS = "Columns in which rows are odd by one cell: crosses, with the names of rows."
 
@@ -299,9 +301,7 @@ class Answer:
 def _next(kept: Path | None, listed: np.ndarray, csv: Path) -> str:
     """Return a line on the next command: a fit of the rows that are not listed."""
     of_rows = [*options.TABLE, *rows.OF_ROWS, "keep"]
-    given = click.get_current_context().params
-    left = [*given["drop"], *filter(None, (given["label"], given["strata"]))]
-    drop = {"drop": left} if left else {}
+    drop = _left_out()
     fit = options.next_command("fit", kept or Path("kept.csv"), of_rows, **drop)
     if kept is not None:
         return f"next, these {int((~listed).sum())} of {len(listed)} rows: {fit}"
@@ -311,6 +311,19 @@ def _next(kept: Path | None, listed: np.ndarray, csv: Path) -> str:
     same = [*of_rows, *options.OF_FIT, "label", "strata", "fdr"]
     again = options.next_command("outliers", csv, same, kept=["kept.csv"])
     return f"next, the other rows: {again} && {fit}"
+
+
+def _left_out() -> dict[str, list[str]]:
+    """Return --drop of what the list left out, but for what other options name."""
+    given = click.get_current_context().params
+    named = set()
+    for option in NAMING:
+        value = given[option] or ()
+        texts = value if isinstance(value, tuple) else (value,)
+        named |= {text.partition("=")[0] for text in texts}
+    own = [given["label"], given["strata"]]
+    left = [*given["drop"], *(each for each in own if each and each not in named)]
+    return {"drop": left} if left else {}
 
 
 def _written(

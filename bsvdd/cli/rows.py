@@ -170,9 +170,11 @@ def _weights(x: pd.Series) -> np.ndarray:
 
     numbers = pd.to_numeric(x, errors="coerce").to_numpy(dtype=float, na_value=math.nan)
     if (bad := numbers != numbers).any():  # NaN
+        value = x[bad].iloc[0]
+        cell = "no value" if pd.isna(value) else f"{value!r:.40}"
         raise ValueError(
-            f"--weight {x.name!r}: expected a number in each row, got "
-            f"{x[bad].iloc[0]!r:.40} in {first_row(numbered(x), bad)}"
+            f"--weight {x.name!r}: expected a number in each row, got {cell} in "
+            f"{first_row(numbered(x), bad)}"
         )
     return numbers
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..tables.table import Table
 
 NAMED = 3  # groups of the fit
+ALREADY = "the model reads its columns as it was fitted; leave the option out"
 
 
 @click.command()
@@ -161,6 +162,13 @@ def _of_text(table: Table, layout: Layout) -> tuple[str, ...]:
             raise ValueError(
                 f"--category {name!r}: the model was fitted to {has} of categories"
             )
+    known = dict(zip(map(str, table.labels), table.columns, strict=True))
+    for name, levels in layout.order.items():
+        if name not in known or known[name].values != tuple(levels):
+            raise ValueError(f"--order {name!r}: {ALREADY}")
+    for name, period in layout.cyclic.items():
+        if table.cyclic.get(name) != period:
+            raise ValueError(f"--cyclic {name!r}: {ALREADY}")
     columns = zip(table.labels, table.columns, strict=True)
     signs = tables.files.MISSING
     return tuple(str(name) for name, column in columns if signs & set(column.values))
@@ -185,7 +193,7 @@ def _columns_of_fit(
                 f"{named[name]} {name!r}: the model was fitted to this column, and "
                 f"cannot score without it; it takes {messages.listed(names)}"
             )
-    table.matched(new)
+    table.require(new)
     return names
 
 

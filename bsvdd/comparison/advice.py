@@ -90,7 +90,7 @@ class Advice:
         Advice
         """
         mine = results[results["data"] == data.name]
-        n1 = int(data.minority.sum()) // 2
+        n1 = int((data.minority & data.counts).sum()) // 2
         chosen = resolved(cutoff, n1)
         metric = chosen.metric if isinstance(chosen, Best) else "g_mean"
         order = f"stand in the order of {METRIC_TITLES[metric]}"

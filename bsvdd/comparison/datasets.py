@@ -59,8 +59,8 @@ class Dataset:
 
     @property
     def base_rate(self) -> float:
-        """Share of minority rows."""
-        return float(self.minority.mean())
+        """Share of minority rows, of those with a weight."""
+        return float(self.minority[self.counts].mean())
 
     def take(self, rows: np.ndarray) -> Dataset:
         """Return the data set of some rows.

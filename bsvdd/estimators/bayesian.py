@@ -506,8 +506,8 @@ class BSVDD(Bayesian):
     ----------
     idata_ : xarray.DataTree
         Groups ``posterior`` (``w`` and its parameters), ``sample_stats``, ``prior``
-        (the same), ``distance`` (d of the training rows), ``log_likelihood`` (one sum
-        over the majority rows, whose terms are in ``potential``), ``decision``,
+        (the same), ``distance`` (d of the training rows), ``log_prior``,
+        ``log_likelihood`` (two terms, ``similarity`` and ``norm``), ``decision``,
         ``diagnostics``, ``constant_data``; see :mod:`bsvdd.estimators.tree`.
     model_ : pymc.Model
     gram_ : Dictionary

@@ -29,6 +29,13 @@ def require_description(est: object, answer: str) -> None:
         )
 
 
+def left_out_groups(est: LeavesOut) -> int:
+    """Return how many groups, or rows, of the majority leave a description."""
+    if isinstance(est, OfRows):
+        return len(est.fit_.rows.majority_groups)
+    return int((~est.table_.minority).sum())
+
+
 def training_minority(est: LeavesOut) -> np.ndarray:
     """Return which of the training rows of a description are minority."""
     if isinstance(est, OfRows):

@@ -33,6 +33,7 @@ from ..inference import cutoffs
 from ..inference.diagnostics import variance_ratio
 from ..inference.fit import Fit
 from ..models.kernels.base import Kernel
+from ..models.kernels.decorrelated import Decorrelated
 from ..models.kernels.numeric import OfDistance
 from ..models.priors import describe
 from ..models.rows import effective_number
@@ -283,8 +284,9 @@ class Facts:
     chosen_on_rows : bool
         Whether left-out training rows chose the cutoff.
     uncertain : bool
-        Whether P(normal) counts the uncertainty of the cutoff and of rows that the
-        sample has not shown.
+        Whether P(normal) counts the uncertainty of the cutoff.
+    unseen : bool
+        Whether P(normal) counts rows that the sample has not shown.
     beyond : dict of str to Share
         The rows of each class beyond the cutoff, each left out.
     """
@@ -322,6 +324,7 @@ class Facts:
     cutoff_words: str
     chosen_on_rows: bool
     uncertain: bool
+    unseen: bool
     beyond: dict[str, Share]
 
     @property
@@ -461,10 +464,13 @@ def _row_facts(fit: Fit) -> dict[str, Any]:
 def _kernel_facts(kernel: Kernel) -> dict[str, Any]:
     inner = kernel.inner
     of_distance = inner if isinstance(inner, OfDistance) else None
+    columns = KERNEL_COLUMNS[kernel.scale]
+    if isinstance(kernel, Decorrelated) and kernel.roots is not None:
+        columns += ", decorrelated by the core"
     return {
         "kernel": str(kernel),
         "kernel_name": type(inner).__name__,
-        "kernel_columns": KERNEL_COLUMNS[kernel.scale],
+        "kernel_columns": columns,
         "bandwidth": of_distance and of_distance.s,
         "bandwidth_by": of_distance and of_distance.criterion,
     }
@@ -474,6 +480,7 @@ def _cutoff_facts(fit: Fit) -> dict[str, Any]:
     rows = fit.rows
     flagged = fit.left_out_scores < 0.0
     has_weight = rows.weight > 0.0
+    uncertain = not isinstance(fit.cutoff, cutoffs.Printed)
     classes = {
         "majority": has_weight & ~rows.minority,
         "minority": has_weight & rows.minority,
@@ -482,7 +489,8 @@ def _cutoff_facts(fit: Fit) -> dict[str, Any]:
         "cutoff": fit.D_opt,
         "cutoff_words": how_chosen(fit.cutoff),
         "chosen_on_rows": not is_given(fit.cutoff),
-        "uncertain": not isinstance(fit.cutoff, cutoffs.Printed),
+        "uncertain": uncertain,
+        "unseen": uncertain and fit.dictionary.kernel.normalized,
         "beyond": {
             name: Share.of(flagged[of], rows.mass[of], rows.group[of])
             for name, of in classes.items()

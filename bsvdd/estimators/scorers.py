@@ -89,7 +89,7 @@ class Scorer:
 
 
 def detector_in(estimator: RowScorer) -> Description | Machine:
-    """Return the estimator of bsvdd that a pipeline or a finished search ends with.
+    """Return the estimator of bsvdd in a pipeline, a finished search or in views.
 
     Parameters
     ----------
@@ -106,6 +106,8 @@ def detector_in(estimator: RowScorer) -> Description | Machine:
     """
     if isinstance(estimator, Description | Machine):
         return estimator
+    for view in getattr(estimator, "views_", {}).values():
+        return detector_in(view)
     if isinstance(estimator, Pipeline):
         return detector_in(estimator.steps[-1][1])
     if hasattr(estimator, "best_estimator_"):

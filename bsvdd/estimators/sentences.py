@@ -110,10 +110,9 @@ def job(found: Facts) -> str:
 def _draws(found: Facts) -> Iterator[tuple[str, str]]:
     posterior = found.posterior
     if posterior is None:
-        unseen = (
-            "what is uncertain of the cutoff and of rows that the sample has not shown"
-        )
-        counts = f"; P(normal) counts {unseen}" if found.uncertain else ""
+        unseen = " and of rows that the sample has not shown" * found.unseen
+        counted = f"; P(normal) counts what is uncertain of the cutoff{unseen}"
+        counts = counted * found.uncertain
         yield "draws", f"none: one estimate of the weights{counts}"
         return
     priors = ", ".join(f"{name} = {text}" for name, text in posterior.priors.items())
@@ -145,7 +144,8 @@ def _weights(found: Facts) -> str:
         sentences += _spread(found.posterior)
         before = found.posterior.quantities["effective_support"]["prior"]
     of_prior = f"; those of the prior on {before:.1f}" if np.isfinite(before) else ""
-    support = f"{found.effective_support:.1f} effective rows of {found.rows}"
+    rows = found.rows - found.without_weight
+    support = f"{found.effective_support:.1f} effective rows of {rows}"
     return " ".join([*sentences, f"The weights rest on {support}{of_prior}."])
 
 

@@ -58,8 +58,9 @@ def quick(explorer: Settings) -> dict[str, str]:
     """Return the panels that need no picture, as HTML by name."""
     now, past = explorer.now, explorer.past
     n = len(explorer.names)
-    checks = posterior_checks(now.posterior, n)
-    was = [] if past is None else posterior_checks(past.posterior, n)
+    counted = _counted(explorer)
+    checks = posterior_checks(now.posterior, counted)
+    was = [] if past is None else posterior_checks(past.posterior, counted)
     html = _templates()
     grade = worst(checks)
     return {
@@ -80,6 +81,11 @@ def quick(explorer: Settings) -> dict[str, str]:
         ),
         "code": html.code(explorer.code),
     }
+
+
+def _counted(explorer: Settings) -> int:
+    """Return the number of rows that have a weight."""
+    return int((explorer.est.gram_.rows.weight > 0.0).sum())
 
 
 def _difference(now: Setting, past: Setting | None) -> dict[str, Any]:
@@ -137,7 +143,7 @@ def pictures(explorer: Settings) -> dict[str, str]:
         "prior": html.prior(
             _image(_prior, explorer, 4.3, 2.9),
             support,
-            len(explorer.names),
+            _counted(explorer),
             before is not None and not have_same_draws(before, explorer.est),
         ),
         "row": _row(explorer),

@@ -149,7 +149,9 @@ class Settings:
         self.took = f"fitted in {time.perf_counter() - start:.1f} s"
         self.clock = time.monotonic
         self._last: tuple[list[str], float] = ([], 0.0)
-        self._passed: Setting | None = None  # now, if the last move made it
+        # now and past where a move began, and what it made until now
+        self._from: tuple[Setting, Setting | None] = (self.now, None)
+        self._passed: Setting | None = None
 
     @property
     def est(self) -> Bayesian:
@@ -183,6 +185,8 @@ class Settings:
             self.row = self.names.index(name)
         self._draw(asked)
         known = {each.number: each for each in self.settings}
+        if {"now", "before"} & set(asked):
+            self._last = ([], 0.0)  # the next move is one of its own
         if "now" in asked:
             self.now = known[int(asked.pop("now"))]
         if "before" in asked:
@@ -211,11 +215,13 @@ class Settings:
         new = known or self._made(values)
         if new is self.now:
             return
-        left = self.now
-        if not joined or self.past is None or new is self.past:
-            self.past = left
-        elif left is self._passed:
-            self.settings.remove(left)
+        if not joined:
+            self._from = self.now, self.past
+            self._passed = None
+        if self._passed is not None:
+            self.settings.remove(self._passed)
+        begin, before = self._from
+        self.past = before if new is begin else begin
         self.now = new
         self._passed = None if known else new
         if known is None:

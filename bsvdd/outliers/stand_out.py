@@ -21,7 +21,7 @@ from ..base.warning import collected
 from ..estimators.description import Description
 from ..models.kernels import Tabular, as_kernel
 from ..models.kernels.decorrelated import MOST_COMPARED_ROWS, Decorrelated
-from ..tables.columns import TableColumn
+from ..tables.columns import DAY, TIME, TableColumn
 from ..tables.findings import findings
 from ..tables.table import frame_of
 from ..tables.training import TrainingRows, TrainingTable, without_columns
@@ -399,14 +399,16 @@ def _column(table: TrainingTable, name: Hashable) -> TableColumn:
 def _from_to(values: pd.Series, digits: int, column: TableColumn) -> str:
     """Return the least and the largest of some values of a column, as a text.
 
-    Numbers have so many digits, and their unit.
+    Numbers have so many digits, and their unit; clocks have seconds.
     """
     known = values.dropna()
     ends = sorted({min(known), max(known)}) if len(known) else []
     if column.kind == "dates":
-        ends = [column.cell(round(end)) for end in ends]
-    elif column.kind == "numbers" and isinstance(column.cell(0.0), str):
+        ends = [(column.first + DAY * end).round("s") for end in ends]
+    elif column.unit:
         ends = [column.cell(float(of_value(end, digits))) for end in ends]
+    elif column.format == TIME:
+        ends = [column.cell(end) for end in ends]
     return " to ".join(of_value(end, digits) for end in ends)
 
 

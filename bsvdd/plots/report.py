@@ -87,6 +87,7 @@ def report(
     True
     """
     found = facts(est)
+    has_draws = found.posterior is not None
     path = Path(path)
     if X is None and y is not None:
         raise ValueError(
@@ -112,7 +113,7 @@ def report(
         __package__,
         found=found,
         lines=sentences.fit_lines(found),
-        summary=est.summary() if isinstance(est, Bayesian) else None,
+        summary=est.summary() if has_draws and isinstance(est, Bayesian) else None,
         methods=methods(est),
         new=X is not None,
         size=len(decided),

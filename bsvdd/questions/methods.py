@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from ..estimators.bayesian import Bayesian
 from ..estimators.description import Description
 from ..estimators.facts import Facts, PosteriorFacts, facts
+from ..models.priors import describe
 
 RUBIN = "Rubin, D. B. (1981). The Bayesian bootstrap. Annals of Statistics 9, 130-134."
 R_HAT = (
@@ -93,6 +95,8 @@ def methods(est: Description) -> str:
     sentences = [_model(found, cite), *_rows(found), _kernel(found)]
     if found.posterior:
         sentences += _posterior(found.posterior, found.name, cite)
+    elif isinstance(est, Bayesian):
+        sentences.append(_estimate(est, found.name))
     sentences += _decision(found, cite)
     numbered = [f"[{i}] {text}" for i, text in enumerate(cite, 1)]
     return "\n".join([" ".join(sentences), "", *numbered])
@@ -110,9 +114,10 @@ def _model(found: Facts, cite: References) -> str:
     if found.posterior:
         package += f", a package on PyMC {found.versions['pymc']} {cite(PYMC)}"
     abnormal = f" and {n1} abnormal" if found.learns_from_minority else ""
+    columns = f" of {len(found.columns)} columns" if found.columns else ""
     return (
         f"Normal rows were described by {model}, learned from {found.rows - n1} normal"
-        f"{abnormal} rows of {len(found.columns)} columns with {package}."
+        f"{abnormal} rows{columns} with {package}."
     )
 
 
@@ -128,6 +133,9 @@ def _rows(found: Facts) -> Iterator[str]:
             f"{found.without_weight} of the normal rows count nothing; {rest} rows "
             "count."
         )
+    if found.effective_rows is not None and not found.one_table:
+        effect = f"{found.effective_rows:.0f} rows in effect"
+        yield f"Rows count by their weights, by which they are {effect}."
     if found.groups is not None:
         what = ", so that the rate of false alarms holds for rows of a new group"
         if found.group_centres:
@@ -157,23 +165,36 @@ def _kernel(found: Facts) -> str:
     )
 
 
+def _weights(priors: Mapping[str, str], model: str) -> str:
+    if not priors or model not in PRIORS_IN_WORDS:
+        return "as the model has them"
+    texts = {name: text.replace(", total=None", "") for name, text in priors.items()}
+    return PRIORS_IN_WORDS[model].format(**texts)
+
+
+def _scale(scale: float, calibrated: bool) -> str:
+    how = "as published" if scale == 1.0 else "a number that we chose"
+    how = CALIBRATED if calibrated else how
+    return f"the weight λ of the likelihood is {scale:.4g}, {how}"
+
+
+def _estimate(est: Bayesian, model: str) -> str:
+    """Return a sentence on the one estimate of a Bayesian model."""
+    priors = {name: describe(getattr(est, name)) for name in est._priors}
+    simplex = " among positive weights that sum to one" * getattr(est, "simplex", False)
+    scale = _scale(est.likelihood_scale_, est.likelihood_scale == "calibrated")
+    return (
+        f"The weights of the centre are {_weights(priors, model)}; of their posterior "
+        f"the mode{simplex} was taken; {scale}."
+    )
+
+
 def _posterior(
     posterior: PosteriorFacts, model: str, cite: References
 ) -> Iterator[str]:
-    weights = "as the model has them"
-    if posterior.priors and model in PRIORS_IN_WORDS:
-        priors = {
-            name: text.replace(", total=None", "")
-            for name, text in posterior.priors.items()
-        }
-        weights = PRIORS_IN_WORDS[model].format(**priors)
-    scale = posterior.likelihood_scale
-    how = "as published" if scale == 1.0 else "a number that we chose"
-    how = CALIBRATED if posterior.calibrated else how
-    yield (
-        f"The weights of the centre are {weights}; the weight λ of the likelihood is "
-        f"{scale:.4g}, {how}."
-    )
+    weights = _weights(posterior.priors, model)
+    scale = _scale(posterior.likelihood_scale, posterior.calibrated)
+    yield f"The weights of the centre are {weights}; {scale}."
     sampler = posterior.sampler_name.replace("your own", "our own")
     yield (
         f"The posterior has {posterior.chains} chains of {posterior.draws} draws by "
@@ -198,8 +219,9 @@ def _decision(found: Facts, cite: References) -> Iterator[str]:
         what = (
             f"the {kind}probability that the row lies within the cutoff, which counts "
             f"the uncertainty {weights}of the cutoff, by a Bayesian bootstrap of "
-            f"left-out rows {cite(RUBIN)}, and of rows that the sample has not shown"
+            f"left-out rows {cite(RUBIN)}"
         )
+        what += ", and of rows that the sample has not shown" * found.unseen
     yield f"A row is called normal if P(normal) exceeds .5: {what}."
     if found.one_table:
         yield (

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from ..base.messages import check_rate
 from ..base.warning import DataWarning, warn
-from ..estimators.checks import require_description, training_minority
+from ..estimators.checks import left_out_groups, require_description
 from ..estimators.description import Description
 
 P_VALUE_ROUNDING = 1e-9  # relative
@@ -134,7 +134,7 @@ def select(
     p = p_value(est, X, groups)
     found = discoveries(p, fdr)
     if len(p) and not found.any():
-        _warn_of_ranks(p, fdr, int((~training_minority(est)).sum()))
+        _warn_of_ranks(p, fdr, left_out_groups(est))
     return found
 
 

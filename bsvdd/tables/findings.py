@@ -110,7 +110,7 @@ def _misspelt(cells: pd.Series) -> Iterator[tuple[np.ndarray, str, str]]:
     if not 1 < len(count) <= MOST_LEVELS:
         return
     words = [SIGNS.sub("", word).casefold() for word in count.index]
-    if all(word.isdigit() for word in words):
+    if all(word.isdigit() for word in count.index):
         words = [word.lstrip("0") for word in words]
     n = count.to_numpy()
     frequent = np.flatnonzero(n >= TIMES)
@@ -144,9 +144,9 @@ def _misspelt(cells: pd.Series) -> Iterator[tuple[np.ndarray, str, str]]:
 
 
 def _differ(a: str, b: str) -> int:
-    """Return how many letters of two words differ; all if digits do."""
+    """Return how many letters of two words differ; more than all if digits do."""
     longest = max(len(a), len(b))
     if re.findall(r"\d|[-+]", a) != re.findall(r"\d|[-+]", b):
-        return longest
+        return longest + 1
     blocks = difflib.SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
     return longest - sum(block.size for block in blocks)

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ..base.messages import advised, did_you_mean, quoted
+from .columns import LINE, first_row, numbered
 
 TRUTH = {"True": True, "False": False, "true": True, "false": False}
 INTEGER = r"[+-]?(?:0|[1-9][0-9]{0,17})"  # of 64 bits, without leading zeros
@@ -241,11 +242,12 @@ def read_minority(y: pd.Series, minor: str | None = None) -> np.ndarray:
     """
     missing = y.isna().to_numpy()
     if missing.any():
-        of_id = f"; {y.index.name!r} is {y.index[missing][0]!r:.80}"
+        own = y.index.name
+        of_id = f", where {own!r} is {y.index[missing][0]!r:.80}"
         raise ValueError(
-            f"label column {y.name!r} has no label in row {missing.argmax()} (counted "
-            f"from 0{'' if y.index.name is None else of_id}), and in {missing.sum()} "
-            f"of {len(y)} rows; leave them out, or label them"
+            f"label column {y.name!r} of {len(y)} rows has no label in "
+            f"{first_row(numbered(y), missing)}{of_id * (own not in (None, LINE))}; "
+            "leave them out, or label them"
         )
     labels = y.to_numpy()
     value: Any = minor

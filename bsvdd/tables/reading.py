@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from datetime import time
 
 import numpy as np
@@ -97,10 +97,21 @@ def _category() -> str:
 
 def _clock(code: str = "") -> str:
     """How to read the column {x} as the time of the day, without a code."""
-    missing = f", missing=['{{n}}={code}']" if code else ""
+    missing = f", missing=[{{x={code}}}]" if code else ""
     python = f"table=bsvdd.Table(cyclic={{{{x}}: 24}}{missing})"
     value = "{x}=24" + f" --missing {{x}}={shlex.quote(code)}" * bool(code)
     return advised("cyclic", python, value)
+
+
+def of_column(name: Hashable, text: str) -> str:
+    """Return a sentence on a column, without its subject, with the column's name.
+
+    {x} is the name as code, and {x=value} a text of both.
+    """
+    filled = re.sub(
+        r"\{x(=.*?)?\}", lambda found: repr(f"{name}{found[1] or ''}"), text
+    )
+    return f"column {name!r} {filled}"
 
 
 def _refused(*what: str) -> ValueError:
@@ -275,8 +286,8 @@ def _refusal(cells: pd.Series) -> str:
 
 
 def _missing(what: str, code: str) -> str:
-    """How to tell that a code stands for "not known" in the column {x}, named {n}."""
-    python = f"table=bsvdd.Table(missing=[{f'{{n}}={code}'!r}])"
+    """How to tell that a code stands for "not known" in the column {x}."""
+    python = f"table=bsvdd.Table(missing=[{{x={code}}}])"
     return advised(what, python, f"{{x}}={shlex.quote(code)}") + " makes it missing"
 
 
@@ -381,10 +392,10 @@ def notes_of_column(
     if column.kind == "numbers":
         codes, others = codes_of(values)
         for code in codes:
-            text = text_of(code)
+            cell = text_of(x[values == code].iloc[0])
             yield (
-                f"has {text} in {(values == code).sum()} rows, alone beyond the others "
-                f"({others}); if that means 'not known', {_missing('code', text)}"
+                f"has {cell} in {(values == code).sum()} rows, alone beyond the others "
+                f"({others}); if that means 'not known', {_missing('code', cell)}"
             )
 
 

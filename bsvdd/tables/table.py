@@ -23,7 +23,7 @@ from .columns import (
     times_of,
 )
 from .features import no_features
-from .reading import column_of, notes_of_column
+from .reading import column_of, notes_of_column, of_column
 
 
 def as_frame(X: Any) -> Any:
@@ -227,11 +227,7 @@ class Table:
             try:
                 found[name] = column_of(X[name], i in categorical)
             except ValueError as error:
-                wrong.append(
-                    f"column {name!r} {error}".replace("{x}", repr(name)).replace(
-                        "{n}", str(name)
-                    )
-                )
+                wrong.append(of_column(name, str(error)))
         if {column.kind for column in found.values()} == {"names"}:
             see = advised("separator", "sep of bsvdd.read_table")
             wrong.append(
@@ -248,12 +244,7 @@ class Table:
             no_feature = none.get(name, "")
             is_cyclic = name in self.cyclic
             for line in notes_of_column(X[name], column, x, no_feature, is_cyclic):
-                warn(
-                    f"column {name!r} {line}".replace("{x}", repr(name)).replace(
-                        "{n}", str(name)
-                    ),
-                    DataWarning,
-                )
+                warn(of_column(name, line), DataWarning)
         return table, table._readable(X, values)
 
     def _with(self, columns: tuple[TableColumn, ...], names: Any = None) -> Self:
@@ -298,7 +289,8 @@ class Table:
     def _without_codes(self, X: Any) -> Any:
         """Rows in which the values of :attr:`missing` are missing."""
         if not isinstance(X, pd.DataFrame):
-            return self._without_codes(pd.DataFrame(X)).to_numpy()
+            names = self.labels if len(self.columns) == np.shape(X)[1] else None
+            return self._without_codes(pd.DataFrame(X, columns=names)).to_numpy()
         of_all = [text_of(v) for v in self.missing]
 
         def masked(x: pd.Series) -> pd.Series:
@@ -315,6 +307,24 @@ class Table:
 
         return X.apply(masked)
 
+    def require(self, X: pd.DataFrame) -> None:
+        """Raise a ValueError for a column of the fit that new rows have not.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame
+
+        Raises
+        ------
+        ValueError
+        """
+        absent = [name for name in self.names or () if name not in X]
+        if absent:
+            raise ValueError(
+                f"X lacks {listed(absent)}{did_you_mean(absent[0], X)}, which the "
+                f"fit has; it has {quoted(X)}"
+            )
+
     def matched(self, X: pd.DataFrame) -> pd.DataFrame:
         """Return new rows with their columns in the order of the fit.
 
@@ -329,16 +339,17 @@ class Table:
         Raises
         ------
         ValueError
-            A column of the fit is not there.
+            A column of the fit is not there, or another one is.
         """
-        absent = [name for name in self.names or () if name not in X]
-        if absent:
+        self.require(X)
+        if self.names is None:
+            return X
+        if further := [name for name in X if name not in self.names]:
             raise ValueError(
-                f"X lacks {listed(absent)}{did_you_mean(absent[0], X)}, which the "
-                f"fit has; it has {quoted(X)}"
+                f"X has {listed(further)}, which the fit has not; leave "
+                f"{'it' if len(further) == 1 else 'them'} out"
             )
-        named = self.names is not None and len(self.names) == X.shape[1]
-        return X[self.labels] if named else X  # scikit-learn names further columns
+        return X[self.labels]
 
     def unreadable(self, X: pd.DataFrame) -> pd.DataFrame:
         """Return which cells are there, but cannot be read.

@@ -324,6 +324,10 @@ def test_the_next_command_leaves_out_what_the_list_left_out(table, tmp_path):
     fit = line.split(" && ")[1]
     assert shlex.split(fit)[:3] == ["bsvdd", "fit", "kept.csv"]
     assert "--drop city --drop version" in fit and "--label" not in fit
+    for other in (["--suspect", "city=Rom"], ["--group", "city"]):
+        own = ["--id", "name", *FEW, *other, "--strata", "city", "--top", 1]
+        line = call("outliers", path, *own).stdout.splitlines()[-1]
+        assert shlex.join(other) in line and "--drop" not in line
     clean = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)))
     clean.add_prefix("x").to_csv(path, index=False)
     said = call("outliers", path, *FEW, "--report", page).stdout

@@ -349,3 +349,24 @@ def test_rows_of_known_groups_are_scored_by_their_own_centre(tmp_path):
     assert pd.read_csv(out)["surprise"].tolist() == found["surprise"].tolist()
     refused = call("fit", tmp_path / "visits.csv", "--group-centres", code=2)
     assert "give --group COLUMN" in refused.output
+
+
+def test_a_model_reads_its_columns_as_it_was_fitted(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"hour": rng.integers(0, 24, 60), "a": rng.normal(size=60)})
+    X["size"] = rng.choice(["s", "m", "l"], 60)
+    path, model = tmp_path / "t.csv", tmp_path / "m"
+    X.to_csv(path, index=False)
+    own = ["--cyclic", "hour=24", "--order", "size=s<m<l"]
+    call("fit", path, *own, "--model", "SVDD", "--out", model)
+    new = tmp_path / "new.csv"
+    (X[:5] + X[:5].replace({"size": ".*"}, "", regex=True)).to_csv(new, index=False)
+    plain = call("score", model, new).stdout
+    assert call("score", model, new, *own).stdout == plain
+    for other in (
+        ["--cyclic", "a=3"],
+        ["--cyclic", "hour=12"],
+        ["--order", "size=l<m<s"],
+    ):
+        said = call("score", model, new, *other, code=1).stderr
+        assert "the model reads its columns as it was fitted" in said

@@ -290,3 +290,12 @@ def test_batches_stay_whole_and_rows_without_weight_test_nothing():
         assert np.isfinite(est.decision_function(pair.test.X)).all()
     same = replace(data, of_rows={**known, "groups": groups % 7})
     assert same.digest != data.digest
+
+
+def test_rows_of_weight_0_are_in_no_base_rate():
+    minority = np.arange(240) < 60
+    weight = np.where((np.arange(240) < 43), 0.0, 1.0)
+    data = datasets.Dataset(
+        "t", np.zeros((240, 2)), minority, {"sample_weight": weight}
+    )
+    assert data.base_rate == 17 / 197

@@ -434,3 +434,51 @@ def test_new_rows_with_labels_are_reported(tmp_path):
     assert said in page.text and "positive means minority" in page.text.lower()
     without = Page(bsvdd.report(est, tmp_path / "b.html", X))
     assert "positive means minority" not in without.text.lower()
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
+@pytest.mark.parametrize(
+    ("est", "uncertain"),
+    [
+        (BDD(simplex=True), "the cutoff, rows that the sample has not shown"),
+        (bsvdd.as_published("BDD"), ""),
+        (SVDD(), "the cutoff, rows that the sample has not shown"),
+        (SVDD(cutoff=cutoffs.Printed(of="own")), ""),
+        (
+            BDD(kernel=kernels.Linear(), draws=50),
+            "the weights of the centre, the cutoff",
+        ),
+    ],
+)
+def test_pages_and_paragraphs_say_what_is_uncertain(est, uncertain, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    est.fit(rows)
+    page = bsvdd.report(est, tmp_path / "a.html").read_text(encoding="utf-8")
+    told = f"What is uncertain: {uncertain}." if uncertain else "Nothing is uncertain"
+    assert told in " ".join(page.split())
+    said = bsvdd.methods(est)
+    unseen = "rows that the sample has not shown"
+    assert (unseen in said) == (unseen in uncertain) == bsvdd.facts(est).unseen
+    assert ("prior and weight λ" in page) == bool(bsvdd.facts(est).posterior)
+    if isinstance(est, BDD) and not bsvdd.facts(est).posterior:
+        assert "of their posterior the mode among positive weights" in said
+        assert f"λ of the likelihood is {est.likelihood_scale_:.4g}" in said
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
+def test_paragraphs_have_weights_and_the_kernel_that_was_used():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(80, 3))
+    rows[:, 1] += rows[:, 0]
+    weight = rng.uniform(0.1, 3.0, 80)
+    est = BSVDD(draws=50, tune=60).fit(rows, sample_weight=weight)
+    effect = weight.sum() ** 2 / (weight**2).sum()
+    assert f"by which they are {effect:.0f} rows in effect" in bsvdd.methods(est)
+    one = SVDD()
+    one.fit_predict(rows)
+    assert "decorrelated by the core" in bsvdd.methods(one)
+    matrix = SVDD(kernel=kernels.Precomputed()).fit(np.eye(9) + 1.0)
+    assert "from 9 normal rows with bsvdd" in bsvdd.methods(matrix)
+    some = np.repeat([1.0, 0.0], [12, 68])
+    est = BSVDD(draws=50, tune=60).fit(rows, sample_weight=some)
+    assert "effective rows of 12" in " ".join(str(est).split())

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bsvdd import SVDD, cutoffs, kernels, load, plots, scorers
+from bsvdd import SVDD, Views, cutoffs, kernels, load, plots, scorers
 
 FOLDS = StratifiedKFold(3)
 ADVICE = (
@@ -129,3 +129,13 @@ def test_a_remote_row_is_ranked_first():
     est = SVDD().fit(X, MINORITY)
     assert 0.5 < scorers.roc_auc(est, remote, MINORITY) <= 1.0
     plots.plot_roc(est, remote, MINORITY)
+
+
+def test_views_are_scored_by_the_labels_of_their_fits():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(80, 2)), rng.normal(4.0, size=(10, 2))])
+    y = np.where(np.arange(90) < 80, "ok", "bad")
+    est = Views(SVDD(minor_label="bad")).fit(X, y)
+    minority = y == "bad"
+    expected = roc_auc_score(minority, -est.decision_function(X))
+    assert scorers.roc_auc(est, X, y) == expected

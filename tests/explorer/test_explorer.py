@@ -254,6 +254,25 @@ def test_a_move_past_earlier_settings_loses_none():
     assert explorer.past is not explorer.now
 
 
+def test_a_move_past_the_setting_before_began_where_it_began():
+    explorer = bsvdd.explore(X, est=BDD(**FEW))
+    explorer.set(**{"false alarms": 0.2})
+    now = [1e9]
+    explorer.clock = lambda: now[0]
+    for rate in (0.05, 0.2, 0.3):
+        explorer.set(**{"false alarms": rate})
+        now[0] += 0.5
+    assert (explorer.past.number, explorer.now.values["false alarms"]) == (2, 0.3)
+    assert [each.values["false alarms"] for each in explorer.settings] == [
+        0.1,
+        0.2,
+        0.3,
+    ]
+    explorer.set(**{"false alarms": 0.2})  # back where it began
+    assert (explorer.past.number, explorer.now.number) == (1, 2)
+    assert len(explorer.settings) == 2
+
+
 def test_a_typed_prior_is_no_named_one():
     explorer = bsvdd.explore(X, est=BSVDD(**FEW))
     explorer.set(**{"own prior": "priors.EqualWeights(sd=0.2)"})

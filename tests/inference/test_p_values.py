@@ -144,3 +144,17 @@ def test_edges_of_discoveries():
         (7 / 172, 0.05),
     ):  # p 43 / 35 is the rate
         assert discoveries(np.array([p] * 35 + [1.0] * 8), fdr).sum() == 35
+
+
+@pytest.mark.parametrize("what", ["groups", "weights"])
+def test_the_smallest_p_value_of_groups_and_weights_is_known(what):
+    rng = np.random.default_rng(6)
+    X, batch = rng.normal(size=(200, 2)), rng.normal(size=(60, 2)) / 2.0
+    batch[:2] = 9.0
+    own, n = {"groups": np.repeat(np.arange(20), 10)}, 21
+    if what == "weights":
+        own, n = {"sample_weight": (np.arange(200) < 50) * 1.0}, 51
+    est = SVDD().fit(X, **own)
+    said = f"though . of 60 have the smallest possible p-value, {1 / n:.3g}"
+    with pytest.warns(bsvdd.base.warning.DataWarning, match=said):
+        assert not bsvdd.select(est, batch, fdr=0.01).any()

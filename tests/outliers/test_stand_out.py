@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bsvdd import BDD, BSVDD, SVDD, explain, facts, kernels, load, stand_out
+from bsvdd import BDD, BSVDD, SVDD, Table, explain, facts, kernels, load, stand_out
 from bsvdd.outliers.core_rows import core_of
 
 # few draws
@@ -622,6 +622,29 @@ def test_cells_of_dates_clocks_and_units_have_the_range_of_their_column():
     assert re.fullmatch(
         r"price = \$ 5000.0 \(other rows mostly \$ 4.* to \$ 5.*\)", price
     )
+
+
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning")
+def test_times_of_reasons_are_those_of_the_table():
+    rng = np.random.default_rng(0)
+    minutes = rng.uniform(0, 720, 150).round()
+    when = pd.Timestamp("2024-03-01 06:00") + pd.to_timedelta(minutes, unit="min")
+    X = pd.DataFrame({"when": when, "z": rng.normal(size=150)})
+    X["meter"] = 100.0 + 3.0 * minutes / 60.0 + rng.normal(0.0, 0.05, 150)
+    X.loc[9, "when"] += pd.Timedelta(hours=9)
+    found = stand_out(QUICK, X)
+    reason = found.cell_reason(np.array([9]))
+    assert reason.startswith(f"when = {X.loc[9, 'when']} (other columns lead to 2024-")
+    lead = pd.Timestamp(re.search(r"lead to (.*?)\)", reason)[1])
+    assert abs(lead - when[9]) < pd.Timedelta(minutes=10)
+    clock = rng.integers(360, 1080, 150)
+    X = pd.DataFrame({"start": [f"{k // 60:02d}:{k % 60:02d}" for k in clock]})
+    X["meter"], X["z"] = clock / 10.0 + rng.normal(0.0, 0.1, 150), rng.normal(size=150)
+    X.loc[9, "start"] = "23:59"
+    est = SVDD(table=Table(cyclic={"start": 24}))
+    said = stand_out(est, X).common(np.array([9]))
+    ends = re.match(r"start = 23:59 \(other rows mostly (.{5}) to (.{5})\)", said)
+    assert ends and set(ends.groups()) <= set(X["start"])
 
 
 @pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DataWarning")

@@ -159,6 +159,11 @@ def test_the_nearest_word_is_right_and_zeros_may_be_lost():
     said = found(pd.DataFrame({"sex": [*"MF" * 30, "f"]}), "spelling")
     assert said[["value", "expected"]].values.tolist() == [["f", "F"]]
     assert found(pd.DataFrame({"approved": [*"Y" * 60, "N"]}), "spelling").empty
+    for words in (["01", "02"], ["001", "002"], ["1", "2"]):
+        few = [*words * 30, words[0][:-1] + "3"]
+        assert found(pd.DataFrame({"x": few}, dtype="category"), "spelling").empty
+    doses = pd.DataFrame({"x": ["0.5"] * 57 + ["5"] * 3}, dtype="category")
+    assert found(doses, "spelling").empty
     codes = ["01067", "04103", "10115"] * 20 + ["1067"]
     said = found(pd.DataFrame({"postcode": codes}), "spelling")
     assert said[["value", "expected"]].values.tolist() == [["1067", "01067"]]

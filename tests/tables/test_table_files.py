@@ -716,7 +716,7 @@ def test_the_column_of_the_labels_is_left_out(way, tmp_path):
     for fit in (est, load(tmp_path / "fit"), est.with_cutoff(est.cutoff)):
         for rows in (data, LABELLED):
             pd.testing.assert_frame_equal(fit.decision(rows), fit.decision(FRAME))
-    with pytest.raises(ValueError, match="Feature names unseen at fit time"):
+    with pytest.raises(ValueError, match="X has column 'other', which the fit has not"):
         est.predict(LABELLED.assign(other=1.0))
 
 

@@ -682,6 +682,33 @@ def test_a_table_of_decisions_is_printed_so_only_with_its_numbers():
     assert str(found["surprise"].iloc[0]) in repr(found.astype(str))
 
 
+@quiet
+def test_a_code_of_one_column_is_known_in_arrays_of_new_rows():
+    X = pd.DataFrame({"a": np.r_[np.zeros(9), RNG.normal(10.0, 1.0, 60)]})
+    X["b"] = X["a"] + 1.0
+    est = SVDD(table=Table(missing=["a=0"])).fit(X)
+    with warnings.catch_warnings(action="ignore"):
+        both = [
+            est.decision(rows)["surprise"].iloc[0] for rows in (X[:1], X[:1].to_numpy())
+        ]
+    assert both[0] == both[1] < 1.0
+
+
+def test_remedies_of_codes_name_the_cell_and_columns_of_any_name():
+    rng = np.random.default_rng(0)
+    weights = ["-999 kg"] * 4 + [f"{x:.1f} kg" for x in rng.normal(70.0, 5.0, 96)]
+    X = pd.DataFrame({"father's w": weights, "{x} k": rng.normal(size=100)})
+    _, lines = warned(TrainingTable.read, X)
+    text = "\n".join(lines)
+    assert 'column "father\'s w" has -999 kg in 4 rows' in text
+    table = eval(re.search(r"table=(bsvdd\.Table\(.*?\]\))", text)[1])
+    _, lines = warned(table.fit, X)
+    assert np.isnan(warned(table.fit, X)[0].floats(X)).sum() == 4
+    odd = X.assign(**{"{x} k": ["n/a?", *map(str, X["{x} k"][1:])]})
+    with pytest.raises(ValueError, match=re.escape("missing=['{x} k=n/a?']")):
+        Table().fit(odd[["{x} k"]])
+
+
 def test_a_code_of_one_column_is_a_value_of_the_others():
     X = pd.DataFrame(
         {"ph": [0.0, 7.1, 6.9], "children": [0, 2, 0], "city": ["0", "x", "y"]}
