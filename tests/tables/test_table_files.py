@@ -272,8 +272,8 @@ REFUSED = [  # text, layout, words
     (
         "nr,a,y\nu,1,0\nv,2,\nw,3,1\n",
         {"label": "y", "id": "nr"},
-        "'y' has no label in row 1 (counted from 0; 'nr' is 'v'), and in 1 of 3 rows; "
-        "leave",
+        "'y' of 3 rows has no label in row 1 (counted from 0; 1 such row), where 'nr' "
+        "is 'v'; leave",
     ),
 ]
 
