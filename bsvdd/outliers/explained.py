@@ -102,6 +102,7 @@ WRONG = 0.01
 UPPER = 0.05  # share of all rows that may be exceptions
 BEYOND_90 = 0.1  # share of a side beyond the quantile .9, its unit
 MOST_NEGATIVE = 0.1  # share of values below 0 of a column with logarithms
+FEW_STEPS = 10.0  # from 0 to the least value, of a column whose zeros are rounded
 SMALL = 0.05  # quantile of the positive values, below which the logarithm is linear
 LARGEST_EXCESS = 1000.0
 NO_SIZE = np.finfo(float).tiny  # in place of 0 below a fraction
@@ -177,7 +178,7 @@ class Logarithm(NamedTuple):
     """The logarithm of a column; asinh(v / c) if a few values are not positive.
 
     Zeros are near the small values. At most 1 % or 5 of them are far from all, as
-    negative values are.
+    negative values are, unless the least value is some steps above 0 only.
     """
 
     c: float
@@ -191,8 +192,9 @@ class Logarithm(NamedTuple):
             return None
         positive = seen[seen > 0.0]
         zeros = (seen == 0.0).sum()
+        small = zeros and positive.min() < FEW_STEPS * _step(seen)
         c = 0.0
-        if zeros > max(FEW_WRONG, WRONG * len(seen)):
+        if small or zeros > max(FEW_WRONG, WRONG * len(seen)):
             c = 2.0 * np.quantile(positive, SMALL)
         elif seen.min() <= 0.0:  # a wrong sign, or 0, is far from all logarithms
             c = ROUNDING * positive.min()
@@ -590,8 +592,12 @@ def _sizes(
 
 
 class Counted(NamedTuple):
-    """A column by counts of rows that are alike: P(category) of each row, and cells."""
+    """A column by counts of rows that are alike: P(category) of each row, and cells.
 
+    ``base`` is the cost without counts.
+    """
+
+    base: float
     cost: float
     by: tuple[int, ...]
     p: np.ndarray
@@ -610,7 +616,7 @@ def _by_counts(
     share = np.bincount(y[learn], minlength=k + 1) / learn.sum()
     alone = np.maximum(share, 1.0 / learn.sum() / (k + 1))[y]
     base = -np.log(alone[learn]).mean()
-    best = Counted(base, (), alone, np.zeros(len(y), dtype=int))
+    best = Counted(base, base, (), alone, np.zeros(len(y), dtype=int))
     single = {g: _counted(best, g, each.code, y, learn) for g, each in others.items()}
     order = sorted(single, key=lambda g: single[g].cost)
     best = min([best, *single.values()], key=lambda each: each.cost)
@@ -652,9 +658,13 @@ def _counted(
     own = table[cell, y] - learn
     all_ = table.sum(axis=1)[cell] - learn
     most = table.max(axis=1)[cell] - (learn & (table.argmax(axis=1)[cell] == y))
-    # exceptions are as frequent as in the cell, and in all cells without the row
-    odd = (own < most) & learn
-    share = (1.0 + odd.sum() - odd) / (1.0 + learn.sum())
-    m = all_ - most + np.minimum(np.maximum(all_, 1.0) * share, 1.0)
+    m = 1.0 + all_ - most
     p = (own + m * before.p) / (all_ + m)
-    return Counted(-np.log(p[learn]).mean(), (*before.by, g), p, cell)
+    if -np.log(p[learn]).mean() <= (1.0 - FOLLOWS) * before.base:
+        # exceptions are as frequent as in the cell, and in all cells without the row
+        odd = (own < most) & learn
+        share = (1.0 + odd.sum() - odd) / (1.0 + learn.sum())
+        m += np.minimum(np.maximum(all_, 1.0) * share, 1.0) - 1.0
+        p = (own + m * before.p) / (all_ + m)
+    cost = float(-np.log(p[learn]).mean())
+    return Counted(before.base, cost, (*before.by, g), p, cell)
