@@ -112,7 +112,7 @@ def test_alike_odd_rows_are_one_line(table, tmp_path):
     assert f"Alike: {', '.join(group)}; " in text and "... (20 rows)" in text
     assert "Column 'version' is left out: no label is used." in text
     line = next(line for line in result.output.splitlines() if "(20 rows)" in line)
-    assert "size = -4 (other rows mostly -" in line
+    assert "size = -4 (other rows mostly" in line
     # as Python has them
     X = many.drop(columns=["version"]).set_index("name")
     est = BSVDD(draws=50, tune=100)
