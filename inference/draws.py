@@ -271,7 +271,8 @@ class Draws:
                 found = middle.parts(self.dictionary.new(X.reshape(-1, p)))
             of_moves = (found.p, found.q, found.L, found.nearest)
             shaped = (np.broadcast_to(v, (1, K * m)).reshape(K, m) for v in of_moves)
-            return Parts(*shaped)
+            p_, q, L, nearest = shaped
+            return Parts(p_, q, L, nearest)
 
         return replace(parts, moved=moved)
 

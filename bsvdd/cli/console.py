@@ -222,7 +222,7 @@ class FinishedCells:
             self.say(f"{self.name} {count}: {row['data']}{about}")
         if says:
             cell = f"{row['data']}, {row['model']}, replicate {row['replicate']}"
-            self.say(f"failed: {cell}: {' '.join(error.split())}")
+            self.say(f"failed: {cell}: {' '.join(str(error).split())}")
 
     def say(self, line: str) -> None:
         """Print a line above the bar."""

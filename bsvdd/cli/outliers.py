@@ -131,7 +131,7 @@ def outliers(
         answer = Answer(found, names, wrong, lines, texts, top, label)
         said = answer.said
     screen = console.console_of_records()
-    screen.print(answer.list)
+    screen.print(answer.ranking)
     console.print_lines(screen, said)
     answer.print_findings(screen)
     if out is not None:
@@ -220,7 +220,7 @@ class Answer:
         return [not self.found.listed[line[0]] for line in self.lines]
 
     @property
-    def list(self) -> Table:
+    def ranking(self) -> Table:
         """The table of lines; lines that are not listed are dim, below a space."""
         table = console.table_of(self.head, self.cells, self.dim, max_width=28)
         if any(self.dim) and not self.dim[0]:

@@ -129,14 +129,14 @@ def features(
         read.frame, read.table.columns, read.values, groups
     )
     texts = [name for name in keep if read.kinds[name] == "names"]
-    out = [name for name in none if name not in (*keep, *read.table.cyclic)]
+    out = [each for each in none if each not in (*keep, *read.table.cyclic)]
     if len(out) == X.shape[1]:
-        why = "; ".join(f"{name!r} {none[name]}" for name in out)
+        why = "; ".join(f"{each!r} {none[each]}" for each in out)
         raise ValueError(f"no column is a feature: {why}; --keep COLUMN makes it one")
-    for name in out:
+    for column in out:
         warn(
-            f"column {name!r} {none[name]}: it is left out; --keep {name!r} makes it a "
-            f"feature, --id {name!r} names the rows by it",
+            f"column {column!r} {none[column]}: it is left out; --keep {column!r} "
+            f"makes it a feature, --id {column!r} names the rows by it",
             DataWarning,
         )
     return X.drop(columns=out).astype(dict.fromkeys(texts, "category")), read

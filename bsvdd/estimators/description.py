@@ -400,7 +400,7 @@ class Description(OutlierMixin, OfRows[Fit]):
         """
         check_rate("prob", prob)
         rows = self._rows(X, groups=groups)
-        if rows is not None:
+        if rows is not None and X is not None:
             known = self._training  # a residual is no value of a column
             raw = rows.X if known.centres is None else known.floats(X, groups)
             warn_of_unlike(known, raw)

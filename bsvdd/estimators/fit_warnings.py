@@ -86,7 +86,8 @@ def _of_draws(fit: Fit) -> Iterator[str]:
 def _bound(fit: Fit) -> str:
     """Return the advice to bound the minority weights, where they may sum to more."""
     prior = getattr(fit.estimator, "minority_prior", None)
-    total = math.inf if getattr(prior, "total", None) is None else prior.total
+    bound = getattr(prior, "total", None)
+    total = math.inf if bound is None else bound
     text = ", or bound the minority weights: minority_prior=priors.Beta(total=1)"
     return text * (prior is not None and total > 1.0)
 

@@ -137,7 +137,9 @@ def of_order(fit: Fit) -> str:
 def of_drift(training: TrainingRows) -> str:
     """Return a warning that rows drift within groups that have own centres; else ""."""
     rows = np.sort(training.majority)
-    _, group = np.unique(training.group_labels[rows].astype(str), return_inverse=True)
+    labels = training.group_labels
+    assert labels is not None  # they have centres
+    _, group = np.unique(labels[rows].astype(str), return_inverse=True)
     columns = training.table.columns
     dates = [f for f, column in enumerate(columns) if column.kind == "dates"]
     known = ~np.isnan(training.observed[rows]).any(axis=0)
@@ -150,15 +152,15 @@ def of_drift(training: TrainingRows) -> str:
         [training.X[rows][:, others], training.weight[rows]]
     )
     r, z = correlation_with_order(columns_and_weight, group, order)
-    *z, of_weight = z
-    first = int(np.argmax(np.abs(z)))
+    of_columns, of_weight = z[:-1], z[-1]
+    first = int(np.argmax(np.abs(of_columns)))
     if of_weight > norm.isf(DRIFTS):  # recent rows count more already
         return ""
-    if np.abs(z[first]) <= norm.isf(DRIFTS / (2.0 * len(z))):
+    if np.abs(z[first]) <= norm.isf(DRIFTS / (2.0 * len(of_columns))):
         return ""
-    labels = training.table.labels
-    name = labels[others[first]]
-    of = "order in the table" if by is None else f"dates in {str(labels[by])!r}"
+    names = training.table.labels
+    name = names[others[first]]
+    of = "order in the table" if by is None else f"dates in {str(names[by])!r}"
     how = advised("recent", "fit(X, groups=..., sample_weight=...)")
     return (
         f"rows drift within their groups: column {str(name)!r} has a correlation of "

@@ -165,7 +165,7 @@ class Cells:
         """
         z = np.nan_to_num(self.excess)
         rows = [row for row in rows if z[row].any()]
-        pairs = []
+        pairs: list[tuple[int, int]] = []
         for row in rows:
             first = int(z[row].argmax())
             near = sorted({first, *self.found[first].by})

@@ -391,8 +391,10 @@ def _regressions(
     others: dict[int, CellColumn], column: CellColumn, learn: np.ndarray
 ) -> Iterator[Regression]:
     """Yield regressions of a column of numbers, its logarithms and square roots."""
-    scales = [Logarithm.of(column.v), Root.of(column.v)]
-    for scale in [None, *filter(None, scales)]:
+    known = [Logarithm.of(column.v), Root.of(column.v)]
+    scales: list[Logarithm | Root | None] = [None]
+    scales += [scale for scale in known if scale is not None]
+    for scale in scales:
         v = scale.of_values(column.v) if scale else column.v
         v = np.where(np.isnan(v), np.median(v[learn]), v)
         parts = [
@@ -532,7 +534,8 @@ def _residuals(
     """Return left-out residuals of v, about their median, and the slopes."""
     D = np.column_stack([D, np.ones(len(D))])
     kept = learn
-    for _ in range(TRIM_STEPS):
+    steps = 0
+    while True:
         A = D[kept]
         G = A.T @ A
         G[np.diag_indices(len(G) - 1)] += RIDGE * len(A)  # not the constant
@@ -540,7 +543,8 @@ def _residuals(
         r = v - D @ slope
         before = kept
         kept = learn & (np.abs(r) <= np.quantile(np.abs(r[learn]), TRIM))
-        if (kept == before).all():
+        steps += 1
+        if steps == TRIM_STEPS or (kept == before).all():
             break
     leverage = np.einsum("ij,ji->i", D, np.linalg.solve(G, D.T))
     r = np.where(before, r / (1.0 - np.minimum(leverage, MOST_LEVERAGE)), r)

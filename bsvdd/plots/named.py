@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -132,7 +132,7 @@ def draw_named_surprises(
         names = [short(name) for name in now.index[rows]]
         ax.set_yticks(place, names, fontsize=7.5, parse_math=False)
     for row, label in zip(rows, ax.get_yticklabels(), strict=True):
-        label.set_weight("bold" if row == focus else "normal")
+        label.set_fontweight("bold" if row == focus else "normal")
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(rows) - 0.4, -0.7)
     ax.set_xlabel("← normal     surprise, 0 at the cutoff     abnormal →")
@@ -202,22 +202,24 @@ def draw_columns(
     known = np.isfinite(points).all(axis=1)
     normal = now["normal"].to_numpy(bool)
     P = now["probability_normal"].to_numpy()
-    for of, s, style in (
-        (known & normal, 20, {"marker": "o", "edgecolors": DARK, "linewidths": 0.5}),
-        (known & ~normal, 34, {"marker": "X", "edgecolors": DARK, "linewidths": 0.5}),
-    ):
-        ax.scatter(*points[of].T, s=s, c=P[of], cmap=P_NORMAL, vmin=0, vmax=1, **style)
+    style: dict[str, Any] = {"cmap": P_NORMAL, "vmin": 0, "vmax": 1}
+    style |= {"edgecolors": DARK, "linewidths": 0.5}
+    for of, s, marker in ((known & normal, 20, "o"), (known & ~normal, 34, "X")):
+        x, y = points[of].T
+        ax.scatter(x, y, s=s, c=P[of], marker=marker, **style)
     different = changed(now, before)
-    ring = {"s": 90, "facecolors": "none", "linewidths": 1.3}
-    ax.scatter(*points[different].T, edgecolors=DARK, **ring)
+    ring: dict[str, Any] = {"s": 90, "facecolors": "none", "linewidths": 1.3}
+    x, y = points[different].T
+    ax.scatter(x, y, edgecolors=DARK, **ring)
     shown = different
     if not len(different):
         shown = np.argsort(-now["surprise"].to_numpy(), kind="stable")
     if focus is not None:
-        ax.scatter(*points[[focus]].T, edgecolors="#D4A000", **ring)
+        x, y = points[[focus]].T
+        ax.scatter(x, y, edgecolors="#D4A000", **ring)
         shown = np.array([*dict.fromkeys([focus, *shown])])
-    x, y = (plain(short(name, 30)) for name in frame)
-    ax.set(xlabel=x, ylabel=y)
+    xlabel, ylabel = (plain(short(name, 30)) for name in frame)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
     ax.autoscale_view()
     rows = shown[known[shown]][:BESIDE]
     name_beside(ax, points, {row: short(now.index[row]) for row in rows})

@@ -208,8 +208,9 @@ def _draw_column(
     low, high = np.nanmin(others), np.nanmax(others)
     margin = EDGE * ((high - low) or 1.0)
     points = np.column_stack([np.arange(len(y)), y.clip(low - margin, high + margin)])
-    ax.scatter(*points.T, 8, color=MAJORITY, alpha=0.5)
-    ax.scatter(*points[odd].T, 40, color=MINORITY, marker="x", zorder=3)
+    ax.scatter(points[:, 0], points[:, 1], 8, color=MAJORITY, alpha=0.5)
+    x, y_ = points[odd].T
+    ax.scatter(x, y_, 40, color=MINORITY, marker="x", zorder=3)
     rows = odd[np.argsort(-np.abs(y[odd] - np.nanmedian(y)), kind="stable")]
     name_beside(
         ax,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -70,7 +72,7 @@ def p_value(
     array([0.01])
     """
     require_description(est, "p-value")
-    of_groups = {} if groups is None else {"groups": groups}
+    of_groups: dict[str, Any] = {} if groups is None else {"groups": groups}
     return np.asarray(est.decision(X, **of_groups)["p_value"])
 
 

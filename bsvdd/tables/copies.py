@@ -187,8 +187,8 @@ def _parts(
         added.append((step / width) ** 2 / 6.0)
     n = len(rows)
     shape = (n, len(numbers))
-    others = np.reshape(others, (len(others), n))
-    return np.reshape(numbers, shape[::-1]).T, others.T, np.array(added)
+    exact = np.reshape(others, (len(others), n)).T
+    return np.reshape(numbers, shape[::-1]).T, exact, np.array(added)
 
 
 def equal_beyond_chance(

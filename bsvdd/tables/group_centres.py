@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -304,7 +304,8 @@ class GroupCentres:
         """Return the sums over the rows of each group, and of none, (4, G + 1, p)."""
         found = np.zeros((4, G + 1, X.shape[1]))
         rows = np.flatnonzero(t > 0.0)
-        np.add.at(found, (slice(None), group[rows]), self._terms(X[rows], t[rows]))
+        at: Any = (slice(None), group[rows])
+        np.add.at(found, at, self._terms(X[rows], t[rows]))
         return found
 
     def groups(self, labels: np.ndarray) -> np.ndarray:
