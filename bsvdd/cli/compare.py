@@ -165,11 +165,10 @@ def _models(
 
 def _plan(data: list[Dataset], study: Study, table: Layout) -> list[str]:
     """Return lines on the models, the rows, and the columns that are no feature."""
-    sizes = ", ".join(
-        f"{each.name} ({len(each.X)} rows, {each.X.shape[1]} columns, "
-        f"{each.minority.sum()} minority)"
-        for each in data
-    )
+    one = data[0]
+    size = f"{len(one.X)} rows, {one.X.shape[1]} columns, {one.minority.sum()} minority"
+    of_one = f" ({size})" * (len(data) == 1)  # the titles have those of several
+    names = f"{', '.join(each.name for each in data)}{of_one}"
     left = [f"left out: {', '.join(map(repr, table.drop))}"] if table.drop else []
     left += [f"{table.id!r} names the rows, and is no feature"] if table.id else []
     halves = "random halves" if study.replicates > 1 else "random half"
@@ -179,7 +178,7 @@ def _plan(data: list[Dataset], study: Study, table: Layout) -> list[str]:
         none = int((~data[0].counts).sum())
         left.append(f"rows count by their weights; {none} of weight 0 measure nothing")
     return [
-        f"{len(study.models)} models on {sizes}, {study.replicates} {halves} each",
+        f"{len(study.models)} models on {names}, {study.replicates} {halves} each",
         *left,
     ]
 
