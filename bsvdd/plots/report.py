@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 10  # oddest rows in the table
 MOST_EXPLAINED = 3  # oddest rows with a picture
-CAPTIONS = {
-    "outliers": "The list with fdr=0.1 and without strata, weights and groups; "
-    "plots.plot_outliers draws any other."
-}
 
 
 def report(
@@ -120,7 +116,7 @@ def report(
         normal=int(decided["normal"].sum()),
         odd=odd,
         why_none=why_none,
-        pictures=[image(name, ax, CAPTIONS.get(name, "")) for name, ax in drawn],
+        pictures=[image(name, picture) for name, picture in drawn],
     )
     write(path, page)
     return path
