@@ -80,6 +80,7 @@ def score(
         step("reading")
         est = _loaded(model)
         known = est.table_.table
+        _require_as_fitted(known, table)
         layout = replace(table, category=_of_text(known, table))
         new = tables.files.read_own(csv, layout)
         with messages.naming(csv):
@@ -153,6 +154,17 @@ def _loaded(model: Path) -> Description:
     return est
 
 
+def _require_as_fitted(table: Table, layout: Layout) -> None:
+    """Raise a ValueError for an option that reads a column in another way."""
+    known = dict(zip(map(str, table.labels), table.columns, strict=True))
+    for name, levels in layout.order.items():
+        if name not in known or known[name].values != tuple(levels):
+            raise ValueError(f"--order {name!r}: {ALREADY}")
+    for name, period in layout.cyclic.items():
+        if table.cyclic.get(name) != period:
+            raise ValueError(f"--cyclic {name!r}: {ALREADY}")
+
+
 def _of_text(table: Table, layout: Layout) -> tuple[str, ...]:
     """Columns of the model in which a sign such as NA is a category."""
     for name in layout.category:
@@ -162,13 +174,6 @@ def _of_text(table: Table, layout: Layout) -> tuple[str, ...]:
             raise ValueError(
                 f"--category {name!r}: the model was fitted to {has} of categories"
             )
-    known = dict(zip(map(str, table.labels), table.columns, strict=True))
-    for name, levels in layout.order.items():
-        if name not in known or known[name].values != tuple(levels):
-            raise ValueError(f"--order {name!r}: {ALREADY}")
-    for name, period in layout.cyclic.items():
-        if table.cyclic.get(name) != period:
-            raise ValueError(f"--cyclic {name!r}: {ALREADY}")
     columns = zip(table.labels, table.columns, strict=True)
     signs = tables.files.MISSING
     return tuple(str(name) for name, column in columns if signs & set(column.values))

@@ -106,8 +106,8 @@ def detector_in(estimator: RowScorer) -> Description | Machine:
     """
     if isinstance(estimator, Description | Machine):
         return estimator
-    for view in getattr(estimator, "views_", {}).values():
-        return detector_in(view)
+    if views := getattr(estimator, "views_", None):
+        return detector_in(next(iter(views.values())))
     if isinstance(estimator, Pipeline):
         return detector_in(estimator.steps[-1][1])
     if hasattr(estimator, "best_estimator_"):
