@@ -233,9 +233,10 @@ class Flat:
 class EqualWeights(Flat):
     r"""Normal prior of free weights around the mean of the rows.
 
-    .. math:: m_j = 1 / n_0, \qquad \Sigma = (\sigma / n_0)^2 I
+    .. math:: m_j = N_j / n_0, \qquad \Sigma_{jj} = N_j (\sigma / n_0)^2
 
-    It is for the weights of BDD, which need not sum to one.
+    of atom j, which stands for :math:`N_j` rows. It is for the weights of BDD, which
+    need not sum to one.
 
     Parameters
     ----------

@@ -640,8 +640,7 @@ class BDD(Bayesian):
         Prior of the weights.
     simplex : bool, default=False
         Use the posterior mode under sum w = 1, w >= 0 instead of draws. There is then
-        one w, and P(normal) counts the uncertainty of the cutoff and of unseen rows
-        only.
+        one w, whose error P(normal) counts as that of SVDD.
     sampler : {"auto", "mode", "nuts", "metropolis"} or callable, default="auto"
         "auto" makes independent draws of the normal posterior; with a prior that is not
         normal it is as in :class:`BSVDD`. "mode" makes none: w is the mode, the centre

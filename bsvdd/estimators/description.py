@@ -411,7 +411,11 @@ class Description(OutlierMixin, OfRows[Fit]):
     def probability_normal(
         self, X: ArrayLike, groups: ArrayLike | None = None
     ) -> np.ndarray:
-        r"""Return :math:`P(d_z \le D_{\mathrm{opt}} \mid \mathrm{data})` of each row.
+        r"""Return P(normal) of each row: it lies within the cutoff, given the data.
+
+        It is :math:`P(\mathrm{inside} \ge \mathrm{outside} \mid \mathrm{data})`, see
+        :meth:`score_samples`, with a cutoff in each draw; with ``cutoffs.Printed`` it
+        is :math:`P(d_z \le D_{\mathrm{opt}} \mid \mathrm{data})`.
 
         Parameters
         ----------
@@ -425,9 +429,9 @@ class Description(OutlierMixin, OfRows[Fit]):
         -------
         ndarray of shape (n,)
             The share of the draws in which the row is normal, in [0, 1]. It counts what
-            is uncertain: the weights of the centre, the cutoff, and rows that the
-            sample has not shown, see :mod:`bsvdd.inference.boundary`. A model with one
-            estimate of the weights has the last two. Of a fit with ``group_centres`` it
+            is uncertain: the weights of the centre, or one estimate of the centre by a
+            bootstrap; the cutoff; and rows that the sample has not shown, see
+            :mod:`bsvdd.inference.boundary`. Of a fit with ``group_centres`` it
             counts the centre of the row's group too. With ``cutoffs.Printed`` the
             cutoff is one number.
 

@@ -283,10 +283,8 @@ class Facts:
         How the cutoff was chosen, as the predicate of a sentence.
     chosen_on_rows : bool
         Whether left-out training rows chose the cutoff.
-    uncertain : bool
-        Whether P(normal) counts the uncertainty of the cutoff.
-    unseen : bool
-        Whether P(normal) counts rows that the sample has not shown.
+    uncertain : list of str
+        What P(normal) counts as uncertain; with nothing it is 0 or 1.
     beyond : dict of str to Share
         The rows of each class beyond the cutoff, each left out.
     """
@@ -323,8 +321,7 @@ class Facts:
     cutoff: float
     cutoff_words: str
     chosen_on_rows: bool
-    uncertain: bool
-    unseen: bool
+    uncertain: list[str]
     beyond: dict[str, Share]
 
     @property
@@ -476,11 +473,21 @@ def _kernel_facts(kernel: Kernel) -> dict[str, Any]:
     }
 
 
+def _uncertain(fit: Fit) -> list[str]:
+    drawn = not isinstance(fit.cutoff, cutoffs.Printed)
+    unseen = drawn and fit.dictionary.kernel.normalized
+    of_estimate = ["the centre"] * unseen
+    return (
+        (["the weights of the centre"] if fit.has_draws else of_estimate)
+        + ["the cutoff"] * drawn
+        + ["rows that the sample has not shown"] * unseen
+    )
+
+
 def _cutoff_facts(fit: Fit) -> dict[str, Any]:
     rows = fit.rows
     flagged = fit.left_out_scores < 0.0
     has_weight = rows.weight > 0.0
-    uncertain = not isinstance(fit.cutoff, cutoffs.Printed)
     classes = {
         "majority": has_weight & ~rows.minority,
         "minority": has_weight & rows.minority,
@@ -489,8 +496,7 @@ def _cutoff_facts(fit: Fit) -> dict[str, Any]:
         "cutoff": fit.D_opt,
         "cutoff_words": how_chosen(fit.cutoff),
         "chosen_on_rows": not is_given(fit.cutoff),
-        "uncertain": uncertain,
-        "unseen": uncertain and fit.dictionary.kernel.normalized,
+        "uncertain": _uncertain(fit),
         "beyond": {
             name: Share.of(flagged[of], rows.mass[of], rows.group[of])
             for name, of in classes.items()

@@ -172,9 +172,8 @@ class OCSVM(Machine):
     Parameters
     ----------
     kernel : Kernel or callable, default=Tabular(RBF("median"))
-        As in :class:`bsvdd.BSVDD`. A narrower kernel orders rows better, and f = 0 then
-        flags most new normal rows: on 13 real sets .13 of them with ``"median"`` (AUC
-        .80), .48 with ``"modified_mean"`` (.87), .91 with ``"likelihood"`` (.88).
+        As in :class:`bsvdd.BSVDD`. A narrower kernel may order rows better, but f = 0
+        then flags most new normal rows.
     minor_label, table : optional
         As in :class:`bsvdd.BSVDD`.
     nu : float, default=0.1

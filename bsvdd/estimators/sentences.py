@@ -110,9 +110,8 @@ def job(found: Facts) -> str:
 def _draws(found: Facts) -> Iterator[tuple[str, str]]:
     posterior = found.posterior
     if posterior is None:
-        unseen = " and of rows that the sample has not shown" * found.unseen
-        counted = f"; P(normal) counts what is uncertain of the cutoff{unseen}"
-        counts = counted * found.uncertain
+        counted = f"; uncertain in P(normal): {', '.join(found.uncertain)}"
+        counts = counted if found.uncertain else ""
         yield "draws", f"none: one estimate of the weights{counts}"
         return
     priors = ", ".join(f"{name} = {text}" for name, text in posterior.priors.items())

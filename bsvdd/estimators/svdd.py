@@ -52,8 +52,8 @@ class SVDD(Description):
     sphere_ : Sphere
     kernel_, gram_, idata_, cutoff_
         As in :class:`BSVDD`; ``idata_`` has one draw. P(normal) and intervals count the
-        uncertainty of the cutoff, and of rows that the sample has not shown, but not
-        the uncertainty of the centre: intervals of 90 % are too short.
+        uncertainty of the cutoff, of rows that the sample has not shown, and of the
+        centre by a bootstrap of the rows near z, see :mod:`bsvdd.inference.boundary`.
 
     See Also
     --------

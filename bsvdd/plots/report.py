@@ -134,7 +134,7 @@ def _pictures(
     yield "distances", plots.plot_distances(est, X, y)
     if found.one_table and X is None:
         yield "outliers", plots.plot_outliers(stand_out(est, est.table_.frame))
-    elif found.uncertain:
+    elif "the cutoff" in found.uncertain:
         given = {"rows": odd} if X is None else {"X": X.iloc[odd]}
         yield "margins", plots.plot_margin(est, **given)
     both = 0 < found.minority < found.rows

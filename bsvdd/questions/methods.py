@@ -18,7 +18,7 @@ R_HAT = (
     "convergence of MCMC. Bayesian Analysis 16, 667-718."
 )
 PYMC = (
-    "Abril-Pla, O. et al. (2023). PyMC: a modern and comprehensive probabilistic "
+    "Abril-Pla, O. et al. (2023). PyMC: a modern, and comprehensive probabilistic "
     "programming framework in Python. PeerJ Computer Science 9, e1516."
 )
 PICKANDS = (
@@ -148,7 +148,7 @@ def _rows(found: Facts) -> Iterator[str]:
         yield (
             f"{found.rows_with_missing} of {found.rows} rows have missing values, in "
             f"{each}; they were filled by the median, or the most frequent category, "
-            f"of the 10 nearest rows{ways * found.uncertain}."
+            f"of the 10 nearest rows{ways * ('the cutoff' in found.uncertain)}."
         )
     if found.minority and not found.learns_from_minority:
         yield f"The {found.minority} abnormal rows had no part in the description."
@@ -209,20 +209,19 @@ def _posterior(
 
 def _decision(found: Facts, cite: References) -> Iterator[str]:
     yield f"The cutoff {found.cutoff_words}."
-    what = (
-        "the share of draws in which the distance of the row from the centre is at "
-        f"most {found.cutoff:.6g}"
-    )
-    if found.uncertain:
+    called = "A row is called normal if P(normal) exceeds .5: the"
+    if "the cutoff" in found.uncertain:
         kind = "posterior " * bool(found.posterior)
-        weights = "of the weights, " * bool(found.posterior)
-        what = (
-            f"the {kind}probability that the row lies within the cutoff, which counts "
-            f"the uncertainty {weights}of the cutoff, by a Bayesian bootstrap of "
-            f"left-out rows {cite(RUBIN)}"
+        yield (
+            f"{called} {kind}probability that the row lies within the cutoff. "
+            f"It counts what is uncertain: {', '.join(found.uncertain)}. The cutoffs "
+            f"are of a Bayesian bootstrap of left-out rows {cite(RUBIN)}."
         )
-        what += ", and of rows that the sample has not shown" * found.unseen
-    yield f"A row is called normal if P(normal) exceeds .5: {what}."
+    else:
+        yield (
+            f"{called} share of draws in which the distance of the row from the "
+            f"centre is at most {found.cutoff:.6g}."
+        )
     if found.one_table:
         yield (
             "Of the rows themselves, those are called odd that models of two tails "

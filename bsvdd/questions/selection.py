@@ -38,8 +38,8 @@ def p_value(
     Returns
     -------
     ndarray of shape (n,)
-        At least 1/(n + 1), at most 1. It depends a little on the cutoff, whose
-        false-alarm rate gives the boundary of each draw.
+        At least 1/(n + 1) of n left-out majority rows, or groups, at most 1. It depends
+        a little on the cutoff, whose false-alarm rate gives the boundary of each draw.
 
     Raises
     ------

@@ -333,7 +333,11 @@ SAID = {  # a fit, its rows and labels, facts, and parts of the paragraph
         *(
             ROWS[:20],
             None,
-            {"uncertain": False, "bandwidth": 1.5, "likelihood_scale": 3.0},
+            {
+                "uncertain": ["the weights of the centre"],
+                "bandwidth": 1.5,
+                "likelihood_scale": 3.0,
+            },
         ),
         ["is 3, a number that we chose", "false-alarm rate of 0.05", "is at most "],
     ),
@@ -440,9 +444,12 @@ def test_new_rows_with_labels_are_reported(tmp_path):
 @pytest.mark.parametrize(
     ("est", "uncertain"),
     [
-        (BDD(simplex=True), "the cutoff, rows that the sample has not shown"),
+        (
+            BDD(simplex=True),
+            "the centre, the cutoff, rows that the sample has not shown",
+        ),
         (bsvdd.as_published("BDD"), ""),
-        (SVDD(), "the cutoff, rows that the sample has not shown"),
+        (SVDD(), "the centre, the cutoff, rows that the sample has not shown"),
         (SVDD(cutoff=cutoffs.Printed(of="own")), ""),
         (
             BDD(kernel=kernels.Linear(), draws=50),
@@ -457,8 +464,10 @@ def test_pages_and_paragraphs_say_what_is_uncertain(est, uncertain, tmp_path):
     told = f"What is uncertain: {uncertain}." if uncertain else "Nothing is uncertain"
     assert told in " ".join(page.split())
     said = bsvdd.methods(est)
-    unseen = "rows that the sample has not shown"
-    assert (unseen in said) == (unseen in uncertain) == bsvdd.facts(est).unseen
+    parts = bsvdd.facts(est).uncertain
+    assert ", ".join(parts) == uncertain
+    assert (f"uncertain: {uncertain}." in said) == ("the cutoff" in parts)
+    assert ("the centre" in parts) == (est.fit_.boundary.centre is not None)
     assert ("prior and weight λ" in page) == bool(bsvdd.facts(est).posterior)
     if isinstance(est, BDD) and not bsvdd.facts(est).posterior:
         assert "of their posterior the mode among positive weights" in said
