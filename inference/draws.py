@@ -113,6 +113,10 @@ class Draws:
     variables: Variables = field(default_factory=dict)
     coords: Coords = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for each in (self.w, *(values for _, values in self.variables.values())):
+            each.setflags(write=False)
+
     @property
     def dictionary(self) -> Dictionary:
         """The atoms that are weighed, and the rows."""

@@ -84,7 +84,8 @@ def _posterior(tree: xr.DataTree, about: str) -> tuple[xr.Dataset, Stats]:
     stats: Stats = {}
     if "sample_stats" in tree.children:
         each = tree["sample_stats"].data_vars.items()
-        stats = {str(name): v.to_numpy() for name, v in each if v.ndim == 2}
+        numbers = (item for item in each if item[1].dtype.kind in "fiub")
+        stats = {str(name): v.to_numpy() for name, v in numbers if v.ndim == 2}
     return tree["posterior"].to_dataset(), stats
 
 
@@ -126,7 +127,7 @@ def _ordered(x: xr.DataArray, model: Weights, about: str) -> xr.DataArray:
 def _of_array(draws: ArrayLike, atoms: int, about: str) -> np.ndarray:
     """Return weights (chains, draws, M)."""
     try:
-        w = np.asarray(draws, dtype=float)
+        w = np.array(draws, dtype=float)  # the caller may change draws
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"{about}: expected a DataTree, a dataset, or an array of numbers, got "

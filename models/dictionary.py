@@ -214,7 +214,7 @@ class Dictionary:
                 f"{self.kernel!r} returned values that are not finite; scale the "
                 "columns of X"
             )
-        return K, T, A @ found.diag
+        return K, T, np.atleast_1d(A @ found.diag)
 
     @property
     def K(self) -> np.ndarray:

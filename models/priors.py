@@ -610,7 +610,7 @@ def of_log_sums(prior: PriorLike, gram: Dictionary) -> InNumbers:
     m, sd = prior.of_group(gram)
     N = gram.sizes[: gram.m]
     e = gram.effective[: gram.m]
-    variance = np.log1p(np.expm1(sd**2) / e)
+    variance = sd**2 + np.log1p((1.0 - 1.0 / e) * np.expm1(-(sd**2)))
     mean = np.log(N) + m + (sd**2 - variance) / 2.0
     return Gaussian(mean, np.sqrt(variance), prior.root(gram))
 

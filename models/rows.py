@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 N_FOLDS = 10
 FEWEST_ROWS = 3  # in effect
+LEAST_WEIGHT = 1e-100  # relative to the largest: squares of smaller ones vanish
 Moves = Callable[[np.ndarray], np.ndarray]
 
 
@@ -362,7 +363,8 @@ def _relative_weights(
             f"a description needs {fewest} majority rows or more, got "
             f"{with_weight}{effect * (weight is not None)}"
         )
-    return t / largest
+    t = t / largest
+    return np.where(t < LEAST_WEIGHT, 0.0, t)
 
 
 def _group_codes(groups: ArrayLike, n: int) -> np.ndarray:

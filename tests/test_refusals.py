@@ -164,6 +164,7 @@ def weighted(weight=None, groups=None):
 
 THIRD, TURNED = np.arange(20) == 3, pd.Series(np.linspace(1.0, 2.0, 20))[::-1]
 UNITS = [
+    (lambda: Table(cyclic=["hour"]), "cyclic must be columns with positive periods"),
     (weighted(Y[:5]), "sample_weight must be 20 numbers, one for each row"),
     (
         weighted(np.where(THIRD, NAN, 1.0)),
@@ -243,8 +244,8 @@ PARAMETERS = [
     *(
         (partial(Table, **how), words)
         for how, words in (
-            ({"cyclic": {"hour": 0}}, "periods must be positive"),
-            ({"cyclic": {"hour": "24"}}, "periods must be positive"),
+            ({"cyclic": {"hour": 0}}, "positive periods"),
+            ({"cyclic": {"hour": "24"}}, "positive periods"),
             ({"missing": -999}, "missing must be a list, such as .-999., got -999"),
             ({"missing": "?"}, "missing must be a list"),
         )
@@ -468,6 +469,16 @@ def of_function(function, **named):
     return fit(prior=function, **FEW, **named)
 
 
+POSITIONS = [
+    (partial(of_rows, rows), "rows must be a mask of 20 booleans, or different pos")
+    for rows in ([70], [], [0.5], 3, "odd", [1, 1], [1, -19], Y[:5] > 0, Y)
+    for of_rows in (
+        lambda rows: bsvdd.sensitivity(bayesian(), rows=rows),
+        lambda rows: bsvdd.explain(bayesian(), rows=rows),
+        lambda rows: bsvdd.elpd(bayesian(), rows=rows),
+    )
+]
+
 PRIORS = [
     *(
         (partial(cls, sd=sd), f"{cls.__name__}: sd must be a positive number whose")
@@ -480,6 +491,14 @@ PRIORS = [
     ),
     (partial(priors.Flat, sd="1"), "Flat: sd must be a positive number .* got '1'"),
     (partial(priors.Beta, total=0), "Beta: total must be a positive number"),
+    (
+        lambda: BSVDD().set_params(prior__sd=0.3),
+        r"prior is a value, .* such as prior=Flat\(sd=1.5\)",
+    ),
+    *(
+        (lambda draws=draws: bsvdd.prior_draws(BSVDD(), X, draws=draws), "draws must")
+        for draws in (0, -1, 1.5, "a")
+    ),
     (partial(priors.RowSum, exponent=1.5), "RowSum: exponent must lie in"),
     (partial(priors.SVDDWeights, floor=2), "SVDDWeights: floor must lie in"),
     (
@@ -647,6 +666,9 @@ DRAWS = [
 ]
 
 QUESTIONS = [
+    (lambda: bsvdd.p_value(fitted(), None), "X must be rows"),
+    (lambda: bsvdd.select(fitted(), None), "X must be rows"),
+    (lambda: scorers.roc_auc(fitted(), FRAME), "y must have the labels of X"),
     (lambda: fitted(BDD, simplex=True).summary(), "one estimate of the weights"),
     *(
         (lambda f=f: bsvdd.select(fitted(), X, f), "fdr must lie between 0 and 1")
@@ -758,14 +780,8 @@ QUESTIONS = [
         "elpd needs an RBF kernel, .* got Laplacian",
     ),
     (lambda: bsvdd.elpd(bayesian(), X, rows=Y > 0), "not both"),
-    *(
-        (
-            lambda r=r: bsvdd.elpd(bayesian(), rows=r),
-            "mask of 20 booleans, or different positions",
-        )
-        for r in (Y[:5] > 0, [20], [-1], [], [0.5], "odd", Y)
-    ),
     (lambda: bsvdd.report(fitted(), "nowhere/a.html"), "does not exist; make it"),
+    (lambda: fitted().save("nowhere/a.safetensors"), "does not exist; make it"),
     (lambda: bsvdd.report(fitted(), "a.html", y=Y), "X is not given"),
     (lambda: bsvdd.facts(SVDD()), "is not fitted yet"),
     (lambda: plots.plot_roc(fitted()), "majority and minority rows, got 20 and 0"),
@@ -823,6 +839,7 @@ TABLES = {
     "cutoffs": CUTOFFS,
     "kernels": KERNELS,
     "priors": PRIORS,
+    "positions": POSITIONS,
     "draws": DRAWS,
     "questions": QUESTIONS,
     "comparison": OF_COMPARISON,

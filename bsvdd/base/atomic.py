@@ -61,7 +61,10 @@ def write(path: Path, content: bytes) -> None:
 
 
 def require_replaceable(path: Path) -> None:
-    """Raise an OSError if ``path`` is a folder, device or pipe."""
+    """Raise an OSError if ``path`` is a folder, device or pipe, or has no folder."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"the folder {folder} does not exist; make it")
     if path.exists() and not path.is_file():
         raise OSError(
             f"{path} is no file, but a folder, device or pipe; name another file"

@@ -262,8 +262,9 @@ class Bayesian(Description):
         Parameters
         ----------
         draws : xarray.DataTree, xarray.Dataset, data frame or array (draws, atoms)
-            The weights ``w``, and other variables, which ``idata_`` keeps. A tree has
-            them in the group ``posterior``, and divergences in ``sample_stats``. Atoms
+            The weights ``w``, and other variables, which ``idata_`` keeps, but for
+            names of what it computes itself, such as ``squared_norm``. A tree has them
+            in the group ``posterior``, and divergences in ``sample_stats``. Atoms
             are matched by the names in the coordinate ``point``, or by the columns of a
             data frame, and by their order where there are none.
 
@@ -414,12 +415,16 @@ def prior_draws(
         raise TypeError(
             f"{type(est).__name__} has no prior; use BSVDD, BDD, BSVDDM or BDDM"
         )
+    if not (isinstance(draws, int) and draws > 0):
+        raise ValueError(f"draws must be a whole number of at least 1, got {draws!r}")
     est = clone(est)
     est._validate_params()
     seed = seed_of(est)
     training = TrainingRows.read(est, X, y, seed=seed, **of_rows)
     est._require_rows(training.minority & (training.weight > 0.0), y is not None)
-    new = None if Z is None else training.new(Z)
+    new = None
+    if Z is not None:
+        new = training.of_floats(training.floats(Z), training.groups_of(Z, None))
     with threads.one():
         most = est._most_atoms(training.n_groups)
         minority = est._learns_from_minority
@@ -441,7 +446,9 @@ def prior_draws(
 
 def names_of_new(Z: ArrayLike, n: int) -> np.ndarray:
     """Return the index of n new rows, or their numbers."""
-    return Z.index.to_numpy() if isinstance(Z, pd.DataFrame) else np.arange(n)
+    if not isinstance(Z, pd.DataFrame):
+        return np.arange(n)
+    return (Z.index.map(str) if Z.index.nlevels > 1 else Z.index).to_numpy()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .of_rows import OfRows
@@ -41,3 +42,19 @@ def training_minority(est: LeavesOut) -> np.ndarray:
     if isinstance(est, OfRows):
         return np.asarray(est.fit_.rows.minority)
     return est.table_.minority
+
+
+def positions(rows: ArrayLike, n: int) -> np.ndarray:
+    """Return the positions of chosen rows among n; a ValueError for what is none."""
+    found = np.asarray(rows)
+    if found.dtype == bool and found.shape == (n,):
+        found = np.flatnonzero(found)
+    inside = found.dtype.kind in "iu" and found.ndim == 1 and len(found) > 0
+    if inside:
+        inside = bool(((found >= -n) & (found < n)).all())
+    if not inside or len(np.unique(found % n)) < len(found):
+        raise ValueError(
+            f"rows must be a mask of {n} booleans, or different positions of training "
+            f"rows, {-n} to {n - 1}, and at least one; got {rows!r:.80}"
+        )
+    return found % n

@@ -361,7 +361,8 @@ class Description(OutlierMixin, OfRows[Fit]):
         Returns
         -------
         pandas.DataFrame
-            With the index of X if X is a data frame, or the names of the training rows:
+            With the index of X if X is a data frame, or the names of the training rows,
+            whole numbers or texts:
 
             - ``p_value`` of new rows, as :func:`bsvdd.p_value`: among the rows of its
               own table the rank of a row is no evidence;
@@ -699,6 +700,12 @@ class Description(OutlierMixin, OfRows[Fit]):
             for name in list(params)
             if name.startswith(prefix)
         }
+        inner = {name.partition("__")[0] for name in params if "__" in name}
+        for name in inner & set(self.get_params(deep=False)):
+            raise ValueError(
+                f"{name} is a value, whose fields cannot be set: give another, such "
+                f"as {name}={getattr(self, name)!r}"
+            )
         super().set_params(**params)
         if of_kernel:
             self.kernel = as_kernel(self.kernel).with_params(**of_kernel)

@@ -30,6 +30,7 @@ from ..inference.fit import Fit
 from ..models import kernels, priors
 from ..models.dictionary import Dictionary
 from ..models.weights import Weights
+from ..tables.group_centres import group_texts
 from ..tables.labels import to_save
 from ..tables.training import TrainingRows
 from .of_rows import OfRows
@@ -78,7 +79,7 @@ def encoded(value: Any, place: str, tensors: Tensors) -> Any:
 
 def _of_array(value: np.ndarray, place: str, tensors: Tensors) -> dict[str, object]:
     if value.dtype.kind not in "fiub":  # of texts
-        texts = value.astype(str) if value.dtype.kind in "mM" else value
+        texts = group_texts(value) if value.dtype.kind in "mM" else value
         return {"objects": to_save(tuple(texts.tolist()))}
     if place.startswith(SINGLE) and value.dtype.kind == "f":
         value = value.astype(np.float32)

@@ -45,7 +45,9 @@ class Scorer:
 
     name: str
 
-    def __call__(self, estimator: RowScorer, X: ArrayLike, y: ArrayLike) -> float:
+    def __call__(
+        self, estimator: RowScorer, X: ArrayLike, y: ArrayLike | None = None
+    ) -> float:
         """Return the metric for rows X with labels y.
 
         Parameters

@@ -31,7 +31,7 @@ from ..models.rows import CompleteRows
 from ..models.signed import ZERO
 from ..models.weights import Weights
 from .bayesian import names_of_new
-from .checks import require_one_fit
+from .checks import positions, require_one_fit
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -100,7 +100,7 @@ def sensitivity(
     if Z is not None and rows is not None:
         raise ValueError("rows= are training rows, in place of Z; give one of them")
     new = None if Z is None else est._new_rows(Z, warned=False)
-    which = slice(None) if rows is None else np.asarray(rows)
+    which = slice(None) if rows is None else positions(rows, len(est.fit_.rows.X))
     with threads.one():
         f = _scores(fit, new)[:, which]
         i = np.sort(fit.rows.majority)
@@ -201,6 +201,8 @@ def largest(
     >>> largest(bsvdd.sensitivity(est, [[0.0, 2.5]]), most=3).shape
     (3, 4)
     """
+    if of not in ("prior", "weight"):
+        raise ValueError(f'of must be "prior" or "weight", got {of!r}')
     if of not in found:
         raise ValueError(
             f"the sensitivity has no {of!r}, as the prior is not a normal one of "

@@ -40,6 +40,7 @@ from collections.abc import Hashable
 from typing import cast
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from scipy.stats import norm, rankdata
 
@@ -48,6 +49,7 @@ from ..inference.cutoffs import FalseAlarm
 from ..inference.fit import Fit
 from ..models.signed import TINY
 from ..tables.copies import Pairs
+from ..tables.group_centres import group_texts
 from ..tables.training import TrainingRows
 
 PACKAGE = __name__.partition(".")[0]
@@ -137,9 +139,8 @@ def of_order(fit: Fit) -> str:
 def of_drift(training: TrainingRows) -> str:
     """Return a warning that rows drift within groups that have own centres; else ""."""
     rows = np.sort(training.majority)
-    labels = training.group_labels
-    assert labels is not None  # they have centres
-    _, group = np.unique(labels[rows].astype(str), return_inverse=True)
+    labels = group_texts(training.group_labels)
+    group, _ = pd.factorize(labels[rows])
     columns = training.table.columns
     dates = [f for f, column in enumerate(columns) if column.kind == "dates"]
     known = ~np.isnan(training.observed[rows]).any(axis=0)

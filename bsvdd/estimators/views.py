@@ -33,6 +33,7 @@ from ..inference.boundary import SCORE_TIE
 from ..inference.cutoffs import FalseAlarm
 from ..inference.p_values import p_values
 from ..models.kernels import Tabular
+from ..models.kernels.base import is_number
 from ..models.rarity import Rarity
 from ..tables.table import frame_of
 from ..tables.training import TrainingTable, unrepeated_hashes, warn_of_training
@@ -238,7 +239,8 @@ class Views(OutlierMixin, BaseEstimator):
         fits = [name for name in views if isinstance(views[name], DescriptionView)]
         if not (
             set(c) == set(views)
-            and min(c.values()) >= 0.0 < max(c[name] for name in fits)
+            and all(is_number(value) and value >= 0.0 for value in c.values())
+            and max(c[name] for name in fits) > 0.0
         ):
             raise ValueError(
                 f"weights: {self.weights}: expected 0 or more for {quoted(views)}, not "

@@ -16,7 +16,7 @@ import pandas as pd
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from .. import plots
-from ..base.atomic import write
+from ..base.atomic import require_replaceable, write
 from ..estimators import sentences
 from ..estimators.bayesian import Bayesian
 from ..estimators.description import Description
@@ -89,10 +89,7 @@ def report(
         raise ValueError(
             "y has the labels of X, but X is not given: report(est, path, X, y)"
         )
-    if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(
-            f"the folder {path.absolute().parent} does not exist; make it"
-        )
+    require_replaceable(path)
     X = None if X is None else pd.DataFrame(as_frame(X))
     decided = est.decision(X)
     order = np.argsort(-decided["surprise"].to_numpy(), kind="stable")[:MOST_LISTED]

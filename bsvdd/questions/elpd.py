@@ -22,19 +22,22 @@ large, whatever rows it would predict.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from ..estimators.checks import require_one_fit
+from ..estimators.checks import positions, require_one_fit
 from ..estimators.description import Description
 from ..models.kernels import RBF
 from ..tables.table import frame_of
 
 if TYPE_CHECKING:
     from arviz import ELPDData
+
+    from ..tables.training import TrainingRows
 
 GOOD_K = 0.7  # of Pareto k, which nothing has here
 
@@ -67,8 +70,9 @@ def elpd(
     -------
     arviz.ELPDData
         For ``az.compare({"a": elpd(a), "b": elpd(b)})``, of the same rows. ``elpd`` is
-        the sum of ``elpd_i``, :math:`t_i \ell_i` with the weights t of mean 1. ``se``
-        is :math:`\sqrt{n}` times the standard deviation of these: the rows with their
+        the sum of ``elpd_i``, :math:`t_i \ell_i` with the weights t of mean 1, summed
+        over the rows of each group, which has the name of its first row. ``se`` is
+        :math:`\sqrt{n}` times the standard deviation of these: the groups with their
         weights count as a sample, so few heavy rows make it large. ``p`` is NaN, as the
         density at rows in the fit is no evidence, and there is no Pareto k, as no draw
         has an importance weight.
@@ -118,9 +122,13 @@ def elpd(
     if rows is None and X is None:
         constant = est.idata_["constant_data"]
         weight = constant["weight"].where(~constant["minority"], 0.0).to_numpy()
-    at = np.flatnonzero(weight > 0.0) if rows is None else _positions(rows, len(index))
+    at = np.flatnonzero(weight > 0.0) if rows is None else positions(rows, len(index))
     of_row = logsumexp(values[:, at], axis=0) - math.log(len(values)) - normalizer
     found = weight[at] * of_row
+    labels = cast("TrainingRows", est.fit_.rows).group_labels
+    of, _ = pd.factorize(at if X is not None or labels is None else labels[at])
+    _, first = np.unique(of, return_index=True)
+    found = np.bincount(of, found)
     return ELPDData(
         elpd=float(found.sum()),
         se=float(np.sqrt(len(found) * found.var())),
@@ -130,22 +138,8 @@ def elpd(
         scale="log",
         warning=False,
         good_k=GOOD_K,
-        elpd_i=xr.DataArray(found, {"obs": index[at]}, "obs"),
+        elpd_i=xr.DataArray(found, {"obs": index[at][first]}, "obs"),
     )
-
-
-def _positions(rows: ArrayLike, n: int) -> np.ndarray:
-    """Return the positions of chosen rows among n; a ValueError for what is none."""
-    found = np.asarray(rows)
-    if found.dtype == bool and found.shape == (n,):
-        found = np.flatnonzero(found)
-    valid = found.dtype.kind in "iu" and found.ndim == 1 and len(found) > 0
-    if not valid or len(np.intersect1d(found, np.arange(n))) < len(found):
-        raise ValueError(
-            f"rows must be a mask of {n} booleans, or different positions of training "
-            f"rows, 0 to {n - 1}, and at least one; got {rows!r:.80}"
-        )
-    return found
 
 
 def _log_normalizer(est: Description) -> float:

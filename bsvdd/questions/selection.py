@@ -72,6 +72,8 @@ def p_value(
     array([0.01])
     """
     require_description(est, "p-value")
+    if X is None:
+        raise ValueError("X must be rows; a training row has no p-value")
     of_groups: dict[str, Any] = {} if groups is None else {"groups": groups}
     return np.asarray(est.decision(X, **of_groups)["p_value"])
 

@@ -47,6 +47,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..base.messages import of_value
+from ..estimators.checks import positions
 from ..estimators.protocols import HasGroups, HasTable, LeavesOut, RowScorer
 from ..tables.table import frame_of
 from ..tables.training import TrainingTable
@@ -517,7 +518,7 @@ def explain(
             "row is like Z"
         )
     own = np.arange(len(known))
-    own = own if rows is None else own[np.asarray(rows)]
+    own = own if rows is None else positions(rows, len(known))
     new_rows = known.iloc[own] if Z is None and X is not None else Z
     labels, near_labels = _groups(est, new_rows, own, groups)
     if isinstance(groups, str) and isinstance(Z, pd.DataFrame):

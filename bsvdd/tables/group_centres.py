@@ -17,7 +17,8 @@ groups are shrunk to the common one, maximises the left-out normal likelihood.
 A category l becomes :math:`\max_k \log v_k - \log v_l`, with :math:`v_l = \kappa q_l +
 n_{gl}` of its share q among all rows and the counts n of the group's rows: by how much
 its surprisal exceeds that of the group's main category, as a Dirichlet prior predicts.
-:math:`\kappa` maximises the left-out likelihood.
+:math:`\kappa` maximises the left-out likelihood; if infinite, v is q: groups say
+nothing, as where each has the same number of rows of each category.
 
 The residual of a row whose group has no other is multiplied by the ratio, 1 at most, of
 two mean sizes of the residuals of training rows: as they are, and as if each was of a
@@ -51,7 +52,7 @@ from ..models.signed import TINY
 from .columns import text_of
 
 SCALES = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, np.inf)  # nu
-POOLED = np.geomspace(0.02, 1e4, 24)  # kappa
+POOLED = (*np.geomspace(0.02, 1e4, 24), np.inf)  # kappa
 WILD = 10.0  # interquartile ranges beyond the quartiles
 DRAWS = 1000  # of centres of groups
 MOVES = 8  # of the residual of a row
@@ -63,7 +64,8 @@ NEW = -1  # the group of a row whose group is not known
 
 def group_texts(groups: object) -> np.ndarray:
     """Return labels of groups as texts, as they are compared."""
-    return np.array([text_of(v) for v in np.asarray(groups).tolist()], dtype=object)
+    cells = pd.Series(np.asarray(groups)).astype(object)  # dates as pandas shows them
+    return cells.map(text_of).to_numpy(dtype=object)
 
 
 def checked_labels(groups: object, n: int) -> np.ndarray:
@@ -159,8 +161,13 @@ class Levels:
     def evidence(
         self, x: np.ndarray, group: np.ndarray, weight: np.ndarray
     ) -> np.ndarray:
-        """Return kappa q + n of all categories (m, K + 1), each row without itself."""
+        """Return kappa q + n of all categories (m, K + 1), each row without itself.
+
+        With an infinite kappa it is q.
+        """
         own = self.counts[group]
+        if np.isinf(self.kappa):
+            return np.broadcast_to(self.share, own.shape)
         own[np.arange(len(x)), self.code(x)] -= weight * ~np.isnan(x)
         return np.asarray(np.maximum(self.kappa * self.share + own, TINY))
 
@@ -181,6 +188,8 @@ class Levels:
 
         No draw of an evidence is below that of a group without rows.
         """
+        if np.isinf(self.kappa):
+            return np.zeros((MOVES, len(x)))
         p = self.evidence(x, group, weight)
         u = np.random.default_rng(0).uniform(size=(MOVES // 2, p.shape[1]))
         some, place = np.unique(p, axis=0, return_inverse=True)

@@ -144,10 +144,12 @@ class Table:
     names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        periods = list(self.cyclic.values())
+        is_map = isinstance(self.cyclic, Mapping)
+        periods = list(self.cyclic.values()) if is_map else [None]
         if not all(isinstance(v, int | float | np.number) and v > 0 for v in periods):
             raise ValueError(
-                f"cyclic: periods must be positive, such as 24, got {self.cyclic!r}"
+                "cyclic must be columns with positive periods, such as {'hour': 24}, "
+                f"got {self.cyclic!r}"
             )
         if isinstance(self.missing, str) or not isinstance(self.missing, Collection):
             raise ValueError(

@@ -171,7 +171,7 @@ class TrainingRows(Rows):
         weight = as_weights(known["sample_weight"])
         if seed is not None:
             weight = thinned(minority, weight, est._learns_from_minority, seed)
-        groups = None if known["groups"] is None else np.asarray(known["groups"])
+        groups = None if known["groups"] is None else np.array(known["groups"])
         if est.group_centres:
             kernel = _of_residuals(kernel)
         found = cls.of(
@@ -352,6 +352,7 @@ class TrainingRows(Rows):
             new = "all rows are answered as rows of new groups"
             warn(f"{no}: {new}; give theirs, {how}", DataWarning)
             return np.full(len(frame), NEW)
+        _require_order("groups", groups, frame)
         return centres.groups(group_texts(checked_labels(groups, len(frame))))
 
     # new rows

@@ -37,6 +37,14 @@ def test_as_many_atoms_as_rows_are_all_rows(name):
     assert ours.cutoff_ == theirs.cutoff_
 
 
+@pytest.mark.parametrize("name", ["BDD", "BDD simplex", "BSVDD"])
+def test_one_atom_is_the_mean_of_all_rows(name):
+    est = MODELS[name](dictionary=1).fit(X)
+    similar = np.exp(est.log_similarity(Z).mean(axis=0))
+    mean = est.kernel_(Z, X).mean(axis=1)
+    np.testing.assert_allclose(similar / similar[0], mean / mean[0], rtol=1e-6)
+
+
 @pytest.mark.long
 def test_few_atoms_come_near_to_all_rows():
     """1,500 rows: decisions, scores and the spread of the posterior."""

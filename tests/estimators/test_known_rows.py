@@ -165,6 +165,16 @@ def test_few_rows_or_groups_are_told_of(n, groups, words):
         SVDD().fit(np.random.default_rng(0).normal(size=(n, 2)), groups=groups)
 
 
+@pytest.mark.filterwarnings("ignore::bsvdd.base.warning.DiagnosticWarning")
+@pytest.mark.parametrize("cls", [bsvdd.BSVDD, bsvdd.BDD])
+def test_weights_whose_squares_vanish_are_none(cls):
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    t = 0.5 ** np.arange(600.0)
+    found = cls(draws=50).fit(X, sample_weight=t)
+    none = cls(draws=50).fit(X, sample_weight=np.where(t < 1e-100, 0.0, t))
+    np.testing.assert_array_equal(found.score_samples(X), none.score_samples(X))
+
+
 def test_weights_may_leave_few_rows_in_effect():
     """The rate of a fit goes by the weights, as does the share beyond the cutoff."""
     X, t = np.random.default_rng(0).normal(size=(60, 2)), 0.7 ** np.arange(60)[::-1]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import bsvdd
 from bsvdd import BDD, BSVDD, BSVDDM, cutoffs, kernels, priors
@@ -72,6 +73,34 @@ def test_atoms_are_matched_by_their_coordinate(est):
     assert not np.allclose(
         est.with_draws(without).score_samples(NEW), est.score_samples(NEW)
     )
+
+
+@quiet
+def test_draws_with_texts_among_their_statistics_are_saved(est, tmp_path):
+    """nutpie has the message of each divergence, mostly None."""
+    tree = est.idata_.copy(deep=True)
+    message = np.full((2, 300), None, dtype=object)
+    stats = {"diverging": np.zeros((2, 300), dtype=bool), "message": message}
+    dims = {name: (("chain", "draw"), v) for name, v in stats.items()}
+    tree["sample_stats"] = xr.DataTree(xr.Dataset(dims))
+    own = est.with_draws(tree)
+    assert list(own.fit_.draws.stats) == ["diverging"]
+    own.save(tmp_path / "own")
+    same = bsvdd.load(tmp_path / "own")
+    np.testing.assert_allclose(same.score_samples(NEW), own.score_samples(NEW), 1e-4)
+
+
+@quiet
+def test_draws_of_a_fit_do_not_change(est):
+    """In-place arithmetic of xarray changed decisions."""
+    W = RNG.dirichlet(np.ones(40), size=(2, 30))
+    own = est.with_draws(W)
+    before = own.score_samples(NEW)
+    W[:] = 1.0 / 40.0
+    w = own.idata_["posterior"]["w"]
+    with pytest.raises(ValueError, match="read-only"):
+        w -= w.mean()
+    np.testing.assert_array_equal(own.score_samples(NEW), before)
 
 
 # warnings

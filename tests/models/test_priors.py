@@ -81,6 +81,13 @@ def test_the_prior_of_an_atom_has_the_moments_of_the_sum_of_its_rows():
         assert free.sd[g] == pytest.approx(np.sqrt(e) * sd / n0)
 
 
+def test_a_very_wide_prior_of_sums_is_finite():
+    """log(1 + (e^v - 1) / e_g) is v - log e_g; e^v was infinite."""
+    gram = gram_of(RBF(1.5), np.repeat(MAJORITY, 2, axis=0), None, np.full(24, 2.0))
+    found = of_log_sums(P.Flat(40.0), gram)
+    assert_allclose(found.sd**2, 1600.0 - np.log(2.0))
+
+
 def test_svdd_prior_has_the_weights_of_svdd_as_median():
     rows = np.random.default_rng(80).normal(size=(40, 2))
     machine = OneClassSVM(kernel="rbf", gamma=0.5, nu=0.2, tol=1e-10).fit(rows)

@@ -75,6 +75,13 @@ def test_rows_count_by_their_weights_and_chosen_or_new_rows_count_one_each():
         of_new.elpd == pytest.approx(float(of_new.elpd_i.sum()))
         and of_new.n_data_points == 5
     )
+    # rows of a group are one term
+    groups = np.repeat(np.arange(20), 2)[::-1]
+    est = BSVDD(kernel=kernels.RBF(S), draws=300).fit(ROWS, groups=groups)
+    of_groups, of_rows = bsvdd.elpd(est), est.log_similarity()
+    terms = np.log(np.exp(of_rows).mean(axis=0)) - np.log(2.0 * np.pi * S**2)
+    np.testing.assert_allclose(of_groups.elpd_i, terms[::2] + terms[1::2], rtol=1e-9)
+    assert of_groups.elpd_i["obs"].values.tolist() == list(range(0, 40, 2))
     # the bad rows are in the sum, in which the fit that knows of them loses
     X = np.r_[ROWS[:4] + 4.0, ROWS[4:]]
     fits = {"all": BSVDD(kernel=kernels.RBF(S)).fit(X)}

@@ -259,6 +259,55 @@ def test_missing_cells_and_categories_and_a_saved_fit(tmp_path):
     assert est.table_.frame["kind"].dropna().isin(["u", "v"]).all()
 
 
+@pytest.mark.parametrize("levels", [["am", "pm"], ["day 0", "day 7", "day 28"]])
+def test_a_category_that_each_group_has_once_says_nothing(levels):
+    """Every new row was abnormal, and P(normal) of known rows .6."""
+    k = len(levels)
+    X, g, Z = table_of(groups=30, visits=k)
+    rows, new = (frame_of(v, g).assign(when=levels * 30) for v in (X, Z))
+    code = np.tile(np.arange(float(k)), 30)
+    group = np.repeat(np.arange(30), k)
+    of = Levels.of(code, group, np.ones(30 * k), 30)
+    assert np.isinf(of.kappa) and not of.moves(code, group, np.ones(30 * k)).any()
+    np.testing.assert_array_equal(of.excess(code, group, np.ones(30 * k)), 0.0)
+    est = bsvdd.BSVDD(draws=100, group_centres=True)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        est.fit(rows, groups="patient")
+        assert 0.03 < (est.predict(new) == -1).mean() < 0.2
+        unknown = new.assign(patient="unknown")
+        assert (est.predict(unknown) == -1).mean() < 0.2
+        assert est.decision()["probability_normal"].median() > 0.9
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_dates_and_tuples_are_labels_also_in_a_file(unit, tmp_path):
+    X, g, _ = table_of(groups=8)
+    number = pd.Series(g).str[1:].astype(int)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(number, unit="D")
+    est = bsvdd.BSVDD(draws=50, group_centres=True)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        est.fit(X, groups=days.astype(f"datetime64[{unit}]"))
+        est.save(tmp_path / "model.safetensors")
+        same = bsvdd.load(tmp_path / "model.safetensors")
+        for one in (est, same):
+            known = one.known_groups(X[[0, 7]], groups=days[[0, 7]])
+            assert known.tolist() == ["2024-01-01 00:00:00", "2024-01-02 00:00:00"]
+        pairs = number.map(lambda i: (i, "a"))
+        assert est.fit(X, groups=pairs).known_groups()[7] == "(1, 'a')"
+
+
+def test_draws_of_the_prior_answer_rows_of_known_groups_for_them(fitted):
+    est, new = fitted
+    rows = est.table_.frame.assign(patient=est.known_groups())
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        found = bsvdd.prior_draws(
+            bsvdd.BSVDD(group_centres=True), rows, Z=new, groups="patient", draws=400
+        )
+    d = est.distance(new).mean(axis=0)
+    of_prior = found["d"].mean(("chain", "draw")).to_numpy()
+    assert np.corrcoef(d, of_prior)[0, 1] > 0.95
+
+
 def test_what_is_known_of_each_group(fitted):
     est, _ = fitted
     said = " ".join(bsvdd.methods(est).split())
