@@ -22,6 +22,7 @@ from ..inference.sampling import TUNE, Sampler
 from ..models import bdd, bdd_m, bsvdd, bsvdd_m
 from ..models.calibrate import calibrated
 from ..models.dictionary import Dictionary
+from ..models.kernels.base import is_number
 from ..models.priors import (
     Beta,
     EqualWeights,
@@ -415,7 +416,7 @@ def prior_draws(
         raise TypeError(
             f"{type(est).__name__} has no prior; use BSVDD, BDD, BSVDDM or BDDM"
         )
-    if not (isinstance(draws, int) and draws > 0):
+    if not is_number(draws) or draws < 1 or draws % 1:
         raise ValueError(f"draws must be a whole number of at least 1, got {draws!r}")
     est = clone(est)
     est._validate_params()

@@ -433,8 +433,7 @@ class Description(OutlierMixin, OfRows[Fit]):
             is uncertain: the weights of the centre, or one estimate of the centre by a
             bootstrap; the cutoff; and rows that the sample has not shown, see
             :mod:`bsvdd.inference.boundary`. Of a fit with ``group_centres`` it
-            counts the centre of the row's group too. With ``cutoffs.Printed`` the
-            cutoff is one number.
+            counts the centre of the row's group too.
 
         Raises
         ------

@@ -160,7 +160,7 @@ class OfRows[F: HasRows](BaseEstimator):
             )
         return np.array([-1, 1])
 
-    def minority_of(self, y: ArrayLike, n: int) -> np.ndarray:
+    def minority_of(self, y: ArrayLike | None, n: int) -> np.ndarray:
         """Return which of n rows with labels y are minority, by the labels of the fit.
 
         Parameters
