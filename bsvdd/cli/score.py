@@ -138,8 +138,9 @@ def _groups(
         f"{n} earlier row{'s' if n > 1 else ''}" if n else f"new {name}" for n in counts
     ]
     note = (
-        f"{counts.count(0)} of {len(new)} rows have a {name!r} that the fit has not, "
-        f"and are answered as new; the fit has {', '.join(list(known)[:NAMED])}, ..."
+        f"{counts.count(0)} of {len(new)} rows have a {name!r} without rows that count "
+        "in the fit, and are answered as new; the fit has "
+        f"{', '.join(list(known)[:NAMED])}, ..."
     )
     return {"groups": labels.to_numpy()}, {"own": said}, [note] * (0 in counts)
 

@@ -100,7 +100,7 @@ class OfRows[F: HasRows](BaseEstimator):
         Sorted by ``distance``, the distance of the group's centre from the population's
         in standard deviations within groups, with ``low`` and ``high``, the ends of its
         90 % interval; ``rows``; and ``borrowed``, the share of its centre that comes
-        from the population. Columns of numbers count.
+        from the population. Columns of numbers that vary within groups count.
         """
         check_is_fitted(self)
         training = self._training

@@ -557,9 +557,9 @@ def stand_out(
     TypeError
         The estimator is no description.
     ValueError
-        Its kernel is precomputed, ``fdr`` does not lie between 0 and 1, a row has no
-        value or no stratum, there is no such column, a length differs, or fewer than 5
-        rows count.
+        Its kernel is precomputed, its groups have own centres, ``fdr`` does not lie
+        between 0 and 1, a row has no value or no stratum, there is no such column, a
+        length differs, or fewer than 5 rows count.
 
     Notes
     -----
@@ -671,6 +671,12 @@ def _rows(
     groups: ArrayLike | None,
 ) -> TrainingRows:
     """Return the rows of a table with missing values filled."""
+    if est.group_centres:
+        raise ValueError(
+            "group_centres=True: stand_out judges rows by all rows of one table, "
+            "without centres; which rows are odd for their own group say fit(X, "
+            "groups=...) and decision()"
+        )
     kernel = _asked(est)
     asked = clone(est).set_params(kernel=kernel)
     with collected():  # the fit has the same warnings

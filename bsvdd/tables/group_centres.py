@@ -20,6 +20,10 @@ its surprisal exceeds that of the group's main category, as a Dirichlet prior pr
 :math:`\kappa` maximises the left-out likelihood; if infinite, v is q: groups say
 nothing, as where each has the same number of rows of each category.
 
+A number that equals the median of its group has the residual 0 in a column in which
+three quarters of the numbers do, as in a height, a dose or a rare flag. Elsewhere what
+is left of them is of the size of roundings and shrinkage, and would make the scale.
+
 The residual of a row whose group has no other is multiplied by the ratio, 1 at most, of
 two mean sizes of the residuals of training rows: as they are, and as if each was of a
 new group. So a value that all rows of a group share, such as a sex or a height, says
@@ -57,6 +61,7 @@ WILD = 10.0  # interquartile ranges beyond the quartiles
 DRAWS = 1000  # of centres of groups
 MOVES = 8  # of the residual of a row
 UNSEEN = 0.5  # rows that a category has which no row has
+STEADY = 0.75  # numbers that equal the median of their group
 NO_WEIGHT = 1e-9
 ROUNDED = 1e-12  # difference from a centre, relative to the value
 NEW = -1  # the group of a row whose group is not known
@@ -220,6 +225,8 @@ class GroupCentres:
         By group, and of no group: sums of the weights t, and of t^2, t x, t x^2.
     levels : dict of int to Levels
         By the positions of categories.
+    steady : ndarray of shape (G + 1, p)
+        The medians of groups in columns that hardly vary within them; else NaN.
     nu : float
     of_new : ndarray of shape (p,)
         The factors of residuals of rows whose group has no other.
@@ -233,6 +240,7 @@ class GroupCentres:
     high: np.ndarray
     sums: np.ndarray
     levels: dict[int, Levels]
+    steady: np.ndarray
     nu: float = np.inf
     of_new: np.ndarray | float = 1.0
 
@@ -270,9 +278,9 @@ class GroupCentres:
         reach = np.where(q3 > q1, WILD * (q3 - q1), np.inf)
         nothing = np.zeros(X.shape[1])
         middle = np.nan_to_num((q1 + q3) / 2.0)  # squares of large values cancel
-        found = cls(
-            names, middle, nothing, nothing, q1 - reach, q3 + reach, nothing, levels
-        )
+        ends = (q1 - reach, q3 + reach)
+        steady = steady_values(X, np.where(t > 0.0, group, NEW), G, list(categorical))
+        found = cls(names, middle, nothing, nothing, *ends, nothing, levels, steady)
         sums = found._sums(X, group, t, G)
         mu, tau2, sigma2 = variances(*sums[:, :G])
         found = replace(found, mu=middle + mu, tau2=tau2, sigma2=sigma2)
@@ -348,6 +356,7 @@ class GroupCentres:
         sd = np.sqrt(np.maximum(s2 + self.tau2 * (1.0 - L), TINY))
         off = X - centre
         off[np.abs(off) <= ROUNDED * np.abs(X)] = 0.0
+        off[self.steady[group] == X] = 0.0
         return off / sd, sd, m
 
     def moves(
@@ -358,7 +367,7 @@ class GroupCentres:
         The sd of a centre, of whose rows the row is one more, is :math:`\sigma_J \tau
         \sqrt{1 - L} / d`, with d the divisor of the residual; that of a move is this,
         divided by d. A row of an unknown group is answered for the population, and
-        stays. The arguments are those of :meth:`residuals`.
+        stays, as a steady number does. The arguments are those of :meth:`residuals`.
         """
         t = np.zeros(len(X)) if weight is None else weight
         m, L, _, s2 = self.shrunk(group, self._terms(X, t))
@@ -367,7 +376,8 @@ class GroupCentres:
         half = np.random.default_rng(0).normal(size=(MOVES // 2, X.shape[1]))
         half /= np.sqrt((half**2).mean(axis=0))
         normal = np.concatenate([half, -half])
-        found = normal[:, None] * np.where((m > 0.0) & ~np.isnan(X), share, 0.0)
+        stays = (m == 0.0) | np.isnan(X) | (self.steady[group] == X)
+        found = normal[:, None] * np.where(stays, 0.0, share)
         for f, levels in self.levels.items():
             found[:, :, f] = levels.moves(X[:, f], group, t)
         return np.asarray(found)
@@ -383,22 +393,24 @@ class GroupCentres:
         Returns
         -------
         pandas.DataFrame
-            ``rows``; ``borrowed``, the mean of 1 - L over the columns of numbers;
-            ``distance`` of the group from the population, the root mean square of b /
-            sigma over these columns, with the ends ``low`` and ``high`` of its 90 %
-            interval under b ~ N(L (mean - mu), tau^2 (1 - L)).
+            ``rows``; ``borrowed``, the mean of 1 - L over the columns of numbers that
+            vary within groups, NaN without any; ``distance`` of the group from the
+            population, the root mean square of b / sigma over these columns, with the
+            ends ``low`` and ``high`` of its 90 % interval under b ~ N(L (mean - mu),
+            tau^2 (1 - L)).
         """
-        number = [f for f in range(len(self.mu)) if f not in self.levels]
+        steady = ~np.isnan(self.steady).all(axis=0)
+        number = np.setdiff1d(np.flatnonzero(~steady), list(self.levels))
         group = np.arange(len(self.labels))
         _, L, centre, s2 = (v[:, number] for v in self.shrunk(group))
         sd = np.sqrt(self.tau2[number] * (1.0 - L))
         rng = np.random.default_rng(0)
         b = centre - self.mu[number] + sd * rng.normal(size=(DRAWS, *sd.shape))
-        square = (b**2 / np.maximum(s2, TINY)).sum(axis=2) / max(len(number), 1)
+        square = (b**2 / np.maximum(s2, TINY)).sum(axis=2) / (len(number) or np.nan)
         low, middle, high = np.sqrt(np.quantile(square, [0.05, 0.5, 0.95], axis=0))
         found = {
             "rows": pd.Series(labels).value_counts().reindex(self.labels).to_numpy(),
-            "borrowed": (1.0 - L).sum(axis=1) / max(len(number), 1),
+            "borrowed": (1.0 - L).sum(axis=1) / (len(number) or np.nan),
             "distance": middle,
             "low": low,
             "high": high,
@@ -460,3 +472,19 @@ def variances(
     sigma2 = np.where(df > NO_WEIGHT, within / np.maximum(df, NO_WEIGHT), of_means)
     tau2 = np.maximum(of_means - sigma2 * (1.0 / m).sum(axis=0) / G, 0.0)
     return mu, tau2, sigma2
+
+
+def steady_values(
+    X: np.ndarray, group: np.ndarray, n: int, categorical: list[int]
+) -> np.ndarray:
+    """Return the medians (n + 1, p) of n groups in columns of steady numbers, else NaN.
+
+    Rows of the group -1 do not count, nor do groups of one row.
+    """
+    rows = pd.DataFrame(X[group >= 0]).groupby(group[group >= 0])
+    medians = rows.median().reindex(range(n + 1)).to_numpy()
+    others = rows.transform("count").to_numpy() > 1
+    equal = (X[group >= 0] == medians[group[group >= 0]]) & others
+    share = equal.sum(axis=0) / np.maximum(others.sum(axis=0), 1)
+    share[categorical] = 0.0
+    return np.where(share >= STEADY, medians, np.nan)

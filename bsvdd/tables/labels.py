@@ -296,7 +296,7 @@ def split(
             f"{quoted(frame.columns)}"
         )
     if frame.shape[1] == 1:
-        raise ValueError(f"{origin} has no column besides that of the labels")
+        raise ValueError(f"{origin} has no column besides {label!r}")
     return frame.drop(columns=label), frame[label]
 
 

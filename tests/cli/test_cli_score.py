@@ -337,7 +337,7 @@ def test_rows_of_known_groups_are_scored_by_their_own_centre(tmp_path):
     assert not found["normal"][1]
     assert "its 5 rows: " in found["reason"][1]
     said = call("score", model, tmp_path / "new.csv").stderr
-    assert "1 of 3 rows have a 'patient' that the fit has not" in said
+    assert "1 of 3 rows have a 'patient' without rows that count in the fit" in said
     new.assign(patient=[None, 1, 2]).to_csv(tmp_path / "none.csv", index=False)
     refused = call("score", model, tmp_path / "none.csv", code=1)
     assert "line 2 has no 'patient'" in refused.output

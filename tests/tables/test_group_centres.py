@@ -12,7 +12,13 @@ import bsvdd
 from bsvdd import facts
 from bsvdd.base.warning import DataWarning
 from bsvdd.estimators.unnamed_groups import correlation_with_order
-from bsvdd.tables.group_centres import NEW, GroupCentres, Levels, variances
+from bsvdd.tables.group_centres import (
+    NEW,
+    GroupCentres,
+    Levels,
+    steady_values,
+    variances,
+)
 
 
 def table_of(seed=0, groups=30, visits=6, ratio=3.0):
@@ -277,6 +283,58 @@ def test_a_category_that_each_group_has_once_says_nothing(levels):
         unknown = new.assign(patient="unknown")
         assert (est.predict(unknown) == -1).mean() < 0.2
         assert est.decision()["probability_normal"].median() > 0.9
+
+
+GROUPS = ((0, 50), (0, 50), (50, 90))  # known, known again, new
+STEADY = {
+    "a height": lambda rng, g: rng.normal(170.0, 9.0, 90).round()[g],
+    "a sex": lambda rng, g: rng.integers(0, 2, 90)[g],
+    "a dose": lambda rng, g: rng.choice([5.0, 10.0, 20.0], 90)[g],
+    "a rare flag": lambda rng, g: (rng.random(len(g)) < 0.01) * 1.0,
+    "a constant": lambda rng, g: np.ones(len(g)),
+}
+
+
+@pytest.mark.parametrize("name", STEADY)
+def test_a_number_that_hardly_varies_within_groups_is_no_scale(name):
+    """Heights with one wrong one made all rows of new groups abnormal."""
+    rng = np.random.default_rng(8)
+    known, later, new = (np.repeat(np.arange(*ends), 6) for ends in GROUPS)
+    g = np.concatenate([known, later, new])
+    X = 2.0 * rng.normal(size=(90, 2))[g] + rng.normal(size=(len(g), 2))
+    X = np.column_stack([X, STEADY[name](rng, g)])
+    n = len(known)
+    X[3, 2] += 1.0
+    est = bsvdd.BSVDD(draws=100, group_centres=True)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        est.fit(X[:n], groups=known)
+        found = est.decision(X[n:], groups=g[n:])
+    flagged = ~found["normal"].to_numpy()
+    assert 0.03 < flagged[: len(later)].mean() < 0.2
+    assert flagged[len(later) :].mean() < 0.2
+    assert found["probability_normal"][: len(later)].mean() > 0.8
+    assert found["surprise"].abs().quantile(0.9) < 10.0
+    table = est.groups_
+    assert table["distance"].between(0.0, 20.0).all() and len(table) == 50
+    other = X[n : n + 20].copy()
+    other[:, 2] += 20.0
+    assert not est.decision(other, groups=g[n : n + 20])["normal"].any()
+
+
+def test_steady_numbers_are_medians_of_groups_of_two_rows_or_more():
+    X = np.array(
+        [[1.0, 0.0], [1.0, 5.0], [1.0, 2.0], [4.0, 3.0], [4.0, 9.0], [7.0, 1.0]]
+    )
+    found = steady_values(X, np.array([0, 0, 0, 1, 1, 2]), 3, [])
+    np.testing.assert_array_equal(found[:, 0], [1.0, 4.0, 7.0, np.nan])
+    assert np.isnan(found[:, 1]).all()
+    assert np.isnan(steady_values(X, np.array([0, 0, 0, 1, 1, 2]), 3, [0])).all()
+
+
+def test_the_list_of_one_table_takes_no_centres(fitted):
+    _, rows = fitted
+    with pytest.raises(ValueError, match=r"odd for their own group say fit\(X"):
+        bsvdd.stand_out(bsvdd.BSVDD(group_centres=True), rows, groups="patient")
 
 
 @pytest.mark.parametrize("unit", ["s", "us", "ns"])
