@@ -33,8 +33,8 @@ A centre of few rows is uncertain. Draws of it, given its rows and the row itsel
 the residual, see :meth:`GroupCentres.moves`: the intervals and P(normal) of a row count
 them, and its decision does not.
 
-Weights count in means, and m is an effective number (Kish 1965). Wild values count in
-means as if they lay 10 interquartile ranges beyond the quartiles.
+Weights count in means, and m is an effective number (Kish 1965). Wild values, more than
+10 interquartile ranges beyond the quartiles, count in none.
 
 **References**
 
@@ -310,9 +310,10 @@ class GroupCentres:
         return np.where(sums[0] < sums[1], sums[0] / np.maximum(sums[1], TINY), 1.0)
 
     def _terms(self, X: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """Return t, t^2, t x, t x^2 of each cell, (4, m, p), 0 for missing cells."""
-        x = np.nan_to_num(np.clip(X, self.low, self.high) - self.mu)
-        t = t[:, None] * ~np.isnan(X)
+        """Return t, t^2, t x, t x^2 of cells, (4, m, p); 0 if missing or wild."""
+        counts = (self.low <= X) & (self.high >= X)
+        x = np.where(counts, X - self.mu, 0.0)
+        t = t[:, None] * counts
         return np.stack([t, t**2, t * x, t * x**2])
 
     def _sums(

@@ -234,7 +234,7 @@ class TrainingRows(Rows):
             X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
             table = self.table
             kernel = replace(kernel, categorical=table.categorical, cyclic=table.cycles)
-            centres = ", and centres of groups count them as nearer"
+            centres = ", as are centres of groups"
         near = kernel.without_far(X, self.weight[i])
         with np.errstate(all="ignore"):  # 0/0 in a constant column
             far = np.nan_to_num(np.abs(X - near) / np.ptp(near, axis=0))
