@@ -70,6 +70,7 @@ SIGNIFICANT = 3.0  # standard deviations
 # correlation with the next: rows sorted by class have less, and rates hardly suffer
 LEAST_OF_SERIES = 0.5
 LAGS = 5  # of the correlation time, over which it is summed
+SHARE_OF_COPIES = 0.1  # of rows in groups with own centres, from which on it is said
 BLOCK = 3  # correlation times: fewer leave too many rows near the ends of a block
 
 
@@ -78,7 +79,7 @@ def unnamed_groups(fit: Fit) -> str:
     training = cast("TrainingRows", fit.rows)
     kernel = fit.kernel
     if training.centres is not None:
-        return of_drift(training)
+        return of_copies_in_groups(training) or of_drift(training)
     if training.group_labels is not None or kernel.of_core or kernel.pairwise:
         return ""
     return of_copies(fit) or of_columns(fit) or of_order(fit)
@@ -102,6 +103,22 @@ def of_copies(fit: Fit) -> str:
     return (
         f"{share:.0%} of the rows have copies, equal or nearly: if new rows have none, "
         f"{text}; {how} lets copies leave together"
+    )
+
+
+def of_copies_in_groups(training: TrainingRows) -> str:
+    """Return a warning that rows have copies in groups with own centres; else ""."""
+    rows = training.majority
+    # groups are clumps of rows, and residuals of rounded numbers are not rounded
+    of_rows = Pairs.of(training.observed[rows], training.table.categorical, MOST_ASKED)
+    pairs = Pairs.of(training.X[rows], (), MOST_ASKED)
+    share = len(np.intersect1d(of_rows.place, pairs.place)) / len(pairs.asked)
+    if share < SHARE_OF_COPIES:
+        return ""
+    return (
+        f"{share:.0%} of the rows have copies, equal or nearly, in their groups. A "
+        "centre without a row still has its copies, so more new rows than asked lie "
+        "beyond the cutoff: keep one row of each"
     )
 
 

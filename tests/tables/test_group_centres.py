@@ -449,6 +449,30 @@ def drifting(drift, seed=0):
     return X[order], g[order]
 
 
+def warnings_of(X, g):
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        est = bsvdd.BSVDD(draws=50, group_centres=True).fit(X, groups=g)
+    return " ".join(facts(est).warnings)
+
+
+@pytest.mark.parametrize("scale", [1.0, 50.0])
+def test_copies_in_groups_are_told_of(scale):
+    """With two visits four times each .77 of later visits were abnormal."""
+    X, g, _ = table_of()
+    X *= scale
+    assert "copies" not in warnings_of(X, g)
+    half = np.arange(len(X)) % 6 < 3
+    said = warnings_of(np.concatenate([X, X[half]]), np.concatenate([g, g[half]]))
+    assert "67% of the rows have copies, equal or nearly, in their groups" in said
+
+
+def test_equal_rows_by_chance_and_near_groups_are_no_copies():
+    X, g, _ = table_of()
+    flags = np.column_stack([X[:, 0], X[:, 1] > 0.0])
+    for rows, group in ((X.round(), g), (flags, g), (X[::3], g[::3])):
+        assert "copies" not in warnings_of(rows, group)
+
+
 def test_the_size_of_a_drift_is_that_of_permutations_within_groups():
     X, g = drifting(1.0)
     group = np.unique(g, return_inverse=True)[1]
