@@ -20,9 +20,10 @@ its surprisal exceeds that of the group's main category, as a Dirichlet prior pr
 :math:`\kappa` maximises the left-out likelihood; if infinite, v is q: groups say
 nothing, as where each has the same number of rows of each category.
 
-A number that equals the median of its group has the residual 0 in a column in which
-three quarters of the numbers do, as in a height, a dose or a rare flag. Elsewhere what
-is left of them is of the size of roundings and shrinkage, and would make the scale.
+In a column in which three quarters of the numbers equal the median of their group, as
+of heights, doses or rare flags, such a number has the residual 0, and so has any of
+which less than half a standard deviation is left: else what is left by shrinkage would
+make the scale.
 
 The residual of a row whose group has no other is multiplied by the ratio, 1 at most, of
 two mean sizes of the residuals of training rows: as they are, and as if each was of a
@@ -46,6 +47,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -62,6 +64,7 @@ DRAWS = 1000  # of centres of groups
 MOVES = 8  # of the residual of a row
 UNSEEN = 0.5  # rows that a category has which no row has
 STEADY = 0.75  # numbers that equal the median of their group
+SMALL = 0.5  # residuals that are 0 in columns of such numbers
 NO_WEIGHT = 1e-9
 ROUNDED = 1e-12  # difference from a centre, relative to the value
 NEW = -1  # the group of a row whose group is not known
@@ -297,6 +300,11 @@ class GroupCentres:
         found = replace(found, nu=max(SCALES[::-1], key=likelihood))
         return replace(found, of_new=found._of_new(X[rows], group[rows], t[rows]))
 
+    @cached_property
+    def is_steady(self) -> np.ndarray:
+        """Which columns (p,) of numbers hardly vary within groups."""
+        return ~np.isnan(self.steady).all(axis=0)
+
     def _of_new(self, X: np.ndarray, group: np.ndarray, t: np.ndarray) -> np.ndarray:
         """Return the factors (p,) of residuals of new groups, by training rows."""
         X = np.clip(X, self.low, self.high)
@@ -400,8 +408,7 @@ class GroupCentres:
             ends ``low`` and ``high`` of its 90 % interval under b ~ N(L (mean - mu),
             tau^2 (1 - L)).
         """
-        steady = ~np.isnan(self.steady).all(axis=0)
-        number = np.setdiff1d(np.flatnonzero(~steady), list(self.levels))
+        number = np.setdiff1d(np.flatnonzero(~self.is_steady), list(self.levels))
         group = np.arange(len(self.labels))
         _, L, centre, s2 = (v[:, number] for v in self.shrunk(group))
         sd = np.sqrt(self.tau2[number] * (1.0 - L))
@@ -440,7 +447,8 @@ class GroupCentres:
         """
         t = np.zeros(len(X)) if weight is None else weight
         found, keeps = self._residuals(X, group, t)
-        return np.where(keeps, found, found * self.of_new)
+        found = np.where(keeps, found, found * self.of_new)
+        return np.where(self.is_steady & (np.abs(found) < SMALL), 0.0, found)
 
     def _residuals(
         self, X: np.ndarray, group: np.ndarray, t: np.ndarray

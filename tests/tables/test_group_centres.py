@@ -292,6 +292,7 @@ STEADY = {
     "a sex": lambda rng, g: rng.integers(0, 2, 90)[g],
     "a dose": lambda rng, g: rng.choice([5.0, 10.0, 20.0], 90)[g],
     "a rare flag": lambda rng, g: (rng.random(len(g)) < 0.01) * 1.0,
+    "a flag of one group": lambda rng, g: (g == 5) * (np.arange(len(g)) % 2.0),
     "a constant": lambda rng, g: np.ones(len(g)),
 }
 
