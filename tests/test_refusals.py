@@ -216,7 +216,7 @@ LABELS = [
         for minor in ({1}, [], [1], (0, 1), range(2), np.array([1]), pd.Series([1]))
     ),
     (fit(TEXTS, "cty"), r"y='cty' is no column of the data frame .*'city'\?"),
-    (fit(FRAME[["a"]], "a"), "no column besides that of the labels"),
+    (fit(FRAME[["a"]], "a"), "no column besides 'a'"),
     (fit(y="kind"), "y='kind': the name of a column is for the columns of"),
     *(
         (fit(cls=cls), r"learns from minority rows, but there is none \(n1 = 0\)")

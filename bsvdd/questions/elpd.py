@@ -22,7 +22,7 @@ large, whatever rows it would predict.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -36,8 +36,6 @@ from ..tables.table import frame_of
 
 if TYPE_CHECKING:
     from arviz import ELPDData
-
-    from ..tables.training import TrainingRows
 
 GOOD_K = 0.7  # of Pareto k, which nothing has here
 
@@ -119,14 +117,16 @@ def elpd(
     values = est.log_similarity(X)
     index = (est.table_.frame if X is None else frame_of(X)).index
     weight = np.ones(len(index))
-    if rows is None and X is None:
+    group = np.full(len(index), -1)  # a row without weight, or a new one, is alone
+    if X is None:
         constant = est.idata_["constant_data"]
-        weight = constant["weight"].where(~constant["minority"], 0.0).to_numpy()
+        group = constant["group"].to_numpy()
+        if rows is None:
+            weight = constant["weight"].where(~constant["minority"], 0.0).to_numpy()
     at = np.flatnonzero(weight > 0.0) if rows is None else positions(rows, len(index))
     of_row = logsumexp(values[:, at], axis=0) - math.log(len(values)) - normalizer
     found = weight[at] * of_row
-    labels = cast("TrainingRows", est.fit_.rows).group_labels
-    of, _ = pd.factorize(at if X is not None or labels is None else labels[at])
+    of, _ = pd.factorize(np.where(group < 0, -1 - np.arange(len(group)), group)[at])
     _, first = np.unique(of, return_index=True)
     found = np.bincount(of, found)
     return ELPDData(

@@ -429,9 +429,7 @@ def test_labels_and_ids_of_files(tmp_path):
             ValueError, match=r"label='z' is no column of .*x\..*, which has 'a'"
         ):
             read_table(path, "z")
-    with pytest.raises(
-        ValueError, match=r"x\.csv has no column besides that of the labels"
-    ):
+    with pytest.raises(ValueError, match=r"x\.csv has no column besides 'y'"):
         read_table(by_csv(frame[["y"]], tmp_path), "y")
     path = written(tmp_path / "i.csv", "nr,a\nu,1.5\nv,2.5\nu,3.5\n,4.5\n,5.5\n")
     with pytest.warns(DataWarning, match="several rows have the id 'u' in 'nr'"):
