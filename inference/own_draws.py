@@ -83,9 +83,9 @@ def _posterior(tree: xr.DataTree, about: str) -> tuple[xr.Dataset, Stats]:
         )
     stats: Stats = {}
     if "sample_stats" in tree.children:
-        each = tree["sample_stats"].data_vars.items()
-        numbers = (item for item in each if item[1].dtype.kind in "fiub")
-        stats = {str(name): v.to_numpy() for name, v in numbers if v.ndim == 2}
+        for name, v in tree["sample_stats"].data_vars.items():
+            if v.ndim == 2 and v.dtype.kind in "fiub":  # numbers of each draw
+                stats[str(name)] = v.to_numpy()
     return tree["posterior"].to_dataset(), stats
 
 

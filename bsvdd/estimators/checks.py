@@ -49,10 +49,9 @@ def positions(rows: ArrayLike, n: int) -> np.ndarray:
     found = np.asarray(rows)
     if found.dtype == bool and found.shape == (n,):
         found = np.flatnonzero(found)
-    inside = found.dtype.kind in "iu" and found.ndim == 1 and len(found) > 0
-    if inside:
-        inside = bool(((found >= -n) & (found < n)).all())
-    if not inside or len(np.unique(found % n)) < len(found):
+    valid = found.dtype.kind in "iu" and found.ndim == 1 and len(found) > 0
+    valid = valid and bool(np.isin(found, np.arange(-n, n)).all())
+    if not valid or len(np.unique(found % n)) < len(found):
         raise ValueError(
             f"rows must be a mask of {n} booleans, or different positions of training "
             f"rows, {-n} to {n - 1}, and at least one; got {rows!r:.80}"

@@ -110,9 +110,10 @@ def job(found: Facts) -> str:
 def _draws(found: Facts) -> Iterator[tuple[str, str]]:
     posterior = found.posterior
     if posterior is None:
-        counted = f"; uncertain in P(normal): {', '.join(found.uncertain)}"
-        counts = counted if found.uncertain else ""
-        yield "draws", f"none: one estimate of the weights{counts}"
+        text = "none: one estimate of the weights"
+        if found.uncertain:
+            text += f"; uncertain in P(normal): {', '.join(found.uncertain)}"
+        yield "draws", text
         return
     priors = ", ".join(f"{name} = {text}" for name, text in posterior.priors.items())
     scale = f"λ = {posterior.likelihood_scale:.4g}"

@@ -144,9 +144,10 @@ class Table:
     names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        is_map = isinstance(self.cyclic, Mapping)
-        periods = list(self.cyclic.values()) if is_map else [None]
-        if not all(isinstance(v, int | float | np.number) and v > 0 for v in periods):
+        if not isinstance(self.cyclic, Mapping) or not all(
+            isinstance(v, int | float | np.number) and v > 0
+            for v in self.cyclic.values()
+        ):
             raise ValueError(
                 "cyclic must be columns with positive periods, such as {'hour': 24}, "
                 f"got {self.cyclic!r}"

@@ -297,11 +297,13 @@ class TrainingRows(Rows):
         if centres is None:
             return None
 
+        group = centres.groups(group_texts(self.group_labels))
+        t = self.counts_in_centre
+        own = t / t[t > 0.0].mean()
+
         def of_rows(i: np.ndarray) -> np.ndarray:
-            t = self.counts_in_centre
-            group = centres.groups(group_texts(self.group_labels)[i])
             X = self.table.coordinates(self.observed[i])
-            return centres.moves(X, group, t[i] / t[t > 0.0].mean())
+            return centres.moves(X, group[i], own[i])
 
         return of_rows
 
