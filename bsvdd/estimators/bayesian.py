@@ -423,9 +423,7 @@ def prior_draws(
     seed = seed_of(est)
     training = TrainingRows.read(est, X, y, seed=seed, **of_rows)
     est._require_rows(training.minority & (training.weight > 0.0), y is not None)
-    new = None
-    if Z is not None:
-        new = training.of_floats(training.floats(Z), training.groups_of(Z, None))
+    new = None if Z is None else training.new(Z)
     with threads.one():
         most = est._most_atoms(training.n_groups)
         minority = est._learns_from_minority

@@ -373,8 +373,11 @@ class TrainingRows(Rows):
         )
 
     def new(self, X: ArrayLike) -> CompleteRows:
-        """Return new rows as the kernel takes them, without missing cells."""
-        return self.of_floats(self.floats(X))
+        """Return new rows as the kernel takes them, without missing cells.
+
+        Where groups have their own centres, they are in the column of the fit.
+        """
+        return self.of_floats(self.floats(X), self.groups_of(X, None))
 
     def of_floats(
         self, rows: np.ndarray, group: np.ndarray | None = None
